@@ -1,0 +1,2 @@
+//! Benchmarks against peers; run them with `cargo xtask bench NAME`.
+fn main() {}

@@ -1,0 +1,2 @@
+//! All automation of the project: `cargo xtask NAME`.
+fn main() {}
