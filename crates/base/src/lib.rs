@@ -1,1 +1,7 @@
-//! Muster base.
+//! Ground floor of Muster: the words and limits that every other crate shares.
+//!
+//! No I/O, no threads, no unsafe. What is used by one crate only does not belong here.
+
+pub mod limits;
+pub mod nodeset;
+pub mod quote;

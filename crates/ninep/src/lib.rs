@@ -1,1 +1,14 @@
-//! Muster ninep.
+//! 9P: names for everything. Messages of 9P2000, 9P2000.u and 9P2000.L, a server that is a
+//! table, a client that pipelines, and an I/O-free core below thin shells.
+//!
+//! A request's way: [`message`] cuts and reads it, [`session`] keeps its fid and tag, the
+//! served [`tree`] answers it, now or later; [`serve`] moves the bytes.
+
+pub mod call;
+pub mod error;
+pub mod message;
+pub mod outbox;
+pub mod record;
+pub mod tree;
+pub mod version;
+pub mod wire;

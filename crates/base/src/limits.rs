@@ -1,0 +1,63 @@
+//! Every limit of the system, each with the sum it is derived from.
+//!
+//! A limit is checked before the memory it guards is taken, so no peer can make a daemon grow
+//! by asking for much.
+
+/// Header of every 9P message: `size[4] type[1] tag[2]`.
+pub const HEADER: usize = 4 + 1 + 2;
+
+/// Bytes of an `Rread`, `Twrite` or `Rreaddir` that are not payload. `Twrite` is the largest:
+/// header, `fid[4] offset[8] count[4]`; the kernel's v9fs reserves one byte more (P9_IOHDRSZ).
+pub const IO_HEADER: usize = HEADER + 4 + 8 + 4 + 1;
+
+/// Largest message a server grants: 4 MiB of payload and its header. The kernel client asks for
+/// 128 KiB by default and for 1 MiB when told to; more than 4 MiB no longer gains throughput.
+pub const MSIZE_MAX: usize = 4 * 1024 * 1024 + IO_HEADER;
+
+/// Message size we ask for as a client: 1 MiB of payload and its header.
+pub const MSIZE_ASKED: usize = 1024 * 1024 + IO_HEADER;
+
+/// Smallest message size a session works with: a full walk request (16 names of 255 bytes, each
+/// with its length) is 4,129 bytes, and a stat with four such strings fits as well.
+pub const MSIZE_MIN: usize = 4096 + IO_HEADER + 64;
+
+/// Most a connection may send before its `Tversion` is answered: a version string needs 32.
+pub const MSIZE_FIRST: usize = 8 * 1024;
+
+/// Names in one `Twalk` (walk(5): MAXWELEM).
+pub const WALK_MAX: usize = 16;
+
+/// Bytes in one file name (Linux NAME_MAX).
+pub const NAME_MAX: usize = 255;
+
+/// Fids of one connection. A kernel client with every dentry of a large tree cached holds some
+/// tens of thousands; at about 200 bytes each this is 13 MiB.
+pub const FIDS_MAX: usize = 1 << 16;
+
+/// Requests of one connection that wait for an answer: all 16-bit tags but NOTAG.
+pub const TAGS_MAX: usize = 0xffff;
+
+/// Bytes of replies that may queue for a client that does not read, beyond one message.
+/// Requests are no longer read from it until it has taken them.
+pub const OUTBOX_MAX: usize = 256 * 1024;
+
+/// Bytes of an extended attribute's value (Linux XATTR_SIZE_MAX).
+pub const XATTR_MAX: usize = 64 * 1024;
+
+/// Connections of one server. Each costs at most two messages of its granted size.
+pub const CONNECTIONS_MAX: usize = 4096;
+
+/// Bytes of a process's output that the node keeps while nobody reads; then the process waits,
+/// as it would on a full pipe.
+pub const STREAM_WINDOW: usize = 256 * 1024;
+
+/// Bytes of a writable control file (`argv`, `env`, `ns`): Linux refuses an exec with more.
+pub const TEXT_MAX: usize = 2 * 1024 * 1024;
+
+/// Sessions of one node daemon: each is a process tree, and the daemon's share of 20,000 open
+/// descriptors is five for each.
+pub const SESSIONS_MAX: usize = 3072;
+
+const _: () = assert!(SESSIONS_MAX * 5 + CONNECTIONS_MAX < 20_000);
+const _: () = assert!(MSIZE_MIN > WALK_MAX * (2 + NAME_MAX) / 2);
+const _: () = assert!(HEADER == 7 && IO_HEADER == 24);
