@@ -2,13 +2,17 @@
 //! table, a client that pipelines, and an I/O-free core below thin shells.
 //!
 //! A request's way: [`message`] cuts and reads it, [`session`] keeps its fid and tag, the
-//! served [`tree`] answers it, now or later; [`serve`] moves the bytes.
+//! served [`tree`] answers it, now or later.
 
 pub mod call;
+mod desk;
 pub mod error;
+mod fid;
 pub mod message;
+mod old;
 pub mod outbox;
 pub mod record;
+pub mod session;
 pub mod tree;
 pub mod version;
 pub mod wire;
