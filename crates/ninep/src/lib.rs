@@ -2,8 +2,9 @@
 //! table, a client that pipelines, and an I/O-free core below thin shells.
 //!
 //! A request's way: [`message`] cuts and reads it, [`session`] keeps its fid and tag, the
-//! served [`tree`] answers it, now or later.
+//! served [`tree`] answers it, now or later; [`serve`] moves the bytes.
 
+pub mod address;
 pub mod call;
 mod desk;
 pub mod error;
@@ -12,7 +13,9 @@ pub mod message;
 mod old;
 pub mod outbox;
 pub mod record;
+pub mod serve;
 pub mod session;
+pub mod stream;
 pub mod tree;
 pub mod version;
 pub mod wire;
