@@ -5,7 +5,7 @@
 //! does not take its replies is not read from; a peer that sends what is not 9P is cut off.
 
 use crate::session::Session;
-use crate::stream::{Listener, Stream, pair};
+use crate::stream::{Listener, Stream};
 use crate::tree::{Peer, Tree};
 use mio::{Events, Interest, Poll, Token, Waker};
 use muster_base::limits::CONNECTIONS_MAX;
@@ -115,7 +115,7 @@ impl Server {
     /// # Errors
     /// When no socket pair can be made.
     pub fn connect(&self) -> io::Result<Stream> {
-        let (ours, theirs) = pair()?;
+        let (ours, theirs) = Stream::pair()?;
         self.posts[0].order(Order::Adopt(theirs));
         Ok(ours)
     }
