@@ -85,7 +85,10 @@ impl Hierarchy {
             match fs::create_dir(dir) {
                 // Another session's, for the parent; a session's own must be new.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && *dir == parent => {}
-                result => result.map_err(|error| Error::Kernel { path: dir.clone(), error })?,
+                result => result.map_err(|error| Error::Kernel {
+                    path: dir.clone(),
+                    error,
+                })?,
             }
         }
         Ok(Cgroup { path })
@@ -93,7 +96,9 @@ impl Hierarchy {
 
     /// Kills and removes all that a daemon `name` has left behind. Nothing to do is no error.
     pub fn sweep(&self, name: &str, patience: Duration) -> Result<(), Error> {
-        let whole = Cgroup { path: self.group(name)? };
+        let whole = Cgroup {
+            path: self.group(name)?,
+        };
         whole.kill(patience)?;
         whole.remove(patience)
     }
@@ -107,7 +112,11 @@ impl Hierarchy {
 /// A name that is one component of a path.
 fn checked(name: &str) -> Result<&str, Error> {
     let bad = name.is_empty() || name.starts_with('.') || name.contains(['/', '\0', '\n']);
-    if bad { Err(Error::Name(name.to_owned())) } else { Ok(name) }
+    if bad {
+        Err(Error::Name(name.to_owned()))
+    } else {
+        Ok(name)
+    }
 }
 
 impl Cgroup {
@@ -129,12 +138,14 @@ impl Cgroup {
 
     /// Stops every process in it, new ones too. Returns before all of them have stopped.
     pub fn freeze(&self) -> Result<(), Error> {
-        self.write("cgroup.freeze", "1").map_err(|error| self.kernel("cgroup.freeze", error))
+        self.write("cgroup.freeze", "1")
+            .map_err(|error| self.kernel("cgroup.freeze", error))
     }
 
     /// Lets them run again.
     pub fn thaw(&self) -> Result<(), Error> {
-        self.write("cgroup.freeze", "0").map_err(|error| self.kernel("cgroup.freeze", error))
+        self.write("cgroup.freeze", "0")
+            .map_err(|error| self.kernel("cgroup.freeze", error))
     }
 
     /// Whether any process lives in it or below; `None` when it does not exist.
@@ -165,7 +176,10 @@ impl Cgroup {
                     // The last process is still on its way out.
                     Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
                         if Instant::now() >= deadline {
-                            return Err(Error::Populated { path, waited: patience });
+                            return Err(Error::Populated {
+                                path,
+                                waited: patience,
+                            });
                         }
                         std::thread::sleep(PAUSE);
                     }
@@ -179,12 +193,17 @@ impl Cgroup {
 
     fn write(&self, file: &str, text: &str) -> io::Result<()> {
         // Not fs::write: creating is not what is meant where the file does not exist.
-        let mut file = fs::OpenOptions::new().write(true).open(self.path.join(file))?;
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .open(self.path.join(file))?;
         io::Write::write_all(&mut file, text.as_bytes())
     }
 
     fn kernel(&self, file: &str, error: io::Error) -> Error {
-        Error::Kernel { path: self.path.join(file), error }
+        Error::Kernel {
+            path: self.path.join(file),
+            error,
+        }
     }
 
     /// Waits for the kernel's word that the last process has left.
@@ -197,7 +216,10 @@ impl Cgroup {
         };
         loop {
             let mut events = String::new();
-            match file.rewind().and_then(|()| file.read_to_string(&mut events)) {
+            match file
+                .rewind()
+                .and_then(|()| file.read_to_string(&mut events))
+            {
                 Err(error) if is_gone(&error) => return Ok(()),
                 result => result.map_err(failed)?,
             };
@@ -206,7 +228,10 @@ impl Cgroup {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(Error::Populated { path: self.path.clone(), waited: patience });
+                return Err(Error::Populated {
+                    path: self.path.clone(),
+                    waited: patience,
+                });
             }
             // The kernel raises PRI when the file has changed since it was read.
             let timeout = Timespec::try_from(left).ok();
@@ -222,7 +247,10 @@ impl Cgroup {
         let deadline = Instant::now() + patience;
         while self.populated()? == Some(true) {
             if Instant::now() >= deadline {
-                return Err(Error::Populated { path: self.path.clone(), waited: patience });
+                return Err(Error::Populated {
+                    path: self.path.clone(),
+                    waited: patience,
+                });
             }
             for path in self.tree_bottom_up()? {
                 let group = Cgroup { path };
@@ -244,7 +272,10 @@ impl Cgroup {
     fn processes(&self) -> Result<Vec<Pid>, Error> {
         match fs::read_to_string(self.path.join("cgroup.procs")) {
             // Processes of other pid namespaces show as 0, which is no pid.
-            Ok(pids) => Ok(pids.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()),
+            Ok(pids) => Ok(pids
+                .lines()
+                .filter_map(|pid| Pid::from_raw(pid.parse().ok()?))
+                .collect()),
             Err(error) if is_gone(&error) => Ok(Vec::new()),
             Err(error) => Err(self.kernel("cgroup.procs", error)),
         }
@@ -256,7 +287,10 @@ impl Cgroup {
         let mut next = 0;
         while let Some(dir) = tree.get(next).cloned() {
             next += 1;
-            let failed = |error| Error::Kernel { path: dir.clone(), error };
+            let failed = |error| Error::Kernel {
+                path: dir.clone(),
+                error,
+            };
             let entries = match fs::read_dir(&dir) {
                 Err(error) if is_gone(&error) => continue,
                 result => result.map_err(failed)?,
@@ -280,7 +314,9 @@ fn is_gone(error: &io::Error) -> bool {
 
 /// The value of a flag in `cgroup.events`.
 fn event(events: &str, name: &str) -> bool {
-    events.lines().any(|line| line.split_once(' ') == Some((name, "1")))
+    events
+        .lines()
+        .any(|line| line.split_once(' ') == Some((name, "1")))
 }
 
 /// Where the caller's own group is, from the text of mountinfo and of `/proc/self/cgroup`.
@@ -292,7 +328,9 @@ fn locate(mountinfo: &str, membership: &str) -> Result<PathBuf, Unavailable> {
     let mut seen = None;
     for line in mountinfo.lines() {
         // ... root mount-point options [tags] - type source super-options
-        let Some((left, right)) = line.split_once(" - ") else { continue };
+        let Some((left, right)) = line.split_once(" - ") else {
+            continue;
+        };
         let left: Vec<&str> = left.split(' ').collect();
         if right.split(' ').next() != Some("cgroup2") || left.len() < 6 {
             continue;
@@ -312,16 +350,22 @@ fn locate(mountinfo: &str, membership: &str) -> Result<PathBuf, Unavailable> {
 
 /// Undoes mountinfo's octal escapes of blanks.
 fn unescape(text: &str) -> PathBuf {
-    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
-    let plain = escapes.iter().fold(text.to_owned(), |text, (code, c)| text.replace(code, c));
+    let escapes = [
+        ("\\040", " "),
+        ("\\011", "\t"),
+        ("\\012", "\n"),
+        ("\\134", "\\"),
+    ];
+    let plain = escapes
+        .iter()
+        .fold(text.to_owned(), |text, (code, c)| text.replace(code, c));
     PathBuf::from(plain)
 }
 
 /// Makes a group and removes it: nothing less tells whether that is allowed.
 fn probe(own: &Path) -> Result<(), Unavailable> {
-    let refused = |path: &Path, error: io::Error| {
-        Err(Unavailable(format!("{}: {error}", path.display())))
-    };
+    let refused =
+        |path: &Path, error: io::Error| Err(Unavailable(format!("{}: {error}", path.display())));
     // Moving a process takes write access to the list it leaves.
     let procs = own.join("cgroup.procs");
     if let Err(error) = accessat(CWD, &procs, Access::WRITE_OK, AtFlags::EACCESS) {
@@ -337,8 +381,76 @@ fn probe(own: &Path) -> Result<(), Unavailable> {
         (Err(error), _) | (_, Err(error)) => refused(&path, error),
         (Ok(kind), Ok(())) if kind.trim() == "domain" => Ok(()),
         // A threaded tree takes threads, no processes.
-        (Ok(kind), Ok(())) => {
-            Err(Unavailable(format!("groups in {} are {}", own.display(), kind.trim())))
+        (Ok(kind), Ok(())) => Err(Unavailable(format!(
+            "groups in {} are {}",
+            own.display(),
+            kind.trim()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    const HYBRID: &str = "\
+31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
+35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:3 - cgroup cgroup rw,memory
+41 31 0:38 / /sys/fs/cgroup/a\\040b rw,relatime shared:9 master:1 - cgroup2 cgroup2 rw
+";
+
+    #[test]
+    fn own_group_is_found_under_any_mount() {
+        let at = |mounts: &str, own: &str| locate(mounts, own).map_err(|reason| reason.0);
+        let hybrid = |own: &str| at(HYBRID, own);
+        assert_eq!(hybrid("3:cpu:/x\n0::/\n"), Ok("/sys/fs/cgroup/a b".into()));
+        assert_eq!(
+            hybrid("0::/user/1\n"),
+            Ok("/sys/fs/cgroup/a b/user/1".into())
+        );
+        // A container that shows only its part.
+        let part = "9 8 0:1 /pod/c1 /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
+        assert_eq!(at(part, "0::/pod/c1/x\n"), Ok("/sys/fs/cgroup/x".into()));
+        let error = at(part, "0::/other\n").unwrap_err();
+        assert_eq!(error, "group /other is not visible under /sys/fs/cgroup");
+        let error = at("", "0::/\n").unwrap_err();
+        assert_eq!(error, "no cgroup2 file system is mounted");
+        let error = hybrid("3:cpu:/\n").unwrap_err();
+        assert_eq!(error, "this process is in no cgroup2 group");
+        assert!(at("nonsense\n - cgroup2\n", "0::/\n").is_err());
+    }
+
+    #[test]
+    fn events_are_read_by_name() {
+        assert!(event("populated 1\nfrozen 0\n", "populated"));
+        assert!(!event("populated 1\nfrozen 0\n", "frozen"));
+        assert!(!event("", "populated"));
+    }
+
+    /// What old kernels need; new ones never come here.
+    #[test]
+    fn processes_are_killed_one_by_one_without_a_kill_file() {
+        let Ok(hierarchy) = Hierarchy::detect() else {
+            return;
+        };
+        let name = format!("each-{}", std::process::id());
+        let group = hierarchy.create(&name, "1").unwrap();
+        fs::create_dir(group.path().join("below")).unwrap();
+        let mut children = ["", "below"].map(|below| {
+            let child = Command::new("sleep").arg("1000").spawn().unwrap();
+            let procs = group.path().join(below).join("cgroup.procs");
+            fs::write(procs, child.id().to_string()).unwrap();
+            child
+        });
+        let killed = group.kill_each(Duration::from_secs(20));
+        for child in &mut children {
+            // For the case that it was not.
+            child.kill().unwrap();
+            child.wait().unwrap();
         }
+        hierarchy.sweep(&name, Duration::from_secs(20)).unwrap();
+        killed.unwrap();
     }
 }

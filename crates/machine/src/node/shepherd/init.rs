@@ -29,7 +29,10 @@ pub(super) struct Cargo {
 impl Cargo {
     /// Sorts the descriptors of an order.
     pub(super) fn new([stdin, stdout, stderr, spec]: [OwnedFd; 4]) -> Cargo {
-        Cargo { stdio: [stdin, stdout, stderr], spec: File::from(spec) }
+        Cargo {
+            stdio: [stdin, stdout, stderr],
+            spec: File::from(spec),
+        }
     }
 }
 
@@ -83,7 +86,13 @@ fn prepare<'a>(
     };
     // Streams held here, and in `cargo`, would keep their readers from seeing the end.
     drop((cargo, spec, status_writer));
-    Ok(Session { link, children, program, status: Some(status), exited: false })
+    Ok(Session {
+        link,
+        children,
+        program,
+        status: Some(status),
+        exited: false,
+    })
 }
 
 /// Ties the init's life to the keeper's, and makes its signal descriptor and the status pipe.
@@ -111,7 +120,9 @@ fn read_spec(file: &File) -> Result<Spec, Failure> {
 /// Second is whether the child still has to enter the cgroup.
 fn fork(spec: &Spec) -> Result<(Option<Pid>, bool), Failure> {
     let plain = || sys::fork().map_err(|error| Failure::new(Stage::Fork, &error, "the program"));
-    let Some(path) = &spec.cgroup else { return Ok((plain()?, false)) };
+    let Some(path) = &spec.cgroup else {
+        return Ok((plain()?, false));
+    };
     let failed = |error: io::Error| Failure::new(Stage::Cgroup, &error, path.to_string_lossy());
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
     let dir = rustix::fs::open(path, flags, Mode::empty()).map_err(|e| failed(e.into()))?;
@@ -123,7 +134,10 @@ fn fork(spec: &Spec) -> Result<(Option<Pid>, bool), Failure> {
 }
 
 fn is_unknown_call(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL | libc::E2BIG))
+    matches!(
+        error.raw_os_error(),
+        Some(libc::ENOSYS | libc::EINVAL | libc::E2BIG)
+    )
 }
 
 /// A session whose program has been forked.
@@ -149,7 +163,9 @@ impl Session<'_> {
                 self.settle()?;
             }
             if pending.order {
-                let Some(order) = link::receive::<Order>(self.link)? else { return Ok(()) };
+                let Some(order) = link::receive::<Order>(self.link)? else {
+                    return Ok(());
+                };
                 if let Order::Signal(signal) = order.message {
                     sys::signal_group(self.program, signal);
                 }
@@ -165,12 +181,20 @@ impl Session<'_> {
     fn wait(&self) -> io::Result<Pending> {
         let closing = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
         // Orders wait in the link until there is a program to receive them.
-        let orders = if self.status.is_none() { PollFlags::IN } else { PollFlags::empty() };
+        let orders = if self.status.is_none() {
+            PollFlags::IN
+        } else {
+            PollFlags::empty()
+        };
         let mut fds = vec![
             PollFd::from_borrowed_fd(self.link, orders | PollFlags::RDHUP),
             PollFd::new(&self.children, PollFlags::IN),
         ];
-        fds.extend(self.status.as_ref().map(|status| PollFd::new(status, PollFlags::IN)));
+        fds.extend(
+            self.status
+                .as_ref()
+                .map(|status| PollFd::new(status, PollFlags::IN)),
+        );
         loop {
             match poll(&mut fds, None) {
                 Err(Errno::INTR) => {}
@@ -181,13 +205,17 @@ impl Session<'_> {
         Ok(Pending {
             closed: fds[0].revents().intersects(closing),
             order: fds[0].revents().contains(PollFlags::IN),
-            settled: fds.get(2).is_some_and(|status| !status.revents().is_empty()),
+            settled: fds
+                .get(2)
+                .is_some_and(|status| !status.revents().is_empty()),
         })
     }
 
     /// Learns from the status pipe whether the program runs, and tells.
     fn settle(&mut self) -> Result<(), End> {
-        let Some(mut status) = self.status.take() else { return Ok(()) };
+        let Some(mut status) = self.status.take() else {
+            return Ok(());
+        };
         let mut bytes = Vec::new();
         status.read_to_end(&mut bytes)?;
         if !bytes.is_empty() {
@@ -206,7 +234,10 @@ impl Session<'_> {
                 Ok(Some((pid, status))) if pid == self.program && !self.exited => {
                     self.exited = true;
                     let usage = sys::children_usage();
-                    let note = Note::Exited { status: status.as_raw(), usage };
+                    let note = Note::Exited {
+                        status: status.as_raw(),
+                        usage,
+                    };
                     link::send(self.link, &note, &[])?;
                 }
                 Ok(Some(_)) | Err(Errno::INTR) => {}

@@ -34,9 +34,14 @@ fn keep(link: BorrowedFd) -> io::Result<()> {
     sys::block_signals()?;
     // What the daemon's parent leaked into the daemon ends here.
     sys::close_from(3)?;
-    let Some(order) = link::receive::<Order>(link)? else { return Ok(()) };
+    let Some(order) = link::receive::<Order>(link)? else {
+        return Ok(());
+    };
     let (Order::Run, Ok(fds)) = (order.message, <[OwnedFd; 4]>::try_from(order.descriptors)) else {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the first message is no order"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the first message is no order",
+        ));
     };
     // Off the terminal and off the daemon's directory. Failing means we lead a group already,
     // which only a hand-started shepherd does.

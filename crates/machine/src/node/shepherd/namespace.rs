@@ -5,9 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use rustix::mount::{
-    MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change,
-};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change};
 use rustix::process::{DumpableBehavior, getegid, geteuid, set_dumpable_behavior};
 use rustix::thread::UnshareFlags;
 
@@ -67,7 +65,10 @@ fn unshare_mapped(flags: UnshareFlags) -> io::Result<()> {
 
 /// Lets mounts of the machine appear in the session, and none of the session's outside.
 fn keep_mounts_inside() -> io::Result<()> {
-    Ok(mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?)
+    Ok(mount_change(
+        "/",
+        MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC,
+    )?)
 }
 
 /// Mounts a `/proc` that shows the caller's pid namespace.
@@ -86,8 +87,7 @@ pub(super) fn run_script(script: &[NsCommand], granted: Granted) -> Result<(), F
     });
     prepared?;
     for command in script {
-        run(command)
-            .map_err(|error| Failure::new(Stage::Script, &error, command.to_string()))?;
+        run(command).map_err(|error| Failure::new(Stage::Script, &error, command.to_string()))?;
     }
     Ok(())
 }
@@ -115,10 +115,21 @@ fn run(command: &NsCommand) -> io::Result<()> {
             sys::unshare(UnshareFlags::NEWNS)?;
             keep_mounts_inside()
         }
-        NsCommand::Mount { src, dst, fstype, opts } => {
+        NsCommand::Mount {
+            src,
+            dst,
+            fstype,
+            opts,
+        } => {
             let (flags, data) = mount_options(opts);
             let data = CString::new(data)?;
-            Ok(mount(src.as_str(), dst, fstype.as_str(), flags, data.as_c_str())?)
+            Ok(mount(
+                src.as_str(),
+                dst,
+                fstype.as_str(),
+                flags,
+                data.as_c_str(),
+            )?)
         }
         NsCommand::Bind { src, dst } => Ok(mount_bind_recursive(src, dst)?),
         NsCommand::Import { addr, port, dst } => import(addr, *port, dst),
@@ -132,7 +143,13 @@ fn run(command: &NsCommand) -> io::Result<()> {
 
 fn import(addr: &str, port: u16, dst: &Path) -> io::Result<()> {
     let data = CString::new(format!("trans=tcp,port={port},access=any,msize=32792"))?;
-    Ok(mount(addr, dst, "9p", MountFlags::empty(), data.as_c_str())?)
+    Ok(mount(
+        addr,
+        dst,
+        "9p",
+        MountFlags::empty(),
+        data.as_c_str(),
+    )?)
 }
 
 /// Splits mount(8)'s options into the flags of the call and the file system's own words.
