@@ -2,3 +2,4 @@
 //! serves the tree of the whole cluster and runs jobs on the nodes.
 
 pub mod files;
+pub mod node;

@@ -1,0 +1,4 @@
+//! The node daemon: what runs on every machine of the cluster.
+
+pub mod cgroup;
+pub mod shepherd;
