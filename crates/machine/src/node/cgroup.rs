@@ -85,10 +85,7 @@ impl Hierarchy {
             match fs::create_dir(dir) {
                 // Another session's, for the parent; a session's own must be new.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && *dir == parent => {}
-                result => result.map_err(|error| Error::Kernel {
-                    path: dir.clone(),
-                    error,
-                })?,
+                result => result.map_err(|error| Error::Kernel { path: dir.clone(), error })?,
             }
         }
         Ok(Cgroup { path })
@@ -96,9 +93,7 @@ impl Hierarchy {
 
     /// Kills and removes all that a daemon `name` has left behind. Nothing to do is no error.
     pub fn sweep(&self, name: &str, patience: Duration) -> Result<(), Error> {
-        let whole = Cgroup {
-            path: self.group(name)?,
-        };
+        let whole = Cgroup { path: self.group(name)? };
         whole.kill(patience)?;
         whole.remove(patience)
     }
@@ -112,11 +107,7 @@ impl Hierarchy {
 /// A name that is one component of a path.
 fn checked(name: &str) -> Result<&str, Error> {
     let bad = name.is_empty() || name.starts_with('.') || name.contains(['/', '\0', '\n']);
-    if bad {
-        Err(Error::Name(name.to_owned()))
-    } else {
-        Ok(name)
-    }
+    if bad { Err(Error::Name(name.to_owned())) } else { Ok(name) }
 }
 
 impl Cgroup {
@@ -138,14 +129,12 @@ impl Cgroup {
 
     /// Stops every process in it, new ones too. Returns before all of them have stopped.
     pub fn freeze(&self) -> Result<(), Error> {
-        self.write("cgroup.freeze", "1")
-            .map_err(|error| self.kernel("cgroup.freeze", error))
+        self.write("cgroup.freeze", "1").map_err(|error| self.kernel("cgroup.freeze", error))
     }
 
     /// Lets them run again.
     pub fn thaw(&self) -> Result<(), Error> {
-        self.write("cgroup.freeze", "0")
-            .map_err(|error| self.kernel("cgroup.freeze", error))
+        self.write("cgroup.freeze", "0").map_err(|error| self.kernel("cgroup.freeze", error))
     }
 
     /// Whether any process lives in it or below; `None` when it does not exist.
@@ -176,10 +165,7 @@ impl Cgroup {
                     // The last process is still on its way out.
                     Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
                         if Instant::now() >= deadline {
-                            return Err(Error::Populated {
-                                path,
-                                waited: patience,
-                            });
+                            return Err(Error::Populated { path, waited: patience });
                         }
                         std::thread::sleep(PAUSE);
                     }
@@ -193,17 +179,12 @@ impl Cgroup {
 
     fn write(&self, file: &str, text: &str) -> io::Result<()> {
         // Not fs::write: creating is not what is meant where the file does not exist.
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .open(self.path.join(file))?;
+        let mut file = fs::OpenOptions::new().write(true).open(self.path.join(file))?;
         io::Write::write_all(&mut file, text.as_bytes())
     }
 
     fn kernel(&self, file: &str, error: io::Error) -> Error {
-        Error::Kernel {
-            path: self.path.join(file),
-            error,
-        }
+        Error::Kernel { path: self.path.join(file), error }
     }
 
     /// Waits for the kernel's word that the last process has left.
@@ -216,10 +197,7 @@ impl Cgroup {
         };
         loop {
             let mut events = String::new();
-            match file
-                .rewind()
-                .and_then(|()| file.read_to_string(&mut events))
-            {
+            match file.rewind().and_then(|()| file.read_to_string(&mut events)) {
                 Err(error) if is_gone(&error) => return Ok(()),
                 result => result.map_err(failed)?,
             };
@@ -228,10 +206,7 @@ impl Cgroup {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(Error::Populated {
-                    path: self.path.clone(),
-                    waited: patience,
-                });
+                return Err(Error::Populated { path: self.path.clone(), waited: patience });
             }
             // The kernel raises PRI when the file has changed since it was read.
             let timeout = Timespec::try_from(left).ok();
@@ -247,10 +222,7 @@ impl Cgroup {
         let deadline = Instant::now() + patience;
         while self.populated()? == Some(true) {
             if Instant::now() >= deadline {
-                return Err(Error::Populated {
-                    path: self.path.clone(),
-                    waited: patience,
-                });
+                return Err(Error::Populated { path: self.path.clone(), waited: patience });
             }
             for path in self.tree_bottom_up()? {
                 let group = Cgroup { path };
@@ -272,10 +244,9 @@ impl Cgroup {
     fn processes(&self) -> Result<Vec<Pid>, Error> {
         match fs::read_to_string(self.path.join("cgroup.procs")) {
             // Processes of other pid namespaces show as 0, which is no pid.
-            Ok(pids) => Ok(pids
-                .lines()
-                .filter_map(|pid| Pid::from_raw(pid.parse().ok()?))
-                .collect()),
+            Ok(pids) => {
+                Ok(pids.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect())
+            }
             Err(error) if is_gone(&error) => Ok(Vec::new()),
             Err(error) => Err(self.kernel("cgroup.procs", error)),
         }
@@ -287,10 +258,7 @@ impl Cgroup {
         let mut next = 0;
         while let Some(dir) = tree.get(next).cloned() {
             next += 1;
-            let failed = |error| Error::Kernel {
-                path: dir.clone(),
-                error,
-            };
+            let failed = |error| Error::Kernel { path: dir.clone(), error };
             let entries = match fs::read_dir(&dir) {
                 Err(error) if is_gone(&error) => continue,
                 result => result.map_err(failed)?,
@@ -314,9 +282,7 @@ fn is_gone(error: &io::Error) -> bool {
 
 /// The value of a flag in `cgroup.events`.
 fn event(events: &str, name: &str) -> bool {
-    events
-        .lines()
-        .any(|line| line.split_once(' ') == Some((name, "1")))
+    events.lines().any(|line| line.split_once(' ') == Some((name, "1")))
 }
 
 /// Where the caller's own group is, from the text of mountinfo and of `/proc/self/cgroup`.
@@ -350,15 +316,8 @@ fn locate(mountinfo: &str, membership: &str) -> Result<PathBuf, Unavailable> {
 
 /// Undoes mountinfo's octal escapes of blanks.
 fn unescape(text: &str) -> PathBuf {
-    let escapes = [
-        ("\\040", " "),
-        ("\\011", "\t"),
-        ("\\012", "\n"),
-        ("\\134", "\\"),
-    ];
-    let plain = escapes
-        .iter()
-        .fold(text.to_owned(), |text, (code, c)| text.replace(code, c));
+    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
+    let plain = escapes.iter().fold(text.to_owned(), |text, (code, c)| text.replace(code, c));
     PathBuf::from(plain)
 }
 
@@ -381,11 +340,9 @@ fn probe(own: &Path) -> Result<(), Unavailable> {
         (Err(error), _) | (_, Err(error)) => refused(&path, error),
         (Ok(kind), Ok(())) if kind.trim() == "domain" => Ok(()),
         // A threaded tree takes threads, no processes.
-        (Ok(kind), Ok(())) => Err(Unavailable(format!(
-            "groups in {} are {}",
-            own.display(),
-            kind.trim()
-        ))),
+        (Ok(kind), Ok(())) => {
+            Err(Unavailable(format!("groups in {} are {}", own.display(), kind.trim())))
+        }
     }
 }
 
@@ -406,10 +363,7 @@ mod tests {
         let at = |mounts: &str, own: &str| locate(mounts, own).map_err(|reason| reason.0);
         let hybrid = |own: &str| at(HYBRID, own);
         assert_eq!(hybrid("3:cpu:/x\n0::/\n"), Ok("/sys/fs/cgroup/a b".into()));
-        assert_eq!(
-            hybrid("0::/user/1\n"),
-            Ok("/sys/fs/cgroup/a b/user/1".into())
-        );
+        assert_eq!(hybrid("0::/user/1\n"), Ok("/sys/fs/cgroup/a b/user/1".into()));
         // A container that shows only its part.
         let part = "9 8 0:1 /pod/c1 /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
         assert_eq!(at(part, "0::/pod/c1/x\n"), Ok("/sys/fs/cgroup/x".into()));

@@ -13,31 +13,16 @@ use crate::{Case, NOBODY};
 
 pub const CASES: &[Case] = &[
     ("exit_status_is_the_raw_one", exit_status_is_the_raw_one),
-    (
-        "arguments_and_environment_arrive_exactly",
-        arguments_and_environment_arrive_exactly,
-    ),
+    ("arguments_and_environment_arrive_exactly", arguments_and_environment_arrive_exactly),
     ("large_environment_arrives", large_environment_arrives),
-    (
-        "program_starts_from_a_clean_slate",
-        program_starts_from_a_clean_slate,
-    ),
+    ("program_starts_from_a_clean_slate", program_starts_from_a_clean_slate),
     ("stdin_reaches_the_program", stdin_reaches_the_program),
     ("output_larger_than_a_pipe", output_larger_than_a_pipe),
     ("relative_and_bare_names", relative_and_bare_names),
-    (
-        "exec_failures_name_their_errno",
-        exec_failures_name_their_errno,
-    ),
-    (
-        "missing_directory_is_no_exec_failure",
-        missing_directory_is_no_exec_failure,
-    ),
+    ("exec_failures_name_their_errno", exec_failures_name_their_errno),
+    ("missing_directory_is_no_exec_failure", missing_directory_is_no_exec_failure),
     ("busy_program_is_tried_again", busy_program_is_tried_again),
-    (
-        "impossible_orders_start_nothing",
-        impossible_orders_start_nothing,
-    ),
+    ("impossible_orders_start_nothing", impossible_orders_start_nothing),
     ("started_names_the_outer_pid", started_names_the_outer_pid),
     ("program_sees_its_own_proc", program_sees_its_own_proc),
     ("usage_counts_descendants", usage_counts_descendants),
@@ -57,9 +42,7 @@ pub fn helper(words: &[String]) -> ExitCode {
             out.write_all(word.as_encoded_bytes()).unwrap();
             out.write_all(b"\0").unwrap();
         }),
-        "env" => out
-            .write_all(&fs::read("/proc/self/environ").unwrap())
-            .unwrap(),
+        "env" => out.write_all(&fs::read("/proc/self/environ").unwrap()).unwrap(),
         "descriptors" => {
             // By name and not by listing, which would need a descriptor.
             for n in 0..4096 {
@@ -74,52 +57,26 @@ pub fn helper(words: &[String]) -> ExitCode {
 }
 
 fn exit_status_is_the_raw_one() {
-    for (text, status) in [
-        ("exit 0", 0),
-        ("exit 42", 42 << 8),
-        ("kill -9 $$", 9),
-        ("kill -TERM $$", 15),
-    ] {
+    for (text, status) in
+        [("exit 0", 0), ("exit 42", 42 << 8), ("kill -9 $$", 9), ("kill -TERM $$", 15)]
+    {
         let outcome = run(&shell(text));
         assert_eq!(outcome.status, Some(status), "{text}: {outcome:?}");
     }
 }
 
 fn arguments_and_environment_arrive_exactly() {
-    let odd = [
-        "",
-        " a  b ",
-        "*",
-        "$HOME",
-        "'\"\\",
-        "naïve ☃",
-        "line\nline",
-        "--",
-        "-x",
-    ];
+    let odd = ["", " a  b ", "*", "$HOME", "'\"\\", "naïve ☃", "line\nline", "--", "-x"];
     let mut words = vec!["words"];
     words.extend(odd);
     let outcome = run(&this(&words));
-    let expected = [&["shepherd-test", "helper", "words"][..], &odd[..]]
-        .concat()
-        .join("\0")
-        + "\0";
+    let expected = [&["shepherd-test", "helper", "words"][..], &odd[..]].concat().join("\0") + "\0";
     assert_eq!(outcome.text(), expected);
 
     let mut spec = this(&["env"]);
-    let env = [
-        ("B", "2"),
-        ("A", ""),
-        ("C", "a=b\nc ☃"),
-        ("lower.case-name", "x"),
-    ];
-    spec.env = env
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .to_vec();
-    assert_eq!(
-        run(&spec).text(),
-        "B=2\0A=\0C=a=b\nc ☃\0lower.case-name=x\0"
-    );
+    let env = [("B", "2"), ("A", ""), ("C", "a=b\nc ☃"), ("lower.case-name", "x")];
+    spec.env = env.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
+    assert_eq!(run(&spec).text(), "B=2\0A=\0C=a=b\nc ☃\0lower.case-name=x\0");
     spec.env.clear();
     assert_eq!(run(&spec).text(), "");
 
@@ -127,11 +84,7 @@ fn arguments_and_environment_arrive_exactly() {
     assert_eq!(outcome.text(), "other name\n");
     let mut spec = shell("exit 1");
     spec.argv.clear();
-    assert_eq!(
-        run(&spec).status,
-        Some(0),
-        "a shell without arguments reads its stdin"
-    );
+    assert_eq!(run(&spec).status, Some(0), "a shell without arguments reads its stdin");
 }
 
 fn large_environment_arrives() {
@@ -140,15 +93,9 @@ fn large_environment_arrives() {
         spec.env.push((format!("V{n}"), "x".repeat(100_000)));
     }
     spec.argv.push("sh".into());
-    spec.argv
-        .extend((0..20_000).map(|n| format!("argument-{n}")));
+    spec.argv.extend((0..20_000).map(|n| format!("argument-{n}")));
     let outcome = run(&spec);
-    assert_eq!(
-        outcome.text(),
-        "100000 100000\n20000\n",
-        "{:?}",
-        outcome.failed
-    );
+    assert_eq!(outcome.text(), "100000 100000\n20000\n", "{:?}", outcome.failed);
 }
 
 fn program_starts_from_a_clean_slate() {
@@ -164,12 +111,8 @@ fn program_starts_from_a_clean_slate() {
     let outcome = run(&spec);
     let status = outcome.text();
     let field = |name: &str| {
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        line.unwrap_or_else(|| panic!("no {name} in {status}"))
-            .trim()
-            .to_owned()
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.unwrap_or_else(|| panic!("no {name} in {status}")).trim().to_owned()
     };
     for signals in ["SigBlk", "SigIgn", "SigCgt", "SigPnd"] {
         assert_eq!(field(signals), "0000000000000000", "{signals}");
@@ -184,15 +127,10 @@ fn program_starts_from_a_clean_slate() {
     let mut tree = start(&shell("echo; read x"));
     let pid = tree.started();
     read_line(&mut tree.out);
-    assert_eq!(
-        (stat(pid, 2), stat(pid, 3)),
-        (stat(pid, 2), stat(pid, 2)),
-        "a session of its own"
-    );
-    assert_eq!(
-        fs::read_link(format!("/proc/{}/cwd", tree.ward.keeper_pid())).unwrap(),
-        { std::path::Path::new("/") }
-    );
+    assert_eq!((stat(pid, 2), stat(pid, 3)), (stat(pid, 2), stat(pid, 2)), "a session of its own");
+    assert_eq!(fs::read_link(format!("/proc/{}/cwd", tree.ward.keeper_pid())).unwrap(), {
+        std::path::Path::new("/")
+    });
     tree.feed("x\n");
     assert_eq!(tree.finish().status, Some(0));
 }
@@ -203,10 +141,7 @@ fn stdin_reaches_the_program() {
     tree.feed("world");
     tree.stdin = None;
     let outcome = tree.finish();
-    assert_eq!(
-        (outcome.text(), &outcome.err[..]),
-        ("hello world", &b"end\n"[..])
-    );
+    assert_eq!((outcome.text(), &outcome.err[..]), ("hello world", &b"end\n"[..]));
 }
 
 fn output_larger_than_a_pipe() {
@@ -224,8 +159,7 @@ fn relative_and_bare_names() {
     let text = |program: &str, path: Option<&str>| {
         let mut spec = Spec::new(program, &[program]);
         spec.cwd.clone_from(&scratch.0);
-        spec.env
-            .extend(path.map(|path| ("PATH".into(), path.into())));
+        spec.env.extend(path.map(|path| ("PATH".into(), path.into())));
         let outcome = run(&spec);
         assert_eq!(outcome.failed, None);
         outcome.text().to_owned()
@@ -255,21 +189,12 @@ fn exec_failures_name_their_errno() {
     ];
     for (program, errno) in cases {
         let outcome = run(&Spec::new(program, &["x"]));
-        assert_eq!(
-            outcome.failed,
-            Some((Stage::Exec, errno, program.to_owned()))
-        );
+        assert_eq!(outcome.failed, Some((Stage::Exec, errno, program.to_owned())));
         assert_eq!((outcome.pid, outcome.status), (None, None));
     }
     let mut spec = Spec::new("plain", &[]);
-    spec.env.push((
-        "PATH".into(),
-        format!("/nowhere:{}:/bin", scratch.0.display()),
-    ));
-    assert_eq!(
-        run(&spec).failed,
-        Some((Stage::Exec, libc::EACCES, "plain".into()))
-    );
+    spec.env.push(("PATH".into(), format!("/nowhere:{}:/bin", scratch.0.display())));
+    assert_eq!(run(&spec).failed, Some((Stage::Exec, libc::EACCES, "plain".into())));
 }
 
 fn missing_directory_is_no_exec_failure() {
@@ -308,22 +233,11 @@ fn busy_program_is_tried_again() {
 fn impossible_orders_start_nothing() {
     let refused = |spec: Spec| {
         let (stdin, (_out, stdout), (_err, stderr)) = (pipe().1, pipe(), pipe());
-        Ward::start(
-            &spec,
-            Stdio {
-                stdin,
-                stdout,
-                stderr,
-            },
-        )
-        .unwrap_err()
+        Ward::start(&spec, Stdio { stdin, stdout, stderr }).unwrap_err()
     };
     let mut spec = shell("true");
     spec.cwd = "relative".into();
-    assert!(matches!(
-        refused(spec),
-        Error::Invalid(Invalid::RelativeDirectory(_))
-    ));
+    assert!(matches!(refused(spec), Error::Invalid(Invalid::RelativeDirectory(_))));
     let mut spec = shell("true");
     spec.argv.push("a\0b".into());
     assert!(matches!(refused(spec), Error::Invalid(Invalid::Nul(_))));
@@ -332,16 +246,8 @@ fn impossible_orders_start_nothing() {
     assert!(matches!(refused(spec), Error::Encode(_)));
     let (stdin, (_out, stdout), (_err, stderr)) = (pipe().1, pipe(), pipe());
     let nowhere = std::path::Path::new("/nowhere/muster");
-    let error = Ward::start_with(
-        nowhere,
-        &["shepherd"],
-        &shell("true"),
-        Stdio {
-            stdin,
-            stdout,
-            stderr,
-        },
-    );
+    let error =
+        Ward::start_with(nowhere, &["shepherd"], &shell("true"), Stdio { stdin, stdout, stderr });
     assert!(matches!(error, Err(Error::Spawn(e)) if e.kind() == std::io::ErrorKind::NotFound));
 }
 
@@ -354,10 +260,7 @@ fn unsafe_name() -> std::ffi::OsString {
 fn started_names_the_outer_pid() {
     let mut tree = start(&Spec::new("/bin/cat", &["cat"]));
     let pid = tree.started();
-    assert_eq!(
-        fs::read_to_string(format!("/proc/{pid}/comm")).unwrap(),
-        "cat\n"
-    );
+    assert_eq!(fs::read_to_string(format!("/proc/{pid}/comm")).unwrap(), "cat\n");
     assert_eq!(stat(pid, 1), Some(tree.init().to_string()));
     tree.stdin = None;
     assert_eq!(tree.finish().status, Some(0));
@@ -399,9 +302,8 @@ fn usage_counts_descendants() {
 }
 
 fn signals_reach_the_group() {
-    let mut tree = start(&shell(
-        "trap 'echo got; exit 7' TERM; sh -c 'echo ready; exec sleep 1000' & wait",
-    ));
+    let mut tree =
+        start(&shell("trap 'echo got; exit 7' TERM; sh -c 'echo ready; exec sleep 1000' & wait"));
     tree.started();
     assert_eq!(read_line(&mut tree.out), "ready");
     tree.ward.signal(libc::SIGTERM).unwrap();
@@ -444,10 +346,7 @@ fn odd_signals() {
     tree.ward.signal(64).unwrap();
     assert_eq!(tree.exited(), 64);
     assert_eq!(tree.next(), Report::Gone);
-    assert!(
-        tree.ward.signal(libc::SIGTERM).is_err(),
-        "nobody is left to signal"
-    );
+    assert!(tree.ward.signal(libc::SIGTERM).is_err(), "nobody is left to signal");
     tree.ward.kill();
 }
 
@@ -456,11 +355,7 @@ fn identity_is_dropped_to() {
         return;
     }
     let mut spec = Spec::new("/bin/cat", &["cat", "/proc/self/status"]);
-    spec.identity = Some(Identity {
-        uid: NOBODY,
-        gid: 1234,
-        groups: vec![9, 7],
-    });
+    spec.identity = Some(Identity { uid: NOBODY, gid: 1234, groups: vec![9, 7] });
     let outcome = run(&spec);
     let status: Vec<&str> = outcome.text().lines().collect();
     for expected in [
@@ -473,46 +368,24 @@ fn identity_is_dropped_to() {
         "CapAmb:\t0000000000000000",
         "NoNewPrivs:\t0",
     ] {
-        assert!(
-            status.contains(&expected),
-            "no {expected:?} in {}",
-            outcome.text()
-        );
+        assert!(status.contains(&expected), "no {expected:?} in {}", outcome.text());
     }
     // The working directory is entered as the identity.
     let scratch = Scratch::new();
     crate::tree::set_mode(&scratch.0, 0o700);
     spec.cwd.clone_from(&scratch.0);
-    assert_eq!(
-        run(&spec).failed.map(|f| (f.0, f.1)),
-        Some((Stage::Directory, libc::EACCES))
-    );
+    assert_eq!(run(&spec).failed.map(|f| (f.0, f.1)), Some((Stage::Directory, libc::EACCES)));
 }
 
 fn identity_needs_root() {
     let me = rustix::process::geteuid().as_raw();
-    let groups = rustix::process::getgroups()
-        .unwrap()
-        .iter()
-        .map(|g| g.as_raw())
-        .collect();
+    let groups = rustix::process::getgroups().unwrap().iter().map(|g| g.as_raw()).collect();
     let mut spec = shell("id -u");
-    spec.identity = Some(Identity {
-        uid: me,
-        gid: rustix::process::getegid().as_raw(),
-        groups,
-    });
+    spec.identity = Some(Identity { uid: me, gid: rustix::process::getegid().as_raw(), groups });
     assert_eq!(run(&spec).text(), format!("{me}\n"), "who we are already");
     if me != 0 {
-        spec.identity = Some(Identity {
-            uid: 0,
-            gid: 0,
-            groups: vec![],
-        });
-        assert_eq!(
-            run(&spec).failed.map(|f| (f.0, f.1)),
-            Some((Stage::Identity, libc::EPERM))
-        );
+        spec.identity = Some(Identity { uid: 0, gid: 0, groups: vec![] });
+        assert_eq!(run(&spec).failed.map(|f| (f.0, f.1)), Some((Stage::Identity, libc::EPERM)));
     }
 }
 
@@ -531,7 +404,5 @@ fn many_at_once() {
             })
         })
         .collect();
-    threads
-        .into_iter()
-        .for_each(|thread| thread.join().unwrap());
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
 }

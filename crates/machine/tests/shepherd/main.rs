@@ -35,9 +35,7 @@ fn main() -> ExitCode {
         Some("helper") => launch::helper(&words[1..]),
         Some("--measure") => measure::run(),
         Some("--list") => {
-            cases()
-                .iter()
-                .for_each(|(name, _)| println!("{name}: test"));
+            cases().iter().for_each(|(name, _)| println!("{name}: test"));
             ExitCode::SUCCESS
         }
         _ => rounds(&words),
@@ -54,28 +52,17 @@ fn rounds(words: &[String]) -> ExitCode {
         filters.is_empty() || filters.iter().any(|filter| name.contains(filter.as_str()))
     });
     let who = rustix::process::geteuid();
-    let failed: Vec<&str> = mine
-        .filter(|case| !passes(*case, who.as_raw()))
-        .map(|c| c.0)
-        .collect();
+    let failed: Vec<&str> = mine.filter(|case| !passes(*case, who.as_raw())).map(|c| c.0).collect();
     let mut good = failed.is_empty();
     if !good {
         println!("user {who}: failed: {}", failed.join(", "));
     }
     if who.is_root() {
         // By descriptor, so to speak: the path may lead through directories closed to others.
-        let again = Command::new("/proc/self/exe")
-            .args(words)
-            .uid(NOBODY)
-            .gid(NOBODY)
-            .status();
+        let again = Command::new("/proc/self/exe").args(words).uid(NOBODY).gid(NOBODY).status();
         good &= again.is_ok_and(|status| status.success());
     }
-    if good {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Runs one test; also fails it when it leaves a process behind.
@@ -94,9 +81,6 @@ fn passes((name, test): Case, who: u32) -> bool {
     });
     drop(done);
     watchdog.join().expect("the watchdog does not panic");
-    println!(
-        "user {who}: {name} {}",
-        if result.is_ok() { "ok" } else { "FAILED" }
-    );
+    println!("user {who}: {name} {}", if result.is_ok() { "ok" } else { "FAILED" });
     result.is_ok()
 }

@@ -29,10 +29,7 @@ pub fn run() -> ExitCode {
         command.stdin(Stdio::null()).status().unwrap();
         begin.elapsed().as_micros()
     });
-    println!(
-        "std::process::Command to its end: {} us",
-        median(plain.collect())
-    );
+    println!("std::process::Command to its end: {} us", median(plain.collect()));
     ExitCode::SUCCESS
 }
 

@@ -9,25 +9,18 @@ use crate::tree::{Scratch, run, shell};
 use crate::{Case, NOBODY};
 
 pub const CASES: &[Case] = &[
-    (
-        "bind_shows_one_place_in_another",
-        bind_shows_one_place_in_another,
-    ),
+    ("bind_shows_one_place_in_another", bind_shows_one_place_in_another),
     ("mounts_stay_inside", mounts_stay_inside),
     ("cd_comes_before_the_program", cd_comes_before_the_program),
     ("chroot_confines", chroot_confines),
     ("failing_line_is_named", failing_line_is_named),
-    (
-        "dropped_identity_runs_it_without_root",
-        dropped_identity_runs_it_without_root,
-    ),
+    ("dropped_identity_runs_it_without_root", dropped_identity_runs_it_without_root),
 ];
 
 /// A shell command in a scratch directory that the script knows as `$D`.
 fn scripted(scratch: &Scratch, script: &str, text: &str) -> Spec {
     let mut spec = shell(text);
-    spec.env
-        .push(("D".into(), scratch.0.to_str().unwrap().into()));
+    spec.env.push(("D".into(), scratch.0.to_str().unwrap().into()));
     spec.namespace = NsCommand::parse_script(script, &spec.env).unwrap();
     spec
 }
@@ -47,18 +40,10 @@ fn mounts_stay_inside() {
     let scratch = Scratch::new();
     let b = scratch.dir("b");
     let script = "mount none $D/b tmpfs size=1m,nosuid,mode=1777";
-    let outcome = run(&scripted(
-        &scratch,
-        script,
-        "echo hi >$D/b/f; cat $D/b/f; read x",
-    ));
+    let outcome = run(&scripted(&scratch, script, "echo hi >$D/b/f; cat $D/b/f; read x"));
     assert_eq!(outcome.text(), "hi\n", "{outcome:?}");
     assert_eq!(fs::read_dir(&b).unwrap().count(), 0);
-    let outcome = run(&scripted(
-        &scratch,
-        "mount none $D/b tmpfs ro",
-        "echo hi >$D/b/f",
-    ));
+    let outcome = run(&scripted(&scratch, "mount none $D/b tmpfs ro", "echo hi >$D/b/f"));
     assert_ne!(outcome.status, Some(0), "read-only");
     assert!(!b.join("f").exists());
 }
@@ -71,10 +56,7 @@ fn cd_comes_before_the_program() {
     spec.program = "./prog".into();
     spec.argv = vec!["prog".into()];
     let outcome = run(&spec);
-    assert_eq!(
-        outcome.text().trim_end(),
-        scratch.0.join("b").to_str().unwrap()
-    );
+    assert_eq!(outcome.text().trim_end(), scratch.0.join("b").to_str().unwrap());
 }
 
 fn chroot_confines() {
@@ -91,10 +73,7 @@ fn chroot_confines() {
     }
     script += "chroot $D/r";
     let outcome = run(&scripted(&scratch, &script, "cat marker; pwd; echo ../*"));
-    assert_eq!(
-        outcome.text(),
-        "inside\n/\n../bin ../lib ../lib64 ../marker ../usr\n"
-    );
+    assert_eq!(outcome.text(), "inside\n/\n../bin ../lib ../lib64 ../marker ../usr\n");
 }
 
 fn failing_line_is_named() {
@@ -115,15 +94,9 @@ fn failing_line_is_named() {
     let (stage, errno, what) = run(&spec).failed.unwrap();
     assert_eq!(
         (stage, what),
-        (
-            Stage::Script,
-            format!("import 127.0.0.1!1 {}", scratch.0.display())
-        )
+        (Stage::Script, format!("import 127.0.0.1!1 {}", scratch.0.display()))
     );
-    assert!(
-        [libc::ENODEV, libc::EPERM, libc::ECONNREFUSED].contains(&errno),
-        "{errno}"
-    );
+    assert!([libc::ENODEV, libc::EPERM, libc::ECONNREFUSED].contains(&errno), "{errno}");
 }
 
 /// Root's daemon must not lend its power to a user's script.
@@ -141,19 +114,12 @@ fn dropped_identity_runs_it_without_root() {
         "mount none $D/b tmpfs size=1m",
         "echo hi >$D/b/f; cat $D/b/f; id -u; grep -E 'Cap(Eff|Prm|Amb)' /proc/self/status",
     );
-    spec.identity = Some(Identity {
-        uid: NOBODY,
-        gid: NOBODY,
-        groups: vec![],
-    });
+    spec.identity = Some(Identity { uid: NOBODY, gid: NOBODY, groups: vec![] });
     let zero = "0000000000000000";
     let expected = format!("hi\n{NOBODY}\nCapPrm:\t{zero}\nCapEff:\t{zero}\nCapAmb:\t{zero}\n");
     let outcome = run(&spec);
     assert_eq!(outcome.text(), expected, "{outcome:?}");
 
     spec.namespace = NsCommand::parse_script("bind $D/secret/key $D/b", &spec.env).unwrap();
-    assert_eq!(
-        run(&spec).failed.map(|f| (f.0, f.1)),
-        Some((Stage::Script, libc::EACCES))
-    );
+    assert_eq!(run(&spec).failed.map(|f| (f.0, f.1)), Some((Stage::Script, libc::EACCES)));
 }

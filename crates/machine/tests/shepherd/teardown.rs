@@ -16,14 +16,8 @@ use crate::tree::{
 };
 
 pub const CASES: &[Case] = &[
-    (
-        "leftovers_wait_for_the_caller",
-        leftovers_wait_for_the_caller,
-    ),
-    (
-        "gone_comes_when_leftovers_end",
-        gone_comes_when_leftovers_end,
-    ),
+    ("leftovers_wait_for_the_caller", leftovers_wait_for_the_caller),
+    ("gone_comes_when_leftovers_end", gone_comes_when_leftovers_end),
     ("escapees_die_with_a_kill", escapees_die_with_a_kill),
     ("stopped_processes_die", stopped_processes_die),
     ("kill_at_any_moment", kill_at_any_moment),
@@ -32,10 +26,7 @@ pub const CASES: &[Case] = &[
     ("dead_init_takes_all", dead_init_takes_all),
     ("outside_signals_do_nothing", outside_signals_do_nothing),
     ("killed_daemon_takes_all", killed_daemon_takes_all),
-    (
-        "killed_daemon_takes_stopped_ones",
-        killed_daemon_takes_stopped_ones,
-    ),
+    ("killed_daemon_takes_stopped_ones", killed_daemon_takes_stopped_ones),
     ("daemon_killed_at_any_moment", daemon_killed_at_any_moment),
 ];
 
@@ -94,19 +85,14 @@ fn leftovers_wait_for_the_caller() {
     tree.started();
     assert_eq!(tree.exited(), 3 << 8);
     // Not a proof, but a moment in which it could go wrong.
-    assert!(!ready(
-        &tree.out,
-        Instant::now() + Duration::from_millis(100)
-    ));
+    assert!(!ready(&tree.out, Instant::now() + Duration::from_millis(100)));
     assert_eq!(tree.ward.receive().unwrap(), None);
     assert_eq!(children(tree.init()).len(), 1);
     tree.kill_and_check();
 }
 
 fn gone_comes_when_leftovers_end() {
-    let mut tree = start(&shell(
-        "exec 3<&0; (setsid sh -c 'read x <&3; echo late' &); exit 0",
-    ));
+    let mut tree = start(&shell("exec 3<&0; (setsid sh -c 'read x <&3; echo late' &); exit 0"));
     tree.started();
     assert_eq!(tree.exited(), 0);
     tree.feed("x\n");
@@ -149,13 +135,7 @@ fn kill_at_any_moment() {
 
 fn drop_kills_and_reaps() {
     for n in 0..20 {
-        let Tree {
-            ward,
-            stdin,
-            mut out,
-            err,
-            ..
-        } = start(&shell(ESCAPE));
+        let Tree { ward, stdin, mut out, err, .. } = start(&shell(ESCAPE));
         sleep(Duration::from_micros(n * 300));
         drop(ward);
         read_all(&mut out);
@@ -192,19 +172,9 @@ fn outside_signals_do_nothing() {
     tree.started();
     assert_eq!(read_line(&mut tree.out), "ready");
     let (keeper, init) = (tree.ward.keeper_pid(), tree.init());
-    assert_ne!(
-        stat(keeper, 3),
-        stat(std::process::id(), 3),
-        "not on our terminal"
-    );
+    assert_ne!(stat(keeper, 3), stat(std::process::id(), 3), "not on our terminal");
     for pid in [keeper, init] {
-        for name in [
-            Signal::INT,
-            Signal::TERM,
-            Signal::HUP,
-            Signal::QUIT,
-            Signal::USR1,
-        ] {
+        for name in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT, Signal::USR1] {
             signal(pid, name);
         }
     }
@@ -236,9 +206,7 @@ fn killed_daemon_takes_stopped_ones() {
         if who == "keeper" {
             signal(keeper, Signal::CONT);
         }
-        eventually("the keeper has gone", || {
-            stat(keeper, 0).is_none_or(|state| state == "Z")
-        });
+        eventually("the keeper has gone", || stat(keeper, 0).is_none_or(|state| state == "Z"));
     }
 }
 

@@ -39,8 +39,7 @@ pub struct Outcome {
 /// A shell command, with a PATH to find others.
 pub fn shell(text: &str) -> Spec {
     let mut spec = Spec::new("/bin/sh", &["sh", "-c", text]);
-    spec.env
-        .push(("PATH".into(), "/bin:/usr/bin:/sbin:/usr/sbin".into()));
+    spec.env.push(("PATH".into(), "/bin:/usr/bin:/sbin:/usr/sbin".into()));
     spec
 }
 
@@ -59,22 +58,8 @@ pub fn pipe() -> (File, OwnedFd) {
 pub fn start(spec: &Spec) -> Tree {
     let (stdin, feed) = pipe_with(PipeFlags::CLOEXEC).unwrap();
     let ((out, stdout), (err, stderr)) = (pipe(), pipe());
-    let ward = Ward::start(
-        spec,
-        Stdio {
-            stdin,
-            stdout,
-            stderr,
-        },
-    )
-    .unwrap();
-    Tree {
-        ward,
-        stdin: Some(feed.into()),
-        out,
-        err,
-        pid: None,
-    }
+    let ward = Ward::start(spec, Stdio { stdin, stdout, stderr }).unwrap();
+    Tree { ward, stdin: Some(feed.into()), out, err, pid: None }
 }
 
 /// Runs to the end with nothing on stdin.
@@ -116,11 +101,7 @@ impl Tree {
     /// Reads everything and every report until the tree is gone.
     pub fn finish(mut self) -> Outcome {
         let (out, err) = (read_all(&mut self.out), read_all(&mut self.err));
-        let mut outcome = Outcome {
-            out,
-            err,
-            ..Outcome::default()
-        };
+        let mut outcome = Outcome { out, err, ..Outcome::default() };
         loop {
             match self.next() {
                 Report::Started { .. } => {}
@@ -146,11 +127,7 @@ impl Tree {
     }
 
     pub fn feed(&mut self, text: &str) {
-        self.stdin
-            .as_mut()
-            .unwrap()
-            .write_all(text.as_bytes())
-            .unwrap();
+        self.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }
 
     /// The pid of the init.
@@ -180,10 +157,7 @@ pub fn read_all(file: &mut File) -> Vec<u8> {
     let mut part = [0; 65536];
     loop {
         let text = String::from_utf8_lossy(&all);
-        assert!(
-            ready(&*file, deadline),
-            "somebody holds the stream; so far: {text:?}"
-        );
+        assert!(ready(&*file, deadline), "somebody holds the stream; so far: {text:?}");
         match file.read(&mut part) {
             Ok(0) => return all,
             Ok(n) => all.extend_from_slice(&part[..n]),
@@ -197,17 +171,9 @@ pub fn read_line(file: &mut File) -> String {
     let deadline = Instant::now() + SOON;
     let mut line = Vec::new();
     while line.last() != Some(&b'\n') {
-        assert!(
-            ready(&*file, deadline),
-            "no line; so far: {:?}",
-            String::from_utf8_lossy(&line)
-        );
+        assert!(ready(&*file, deadline), "no line; so far: {:?}", String::from_utf8_lossy(&line));
         let mut byte = [0];
-        assert_eq!(
-            file.read(&mut byte).unwrap(),
-            1,
-            "the stream ended within a line"
-        );
+        assert_eq!(file.read(&mut byte).unwrap(), 1, "the stream ended within a line");
         line.extend(byte);
     }
     String::from_utf8(line).unwrap().trim_end().to_owned()
@@ -234,14 +200,9 @@ pub fn only_child(parent: u32) -> u32 {
 /// The children of a process, zombies included.
 pub fn children(parent: u32) -> Vec<u32> {
     let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
-        entry
-            .unwrap()
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse::<u32>().ok())
+        entry.unwrap().file_name().to_str().and_then(|name| name.parse::<u32>().ok())
     });
-    pids.filter(|pid| stat(*pid, 1) == Some(parent.to_string()))
-        .collect()
+    pids.filter(|pid| stat(*pid, 1) == Some(parent.to_string())).collect()
 }
 
 /// A field of a process's stat, counted after its name: 0 state, 1 parent, 2 group, 3 session.

@@ -29,10 +29,7 @@ pub(super) struct Cargo {
 impl Cargo {
     /// Sorts the descriptors of an order.
     pub(super) fn new([stdin, stdout, stderr, spec]: [OwnedFd; 4]) -> Cargo {
-        Cargo {
-            stdio: [stdin, stdout, stderr],
-            spec: File::from(spec),
-        }
+        Cargo { stdio: [stdin, stdout, stderr], spec: File::from(spec) }
     }
 }
 
@@ -86,13 +83,7 @@ fn prepare<'a>(
     };
     // Streams held here, and in `cargo`, would keep their readers from seeing the end.
     drop((cargo, spec, status_writer));
-    Ok(Session {
-        link,
-        children,
-        program,
-        status: Some(status),
-        exited: false,
-    })
+    Ok(Session { link, children, program, status: Some(status), exited: false })
 }
 
 /// Ties the init's life to the keeper's, and makes its signal descriptor and the status pipe.
@@ -134,10 +125,7 @@ fn fork(spec: &Spec) -> Result<(Option<Pid>, bool), Failure> {
 }
 
 fn is_unknown_call(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(libc::ENOSYS | libc::EINVAL | libc::E2BIG)
-    )
+    matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL | libc::E2BIG))
 }
 
 /// A session whose program has been forked.
@@ -181,20 +169,12 @@ impl Session<'_> {
     fn wait(&self) -> io::Result<Pending> {
         let closing = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
         // Orders wait in the link until there is a program to receive them.
-        let orders = if self.status.is_none() {
-            PollFlags::IN
-        } else {
-            PollFlags::empty()
-        };
+        let orders = if self.status.is_none() { PollFlags::IN } else { PollFlags::empty() };
         let mut fds = vec![
             PollFd::from_borrowed_fd(self.link, orders | PollFlags::RDHUP),
             PollFd::new(&self.children, PollFlags::IN),
         ];
-        fds.extend(
-            self.status
-                .as_ref()
-                .map(|status| PollFd::new(status, PollFlags::IN)),
-        );
+        fds.extend(self.status.as_ref().map(|status| PollFd::new(status, PollFlags::IN)));
         loop {
             match poll(&mut fds, None) {
                 Err(Errno::INTR) => {}
@@ -205,9 +185,7 @@ impl Session<'_> {
         Ok(Pending {
             closed: fds[0].revents().intersects(closing),
             order: fds[0].revents().contains(PollFlags::IN),
-            settled: fds
-                .get(2)
-                .is_some_and(|status| !status.revents().is_empty()),
+            settled: fds.get(2).is_some_and(|status| !status.revents().is_empty()),
         })
     }
 
@@ -234,10 +212,7 @@ impl Session<'_> {
                 Ok(Some((pid, status))) if pid == self.program && !self.exited => {
                     self.exited = true;
                     let usage = sys::children_usage();
-                    let note = Note::Exited {
-                        status: status.as_raw(),
-                        usage,
-                    };
+                    let note = Note::Exited { status: status.as_raw(), usage };
                     link::send(self.link, &note, &[])?;
                 }
                 Ok(Some(_)) | Err(Errno::INTR) => {}

@@ -38,10 +38,7 @@ fn keep(link: BorrowedFd) -> io::Result<()> {
         return Ok(());
     };
     let (Order::Run, Ok(fds)) = (order.message, <[OwnedFd; 4]>::try_from(order.descriptors)) else {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "the first message is no order",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the first message is no order"));
     };
     // Off the terminal and off the daemon's directory. Failing means we lead a group already,
     // which only a hand-started shepherd does.

@@ -61,15 +61,9 @@ impl Failure {
     /// A failure at a stage, with what the kernel said.
     pub(super) fn new(stage: Stage, error: &io::Error, what: impl Into<String>) -> Failure {
         let mut what: String = what.into();
-        let cut = (0..=WHAT_MAX.min(what.len()))
-            .rev()
-            .find(|end| what.is_char_boundary(*end));
+        let cut = (0..=WHAT_MAX.min(what.len())).rev().find(|end| what.is_char_boundary(*end));
         what.truncate(cut.unwrap_or(0));
-        Failure {
-            stage,
-            errno: error.raw_os_error().unwrap_or(libc::EIO),
-            what,
-        }
+        Failure { stage, errno: error.raw_os_error().unwrap_or(libc::EIO), what }
     }
 }
 
@@ -122,12 +116,8 @@ pub(super) struct Received<T> {
 
 /// Makes a link: the daemon's end, which never blocks, and the shepherd's.
 pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
-    let (ours, theirs) = socketpair(
-        AddressFamily::UNIX,
-        SocketType::SEQPACKET,
-        SocketFlags::CLOEXEC,
-        None,
-    )?;
+    let (ours, theirs) =
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     rustix::io::ioctl_fionbio(&ours, true)?;
     sockopt::set_socket_passcred(&ours, true)?;
     Ok((ours, theirs))
@@ -143,10 +133,7 @@ pub(super) fn send<T: Serialize>(
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() {
         let fits = ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
-        assert!(
-            fits,
-            "a message carries at most {DESCRIPTORS_MAX} descriptors"
-        );
+        assert!(fits, "a message carries at most {DESCRIPTORS_MAX} descriptors");
     }
     transmit(link, message, &mut ancillary)
 }
@@ -156,11 +143,7 @@ pub(super) fn send<T: Serialize>(
 pub(super) fn send_about<T: Serialize>(link: BorrowedFd, message: &T, pid: Pid) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmCredentials(1))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let credentials = UCred {
-        pid,
-        uid: getuid(),
-        gid: getgid(),
-    };
+    let credentials = UCred { pid, uid: getuid(), gid: getgid() };
     let fits = ancillary.push(SendAncillaryMessage::ScmCredentials(credentials));
     assert!(fits, "the space is made for these credentials");
     transmit(link, message, &mut ancillary)
@@ -172,17 +155,9 @@ fn transmit<T: Serialize>(
     ancillary: &mut SendAncillaryBuffer,
 ) -> io::Result<()> {
     let bytes = serde_json::to_vec(message)?;
-    assert!(
-        bytes.len() <= MESSAGE_MAX,
-        "every message has a bounded size"
-    );
+    assert!(bytes.len() <= MESSAGE_MAX, "every message has a bounded size");
     loop {
-        match sendmsg(
-            link,
-            &[IoSlice::new(&bytes)],
-            ancillary,
-            SendFlags::NOSIGNAL,
-        ) {
+        match sendmsg(link, &[IoSlice::new(&bytes)], ancillary, SendFlags::NOSIGNAL) {
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
             Ok(_) => return Ok(()),
@@ -220,21 +195,11 @@ pub(super) fn receive<T: DeserializeOwned>(link: BorrowedFd) -> io::Result<Optio
     if got.bytes == 0 {
         return Ok(None);
     }
-    if got
-        .flags
-        .intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC)
-    {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "message too long",
-        ));
+    if got.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "message too long"));
     }
     let message = serde_json::from_slice(&bytes[..got.bytes])?;
-    Ok(Some(Received {
-        message,
-        descriptors,
-        about,
-    }))
+    Ok(Some(Received { message, descriptors, about }))
 }
 
 #[cfg(test)]
@@ -246,11 +211,8 @@ mod tests {
     #[test]
     fn the_longest_failure_fits_a_message() {
         let (ours, theirs) = pair().unwrap();
-        let failure = Failure::new(
-            Stage::Exec,
-            &io::Error::from_raw_os_error(2),
-            "\u{1}".repeat(5000),
-        );
+        let failure =
+            Failure::new(Stage::Exec, &io::Error::from_raw_os_error(2), "\u{1}".repeat(5000));
         send(theirs.as_fd(), &Note::Failed(failure.clone()), &[]).unwrap();
         let got = receive::<Note>(ours.as_fd()).unwrap().unwrap();
         assert!(matches!(got.message, Note::Failed(same) if same == failure));
@@ -261,11 +223,8 @@ mod tests {
     fn names_are_cut_between_characters() {
         let failure = Failure::new(Stage::Exec, &io::Error::other("x"), "é".repeat(600) + "x");
         assert_eq!(failure.what.len(), WHAT_MAX);
-        let failure = Failure::new(
-            Stage::Exec,
-            &io::Error::other("x"),
-            "x".to_owned() + &"é".repeat(600),
-        );
+        let failure =
+            Failure::new(Stage::Exec, &io::Error::other("x"), "x".to_owned() + &"é".repeat(600));
         assert_eq!(failure.what.len(), WHAT_MAX - 1);
         assert_eq!(failure.errno, libc::EIO);
     }
@@ -277,9 +236,7 @@ mod tests {
         send(theirs.as_fd(), &Note::Started, &[]).unwrap();
         drop(theirs);
         assert!(matches!(
-            receive::<Note>(ours.as_fd())
-                .unwrap()
-                .map(|got| got.message),
+            receive::<Note>(ours.as_fd()).unwrap().map(|got| got.message),
             Some(Note::Started)
         ));
         assert!(receive::<Note>(ours.as_fd()).unwrap().is_none());

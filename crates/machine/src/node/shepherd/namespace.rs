@@ -65,10 +65,7 @@ fn unshare_mapped(flags: UnshareFlags) -> io::Result<()> {
 
 /// Lets mounts of the machine appear in the session, and none of the session's outside.
 fn keep_mounts_inside() -> io::Result<()> {
-    Ok(mount_change(
-        "/",
-        MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC,
-    )?)
+    Ok(mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?)
 }
 
 /// Mounts a `/proc` that shows the caller's pid namespace.
@@ -115,21 +112,10 @@ fn run(command: &NsCommand) -> io::Result<()> {
             sys::unshare(UnshareFlags::NEWNS)?;
             keep_mounts_inside()
         }
-        NsCommand::Mount {
-            src,
-            dst,
-            fstype,
-            opts,
-        } => {
+        NsCommand::Mount { src, dst, fstype, opts } => {
             let (flags, data) = mount_options(opts);
             let data = CString::new(data)?;
-            Ok(mount(
-                src.as_str(),
-                dst,
-                fstype.as_str(),
-                flags,
-                data.as_c_str(),
-            )?)
+            Ok(mount(src.as_str(), dst, fstype.as_str(), flags, data.as_c_str())?)
         }
         NsCommand::Bind { src, dst } => Ok(mount_bind_recursive(src, dst)?),
         NsCommand::Import { addr, port, dst } => import(addr, *port, dst),
@@ -143,13 +129,7 @@ fn run(command: &NsCommand) -> io::Result<()> {
 
 fn import(addr: &str, port: u16, dst: &Path) -> io::Result<()> {
     let data = CString::new(format!("trans=tcp,port={port},access=any,msize=32792"))?;
-    Ok(mount(
-        addr,
-        dst,
-        "9p",
-        MountFlags::empty(),
-        data.as_c_str(),
-    )?)
+    Ok(mount(addr, dst, "9p", MountFlags::empty(), data.as_c_str())?)
 }
 
 /// Splits mount(8)'s options into the flags of the call and the file system's own words.

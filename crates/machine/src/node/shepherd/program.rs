@@ -56,9 +56,7 @@ fn launch(
         std::fs::write(cgroup.join("cgroup.procs"), "0")
             .map_err(at(Stage::Cgroup, &cgroup.to_string_lossy()))?;
     }
-    setsid()
-        .map_err(io::Error::from)
-        .map_err(at(Stage::Fork, "a session"))?;
+    setsid().map_err(io::Error::from).map_err(at(Stage::Fork, "a session"))?;
     streams(stdio).map_err(at(Stage::Streams, "the standard streams"))?;
     if let Some(identity) = &spec.identity {
         let name = format!("user {}, group {}", identity.uid, identity.gid);
@@ -85,16 +83,8 @@ fn streams([stdin, stdout, stderr]: &[OwnedFd; 3]) -> io::Result<()> {
 
 /// Executes the program; returns with the error to report.
 fn exec(spec: &Spec) -> io::Error {
-    let words = if spec.argv.is_empty() {
-        vec![spec.program.clone()]
-    } else {
-        spec.argv.clone()
-    };
-    let env = spec
-        .env
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
+    let words = if spec.argv.is_empty() { vec![spec.program.clone()] } else { spec.argv.clone() };
+    let env = spec.env.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let (Ok(argv), Ok(env)) = (strings(words), strings(env)) else {
         return io::Error::from_raw_os_error(libc::EINVAL);
     };
@@ -126,12 +116,7 @@ fn patient_exec(path: &CStr, argv: &Strings, env: &Strings) -> io::Error {
 }
 
 fn strings(words: Vec<String>) -> Result<Strings, std::ffi::NulError> {
-    Ok(Strings::new(
-        words
-            .into_iter()
-            .map(CString::new)
-            .collect::<Result<_, _>>()?,
-    ))
+    Ok(Strings::new(words.into_iter().map(CString::new).collect::<Result<_, _>>()?))
 }
 
 /// The files that a program's name may mean, in order.
@@ -141,14 +126,8 @@ fn candidates(program: &str, path: Option<&str>) -> Vec<String> {
     }
     let dirs = path.unwrap_or(DEFAULT_PATH).split(':');
     // An empty entry is the working directory.
-    dirs.map(|dir| {
-        if dir.is_empty() {
-            format!("./{program}")
-        } else {
-            format!("{dir}/{program}")
-        }
-    })
-    .collect()
+    dirs.map(|dir| if dir.is_empty() { format!("./{program}") } else { format!("{dir}/{program}") })
+        .collect()
 }
 
 #[cfg(test)]

@@ -101,10 +101,7 @@ impl NsCommand {
     ) -> Result<Vec<NsCommand>, ScriptError> {
         let mut commands = Vec::new();
         for (index, line) in text.lines().enumerate() {
-            let at = |fault| ScriptError {
-                line: index + 1,
-                fault,
-            };
+            let at = |fault| ScriptError { line: index + 1, fault };
             let words = split(line, env).map_err(at)?;
             if !words.is_empty() {
                 commands.push(NsCommand::from_words(&words).map_err(at)?);
@@ -122,10 +119,7 @@ impl NsCommand {
             ("unshare", []) => Ok(NsCommand::Unshare),
             ("mount", [src, dst, fstype]) => Ok(mount(src, dst, fstype, "")),
             ("mount", [src, dst, fstype, opts]) => Ok(mount(src, dst, fstype, opts)),
-            ("bind", [src, dst]) => Ok(NsCommand::Bind {
-                src: src.into(),
-                dst: dst.into(),
-            }),
+            ("bind", [src, dst]) => Ok(NsCommand::Bind { src: src.into(), dst: dst.into() }),
             ("import", [server, dst]) => import(server, dst),
             ("cd", [dir]) => Ok(NsCommand::Cd(dir.into())),
             ("chroot", [dir]) => Ok(NsCommand::Chroot(dir.into())),
@@ -152,21 +146,14 @@ fn mount(src: &str, dst: &str, fstype: &str, opts: &str) -> NsCommand {
 /// Reads `ADDR!PORT`; Plan 9's `tcp!` before it is accepted.
 fn import(server: &str, dst: &str) -> Result<NsCommand, Fault> {
     let wrong = || Fault::Address(server.to_owned());
-    let (addr, port) = server
-        .strip_prefix("tcp!")
-        .unwrap_or(server)
-        .rsplit_once('!')
-        .ok_or_else(wrong)?;
+    let (addr, port) =
+        server.strip_prefix("tcp!").unwrap_or(server).rsplit_once('!').ok_or_else(wrong)?;
     let port = port.parse().map_err(|_| wrong())?;
     // The kernel's client gets the address in a list of options.
     if addr.is_empty() || addr.contains(',') || port == 0 {
         return Err(wrong());
     }
-    Ok(NsCommand::Import {
-        addr: addr.to_owned(),
-        port,
-        dst: dst.into(),
-    })
+    Ok(NsCommand::Import { addr: addr.to_owned(), port, dst: dst.into() })
 }
 
 /// Splits a line into words: quotes, variables and comments as described above.
@@ -221,12 +208,7 @@ impl fmt::Display for NsCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NsCommand::Unshare => write!(f, "unshare"),
-            NsCommand::Mount {
-                src,
-                dst,
-                fstype,
-                opts,
-            } => {
+            NsCommand::Mount { src, dst, fstype, opts } => {
                 write!(f, "mount {src} {} {fstype} {opts}", dst.display())
             }
             NsCommand::Bind { src, dst } => write!(f, "bind {} {}", src.display(), dst.display()),
@@ -257,20 +239,9 @@ mod tests {
             NsCommand::Unshare,
             mount("none", "/tmp/a b/x", "tmpfs", "ro,size=1m"),
             mount("n", "d", "t", ""),
-            NsCommand::Bind {
-                src: "it's".into(),
-                dst: "/tmp/a by".into(),
-            },
-            NsCommand::Import {
-                addr: "10.0.0.1".into(),
-                port: 564,
-                dst: "/mnt".into(),
-            },
-            NsCommand::Import {
-                addr: "::1".into(),
-                port: 564,
-                dst: "/mnt".into(),
-            },
+            NsCommand::Bind { src: "it's".into(), dst: "/tmp/a by".into() },
+            NsCommand::Import { addr: "10.0.0.1".into(), port: 564, dst: "/mnt".into() },
+            NsCommand::Import { addr: "::1".into(), port: 564, dst: "/mnt".into() },
             NsCommand::Cd("/".into()),
             NsCommand::Chroot(".".into()),
         ];
@@ -288,14 +259,8 @@ mod tests {
         assert_eq!(fault("cd"), at_two(Fault::Usage("cd DIR")));
         assert_eq!(fault("unshare x"), at_two(Fault::Usage("unshare")));
         assert_eq!(fault("chroot a b"), at_two(Fault::Usage("chroot DIR")));
-        assert_eq!(
-            fault("mount a b"),
-            at_two(Fault::Usage("mount SRC DST TYPE [OPTS]"))
-        );
-        assert_eq!(
-            fault("import x"),
-            at_two(Fault::Usage("import ADDR!PORT DST"))
-        );
+        assert_eq!(fault("mount a b"), at_two(Fault::Usage("mount SRC DST TYPE [OPTS]")));
+        assert_eq!(fault("import x"), at_two(Fault::Usage("import ADDR!PORT DST")));
         assert_eq!(fault("cd 'x"), at_two(Fault::Quote));
         assert_eq!(fault("cd $"), at_two(Fault::Dollar));
         assert_eq!(fault("cd ${N"), at_two(Fault::Dollar));
@@ -305,9 +270,6 @@ mod tests {
             let fault = fault(&format!("import {server} /m"));
             assert_eq!(fault, at_two(Fault::Address(server.into())));
         }
-        assert_eq!(
-            fault("cd").to_string(),
-            "namespace script, line 2: usage: cd DIR"
-        );
+        assert_eq!(fault("cd").to_string(), "namespace script, line 2: usage: cd DIR");
     }
 }

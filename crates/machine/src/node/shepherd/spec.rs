@@ -75,11 +75,7 @@ impl Spec {
 
     /// The value of a variable in `env`; the last one counts.
     pub fn variable(&self, name: &str) -> Option<&str> {
-        self.env
-            .iter()
-            .rev()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.as_str())
+        self.env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     /// Refuses what could only fail later, and less clearly, in the child.
@@ -122,14 +118,8 @@ mod tests {
             spec.check().unwrap_err()
         };
         assert_eq!(with(|s| s.program.clear()), Invalid::NoProgram);
-        assert_eq!(
-            with(|s| s.program.push('\0')),
-            Invalid::Nul("the program's name")
-        );
-        assert_eq!(
-            with(|s| s.argv.push("a\0b".into())),
-            Invalid::Nul("an argument")
-        );
+        assert_eq!(with(|s| s.program.push('\0')), Invalid::Nul("the program's name"));
+        assert_eq!(with(|s| s.argv.push("a\0b".into())), Invalid::Nul("an argument"));
         assert_eq!(
             with(|s| s.env.push(("A=B".into(), "c".into()))),
             Invalid::Variable("A=B".into())
@@ -141,10 +131,7 @@ mod tests {
             with(|s| s.env.push(("A".into(), "\0".into()))),
             Invalid::Nul("the environment")
         );
-        assert_eq!(
-            with(|s| s.cwd = "fs".into()),
-            Invalid::RelativeDirectory("fs".into())
-        );
+        assert_eq!(with(|s| s.cwd = "fs".into()), Invalid::RelativeDirectory("fs".into()));
     }
 
     #[test]

@@ -24,11 +24,7 @@ const CLONE_INTO_CGROUP: u64 = 1 << 33;
 const SIGSET_SIZE: usize = 8;
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(result)
-    }
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
 /// Forks: `None` in the child.
@@ -56,10 +52,7 @@ pub(super) fn fork_into(cgroup: BorrowedFd) -> io::Result<Option<Pid>> {
 
 /// Leaves namespaces for new ones.
 pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
-    assert!(
-        !flags.contains(UnshareFlags::FILES),
-        "descriptor tables stay shared"
-    );
+    assert!(!flags.contains(UnshareFlags::FILES), "descriptor tables stay shared");
     // SAFETY: unsafe only for descriptor tables that threads would stop sharing.
     Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
 }
@@ -81,13 +74,7 @@ pub(super) fn default_signals() -> io::Result<()> {
         // KILL and STOP refuse, and need no change.
         // SAFETY: `default` is as large as any architecture's structure; SIG_DFL runs no code.
         unsafe {
-            libc::syscall(
-                libc::SYS_rt_sigaction,
-                signal,
-                default.as_ptr(),
-                none,
-                SIGSET_SIZE,
-            );
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), none, SIGSET_SIZE);
         }
     }
     set_mask(libc::sigemptyset)
@@ -146,12 +133,7 @@ fn close_range(first: u32, flags: libc::c_uint) -> io::Result<()> {
 fn close_listed(first: u32, flags: libc::c_uint) -> io::Result<()> {
     let mut open = Vec::new();
     for entry in std::fs::read_dir("/proc/self/fd")? {
-        open.extend(
-            entry?
-                .file_name()
-                .to_str()
-                .and_then(|name| name.parse::<i32>().ok()),
-        );
+        open.extend(entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
     }
     for fd in open.into_iter().filter(|fd| *fd >= first as i32) {
         // SAFETY: as in close_range; the directory's own descriptor, closed by now, is an error
@@ -202,10 +184,7 @@ pub(super) fn holds(identity: &Identity) -> io::Result<bool> {
         groups.dedup();
         groups
     };
-    let groups = rustix::process::getgroups()?
-        .into_iter()
-        .map(|group| group.as_raw())
-        .collect();
+    let groups = rustix::process::getgroups()?.into_iter().map(|group| group.as_raw()).collect();
     Ok(users == [identity.uid; 3]
         && user_groups == [identity.gid; 3]
         && sorted(groups) == sorted(identity.groups.clone()))
@@ -225,9 +204,7 @@ pub(super) fn children_usage() -> Usage {
     unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
     let unsigned = |number: libc::c_long| u64::try_from(number).unwrap_or(0);
     let micros = |time: libc::timeval| {
-        unsigned(time.tv_sec)
-            .saturating_mul(1_000_000)
-            .saturating_add(unsigned(time.tv_usec))
+        unsigned(time.tv_sec).saturating_mul(1_000_000).saturating_add(unsigned(time.tv_usec))
     };
     Usage {
         user_us: micros(usage.ru_utime),
@@ -247,15 +224,8 @@ pub(super) struct Strings {
 impl Strings {
     /// Takes strings over.
     pub(super) fn new(strings: Vec<CString>) -> Strings {
-        let pointers = strings
-            .iter()
-            .map(|s| s.as_ptr())
-            .chain([ptr::null()])
-            .collect();
-        Strings {
-            pointers,
-            _strings: strings,
-        }
+        let pointers = strings.iter().map(|s| s.as_ptr()).chain([ptr::null()]).collect();
+        Strings { pointers, _strings: strings }
     }
 }
 

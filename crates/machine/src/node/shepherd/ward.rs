@@ -100,27 +100,15 @@ impl Ward {
     pub fn start_with(exe: &Path, args: &[&str], spec: &Spec, stdio: Stdio) -> Result<Ward, Error> {
         spec.check()?;
         reap();
-        let cargo = if spec
-            .identity
-            .as_ref()
-            .is_some_and(|who| holds(who).unwrap_or(false))
-        {
+        let cargo = if spec.identity.as_ref().is_some_and(|who| holds(who).unwrap_or(false)) {
             // Said here, because inside a user namespace the groups cannot be recognized.
-            write_down(&Spec {
-                identity: None,
-                ..spec.clone()
-            })?
+            write_down(&Spec { identity: None, ..spec.clone() })?
         } else {
             write_down(spec)?
         };
         let (ours, theirs) = link::pair()?;
         // Sent before there is anybody to read: the shepherd finds all it needs at once.
-        let fds = [
-            stdio.stdin.as_fd(),
-            stdio.stdout.as_fd(),
-            stdio.stderr.as_fd(),
-            cargo.as_fd(),
-        ];
+        let fds = [stdio.stdin.as_fd(), stdio.stdout.as_fd(), stdio.stderr.as_fd(), cargo.as_fd()];
         link::send(ours.as_fd(), &Order::Run, &fds)?;
         drop(stdio);
         let mut keeper = Command::new(exe)
@@ -222,9 +210,7 @@ impl Ward {
                 self.init = received.descriptors.into_iter().next();
                 return;
             }
-            Note::Started => Report::Started {
-                pid: received.about.unwrap_or(0),
-            },
+            Note::Started => Report::Started { pid: received.about.unwrap_or(0) },
             Note::Failed(Failure { stage, errno, what }) => Report::Failed { stage, errno, what },
             Note::Exited { status, usage } => Report::Exited { status, usage },
         };
@@ -239,13 +225,7 @@ impl Ward {
             // Ended long ago if the keeper left in order. If the keeper was killed, the kernel
             // is about to end the namespace.
             let mut fds = [PollFd::new(init, PollFlags::IN)];
-            let _ = poll(
-                &mut fds,
-                Some(&Timespec {
-                    tv_sec: 1,
-                    tv_nsec: 0,
-                }),
-            );
+            let _ = poll(&mut fds, Some(&Timespec { tv_sec: 1, tv_nsec: 0 }));
         }
         let _ = pidfd_send_signal(&self.keeper_fd, Signal::KILL);
         if let Some(mut keeper) = self.keeper.take() {
@@ -270,9 +250,7 @@ static UNREAPED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
 fn lock_unreaped() -> std::sync::MutexGuard<'static, Vec<Child>> {
     // A list of children is whole whatever panicked.
-    UNREAPED
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+    UNREAPED.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Reaps the keepers of dropped wards, and says how many are still to come. Every start and every
