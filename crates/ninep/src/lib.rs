@@ -6,6 +6,7 @@
 
 pub mod address;
 pub mod call;
+pub mod client;
 mod desk;
 pub mod error;
 mod fid;
