@@ -6,6 +6,7 @@
 
 pub mod call;
 pub mod error;
+pub mod host;
 pub mod message;
 pub mod outbox;
 pub mod record;
