@@ -10,6 +10,7 @@ pub mod client;
 mod desk;
 pub mod error;
 mod fid;
+pub mod host;
 pub mod message;
 mod mounted;
 mod old;
