@@ -23,10 +23,10 @@ pub enum PackError {
     #[error("{path}: {why}", path = .0.display(), why = said(.1))]
     Io(PathBuf, #[source] io::Error),
     /// A socket, device or pipe.
-    #[error("{path}: only files, directories and links can be sent, this is {1}", path = .0.display())]
+    #[error("{path}: this is {1}, which cannot be sent", path = .0.display())]
     Kind(PathBuf, &'static str),
     /// A name that the stream cannot carry.
-    #[error("{path}: such a name cannot be sent: write it in UTF-8, without newlines", path = .0.display())]
+    #[error("{path}: no name that can be sent (UTF-8, no newline)", path = .0.display())]
     Name(PathBuf),
     /// Two things under one name.
     #[error("{path}: another file is sent under the name {1}", path = .0.display())]
@@ -441,7 +441,7 @@ mod tests {
         let error = load.add(&dir.0.join("none")).unwrap_err().to_string();
         assert!(error.ends_with("none: No such file or directory"), "{error}");
         let error = load.add(Path::new("/dev/null")).unwrap_err().to_string();
-        assert!(error.ends_with("this is a device"), "{error}");
+        assert!(error.ends_with("this is a device, which cannot be sent"), "{error}");
         let strange = dir.file("new\nline", b"");
         assert!(matches!(load.add(&strange), Err(PackError::Name(_))));
     }
