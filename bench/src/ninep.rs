@@ -127,7 +127,19 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(parent: &Path) -> Result<Folder> {
-        let path = parent.join(format!("muster-bench-{}", std::process::id()));
+        const PREFIX: &str = "muster-bench-";
+        // A run that was killed has left its folder, named after its process.
+        for entry in fs::read_dir(parent).with_context(|| format!("no {}", parent.display()))? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let pid = name
+                .to_str()
+                .and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
+            if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        let path = parent.join(format!("{PREFIX}{}", std::process::id()));
         fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
         Ok(Folder(path))
     }

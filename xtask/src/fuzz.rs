@@ -220,6 +220,9 @@ fn figures(log: &[String]) -> String {
 
 /// Runs a target on one input, with everything it prints.
 fn replay(root: &Path, file: &Path, target: Option<&str>) -> Result<ExitCode> {
+    // What a run prints is relative to the root.
+    let from_root = root.join(file);
+    let file = if file.is_file() { file } else { &from_root };
     if !file.is_file() {
         return Err(Usage(format!("no file {}", file.display())).into());
     }

@@ -220,10 +220,12 @@ impl Server {
         while TcpStream::connect(address).is_err() {
             let ended = server.child.try_wait()?;
             if ended.is_some() || start.elapsed() > PATIENCE {
+                let how =
+                    ended.map_or("still runs".to_owned(), |status| format!("ended: {status}"));
                 let said = fs::read_to_string(log).unwrap_or_default();
                 let said = said.lines().last().unwrap_or("nothing");
                 bail!(
-                    "{} does not listen at {address}; it says: {said}",
+                    "{} does not listen at {address}; it {how}; it says: {said}",
                     kind.name
                 );
             }
