@@ -42,15 +42,10 @@ fn parse(arguments: &[String]) -> Result<(String, Options), String> {
     };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
-        let mut value = || {
-            arguments
-                .next()
-                .cloned()
-                .ok_or_else(|| format!("{argument} needs a value"))
-        };
+        let mut value =
+            || arguments.next().cloned().ok_or_else(|| format!("{argument} needs a value"));
         let number = |text: String| {
-            text.parse::<usize>()
-                .map_err(|_| format!("{argument} needs a number, not '{text}'"))
+            text.parse::<usize>().map_err(|_| format!("{argument} needs a number, not '{text}'"))
         };
         match argument.as_str() {
             "--quick" => options.quick = true,
@@ -73,10 +68,7 @@ fn parse(arguments: &[String]) -> Result<(String, Options), String> {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments
-        .iter()
-        .any(|argument| argument == "--help" || argument == "-h")
-    {
+    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
     }
@@ -119,10 +111,7 @@ mod tests {
     fn the_command_line_is_read() {
         let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let (name, options) = parse(&words("9p --quick --ours diod --dir /x")).expect("valid");
-        assert_eq!(
-            (name.as_str(), options.quick, options.ours.as_str()),
-            ("9p", true, "diod")
-        );
+        assert_eq!((name.as_str(), options.quick, options.ours.as_str()), ("9p", true, "diod"));
         for wrong in ["--quick", "9p 9p", "9p --count x", "9p --dir", "9p --what"] {
             assert!(parse(&words(wrong)).is_err(), "{wrong}");
         }

@@ -41,55 +41,13 @@ struct Goal {
 }
 
 const GOALS: [Goal; 7] = [
-    Goal {
-        name: "read depth 1",
-        load: Load::Read,
-        depth: 1,
-        peer: 1.3,
-        raw: Some(0.6),
-    },
-    Goal {
-        name: "read depth 8",
-        load: Load::Read,
-        depth: 8,
-        peer: 1.3,
-        raw: Some(0.6),
-    },
-    Goal {
-        name: "write depth 1",
-        load: Load::Write,
-        depth: 1,
-        peer: 1.3,
-        raw: Some(0.6),
-    },
-    Goal {
-        name: "write depth 8",
-        load: Load::Write,
-        depth: 8,
-        peer: 1.3,
-        raw: Some(0.6),
-    },
-    Goal {
-        name: "walk+getattr+clunk depth 8",
-        load: Load::Stat,
-        depth: 8,
-        peer: 2.0,
-        raw: None,
-    },
-    Goal {
-        name: "getattr depth 8",
-        load: Load::Getattr,
-        depth: 8,
-        peer: 2.0,
-        raw: None,
-    },
-    Goal {
-        name: "getattr depth 1",
-        load: Load::Getattr,
-        depth: 1,
-        peer: 1.0,
-        raw: None,
-    },
+    Goal { name: "read depth 1", load: Load::Read, depth: 1, peer: 1.3, raw: Some(0.6) },
+    Goal { name: "read depth 8", load: Load::Read, depth: 8, peer: 1.3, raw: Some(0.6) },
+    Goal { name: "write depth 1", load: Load::Write, depth: 1, peer: 1.3, raw: Some(0.6) },
+    Goal { name: "write depth 8", load: Load::Write, depth: 8, peer: 1.3, raw: Some(0.6) },
+    Goal { name: "walk+getattr+clunk depth 8", load: Load::Stat, depth: 8, peer: 2.0, raw: None },
+    Goal { name: "getattr depth 8", load: Load::Getattr, depth: 8, peer: 2.0, raw: None },
+    Goal { name: "getattr depth 1", load: Load::Getattr, depth: 1, peer: 1.0, raw: None },
 ];
 
 /// How to measure.
@@ -107,11 +65,7 @@ impl Settings {
         let (rounds, time) = if quick { (6, 220) } else { (10, 700) };
         let memory = Path::new("/dev/shm");
         let default = || {
-            if memory.is_dir() {
-                memory.into()
-            } else {
-                std::env::temp_dir()
-            }
+            if memory.is_dir() { memory.into() } else { std::env::temp_dir() }
         };
         Settings {
             rounds,
@@ -132,9 +86,7 @@ impl Folder {
         for entry in fs::read_dir(parent).with_context(|| format!("no {}", parent.display()))? {
             let entry = entry?;
             let name = entry.file_name();
-            let pid = name
-                .to_str()
-                .and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
+            let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
             if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
                 let _ = fs::remove_dir_all(entry.path());
             }
@@ -198,20 +150,13 @@ pub fn run(settings: &Settings) -> Result<Report> {
     ));
     let figures = measure(settings, &servers)?;
     notes.extend(figures.lines(&servers));
-    Ok(Report {
-        bench: "9p",
-        notes,
-        cases: figures.cases(&servers),
-    })
+    Ok(Report { bench: "9p", notes, cases: figures.cases(&servers) })
 }
 
 /// Reads and overwrites whole files through a server, outside of all timing; returns the msize.
 fn verify(server: &Server, export: &Path, truth: &[u8]) -> Result<u32> {
     let attach = || Client::attach(&server.address, &server.aname);
-    ensure!(
-        attach()?.fetch(READ_FILE)? == truth,
-        "what was read is not what is there"
-    );
+    ensure!(attach()?.fetch(READ_FILE)? == truth, "what was read is not what is there");
     let mut new = truth.to_vec();
     new.reverse();
     attach()?.store(WRITE_FILE, &new)?;
@@ -249,18 +194,9 @@ fn measure(settings: &Settings, servers: &[Server]) -> Result<Figures> {
 }
 
 fn once(settings: &Settings, server: &Server, goal: &Goal) -> Result<f64> {
-    let name = if goal.load == Load::Write {
-        WRITE_FILE
-    } else {
-        READ_FILE
-    };
+    let name = if goal.load == Load::Write { WRITE_FILE } else { READ_FILE };
     let mut client = Client::attach(&server.address, &server.aname)?;
-    client.measure(
-        goal.load,
-        (name, FILE_SIZE as u64),
-        goal.depth,
-        settings.time,
-    )
+    client.measure(goal.load, (name, FILE_SIZE as u64), goal.depth, settings.time)
 }
 
 impl Figures {
@@ -277,10 +213,7 @@ impl Figures {
         };
         let mut lines: Vec<String> = servers.iter().enumerate().map(line).collect();
         let raw = self.raw.median() / 1e6;
-        lines.push(format!(
-            "raw tcp: {raw:.0} MB/s ±{:.0} %",
-            self.raw.spread()
-        ));
+        lines.push(format!("raw tcp: {raw:.0} MB/s ±{:.0} %", self.raw.spread()));
         lines
     }
 
@@ -288,11 +221,7 @@ impl Figures {
     fn cases(&self, servers: &[Server]) -> Vec<Case> {
         let mut cases = Vec::new();
         for (goal, rates) in GOALS.iter().zip(&self.rates) {
-            let (unit, scale) = if goal.raw.is_some() {
-                ("MB/s", 1e6)
-            } else {
-                ("1/s", 1.0)
-            };
+            let (unit, scale) = if goal.raw.is_some() { ("MB/s", 1e6) } else { ("1/s", 1.0) };
             let scaled = |samples: &Samples| Samples(samples.0.iter().map(|x| x / scale).collect());
             let case = |case: &str, peer: &Samples, peer_name: &str, limit: f64| Case {
                 case: case.to_owned(),
@@ -309,12 +238,7 @@ impl Figures {
                 best.map(|(peer, server)| case(goal.name, peer, server.kind.name, goal.peer)),
             );
             cases.extend(goal.raw.map(|limit| {
-                case(
-                    &format!("{}, part of raw TCP", goal.name),
-                    &self.raw,
-                    "raw tcp",
-                    limit,
-                )
+                case(&format!("{}, part of raw TCP", goal.name), &self.raw, "raw tcp", limit)
             }));
         }
         cases

@@ -68,11 +68,7 @@ impl Case {
     }
 
     fn verdict(&self) -> &'static str {
-        if self.ratio() >= self.limit {
-            "ok"
-        } else {
-            "MISSED"
-        }
+        if self.ratio() >= self.limit { "ok" } else { "MISSED" }
     }
 }
 
@@ -94,17 +90,8 @@ impl Report {
         for note in &self.notes {
             text.push_str(&format!("{note}\n"));
         }
-        let titles = [
-            "case",
-            "ours",
-            "spread",
-            "peer",
-            "spread",
-            "peer name",
-            "ratio",
-            "limit",
-            "",
-        ];
+        let titles =
+            ["case", "ours", "spread", "peer", "spread", "peer name", "ratio", "limit", ""];
         let mut rows = vec![titles.map(str::to_owned)];
         for case in &self.cases {
             rows.push([
@@ -119,12 +106,8 @@ impl Report {
                 case.verdict().to_owned(),
             ]);
         }
-        let width = |column: usize| {
-            rows.iter()
-                .map(|row| row[column].chars().count())
-                .max()
-                .unwrap_or(0)
-        };
+        let width =
+            |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..titles.len()).map(width).collect();
         for row in &rows {
             let mut line = String::new();
@@ -162,11 +145,7 @@ impl Report {
             format!("{{{}}}", fields.join(","))
         };
         let cases: Vec<String> = self.cases.iter().map(case).collect();
-        format!(
-            "{{\"bench\":{},\"cases\":[{}]}}",
-            quoted(self.bench),
-            cases.join(",")
-        )
+        format!("{{\"bench\":{},\"cases\":[{}]}}", quoted(self.bench), cases.join(","))
     }
 }
 
@@ -176,11 +155,7 @@ fn rounded(value: f64) -> f64 {
         return value;
     }
     let step = 10_f64.powi(value.abs().log10().floor() as i32 - 3);
-    if step >= 1.0 {
-        (value / step).round() * step
-    } else {
-        (value / step).round() / (1.0 / step)
-    }
+    if step >= 1.0 { (value / step).round() * step } else { (value / step).round() / (1.0 / step) }
 }
 
 #[cfg(test)]
@@ -198,22 +173,14 @@ mod tests {
             peer_name: "diod".into(),
             limit: 1.3,
         };
-        Report {
-            bench: "9p",
-            notes: vec!["a note".into()],
-            cases: vec![case],
-        }
+        Report { bench: "9p", notes: vec!["a note".into()], cases: vec![case] }
     }
 
     #[test]
     fn medians_and_spread() {
         let samples = Samples(vec![4.0, 1.0, 2.0, 3.0, 100.0]);
         assert_eq!(
-            (
-                samples.median(),
-                samples.quantile(0.25),
-                samples.quantile(0.75)
-            ),
+            (samples.median(), samples.quantile(0.25), samples.quantile(0.75)),
             (3.0, 2.0, 4.0)
         );
         assert!((samples.spread() - 100.0 / 3.0).abs() < 1e-9);
@@ -222,9 +189,7 @@ mod tests {
 
     #[test]
     fn the_json_line_is_as_the_design_says() {
-        let text = report(Better::Higher, &[300.0], &[200.0])
-            .json()
-            .to_string();
+        let text = report(Better::Higher, &[300.0], &[200.0]).json().to_string();
         let got: Value = serde_json::from_str(&text).expect("JSON");
         assert!(!text.contains('\n'));
         let want = json!({"bench": "9p", "cases": [{
@@ -237,10 +202,7 @@ mod tests {
     #[test]
     fn the_table_tells_what_was_missed() {
         let table = report(Better::Higher, &[300.0], &[200.0]).table();
-        assert!(
-            table.starts_with("a note\ncase") && table.ends_with("1.30  ok\n"),
-            "{table}"
-        );
+        assert!(table.starts_with("a note\ncase") && table.ends_with("1.30  ok\n"), "{table}");
         let table = report(Better::Lower, &[300.0], &[200.0]).table();
         assert!(table.ends_with("0.67   1.30  MISSED\n"), "{table}");
     }

@@ -19,25 +19,12 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     }
     let root = root()?;
     build_peers(&root)?;
-    let build = [
-        "build",
-        "--quiet",
-        "--release",
-        "-p",
-        "muster-cli",
-        "-p",
-        "muster-bench",
-    ];
+    let build = ["build", "--quiet", "--release", "-p", "muster-cli", "-p", "muster-bench"];
     check(cargo(&root).args(build))?;
     let target = target_dir(&root);
     let mut bench = Command::new(target.join("release/muster-bench"));
-    bench
-        .current_dir(&root)
-        .env("MUSTER_BENCH_TARGET", &target)
-        .args(arguments);
-    let status = bench
-        .status()
-        .context("cannot start the bench crate's program")?;
+    bench.current_dir(&root).env("MUSTER_BENCH_TARGET", &target).args(arguments);
+    let status = bench.status().context("cannot start the bench crate's program")?;
     Ok(match status.code() {
         Some(code) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
         None => bail!("the benchmark ended with {status}"),
@@ -55,10 +42,6 @@ pub fn build_peers(root: &Path) -> Result<()> {
     };
     println!("setup: building p9ufs");
     let mut build = Command::new(go);
-    build
-        .current_dir(root.join(P9UFS_MODULE))
-        .args(["build", "-o"])
-        .arg(&peer)
-        .arg(P9UFS);
+    build.current_dir(root.join(P9UFS_MODULE)).args(["build", "-o"]).arg(&peer).arg(P9UFS);
     check(&mut build)
 }

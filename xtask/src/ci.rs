@@ -16,32 +16,16 @@ const FUZZ_SECONDS: u64 = 20;
 type Step = (&'static str, fn(&Path) -> Result<()>);
 
 const STEPS: [Step; 5] = [
-    ("format", |root| {
-        check(cargo(root).args(["fmt", "--all", "--check"]))
-    }),
+    ("format", |root| check(cargo(root).args(["fmt", "--all", "--check"]))),
     ("clippy", |root| {
-        let flags = [
-            "clippy",
-            "--quiet",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ];
+        let flags = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
         check(cargo(root).args(flags))
     }),
     ("tidy", |_| succeeded(tidy::run(&[])?)),
-    ("tests", |root| {
-        check(cargo(root).args(["test", "--workspace"]))
-    }),
+    ("tests", |root| check(cargo(root).args(["test", "--workspace"]))),
     ("fuzz", |root| {
         let seconds = FUZZ_SECONDS * fuzz::targets(root)?.len() as u64;
-        succeeded(fuzz::run(&[
-            "all".into(),
-            "--seconds".into(),
-            seconds.to_string(),
-        ])?)
+        succeeded(fuzz::run(&["all".into(), "--seconds".into(), seconds.to_string()])?)
     }),
 ];
 

@@ -70,19 +70,11 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     if let Some(file) = &request.replay {
         return replay(&root, file, request.target.as_deref());
     }
-    let what = request
-        .what
-        .ok_or_else(|| Usage("which group or target?".to_owned()))?;
+    let what = request.what.ok_or_else(|| Usage("which group or target?".to_owned()))?;
     let all = targets(&root)?;
-    let prefix = GROUPS
-        .iter()
-        .find(|(group, _)| *group == what)
-        .map(|(_, prefix)| *prefix);
+    let prefix = GROUPS.iter().find(|(group, _)| *group == what).map(|(_, prefix)| *prefix);
     let chosen: Vec<&String> = match prefix {
-        Some(prefix) => all
-            .iter()
-            .filter(|target| target.starts_with(prefix))
-            .collect(),
+        Some(prefix) => all.iter().filter(|target| target.starts_with(prefix)).collect(),
         None => all.iter().filter(|target| **target == what).collect(),
     };
     if chosen.is_empty() {
@@ -94,11 +86,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     for target in chosen {
         found |= !fuzz(&root, &programs, target, seconds.max(1))?;
     }
-    Ok(if found {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(if found { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// The names of all targets.
@@ -108,11 +96,7 @@ pub fn targets(root: &Path) -> Result<Vec<String>> {
     for entry in fs::read_dir(&folder).with_context(|| format!("no {}", folder.display()))? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "rs") {
-            names.extend(
-                path.file_stem()
-                    .and_then(|stem| stem.to_str())
-                    .map(str::to_owned),
-            );
+            names.extend(path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned));
         }
     }
     names.sort();
@@ -127,22 +111,9 @@ fn build(root: &Path) -> Result<PathBuf> {
     let target_dir = target_dir(root).join("fuzz");
     let mut command = cargo(root);
     // With --target, the flags reach neither build scripts nor procedural macros.
-    command.args([
-        "build",
-        "--quiet",
-        "--release",
-        "--manifest-path",
-        "fuzz/Cargo.toml",
-    ]);
-    command
-        .args(["--target", host])
-        .arg("--target-dir")
-        .arg(&target_dir);
-    check(
-        command
-            .env("RUSTFLAGS", FLAGS)
-            .env_remove("CARGO_ENCODED_RUSTFLAGS"),
-    )?;
+    command.args(["build", "--quiet", "--release", "--manifest-path", "fuzz/Cargo.toml"]);
+    command.args(["--target", host]).arg("--target-dir").arg(&target_dir);
+    check(command.env("RUSTFLAGS", FLAGS).env_remove("CARGO_ENCODED_RUSTFLAGS"))?;
     Ok(target_dir.join(host).join("release"))
 }
 
@@ -155,20 +126,10 @@ fn fuzz(root: &Path, programs: &Path, target: &str, seconds: u64) -> Result<bool
         fs::create_dir_all(folder)?;
     }
     let mut command = Command::new(programs.join(target));
-    command
-        .args(LIMITS)
-        .arg("-print_final_stats=1")
-        .arg(format!("-max_total_time={seconds}"));
+    command.args(LIMITS).arg("-print_final_stats=1").arg(format!("-max_total_time={seconds}"));
     command.arg(format!("-artifact_prefix={}/", artifacts.display()));
-    command
-        .arg(&grown)
-        .arg(&seeds)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null());
-    let mut child = command
-        .stderr(Stdio::piped())
-        .spawn()
-        .context("cannot start the target")?;
+    command.arg(&grown).arg(&seeds).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut child = command.stderr(Stdio::piped()).spawn().context("cannot start the target")?;
     let mut log = Vec::new();
     for line in BufReader::new(child.stderr.take().context("stderr is piped")?).split(b'\n') {
         log.push(String::from_utf8_lossy(&line?).into_owned());
@@ -181,9 +142,7 @@ fn fuzz(root: &Path, programs: &Path, target: &str, seconds: u64) -> Result<bool
     for line in log.iter().filter(|line| !line.starts_with('#')) {
         eprintln!("{line}");
     }
-    let file = log
-        .iter()
-        .find_map(|line| line.split("Test unit written to ").nth(1));
+    let file = log.iter().find_map(|line| line.split("Test unit written to ").nth(1));
     match file.map(|file| Path::new(file.trim())) {
         Some(file) => {
             let file = file.strip_prefix(root).unwrap_or(file).display();
@@ -199,15 +158,10 @@ fn fuzz(root: &Path, programs: &Path, target: &str, seconds: u64) -> Result<bool
 fn figures(log: &[String]) -> String {
     let stat = |name: &str| {
         let lines = log.iter().filter_map(|line| line.strip_prefix("stat::"));
-        let value = lines
-            .filter_map(|line| line.split_once(':'))
-            .find(|it| it.0 == name);
+        let value = lines.filter_map(|line| line.split_once(':')).find(|it| it.0 == name);
         value.map_or("?", |(_, value)| value.trim()).to_owned()
     };
-    let edges = log
-        .iter()
-        .rev()
-        .find_map(|line| line.split("cov: ").nth(1)?.split(' ').next());
+    let edges = log.iter().rev().find_map(|line| line.split("cov: ").nth(1)?.split(' ').next());
     format!(
         "{} runs, {} a second, {} new inputs, {} edges, {} MiB",
         stat("number_of_executed_units"),
@@ -226,10 +180,7 @@ fn replay(root: &Path, file: &Path, target: Option<&str>) -> Result<ExitCode> {
     if !file.is_file() {
         return Err(Usage(format!("no file {}", file.display())).into());
     }
-    let folder = file
-        .parent()
-        .and_then(Path::file_name)
-        .and_then(|name| name.to_str());
+    let folder = file.parent().and_then(Path::file_name).and_then(|name| name.to_str());
     let target = target.or(folder).unwrap_or_default();
     if !targets(root)?.iter().any(|name| name == target) {
         let what = format!("{} tells no target; name it with --target", file.display());
@@ -238,11 +189,7 @@ fn replay(root: &Path, file: &Path, target: Option<&str>) -> Result<ExitCode> {
     let program = build(root)?.join(target);
     let status = Command::new(program).args(LIMITS).arg(file).status()?;
     println!("fuzz: {target} ended with {status}");
-    Ok(if status.success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 #[cfg(test)]
@@ -258,10 +205,7 @@ mod tests {
         let got = parse(&words("9p --seconds 120")).expect("valid");
         assert_eq!((got.what.as_deref(), got.seconds), (Some("9p"), Some(120)));
         let got = parse(&words("--replay a/b --target c")).expect("valid");
-        assert_eq!(
-            (got.replay, got.target.as_deref()),
-            (Some("a/b".into()), Some("c"))
-        );
+        assert_eq!((got.replay, got.target.as_deref()), (Some("a/b".into()), Some("c")));
         for wrong in ["9p --seconds x", "9p --seconds", "9p more", "--what"] {
             let error = parse(&words(wrong)).expect_err(wrong);
             assert!(error.is::<Usage>(), "{wrong}");
@@ -274,9 +218,6 @@ mod tests {
                    stat::number_of_executed_units: 900\nstat::average_exec_per_sec:     90\n\
                    stat::new_units_added:          3\nstat::peak_rss_mb:              40";
         let log: Vec<String> = log.lines().map(str::to_owned).collect();
-        assert_eq!(
-            figures(&log),
-            "900 runs, 90 a second, 3 new inputs, 12 edges, 40 MiB"
-        );
+        assert_eq!(figures(&log), "900 runs, 90 a second, 3 new inputs, 12 edges, 40 MiB");
     }
 }

@@ -21,12 +21,7 @@ struct Command {
 }
 
 const COMMANDS: [Command; 5] = [
-    Command {
-        name: "tidy",
-        arguments: "",
-        about: "check the rules of the house",
-        run: tidy::run,
-    },
+    Command { name: "tidy", arguments: "", about: "check the rules of the house", run: tidy::run },
     Command {
         name: "ci",
         arguments: "",
@@ -79,10 +74,7 @@ fn main() -> ExitCode {
     match (command.run)(&arguments[1..]) {
         Ok(code) => code,
         Err(error) if error.is::<Usage>() => {
-            eprintln!(
-                "xtask {name}: {error}; usage: cargo xtask {name} {}",
-                command.arguments
-            );
+            eprintln!("xtask {name}: {error}; usage: cargo xtask {name} {}", command.arguments);
             ExitCode::from(2)
         }
         Err(error) => {

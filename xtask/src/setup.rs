@@ -25,9 +25,7 @@ const GUEST: &str = "conformance/ninep/guest/setup";
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
     no_arguments(arguments)?;
     let root = root()?;
-    let missing = PACKAGES
-        .iter()
-        .filter(|(_, program)| find_program(program).is_none());
+    let missing = PACKAGES.iter().filter(|(_, program)| find_program(program).is_none());
     let missing: Vec<&str> = missing.map(|(package, _)| *package).collect();
     if !missing.is_empty() && !install(&missing)? {
         return Ok(ExitCode::FAILURE);
@@ -59,18 +57,12 @@ fn install(packages: &[&str]) -> Result<bool> {
     }
     println!("setup: installing {names}");
     check(apt().args(["update", "-qq"]))?;
-    check(
-        apt()
-            .args(["install", "-y", "-qq", "--no-install-recommends"])
-            .args(packages),
-    )?;
+    check(apt().args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages))?;
     Ok(true)
 }
 
 fn apt() -> Command {
     let mut command = Command::new("apt-get");
-    command
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .current_dir(Path::new("/"));
+    command.env("DEBIAN_FRONTEND", "noninteractive").current_dir(Path::new("/"));
     command
 }

@@ -30,13 +30,7 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Violation {
-            file,
-            line,
-            rule,
-            what,
-            fix,
-        } = self;
+        let Violation { file, line, rule, what, fix } = self;
         write!(f, "{file}:{line}: {rule}: {what}; {fix}")
     }
 }
@@ -57,13 +51,7 @@ impl Report {
         fix: impl Into<String>,
     ) {
         let (what, fix) = (what.into(), fix.into());
-        self.violations.push(Violation {
-            file: file.to_owned(),
-            line,
-            rule,
-            what,
-            fix,
-        });
+        self.violations.push(Violation { file: file.to_owned(), line, rule, what, fix });
     }
 }
 
@@ -94,15 +82,10 @@ fn check(root: &Path) -> Result<Report> {
     let mut packages = layers::packages(&workspace::metadata(root, "Cargo.toml")?);
     layers::layers(&sources, &packages, &mut report);
     if root.join("fuzz/Cargo.toml").exists() {
-        packages.extend(layers::packages(&workspace::metadata(
-            root,
-            "fuzz/Cargo.toml",
-        )?));
+        packages.extend(layers::packages(&workspace::metadata(root, "fuzz/Cargo.toml")?));
     }
     decisions::dependencies(&sources, &packages, &mut report);
-    report
-        .violations
-        .sort_by(|a, b| (&a.file, a.line, a.rule).cmp(&(&b.file, b.line, b.rule)));
+    report.violations.sort_by(|a, b| (&a.file, a.line, a.rule).cmp(&(&b.file, b.line, b.rule)));
     Ok(report)
 }
 

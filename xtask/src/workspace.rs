@@ -32,9 +32,7 @@ pub fn no_arguments(arguments: &[String]) -> Result<()> {
 pub fn root() -> Result<PathBuf> {
     let crate_dir = std::env::var_os("CARGO_MANIFEST_DIR")
         .context("CARGO_MANIFEST_DIR is not set; start this program with `cargo xtask`")?;
-    let root = Path::new(&crate_dir)
-        .parent()
-        .context("the xtask crate has no parent folder")?;
+    let root = Path::new(&crate_dir).parent().context("the xtask crate has no parent folder")?;
     Ok(root.to_path_buf())
 }
 
@@ -62,9 +60,7 @@ pub fn cargo(root: &Path) -> Command {
 
 /// Runs a command with our streams; a failure names it.
 pub fn check(command: &mut Command) -> Result<()> {
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start {}", line(command)))?;
+    let status = command.status().with_context(|| format!("cannot start {}", line(command)))?;
     if !status.success() {
         bail!("{} ended with {status}", line(command));
     }
@@ -73,31 +69,17 @@ pub fn check(command: &mut Command) -> Result<()> {
 
 /// Runs a command and returns what it prints.
 pub fn output(command: &mut Command) -> Result<String> {
-    let output = command
-        .output()
-        .with_context(|| format!("cannot start {}", line(command)))?;
+    let output = command.output().with_context(|| format!("cannot start {}", line(command)))?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
-        bail!(
-            "{} ended with {}: {}",
-            line(command),
-            output.status,
-            stderr.trim()
-        );
+        bail!("{} ended with {}: {}", line(command), output.status, stderr.trim());
     }
     String::from_utf8(output.stdout).with_context(|| format!("{} printed no UTF-8", line(command)))
 }
 
 /// What `cargo metadata` says about a manifest and its workspace, without what they depend on.
 pub fn metadata(root: &Path, manifest: &str) -> Result<Value> {
-    let flags = [
-        "metadata",
-        "--no-deps",
-        "--offline",
-        "--format-version",
-        "1",
-        "--manifest-path",
-    ];
+    let flags = ["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path"];
     let text = output(cargo(root).args(flags).arg(manifest))?;
     serde_json::from_str(&text).context("cargo metadata printed no JSON")
 }
@@ -106,16 +88,11 @@ pub fn metadata(root: &Path, manifest: &str) -> Result<Value> {
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let roots = ["/usr/sbin", "/sbin"].map(PathBuf::from);
-    std::env::split_paths(&path)
-        .chain(roots)
-        .map(|dir| dir.join(name))
-        .find(|file| file.is_file())
+    std::env::split_paths(&path).chain(roots).map(|dir| dir.join(name)).find(|file| file.is_file())
 }
 
 fn line(command: &Command) -> String {
-    let program = Path::new(command.get_program())
-        .file_name()
-        .unwrap_or(command.get_program());
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());
     let words: Vec<_> = words.map(OsStr::to_string_lossy).collect();
     format!("`{}`", words.join(" "))

@@ -19,13 +19,8 @@ pub const DATA_MAX: u32 = 1 << 20;
 const OVERHEAD: u32 = 24;
 
 /// Sizes to propose, the best first; some servers refuse what they cannot have.
-const PROPOSALS: [u32; 5] = [
-    DATA_MAX + OVERHEAD,
-    DATA_MAX,
-    (64 << 10) + OVERHEAD,
-    64 << 10,
-    8 << 10,
-];
+const PROPOSALS: [u32; 5] =
+    [DATA_MAX + OVERHEAD, DATA_MAX, (64 << 10) + OVERHEAD, 64 << 10, 8 << 10];
 
 /// A server that says nothing for so long is broken.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -143,9 +138,7 @@ impl Client {
                         string(body, aname);
                         body.extend(0_u32.to_le_bytes());
                     });
-                    client
-                        .finish(kind::TATTACH)
-                        .with_context(|| format!("attach '{aname}'"))?;
+                    client.finish(kind::TATTACH).with_context(|| format!("attach '{aname}'"))?;
                     return Ok(client);
                 }
                 Err(error) => refusal = Some(error),
@@ -157,28 +150,15 @@ impl Client {
     fn version(address: &str, msize: u32) -> Result<Client> {
         let stream = Stream::connect(address)?;
         let input = vec![0; 64 << 10];
-        let mut client = Client {
-            stream,
-            msize,
-            out: Vec::new(),
-            input,
-            start: 0,
-            end: 0,
-        };
+        let mut client = Client { stream, msize, out: Vec::new(), input, start: 0, end: 0 };
         client.put(kind::TVERSION, u16::MAX, |body| {
             body.extend(msize.to_le_bytes());
             string(body, "9P2000.L");
         });
         let body = client.finish(kind::TVERSION)?;
-        ensure!(
-            body.len() > 6 && body[6..] == *b"9P2000.L",
-            "the server speaks no 9P2000.L"
-        );
+        ensure!(body.len() > 6 && body[6..] == *b"9P2000.L", "the server speaks no 9P2000.L");
         let granted = u32::from_le_bytes(body[..4].try_into()?);
-        ensure!(
-            granted <= msize && granted > 4096,
-            "the server grants an msize of {granted}"
-        );
+        ensure!(granted <= msize && granted > 4096, "the server grants an msize of {granted}");
         client.msize = granted;
         Ok(client)
     }
@@ -254,9 +234,7 @@ impl Client {
 
     /// Sends what was added.
     pub fn send(&mut self) -> Result<()> {
-        self.stream
-            .write_all(&self.out)
-            .context("the server stopped reading")?;
+        self.stream.write_all(&self.out).context("the server stopped reading")?;
         self.out.clear();
         Ok(())
     }
@@ -282,10 +260,7 @@ impl Client {
             }
             self.input.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
-            let count = self
-                .stream
-                .read(&mut self.input[self.end..])
-                .context("no reply")?;
+            let count = self.stream.read(&mut self.input[self.end..]).context("no reply")?;
             ensure!(count > 0, "the server closed the connection");
             self.end += count;
         }
@@ -298,21 +273,16 @@ impl Client {
             return Ok(None);
         };
         let size = u32::from_le_bytes(*size) as usize;
-        ensure!(
-            (HEADER..=self.input.len()).contains(&size),
-            "a reply of {size} bytes"
-        );
+        ensure!((HEADER..=self.input.len()).contains(&size), "a reply of {size} bytes");
         Ok((bytes.len() >= size).then_some(size))
     }
 
     /// Walks to a file at the root and opens it.
     fn open(&mut self, name: &str, flags: u32) -> Result<()> {
         self.put_walk(0, FILE, name);
-        self.finish(kind::TWALK)
-            .with_context(|| format!("walk to {name}"))?;
+        self.finish(kind::TWALK).with_context(|| format!("walk to {name}"))?;
         self.put_open(0, FILE, flags);
-        self.finish(kind::TLOPEN)
-            .with_context(|| format!("open {name}"))?;
+        self.finish(kind::TLOPEN).with_context(|| format!("open {name}"))?;
         Ok(())
     }
 
@@ -354,11 +324,7 @@ impl Client {
 
     fn measure_read(&mut self, size: u64, depth: u16, time: Duration) -> Result<f64> {
         let count = self.data_max();
-        let mut offsets = Offsets {
-            next: 0,
-            step: u64::from(count),
-            size,
-        };
+        let mut offsets = Offsets { next: 0, step: u64::from(count), size };
         let mut data = vec![0; count as usize];
         for tag in 0..depth {
             self.put_read(tag, FILE, offsets.next(), count);
@@ -381,11 +347,7 @@ impl Client {
 
     fn measure_write(&mut self, size: u64, depth: u16, time: Duration) -> Result<f64> {
         let count = self.data_max();
-        let mut offsets = Offsets {
-            next: 0,
-            step: u64::from(count),
-            size,
-        };
+        let mut offsets = Offsets { next: 0, step: u64::from(count), size };
         let data = vec![0x5a; count as usize];
         let mut meter = Meter::start(time);
         for tag in 0..depth {
@@ -440,17 +402,11 @@ impl Client {
     /// Receives an Rread, its data straight into `data`: the tag and how much.
     fn read_reply(&mut self, data: &mut [u8]) -> Result<(u16, u32)> {
         let mut head = [0; HEADER + 4];
-        self.stream
-            .read_exact(&mut head)
-            .context("no reply to a read")?;
+        self.stream.read_exact(&mut head).context("no reply to a read")?;
         let number = u32::from_le_bytes([head[7], head[8], head[9], head[10]]);
         expect(head[4], kind::TREAD, &head[HEADER..])?;
-        let data = data
-            .get_mut(..number as usize)
-            .context("more data than asked for")?;
-        self.stream
-            .read_exact(data)
-            .context("a reply that does not end")?;
+        let data = data.get_mut(..number as usize).context("more data than asked for")?;
+        self.stream.read_exact(data).context("a reply that does not end")?;
         Ok((u16::from_le_bytes([head[5], head[6]]), number))
     }
 
@@ -466,10 +422,7 @@ impl Client {
         let mut slices = [IoSlice::new(&self.out), IoSlice::new(data)];
         let mut left = &mut slices[..];
         while !left.is_empty() {
-            let sent = self
-                .stream
-                .write_vectored(left)
-                .context("the server stopped reading")?;
+            let sent = self.stream.write_vectored(left).context("the server stopped reading")?;
             IoSlice::advance_slices(&mut left, sent);
         }
         self.out.clear();
@@ -479,9 +432,7 @@ impl Client {
     fn write_reply(&mut self) -> Result<(u16, u32)> {
         let (got, tag, body) = self.reply()?;
         expect(got, kind::TWRITE, body)?;
-        let count = body
-            .first_chunk::<4>()
-            .context("an Rwrite without its count")?;
+        let count = body.first_chunk::<4>().context("an Rwrite without its count")?;
         Ok((tag, u32::from_le_bytes(*count)))
     }
 
@@ -524,18 +475,10 @@ fn string(body: &mut Vec<u8>, text: &str) {
 /// Whether a reply is that to a request of a kind.
 pub fn expect(got: u8, request: u8, body: &[u8]) -> Result<()> {
     if got == kind::RLERROR {
-        let code = body
-            .first_chunk::<4>()
-            .map_or(0, |code| u32::from_le_bytes(*code));
-        bail!(
-            "the server answers: {}",
-            io::Error::from_raw_os_error(code as i32)
-        );
+        let code = body.first_chunk::<4>().map_or(0, |code| u32::from_le_bytes(*code));
+        bail!("the server answers: {}", io::Error::from_raw_os_error(code as i32));
     }
-    ensure!(
-        got == request + 1,
-        "a reply of type {got} to a request of type {request}"
-    );
+    ensure!(got == request + 1, "a reply of type {got} to a request of type {request}");
     Ok(())
 }
 
@@ -567,12 +510,7 @@ struct Meter {
 
 impl Meter {
     fn start(time: Duration) -> Meter {
-        Meter {
-            start: Instant::now(),
-            time,
-            total: 0,
-            end: None,
-        }
+        Meter { start: Instant::now(), time, total: 0, end: None }
     }
 
     /// Counts something done; false when the time is over.
@@ -636,11 +574,7 @@ mod tests {
 
     #[test]
     fn offsets_stay_inside() {
-        let mut offsets = Offsets {
-            next: 0,
-            step: 3,
-            size: 8,
-        };
+        let mut offsets = Offsets { next: 0, step: 3, size: 8 };
         let got: Vec<u64> = (0..5).map(|_| offsets.next()).collect();
         assert_eq!(got, [0, 3, 0, 3, 0]);
     }

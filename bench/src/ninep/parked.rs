@@ -31,13 +31,7 @@ pub struct Parked {
 impl Default for Parked {
     fn default() -> Parked {
         let (address, path) = (String::new(), String::new());
-        Parked {
-            address,
-            path,
-            count: 10_000,
-            connections: 10,
-            pid: None,
-        }
+        Parked { address, path, count: 10_000, connections: 10, pid: None }
     }
 }
 
@@ -55,18 +49,11 @@ impl Footprint {
         let path = format!("/proc/{pid}/status");
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
         let field = |name: &str| -> Result<u64> {
-            let value = text
-                .lines()
-                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
             let number = value.and_then(|value| value.split_whitespace().next());
-            number
-                .and_then(|number| number.parse().ok())
-                .with_context(|| format!("no {name}"))
+            number.and_then(|number| number.parse().ok()).with_context(|| format!("no {name}"))
         };
-        Ok(Footprint {
-            memory: field("VmRSS")? as f64 / 1024.0,
-            threads: field("Threads")?,
-        })
+        Ok(Footprint { memory: field("VmRSS")? as f64 / 1024.0, threads: field("Threads")? })
     }
 }
 
@@ -76,9 +63,7 @@ pub fn parked(request: &Parked) -> Result<(Footprint, Footprint)> {
     let connect = || Client::attach(&request.address, "/");
     let clients: Result<Vec<Client>> = (0..request.connections).map(|_| connect()).collect();
     let mut clients = clients?;
-    let first = clients
-        .first()
-        .context("at least one connection is needed")?;
+    let first = clients.first().context("at least one connection is needed")?;
     let pid = match (request.pid, first.stream()) {
         (Some(pid), _) => pid,
         (None, Stream::Unix(stream)) => {
@@ -109,9 +94,7 @@ pub fn parked(request: &Parked) -> Result<(Footprint, Footprint)> {
 /// Parks reads on one connection: fid and tag of each are its number plus one.
 fn park(client: &mut Client, path: &str, count: usize) -> Result<()> {
     const SIZE: u32 = 4096;
-    let numbers: Vec<u16> = (0..count)
-        .map(|n| u16::try_from(n + 1))
-        .collect::<Result<_, _>>()?;
+    let numbers: Vec<u16> = (0..count).map(|n| u16::try_from(n + 1)).collect::<Result<_, _>>()?;
     for batch in numbers.chunks(BATCH) {
         for &tag in batch {
             client.put_walk(tag, u32::from(tag), path);
@@ -152,21 +135,14 @@ pub fn case(count: usize, with: Footprint) -> Case {
 
 /// The benchmark by itself, of a server that runs already.
 pub fn run(request: &Parked) -> Result<Report> {
-    ensure!(
-        !request.address.is_empty(),
-        "which server? give its --address"
-    );
+    ensure!(!request.address.is_empty(), "which server? give its --address");
     ensure!(!request.path.is_empty(), "which file? give its --path");
     let (before, with) = parked(request)?;
     let note = format!(
         "{:.1} MiB and {} threads before, {:.1} MiB and {} threads with {} reads",
         before.memory, before.threads, with.memory, with.threads, request.count
     );
-    Ok(Report {
-        bench: "parked",
-        notes: vec![note],
-        cases: vec![case(request.count, with)],
-    })
+    Ok(Report { bench: "parked", notes: vec![note], cases: vec![case(request.count, with)] })
 }
 
 #[cfg(test)]

@@ -39,9 +39,7 @@ pub const KINDS: [Kind; 3] = [
         missing: "cargo build --release -p muster-cli",
         arguments: |folder, address| {
             let folder = folder.display().to_string();
-            ["export", &folder, "--listen", &address.to_string(), "--rw"]
-                .map(String::from)
-                .into()
+            ["export", &folder, "--listen", &address.to_string(), "--rw"].map(String::from).into()
         },
         aname: |_| "/".to_owned(),
         version: &["--version"],
@@ -52,22 +50,11 @@ pub const KINDS: [Kind; 3] = [
         missing: "apt-get install diod",
         arguments: |folder, address| {
             let (folder, address) = (folder.display().to_string(), address.to_string());
-            let fixed = [
-                "--foreground",
-                "--no-auth",
-                "--no-userdb",
-                "--logdest",
-                "stderr",
-            ];
+            let fixed = ["--foreground", "--no-auth", "--no-userdb", "--logdest", "stderr"];
             let given = ["--listen", &address, "--export", &folder];
             // No configuration of this machine: a file that says nothing.
             let config = ["--config-file", "/dev/null"];
-            fixed
-                .into_iter()
-                .chain(given)
-                .chain(config)
-                .map(String::from)
-                .collect()
+            fixed.into_iter().chain(given).chain(config).map(String::from).collect()
         },
         aname: |folder| folder.display().to_string(),
         version: &[],
@@ -77,11 +64,7 @@ pub const KINDS: [Kind; 3] = [
         find: || exists(target().join("peers/p9ufs")),
         missing: "apt-get install golang-go, then cargo xtask setup",
         arguments: |folder, address| {
-            vec![
-                "-root".into(),
-                folder.display().to_string(),
-                address.to_string(),
-            ]
+            vec!["-root".into(), folder.display().to_string(), address.to_string()]
         },
         aname: |_| "/".to_owned(),
         version: &[],
@@ -100,18 +83,14 @@ fn exists(file: PathBuf) -> Option<PathBuf> {
 fn in_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let roots = ["/usr/sbin", "/sbin"].map(PathBuf::from);
-    std::env::split_paths(&path)
-        .chain(roots)
-        .find_map(|folder| exists(folder.join(name)))
+    std::env::split_paths(&path).chain(roots).find_map(|folder| exists(folder.join(name)))
 }
 
 impl Kind {
     /// Finds a kind by name.
     pub fn named(name: &str) -> Result<Kind> {
         let found = KINDS.iter().find(|kind| kind.name == name);
-        found
-            .copied()
-            .with_context(|| format!("no server '{name}': muster, diod or p9ufs"))
+        found.copied().with_context(|| format!("no server '{name}': muster, diod or p9ufs"))
     }
 
     /// Its program; an error says how to get it.
@@ -144,10 +123,7 @@ impl Kind {
 fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    text.lines()
-        .next()
-        .filter(|_| output.status.success())
-        .map(str::to_owned)
+    text.lines().next().filter(|_| output.status.success()).map(str::to_owned)
 }
 
 /// The processes to end should we panic.
@@ -198,24 +174,15 @@ impl Server {
             }
             None => Command::new(program),
         };
-        command
-            .args((kind.arguments)(folder, address))
-            .stdin(Stdio::null());
+        command.args((kind.arguments)(folder, address)).stdin(Stdio::null());
         let file = File::create(log)?;
         command.stdout(file.try_clone()?).stderr(file);
-        let child = command
-            .spawn()
-            .with_context(|| format!("cannot start {}", kind.name))?;
+        let child = command.spawn().with_context(|| format!("cannot start {}", kind.name))?;
         if let Ok(mut running) = RUNNING.lock() {
             running.push(Pid::from_child(&child));
         }
         let aname = (kind.aname)(folder);
-        let mut server = Server {
-            kind,
-            address: address.to_string(),
-            aname,
-            child,
-        };
+        let mut server = Server { kind, address: address.to_string(), aname, child };
         let start = Instant::now();
         while TcpStream::connect(address).is_err() {
             let ended = server.child.try_wait()?;
@@ -224,18 +191,11 @@ impl Server {
                     ended.map_or("still runs".to_owned(), |status| format!("ended: {status}"));
                 let said = fs::read_to_string(log).unwrap_or_default();
                 let said = said.lines().last().unwrap_or("nothing");
-                bail!(
-                    "{} does not listen at {address}; it {how}; it says: {said}",
-                    kind.name
-                );
+                bail!("{} does not listen at {address}; it {how}; it says: {said}", kind.name);
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        ensure!(
-            server.child.try_wait()?.is_none(),
-            "{} ended at once",
-            kind.name
-        );
+        ensure!(server.child.try_wait()?.is_none(), "{} ended at once", kind.name);
         Ok(server)
     }
 }

@@ -30,9 +30,7 @@ pub fn throughput(time: Duration) -> Result<f64> {
         }
     };
     drop(stream);
-    sender
-        .join()
-        .map_err(|_| anyhow!("the sender panicked"))??;
+    sender.join().map_err(|_| anyhow!("the sender panicked"))??;
     Ok(total as f64 / elapsed.as_secs_f64())
 }
 

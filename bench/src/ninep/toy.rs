@@ -73,9 +73,7 @@ fn answer(
                 parks.insert(word(4));
             }
             let known = name == b"data" || name == b"wait";
-            known
-                .then(|| [&[1, 0][..], &[0; 13]].concat())
-                .ok_or(ENOENT)
+            known.then(|| [&[1, 0][..], &[0; 13]].concat()).ok_or(ENOENT)
         }
         kind::TLOPEN => Ok(vec![0; 17]),
         kind::TGETATTR => Ok(vec![0; 153]),

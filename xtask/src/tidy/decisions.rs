@@ -12,38 +12,20 @@ const INDEX: &str = "docs/decisions/README.md";
 
 /// At most 45 packages of others, and each has a row that says why.
 pub fn dependencies(sources: &Sources, packages: &[Package], report: &mut Report) {
-    let needed: BTreeSet<&str> = packages
-        .iter()
-        .flat_map(|package| &package.outside)
-        .map(String::as_str)
-        .collect();
+    let needed: BTreeSet<&str> =
+        packages.iter().flat_map(|package| &package.outside).map(String::as_str).collect();
     let text = sources.get(REASONS).map_or("", |file| file.text.as_str());
     // A row begins "| `name` |".
-    let row = |line: &'_ str| {
-        line.strip_prefix("| `")?
-            .split_once("` |")
-            .map(|it| it.0.to_owned())
-    };
-    let rows: Vec<(usize, String)> = text
-        .lines()
-        .enumerate()
-        .filter_map(|(at, line)| Some((at + 1, row(line)?)))
-        .collect();
+    let row = |line: &'_ str| line.strip_prefix("| `")?.split_once("` |").map(|it| it.0.to_owned());
+    let rows: Vec<(usize, String)> =
+        text.lines().enumerate().filter_map(|(at, line)| Some((at + 1, row(line)?))).collect();
     for name in &needed {
         if !rows.iter().any(|(_, row)| row == name) {
             let what = format!("dependency `{name}` has no reason");
-            report.add(
-                (REASONS, 1),
-                "dependencies",
-                what,
-                "add a row, or do without it",
-            );
+            report.add((REASONS, 1), "dependencies", what, "add a row, or do without it");
         }
     }
-    for (line, row) in rows
-        .iter()
-        .filter(|(_, row)| !needed.contains(row.as_str()))
-    {
+    for (line, row) in rows.iter().filter(|(_, row)| !needed.contains(row.as_str())) {
         let what = format!("no crate depends on `{row}`");
         report.add((REASONS, *line), "dependencies", what, "remove the row");
     }
@@ -62,12 +44,7 @@ pub fn linked(sources: &Sources, report: &mut Report) {
         };
         if file.path != INDEX && !index.contains(&format!("]({name})")) {
             let fix = format!("add a line to {INDEX}");
-            report.add(
-                (&file.path, 1),
-                "decisions",
-                "not linked from the index",
-                fix,
-            );
+            report.add((&file.path, 1), "decisions", "not linked from the index", fix);
         }
     }
 }
@@ -78,17 +55,9 @@ mod tests {
     use crate::tidy::tests::violations;
 
     fn check(text: &str, outside: &[String]) -> Vec<String> {
-        let package = Package {
-            name: "a".into(),
-            inside: Vec::new(),
-            outside: outside.to_vec(),
-        };
+        let package = Package { name: "a".into(), inside: Vec::new(), outside: outside.to_vec() };
         let mut report = Report::default();
-        dependencies(
-            &Sources::made_up(&[(REASONS, text)]),
-            &[package],
-            &mut report,
-        );
+        dependencies(&Sources::made_up(&[(REASONS, text)]), &[package], &mut report);
         report.violations.iter().map(ToString::to_string).collect()
     }
 
@@ -105,10 +74,7 @@ mod tests {
     #[test]
     fn too_many_dependencies_are_found() {
         let names: Vec<String> = (0..46).map(|n| format!("d{n}")).collect();
-        let rows: String = names
-            .iter()
-            .map(|name| format!("| `{name}` | x |\n"))
-            .collect();
+        let rows: String = names.iter().map(|name| format!("| `{name}` | x |\n")).collect();
         let got = check(&rows, &names);
         assert_eq!(
             got,
@@ -118,17 +84,10 @@ mod tests {
 
     #[test]
     fn an_unlinked_decision_is_found() {
-        let files = [
-            (INDEX, "- [a](a.md)"),
-            ("docs/decisions/a.md", ""),
-            ("docs/decisions/b.md", ""),
-        ];
+        let files =
+            [(INDEX, "- [a](a.md)"), ("docs/decisions/a.md", ""), ("docs/decisions/b.md", "")];
         let got = violations(linked, &files);
         assert_eq!(got.len(), 1);
-        assert!(
-            got[0].starts_with("docs/decisions/b.md:1: decisions"),
-            "{}",
-            got[0]
-        );
+        assert!(got[0].starts_with("docs/decisions/b.md:1: decisions"), "{}", got[0]);
     }
 }

@@ -34,11 +34,7 @@ pub fn packages(metadata: &Value) -> Vec<Package> {
         let (inside, outside): (Vec<_>, Vec<_>) =
             needs.iter().partition(|need| need["source"].is_null());
         let names = |needs: Vec<&Value>| needs.into_iter().map(name).collect();
-        Package {
-            name: name(value),
-            inside: names(inside),
-            outside: names(outside),
-        }
+        Package { name: name(value), inside: names(inside), outside: names(outside) }
     };
     list(&metadata["packages"]).iter().map(package).collect()
 }
@@ -60,30 +56,14 @@ fn table<'a>(text: &'a str, report: &mut Report) -> BTreeMap<&'a str, Layer<'a>>
         }
         let parts = content.split_once(':').and_then(|(head, allowed)| {
             let (level, name) = head.trim().split_once(' ')?;
-            Some((
-                level.parse().ok()?,
-                name.trim(),
-                allowed.split_whitespace().collect(),
-            ))
+            Some((level.parse().ok()?, name.trim(), allowed.split_whitespace().collect()))
         });
         let Some((level, name, allowed)) = parts else {
             let fix = "write `LEVEL NAME: DEPENDENCY...`";
-            report.add(
-                (TABLE, at + 1),
-                "layers",
-                format!("cannot read '{content}'"),
-                fix,
-            );
+            report.add((TABLE, at + 1), "layers", format!("cannot read '{content}'"), fix);
             continue;
         };
-        layers.insert(
-            name,
-            Layer {
-                line: at + 1,
-                level,
-                allowed,
-            },
-        );
+        layers.insert(name, Layer { line: at + 1, level, allowed });
     }
     layers
 }
@@ -98,10 +78,7 @@ pub fn layers(sources: &Sources, packages: &[Package], report: &mut Report) {
             report.add((TABLE, layer.line), "layers", what, "remove the line");
         }
         for below in &layer.allowed {
-            if layers
-                .get(below)
-                .is_some_and(|other| other.level >= layer.level)
-            {
+            if layers.get(below).is_some_and(|other| other.level >= layer.level) {
                 let what = format!("'{name}' to '{below}' does not point down");
                 let fix = "turn the dependency round or move what is shared below";
                 report.add((TABLE, layer.line), "layers", what, fix);
@@ -111,23 +88,11 @@ pub fn layers(sources: &Sources, packages: &[Package], report: &mut Report) {
     for package in packages {
         let Some(layer) = layers.get(package.name.as_str()) else {
             let what = format!("crate '{}' has no line", package.name);
-            report.add(
-                (TABLE, 1),
-                "layers",
-                what,
-                "add its level and what it may depend on",
-            );
+            report.add((TABLE, 1), "layers", what, "add its level and what it may depend on");
             continue;
         };
-        for need in package
-            .inside
-            .iter()
-            .filter(|need| !layer.allowed.contains(&need.as_str()))
-        {
-            let what = format!(
-                "'{}' depends on '{need}', which is not allowed",
-                package.name
-            );
+        for need in package.inside.iter().filter(|need| !layer.allowed.contains(&need.as_str())) {
+            let what = format!("'{}' depends on '{need}', which is not allowed", package.name);
             let fix = "remove the dependency, or allow it here with a reason";
             report.add((TABLE, layer.line), "layers", what, fix);
         }
@@ -146,28 +111,18 @@ mod tests {
 
     fn package(name: &str, inside: &[&str]) -> Package {
         let inside = inside.iter().map(|name| (*name).to_owned()).collect();
-        Package {
-            name: name.to_owned(),
-            inside,
-            outside: Vec::new(),
-        }
+        Package { name: name.to_owned(), inside, outside: Vec::new() }
     }
 
     #[test]
     fn a_forbidden_edge_is_found() {
-        let packages = [
-            package("base", &[]),
-            package("ninep", &["base"]),
-            package("x", &["ninep"]),
-        ];
+        let packages =
+            [package("base", &[]), package("ninep", &["base"]), package("x", &["ninep"])];
         let table = "# levels\n0 base:\n1 ninep: base\n2 x: ninep base\n";
         assert!(check(table, &packages).is_empty());
         let got = check("0 base:\n1 ninep: base\n2 x: base\n", &packages);
         assert_eq!(got.len(), 1);
-        assert!(
-            got[0].starts_with("docs/layers.txt:3: layers: 'x' depends on 'ninep'"),
-            "{got:?}"
-        );
+        assert!(got[0].starts_with("docs/layers.txt:3: layers: 'x' depends on 'ninep'"), "{got:?}");
     }
 
     #[test]

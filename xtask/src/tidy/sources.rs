@@ -18,10 +18,7 @@ pub struct Source {
 impl Source {
     /// What follows the last dot of the name; empty for `.ci/run`.
     pub fn extension(&self) -> &str {
-        Path::new(&self.path)
-            .extension()
-            .and_then(|text| text.to_str())
-            .unwrap_or("")
+        Path::new(&self.path).extension().and_then(|text| text.to_str()).unwrap_or("")
     }
 
     /// Whether it is Rust.
@@ -45,10 +42,7 @@ impl Source {
 
     /// Its lines, numbered from 1.
     pub fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.text
-            .lines()
-            .enumerate()
-            .map(|(at, line)| (at + 1, line))
+        self.text.lines().enumerate().map(|(at, line)| (at + 1, line))
     }
 }
 
@@ -66,13 +60,7 @@ impl Sources {
         let git = |arguments: &[&str]| {
             workspace::output(Command::new("git").current_dir(root).args(arguments))
         };
-        let listing = git(&[
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-        ])?;
+        let listing = git(&["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
         let mut files = Vec::new();
         for path in listing.split('\0').filter(|path| !path.is_empty()) {
             let full = root.join(path);
@@ -83,26 +71,17 @@ impl Sources {
             if let Ok(text) = String::from_utf8(std::fs::read(&full)?)
                 && !text.contains('\0')
             {
-                files.push(Source {
-                    path: path.to_owned(),
-                    text,
-                });
+                files.push(Source { path: path.to_owned(), text });
             }
         }
         let common = PathBuf::from(git(&["rev-parse", "--git-common-dir"])?.trim());
         let common = root.join(common).canonicalize()?;
-        let roots = [
-            root.canonicalize()?,
-            common.parent().unwrap_or(root).to_path_buf(),
-        ];
+        let roots = [root.canonicalize()?, common.parent().unwrap_or(root).to_path_buf()];
         // A path such as `/repo` is a word that documents may use.
         let telling = roots.iter().filter(|path| path.components().count() > 2);
         let mut machine_paths: Vec<_> = telling.map(|path| path.display().to_string()).collect();
         machine_paths.dedup();
-        Ok(Sources {
-            files,
-            machine_paths,
-        })
+        Ok(Sources { files, machine_paths })
     }
 
     /// The file at a path.
@@ -123,9 +102,6 @@ impl Sources {
             text: (*text).to_owned(),
         };
         let machine_paths = vec!["/some/checkout".to_owned()];
-        Sources {
-            files: files.iter().map(source).collect(),
-            machine_paths,
-        }
+        Sources { files: files.iter().map(source).collect(), machine_paths }
     }
 }

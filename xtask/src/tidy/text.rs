@@ -8,22 +8,13 @@ const FILE_LINES_MAX: usize = 800;
 const TAB_COLUMNS: usize = 4;
 
 /// Names that say nothing.
-pub const EMPTY_NAMES: [&str; 7] = [
-    "util", "utils", "common", "misc", "helper", "helpers", "stuff",
-];
+pub const EMPTY_NAMES: [&str; 7] =
+    ["util", "utils", "common", "misc", "helper", "helpers", "stuff"];
 
 /// Lines of code and prose end by column 100.
 pub fn columns(sources: &Sources, report: &mut Report) {
-    let wide = |line: &str| {
-        line.chars()
-            .map(|c| if c == '\t' { TAB_COLUMNS } else { 1 })
-            .sum()
-    };
-    for file in sources
-        .files
-        .iter()
-        .filter(|file| file.is_code() || file.extension() == "md")
-    {
+    let wide = |line: &str| line.chars().map(|c| if c == '\t' { TAB_COLUMNS } else { 1 }).sum();
+    for file in sources.files.iter().filter(|file| file.is_code() || file.extension() == "md") {
         for (number, line) in file.lines() {
             let columns: usize = wide(line);
             // A table row and an address cannot be broken.
@@ -43,12 +34,7 @@ pub fn file_length(sources: &Sources, report: &mut Report) {
         let lines = file.lines().count();
         if lines > FILE_LINES_MAX {
             let what = format!("{lines} lines, at most {FILE_LINES_MAX}");
-            report.add(
-                (&file.path, FILE_LINES_MAX + 1),
-                "file-length",
-                what,
-                "split by noun",
-            );
+            report.add((&file.path, FILE_LINES_MAX + 1), "file-length", what, "split by noun");
         }
     }
 }
@@ -62,12 +48,7 @@ pub fn file_names(sources: &Sources, report: &mut Report) {
         });
         if let Some(part) = empty {
             let what = format!("'{part}' says nothing about what is inside");
-            report.add(
-                (&file.path, 1),
-                "names",
-                what,
-                "name it after the noun it holds",
-            );
+            report.add((&file.path, 1), "names", what, "name it after the noun it holds");
         }
     }
 }
@@ -82,12 +63,7 @@ pub fn unfinished(sources: &Sources, report: &mut Report) {
             let promise = Some(join(&PROMISE)).filter(|it| line.to_lowercase().contains(it));
             if let Some(mark) = mark.or(promise) {
                 let what = format!("an unfinished mark, '{mark}'");
-                report.add(
-                    (&file.path, number),
-                    "unfinished",
-                    what,
-                    "finish it or open an issue",
-                );
+                report.add((&file.path, number), "unfinished", what, "finish it or open an issue");
             }
         }
     }
@@ -97,18 +73,9 @@ pub fn unfinished(sources: &Sources, report: &mut Report) {
 pub fn machine_paths(sources: &Sources, report: &mut Report) {
     for file in &sources.files {
         for (number, line) in file.lines() {
-            if let Some(path) = sources
-                .machine_paths
-                .iter()
-                .find(|path| has_path(line, path))
-            {
+            if let Some(path) = sources.machine_paths.iter().find(|path| has_path(line, path)) {
                 let what = format!("the path of one machine's checkout, {path}");
-                report.add(
-                    (&file.path, number),
-                    "machine-path",
-                    what,
-                    "use a relative path",
-                );
+                report.add((&file.path, number), "machine-path", what, "use a relative path");
             }
         }
     }
@@ -145,27 +112,15 @@ pub fn registries(sources: &Sources, report: &mut Report) {
 /// A lock file that names only the public registry, as every lock file does.
 fn is_public_lock(file: &Source) -> bool {
     const PUBLIC: &str = "registry+https://github.com/rust-lang/crates.io-index";
-    let sources = file
-        .text
-        .lines()
-        .filter_map(|line| line.strip_prefix("source = "));
+    let sources = file.text.lines().filter_map(|line| line.strip_prefix("source = "));
     file.is_lock()
         && !file.path.ends_with("package-lock.json")
-        && sources
-            .into_iter()
-            .all(|source| source.trim_matches('"') == PUBLIC)
+        && sources.into_iter().all(|source| source.trim_matches('"') == PUBLIC)
 }
 
 /// The host of an address on this line, when its first label is that of a mirror or registry.
 fn private_host(line: &str) -> Option<String> {
-    const LABELS: [&str; 6] = [
-        "registry",
-        "mirror",
-        "proxy",
-        "nexus",
-        "artifactory",
-        "index",
-    ];
+    const LABELS: [&str; 6] = ["registry", "mirror", "proxy", "nexus", "artifactory", "index"];
     line.split("://").skip(1).find_map(|rest| {
         let host = rest.split(['/', ':', '"', '\'', ' ', ')', '>']).next()?;
         let label = host.split('.').next()?;
@@ -188,8 +143,7 @@ fn has_word(text: &str, word: &str) -> bool {
 /// Whether `text` names `path` or something inside it.
 fn has_path(text: &str, path: &str) -> bool {
     let goes_on = |c: char| c == '_' || c == '-' || c.is_alphanumeric();
-    text.match_indices(path)
-        .any(|(at, _)| !text[at + path.len()..].starts_with(goes_on))
+    text.match_indices(path).any(|(at, _)| !text[at + path.len()..].starts_with(goes_on))
 }
 
 #[cfg(test)]
@@ -201,16 +155,10 @@ mod tests {
     fn a_long_line_is_found() {
         let long = format!("ok\n{}\n", "x".repeat(101));
         let got = violations(columns, &[("a.rs", &long), ("b.bin", &long)]);
-        assert_eq!(
-            got,
-            ["a.rs:2: columns: 101 columns, at most 100; break the line"]
-        );
+        assert_eq!(got, ["a.rs:2: columns: 101 columns, at most 100; break the line"]);
         let row = format!("| {} |\n", "x".repeat(101));
         assert!(violations(columns, &[("a.md", &row)]).is_empty());
-        assert_eq!(
-            violations(columns, &[("run", &format!("#!/bin/sh\n{row}"))]).len(),
-            1
-        );
+        assert_eq!(violations(columns, &[("run", &format!("#!/bin/sh\n{row}"))]).len(), 1);
         let wide = format!("{}{}", "\t".repeat(20), "é".repeat(20));
         assert!(violations(columns, &[("a.go", &wide)]).is_empty());
     }
@@ -219,10 +167,7 @@ mod tests {
     fn a_long_file_is_found() {
         let (long, fits) = ("\n".repeat(801), "\n".repeat(800));
         let got = violations(file_length, &[("a.py", &long), ("b.py", &fits)]);
-        assert_eq!(
-            got,
-            ["a.py:801: file-length: 801 lines, at most 800; split by noun"]
-        );
+        assert_eq!(got, ["a.py:801: file-length: 801 lines, at most 800; split by noun"]);
     }
 
     #[test]
@@ -230,19 +175,12 @@ mod tests {
         let files = [("a/util.rs", ""), ("common/b.rs", ""), ("c/utility.rs", "")];
         let got = violations(file_names, &files);
         assert_eq!(got.len(), 2);
-        assert!(
-            got[0].starts_with("a/util.rs:1: names: 'util.rs'"),
-            "{}",
-            got[0]
-        );
+        assert!(got[0].starts_with("a/util.rs:1: names: 'util.rs'"), "{}", got[0]);
     }
 
     #[test]
     fn an_unfinished_mark_is_found() {
-        let text = format!(
-            "// {}{}: later\nmkdtemp(\"x-XXXXXX\")\nmaTODOr\n",
-            "TO", "DO"
-        );
+        let text = format!("// {}{}: later\nmkdtemp(\"x-XXXXXX\")\nmaTODOr\n", "TO", "DO");
         let got = violations(unfinished, &[("a.rs", &text)]);
         assert_eq!(got.len(), 1, "{got:?}");
         let promise = format!("Not {} Implemented", "yet");
@@ -262,11 +200,7 @@ mod tests {
         let private = format!("source = \"registry+https://{}.example.com/x\"", "mirror");
         let public = "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
         let go = format!("export GOPROXY{}https://example.com", '=');
-        let files = [
-            ("Cargo.lock", private.as_str()),
-            ("fuzz/Cargo.lock", public),
-            ("a.sh", &go),
-        ];
+        let files = [("Cargo.lock", private.as_str()), ("fuzz/Cargo.lock", public), ("a.sh", &go)];
         let got = violations(registries, &files);
         assert_eq!(got.len(), 2, "{got:?}");
         assert!(got[0].starts_with("Cargo.lock:1: registry"), "{}", got[0]);

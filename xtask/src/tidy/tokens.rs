@@ -38,11 +38,7 @@ impl Token<'_> {
 
 /// Cuts a Rust source into tokens.
 pub fn tokens(source: &str) -> Vec<Token<'_>> {
-    let mut lexer = Lexer {
-        source,
-        at: 0,
-        line: 1,
-    };
+    let mut lexer = Lexer { source, at: 0, line: 1 };
     let mut tokens = Vec::new();
     while let Some(token) = lexer.next_token() {
         tokens.push(token);
@@ -84,12 +80,7 @@ impl<'a> Lexer<'a> {
         if kind == Kind::Word {
             text = text.strip_prefix("r#").unwrap_or(text);
         }
-        Some(Token {
-            kind,
-            text,
-            line,
-            last_line: self.line,
-        })
+        Some(Token { kind, text, line, last_line: self.line })
     }
 }
 
@@ -173,9 +164,7 @@ fn word_or_prefixed(text: &str) -> (Kind, usize) {
         "r" | "br" | "cr" if rest[hashes..].starts_with('"') => {
             let closing = format!("\"{}", "#".repeat(hashes));
             let body = end + hashes + 1;
-            let length = text[body..]
-                .find(&closing)
-                .map(|at| body + at + closing.len());
+            let length = text[body..].find(&closing).map(|at| body + at + closing.len());
             (Kind::Literal, length.unwrap_or(text.len()))
         }
         "r" if hashes == 1 && rest[1..].starts_with(is_word_start) => {
@@ -191,10 +180,7 @@ mod tests {
     use super::*;
 
     fn kinds(source: &str) -> Vec<(Kind, &str)> {
-        tokens(source)
-            .iter()
-            .map(|token| (token.kind, token.text))
-            .collect()
+        tokens(source).iter().map(|token| (token.kind, token.text)).collect()
     }
 
     #[test]
@@ -220,10 +206,7 @@ mod tests {
         let got = kinds(source);
         let words: Vec<_> = got.iter().filter(|token| token.0 == Kind::Word).collect();
         assert_eq!(words, [&(Kind::Word, "fn"), &(Kind::Word, "x")]);
-        assert_eq!(
-            got.iter().filter(|token| token.0 == Kind::Literal).count(),
-            5
-        );
+        assert_eq!(got.iter().filter(|token| token.0 == Kind::Literal).count(), 5);
     }
 
     #[test]
@@ -231,31 +214,21 @@ mod tests {
         let all = tokens("a /* { /* \n */ } */ b // }\n\"x\ny\" c");
         let c = all.last().expect("there are tokens");
         assert_eq!((c.text, c.line), ("c", 4));
-        assert_eq!(
-            all.iter()
-                .filter(|token| token.kind == Kind::Comment)
-                .count(),
-            2
-        );
+        assert_eq!(all.iter().filter(|token| token.kind == Kind::Comment).count(), 2);
         assert_eq!(all[3].kind, Kind::Comment);
     }
 
     #[test]
     fn numbers_leave_ranges_alone() {
         let got = kinds("0..9 1.5e3 0xff_u8 x.0");
-        let literals: Vec<_> = got
-            .iter()
-            .filter(|token| token.0 == Kind::Literal)
-            .collect();
+        let literals: Vec<_> = got.iter().filter(|token| token.0 == Kind::Literal).collect();
         assert_eq!(literals.len(), 5);
         assert_eq!(got[0].1, "0");
     }
 
     #[test]
     fn unfinished_text_ends() {
-        for source in [
-            "\"abc", "'", "r#\"abc", "/* /* */", "b'", "r#", "'\\", "é'é",
-        ] {
+        for source in ["\"abc", "'", "r#\"abc", "/* /* */", "b'", "r#", "'\\", "é'é"] {
             assert!(!tokens(source).is_empty(), "{source}");
         }
     }

@@ -8,12 +8,8 @@ use super::tokens::{Kind, Token, tokens};
 const NAMES: [&str; 2] = ["sys.rs", "ring.rs"];
 
 /// So may these folders: foreign interfaces, process images, accelerators.
-const FOLDERS: [&str; 4] = [
-    "crates/mpi-abi/",
-    "crates/checkpoint/",
-    "crates/cell/src/cpu",
-    "crates/cell/src/cuda",
-];
+const FOLDERS: [&str; 4] =
+    ["crates/mpi-abi/", "crates/checkpoint/", "crates/cell/src/cpu", "crates/cell/src/cuda"];
 
 /// Unsafe code is in few places, and each says why it is sound.
 pub fn fenced(sources: &Sources, report: &mut Report) {
@@ -22,11 +18,7 @@ pub fn fenced(sources: &Sources, report: &mut Report) {
         let allowed =
             NAMES.contains(&name) || FOLDERS.iter().any(|folder| file.path.starts_with(folder));
         let all = tokens(&file.text);
-        for (at, token) in all
-            .iter()
-            .enumerate()
-            .filter(|(_, token)| token.is("unsafe"))
-        {
+        for (at, token) in all.iter().enumerate().filter(|(_, token)| token.is("unsafe")) {
             let Some(form) = form(&all[at + 1..]) else {
                 continue;
             };
@@ -61,10 +53,7 @@ fn form(after: &[Token<'_>]) -> Option<&'static str> {
         "{" if foreign => Some("extern block"),
         "{" => Some("block"),
         "impl" | "trait" => Some("impl"),
-        "fn" => code
-            .next()
-            .filter(|name| name.kind == Kind::Word)
-            .map(|_| "fn"),
+        "fn" => code.next().filter(|name| name.kind == Kind::Word).map(|_| "fn"),
         _ => None,
     }
 }
@@ -94,11 +83,7 @@ mod tests {
         let files = [("crates/a/src/b.rs", text), ("crates/a/src/sys.rs", text)];
         let got = violations(fenced, &files);
         assert_eq!(got.len(), 1);
-        assert!(
-            got[0].starts_with("crates/a/src/b.rs:2: unsafe-place"),
-            "{}",
-            got[0]
-        );
+        assert!(got[0].starts_with("crates/a/src/b.rs:2: unsafe-place"), "{}", got[0]);
         assert!(violations(fenced, &[("crates/mpi-abi/src/p2p.rs", text)]).is_empty());
     }
 

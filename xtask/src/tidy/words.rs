@@ -24,12 +24,7 @@ pub fn function_length(sources: &Sources, report: &mut Report) {
                 let name = function.name;
                 let what = format!("`{name}` has {lines} lines, at most {FUNCTION_LINES_MAX}");
                 let place = (file.path.as_str(), function.first);
-                report.add(
-                    place,
-                    "function-length",
-                    what,
-                    "split it where a part has a name",
-                );
+                report.add(place, "function-length", what, "split it where a part has a name");
             }
         }
     }
@@ -51,11 +46,7 @@ fn functions<'a>(code: &[Token<'a>]) -> Vec<Function<'a>> {
             continue;
         };
         if let Some(last) = body_end(&code[at + 1..]) {
-            found.push(Function {
-                name: name.text,
-                first: token.line,
-                last,
-            });
+            found.push(Function { name: name.text, first: token.line, last });
         }
     }
     found
@@ -93,10 +84,7 @@ pub fn module_names(sources: &Sources, report: &mut Report) {
     for file in sources.rust() {
         for pair in code(&file.text).windows(2) {
             if pair[0].is("mod") && EMPTY_NAMES.contains(&pair[1].text) {
-                let what = format!(
-                    "module '{}' says nothing about what is inside",
-                    pair[1].text
-                );
+                let what = format!("module '{}' says nothing about what is inside", pair[1].text);
                 let place = (file.path.as_str(), pair[1].line);
                 report.add(place, "names", what, "name it after the noun it holds");
             }
@@ -121,11 +109,7 @@ pub fn unfinished_macros(sources: &Sources, report: &mut Report) {
 pub fn ignored_tests(sources: &Sources, report: &mut Report) {
     for file in sources.rust() {
         let code = code(&file.text);
-        for (at, token) in code
-            .iter()
-            .enumerate()
-            .filter(|(_, token)| token.is("ignore"))
-        {
+        for (at, token) in code.iter().enumerate().filter(|(_, token)| token.is("ignore")) {
             let attribute = code[..at].iter().rev().take_while(|before| !before.is("#"));
             let attribute: Vec<_> = attribute.collect();
             let opens = attribute.last().is_some_and(|first| first.is("["))
@@ -133,12 +117,7 @@ pub fn ignored_tests(sources: &Sources, report: &mut Report) {
             let plain = attribute.len() == 1 || attribute.iter().any(|it| it.is("cfg_attr"));
             if opens && plain {
                 let fix = "make it pass, or delete it with its reason in the history";
-                report.add(
-                    (&file.path, token.line),
-                    "ignored-test",
-                    "a test never runs",
-                    fix,
-                );
+                report.add((&file.path, token.line), "ignored-test", "a test never runs", fix);
             }
         }
     }
@@ -148,20 +127,12 @@ pub fn ignored_tests(sources: &Sources, report: &mut Report) {
 pub fn base_is_ground(sources: &Sources, report: &mut Report) {
     const IMPURE: [&str; 4] = ["fs", "net", "thread", "process"];
     let mut lines = 0;
-    for file in sources
-        .rust()
-        .filter(|file| file.path.starts_with("crates/base/src/"))
-    {
+    for file in sources.rust().filter(|file| file.path.starts_with("crates/base/src/")) {
         lines += file.lines().count();
         let code = code(&file.text);
         for token in code.iter().filter(|token| token.is("unsafe")) {
             let fix = "move it to the crate that needs it";
-            report.add(
-                (&file.path, token.line),
-                "base",
-                "unsafe in the ground floor",
-                fix,
-            );
+            report.add((&file.path, token.line), "base", "unsafe in the ground floor", fix);
         }
         for (at, _) in code.iter().enumerate().filter(|(_, token)| token.is("std")) {
             for name in std_modules(&code[at..]).filter(|token| IMPURE.contains(&token.text)) {
@@ -173,12 +144,7 @@ pub fn base_is_ground(sources: &Sources, report: &mut Report) {
     }
     if lines >= BASE_LINES_MAX {
         let what = format!("{lines} lines, under {BASE_LINES_MAX} wanted");
-        report.add(
-            ("crates/base", 1),
-            "base",
-            what,
-            "move what only one crate uses to that crate",
-        );
+        report.add(("crates/base", 1), "base", what, "move what only one crate uses to that crate");
     }
 }
 
@@ -217,9 +183,7 @@ mod tests {
         let want = "a.rs:2: function-length: `long` has 71 lines, at most 70; split it where \
                     a part has a name";
         assert_eq!(got, [want]);
-        let fits = long
-            .replacen("// }", "'{'", 1)
-            .replacen("    // }\n", "", 1);
+        let fits = long.replacen("// }", "'{'", 1).replacen("    // }\n", "", 1);
         assert!(violations(function_length, &[("a.rs", &fits)]).is_empty());
     }
 
@@ -237,14 +201,8 @@ mod tests {
         let code = code(source);
         let found = functions(&code);
         let names: Vec<_> = found.iter().map(|f| (f.name, f.last - f.first)).collect();
-        let want = [
-            ("given", 0),
-            ("braces", 0),
-            ("constant", 0),
-            ("outer", 1),
-            ("inner", 1),
-            ("n", 0),
-        ];
+        let want =
+            [("given", 0), ("braces", 0), ("constant", 0), ("outer", 1), ("inner", 1), ("n", 0)];
         assert_eq!(names, want);
     }
 
@@ -252,11 +210,7 @@ mod tests {
     fn an_empty_module_name_is_found() {
         let got = violations(module_names, &[("a.rs", "mod misc { }\nmod tests { }")]);
         assert_eq!(got.len(), 1);
-        assert!(
-            got[0].starts_with("a.rs:1: names: module 'misc'"),
-            "{}",
-            got[0]
-        );
+        assert!(got[0].starts_with("a.rs:1: names: module 'misc'"), "{}", got[0]);
     }
 
     #[test]
@@ -281,16 +235,9 @@ mod tests {
                     use std::io::Error;\nfn f(fs: u8) { a::net() }";
         let got = violations(base_is_ground, &[("crates/base/src/lib.rs", text)]);
         assert_eq!(got.len(), 3, "{got:?}");
-        assert!(
-            got.iter()
-                .any(|line| line.contains("lib.rs:2: base: std::thread")),
-            "{got:?}"
-        );
+        assert!(got.iter().any(|line| line.contains("lib.rs:2: base: std::thread")), "{got:?}");
         let long = "\n".repeat(1000);
-        let files = [
-            ("crates/base/src/a.rs", long.as_str()),
-            ("crates/base/src/b.rs", &long),
-        ];
+        let files = [("crates/base/src/a.rs", long.as_str()), ("crates/base/src/b.rs", &long)];
         assert_eq!(violations(base_is_ground, &files).len(), 1);
     }
 }
