@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use muster_machine::node::cgroup::{Cgroup, Error, Hierarchy};
 use muster_machine::node::shepherd::{Report, Spec, Stage};
+use rustix::process::Signal;
 
 use crate::Case;
-use crate::tree::{SOON, eventually, read_line, run, shell, start};
+use crate::tree::{SOON, eventually, read_all, read_line, run, shell, signal, start};
 
 pub const CASES: &[Case] = &[
     ("program_is_born_in_its_group", program_is_born_in_its_group),
@@ -19,6 +20,10 @@ pub const CASES: &[Case] = &[
     (
         "frozen_session_still_answers_and_dies",
         frozen_session_still_answers_and_dies,
+    ),
+    (
+        "kill_does_not_need_the_keeper",
+        kill_does_not_need_the_keeper,
     ),
     (
         "sweep_removes_what_a_daemon_left",
@@ -142,6 +147,26 @@ fn frozen_session_still_answers_and_dies() {
     eventually("it freezes", || group.frozen().unwrap() == Some(true));
     tree.kill_and_check();
     group.remove(SOON).unwrap();
+}
+
+/// The keeper that cannot run at all: only the init's pidfd is left.
+fn kill_does_not_need_the_keeper() {
+    let Some(groups) = Groups::new("keeper") else {
+        return;
+    };
+    let group = groups.create("1");
+    let mut tree = start(&shell("echo up; exec sleep 1000"));
+    tree.started();
+    assert_eq!(read_line(&mut tree.out), "up");
+    let keeper = tree.ward.keeper_pid().to_string();
+    fs::write(group.path().join("cgroup.procs"), keeper).unwrap();
+    group.freeze().unwrap();
+    eventually("it freezes", || group.frozen().unwrap() == Some(true));
+    signal(tree.init(), Signal::STOP);
+    tree.ward.kill();
+    read_all(&mut tree.out);
+    group.thaw().unwrap();
+    tree.finish();
 }
 
 fn sweep_removes_what_a_daemon_left() {
