@@ -510,6 +510,16 @@ fn identity_is_dropped_to() {
             outcome.text()
         );
     }
+    // One that differs in nothing but the user is another identity all the same.
+    let groups = rustix::process::getgroups().unwrap();
+    let groups = groups.iter().map(|group| group.as_raw()).collect();
+    let mut same = shell("id -u; id -g");
+    same.identity = Some(Identity {
+        uid: NOBODY,
+        gid: 0,
+        groups,
+    });
+    assert_eq!(run(&same).text(), format!("{NOBODY}\n0\n"));
     // The working directory is entered as the identity.
     let scratch = Scratch::new();
     crate::tree::set_mode(&scratch.0, 0o700);
