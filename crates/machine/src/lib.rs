@@ -2,5 +2,7 @@
 //! serves the tree of the whole cluster and runs jobs on the nodes.
 
 pub mod files;
+pub mod keeper;
+pub mod manager;
 pub mod node;
 pub mod relay;
