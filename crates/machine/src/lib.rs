@@ -1,1 +1,3 @@
 //! Muster machine.
+
+pub mod keeper;
