@@ -9,6 +9,7 @@ use crate::error::{Errno, Error};
 use crate::message::Tag;
 use crate::outbox::{Filling, Outbox};
 use crate::record::{Attr, DirEntry, Qid, Statfs};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -115,6 +116,43 @@ pub enum Outcome<F> {
     Failed(Error),
 }
 
+impl<F> Outcome<F> {
+    /// The same outcome with every fid in it wrapped.
+    pub fn map<G>(self, wrap: impl FnOnce(F) -> G) -> Outcome<G> {
+        match self {
+            Outcome::Attached(fid, qid) => Outcome::Attached(wrap(fid), qid),
+            Outcome::Walked(walked) => Outcome::Walked(walked.map(wrap)),
+            Outcome::Opened(opened) => Outcome::Opened(opened.map(wrap)),
+            Outcome::Xattr(fid, size) => Outcome::Xattr(wrap(fid), size),
+            Outcome::Data(data) => Outcome::Data(data),
+            Outcome::Entries(entries) => Outcome::Entries(entries),
+            Outcome::Count(count) => Outcome::Count(count),
+            Outcome::Attr(attr) => Outcome::Attr(attr),
+            Outcome::Qid(qid) => Outcome::Qid(qid),
+            Outcome::Text(text) => Outcome::Text(text),
+            Outcome::Statfs(statfs) => Outcome::Statfs(statfs),
+            Outcome::Lock(status) => Outcome::Lock(status),
+            Outcome::Held(held) => Outcome::Held(held),
+            Outcome::Done => Outcome::Done,
+            Outcome::Failed(error) => Outcome::Failed(error),
+        }
+    }
+}
+
+impl<F> Walked<F> {
+    /// The same with its fid wrapped.
+    pub fn map<G>(self, wrap: impl FnOnce(F) -> G) -> Walked<G> {
+        Walked { qids: self.qids, fid: self.fid.map(wrap) }
+    }
+}
+
+impl<F> Opened<F> {
+    /// The same with its fid wrapped.
+    pub fn map<G>(self, wrap: impl FnOnce(F) -> G) -> Opened<G> {
+        Opened { fid: wrap(self.fid), qid: self.qid, iounit: self.iounit }
+    }
+}
+
 macro_rules! outcomes {
     ($($from:ty => $to:expr;)*) => {$(
         impl<F> From<$from> for Outcome<F> {
@@ -169,19 +207,37 @@ impl<F> Port<F> {
     }
 }
 
-/// A port, seen from a ticket: the tree's fid type is hidden.
-trait Accept<R>: Send + Sync {
-    fn accept(&self, tag: Tag, serial: u64, answer: Result<R, Error>);
+/// Carries a parked request's answer to whoever asked.
+pub(crate) type Deliver<F> = Box<dyn FnOnce(Outcome<F>) + Send>;
+
+/// Where the answer to a request goes if it is parked.
+pub(crate) trait Origin<F> {
+    /// The way there.
+    fn way(&self, tag: Tag, serial: u64) -> Deliver<F>;
 }
 
-impl<F: Send, R> Accept<R> for Port<F>
-where
-    Outcome<F>: From<R>,
-{
-    fn accept(&self, tag: Tag, serial: u64, answer: Result<R, Error>) {
-        let outcome = answer.map_or_else(Outcome::Failed, Outcome::from);
-        self.arrived.lock().expect("no holder panics").push(Completion { tag, serial, outcome });
-        (self.wake)();
+impl<F: Send + 'static> Origin<F> for Arc<Port<F>> {
+    fn way(&self, tag: Tag, serial: u64) -> Deliver<F> {
+        let port = self.clone();
+        Box::new(move |outcome| {
+            let completion = Completion { tag, serial, outcome };
+            port.arrived.lock().expect("no holder panics").push(completion);
+            (port.wake)();
+        })
+    }
+}
+
+/// A request that one tree hands on to another, whose answer is translated on its way back.
+struct Embedded<'a, F, G> {
+    outer: &'a dyn Origin<F>,
+    map: Cell<Option<Box<dyn FnOnce(Outcome<G>) -> Outcome<F> + Send>>>,
+}
+
+impl<F: 'static, G: 'static> Origin<G> for Embedded<'_, F, G> {
+    fn way(&self, tag: Tag, serial: u64) -> Deliver<G> {
+        let outer = self.outer.way(tag, serial);
+        let map = self.map.take().expect("a request is parked once");
+        Box::new(move |outcome| outer(map(outcome)))
     }
 }
 
@@ -208,10 +264,8 @@ impl Standing {
 /// The right to answer one parked request, from any thread. Dropped unanswered, it refuses the
 /// request, so nobody waits for ever.
 pub struct Ticket<R> {
-    tag: Tag,
-    serial: u64,
     standing: Standing,
-    port: Option<Arc<dyn Accept<R>>>,
+    way: Option<Box<dyn FnOnce(Result<R, Error>) + Send>>,
 }
 
 impl<R> Ticket<R> {
@@ -232,10 +286,10 @@ impl<R> Ticket<R> {
     }
 
     fn deliver(&mut self, answer: Result<R, Error>) {
-        if let Some(port) = self.port.take()
+        if let Some(way) = self.way.take()
             && self.claim()
         {
-            port.accept(self.tag, self.serial, answer);
+            way(answer);
         }
     }
 }
@@ -248,7 +302,7 @@ impl<R> Drop for Ticket<R> {
 
 impl<R> std::fmt::Debug for Ticket<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Ticket({}.{}, {:?})", self.tag, self.serial, self.standing)
+        write!(f, "Ticket({:?})", self.standing)
     }
 }
 
@@ -256,7 +310,7 @@ impl<R> std::fmt::Debug for Ticket<R> {
 pub struct Call<'a, F> {
     pub(crate) tag: Tag,
     pub(crate) serial: u64,
-    pub(crate) port: &'a Arc<Port<F>>,
+    pub(crate) origin: &'a dyn Origin<F>,
     pub(crate) standing: Option<Standing>,
     pub(crate) outbox: &'a mut Outbox,
 }
@@ -273,9 +327,36 @@ impl<F: Send + 'static> Call<'_, F> {
         R: 'static,
     {
         let standing = self.standing.get_or_insert_default().clone();
-        let port: Arc<dyn Accept<R>> = self.port.clone();
-        keep(Ticket { tag: self.tag, serial: self.serial, standing, port: Some(port) });
+        let way = self.origin.way(self.tag, self.serial);
+        keep(Ticket {
+            standing,
+            way: Some(Box::new(move |answer| {
+                way(answer.map_or_else(Outcome::Failed, Outcome::from));
+            })),
+        });
         Err(Pause::Parked)
+    }
+
+    /// Hands the request on to another tree; `map` translates an answer that comes later.
+    ///
+    /// # Errors
+    /// Those of `ask`.
+    pub fn embed<G: 'static, R>(
+        &mut self,
+        map: impl FnOnce(Outcome<G>) -> Outcome<F> + Send + 'static,
+        ask: impl FnOnce(&mut Call<'_, G>) -> Answer<R>,
+    ) -> Answer<R> {
+        let embedded = Embedded { outer: self.origin, map: Cell::new(Some(Box::new(map))) };
+        let mut call = Call {
+            tag: self.tag,
+            serial: self.serial,
+            origin: &embedded,
+            standing: self.standing.take(),
+            outbox: &mut *self.outbox,
+        };
+        let answer = ask(&mut call);
+        self.standing = call.standing;
+        answer
     }
 
     /// Lets `fill` write at most `count` bytes of content straight into the reply.

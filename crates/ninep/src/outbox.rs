@@ -75,7 +75,7 @@ impl Outbox {
     /// Appends messages with `encode`.
     pub(crate) fn put(&mut self, encode: impl FnOnce(&mut Vec<u8>)) {
         let fits = |block: &&mut Block| !block.large && block.used < PACKED;
-        if self.queue.back_mut().as_ref().is_none_or(|block| !fits(&block)) {
+        if self.queue.back_mut().as_ref().is_none_or(|block| !fits(block)) {
             let bytes = Vec::with_capacity(1024);
             self.queue.push_back(Block { bytes, used: 0, large: false });
         }
