@@ -16,6 +16,7 @@ mod mounted;
 mod old;
 pub mod outbox;
 pub mod record;
+pub mod remote;
 pub mod serve;
 pub mod session;
 pub mod stream;

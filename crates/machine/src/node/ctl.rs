@@ -161,7 +161,9 @@ impl SessionCtl {
                 state.redirects[2] = to;
                 self.0.stderr.refuse(Errno::INVAL, SAID);
             }
-            other => return fail(Errno::INVAL, format!("'{other}' is not stdin, stdout or stderr")),
+            other => {
+                return fail(Errno::INVAL, format!("'{other}' is not stdin, stdout or stderr"));
+            }
         }
         Ok(())
     }
@@ -173,9 +175,9 @@ impl SessionCtl {
         };
         let targets = fan::read_targets(targets)?;
         let most = if most <= 0 { targets.len() } else { most as usize };
-        let own = self.0.node.upgrade().map(|node| node.setup.address.clone());
-        let load = source::of(&self.0.directory, &self.0.argv.get()?, &self.0.env.get()?)?;
-        let failures = fan::send(most, targets, own.as_deref().unwrap_or(""), load)?;
+        let session = &self.0;
+        let load = || source::of(&session.directory, &session.argv.get()?, &session.env.get()?);
+        let failures = fan::send(most, targets, load)?;
         if failures.is_empty() {
             return Ok(());
         }

@@ -58,8 +58,7 @@ fn specify(node: &Node, session: &Arc<Session>, program: Option<&str>) -> Result
     let named = |file: &str, error: &dyn std::fmt::Display| {
         Error::new(Errno::INVAL, format!("{file} of session {}: {error}", session.number))
     };
-    let mut argv =
-        quote::split(&session.argv.get()?).map_err(|error| named("argv", &error))?;
+    let mut argv = quote::split(&session.argv.get()?).map_err(|error| named("argv", &error))?;
     let uploaded = session.directory.join(super::tree::UPLOAD);
     let program = match (program, argv.first()) {
         (Some(program), _) => program.to_owned(),

@@ -9,18 +9,17 @@
 
 pub mod cgroup;
 mod ctl;
-pub mod daemon;
 mod facts;
 mod launch;
 mod session;
 pub mod shepherd;
-mod tree;
+pub mod tree;
 mod watch;
 
 use crate::files::text::Text;
 use muster_base::limits::SESSIONS_MAX;
 use muster_ninep::error::{Errno, Result, fail};
-use muster_ninep::host::{HostTree, Options, Users};
+use muster_ninep::host::{HostTree, Options, User, Users};
 use session::Session;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -123,7 +122,8 @@ impl Node {
         // A daemon that was killed may have left one of this name.
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir(&directory)?;
-        let fs = HostTree::new(&directory, Options { writable: true, users: Users::Server })?;
+        let fs =
+            HostTree::new(&directory, Options { writable: true, users: Users::Only(User::own()) })?;
         Ok((directory, Arc::new(fs)))
     }
 

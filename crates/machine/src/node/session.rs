@@ -132,7 +132,8 @@ impl Session {
         let (state, waited) =
             self.changed.wait_timeout_while(state, START, starting).expect("no holder panics");
         if waited.timed_out() {
-            let text = format!("session {}: its shepherd has not answered for {START:?}", self.number);
+            let text =
+                format!("session {}: its shepherd has not answered for {START:?}", self.number);
             return fail(Errno::TIMEDOUT, text);
         }
         match (&state.failure, &state.phase) {

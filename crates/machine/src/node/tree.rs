@@ -4,7 +4,7 @@ use super::ctl::{RootCtl, SessionCtl};
 use super::session::{Phase, Presence, Session};
 use super::{Node, facts};
 use crate::files::control;
-use crate::relay::receive;
+use crate::relay::receive::{self, Host, Landing};
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::host::HostTree;
@@ -145,7 +145,7 @@ impl Files {
         let who = Attach { peer: &peer, uname: "", n_uname: Some(own), aname: "" };
         let (root, qid) = fs.attach(&who)?;
         let s = session;
-        let (ctl, id, usage) = (s.clone(), s.clone(), s.clone());
+        let (ctl, id, usage, relay) = (s.clone(), s.clone(), s.clone(), s.clone());
         let named = vec![
             ("ctl", control::file(0o660, move || SessionCtl(ctl.clone())).entry()),
             ("argv", s.argv.file(0o660).entry()),
@@ -160,7 +160,7 @@ impl Files {
             ("wait", s.wait.file(0o440).entry()),
             ("id", File::text(0o440, move || Ok(id_of(&id))).entry()),
             ("usage", File::text(0o440, move || Ok(usage_of(&usage))).entry()),
-            ("relay", receive::file(0o660, s.receiver()).entry()),
+            ("relay", receive::file(0o660, move || AtNode(relay.clone())).entry()),
         ];
         Ok(Arc::new(Files { session: s.clone(), inode: Inode::new(0o555), named }))
     }
@@ -221,6 +221,27 @@ fn upload(session: &Arc<Session>) -> Entry {
         Ok(Upload(options.open(path).map_err(written)?.into()))
     })
     .entry()
+}
+
+/// Where a session's `relay` file is.
+struct AtNode(Arc<Session>);
+
+impl Host for AtNode {
+    fn own(&self) -> Landing {
+        let session = &self.0;
+        let (argv, env) = (session.argv.clone(), session.env.clone());
+        Landing { directory: session.directory.clone(), argv, env }
+    }
+
+    fn address(&self) -> String {
+        self.0.node.upgrade().map_or_else(String::new, |node| node.setup.address.clone())
+    }
+
+    fn session(&self, number: u32) -> Result<Landing> {
+        let node = self.0.node.upgrade().ok_or_else(ending)?;
+        let missing = || Error::new(Errno::NOENT, format!("session {number} does not exist"));
+        Ok(AtNode(node.session(number).ok_or_else(missing)?.session.clone()).own())
+    }
 }
 
 /// A session's directory, with somebody in it.

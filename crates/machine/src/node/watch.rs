@@ -219,10 +219,12 @@ impl Eye {
         let done = pipe(&pipes.stdin)
             .map_or(Ok(()), |fd| register(fd, End::Stdin, Interest::WRITABLE))
             .and_then(|()| {
-                pipe(&pipes.stdout).map_or(Ok(()), |fd| register(fd, End::Stdout, Interest::READABLE))
+                pipe(&pipes.stdout)
+                    .map_or(Ok(()), |fd| register(fd, End::Stdout, Interest::READABLE))
             })
             .and_then(|()| {
-                pipe(&pipes.stderr).map_or(Ok(()), |fd| register(fd, End::Stderr, Interest::READABLE))
+                pipe(&pipes.stderr)
+                    .map_or(Ok(()), |fd| register(fd, End::Stderr, Interest::READABLE))
             })
             .and_then(|()| link.map_or(Ok(()), |fd| register(fd, End::Link, Interest::READABLE)));
         if let Err(error) = done {
@@ -340,9 +342,15 @@ fn failure(stage: Stage, errno: i32, what: &str) -> Error {
         }
         (Stage::Exec, Errno::NOEXEC) => Error::new(
             errno,
-            format!("{what}: not a program that can run here ({}) [E102, exit 126]", super::facts::ARCH),
+            format!(
+                "{what}: not a program that can run here ({}) [E102, exit 126]",
+                super::facts::ARCH
+            ),
         ),
         (Stage::Exec, _) => Error::new(errno, format!("{what}: {reason} [E103, exit 126]")),
-        _ => Error::new(errno, format!("cannot prepare the process: {what}: {reason} [E104, exit 125]")),
+        _ => Error::new(
+            errno,
+            format!("cannot prepare the process: {what}: {reason} [E104, exit 125]"),
+        ),
     }
 }

@@ -6,15 +6,29 @@ use std::time::Duration;
 
 use muster_machine::node::cgroup::{Cgroup, Error, Hierarchy};
 use muster_machine::node::shepherd::{Report, Spec, Stage};
+use rustix::process::Signal;
 
 use crate::Case;
-use crate::tree::{SOON, eventually, read_line, run, shell, start};
+use crate::tree::{SOON, eventually, read_all, read_line, run, shell, signal, start};
 
 pub const CASES: &[Case] = &[
     ("program_is_born_in_its_group", program_is_born_in_its_group),
-    ("group_kill_is_told_as_a_signal", group_kill_is_told_as_a_signal),
-    ("frozen_session_still_answers_and_dies", frozen_session_still_answers_and_dies),
-    ("sweep_removes_what_a_daemon_left", sweep_removes_what_a_daemon_left),
+    (
+        "group_kill_is_told_as_a_signal",
+        group_kill_is_told_as_a_signal,
+    ),
+    (
+        "frozen_session_still_answers_and_dies",
+        frozen_session_still_answers_and_dies,
+    ),
+    (
+        "kill_does_not_need_the_keeper",
+        kill_does_not_need_the_keeper,
+    ),
+    (
+        "sweep_removes_what_a_daemon_left",
+        sweep_removes_what_a_daemon_left,
+    ),
     ("groups_have_plain_names", groups_have_plain_names),
     ("missing_group_is_told", missing_group_is_told),
 ];
@@ -72,9 +86,14 @@ fn program_is_born_in_its_group() {
     let mut tree = start(&grouped(&group, "grep ^0:: /proc/self/cgroup; read x"));
     let pid = tree.started();
     let line = read_line(&mut tree.out);
-    assert!(line.ends_with(&format!("/muster-{}/1", groups.name)), "{line}");
+    assert!(
+        line.ends_with(&format!("/muster-{}/1", groups.name)),
+        "{line}"
+    );
     let inside = || fs::read_to_string(group.path().join("cgroup.procs")).unwrap();
-    eventually("only the program is inside", || inside() == format!("{pid}\n"));
+    eventually("only the program is inside", || {
+        inside() == format!("{pid}\n")
+    });
     assert_eq!(group.populated().unwrap(), Some(true));
     tree.feed("x\n");
     assert_eq!(tree.finish().status, Some(0));
@@ -90,10 +109,16 @@ fn group_kill_is_told_as_a_signal() {
         return;
     };
     let group = groups.create("1");
-    let mut tree = start(&grouped(&group, "(setsid sleep 1000 &) ; echo up; sleep 1000; :"));
+    let mut tree = start(&grouped(
+        &group,
+        "(setsid sleep 1000 &) ; echo up; sleep 1000; :",
+    ));
     tree.started();
     assert_eq!(read_line(&mut tree.out), "up");
-    assert!(matches!(group.remove(Duration::ZERO), Err(Error::Populated { .. })));
+    assert!(matches!(
+        group.remove(Duration::ZERO),
+        Err(Error::Populated { .. })
+    ));
     group.kill(SOON).unwrap();
     assert_eq!(group.populated().unwrap(), Some(false));
     assert_eq!(tree.exited(), libc::SIGKILL);
@@ -124,13 +149,39 @@ fn frozen_session_still_answers_and_dies() {
     group.remove(SOON).unwrap();
 }
 
+/// The keeper that cannot run at all: only the init's pidfd is left.
+fn kill_does_not_need_the_keeper() {
+    let Some(groups) = Groups::new("keeper") else {
+        return;
+    };
+    let group = groups.create("1");
+    let mut tree = start(&shell("echo up; exec sleep 1000"));
+    tree.started();
+    assert_eq!(read_line(&mut tree.out), "up");
+    let keeper = tree.ward.keeper_pid().to_string();
+    fs::write(group.path().join("cgroup.procs"), keeper).unwrap();
+    group.freeze().unwrap();
+    eventually("it freezes", || group.frozen().unwrap() == Some(true));
+    signal(tree.init(), Signal::STOP);
+    tree.ward.kill();
+    read_all(&mut tree.out);
+    group.thaw().unwrap();
+    tree.finish();
+}
+
 fn sweep_removes_what_a_daemon_left() {
     let Some(groups) = Groups::new("sweep") else {
         return;
     };
     let (one, two) = (groups.create("1"), groups.create("2"));
-    assert!(groups.hierarchy.create(&groups.name, "1").is_err(), "a session's group is new");
-    let mut trees = [start(&grouped(&one, "sleep 1000")), start(&grouped(&two, "sleep 1000"))];
+    assert!(
+        groups.hierarchy.create(&groups.name, "1").is_err(),
+        "a session's group is new"
+    );
+    let mut trees = [
+        start(&grouped(&one, "sleep 1000")),
+        start(&grouped(&two, "sleep 1000")),
+    ];
     for tree in &mut trees {
         tree.started();
     }
@@ -150,9 +201,18 @@ fn groups_have_plain_names() {
         return;
     };
     for bad in ["", ".", "..", "a/b", "../x", "a\nb", "a\0b"] {
-        assert!(matches!(groups.hierarchy.create(bad, "1"), Err(Error::Name(_))));
-        assert!(matches!(groups.hierarchy.create(&groups.name, bad), Err(Error::Name(_))));
-        assert!(matches!(groups.hierarchy.sweep(bad, SOON), Err(Error::Name(_))));
+        assert!(matches!(
+            groups.hierarchy.create(bad, "1"),
+            Err(Error::Name(_))
+        ));
+        assert!(matches!(
+            groups.hierarchy.create(&groups.name, bad),
+            Err(Error::Name(_))
+        ));
+        assert!(matches!(
+            groups.hierarchy.sweep(bad, SOON),
+            Err(Error::Name(_))
+        ));
     }
 }
 

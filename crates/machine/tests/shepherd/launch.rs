@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use muster_machine::node::shepherd::{Error, Identity, Invalid, Report, Spec, Stage, Stdio, Ward};
 
-use crate::tree::{Scratch, helper as this, pipe, read_line, run, shell, start, stat};
+use crate::tree::{Scratch, helper as this, pipe, read_all, read_line, run, shell, start, stat};
 use crate::{Case, NOBODY};
 
 pub const CASES: &[Case] = &[
@@ -18,6 +18,14 @@ pub const CASES: &[Case] = &[
     ("program_starts_from_a_clean_slate", program_starts_from_a_clean_slate),
     ("stdin_reaches_the_program", stdin_reaches_the_program),
     ("output_larger_than_a_pipe", output_larger_than_a_pipe),
+    (
+        "streams_are_held_by_the_program_alone",
+        streams_are_held_by_the_program_alone,
+    ),
+    (
+        "leaked_descriptors_end_at_the_keeper",
+        leaked_descriptors_end_at_the_keeper,
+    ),
     ("relative_and_bare_names", relative_and_bare_names),
     ("exec_failures_name_their_errno", exec_failures_name_their_errno),
     ("missing_directory_is_no_exec_failure", missing_directory_is_no_exec_failure),
@@ -36,7 +44,7 @@ pub const CASES: &[Case] = &[
 
 /// What the `helper` part does; the first word says.
 pub fn helper(words: &[String]) -> ExitCode {
-    let mut out = std::io::stdout().lock();
+    let mut out = std::io::stdout();
     match words[0].as_str() {
         "words" => std::env::args_os().for_each(|word| {
             out.write_all(word.as_encoded_bytes()).unwrap();
@@ -51,6 +59,7 @@ pub fn helper(words: &[String]) -> ExitCode {
                 }
             }
         }
+        "mounts" => crate::script::mounts_stay_inside(),
         other => panic!("no such part: {other}"),
     }
     ExitCode::SUCCESS
@@ -147,6 +156,28 @@ fn stdin_reaches_the_program() {
 fn output_larger_than_a_pipe() {
     let outcome = run(&shell("head -c 3000000 /dev/zero"));
     assert_eq!((outcome.out.len(), outcome.status), (3_000_000, Some(0)));
+}
+
+fn streams_are_held_by_the_program_alone() {
+    let mut tree = start(&shell("exec 3<&0 0<&- >&- 2>&-; read x <&3"));
+    tree.started();
+    assert!(read_all(&mut tree.out).is_empty() && read_all(&mut tree.err).is_empty());
+    assert_eq!(tree.ward.receive().unwrap(), None, "it still runs");
+    tree.feed("x\n");
+    assert_eq!(tree.finish().status, Some(0));
+}
+
+/// What a careless parent of the daemon leaves open would otherwise live as long as the session.
+fn leaked_descriptors_end_at_the_keeper() {
+    let (mut read, write) = pipe();
+    let leak = rustix::io::dup(&write).unwrap();
+    let mut tree = start(&shell("read x"));
+    tree.started();
+    drop((write, leak));
+    assert!(read_all(&mut read).is_empty());
+    assert_eq!(tree.ward.receive().unwrap(), None, "it still runs");
+    tree.feed("x\n");
+    assert_eq!(tree.finish().status, Some(0));
 }
 
 fn relative_and_bare_names() {
@@ -370,6 +401,16 @@ fn identity_is_dropped_to() {
     ] {
         assert!(status.contains(&expected), "no {expected:?} in {}", outcome.text());
     }
+    // One that differs in nothing but the user is another identity all the same.
+    let groups = rustix::process::getgroups().unwrap();
+    let groups = groups.iter().map(|group| group.as_raw()).collect();
+    let mut same = shell("id -u; id -g");
+    same.identity = Some(Identity {
+        uid: NOBODY,
+        gid: 0,
+        groups,
+    });
+    assert_eq!(run(&same).text(), format!("{NOBODY}\n0\n"));
     // The working directory is entered as the identity.
     let scratch = Scratch::new();
     crate::tree::set_mode(&scratch.0, 0o700);

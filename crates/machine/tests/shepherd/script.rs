@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use muster_machine::node::shepherd::{Identity, NsCommand, Spec, Stage};
 
@@ -11,6 +12,10 @@ use crate::{Case, NOBODY};
 pub const CASES: &[Case] = &[
     ("bind_shows_one_place_in_another", bind_shows_one_place_in_another),
     ("mounts_stay_inside", mounts_stay_inside),
+    (
+        "mounts_stay_inside_when_mounts_are_shared",
+        mounts_stay_inside_when_mounts_are_shared,
+    ),
     ("cd_comes_before_the_program", cd_comes_before_the_program),
     ("chroot_confines", chroot_confines),
     ("failing_line_is_named", failing_line_is_named),
@@ -36,7 +41,7 @@ fn bind_shows_one_place_in_another() {
     assert_eq!(fs::read_dir(b).unwrap().count(), 0, "nothing leaks out");
 }
 
-fn mounts_stay_inside() {
+pub fn mounts_stay_inside() {
     let scratch = Scratch::new();
     let b = scratch.dir("b");
     let script = "mount none $D/b tmpfs size=1m,nosuid,mode=1777";
@@ -46,6 +51,20 @@ fn mounts_stay_inside() {
     let outcome = run(&scripted(&scratch, "mount none $D/b tmpfs ro", "echo hi >$D/b/f"));
     assert_ne!(outcome.status, Some(0), "read-only");
     assert!(!b.join("f").exists());
+}
+
+/// As systemd has it: what is mounted in one mount namespace appears in the others.
+fn mounts_stay_inside_when_mounts_are_shared() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let status = Command::new("unshare")
+        .args(["--mount", "--propagation", "shared"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["helper", "mounts"])
+        .status()
+        .unwrap();
+    assert!(status.success());
 }
 
 fn cd_comes_before_the_program() {

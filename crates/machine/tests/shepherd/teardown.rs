@@ -111,15 +111,14 @@ fn stopped_processes_die() {
     tree.kill_and_check();
     // The init: nobody reads the link.
     let tree = escaped();
-    stop(tree.init());
+    let _init = stop(tree.init());
     tree.kill_and_check();
     // The keeper: nobody reaps the init.
     let tree = escaped();
-    stop(tree.ward.keeper_pid());
+    let _keeper = stop(tree.ward.keeper_pid());
     tree.kill_and_check();
     let tree = escaped();
-    stop(tree.ward.keeper_pid());
-    stop(tree.init());
+    let _both = (stop(tree.ward.keeper_pid()), stop(tree.init()));
     tree.kill_and_check();
 }
 
@@ -147,7 +146,7 @@ fn drop_kills_and_reaps() {
 
 fn dead_keeper_takes_all() {
     let mut tree = escaped();
-    stop(tree.init());
+    let _init = stop(tree.init());
     signal(tree.ward.keeper_pid(), Signal::KILL);
     assert_eq!(tree.next(), Report::Gone);
     tree.finish_after_gone();
@@ -200,7 +199,7 @@ fn killed_daemon_takes_stopped_ones() {
         }
         let keeper = only_child(daemon.id());
         let init = only_child(keeper);
-        stop(if who == "init" { init } else { keeper });
+        let _stopped = stop(if who == "init" { init } else { keeper });
         slay(daemon);
         read_all(&mut out);
         if who == "keeper" {

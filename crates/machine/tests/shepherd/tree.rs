@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use muster_machine::node::shepherd::{Report, Spec, Stage, Stdio, Usage, Ward, reap};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
 /// How long anything may take that must happen. No test asserts that something is fast.
 pub const SOON: Duration = Duration::from_secs(20);
@@ -216,9 +216,23 @@ pub fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid as i32).unwrap(), signal).unwrap();
 }
 
-pub fn stop(pid: u32) {
-    signal(pid, Signal::STOP);
+/// Stops a process, and kills it when the test ends before it did.
+#[must_use = "dropping it kills the process"]
+pub fn stop(pid: u32) -> Stopped {
+    let pidfd = pidfd_open(Pid::from_raw(pid as i32).unwrap(), PidfdFlags::empty()).unwrap();
+    pidfd_send_signal(&pidfd, Signal::STOP).unwrap();
+    let stopped = Stopped(pidfd);
     eventually("it stops", || stat(pid, 0).as_deref() == Some("T"));
+    stopped
+}
+
+/// A process that nobody else may be able to end, should the test fail.
+pub struct Stopped(OwnedFd);
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        let _ = pidfd_send_signal(&self.0, Signal::KILL);
+    }
 }
 
 /// No keeper of ours is left, alive or as a zombie.
