@@ -1,5 +1,6 @@
-//! The machine: node daemons, each serving the XCPU tree of its node, and the manager, which
-//! serves the tree of the whole cluster and runs jobs on the nodes.
+//! The machine: node daemons, each serving the XCPU tree of its node, the manager, which serves
+//! the tree of the whole cluster and runs jobs on the nodes, and the keeper, which keeps both
+//! running on one machine.
 
 pub mod files;
 pub mod keeper;
