@@ -155,6 +155,7 @@ t_rename_directory() {
     same "the text" "$(cat e/g/f)" x
 }
 t_rename_across() {
+    linux_only
     mkdir d e
     echo x >d/f
     calls 'rename "d/f", "e/g" or die "rename: $!\n"'
@@ -184,7 +185,8 @@ t_unlink_open() {
     rm f
     [ ! -e f ] || die "the name is still there"
     echo after >&4
-    calls 'open my $f, "<&=4" or die "$!\n"; seek $f, 0, 0; local $/; my $got = <$f>;
+    # lseek and read alone; perl's own files would ask for the attributes too
+    calls 'use POSIX (); POSIX::lseek(4, 0, 0); must defined POSIX::read(4, my $got, 100), "read";
            $got eq "after\n\n" or die "read $got\n"'
 }
 t_unlink_open_stat() {
@@ -276,8 +278,8 @@ line'; do
         echo "$made" >"./$made"
         same "the text of '$made'" "$(cat "./$made")" "$made"
     done
-    same "the number of names" "$(perl -e 'opendir D, "."; print scalar(readdir_all()) - 2;
-        sub readdir_all { my @names = readdir D }')" 11
+    same "the number of names" "$(perl -e 'opendir D, "."; my @names = grep !/^\.\.?$/, readdir D;
+        print scalar @names')" 11
 }
 t_name_255() {
     long=$(printf '%0255d' 7)
@@ -304,13 +306,14 @@ t_readdir_500() {
     mkdir d
     (cd d && seq 1 500 | xargs -n 50 touch)
     same "the entries" "$(ls d | sort -n | md5sum)" "$(seq 1 500 | md5sum)"
-    same "the entries with . and .." "$(ls -a d | wc -l)" 502
+    # the other dialects have no entries for . and .., and v9fs does not make them up
+    [ "$VERSION" != 9p2000.L ] || same "the entries with . and .." "$(ls -a d | wc -l)" 502
 }
 t_readdir_rewind() {
     mkdir d
     (cd d && seq 1 200 | xargs -n 50 touch)
     calls 'opendir my $d, "d" or die "$!\n"; my @a = readdir $d; rewinddir $d; my @b = readdir $d;
-           @a == 202 && "@a" eq "@b" or die @a . " names, then " . @b . "\n"'
+           @a >= 200 && "@a" eq "@b" or die @a . " names, then " . @b . "\n"'
 }
 t_readdir_while_removing() {
     mkdir d
@@ -398,8 +401,8 @@ t_xattr() {
     refused "no such attribute" getfattr -n user.color f
     refused "no such attribute" setfattr -x user.color f
 }
-t_xattr_empty() { # differs from a removal only in the flags of Txattrcreate
-    linux_only
+t_xattr_empty() {
+    linux_only # on the wire it differs from a removal in the flags of Txattrcreate alone
     : >f
     setfattr -n user.empty f || die "setfattr failed"
     same "the value" "$(getfattr --only-values -n user.empty f 2>&1)" ""
@@ -503,6 +506,8 @@ t_fcntl_waits() {
         alarm 40; waitpid $child, 0; $? == 0 or die "the second client got no lock\n"'
 }
 t_two_clients_see() {
+    ! grep -q 'cache=\(loose\|fscache\)' /job/options ||
+        skip "this cache mode does not look"
     other_mount
     echo one >f
     same "the other client's text" "$(cat "$there/f")" one
@@ -537,7 +542,10 @@ chmod 755 "$top" 2>/dev/null
 [ $# -gt 0 ] || set -- $(sed -n 's/^t_\([a-z_0-9]*\)() {$/\1/p' "$0")
 for name in "$@"; do
     rm -f /tmp/skipped
-    mkdir "$top/$name"
+    if ! mkdir "$top/$name" 2>/tmp/said; then
+        echo "FAIL $name: the server makes no more directories: $(tail -n 1 /tmp/said)"
+        exit 1
+    fi
     (
         cd "$top/$name" || exit 1
         set -e
