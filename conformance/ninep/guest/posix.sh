@@ -295,7 +295,7 @@ t_name_256() {
 }
 t_deep_path() {
     path=.
-    for depth in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+    for depth in $(seq 30); do
         path=$path/level-$depth
     done
     mkdir -p $path
@@ -498,7 +498,8 @@ t_fcntl_waits() {
     THERE=$there/f calls 'must open(my $f, "+<", "f"), "open";
         must range($f, F_SETLK, F_WRLCK, 0, 1), "lock";
         my $child = fork;
-        if (!$child) { open my $g, "+<", $ENV{THERE}; exit(range($g, F_SETLKW, F_WRLCK, 0, 1) ? 0 : 1) }
+        if (!$child) { open my $g, "+<", $ENV{THERE};
+            exit(range($g, F_SETLKW, F_WRLCK, 0, 1) ? 0 : 1) }
         select undef, undef, undef, 0.5;
         waitpid($child, 1) == 0 or die "the second client did not wait\n";
         must range($f, F_SETLK, F_UNLCK, 0, 1), "unlock";
