@@ -125,7 +125,7 @@ mod tests {
         for (json, said) in [
             (r#"{"argv":["x"],"nodes":8}"#, "8 nodes asked, 4 exist (n[0-3], all up)"),
             (r#"{"argv":["x"],"nodes":3,"ranks":2}"#, "Use -N 2 [E111]"),
-            (r#"{"argv":["x"],"nodelist":"n9"}"#, "there is no node n9; there are n[0-3],n7"),
+            (r#"{"argv":["x"],"nodelist":"n9"}"#, "there is no node n9; there are n[0-3,7]"),
             (r#"{"argv":["x"],"nodelist":"n7"}"#, "n7 is down"),
             (r#"{"argv":["x"],"nodelist":"n1,n1"}"#, "twice"),
             (r#"{"argv":[]}"#, "no program"),
