@@ -44,6 +44,14 @@ fn a_large_directory_is_listed_without_loss_or_repetition() {
     let inode = std::fs::metadata(scratch.join("entry-0007")).unwrap().ino();
     assert_eq!(seen[&b"entry-0007"[..]].qid.path, inode);
     assert!(seen[&b"entry-0007"[..]].attr.is_none());
+    // The same cookie gives the same entries, however often.
+    let (again, _) = middle.unwrap();
+    let mut from = |fid: &HostFid| {
+        let entries = client.ask(|tree| tree.readdir(fid, again, 200, false)).unwrap();
+        entries.into_iter().map(|entry| entry.name).collect::<Vec<_>>()
+    };
+    assert_eq!(from(&open), from(&open));
+    assert_eq!(from(&open), from(&second));
     // From a cookie on, with any fid, comes the rest.
     let (mut cookie, had) = middle.unwrap();
     let mut rest = 0;
