@@ -219,6 +219,37 @@ fn a_qids_version_changes_with_every_write() {
     }
 }
 
+#[test]
+fn a_directorys_version_changes_with_its_names() {
+    let scratch = Scratch::new();
+    let mut client = Client::new(&scratch.0);
+    let root = client.root.clone();
+    // As if the clock stood still: only what the server knows itself counts.
+    let version = |client: &Client| {
+        let mut stat = rustix::fs::fstat(root.0.fd()).unwrap();
+        (stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec) = (0, 0, 0, 0);
+        stat.st_size = 0;
+        client.tree.qids.qid(&stat).version
+    };
+    let mut seen = HashSet::from([version(&client)]);
+    let mut steps = 0;
+    let mut step = |client: &mut Client, request: &dyn Fn(&HostTree) -> Result<()>| {
+        client.ask(request).unwrap();
+        steps += 1;
+        assert!(seen.insert(version(client)), "step {steps}");
+    };
+    step(&mut client, &|tree| tree.mkdir(&root, b"dir", 0o755, 0).map(drop));
+    step(&mut client, &|tree| tree.create(&root, b"a", OpenFlags(0), 0o600, 0).map(drop));
+    step(&mut client, &|tree| tree.symlink(&root, b"b", b"to", 0).map(drop));
+    step(&mut client, &|tree| tree.mknod(&root, b"c", 0o600, (0, 0), 0).map(drop));
+    let file = client.walk("a").unwrap();
+    step(&mut client, &|tree| tree.link(&root, &file, b"d"));
+    step(&mut client, &|tree| tree.renameat((&root, b"a"), (&root, b"e")));
+    step(&mut client, &|tree| tree.rename(&file, None, b"f"));
+    step(&mut client, &|tree| tree.unlinkat(&root, b"d", false));
+    step(&mut client, &|tree| tree.remove(&file));
+}
+
 fn range(kind: u8, start: u64, length: u64, proc_id: u32) -> LockRange<'static> {
     LockRange { kind, start, length, proc_id, client_id: "here" }
 }
@@ -264,6 +295,22 @@ fn locks_of_different_fids_conflict() {
     {
         assert_eq!(lock(&mut client, &two, impossible), Err(Some(Errno::INVAL)));
     }
+    // Single bytes apart from each other, up to the bound; giving them up makes room again.
+    for kind in [READ, UNLOCK] {
+        let base = if kind == READ { UNLOCK } else { WRITE };
+        assert_eq!(lock(&mut client, &two, range(base, 0, 0, 2)), Ok(LockStatus::Success));
+        let mut taken = 0;
+        let refused = loop {
+            match lock(&mut client, &two, range(kind, 1000 + 2 * taken, 1, 2)) {
+                Ok(LockStatus::Success) => taken += 1,
+                other => break other,
+            }
+        };
+        assert_eq!(refused, Err(Some(Errno::NOLCK)));
+        assert!((1000..1100).contains(&taken));
+        assert_eq!(lock(&mut client, &two, range(UNLOCK, 0, 0, 2)), Ok(LockStatus::Success));
+    }
+    assert_eq!(lock(&mut client, &two, range(WRITE, 0, 0, 2)), Ok(LockStatus::Success));
     // A shared lock needs the right to read, an exclusive one to write.
     let reader = client.open("file", 0).unwrap();
     client.clunk(two).unwrap();
