@@ -83,6 +83,12 @@ impl Stream {
         Ok(self.ahead.front())
     }
 
+    /// Entries that wait for the next request.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.ahead.len()
+    }
+
     /// Takes the entry that was peeked at.
     fn advance(&mut self) -> Option<Entry> {
         let entry = self.ahead.pop_front()?;
