@@ -45,11 +45,14 @@ impl Version {
     /// is left when its extensions are cut off at a dot, else nothing ("unknown").
     pub fn agree(proposed: &str) -> Option<Version> {
         let known = [Version::MUSTER, Version::LINUX, Version::UNIX, Version::PLAN9];
-        if let Some(exact) = known.into_iter().find(|version| version.name() == proposed) {
-            return Some(exact);
+        // A loop, not a recursion: a peer may send 65,535 dots.
+        let mut left = proposed;
+        loop {
+            if let Some(exact) = known.into_iter().find(|version| version.name() == left) {
+                return Some(exact);
+            }
+            (left, _) = left.rsplit_once('.')?;
         }
-        let (shorter, _) = proposed.rsplit_once('.')?;
-        Version::agree(shorter)
     }
 }
 
@@ -74,5 +77,7 @@ mod tests {
         ] {
             assert_eq!(Version::agree(proposed), agreed, "{proposed}");
         }
+        // Found by fuzzing: a recursion for each dot ran out of stack.
+        assert_eq!(Version::agree(&".".repeat(65_000)), None);
     }
 }

@@ -1,0 +1,436 @@
+//! 9P2000 and 9P2000.u in terms of the tree's words: open and create modes, stat and wstat,
+//! directories that are read as a row of stats. Sources: Plan 9 manual section 5 (open, read,
+//! stat) and the 9P2000.u text; where they are silent, what Linux's v9fs sends.
+//!
+//! Some requests take several steps (wstat may change attributes and rename; making a directory
+//! also opens it): each [`Step`] says what to do with the answer of the one before.
+
+use crate::call::{Opened, Outcome};
+use crate::desk::{Asked, Desk, ENTRY_MAX, Goal, check_name, check_target};
+use crate::desk::{check_unopened, outcome};
+use crate::error::{Errno, Error, Result, fail};
+use crate::fid::lead;
+use crate::message::{Fid, NONUNAME, Rmessage, Tag, Tmessage};
+use crate::record::{Attr, Boxed, DirEntry, SetAttr, Stat, Time, dm, mode};
+use crate::session::Session;
+use crate::tree::{OpenFlags, Tree};
+use crate::version::Dialect;
+use crate::wire::{Name, Payload, Writer};
+use muster_base::limits::PATH_MAX;
+
+/// What to do with a step's answer.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Turn attributes into `Rstat`.
+    Stat { fid: Fid },
+    /// Then say where the link with these attributes leads.
+    StatLink { fid: Fid, attr: Box<Attr> },
+    /// Then rename the file.
+    Rename { fid: Fid, name: Vec<u8> },
+    /// The file has this name now.
+    Renamed { fid: Fid, name: Vec<u8> },
+    /// Send entries as stats, at most `count` bytes.
+    Entries { fid: Fid, count: usize },
+    /// Then walk to what was made.
+    Made { fid: Fid, name: Vec<u8>, open: bool },
+    /// Then open it, or leave it as it is.
+    WalkedTo { fid: Fid, name: Vec<u8>, open: bool },
+}
+
+impl Step {
+    /// The fid that no other request may use meanwhile.
+    pub(crate) fn fid(&self) -> Option<Fid> {
+        match self {
+            Step::Stat { .. } | Step::StatLink { .. } => None,
+            Step::Entries { fid, .. }
+            | Step::Rename { fid, .. }
+            | Step::Renamed { fid, .. }
+            | Step::Made { fid, .. }
+            | Step::WalkedTo { fid, .. } => Some(*fid),
+        }
+    }
+}
+
+/// Modes of open(5) as flags of open(2). 0x80 is 9P2000.u's append, as v9fs sends it.
+fn flags_of(mode: u8) -> OpenFlags {
+    let access = match mode & 3 {
+        1 => OpenFlags::WRONLY,
+        2 => OpenFlags::RDWR,
+        _ => 0,
+    };
+    let truncate = if mode & 0x10 != 0 { OpenFlags::TRUNC } else { 0 };
+    let append = if mode & 0x80 != 0 { OpenFlags::APPEND } else { 0 };
+    OpenFlags(access | truncate | append)
+}
+
+/// ORCLOSE of open(5).
+const REMOVE_ON_CLUNK: u8 = 0x40;
+
+/// Mode of a stat from `st_mode`.
+fn stat_mode(st_mode: u32, dialect: Dialect) -> u32 {
+    let mut bits = st_mode & 0o777;
+    if st_mode & mode::KIND == mode::DIR {
+        bits |= dm::DIR;
+    }
+    if dialect == Dialect::Unix {
+        bits |= match st_mode & mode::KIND {
+            mode::LINK => dm::SYMLINK,
+            mode::CHAR | mode::BLOCK => dm::DEVICE,
+            mode::PIPE => dm::NAMED_PIPE,
+            mode::SOCKET => dm::SOCKET,
+            _ => 0,
+        };
+        for (flag, st) in [(dm::SETUID, 0o4000), (dm::SETGID, 0o2000), (dm::STICKY, 0o1000)] {
+            bits |= if st_mode & st != 0 { flag } else { 0 };
+        }
+    }
+    bits
+}
+
+/// Permissions of `st_mode` from a stat's mode.
+fn permissions(stat_mode: u32, dialect: Dialect) -> u32 {
+    let mut bits = stat_mode & 0o777;
+    if dialect == Dialect::Unix {
+        for (flag, st) in [(dm::SETUID, 0o4000), (dm::SETGID, 0o2000), (dm::STICKY, 0o1000)] {
+            bits |= if stat_mode & flag != 0 { st } else { 0 };
+        }
+    }
+    bits
+}
+
+/// What a device's extension says in 9P2000.u: `b 8 1`.
+fn extension_of(attr: &Attr) -> String {
+    let (major, minor) = (rustix::fs::major(attr.rdev), rustix::fs::minor(attr.rdev));
+    match attr.mode & mode::KIND {
+        mode::CHAR => format!("c {major} {minor}"),
+        mode::BLOCK => format!("b {major} {minor}"),
+        _ => String::new(),
+    }
+}
+
+/// A file's stat; `users` are the names of its owner and group.
+fn stat_of<'a>(
+    attr: &Attr,
+    dialect: Dialect,
+    name: Name<'a>,
+    users: (&'a str, &'a str),
+    extension: Name<'a>,
+) -> Stat<'a> {
+    let (uid, gid) = users;
+    Stat {
+        qid: attr.qid,
+        mode: stat_mode(attr.mode, dialect),
+        atime: attr.atime.sec as u32,
+        mtime: attr.mtime.sec as u32,
+        length: if attr.qid.is_dir() { 0 } else { attr.size },
+        name,
+        uid,
+        gid,
+        muid: uid,
+        extension,
+        n_uid: attr.uid,
+        n_gid: attr.gid,
+        n_muid: attr.uid,
+        ..Stat::default()
+    }
+}
+
+/// The attributes a wstat changes; fields of all ones or empty are left alone (stat(5)).
+fn changes(stat: &Stat<'_>, dialect: Dialect) -> Result<SetAttr> {
+    let mut set = SetAttr::default();
+    if stat.mode != u32::MAX {
+        set.valid |= SetAttr::MODE;
+        set.mode = permissions(stat.mode, dialect);
+    }
+    if stat.length != u64::MAX {
+        set.valid |= SetAttr::SIZE;
+        set.size = stat.length;
+    }
+    for (seconds, time, bits) in [
+        (stat.atime, &mut set.atime, SetAttr::ATIME | SetAttr::ATIME_SET),
+        (stat.mtime, &mut set.mtime, SetAttr::MTIME | SetAttr::MTIME_SET),
+    ] {
+        if seconds != u32::MAX {
+            set.valid |= bits;
+            *time = Time { sec: seconds.into(), nsec: 0 };
+        }
+    }
+    let numbers = dialect == Dialect::Unix;
+    let number = |n: u32, name: &str| -> Result<Option<u32>> {
+        match (numbers && n != NONUNAME, name) {
+            (true, _) => Ok(Some(n)),
+            (false, "") => Ok(None),
+            (false, name) => match name.parse() {
+                Ok(number) => Ok(Some(number)),
+                Err(_) => {
+                    fail(Errno::INVAL, format!("'{name}' is not the number of a user or group"))
+                }
+            },
+        }
+    };
+    if let Some(uid) = number(stat.n_uid, stat.uid)? {
+        (set.valid, set.uid) = (set.valid | SetAttr::UID, uid);
+    }
+    if let Some(gid) = number(stat.n_gid, stat.gid)? {
+        (set.valid, set.gid) = (set.valid | SetAttr::GID, gid);
+    }
+    Ok(set)
+}
+
+/// A device's kind and numbers from its extension: `c 1 3`.
+fn device(extension: Name<'_>) -> Result<(u32, (u32, u32))> {
+    let text = String::from_utf8_lossy(extension);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if let [kind @ ("b" | "c"), major, minor] = words[..]
+        && let (Ok(major), Ok(minor)) = (major.parse(), minor.parse())
+    {
+        return Ok((if kind == "b" { mode::BLOCK } else { mode::CHAR }, (major, minor)));
+    }
+    fail(Errno::INVAL, format!("'{text}' does not name a device; 'c MAJOR MINOR' would"))
+}
+
+impl<T: Tree> Desk<'_, T> {
+    /// Requests that only the old dialects have.
+    pub(crate) fn ask_old(&mut self, message: Tmessage<'_>) -> Result<Asked<T::Fid>> {
+        match message {
+            Tmessage::Open { fid, mode } => {
+                let flags = flags_of(mode);
+                let remove = mode & REMOVE_ON_CLUNK != 0;
+                let slot = self.fids.get(fid)?;
+                check_unopened(fid, slot)?;
+                if slot.qid.is_dir() && (flags.writes() || flags.has(OpenFlags::TRUNC)) {
+                    return fail(Errno::ISDIR, format!("fid {fid} is a directory"));
+                }
+                let answer = self.tree.open(&mut self.call, &slot.fid, flags);
+                Ok((Goal::Open { fid, flags, remove, name: None }, outcome(answer)))
+            }
+            Tmessage::Create { fid, name, perm, mode, extension } => {
+                self.create(fid, name, perm, mode, extension.0)
+            }
+            Tmessage::Stat { fid } => {
+                let answer = self.tree.getattr(&mut self.call, &self.fids.get(fid)?.fid);
+                Ok((Goal::Old(Step::Stat { fid }), outcome(answer)))
+            }
+            Tmessage::Wstat { fid, stat } => self.wstat(fid, &stat.0),
+            _ => unreachable!("ask() sends only these here"),
+        }
+    }
+
+    fn create(
+        &mut self,
+        fid: Fid,
+        name: Name<'_>,
+        perm: u32,
+        mode: u8,
+        extension: Name<'_>,
+    ) -> Result<Asked<T::Fid>> {
+        check_name(name)?;
+        let (tree, call, gid) = (self.tree, &mut self.call, NONUNAME);
+        let slot = self.fids.directory(fid)?;
+        check_unopened(fid, slot)?;
+        let path = lead(slot.path(), &[name]);
+        self.fids.has_room_for(&path)?;
+        let dir = &self.fids.get(fid)?.fid;
+        let permissions = permissions(perm, self.dialect);
+        let special = if self.dialect == Dialect::Unix { perm } else { perm & dm::DIR };
+        let answer = if special & dm::DIR != 0 {
+            outcome(tree.mkdir(call, dir, name, permissions, gid))
+        } else if special & dm::SYMLINK != 0 {
+            check_target(extension)?;
+            outcome(tree.symlink(call, dir, name, extension, gid))
+        } else if special & dm::LINK != 0 {
+            let number = std::str::from_utf8(extension).ok().and_then(|text| text.parse().ok());
+            let Some(target) = number else {
+                return fail(Errno::INVAL, "the extension of a hard link is not a fid");
+            };
+            let (dir, file) = self.fids.two(fid, target)?;
+            outcome(tree.link(call, &dir.fid, &file.fid, name))
+        } else if special & (dm::DEVICE | dm::NAMED_PIPE | dm::SOCKET) != 0 {
+            let (kind, device) = match special {
+                pipe if pipe & dm::NAMED_PIPE != 0 => (mode::PIPE, (0, 0)),
+                socket if socket & dm::SOCKET != 0 => (mode::SOCKET, (0, 0)),
+                _ => device(extension)?,
+            };
+            outcome(tree.mknod(call, dir, name, kind | permissions, device, gid))
+        } else {
+            let flags = OpenFlags(flags_of(mode).0 | OpenFlags::EXCL);
+            let answer = tree.create(call, dir, name, flags, permissions, gid);
+            let (remove, name) = (mode & REMOVE_ON_CLUNK != 0, Some(name.to_vec()));
+            return Ok((Goal::Open { fid, flags, remove, name }, outcome(answer)));
+        };
+        let open = special & dm::DIR != 0;
+        Ok((Goal::Old(Step::Made { fid, name: name.to_vec(), open }), answer))
+    }
+
+    fn wstat(&mut self, fid: Fid, stat: &Stat<'_>) -> Result<Asked<T::Fid>> {
+        let set = changes(stat, self.dialect)?;
+        if !stat.name.is_empty() {
+            check_name(stat.name)?;
+        }
+        let slot = self.fids.get(fid)?;
+        let rename = !stat.name.is_empty() && slot.name() != stat.name;
+        let name = stat.name.to_vec();
+        if set.valid == 0 && rename {
+            return self.rename(fid, name);
+        }
+        let answer = if set.valid == 0 {
+            // Nothing to change: the server is to make the file safe (stat(5)).
+            outcome(self.tree.fsync(&mut self.call, &slot.fid, false))
+        } else {
+            outcome(self.tree.setattr(&mut self.call, &slot.fid, &set))
+        };
+        Ok((if rename { Goal::Old(Step::Rename { fid, name }) } else { Goal::Reply }, answer))
+    }
+
+    fn rename(&mut self, fid: Fid, name: Vec<u8>) -> Result<Asked<T::Fid>> {
+        let slot = self.fids.get(fid)?;
+        let answer = self.tree.rename(&mut self.call, &slot.fid, None, &name);
+        Ok((Goal::Old(Step::Renamed { fid, name }), outcome(answer)))
+    }
+
+    /// Tread of a directory (read(5)): it goes on where the last one ended, or starts anew at 0.
+    pub(crate) fn read_directory(
+        &mut self,
+        fid: Fid,
+        offset: u64,
+        count: usize,
+    ) -> Result<Asked<T::Fid>> {
+        if self.dialect == Dialect::Linux {
+            return fail(Errno::ISDIR, format!("fid {fid} is a directory; Treaddir reads it"));
+        }
+        let slot = self.fids.get(fid)?;
+        if offset == 0 {
+            slot.cursor = (0, 0);
+        }
+        if slot.cursor.0 != offset {
+            let text = format!("a directory is read in order; byte {} is next", slot.cursor.0);
+            return fail(Errno::INVAL, text);
+        }
+        self.entries(fid, count)
+    }
+
+    fn entries(&mut self, fid: Fid, count: usize) -> Result<Asked<T::Fid>> {
+        let slot = self.fids.get(fid)?;
+        // A stat is larger than an entry, so no fewer than fit are asked for.
+        let (cookie, most) = (slot.cursor.1, count.max(ENTRY_MAX));
+        let answer = self.tree.readdir(&mut self.call, &slot.fid, cookie, most, true);
+        Ok((Goal::Old(Step::Entries { fid, count }), outcome(answer)))
+    }
+}
+
+impl<T: Tree> Session<T> {
+    /// Does what follows a step of an old dialect's request.
+    pub(crate) fn finish_old(&mut self, tag: Tag, number: u8, step: Step, given: Outcome<T::Fid>) {
+        match step {
+            Step::Stat { fid } => {
+                let Outcome::Attr(attr) = given else { unreachable!() };
+                let unix = self.version.is_some_and(|version| version.dialect == Dialect::Unix);
+                if !unix || attr.mode & mode::KIND != mode::LINK {
+                    return self.reply_stat(tag, fid, &attr, extension_of(&attr).as_bytes());
+                }
+                self.go_on(tag, number, |desk| {
+                    let answer = desk.tree.readlink(&mut desk.call, &desk.fids.get(fid)?.fid);
+                    Ok((Goal::Old(Step::StatLink { fid, attr }), outcome(answer)))
+                });
+            }
+            Step::StatLink { fid, attr } => {
+                let Outcome::Text(target) = given else { unreachable!() };
+                self.reply_stat(tag, fid, &attr, &target);
+            }
+            Step::Rename { fid, name } => {
+                self.go_on(tag, number, |desk| desk.rename(fid, name));
+            }
+            Step::Renamed { fid, name } => {
+                self.fids.rename(fid, &name);
+                self.reply(tag, &Rmessage::Wstat {});
+            }
+            Step::Entries { fid, count } => {
+                let Outcome::Entries(entries) = given else { unreachable!() };
+                self.reply_entries(tag, number, fid, count, &entries);
+            }
+            Step::Made { fid, name, open } => self.go_on(tag, number, |desk| {
+                let slot = desk.fids.get(fid)?;
+                let answer = desk.tree.walk(&mut desk.call, &slot.fid, &[&name]);
+                Ok((Goal::Old(Step::WalkedTo { fid, name, open }), outcome(answer)))
+            }),
+            Step::WalkedTo { fid, name, open } => {
+                let Outcome::Walked(walked) = given else { unreachable!() };
+                let (Some(file), Some(qid)) = (walked.fid, walked.qids.last().copied()) else {
+                    let text = "what was just made is gone again";
+                    return self.refuse(tag, &Error::new(Errno::NOENT, text));
+                };
+                let directory = self.fids.mine(fid).map(|slot| slot.fid.clone());
+                self.finish_open(fid, Opened { fid: file, qid, iounit: 0 }, Some(name));
+                // The walk has made a file of its own; the directory's is no longer in use.
+                directory.map(|directory| self.tree.clunk(directory));
+                if !open {
+                    return self.reply(tag, &Rmessage::Create { qid, iounit: 0 });
+                }
+                self.go_on(tag, number, |desk| {
+                    let slot = desk.fids.get(fid)?;
+                    let flags = OpenFlags::default();
+                    let answer = desk.tree.open(&mut desk.call, &slot.fid, flags);
+                    let goal = Goal::Open { fid, flags, remove: false, name: None };
+                    Ok((goal, outcome(answer)))
+                });
+            }
+        }
+    }
+
+    fn reply_stat(&mut self, tag: Tag, fid: Fid, attr: &Attr, extension: &[u8]) {
+        let dialect = self.version.map_or(Dialect::Plan9, |version| version.dialect);
+        let name = self.fids.mine(fid).map_or_else(|| b"/".to_vec(), |slot| slot.name().to_vec());
+        let (uid, gid) = (self.tree.user_name(attr.uid), self.tree.group_name(attr.gid));
+        let extension = &extension[..extension.len().min(PATH_MAX)];
+        let stat = stat_of(attr, dialect, &name, (&uid, &gid), extension);
+        self.reply(tag, &Rmessage::Stat { stat: Boxed(stat) });
+    }
+
+    fn reply_entries(
+        &mut self,
+        tag: Tag,
+        number: u8,
+        fid: Fid,
+        count: usize,
+        entries: &[DirEntry],
+    ) {
+        let dialect = self.version.map_or(Dialect::Plan9, |version| version.dialect);
+        let mut data = Vec::with_capacity(count.min(64 * 1024));
+        let Some(slot) = self.fids.mine(fid) else { unreachable!("it was reserved") };
+        let (start, mut full) = (slot.cursor, false);
+        for entry in entries {
+            if entry.name != b"." && entry.name != b".." {
+                let before = data.len();
+                let attr = entry.attr.unwrap_or_else(|| assumed(entry));
+                let mut to = Writer { out: &mut data, dialect };
+                let (uid, gid) = (self.tree.user_name(attr.uid), self.tree.group_name(attr.gid));
+                let extension = extension_of(&attr);
+                let users = (uid.as_str(), gid.as_str());
+                to.put(&stat_of(&attr, dialect, &entry.name, users, extension.as_bytes()));
+                if data.len() > count {
+                    data.truncate(before);
+                    full = true;
+                    break;
+                }
+            }
+            slot.cursor.1 = entry.next;
+        }
+        slot.cursor.0 += data.len() as u64;
+        let moved = slot.cursor.1 != start.1;
+        if full && data.is_empty() && !moved {
+            let text = format!("no entry fits into {count} bytes");
+            return self.refuse(tag, &Error::new(Errno::INVAL, text));
+        }
+        if data.is_empty() && moved {
+            // Only "." and ".." so far.
+            return self.go_on(tag, number, |desk| desk.entries(fid, count));
+        }
+        self.reply(tag, &Rmessage::Read { data: Payload(&data) });
+    }
+}
+
+/// What can be said of an entry whose tree does not know its attributes.
+fn assumed(entry: &DirEntry) -> Attr {
+    let mode = u32::from(entry.kind) << 12 | if entry.qid.is_dir() { 0o755 } else { 0o644 };
+    Attr { qid: entry.qid, mode, nlink: 1, ..Attr::default() }
+}

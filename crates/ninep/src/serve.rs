@@ -1,0 +1,374 @@
+//! Serves a tree on sockets: a thin shell around [`Session`].
+//!
+//! A few threads, each with its own readiness loop and its own connections; a request is carried
+//! out on the thread that read it. Late answers wake the loop of their connection. A peer that
+//! does not take its replies is not read from; a peer that sends what is not 9P is cut off.
+
+use crate::session::Session;
+use crate::stream::{Listener, Stream};
+use crate::tree::{Peer, Tree};
+use mio::{Events, Interest, Poll, Token, Waker};
+use muster_base::limits::CONNECTIONS_MAX;
+use std::collections::HashMap;
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Reads of one connection before the others get their turn.
+const TURN: usize = 32;
+
+/// A connection's buffer at first; it grows as bytes arrive, up to the agreed message size.
+const FIRST_BUFFER: usize = 8 * 1024;
+
+/// Room behind a whole message, so that a large one is followed by the next one's header.
+const AHEAD: usize = 64 * 1024;
+
+/// How long a listener waits for descriptors before it tries again.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+
+const WAKER: Token = Token(usize::MAX);
+
+/// What another thread asks of a loop.
+enum Order {
+    Listen(Listener),
+    Adopt(Stream),
+    Stop,
+}
+
+/// The part of a loop that other threads reach.
+struct Post {
+    orders: Mutex<Vec<Order>>,
+    /// Connections for which late answers have arrived.
+    woken: Mutex<Vec<usize>>,
+    waker: Waker,
+}
+
+impl Post {
+    fn order(&self, order: Order) {
+        self.orders.lock().expect("no holder panics").push(order);
+        // It fails only when the loop is gone, and then there is nothing to order.
+        let _ = self.waker.wake();
+    }
+
+    fn wake(&self, connection: usize) {
+        let mut woken = self.woken.lock().expect("no holder panics");
+        woken.push(connection);
+        if woken.len() == 1 {
+            let _ = self.waker.wake();
+        }
+    }
+}
+
+/// Which peers are served; others are cut off before a byte is read.
+pub type Admit = fn(&Peer) -> bool;
+
+/// Serves only the user who runs this process, and root.
+pub fn same_user(peer: &Peer) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    peer.uid.is_some_and(|uid| uid == own || uid == 0)
+}
+
+/// A running server. Dropping it ends its threads and connections.
+pub struct Server {
+    posts: Arc<[Arc<Post>]>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Starts `threads` loops that serve `tree` to the peers that `admit` lets in.
+    ///
+    /// # Errors
+    /// When the system has no descriptors or threads left.
+    pub fn start<T: Tree>(tree: &Arc<T>, threads: usize, admit: Admit) -> io::Result<Server> {
+        let polls = (0..threads.max(1)).map(|_| Poll::new()).collect::<io::Result<Vec<_>>>()?;
+        let posts = polls.iter().map(|poll| {
+            let waker = Waker::new(poll.registry(), WAKER)?;
+            Ok(Arc::new(Post { orders: Mutex::default(), woken: Mutex::default(), waker }))
+        });
+        let posts: Arc<[Arc<Post>]> = posts.collect::<io::Result<Vec<_>>>()?.into();
+        let mut server = Server { posts: posts.clone(), threads: Vec::new() };
+        let open = Arc::new(AtomicUsize::new(0));
+        for (at, poll) in polls.into_iter().enumerate() {
+            let mut serving = Loop {
+                tree: tree.clone(),
+                admit,
+                poll,
+                post: posts[at].clone(),
+                posts: posts.clone(),
+                open: open.clone(),
+                listeners: HashMap::new(),
+                connections: HashMap::new(),
+                leaving: HashMap::new(),
+                ready: Vec::new(),
+                short: Vec::new(),
+                next: 0,
+            };
+            let thread = std::thread::Builder::new().name(format!("9p-{at}"));
+            server.threads.push(thread.spawn(move || serving.run())?);
+        }
+        Ok(server)
+    }
+
+    /// Accepts connections from `listener`.
+    pub fn listen(&self, listener: Listener) {
+        self.posts[0].order(Order::Listen(listener));
+    }
+
+    /// A connection from within this process.
+    ///
+    /// # Errors
+    /// When no socket pair can be made.
+    pub fn connect(&self) -> io::Result<Stream> {
+        let (ours, theirs) = Stream::pair()?;
+        self.posts[0].order(Order::Adopt(theirs));
+        Ok(ours)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.posts.iter().for_each(|post| post.order(Order::Stop));
+        for thread in self.threads.drain(..) {
+            // A loop that panicked has said so; there is nothing more to end.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// One thread's loop.
+struct Loop<T: Tree> {
+    tree: Arc<T>,
+    admit: Admit,
+    poll: Poll,
+    post: Arc<Post>,
+    posts: Arc<[Arc<Post>]>,
+    /// Connections of all loops.
+    open: Arc<AtomicUsize>,
+    listeners: HashMap<usize, Listener>,
+    connections: HashMap<usize, Connection<T>>,
+    /// Sessions whose connection has ended, but not yet all that their trees carry out for them.
+    leaving: HashMap<usize, Session<T>>,
+    /// Connections that have used up their turn.
+    ready: Vec<usize>,
+    /// Listeners that could not accept for want of descriptors.
+    short: Vec<usize>,
+    next: usize,
+}
+
+impl<T: Tree> Loop<T> {
+    fn run(&mut self) {
+        let mut events = Events::with_capacity(256);
+        loop {
+            let wait = match (self.ready.is_empty(), self.short.is_empty()) {
+                (false, _) => Some(Duration::ZERO),
+                (true, false) => Some(ACCEPT_AGAIN),
+                (true, true) => None,
+            };
+            match self.poll.poll(&mut events, wait) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => panic!("the readiness loop has failed: {error}"),
+                Ok(()) => {}
+            }
+            std::mem::take(&mut self.short).into_iter().for_each(|at| self.accept(at));
+            let mut turn = std::mem::take(&mut self.ready);
+            for event in &events {
+                let Token(at) = event.token();
+                if let Some(connection) = self.connections.get_mut(&at) {
+                    connection.readable |= event.is_readable() || event.is_read_closed();
+                    connection.closing |= event.is_read_closed();
+                    connection.writable |= event.is_writable();
+                    turn.push(at);
+                } else if self.listeners.contains_key(&at) {
+                    self.accept(at);
+                } else if event.token() == WAKER {
+                    turn.append(&mut self.post.woken.lock().expect("no holder panics"));
+                    let orders = std::mem::take(&mut *self.post.orders.lock().expect("same"));
+                    for order in orders {
+                        match order {
+                            Order::Stop => return,
+                            Order::Adopt(stream) => turn.extend(self.adopt(stream)),
+                            Order::Listen(listener) => self.listen(listener),
+                        }
+                    }
+                }
+            }
+            turn.sort_unstable();
+            turn.dedup();
+            turn.into_iter().for_each(|at| self.serve(at));
+        }
+    }
+
+    fn listen(&mut self, mut listener: Listener) {
+        self.next += 1;
+        let registry = self.poll.registry();
+        registry.register(&mut listener, Token(self.next), Interest::READABLE).expect("a new one");
+        self.listeners.insert(self.next, listener);
+        self.accept(self.next);
+    }
+
+    fn accept(&mut self, at: usize) {
+        while let Some(listener) = self.listeners.get(&at) {
+            match listener.accept() {
+                Ok(stream) => {
+                    // Round robin over the loops; this one's own order wakes it as well.
+                    self.next += 1;
+                    self.posts[self.next % self.posts.len()].order(Order::Adopt(stream));
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+                // No descriptors are left: the peer waits in the backlog until some are, and
+                // no event will tell when.
+                Err(_) => {
+                    self.short.push(at);
+                    break;
+                }
+            }
+        }
+    }
+
+    fn adopt(&mut self, mut stream: Stream) -> Option<usize> {
+        let peer = stream.peer();
+        if !(self.admit)(&peer) || self.open.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
+            return None;
+        }
+        self.next += 1;
+        let at = self.next;
+        let both = Interest::READABLE | Interest::WRITABLE;
+        self.poll.registry().register(&mut stream, Token(at), both).ok()?;
+        let post = self.post.clone();
+        let session = Session::new(self.tree.clone(), peer, move || post.wake(at));
+        self.open.fetch_add(1, Ordering::Relaxed);
+        self.connections.insert(at, Connection::new(stream, session));
+        Some(at)
+    }
+
+    fn serve(&mut self, at: usize) {
+        let Some(connection) = self.connections.get_mut(&at) else { return self.settle(at) };
+        match connection.turn() {
+            Turn::Waits => {}
+            Turn::HasMore => self.ready.push(at),
+            Turn::Ends => {
+                let Connection { mut session, .. } =
+                    self.connections.remove(&at).expect("it was served");
+                session.close();
+                self.leaving.insert(at, session);
+                self.settle(at);
+            }
+        }
+    }
+
+    /// Forgets a session whose connection has ended once it is settled; until then it counts.
+    fn settle(&mut self, at: usize) {
+        let Some(session) = self.leaving.get_mut(&at) else { return };
+        session.conclude();
+        if session.is_settled() {
+            self.leaving.remove(&at);
+            self.open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// How a connection's turn ended.
+enum Turn {
+    Waits,
+    HasMore,
+    Ends,
+}
+
+struct Connection<T: Tree> {
+    stream: Stream,
+    session: Session<T>,
+    buffer: Vec<u8>,
+    /// The part of the buffer that holds bytes not yet carried out.
+    start: usize,
+    end: usize,
+    readable: bool,
+    writable: bool,
+    /// The peer sends no more: read until the end is seen.
+    closing: bool,
+}
+
+impl<T: Tree> Connection<T> {
+    fn new(stream: Stream, session: Session<T>) -> Connection<T> {
+        let buffer = vec![0; FIRST_BUFFER];
+        let (readable, writable, closing) = (true, true, false);
+        Connection { stream, session, buffer, start: 0, end: 0, readable, writable, closing }
+    }
+
+    fn turn(&mut self) -> Turn {
+        match self.advance() {
+            Ok(true) => Turn::HasMore,
+            Ok(false) => Turn::Waits,
+            Err(_) => Turn::Ends,
+        }
+    }
+
+    /// Carries out what has arrived; true if more may have. An error ends the connection.
+    fn advance(&mut self) -> io::Result<bool> {
+        self.session.conclude();
+        for _ in 0..TURN {
+            let requests = &self.buffer[self.start..self.end];
+            let done = self.session.receive(requests).map_err(io::Error::other)?;
+            self.start += done;
+            self.send()?;
+            if self.session.is_stalled() {
+                return Ok(self.writable);
+            }
+            if done > 0 {
+                // A stall may have left whole messages behind.
+                continue;
+            }
+            if !self.readable {
+                return Ok(false);
+            }
+            self.read()?;
+        }
+        Ok(true)
+    }
+
+    fn read(&mut self) -> io::Result<()> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        } else if self.end == self.buffer.len() {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        let most = self.session.msize() + AHEAD;
+        if self.end == self.buffer.len() && self.end < most {
+            self.buffer.resize((self.end * 2).min(most), 0);
+        }
+        let room = &mut self.buffer[self.end..];
+        match self.stream.read(room) {
+            Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
+            Ok(read) => {
+                // A short read has emptied the socket; the next bytes raise a new event.
+                self.readable = read == room.len() || self.closing;
+                self.end += read;
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.readable = false;
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        while self.writable && !self.session.outbox().is_empty() {
+            let outbox = self.session.outbox();
+            let mut pieces: Vec<IoSlice<'_>> = Vec::with_capacity(8);
+            outbox.pieces(&mut pieces);
+            match self.stream.write_vectored(&pieces) {
+                Ok(sent) => outbox.consume(sent),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.writable = false,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}

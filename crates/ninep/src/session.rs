@@ -1,0 +1,492 @@
+//! A server's side of one connection, without I/O: bytes go in, bytes come out.
+//!
+//! States: before `Tversion` nothing else is answered; each `Tversion` starts afresh (version(5)).
+//! A request is put to the tree by a [`Desk`] and concluded here, at once or, when the tree has
+//! parked it, once its answer has arrived in the [`Port`]. What the answer means for the fid
+//! table is kept as a [`Goal`] meanwhile. A flush takes a waiting request back or, when it is
+//! being carried out already, is answered right behind it (flush(5)). When the connection ends,
+//! waiting requests are flushed and all fids clunked.
+
+use crate::call::{Call, Completion, Data, Opened, Outcome, Pause, Port, Standing};
+use crate::desk::{Asked, Desk, Goal};
+use crate::error::{Errno, Error};
+use crate::fid::{Fids, Slot};
+use crate::message::{BadStream, ErrorNumber, Fid, Frame, NOTAG, Qids, Rmessage, Tag, Tmessage};
+use crate::outbox::Outbox;
+use crate::record::Qid;
+use crate::tree::{Peer, Tree};
+use crate::version::{Dialect, Version};
+use crate::wire::{Payload, Reader, Writer};
+use muster_base::limits::{IO_HEADER, MSIZE_FIRST, MSIZE_MAX, MSIZE_MIN, OUTBOX_MAX};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Bytes of a refusal's text that are sent.
+const TEXT_MAX: usize = 1024;
+
+/// A request that waits for its tree.
+struct Parked {
+    serial: u64,
+    number: u8,
+    goal: Goal,
+    standing: Standing,
+    /// A step before this one has had its effect: a flush can no longer take the request back.
+    begun: bool,
+    /// Flushes that wait for its answer, in order.
+    flushes: Vec<Tag>,
+}
+
+/// One connection's state.
+pub struct Session<T: Tree> {
+    pub(crate) tree: Arc<T>,
+    pub(crate) peer: Peer,
+    pub(crate) port: Arc<Port<T::Fid>>,
+    pub(crate) version: Option<Version>,
+    pub(crate) msize: u32,
+    pub(crate) fids: Fids<T::Fid>,
+    pub(crate) outbox: Outbox,
+    parked: HashMap<Tag, Parked>,
+    /// Flushes that wait, and the request each waits for.
+    flushing: HashMap<Tag, Tag>,
+    /// Requests that were being carried out when they were cut off, by serial; with the file that
+    /// the request was opening, if it was: opened or not, it is clunked when the answer is there.
+    leaving: HashMap<u64, Option<T::Fid>>,
+    serial: u64,
+}
+
+impl<T: Tree> Session<T> {
+    /// A new connection from `peer`; `wake` is called, from any thread, when late answers have
+    /// arrived and [`Session::conclude`] should be called.
+    pub fn new(tree: Arc<T>, peer: Peer, wake: impl Fn() + Send + Sync + 'static) -> Session<T> {
+        Session {
+            tree,
+            peer,
+            port: Arc::new(Port::new(wake)),
+            version: None,
+            msize: MSIZE_FIRST as u32,
+            fids: Fids::default(),
+            outbox: Outbox::default(),
+            parked: HashMap::new(),
+            flushing: HashMap::new(),
+            leaving: HashMap::new(),
+            serial: 0,
+        }
+    }
+
+    /// Carries out the whole messages at the start of `bytes` and returns how many bytes they
+    /// have. It stops early while more than [`OUTBOX_MAX`] bytes wait to be sent.
+    ///
+    /// # Errors
+    /// [`BadStream`] when this is not 9P: the connection must be closed.
+    pub fn receive(&mut self, bytes: &[u8]) -> Result<usize, BadStream> {
+        let mut done = 0;
+        while !self.is_stalled() {
+            let Some((frame, size)) = Frame::cut(&bytes[done..], self.msize)? else { break };
+            done += size;
+            self.request(frame);
+        }
+        Ok(done)
+    }
+
+    /// Whether the peer must take replies before more requests are carried out.
+    pub fn is_stalled(&self) -> bool {
+        self.outbox.len() >= OUTBOX_MAX
+    }
+
+    /// Largest message that may arrive now.
+    pub fn msize(&self) -> usize {
+        self.msize as usize
+    }
+
+    /// What is to be sent.
+    pub fn outbox(&mut self) -> &mut Outbox {
+        &mut self.outbox
+    }
+
+    /// Concludes requests whose answers have arrived.
+    pub fn conclude(&mut self) {
+        for Completion { tag, serial, outcome } in self.port.take() {
+            let ours = self.parked.get(&tag).is_some_and(|parked| parked.serial == serial);
+            match self.parked.remove(&tag) {
+                Some(parked) if ours => {
+                    self.finish(tag, parked.number, parked.goal, outcome);
+                    if let Some(next_step) = self.parked.get_mut(&tag) {
+                        next_step.flushes = parked.flushes;
+                        continue;
+                    }
+                    for flush in parked.flushes {
+                        self.flushing.remove(&flush);
+                        self.reply(flush, &Rmessage::Flush {});
+                    }
+                }
+                other => {
+                    self.parked.extend(other.map(|parked| (tag, parked)));
+                    self.discard(serial, outcome);
+                }
+            }
+        }
+    }
+
+    /// Ends the connection. Requests that are being carried out end later: keep the session,
+    /// and go on to [`Session::conclude`], until it [is settled](Session::is_settled).
+    pub fn close(&mut self) {
+        for (_, parked) in self.parked.drain() {
+            if !parked.standing.flush() {
+                parked.standing.unwanted();
+                let opening = match parked.goal {
+                    Goal::Open { fid, .. } => self.fids.extract(fid).map(|slot| slot.fid),
+                    _ => None,
+                };
+                self.leaving.insert(parked.serial, opening);
+            }
+        }
+        self.flushing.clear();
+        for Completion { serial, outcome, .. } in self.port.take() {
+            self.discard(serial, outcome);
+        }
+        for slot in self.fids.drain() {
+            if slot.remove {
+                self.serial += 1;
+                let (port, outbox) = (&self.port, &mut self.outbox);
+                let (tag, serial, standing) = (NOTAG, self.serial, None);
+                let mut call = Call { tag, serial, port, standing, outbox };
+                // Nobody is left to be told of an error, here or below.
+                let _ = self.tree.remove(&mut call, &slot.fid);
+            }
+            let _ = self.tree.clunk(slot.fid);
+        }
+    }
+
+    /// Whether no request that was cut off is still being carried out.
+    pub fn is_settled(&self) -> bool {
+        self.leaving.is_empty()
+    }
+
+    /// Gives back what the answer to a request that was cut off has brought.
+    fn discard(&mut self, serial: u64, outcome: Outcome<T::Fid>) {
+        let unopened = self.leaving.remove(&serial).flatten();
+        let file = match outcome {
+            Outcome::Attached(fid, _) | Outcome::Xattr(fid, _) => Some(fid),
+            Outcome::Walked(walked) => walked.fid,
+            Outcome::Opened(opened) => Some(opened.fid),
+            _ => unopened,
+        };
+        if let Some(fid) = file {
+            let _ = self.tree.clunk(fid);
+        }
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.version.map_or(Dialect::Plan9, |version| version.dialect)
+    }
+
+    pub(crate) fn reply(&mut self, tag: Tag, message: &Rmessage<'_>) {
+        let (dialect, most) = (self.dialect(), self.msize as usize);
+        let fits = self.outbox.put(|out| {
+            let start = out.len();
+            message.encode(tag, dialect, out);
+            let fits = out.len() - start <= most;
+            if !fits {
+                out.truncate(start);
+            }
+            fits
+        });
+        if !fits {
+            let text = format!("the answer is larger than the message size of {most} bytes");
+            self.refuse(tag, &Error::new(Errno::MSGSIZE, text));
+        }
+    }
+
+    pub(crate) fn refuse(&mut self, tag: Tag, error: &Error) {
+        let errno = error.errno.raw_os_error() as u32;
+        let mut cut = error.text.len().min(TEXT_MAX);
+        while !error.text.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        let text = &error.text.as_bytes()[..cut];
+        match self.version {
+            Some(version) if version.dialect == Dialect::Linux && !version.texts => {
+                self.reply(tag, &Rmessage::Lerror { errno });
+            }
+            _ => self.reply(tag, &Rmessage::Error { text, errno: ErrorNumber(errno) }),
+        }
+    }
+
+    fn request(&mut self, frame: Frame<'_>) {
+        let tag = frame.tag;
+        let message = match frame.request(self.dialect()) {
+            Ok(message) => message,
+            Err(malformed) => {
+                return self.refuse(tag, &Error::new(Errno::BADMSG, malformed.to_string()));
+            }
+        };
+        if self.parked.contains_key(&tag) || self.flushing.contains_key(&tag) {
+            let text = format!("tag {tag} is in use by a request that waits for its answer");
+            return self.refuse(tag, &Error::new(Errno::INVAL, text));
+        }
+        match message {
+            Tmessage::Version { msize, version } => self.start(tag, msize, version),
+            _ if self.version.is_none() => {
+                self.refuse(tag, &Error::new(Errno::PROTO, "Tversion must come first"));
+            }
+            _ if tag == NOTAG => {
+                self.refuse(tag, &Error::new(Errno::INVAL, "only Tversion may have no tag"));
+            }
+            Tmessage::Flush { oldtag } => self.flush(tag, oldtag),
+            Tmessage::Clunk { fid } => self.clunk(tag, fid),
+            message => self.ask(tag, frame.number, message),
+        }
+    }
+
+    fn start(&mut self, tag: Tag, msize: u32, proposed: &str) {
+        self.close();
+        self.version = None;
+        self.msize = MSIZE_FIRST as u32;
+        if (msize as usize) < MSIZE_MIN {
+            let text = format!("msize {msize} is too small; at least {MSIZE_MIN} is needed");
+            return self.refuse(tag, &Error::new(Errno::MSGSIZE, text));
+        }
+        let msize = msize.min(MSIZE_MAX as u32);
+        let Some(agreed) = Version::agree(proposed) else {
+            return self.reply(tag, &Rmessage::Version { msize, version: "unknown" });
+        };
+        self.reply(tag, &Rmessage::Version { msize, version: agreed.name() });
+        self.version = Some(agreed);
+        self.msize = msize;
+        self.outbox.set_msize(msize as usize);
+    }
+
+    fn flush(&mut self, tag: Tag, oldtag: Tag) {
+        // A flush of a flush waits for the same request as that one does.
+        let target = self.flushing.get(&oldtag).copied().unwrap_or(oldtag);
+        match self.parked.get_mut(&target) {
+            Some(parked) if target == oldtag && !parked.begun && parked.standing.flush() => {
+                let parked = self.parked.remove(&target).expect("it was found");
+                parked.goal.fid().inspect(|fid| self.fids.release(*fid));
+                self.reply(tag, &Rmessage::Flush {});
+            }
+            Some(parked) => {
+                parked.flushes.push(tag);
+                self.flushing.insert(tag, target);
+                parked.standing.unwanted();
+            }
+            None => self.reply(tag, &Rmessage::Flush {}),
+        }
+    }
+
+    fn clunk(&mut self, tag: Tag, fid: Fid) {
+        match self.fids.take(fid) {
+            Ok(slot) if slot.remove => {
+                let number = Tmessage::Clunk { fid }.number();
+                self.fids.put(fid, slot);
+                self.put_to_tree(tag, number, |desk| desk.remove(fid));
+            }
+            Ok(slot) => match self.tree.clunk(slot.fid) {
+                Ok(()) => self.reply(tag, &Rmessage::Clunk {}),
+                Err(error) => self.refuse(tag, &error),
+            },
+            Err(error) => self.refuse(tag, &error),
+        }
+    }
+
+    fn ask(&mut self, tag: Tag, number: u8, message: Tmessage<'_>) {
+        self.put_to_tree(tag, number, |desk| desk.ask(message));
+    }
+
+    fn put_to_tree(
+        &mut self,
+        tag: Tag,
+        number: u8,
+        ask: impl FnOnce(&mut Desk<'_, T>) -> Result<Asked<T::Fid>, Error>,
+    ) {
+        self.step(tag, number, false, ask);
+    }
+
+    /// Puts the next step of a request to the tree.
+    pub(crate) fn go_on(
+        &mut self,
+        tag: Tag,
+        number: u8,
+        ask: impl FnOnce(&mut Desk<'_, T>) -> Result<Asked<T::Fid>, Error>,
+    ) {
+        self.step(tag, number, true, ask);
+    }
+
+    fn step(
+        &mut self,
+        tag: Tag,
+        number: u8,
+        begun: bool,
+        ask: impl FnOnce(&mut Desk<'_, T>) -> Result<Asked<T::Fid>, Error>,
+    ) {
+        self.serial += 1;
+        let serial = self.serial;
+        let mut desk = Desk::new(self, tag, serial);
+        let asked = ask(&mut desk);
+        let standing = desk.standing();
+        match asked {
+            Err(error) => self.refuse(tag, &error),
+            Ok((goal, Ok(outcome))) => self.finish(tag, number, goal, outcome),
+            Ok((goal, Err(Pause::Refused(error)))) => {
+                self.finish(tag, number, goal, Outcome::Failed(error));
+            }
+            Ok((goal, Err(Pause::Parked))) => {
+                goal.fid().inspect(|fid| self.fids.reserve(*fid));
+                let standing = standing.expect("park() has made one");
+                let flushes = Vec::new();
+                let parked = Parked { serial, number, goal, standing, begun, flushes };
+                self.parked.insert(tag, parked);
+            }
+        }
+    }
+
+    /// Does to the fid table what an answer means, and sends it.
+    fn finish(&mut self, tag: Tag, number: u8, goal: Goal, outcome: Outcome<T::Fid>) {
+        goal.fid().inspect(|fid| self.fids.release(*fid));
+        if let Goal::Remove { fid } = goal
+            && let Ok(slot) = self.fids.take(fid)
+        {
+            // Tremove clunks its fid whether it succeeds or not (remove(5)).
+            let _ = self.tree.clunk(slot.fid);
+        }
+        if let Outcome::Failed(error) = outcome {
+            return self.refuse(tag, &error);
+        }
+        match goal {
+            Goal::Reply | Goal::Remove { .. } => self.reply_with(tag, number, outcome),
+            Goal::Attach { fid } => {
+                let Outcome::Attached(root, qid) = outcome else { unreachable!() };
+                self.fids.put(fid, Slot::new(root, qid));
+                self.reply(tag, &Rmessage::Attach { qid });
+            }
+            Goal::Xattrwalk { newfid } => {
+                let Outcome::Xattr(attr, size) = outcome else { unreachable!() };
+                let mut slot = Slot::new(attr, Qid::default());
+                slot.opened = Some(crate::tree::OpenFlags::default());
+                self.fids.put(newfid, slot);
+                self.reply(tag, &Rmessage::Xattrwalk { size });
+            }
+            Goal::Walk { start, newfid, path } => {
+                self.finish_walk(tag, start, newfid, path, outcome);
+            }
+            Goal::Open { fid, flags, remove, name } => {
+                let Outcome::Opened(opened) = outcome else { unreachable!() };
+                let (qid, iounit) = (opened.qid, self.finish_open(fid, opened, name));
+                let slot = self.fids.mine(fid).expect("it was reserved");
+                (slot.opened, slot.remove) = (Some(flags), remove);
+                self.reply_open(tag, number, qid, iounit);
+            }
+            Goal::Read { count } => self.finish_read(tag, number, count, outcome),
+            Goal::Readdir { count } => {
+                let Outcome::Entries(entries) = outcome else { unreachable!() };
+                self.finish_readdir(tag, count, &entries);
+            }
+            Goal::Old(goal) => self.finish_old(tag, number, goal, outcome),
+        }
+    }
+
+    fn reply_with(&mut self, tag: Tag, number: u8, outcome: Outcome<T::Fid>) {
+        // Requests that only say that they are done differ in nothing but their type.
+        let done = |number: u8| Rmessage::decode(number + 1, Reader::new(&[], Dialect::Linux));
+        match outcome {
+            Outcome::Count(count) => self.reply(tag, &Rmessage::Write { count }),
+            Outcome::Attr(attr) => self.reply(tag, &Rmessage::Getattr { attr: *attr }),
+            Outcome::Statfs(statfs) => self.reply(tag, &Rmessage::Statfs { statfs: *statfs }),
+            Outcome::Text(target) => self.reply(tag, &Rmessage::Readlink { target: &target }),
+            Outcome::Lock(status) => self.reply(tag, &Rmessage::Lock { status: status as u8 }),
+            Outcome::Held(held) => {
+                let range = held.as_range();
+                self.reply(tag, &Rmessage::Getlock { range });
+            }
+            Outcome::Qid(qid) => match number {
+                16 => self.reply(tag, &Rmessage::Symlink { qid }),
+                18 => self.reply(tag, &Rmessage::Mknod { qid }),
+                _ => self.reply(tag, &Rmessage::Mkdir { qid }),
+            },
+            Outcome::Done if number == 126 => self.reply(tag, &Rmessage::Wstat {}),
+            Outcome::Done => self.reply(tag, &done(number).expect("it has no fields")),
+            _ => unreachable!("the other outcomes have goals of their own"),
+        }
+    }
+
+    fn finish_walk(
+        &mut self,
+        tag: Tag,
+        start: Qid,
+        newfid: Fid,
+        path: Vec<u8>,
+        outcome: Outcome<T::Fid>,
+    ) {
+        let Outcome::Walked(walked) = outcome else { unreachable!() };
+        if let Some(file) = walked.fid {
+            let qid = walked.qids.last().copied().unwrap_or(start);
+            if let Some(old) = self.fids.put(newfid, Slot::new(file, qid).at(path)) {
+                // The same fid walked on: its old file is no longer in use.
+                let _ = self.tree.clunk(old.fid);
+            }
+        }
+        self.reply(tag, &Rmessage::Walk { qids: Qids(walked.qids) });
+    }
+
+    /// Puts an opened file into its fid's place; returns the unit of transfer to announce.
+    pub(crate) fn finish_open(
+        &mut self,
+        fid: Fid,
+        opened: Opened<T::Fid>,
+        name: Option<Vec<u8>>,
+    ) -> u32 {
+        let slot = self.fids.mine(fid).expect("it was reserved");
+        (slot.fid, slot.qid) = (opened.fid, opened.qid);
+        if let Some(name) = name {
+            self.fids.descend(fid, &name);
+        }
+        let whole = self.msize - IO_HEADER as u32;
+        if opened.iounit == 0 { whole } else { opened.iounit.min(whole) }
+    }
+
+    pub(crate) fn reply_open(&mut self, tag: Tag, number: u8, qid: Qid, iounit: u32) {
+        match number {
+            12 => self.reply(tag, &Rmessage::Lopen { qid, iounit }),
+            14 => self.reply(tag, &Rmessage::Lcreate { qid, iounit }),
+            32 => self.reply(tag, &Rmessage::Xattrcreate {}),
+            112 => self.reply(tag, &Rmessage::Open { qid, iounit }),
+            _ => self.reply(tag, &Rmessage::Create { qid, iounit }),
+        }
+    }
+
+    fn finish_read(&mut self, tag: Tag, number: u8, count: usize, outcome: Outcome<T::Fid>) {
+        match outcome {
+            Outcome::Data(Data::Filled(filling)) => {
+                self.outbox.put_filling(tag, number + 1, filling);
+            }
+            Outcome::Data(Data::Bytes(bytes)) if bytes.len() <= count => {
+                self.reply(tag, &Rmessage::Read { data: Payload(&bytes) });
+            }
+            _ => {
+                let text = "the tree has answered a read with more than was asked for";
+                self.refuse(tag, &Error::new(Errno::IO, text));
+            }
+        }
+    }
+
+    fn finish_readdir(&mut self, tag: Tag, count: usize, entries: &[crate::record::DirEntry]) {
+        let mut data = Vec::with_capacity(count.min(64 * 1024));
+        for entry in entries {
+            if data.len() + entry.size() > count {
+                break;
+            }
+            entry.put(&mut Writer { out: &mut data, dialect: Dialect::Linux });
+        }
+        if data.is_empty() && !entries.is_empty() {
+            let text = format!("no entry fits into {count} bytes");
+            return self.refuse(tag, &Error::new(Errno::INVAL, text));
+        }
+        self.reply(tag, &Rmessage::Readdir { data: Payload(&data) });
+    }
+}
+
+impl<T: Tree> Drop for Session<T> {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
