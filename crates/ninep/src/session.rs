@@ -149,7 +149,7 @@ impl<T: Tree> Session<T> {
                 self.serial += 1;
                 let (port, outbox) = (&self.port, &mut self.outbox);
                 let (tag, serial, standing) = (NOTAG, self.serial, None);
-                let mut call = Call { tag, serial, port, standing, outbox };
+                let mut call = Call { tag, serial, origin: port, standing, outbox };
                 // Nobody is left to be told of an error, here or below.
                 let _ = self.tree.remove(&mut call, &slot.fid);
             }

@@ -28,7 +28,7 @@ fn open(
             Ok((_, Some(fid))) => fid,
             Ok((_, None)) => {
                 let missing = Error::from(muster_ninep::error::Errno::NOENT);
-                return then(Err(missing.at(format!("session {number}/{name}"))));
+                return then(Err(missing.at(format!("session {session}/{name}"))));
             }
             Err(error) => return then(Err(error)),
         };

@@ -26,6 +26,8 @@ const DRAIN: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub(super) struct Hold {
     pub(super) link: Arc<Link>,
+    /// The session's directory.
+    pub(super) session: Fid,
     /// The session's `ctl`, open for writing.
     pub(super) ctl: Fid,
     /// The session's `stdin`, open for writing, for ranks that read.

@@ -59,8 +59,10 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
         session: *session,
         instance: hold.link.instance,
     });
-    let record = Record::Placed { job: job.id, spec: Box::new(spec.clone()), ranks: ranks.collect() };
-    let log = manager.record(&record).and_then(|()| JobLog::open(&manager.log_of(job.id), places.len()));
+    let record =
+        Record::Placed { job: job.id, spec: Box::new(spec.clone()), ranks: ranks.collect() };
+    let log =
+        manager.record(&record).and_then(|()| JobLog::open(&manager.log_of(job.id), places.len()));
     let log = log.inspect_err(|_| wipe(&holds))?;
     let waits = vec![(); places.len()].into_iter().map(|()| Default::default()).collect();
     let _ = job.placed.set(Placed { log, waits });
@@ -135,21 +137,22 @@ fn open_session(link: &Arc<Link>, rank: usize, local: usize, spec: &Spec) -> Res
     let clone = root.walk(&[b"clone"])?;
     clone.open(OpenFlags::default())?;
     let number = String::from_utf8_lossy(&clone.read_at(0, 32)?).into_owned();
-    let ctl = root.walk(&[number.as_bytes(), b"ctl"])?;
+    let dir = root.walk(&[number.as_bytes()])?;
+    let ctl = dir.walk(&[b"ctl"])?;
     ctl.open(OpenFlags(OpenFlags::RDWR))?;
     let reads = spec.stdin.includes(rank);
     let close = if reads { "" } else { "close stdin\n" };
     let setup = format!("type persistent\nid {rank}/{local}\n{close}");
     ctl.write_at(0, setup.as_bytes())?;
     let stdin = if reads {
-        let stdin = root.walk(&[number.as_bytes(), b"stdin"])?;
+        let stdin = dir.walk(&[b"stdin"])?;
         stdin.open(OpenFlags(OpenFlags::WRONLY))?;
         Some(stdin)
     } else {
         None
     };
     let session = number.parse().map_err(|_| invalid("the node's clone gave no number"))?;
-    Ok((session, Hold { link: link.clone(), ctl, stdin }))
+    Ok((session, Hold { link: link.clone(), session: dir, ctl, stdin }))
 }
 
 /// The records that every rank gets before its files: `argv` and `env`.

@@ -105,7 +105,12 @@ impl Nodes {
 
 impl Manager {
     /// A node daemon says that it is there.
-    pub(super) fn join(self: &Arc<Manager>, name: &str, address: &str, instance: u64) -> Result<()> {
+    pub(super) fn join(
+        self: &Arc<Manager>,
+        name: &str,
+        address: &str,
+        instance: u64,
+    ) -> Result<()> {
         let at: Address = match address.parse() {
             Ok(at) => at,
             Err(error) => return fail(Errno::INVAL, format!("{error}")),

@@ -109,9 +109,15 @@ mod tests {
     fn ranks_are_placed_in_blocks() {
         assert_eq!(placed(r#"{"argv":["x"]}"#), "n0.0 ");
         assert_eq!(placed(r#"{"argv":["x"],"nodes":2}"#), "n0.0 n1.0 ");
-        assert_eq!(placed(r#"{"argv":["x"],"ranks":6,"nodes":3}"#), "n0.0 n0.1 n1.0 n1.1 n2.0 n2.1 ");
+        assert_eq!(
+            placed(r#"{"argv":["x"],"ranks":6,"nodes":3}"#),
+            "n0.0 n0.1 n1.0 n1.1 n2.0 n2.1 "
+        );
         assert_eq!(placed(r#"{"argv":["x"],"ranks":2}"#), "n0.0 n1.0 ");
-        assert_eq!(placed(r#"{"argv":["x"],"ranks":5,"nodelist":"n[2-3]"}"#).matches("n2").count(), 3);
+        assert_eq!(
+            placed(r#"{"argv":["x"],"ranks":5,"nodelist":"n[2-3]"}"#).matches("n2").count(),
+            3
+        );
     }
 
     #[test]

@@ -158,7 +158,7 @@ impl Progress {
                 let how = if raw & 0x7f == 0 {
                     format!("exited {exit}")
                 } else {
-                    format!("was killed by signal {}", raw & 0x7f)
+                    format!("was killed by signal {}", crate::node::signal_name(raw & 0x7f))
                 };
                 let why = format!("rank {rank} on {} {how}", self.ranks[rank].node);
                 actions.extend(self.fail(End::Failed, exit, why));

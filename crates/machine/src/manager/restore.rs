@@ -48,7 +48,8 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
                 told.entry(job).or_default().exited.insert(rank, status);
             }
             Record::Done { status } => {
-                told.entry(status.id).or_default().done = Some(*status);
+                let id = status.id;
+                told.entry(id).or_default().done = Some(*status);
             }
         }
     }
@@ -175,12 +176,12 @@ impl Job {
 }
 
 fn take_hold(link: &Arc<Link>, session: u32, reads: bool) -> Result<Hold> {
-    let number = session.to_string();
-    let open = |name: &'static str, flags: u32| {
-        let fid = link.client.root().walk(&[number.as_bytes(), name.as_bytes()])?;
+    let dir = link.client.root().walk(&[session.to_string().as_bytes()])?;
+    let open = |name: &str, flags: u32| {
+        let fid = dir.walk(&[name.as_bytes()])?;
         fid.open(OpenFlags(flags)).map(|_| fid)
     };
     let ctl = open("ctl", OpenFlags::RDWR)?;
     let stdin = if reads { Some(open("stdin", OpenFlags::WRONLY)?) } else { None };
-    Ok(Hold { link: link.clone(), ctl, stdin })
+    Ok(Hold { link: link.clone(), session: dir, ctl, stdin })
 }

@@ -28,7 +28,10 @@ pub fn of(manager: &Arc<Manager>) -> Synthetic {
         ("ctl", control::file(0o660, move || RootCtl(ctl.clone())).entry()),
         ("status", File::text(0o444, status).entry()),
         ("events", manager.events.file(0o444).entry()),
-        ("nodes", Entry::Dir(Arc::new(NodesDir { manager: weak.clone(), inode: Inode::new(0o555) }))),
+        (
+            "nodes",
+            Entry::Dir(Arc::new(NodesDir { manager: weak.clone(), inode: Inode::new(0o555) })),
+        ),
         ("jobs", Entry::Dir(Arc::new(JobsDir::new(&weak)))),
     ];
     Synthetic::new(Arc::new(Fixed { inode: Inode::new(0o555), files, owner: None }))
@@ -201,8 +204,10 @@ impl Dir for RanksDir {
         for output in Output::BOTH {
             named.push((output.name(), placed.log.file(Some(rank), output).entry()));
         }
-        let session = SessionDir { job: self.job.clone(), rank, inode: Inode::new(0o555) };
-        named.extend(session.mount()?.map(|entry| ("session", entry)));
+        if let Some(Some(hold)) = self.job.state().holds.get(rank) {
+            let (root, qid) = hold.link.remote.place_of(&hold.session);
+            named.push(("session", Entry::mount(hold.link.remote.clone(), root, qid)));
+        }
         let dir = Fixed { inode: Inode::new(0o555), files: named, owner: Some(self.job.clone()) };
         Ok(Some(Entry::Dir(Arc::new(dir))))
     }
@@ -210,45 +215,6 @@ impl Dir for RanksDir {
     fn list(&self) -> Vec<String> {
         let ranks = self.job.placed.get().map_or(0, |placed| placed.waits.len());
         (0..ranks).map(|rank| rank.to_string()).collect()
-    }
-}
-
-/// `session/`: the rank's session at its node, one level into the node's tree.
-struct SessionDir {
-    job: Arc<Job>,
-    rank: usize,
-    inode: Inode,
-}
-
-impl SessionDir {
-    /// The session, while the manager has hold of it.
-    fn mount(self) -> Result<Option<Entry>> {
-        let state = self.job.state();
-        let held = matches!(state.holds.get(self.rank), Some(Some(_)));
-        drop(state);
-        Ok(held.then(|| Entry::Dir(Arc::new(self))))
-    }
-}
-
-impl Dir for SessionDir {
-    fn inode(&self) -> &Inode {
-        &self.inode
-    }
-
-    fn get(&self, name: &str) -> Result<Option<Entry>> {
-        let state = self.job.state();
-        let Some(Some(hold)) = state.holds.get(self.rank) else { return Ok(None) };
-        let session = state.progress.ranks()[self.rank].session.to_string();
-        if name != session {
-            return Ok(None);
-        }
-        let (root, qid) = hold.link.remote.root();
-        Ok(Some(Entry::mount(hold.link.remote.clone(), root, qid)))
-    }
-
-    fn list(&self) -> Vec<String> {
-        let state = self.job.state();
-        vec![state.progress.ranks()[self.rank].session.to_string()]
     }
 }
 
@@ -396,8 +362,7 @@ impl Input {
         }
         let wanted = |at: &usize| self.rank.is_none_or(|rank| rank == *at);
         let all = state.holds.iter().enumerate().filter(|(at, _)| wanted(at));
-        let readers: Vec<Fid> =
-            all.filter_map(|(_, hold)| hold.as_ref()?.stdin.clone()).collect();
+        let readers: Vec<Fid> = all.filter_map(|(_, hold)| hold.as_ref()?.stdin.clone()).collect();
         if readers.is_empty() {
             return fail(Errno::PIPE, "no rank reads this input");
         }
