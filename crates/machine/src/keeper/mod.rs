@@ -33,6 +33,7 @@ pub use directory::{Directory, Runtime};
 pub use down::{Downed, down};
 pub use present::{Presence, State};
 
+use muster_ninep::client::{Client, Options};
 use present::{KeeperLock, keeper};
 use rustix::process::Pid;
 use std::ffi::OsString;
@@ -82,6 +83,17 @@ pub enum Error {
 /// Tells the manager of the cluster in a directory one line of evidence.
 pub type Report = Arc<dyn Fn(&Directory, &str) -> io::Result<()> + Send + Sync>;
 
+/// Tells it by writing to its `ctl`.
+pub fn by_file() -> Report {
+    Arc::new(|directory, line| {
+        let deadline = Some(Duration::from_secs(1));
+        let options = Options { deadline, name: "the manager".into(), ..Options::default() };
+        let client = Client::connect(&directory.manager(), options).map_err(io::Error::other)?;
+        let client = client.with_deadlines(deadline, deadline);
+        client.write("ctl", format!("{line}\n")).map_err(io::Error::other)
+    })
+}
+
 /// What to bring up.
 #[derive(Clone)]
 pub struct Plan {
@@ -130,6 +142,8 @@ impl Keeper {
         let (directory, presence, lock) = settle(runtime, name)?;
         let directory = Arc::new(directory);
         let log = Log::open(&directory).map_err(|error| starting("the keeper's log", error))?;
+        // Without it the groups of killed nodes stay until their next daemon removes them.
+        down::note_groups(&directory).map_err(|error| starting("the keeper's notes", error))?;
         let (heard, stop) = io::pipe().map_err(|error| starting("the keeper", error))?;
         let mut supervisor = Supervisor::new(directory.clone(), presence, lock, log, plan, heard)
             .map_err(|error| starting("the keeper", error))?;
