@@ -9,6 +9,7 @@
 
 pub mod cgroup;
 mod ctl;
+pub mod daemon;
 mod facts;
 mod launch;
 mod session;
@@ -17,6 +18,7 @@ pub mod tree;
 mod watch;
 
 use crate::files::text::Text;
+pub(crate) use ctl::{signal, signal_name};
 use muster_base::limits::SESSIONS_MAX;
 use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::host::{HostTree, Options, User, Users};

@@ -63,8 +63,11 @@ pub struct Sent {
 
 /// A stream on its way to its targets.
 pub struct Fan {
-    heads: Vec<(SyncSender<Arc<[u8]>>, JoinHandle<Sent>)>,
+    heads: Vec<Head>,
 }
+
+/// A node that is sent to directly: where its pieces go, and what comes of it.
+type Head = (SyncSender<Arc<[u8]>>, JoinHandle<Sent>);
 
 impl Fan {
     /// Begins a stream to `targets`, to at most `most` nodes directly.

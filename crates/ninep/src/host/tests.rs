@@ -99,7 +99,7 @@ impl Client {
         request: impl FnOnce(&HostTree, &mut Call<'_, HostFid>) -> Answer<R>,
     ) -> std::result::Result<R, Option<Errno>> {
         let (port, outbox) = (&self.port, &mut self.outbox);
-        let mut call = Call { tag: 1, serial: 1, port, standing: None, outbox };
+        let mut call = Call { tag: 1, serial: 1, origin: port, standing: None, outbox };
         let answer = request(&self.tree, &mut call);
         act_as_server().unwrap();
         answer.map_err(|pause| match pause {

@@ -263,7 +263,7 @@ fn a_lock_that_waits_is_had_when_it_is_free_and_costs_no_thread() {
     // One that is flushed while it waits never gets the lock.
     let standing = {
         let (port, outbox) = (&client.port, &mut client.outbox);
-        let mut call = Call { tag: 2, serial: 2, port, standing: None, outbox };
+        let mut call = Call { tag: 2, serial: 2, origin: port, standing: None, outbox };
         let parked = client.tree.lock(&mut call, &flushed, &all, true);
         assert!(matches!(parked, Err(Pause::Parked)));
         call.standing.unwrap()
