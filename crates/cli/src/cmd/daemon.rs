@@ -1,8 +1,9 @@
 //! `muster daemon`: the processes of a cluster. Users start them with `muster up`.
 
 use crate::cluster::Context;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use muster_machine::keeper::{Keeper, Plan, by_file};
+use muster_machine::{manager, node};
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,45 +22,30 @@ enum Daemon {
         #[arg(long)]
         nodes: u16,
     },
-    /// Manage a cluster
+    /// Manage a cluster until standard input ends
     Manager {
-        #[command(flatten)]
-        place: Place,
-        /// It was running before
+        /// The cluster's directory
         #[arg(long)]
-        restarted: bool,
+        dir: PathBuf,
     },
-    /// Serve a node
+    /// Serve a node until standard input ends
     Node {
-        #[command(flatten)]
-        place: Place,
+        /// The cluster's directory
+        #[arg(long)]
+        dir: PathBuf,
         /// The node's name
         #[arg(long)]
         name: String,
     },
 }
 
-/// What every daemon of a cluster is told.
-#[derive(Debug, clap::Args)]
-struct Place {
-    /// The cluster's directory
-    #[arg(long)]
-    dir: PathBuf,
-    /// Descriptor at whose end of file the daemon ends
-    #[arg(long)]
-    lifeline: i32,
-}
-
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     match &args.daemon {
-        Daemon::Keeper { nodes } => Ok(keep(context, *nodes)),
-        Daemon::Manager { place, restarted } => {
-            bail!("no manager: {} {} {restarted}", place.dir.display(), place.lifeline)
-        }
-        Daemon::Node { place, name } => {
-            bail!("no node {name}: {} {}", place.dir.display(), place.lifeline)
-        }
+        Daemon::Keeper { nodes } => return Ok(keep(context, *nodes)),
+        Daemon::Manager { dir } => manager::daemon::run(dir)?,
+        Daemon::Node { dir, name } => node::daemon::run(dir, name)?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Keeps a cluster. Standard output is for `muster up` alone: `ready`, or why not. It answers

@@ -92,7 +92,7 @@ fn told(args: &Args, context: &Context, names: &[String], seconds: f64) -> Resul
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
-        "{count} embedded node{s} {} up in {seconds:.1} s, sharing {cores}. Only you can reach \
+        "{count} embedded node{s} {} up in {seconds:.2} s, sharing {cores}. Only you can reach \
          them.",
         fold(names)
     )?;
