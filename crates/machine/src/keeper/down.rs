@@ -6,10 +6,13 @@
 use super::present::{Member, Presence, keeper, read_members, state};
 use super::supervise::remove_files;
 use super::{Directory, Error, KILLED, Runtime, State};
+use crate::node::cgroup::Hierarchy;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::ffi::OsString;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::{Duration, Instant};
 
 /// How long a keeper may take to end: less than its daemons may.
@@ -116,8 +119,29 @@ pub(super) fn wait(pidfd: &OwnedFd, deadline: Instant) -> bool {
     }
 }
 
+/// The file that says where the nodes' control groups are: whoever takes the cluster down may be
+/// in another group than its keeper was.
+const GROUPS: &str = "cgroup";
+
+/// Notes where this process may make control groups, and hence its children.
+pub(super) fn note_groups(directory: &Directory) -> std::io::Result<()> {
+    match Hierarchy::detect() {
+        Ok(found) => {
+            std::fs::write(directory.path().join(GROUPS), found.path().as_os_str().as_bytes())
+        }
+        // Then the nodes have none either, and say so in their logs.
+        Err(_) => Ok(()),
+    }
+}
+
 /// Removes what a dead node has left: control groups with all that runs in them, and files.
 /// Returns what could not be done.
-pub(super) fn sweep(directory: &Directory, node: &str, _patience: Duration) -> Vec<String> {
-    remove_files(directory, node)
+pub(super) fn sweep(directory: &Directory, node: &str, patience: Duration) -> Vec<String> {
+    let mut trouble = remove_files(directory, node);
+    if let Ok(path) = std::fs::read(directory.path().join(GROUPS)) {
+        let groups = Hierarchy::at(OsString::from_vec(path));
+        let swept = groups.sweep(&directory.group(node), patience);
+        trouble.extend(swept.err().map(|error| error.to_string()));
+    }
+    trouble
 }

@@ -10,8 +10,7 @@
 //!
 //! * **A node daemon**: the keeper removes what it left (control groups, directory, socket),
 //!   tells the manager so as evidence (`lost n3 ...`), and starts it again.
-//! * **The manager**: it is started again at once, with `--restarted`; it finds its jobs in the
-//!   journal. One that ends with status 0 was told `down`: the keeper ends the cluster.
+//! * **The manager**: it is started again at once, and finds its jobs in the journal. One that ends with status 0 was told `down`: the keeper ends the cluster.
 //! * **The keeper**, kill -9 included: every daemon holds the read end of a pipe, the *lifeline*,
 //!   as its standard input; only the keeper holds the other end. At end of file a daemon ends all
 //!   that it started, removes what is its own and leaves; the last one removes the cluster's
@@ -33,6 +32,7 @@ pub use directory::{Directory, Runtime};
 pub use down::{Downed, down};
 pub use present::{Presence, State};
 
+use muster_ninep::client::{Client, Options};
 use present::{KeeperLock, keeper};
 use rustix::process::Pid;
 use std::ffi::OsString;
@@ -82,6 +82,17 @@ pub enum Error {
 /// Tells the manager of the cluster in a directory one line of evidence.
 pub type Report = Arc<dyn Fn(&Directory, &str) -> io::Result<()> + Send + Sync>;
 
+/// Tells it by writing to its `ctl`.
+pub fn by_file() -> Report {
+    Arc::new(|directory, line| {
+        let deadline = Some(Duration::from_secs(1));
+        let options = Options { deadline, name: "the manager".into(), ..Options::default() };
+        let client = Client::connect(&directory.manager(), options).map_err(io::Error::other)?;
+        let client = client.with_deadlines(deadline, deadline);
+        client.write("ctl", format!("{line}\n")).map_err(io::Error::other)
+    })
+}
+
 /// What to bring up.
 #[derive(Clone)]
 pub struct Plan {
@@ -130,6 +141,8 @@ impl Keeper {
         let (directory, presence, lock) = settle(runtime, name)?;
         let directory = Arc::new(directory);
         let log = Log::open(&directory).map_err(|error| starting("the keeper's log", error))?;
+        // Without it the groups of killed nodes stay until their next daemon removes them.
+        down::note_groups(&directory).map_err(|error| starting("the keeper's notes", error))?;
         let (heard, stop) = io::pipe().map_err(|error| starting("the keeper", error))?;
         let mut supervisor = Supervisor::new(directory.clone(), presence, lock, log, plan, heard)
             .map_err(|error| starting("the keeper", error))?;

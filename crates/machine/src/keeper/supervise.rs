@@ -89,7 +89,7 @@ impl Supervisor {
         self.log.note(&format!("{nodes} nodes in {directory}"));
         for at in 0..self.daemons.len() {
             let name = self.daemons[at].name.clone();
-            let running = self.spawn(&name, false).map_err(|error| (name, error))?;
+            let running = self.spawn(&name).map_err(|error| (name, error))?;
             self.daemons[at].running = Some(running);
         }
         self.note_members();
@@ -140,7 +140,7 @@ impl Supervisor {
                 daemon.due = None;
                 let name = daemon.name.clone();
                 changed = true;
-                match self.spawn(&name, true) {
+                match self.spawn(&name) {
                     Ok(running) => self.daemons[at].running = Some(running),
                     Err(error) => {
                         if matches!(
@@ -189,14 +189,14 @@ impl Supervisor {
         Next::GoOn
     }
 
-    fn spawn(&self, name: &str, again: bool) -> io::Result<Running> {
+    fn spawn(&self, name: &str) -> io::Result<Running> {
         let mut command = Command::new(&self.plan.program);
         command.arg0("muster").args(&self.plan.prefix).arg("daemon");
         match name {
-            MANAGER => command.arg("manager").args(again.then_some("--restarted")),
+            MANAGER => command.arg("manager"),
             node => command.args(["node", "--name", node]),
         };
-        command.arg("--dir").arg(self.directory.path()).args(["--lifeline", "0"]);
+        command.arg("--dir").arg(self.directory.path());
         // A group of its own: the terminal's Ctrl-C is for `muster run`, not for its daemons.
         command.current_dir("/").process_group(0);
         command.stdin(Stdio::from(self.lifeline.0.try_clone()?));

@@ -44,12 +44,10 @@ fn acts_as_a_daemon_when_asked() {
     let after = |flag: &str| words.iter().skip_while(|word| **word != flag).nth(1).copied();
     let name = after("--name").unwrap_or("manager");
     let dir = after("--dir").expect("it is told where");
-    assert_eq!(after("--lifeline"), Some("0"));
     let directory = Directory::at(Path::new(dir)).expect("it is safe");
     let presence = Presence::enter(&directory).expect("it is there");
-    let mark = if words.contains(&"--restarted") { "again" } else { "up" };
     let pid = std::process::id().to_string();
-    std::fs::write(directory.path().join(format!("{name}.{mark}")), pid).expect("written");
+    std::fs::write(directory.path().join(format!("{name}.up")), pid).expect("written");
     if directory.path().join(format!("{name}.bad")).exists() {
         std::process::exit(3);
     }
@@ -174,7 +172,7 @@ fn the_dead_are_started_again_and_their_death_is_told() {
     assert_eq!(told, "lost n1 its daemon was killed by signal 9");
     assert!(!kept.dir.join("n1").exists());
     kill_process(pids[0], Signal::KILL).expect("alive");
-    let manager = marked(&kept.dir, "manager.again", None);
+    let manager = marked(&kept.dir, "manager.up", Some(pids[0]));
     let log = std::fs::read_to_string(kept.keeper.directory().log()).expect("a log");
     assert!(log.contains("keeper: n1: its daemon was killed by signal 9"), "{log}");
     assert!(kept.said.lock().expect("no panic").len() == 1);

@@ -341,7 +341,7 @@ fn execute(job: &Arc<Job>) -> std::result::Result<(), Failed> {
             Err(_) => {
                 let rank = heard.iter().position(|heard| !heard).unwrap_or(0);
                 let node = &holds[rank].link.name;
-                let text = format!("{node} has not started rank {rank} for {START:?} [E104]");
+                let text = format!("{node} has not started rank {rank} for {START:?} [E306]");
                 failed.get_or_insert((Some(rank), Error::new(Errno::TIMEDOUT, text)));
                 break;
             }
