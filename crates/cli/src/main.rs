@@ -1,2 +1,6 @@
 //! The `muster` command.
+
+mod cmd;
+mod run;
+
 fn main() {}
