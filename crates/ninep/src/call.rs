@@ -2,7 +2,7 @@
 //!
 //! States of a parked request: *waiting* (a flush takes it back: it is never answered and must
 //! have had no effect), *claimed* (it is being carried out: a flush waits until it is answered),
-//! *flushed*. [`Ticket::claim`] decides between the last two exactly once, so data taken from a
+//! *flushed*. A claimed request that can be broken off has a [`FlushHook`]. [`Ticket::claim`] decides between the last two exactly once, so data taken from a
 //! pipe is never taken for a request that nobody waits for any more (flush(5)).
 
 use crate::error::{Errno, Error};
@@ -247,12 +247,51 @@ const FLUSHED: u8 = 2;
 
 /// Whether a parked request still wants its answer; shared by its ticket and its session.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Standing(Arc<AtomicU8>);
+pub(crate) struct Standing(Arc<Decision>);
+
+#[derive(Debug, Default)]
+struct Decision {
+    state: AtomicU8,
+    hook: Mutex<Hook>,
+}
+
+/// What to do when a request that is being carried out is no longer wanted.
+#[derive(Default)]
+enum Hook {
+    #[default]
+    None,
+    Run(Box<dyn FnOnce() + Send>),
+    /// It is no longer wanted.
+    Due,
+}
+
+impl std::fmt::Debug for Hook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Hook::None => "None",
+            Hook::Run(_) => "Run",
+            Hook::Due => "Due",
+        })
+    }
+}
 
 impl Standing {
     fn decide(&self, wanted: u8) -> bool {
-        let decided = self.0.compare_exchange(WAITING, wanted, Ordering::AcqRel, Ordering::Acquire);
+        let state = &self.0.state;
+        let decided = state.compare_exchange(WAITING, wanted, Ordering::AcqRel, Ordering::Acquire);
         decided.is_ok() || decided == Err(wanted)
+    }
+
+    fn hook(&self, new: Hook) -> Hook {
+        std::mem::replace(&mut *self.0.hook.lock().expect("no holder panics"), new)
+    }
+
+    /// Says that the answer to a request that is being carried out is no longer wanted.
+    pub(crate) fn unwanted(&self) {
+        // The hook runs without the lock: it may answer the request.
+        if let Hook::Run(hook) = self.hook(Hook::Due) {
+            hook();
+        }
     }
 
     /// Takes the request back; false if it is being carried out.
@@ -277,7 +316,12 @@ impl<R> Ticket<R> {
 
     /// Whether somebody still waits for the answer.
     pub fn is_live(&self) -> bool {
-        self.standing.0.load(Ordering::Acquire) != FLUSHED
+        self.standing.0.state.load(Ordering::Acquire) != FLUSHED
+    }
+
+    /// For whoever carries the request out elsewhere and can break that off; see [`FlushHook`].
+    pub fn flush_hook(&self) -> FlushHook {
+        FlushHook(self.standing.clone())
     }
 
     /// Answers, unless the request was flushed.
@@ -290,6 +334,23 @@ impl<R> Ticket<R> {
             && self.claim()
         {
             way(answer);
+        }
+    }
+}
+
+/// Lets a claimed request know that its answer is no longer wanted.
+///
+/// A claimed request is answered before its flush is, so whoever can break it off (a server that
+/// has forwarded it and can flush it there) should, and answers it then, with EINTR for instance.
+#[derive(Debug)]
+pub struct FlushHook(Standing);
+
+impl FlushHook {
+    /// Runs `hook` when the request is flushed or its client has gone: at once, if that has
+    /// happened already, else on the thread that serves the client, so it must not block.
+    pub fn set(self, hook: impl FnOnce() + Send + 'static) {
+        if let Hook::Due = self.0.hook(Hook::Run(Box::new(hook))) {
+            self.0.unwanted();
         }
     }
 }

@@ -118,7 +118,9 @@ impl<T: Tree> Session<T> {
     /// Ends the connection.
     pub fn close(&mut self) {
         for (_, parked) in self.parked.drain() {
-            parked.standing.flush();
+            if !parked.standing.flush() {
+                parked.standing.unwanted();
+            }
         }
         self.flushing.clear();
         for Completion { outcome, .. } in self.port.take() {
@@ -215,6 +217,7 @@ impl<T: Tree> Session<T> {
             Some(parked) => {
                 parked.flushes.push(tag);
                 self.flushing.insert(tag, target);
+                parked.standing.unwanted();
             }
             None => self.reply(tag, &Rmessage::Flush {}),
         }

@@ -45,11 +45,15 @@ impl Version {
     /// is left when its extensions are cut off at a dot, else nothing ("unknown").
     pub fn agree(proposed: &str) -> Option<Version> {
         let known = [Version::MUSTER, Version::LINUX, Version::UNIX, Version::PLAN9];
-        if let Some(exact) = known.into_iter().find(|version| version.name() == proposed) {
-            return Some(exact);
+        // A loop and no recursion: the proposal may consist of dots.
+        let mut rest = Some(proposed);
+        while let Some(name) = rest {
+            if let Some(exact) = known.into_iter().find(|version| version.name() == name) {
+                return Some(exact);
+            }
+            rest = name.rsplit_once('.').map(|(shorter, _)| shorter);
         }
-        let (shorter, _) = proposed.rsplit_once('.')?;
-        Version::agree(shorter)
+        None
     }
 }
 
@@ -74,5 +78,7 @@ mod tests {
         ] {
             assert_eq!(Version::agree(proposed), agreed, "{proposed}");
         }
+        // Found by fuzzing: a recursion for each dot ran out of stack.
+        assert_eq!(Version::agree(&".".repeat(65_000)), None);
     }
 }

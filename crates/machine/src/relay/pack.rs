@@ -119,13 +119,23 @@ impl Load {
         Ok(name)
     }
 
-    /// Goes through a tree, without recursion: its depth is the user's.
+    /// Adds a file or a whole directory.
     fn add_tree(&mut self, source: &Path, name: &str, meta: &Metadata) -> Result<(), PackError> {
         self.add_one(source, name, meta)?;
-        let mut pending = Vec::new();
-        if meta.is_dir() {
-            pending.push((source.to_owned(), name.to_owned()));
-        }
+        if meta.is_dir() { self.add_below(source, name) } else { Ok(()) }
+    }
+
+    /// Adds everything in a directory under its own names; links stay links.
+    ///
+    /// # Errors
+    /// [`PackError`] says what cannot be sent and why.
+    pub fn add_contents(&mut self, source: &Path) -> Result<(), PackError> {
+        self.add_below(source, "")
+    }
+
+    /// Goes through a tree, without recursion: its depth is the user's.
+    fn add_below(&mut self, source: &Path, name: &str) -> Result<(), PackError> {
+        let mut pending = vec![(source.to_owned(), name.to_owned())];
         while let Some((dir, name)) = pending.pop() {
             let listed = fs::read_dir(&dir).map_err(at(&dir))?;
             let listed: io::Result<Vec<fs::DirEntry>> = listed.collect();
@@ -136,7 +146,10 @@ impl Load {
                 let source = entry.path();
                 let last = entry.file_name();
                 let last = last.to_str().ok_or_else(|| PackError::Name(source.clone()))?;
-                let name = format!("{name}/{last}");
+                let name = match &name[..] {
+                    "" => last.to_owned(),
+                    above => format!("{above}/{last}"),
+                };
                 let meta = entry.metadata().map_err(at(&source))?;
                 self.add_one(&source, &name, &meta)?;
                 if meta.is_dir() {

@@ -122,6 +122,12 @@ impl Fid {
         }
     }
 
+    /// Refuses a request about two files that are not at one server.
+    fn beside(&self, other: &Fid) -> Result<()> {
+        let same = Arc::ptr_eq(&self.client.shared, &other.client.shared);
+        if same { Ok(()) } else { Err(Error::from(Errno::XDEV)) }
+    }
+
     /// Sends a request and reads its answer with `read`.
     fn ask<T>(
         &self,
@@ -241,7 +247,7 @@ impl Fid {
         count: u32,
         then: impl FnOnce(Result<Vec<DirEntry>>) + Send + 'static,
     ) -> Cancel {
-        let count = count.min(self.max_data());
+        let count = count.min(self.client.max_data());
         let request = Tmessage::Readdir { fid: self.number(), offset, count };
         self.client.send(&request, move |answer| {
             then(answer.and_then(|answer| fields!(answer, Readdir { data } => entries(data.0))));
@@ -305,6 +311,9 @@ impl Fid {
         name: Name<'_>,
         then: impl FnOnce(Result<()>) + Send + 'static,
     ) -> Cancel {
+        if let Err(error) = self.beside(dir) {
+            return self.client.refuse(error, then);
+        }
         self.ask(&Tmessage::Rename { fid: self.number(), dir: dir.number(), name }, done, then)
     }
 
@@ -316,6 +325,9 @@ impl Fid {
         new_name: Name<'_>,
         then: impl FnOnce(Result<()>) + Send + 'static,
     ) -> Cancel {
+        if let Err(error) = self.beside(to) {
+            return self.client.refuse(error, then);
+        }
         let request = Tmessage::Renameat { from: self.number(), name, to: to.number(), new_name };
         self.ask(&request, done, then)
     }
@@ -376,6 +388,9 @@ impl Fid {
         name: Name<'_>,
         then: impl FnOnce(Result<()>) + Send + 'static,
     ) -> Cancel {
+        if let Err(error) = self.beside(file) {
+            return self.client.refuse(error, then);
+        }
         self.ask(&Tmessage::Link { dir: self.number(), fid: file.number(), name }, done, then)
     }
 

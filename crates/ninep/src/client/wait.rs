@@ -112,8 +112,7 @@ impl Fid {
         let mut all = Vec::new();
         let mut offset = 0;
         loop {
-            let some =
-                self.now("listing", |then| self.readdir_then(offset, self.max_data(), then))?;
+            let some = self.now("listing", |then| self.readdir_then(offset, u32::MAX, then))?;
             let Some(last) = some.last() else { return Ok(all) };
             if last.next == offset {
                 let text = format!("{}: the server lists the same names again", self.path());
