@@ -47,6 +47,7 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 /// For `muster explain`: ids and what they mean, at more length.
+#[allow(dead_code, reason = "for the command that explains ids")]
 pub const EXPLAINED: &[(&str, &str)] = &[
     (
         "E100",

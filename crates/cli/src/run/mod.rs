@@ -28,8 +28,10 @@ mod submit;
 mod summary;
 mod sys;
 pub mod template;
+#[cfg(test)]
+mod tests;
 
-pub use failure::{EXPLAINED, Failure};
+pub use failure::Failure;
 pub use input::Input;
 pub use line::Connect;
 pub use session::run;

@@ -164,7 +164,7 @@ impl Pump {
 
     fn open(&self, client: &Client, tap: usize) {
         let (job, rank) = (self.job.to_string(), (tap / 2).to_string());
-        let stream = if tap % 2 == 0 { "stdout" } else { "stderr" };
+        let stream = if tap.is_multiple_of(2) { "stdout" } else { "stderr" };
         let path = ["jobs", job.as_str(), "ranks", rank.as_str(), stream].map(str::as_bytes);
         let (generation, back) = (self.generation, self.back.clone());
         // Told only while the pump listens; afterwards nobody wants to know.

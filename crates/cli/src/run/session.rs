@@ -13,7 +13,7 @@ use super::progress::Progress;
 use super::pump;
 use super::show::{Kept, Show, Style, Unwritable};
 use super::signals::{Action, Plan};
-use super::status::{Status, signal_name};
+use super::status::Status;
 use super::{Cluster, Wish, input, submit, summary, sys};
 use muster_machine::relay::pack::Load;
 use muster_ninep::client::{Client, Fid};
@@ -28,6 +28,9 @@ use std::time::{Duration, Instant};
 const FORWARDED: [i32; 5] =
     [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
 
+/// How long a manager may be gone before it is said.
+const REMARK: Duration = Duration::from_secs(1);
+
 /// Version of the JSON object.
 const SCHEMA: &str = "muster.run/1";
 
@@ -38,7 +41,9 @@ const SCHEMA: &str = "muster.run/1";
 /// but in the JSON object if one was asked for.
 pub fn run(wish: Wish, cluster: &Cluster) -> Result<u8, Failure> {
     let json = wish.json;
-    let result = prepared(wish, cluster);
+    let (told, events) = channel();
+    let told = Events(told);
+    let result = watch_signals(&told).and_then(|()| run_told(wish, cluster, told, &events));
     if let (true, Err(failure)) = (json, &result) {
         let (id, exit) = (failure.id, failure.exit);
         println!(
@@ -50,7 +55,13 @@ pub fn run(wish: Wish, cluster: &Cluster) -> Result<u8, Failure> {
     result
 }
 
-fn prepared(wish: Wish, cluster: &Cluster) -> Result<u8, Failure> {
+/// The same with events that somebody else may tell as well.
+pub(super) fn run_told(
+    wish: Wish,
+    cluster: &Cluster,
+    told: Events,
+    events: &Receiver<Event>,
+) -> Result<u8, Failure> {
     if wish.detach && cluster.embedded {
         let text = "no cluster is up that a detached job could go on in. First: muster up";
         return Err(Failure::new("E142", exit::OURS, text));
@@ -71,9 +82,6 @@ fn prepared(wish: Wish, cluster: &Cluster) -> Result<u8, Failure> {
     for path in &wish.bcast {
         load.add(path).map_err(cannot)?;
     }
-    let (told, events) = channel();
-    let told = Events(told);
-    watch_signals(&told)?;
     let (program, named) = (wish.program.clone(), wish.named.clone());
     let order = submit::Order { spec, program, named, load, detach: wish.detach };
     submit::start(cluster.client.clone(), order, told.clone());
@@ -88,12 +96,13 @@ fn prepared(wish: Wish, cluster: &Cluster) -> Result<u8, Failure> {
         status: None,
         kept: None,
         gone_at: None,
+        remark_at: None,
         pending: Vec::new(),
         broken_pipe: false,
         failure: None,
         wish,
     };
-    session.decide(&events)
+    session.decide(events)
 }
 
 /// A directory that is missing is better known before the job runs.
@@ -150,6 +159,8 @@ struct Session<'a> {
     kept: Option<(Vec<Kept>, usize)>,
     /// When the manager is given up.
     gone_at: Option<Instant>,
+    /// When it is said that it is gone.
+    remark_at: Option<Instant>,
     /// Orders given while there is no connection.
     pending: Vec<String>,
     broken_pipe: bool,
@@ -160,7 +171,7 @@ struct Session<'a> {
 impl Session<'_> {
     fn decide(&mut self, events: &Receiver<Event>) -> Result<u8, Failure> {
         loop {
-            let due = [self.plan.due(), self.progress.due(), self.gone_at];
+            let due = [self.plan.due(), self.progress.due(), self.gone_at, self.remark_at];
             let now = Instant::now();
             let due = due.into_iter().flatten().min();
             let wait = due.map_or(Duration::from_secs(3600), |due| due.duration_since(now));
@@ -180,6 +191,11 @@ impl Session<'_> {
 
     fn tick(&mut self, now: Instant) -> Option<u8> {
         self.progress.tick();
+        if self.remark_at.is_some_and(|at| at <= now) {
+            self.remark_at = None;
+            let seconds = line::PATIENCE.as_secs();
+            self.note(&format!("the manager is gone; it is waited for, {seconds} s at most"));
+        }
         if self.gone_at.is_some_and(|at| at <= now) {
             self.gone("it does not answer");
         }
@@ -319,10 +335,9 @@ impl Session<'_> {
         }
         job.ctl = None;
         job.owner = None;
-        if self.cluster.embedded {
-            return self.gone("it has ended, and with it this command's own cluster");
-        }
-        self.gone_at = Some(Instant::now() + line::PATIENCE);
+        let now = Instant::now();
+        self.gone_at = Some(now + line::PATIENCE);
+        self.remark_at = Some(now + REMARK);
         line::reconnect(self.cluster.connect.clone(), job.id, self.told.clone());
     }
 
@@ -333,13 +348,14 @@ impl Session<'_> {
         if self.gone_at.take().is_none() {
             return;
         }
+        self.remark_at = None;
         self.note(&format!("the manager was gone for a moment; job {id} goes on"));
         let number = self.line.set(client.clone());
         self.attach(client, ctl, number);
     }
 
     fn gone(&mut self, why: &str) {
-        self.gone_at = None;
+        (self.gone_at, self.remark_at) = (None, None);
         self.line.close();
         let job = self.job.as_ref().map_or(0, |job| job.id);
         self.fail("E401", &format!("job {job}: the manager is gone: {why}"));
@@ -440,6 +456,5 @@ mod tests {
         assert_eq!(report["ranks"][0].get("stdout_truncated"), None);
         assert_eq!(report["ranks"][1]["stdout_truncated"], true);
         assert_eq!(report["ranks"][1]["stderr"], "c");
-        assert_eq!(signal_name(2), "INT");
     }
 }

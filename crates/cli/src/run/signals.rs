@@ -82,11 +82,6 @@ impl Plan {
             _ => None,
         }
     }
-
-    /// Whether the user asked for the end.
-    pub fn is_ending(&self) -> bool {
-        self.stage != Stage::Running
-    }
 }
 
 #[cfg(test)]
@@ -101,7 +96,6 @@ mod tests {
         let mut plan = Plan::new(GRACE);
         assert_eq!((plan.due(), plan.tick(start)), (None, None));
         assert_eq!(plan.signal("INT", start), Action::Forward("INT"));
-        assert!(plan.is_ending());
         assert_eq!(plan.due(), Some(start + GRACE));
         assert_eq!(plan.tick(start + GRACE / 2), None);
         assert_eq!(plan.tick(start + GRACE), Some(Action::Forward("TERM")));

@@ -82,7 +82,7 @@ fn refused(client: &Client, path: &str, error: &Error) -> Failure {
     if client.ended().is_some() {
         return Failure::new("E401", exit::OURS, error.text.clone());
     }
-    let text = error.text.as_ref();
+    let text = error.text.trim_start_matches('/');
     let text = text.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(text);
     Failure::new("E402", exit::OURS, text)
 }
