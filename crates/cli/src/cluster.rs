@@ -1,11 +1,14 @@
 //! Finding a cluster on this machine, connecting to its manager, bringing one up.
 
+use crate::run::Cluster;
 use anyhow::{Context as _, Result, anyhow, bail};
 use muster_base::nodeset::fold;
 use muster_machine::keeper::{Keeper, Plan, Runtime, State, by_file};
 use muster_ninep::client::{Client, Options};
+use muster_ninep::error::{Errno, Error};
 use serde::Deserialize;
 use serde_json::Value;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a manager may take to answer.
@@ -46,6 +49,28 @@ impl Context {
         let options =
             Options { deadline: Some(ANSWER), name: "the manager".into(), ..Options::default() };
         Ok(Client::connect(&directory.manager(), options)?)
+    }
+
+    /// The cluster that is up or, with none, one of `nodes` nodes for this process alone.
+    ///
+    /// # Errors
+    /// As [`Context::connect`] and [`embed`].
+    pub fn for_job(&self, nodes: usize) -> Result<(Cluster, Option<Embedded>)> {
+        let named = self.cluster != "default";
+        let absent = matches!(self.runtime.state(&self.cluster)?, None | Some(State::Dead));
+        let embedded = match absent && !named {
+            true => Some(embed(self, nodes, |_| ())?),
+            false => None,
+        };
+        let context = embedded.as_ref().map_or(self, |embedded| &embedded.context).clone();
+        let client = match &embedded {
+            Some(embedded) => embedded.client.clone(),
+            None => self.connect()?,
+        };
+        let connect = Arc::new(move || {
+            context.connect_now().map_err(|error| Error::new(Errno::NOTCONN, error.to_string()))
+        });
+        Ok((Cluster { client, connect, embedded: embedded.is_some() }, embedded))
     }
 
     fn silent(&self, error: &anyhow::Error) -> anyhow::Error {
@@ -188,7 +213,6 @@ fn last_lines(context: &Context, count: usize) -> String {
 }
 
 /// A cluster of this process's own: it goes when this is dropped, or with the process.
-#[allow(dead_code, reason = "for `muster run`, which is being written")]
 pub struct Embedded {
     /// Its manager, with all nodes joined.
     pub client: Client,
@@ -201,7 +225,6 @@ pub struct Embedded {
 ///
 /// # Errors
 /// A sentence: what could not be started, or who did not join.
-#[allow(dead_code, reason = "for `muster run`, which is being written")]
 pub fn embed(context: &Context, count: usize, progress: impl FnMut(usize)) -> Result<Embedded> {
     let cluster = format!("run-{}", std::process::id());
     let context = Context { cluster, runtime: context.runtime.clone() };

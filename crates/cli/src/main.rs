@@ -3,6 +3,7 @@
 mod cluster;
 mod cmd;
 mod fuse;
+mod run;
 mod sys;
 
 use clap::error::ErrorKind;
@@ -56,7 +57,7 @@ fn main() -> ExitCode {
     let named = || std::env::var("MUSTER_CLUSTER").ok().filter(|name| !name.is_empty());
     let cluster = cli.cluster.or_else(named).unwrap_or_else(|| "default".into());
     let context = Context { runtime: Runtime::from_env(), cluster };
-    match cmd::run(&cli.command, &context) {
+    match cmd::run(cli.command, &context) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::from(PIPE),
         Err(error) => {

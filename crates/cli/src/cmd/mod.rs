@@ -15,6 +15,7 @@ mod mount;
 mod nodes;
 mod progress;
 mod ps;
+mod run;
 mod table;
 mod umount;
 mod up;
@@ -32,6 +33,7 @@ const SCHEMA: u32 = 1;
 /// All commands.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
+    Run(Box<run::Args>),
     Up(up::Args),
     Down(down::Args),
     Ps(ps::Args),
@@ -56,25 +58,27 @@ pub enum Command {
 ///
 /// # Errors
 /// One sentence for the user.
-pub fn run(command: &Command, context: &Context) -> Result<ExitCode> {
+pub fn run(command: Command, context: &Context) -> Result<ExitCode> {
     match command {
-        Command::Up(args) => up::run(args, context),
-        Command::Down(args) => down::run(args, context),
-        Command::Ps(args) => ps::run(args, context),
-        Command::Nodes(args) => nodes::run(args, context),
-        Command::Kill(args) => kill::run(args, context),
-        Command::Logs(args) => logs::run(args, context),
-        Command::Ls(args) => ls::run(args, context),
-        Command::Cat(args) => cat::run(args, context),
-        Command::Cp(args) => cp::run(args, context),
-        Command::Write(args) => write::run(args, context),
-        Command::Mount(args) => mount::run(args, context),
-        Command::Umount(args) => umount::run(args),
-        Command::Export(args) => export::run(args),
-        Command::Explain(args) => explain::run(args),
-        Command::Completions(args) => completions::run(args),
-        Command::Man(args) => man::run(args),
-        Command::Daemon(args) => daemon::run(args, context),
+        Command::Run(args) => run::main(*args, context),
+
+        Command::Up(args) => up::run(&args, context),
+        Command::Down(args) => down::run(&args, context),
+        Command::Ps(args) => ps::run(&args, context),
+        Command::Nodes(args) => nodes::run(&args, context),
+        Command::Kill(args) => kill::run(&args, context),
+        Command::Logs(args) => logs::run(&args, context),
+        Command::Ls(args) => ls::run(&args, context),
+        Command::Cat(args) => cat::run(&args, context),
+        Command::Cp(args) => cp::run(&args, context),
+        Command::Write(args) => write::run(&args, context),
+        Command::Mount(args) => mount::run(&args, context),
+        Command::Umount(args) => umount::run(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
+        Command::Daemon(args) => daemon::run(&args, context),
     }
 }
 

@@ -48,7 +48,7 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
     }
     let Some(manager) = job.manager.upgrade() else { return gone() };
     let spec: Spec = serde_json::from_str(&job.spec.get()?)
-        .map_err(|error| invalid(format!("the job's spec is not right: {error} [E112]")))?;
+        .map_err(|error| invalid(format!("the job's spec is not right: {error}  [E112]")))?;
     let (up, down) = manager.nodes.names();
     let places = place(&spec, &up, &down).map_err(invalid)?;
     let holds = open_sessions(&manager, &spec, &places)?;
@@ -310,7 +310,7 @@ fn deliver(job: &Arc<Job>) -> std::result::Result<(), Failed> {
     if let Some(first) = sent.failures.first() {
         let more = sent.failures.len() + sent.orphans.len() - 1;
         let others = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-        let text = format!("files did not reach {first}{others} [E205]");
+        let text = format!("files did not reach {first}{others}  [E205]");
         return Err(whole(Error::new(Errno::IO, text)));
     }
     Ok(())
@@ -341,7 +341,7 @@ fn execute(job: &Arc<Job>) -> std::result::Result<(), Failed> {
             Err(_) => {
                 let rank = heard.iter().position(|heard| !heard).unwrap_or(0);
                 let node = &holds[rank].link.name;
-                let text = format!("{node} has not started rank {rank} for {START:?} [E306]");
+                let text = format!("{node} has not started rank {rank} for {START:?}  [E306]");
                 failed.get_or_insert((Some(rank), Error::new(Errno::TIMEDOUT, text)));
                 break;
             }

@@ -179,7 +179,7 @@ impl SessionCtl {
             return Ok(());
         }
         let text = failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        fail(Errno::IO, format!("{} not reached: {text} [E205]", failures.len()))
+        fail(Errno::IO, format!("{} not reached: {text}  [E205]", failures.len()))
     }
 }
 

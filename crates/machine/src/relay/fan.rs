@@ -193,6 +193,9 @@ fn begin(most: usize, head: &Target, rest: &[Target]) -> Result<(Fid, u64)> {
         targets.push(Target { address: head.address.clone(), sessions: others.to_vec() });
     }
     targets.extend_from_slice(rest);
+    if targets.is_empty() {
+        return Ok((file, 0));
+    }
     let mut header = Vec::new();
     Header::Relay(u32::try_from(most).unwrap_or(u32::MAX), targets).write(&mut header);
     let offset = file.write_at(0, &header)? as u64;
