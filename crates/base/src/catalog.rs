@@ -53,6 +53,10 @@ catalog! {
     E106 "The file for the job's standard input could not be read."
         "It does not exist, or you may not read it."
         "Look at it with ls -l, or give the input through a pipe."
+    E107 "A node could not prepare the process."
+        "The working directory does not exist there, or the node has no processes, memory or \
+         control groups left."
+        "Name a directory that is on the nodes: --chdir DIR. See: muster nodes"
     E110 "The job asks for what the cluster does not have."
         "More nodes than exist, or nodes of other names. It was refused at once; nothing waits."
         "muster nodes shows what there is. A larger one: muster down && muster up -N K"
