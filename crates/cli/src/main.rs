@@ -15,7 +15,7 @@ enum Command {
     Run(cmd::run::Args),
 }
 
-fn main() -> ExitCode {
+fn main() -> anyhow::Result<ExitCode> {
     let Command::Run(args) = Command::parse();
     cmd::run::main(args, || {
         let address: Address = std::env::var("MUSTER_MANAGER")?.parse()?;

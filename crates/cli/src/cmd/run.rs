@@ -1,6 +1,5 @@
 //! `muster run`: runs a program on the nodes of the cluster.
 
-use crate::run::failure::exit;
 use crate::run::show::{Goal, Style};
 use crate::run::spec::Spec;
 use crate::run::template::Template;
@@ -194,19 +193,22 @@ fn milliseconds(time: Duration) -> u64 {
 /// Runs it. `cluster` finds the cluster or starts one, and is only called when the command
 /// line makes sense.
 ///
-/// What fails is said here, also why there is no cluster.
-pub fn main(args: Args, cluster: impl FnOnce() -> Result<Cluster>) -> ExitCode {
-    let run = || {
-        let wish = args.wish()?;
-        let cluster = cluster();
-        let cluster =
-            cluster.map_err(|error| Failure::new("E401", exit::OURS, format!("{error:#}")))?;
-        crate::run::run(wish, &cluster)
-    };
-    ExitCode::from(run().unwrap_or_else(|failure: Failure| {
+/// # Errors
+/// Those of `cluster`. What `run` itself fails with is said here.
+pub fn main(args: Args, cluster: impl FnOnce() -> Result<Cluster>) -> Result<ExitCode> {
+    let tell = |failure: &Failure| {
         eprintln!("muster: {failure}");
-        failure.exit
-    }))
+        ExitCode::from(failure.exit)
+    };
+    let wish = match args.wish() {
+        Ok(wish) => wish,
+        Err(failure) => return Ok(tell(&failure)),
+    };
+    let cluster = cluster()?;
+    match crate::run::run(wish, &cluster) {
+        Ok(code) => Ok(ExitCode::from(code)),
+        Err(failure) => Ok(tell(&failure)),
+    }
 }
 
 #[cfg(test)]
