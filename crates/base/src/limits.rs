@@ -34,6 +34,13 @@ pub const NAME_MAX: usize = 255;
 /// tens of thousands; at about 200 bytes each this is 13 MiB.
 pub const FIDS_MAX: usize = 1 << 16;
 
+/// Bytes of a path, and of what a symbolic link says (Linux PATH_MAX).
+pub const PATH_MAX: usize = 4096;
+
+/// Bytes of the paths of one connection's fids, which only the dialects with names in their
+/// stats keep: 256 for each fid.
+pub const PATHS_MAX: usize = FIDS_MAX * 256;
+
 /// Requests of one connection that wait for an answer: all 16-bit tags but NOTAG.
 pub const TAGS_MAX: usize = 0xffff;
 

@@ -227,10 +227,13 @@ impl<F: Send + 'static> Origin<F> for Arc<Port<F>> {
     }
 }
 
+/// Makes one tree's answer of another's.
+type Translate<G, F> = Box<dyn FnOnce(Outcome<G>) -> Outcome<F> + Send>;
+
 /// A request that one tree hands on to another, whose answer is translated on its way back.
 struct Embedded<'a, F, G> {
     outer: &'a dyn Origin<F>,
-    map: Cell<Option<Box<dyn FnOnce(Outcome<G>) -> Outcome<F> + Send>>>,
+    map: Cell<Option<Translate<G, F>>>,
 }
 
 impl<F: 'static, G: 'static> Origin<G> for Embedded<'_, F, G> {
@@ -300,11 +303,14 @@ impl Standing {
     }
 }
 
+/// The way of one typed answer.
+type Way<R> = Box<dyn FnOnce(Result<R, Error>) + Send>;
+
 /// The right to answer one parked request, from any thread. Dropped unanswered, it refuses the
 /// request, so nobody waits for ever.
 pub struct Ticket<R> {
     standing: Standing,
-    way: Option<Box<dyn FnOnce(Result<R, Error>) + Send>>,
+    way: Option<Way<R>>,
 }
 
 impl<R> Ticket<R> {

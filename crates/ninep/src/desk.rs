@@ -3,14 +3,14 @@
 
 use crate::call::{Answer, Call, HeldLock, Outcome, Standing};
 use crate::error::{Errno, Error, Result, fail};
-use crate::fid::Fids;
-use crate::message::{Fid, NONUNAME, Tag, Tmessage};
-use crate::record::LockRange;
+use crate::fid::{Fids, Slot, lead};
+use crate::message::{Fid, NOFID, NONUNAME, Tag, Tmessage};
+use crate::record::{LockRange, Qid};
 use crate::session::Session;
 use crate::tree::{Attach, OpenFlags, Peer, Tree};
 use crate::version::Dialect;
 use crate::wire::Name;
-use muster_base::limits::{NAME_MAX, XATTR_MAX};
+use muster_base::limits::{NAME_MAX, PATH_MAX, XATTR_MAX};
 
 /// What the answer to a request means for its session.
 #[derive(Debug)]
@@ -19,8 +19,9 @@ pub(crate) enum Goal {
     Reply,
     /// Make the root a fid.
     Attach { fid: Fid },
-    /// Make the file a fid; `path` is its path for dialects that need it.
-    Walk { fid: Fid, newfid: Fid, path: Vec<Vec<u8>> },
+    /// Make the file a fid; `path` is its path for dialects that need it, and `start` the qid
+    /// where the walk began: that of the file if there is no name to walk.
+    Walk { start: Qid, newfid: Fid, path: Vec<u8> },
     /// The fid is open; after a create it is the file called `name`.
     Open { fid: Fid, flags: OpenFlags, remove: bool, name: Option<Vec<u8>> },
     /// Make the attribute a fid.
@@ -77,6 +78,29 @@ pub(crate) fn check_walk_name(name: Name<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Refuses what cannot be the text of a symbolic link.
+pub(crate) fn check_target(target: &[u8]) -> Result<()> {
+    if target.is_empty() || target.contains(&0) {
+        return fail(Errno::INVAL, "a link's target may not be empty or contain NUL");
+    }
+    if target.len() >= PATH_MAX {
+        let text = format!("a link's target has {PATH_MAX} bytes or more");
+        return fail(Errno::NAMETOOLONG, text);
+    }
+    Ok(())
+}
+
+/// Refuses to open what is open.
+pub(crate) fn check_unopened<F>(fid: Fid, slot: &Slot<F>) -> Result<()> {
+    if slot.opened.is_some() {
+        return fail(Errno::BUSY, format!("fid {fid} is open already"));
+    }
+    Ok(())
+}
+
+/// The largest directory entry; a tree is never asked for less, so that no bytes mean the end.
+pub(crate) const ENTRY_MAX: usize = 13 + 8 + 1 + 2 + NAME_MAX;
+
 /// Everything one request needs.
 pub(crate) struct Desk<'a, T: Tree> {
     pub(crate) tree: &'a T,
@@ -111,8 +135,11 @@ impl<'a, T: Tree> Desk<'a, T> {
             Tmessage::Auth { .. } => {
                 fail(Errno::OPNOTSUPP, "no authentication is needed; attach with afid NOFID")
             }
-            Tmessage::Attach { fid, uname, aname, n_uname, .. } => {
+            Tmessage::Attach { fid, afid, uname, aname, n_uname } => {
                 self.fids.vacant(fid)?;
+                if afid != NOFID {
+                    return fail(Errno::BADF, format!("afid {afid} is unknown; attach with NOFID"));
+                }
                 let n_uname = (n_uname.0 != NONUNAME).then_some(n_uname.0);
                 let who = Attach { peer: self.peer, uname, n_uname, aname };
                 let answer = self.tree.attach(&mut self.call, &who);
@@ -158,19 +185,14 @@ impl<'a, T: Tree> Desk<'a, T> {
             return fail(Errno::NOTDIR, format!("fid {fid} is not a directory"));
         }
         names.iter().try_for_each(|name| check_walk_name(name))?;
-        let mut path = Vec::new();
-        if self.dialect != Dialect::Linux {
-            path.clone_from(&slot.path);
-            for name in names {
-                if *name == b".." {
-                    path.pop();
-                } else {
-                    path.push(name.to_vec());
-                }
-            }
-        }
-        let answer = self.tree.walk(&mut self.call, &slot.fid, names);
-        Ok((Goal::Walk { fid, newfid, path }, outcome(answer)))
+        let start = slot.qid;
+        let path = match self.dialect {
+            Dialect::Linux => Vec::new(),
+            _ => lead(slot.path(), names),
+        };
+        self.fids.has_room_for(&path)?;
+        let answer = self.tree.walk(&mut self.call, &self.fids.get(fid)?.fid, names);
+        Ok((Goal::Walk { start, newfid, path }, outcome(answer)))
     }
 
     fn read(&mut self, fid: Fid, offset: u64, count: usize) -> Result<Asked<T::Fid>> {
@@ -214,15 +236,13 @@ impl<'a, T: Tree> Desk<'a, T> {
                 if !slot.qid.is_dir() {
                     return fail(Errno::NOTDIR, format!("fid {fid} is not a directory"));
                 }
-                outcome(self.tree.readdir(call, &slot.fid, offset, count, false))
+                outcome(self.tree.readdir(call, &slot.fid, offset, count.max(ENTRY_MAX), false))
             }
             Tmessage::Lopen { fid, flags } => {
                 let flags = OpenFlags(flags);
                 goal = Goal::Open { fid, flags, remove: false, name: None };
                 let slot = self.fids.get(fid)?;
-                if slot.opened.is_some() {
-                    return fail(Errno::BUSY, format!("fid {fid} is open already"));
-                }
+                check_unopened(fid, slot)?;
                 if slot.qid.is_dir() && flags.writes() {
                     return fail(Errno::ISDIR, format!("fid {fid} is a directory"));
                 }
@@ -243,10 +263,12 @@ impl<'a, T: Tree> Desk<'a, T> {
                 let flags = OpenFlags(flags);
                 goal = Goal::Open { fid, flags, remove: false, name: None };
                 let slot = fids.directory(fid)?;
+                check_unopened(fid, slot)?;
                 outcome(tree.create(call, &slot.fid, name, flags, mode, gid))
             }
             Tmessage::Symlink { dir, name, target, gid } => {
                 check_name(name)?;
+                check_target(target)?;
                 outcome(tree.symlink(call, &fids.directory(dir)?.fid, name, target, gid))
             }
             Tmessage::Mknod { dir, name, mode, major, minor, gid } => {
@@ -309,9 +331,7 @@ impl<'a, T: Tree> Desk<'a, T> {
                 let write = OpenFlags(OpenFlags::WRONLY);
                 goal = Goal::Open { fid, flags: write, remove: false, name: None };
                 let slot = fids.get(fid)?;
-                if slot.opened.is_some() {
-                    return fail(Errno::BUSY, format!("fid {fid} is open already"));
-                }
+                check_unopened(fid, slot)?;
                 outcome(tree.xattrcreate(call, &slot.fid, name, size, flags))
             }
             Tmessage::Lock { fid, kind, flags, start, length, proc_id, client_id } => {

@@ -4,7 +4,7 @@ use crate::error::{Errno, Result, fail};
 use crate::message::{Fid, NOFID};
 use crate::record::Qid;
 use crate::tree::OpenFlags;
-use muster_base::limits::FIDS_MAX;
+use muster_base::limits::{FIDS_MAX, PATH_MAX, PATHS_MAX};
 use std::collections::HashMap;
 
 /// What a session knows of one fid besides what the tree does.
@@ -19,8 +19,9 @@ pub(crate) struct Slot<F> {
     busy: bool,
     /// Remove the file at clunk (ORCLOSE of open(5)).
     pub(crate) remove: bool,
-    /// Names from the root, for dialects whose stat has a name; empty in 9P2000.L.
-    pub(crate) path: Vec<Vec<u8>>,
+    /// Names from the root with '/' between, for dialects whose stat has a name; empty in
+    /// 9P2000.L.
+    path: Vec<u8>,
     /// Where a directory read of 9P2000 goes on: byte offset and the tree's cookie.
     pub(crate) cursor: (u64, u64),
 }
@@ -31,6 +32,40 @@ impl<F> Slot<F> {
         let (opened, busy, remove) = (None, false, false);
         Slot { fid, qid, opened, busy, remove, path: Vec::new(), cursor: (0, 0) }
     }
+
+    /// The same, found at `path`.
+    pub(crate) fn at(self, path: Vec<u8>) -> Slot<F> {
+        Slot { path, ..self }
+    }
+
+    /// Names from the root, with '/' between.
+    pub(crate) fn path(&self) -> &[u8] {
+        &self.path
+    }
+
+    /// The last name, as a stat has it.
+    pub(crate) fn name(&self) -> &[u8] {
+        match self.path.rsplit(|byte| *byte == b'/').next() {
+            Some(name) if !name.is_empty() => name,
+            _ => b"/",
+        }
+    }
+}
+
+/// Where `names` lead from `path`.
+pub(crate) fn lead(path: &[u8], names: &[&[u8]]) -> Vec<u8> {
+    let mut path = path.to_vec();
+    for name in names {
+        if *name == b".." {
+            path.truncate(path.iter().rposition(|byte| *byte == b'/').unwrap_or(0));
+        } else {
+            if !path.is_empty() {
+                path.push(b'/');
+            }
+            path.extend_from_slice(name);
+        }
+    }
+    path
 }
 
 #[derive(Debug)]
@@ -44,11 +79,13 @@ enum Entry<F> {
 #[derive(Debug)]
 pub(crate) struct Fids<F> {
     table: HashMap<Fid, Entry<F>>,
+    /// Bytes of all paths.
+    paths: usize,
 }
 
 impl<F> Default for Fids<F> {
     fn default() -> Fids<F> {
-        Fids { table: HashMap::new() }
+        Fids { table: HashMap::new(), paths: 0 }
     }
 }
 
@@ -83,7 +120,7 @@ impl<F> Fids<F> {
         Ok(slot)
     }
 
-    /// A directory that is not open, in which names are made or changed.
+    /// A directory, in which names are made or changed.
     pub(crate) fn directory(&mut self, fid: Fid) -> Result<&mut Slot<F>> {
         let slot = self.get(fid)?;
         if !slot.qid.is_dir() {
@@ -101,6 +138,37 @@ impl<F> Fids<F> {
             return fail(Errno::MFILE, format!("this connection holds {FIDS_MAX} fids, its limit"));
         }
         Ok(())
+    }
+
+    /// Checks that a path may be kept.
+    pub(crate) fn has_room_for(&self, path: &[u8]) -> Result<()> {
+        if path.len() > PATH_MAX {
+            let text = format!("a path is longer than {PATH_MAX} bytes");
+            return fail(Errno::NAMETOOLONG, text);
+        }
+        if self.paths + path.len() > PATHS_MAX {
+            let text = format!("the paths of this connection's fids exceed {PATHS_MAX} bytes");
+            return fail(Errno::MFILE, text);
+        }
+        Ok(())
+    }
+
+    /// Notes that a fid has become the file `name` of the directory that it was.
+    pub(crate) fn descend(&mut self, fid: Fid, name: &[u8]) {
+        self.move_path(fid, &[name]);
+    }
+
+    /// Notes that the file of a fid is called `name` now.
+    pub(crate) fn rename(&mut self, fid: Fid, name: &[u8]) {
+        self.move_path(fid, &[b"..", name]);
+    }
+
+    fn move_path(&mut self, fid: Fid, names: &[&[u8]]) {
+        if let Some(Entry::Live(slot)) = self.table.get_mut(&fid) {
+            let path = lead(&slot.path, names);
+            self.paths = self.paths - slot.path.len() + path.len();
+            slot.path = path;
+        }
     }
 
     /// Keeps a place, or a fid in use, for a parked request.
@@ -122,10 +190,9 @@ impl<F> Fids<F> {
 
     /// Puts a fid into its place; returns what it takes the place of.
     pub(crate) fn put(&mut self, fid: Fid, slot: Slot<F>) -> Option<Slot<F>> {
-        match self.table.insert(fid, Entry::Live(slot)) {
-            Some(Entry::Live(old)) => Some(old),
-            _ => None,
-        }
+        self.paths += slot.path.len();
+        let old = self.table.insert(fid, Entry::Live(slot));
+        self.left(old)
     }
 
     /// The slot of a fid, reserved for this request or not.
@@ -139,16 +206,26 @@ impl<F> Fids<F> {
     /// Takes a fid out.
     pub(crate) fn take(&mut self, fid: Fid) -> Result<Slot<F>> {
         self.get(fid)?;
-        match self.table.remove(&fid) {
-            Some(Entry::Live(slot)) => Ok(slot),
-            _ => unreachable!("get() has found it"),
-        }
+        Ok(self.extract(fid).expect("get() has found it"))
+    }
+
+    /// Takes a fid out, busy or not.
+    pub(crate) fn extract(&mut self, fid: Fid) -> Option<Slot<F>> {
+        let old = self.table.remove(&fid);
+        self.left(old)
+    }
+
+    fn left(&mut self, entry: Option<Entry<F>>) -> Option<Slot<F>> {
+        let Some(Entry::Live(slot)) = entry else { return None };
+        self.paths -= slot.path.len();
+        Some(slot)
     }
 
     /// Takes all out.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = F> {
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Slot<F>> + use<F> {
+        self.paths = 0;
         std::mem::take(&mut self.table).into_values().filter_map(|entry| match entry {
-            Entry::Live(slot) => Some(slot.fid),
+            Entry::Live(slot) => Some(slot),
             Entry::Reserved => None,
         })
     }

@@ -6,20 +6,25 @@
 //! also opens it): each [`Step`] says what to do with the answer of the one before.
 
 use crate::call::{Opened, Outcome};
-use crate::desk::{Asked, Desk, Goal, check_name, outcome};
+use crate::desk::{Asked, Desk, ENTRY_MAX, Goal, check_name, check_target};
+use crate::desk::{check_unopened, outcome};
 use crate::error::{Errno, Error, Result, fail};
+use crate::fid::lead;
 use crate::message::{Fid, NONUNAME, Rmessage, Tag, Tmessage};
 use crate::record::{Attr, Boxed, DirEntry, SetAttr, Stat, Time, dm, mode};
 use crate::session::Session;
 use crate::tree::{OpenFlags, Tree};
 use crate::version::Dialect;
 use crate::wire::{Name, Payload, Writer};
+use muster_base::limits::PATH_MAX;
 
 /// What to do with a step's answer.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// Turn attributes into `Rstat`.
     Stat { fid: Fid },
+    /// Then say where the link with these attributes leads.
+    StatLink { fid: Fid, attr: Box<Attr> },
     /// Then rename the file.
     Rename { fid: Fid, name: Vec<u8> },
     /// The file has this name now.
@@ -36,7 +41,7 @@ impl Step {
     /// The fid that no other request may use meanwhile.
     pub(crate) fn fid(&self) -> Option<Fid> {
         match self {
-            Step::Stat { .. } => None,
+            Step::Stat { .. } | Step::StatLink { .. } => None,
             Step::Entries { fid, .. }
             | Step::Rename { fid, .. }
             | Step::Renamed { fid, .. }
@@ -93,7 +98,7 @@ fn permissions(stat_mode: u32, dialect: Dialect) -> u32 {
     bits
 }
 
-/// What a special file's extension says in 9P2000.u: `b 8 1`; a link's is read separately.
+/// What a device's extension says in 9P2000.u: `b 8 1`.
 fn extension_of(attr: &Attr) -> String {
     let (major, minor) = (rustix::fs::major(attr.rdev), rustix::fs::minor(attr.rdev));
     match attr.mode & mode::KIND {
@@ -103,27 +108,31 @@ fn extension_of(attr: &Attr) -> String {
     }
 }
 
-/// Appends a stat.
-fn put_stat<T: Tree>(tree: &T, attr: &Attr, name: Name<'_>, to: &mut Writer<'_>, boxed: bool) {
-    let (uid, gid) = (tree.user_name(attr.uid), tree.group_name(attr.gid));
-    let extension = extension_of(attr);
-    let stat = Stat {
+/// A file's stat; `users` are the names of its owner and group.
+fn stat_of<'a>(
+    attr: &Attr,
+    dialect: Dialect,
+    name: Name<'a>,
+    users: (&'a str, &'a str),
+    extension: Name<'a>,
+) -> Stat<'a> {
+    let (uid, gid) = users;
+    Stat {
         qid: attr.qid,
-        mode: stat_mode(attr.mode, to.dialect),
+        mode: stat_mode(attr.mode, dialect),
         atime: attr.atime.sec as u32,
         mtime: attr.mtime.sec as u32,
         length: if attr.qid.is_dir() { 0 } else { attr.size },
         name,
-        uid: &uid,
-        gid: &gid,
-        muid: &uid,
-        extension: extension.as_bytes(),
+        uid,
+        gid,
+        muid: uid,
+        extension,
         n_uid: attr.uid,
         n_gid: attr.gid,
         n_muid: attr.uid,
         ..Stat::default()
-    };
-    if boxed { to.put(&Boxed(stat)) } else { to.put(&stat) }
+    }
 }
 
 /// The attributes a wstat changes; fields of all ones or empty are left alone (stat(5)).
@@ -188,9 +197,7 @@ impl<T: Tree> Desk<'_, T> {
                 let flags = flags_of(mode);
                 let remove = mode & REMOVE_ON_CLUNK != 0;
                 let slot = self.fids.get(fid)?;
-                if slot.opened.is_some() {
-                    return fail(Errno::BUSY, format!("fid {fid} is open already"));
-                }
+                check_unopened(fid, slot)?;
                 if slot.qid.is_dir() && (flags.writes() || flags.has(OpenFlags::TRUNC)) {
                     return fail(Errno::ISDIR, format!("fid {fid} is a directory"));
                 }
@@ -219,12 +226,17 @@ impl<T: Tree> Desk<'_, T> {
     ) -> Result<Asked<T::Fid>> {
         check_name(name)?;
         let (tree, call, gid) = (self.tree, &mut self.call, NONUNAME);
-        let dir = &self.fids.directory(fid)?.fid;
+        let slot = self.fids.directory(fid)?;
+        check_unopened(fid, slot)?;
+        let path = lead(slot.path(), &[name]);
+        self.fids.has_room_for(&path)?;
+        let dir = &self.fids.get(fid)?.fid;
         let permissions = permissions(perm, self.dialect);
         let special = if self.dialect == Dialect::Unix { perm } else { perm & dm::DIR };
         let answer = if special & dm::DIR != 0 {
             outcome(tree.mkdir(call, dir, name, permissions, gid))
         } else if special & dm::SYMLINK != 0 {
+            check_target(extension)?;
             outcome(tree.symlink(call, dir, name, extension, gid))
         } else if special & dm::LINK != 0 {
             let number = std::str::from_utf8(extension).ok().and_then(|text| text.parse().ok());
@@ -256,7 +268,7 @@ impl<T: Tree> Desk<'_, T> {
             check_name(stat.name)?;
         }
         let slot = self.fids.get(fid)?;
-        let rename = !stat.name.is_empty() && slot.path.last().is_none_or(|n| n != stat.name);
+        let rename = !stat.name.is_empty() && slot.name() != stat.name;
         let name = stat.name.to_vec();
         if set.valid == 0 && rename {
             return self.rename(fid, name);
@@ -300,79 +312,78 @@ impl<T: Tree> Desk<'_, T> {
     fn entries(&mut self, fid: Fid, count: usize) -> Result<Asked<T::Fid>> {
         let slot = self.fids.get(fid)?;
         // A stat is larger than an entry, so no fewer than fit are asked for.
-        let answer = self.tree.readdir(&mut self.call, &slot.fid, slot.cursor.1, count, true);
+        let (cookie, most) = (slot.cursor.1, count.max(ENTRY_MAX));
+        let answer = self.tree.readdir(&mut self.call, &slot.fid, cookie, most, true);
         Ok((Goal::Old(Step::Entries { fid, count }), outcome(answer)))
     }
 }
 
 impl<T: Tree> Session<T> {
     /// Does what follows a step of an old dialect's request.
-    pub(crate) fn finish_old(
-        &mut self,
-        tag: Tag,
-        number: u8,
-        step: Step,
-        outcome: Outcome<T::Fid>,
-    ) {
+    pub(crate) fn finish_old(&mut self, tag: Tag, number: u8, step: Step, given: Outcome<T::Fid>) {
         match step {
             Step::Stat { fid } => {
-                let Outcome::Attr(attr) = outcome else { unreachable!() };
-                self.reply_stat(tag, fid, &attr);
+                let Outcome::Attr(attr) = given else { unreachable!() };
+                let unix = self.version.is_some_and(|version| version.dialect == Dialect::Unix);
+                if !unix || attr.mode & mode::KIND != mode::LINK {
+                    return self.reply_stat(tag, fid, &attr, extension_of(&attr).as_bytes());
+                }
+                self.go_on(tag, number, |desk| {
+                    let answer = desk.tree.readlink(&mut desk.call, &desk.fids.get(fid)?.fid);
+                    Ok((Goal::Old(Step::StatLink { fid, attr }), outcome(answer)))
+                });
+            }
+            Step::StatLink { fid, attr } => {
+                let Outcome::Text(target) = given else { unreachable!() };
+                self.reply_stat(tag, fid, &attr, &target);
             }
             Step::Rename { fid, name } => {
-                self.put_to_tree(tag, number, |desk| desk.rename(fid, name));
+                self.go_on(tag, number, |desk| desk.rename(fid, name));
             }
             Step::Renamed { fid, name } => {
-                if let Some(slot) = self.fids.mine(fid) {
-                    slot.path.pop();
-                    slot.path.push(name);
-                }
+                self.fids.rename(fid, &name);
                 self.reply(tag, &Rmessage::Wstat {});
             }
             Step::Entries { fid, count } => {
-                let Outcome::Entries(entries) = outcome else { unreachable!() };
+                let Outcome::Entries(entries) = given else { unreachable!() };
                 self.reply_entries(tag, number, fid, count, &entries);
             }
-            Step::Made { fid, name, open } => self.put_to_tree(tag, number, |desk| {
+            Step::Made { fid, name, open } => self.go_on(tag, number, |desk| {
                 let slot = desk.fids.get(fid)?;
                 let answer = desk.tree.walk(&mut desk.call, &slot.fid, &[&name]);
-                Ok((Goal::Old(Step::WalkedTo { fid, name, open }), crate::desk::outcome(answer)))
+                Ok((Goal::Old(Step::WalkedTo { fid, name, open }), outcome(answer)))
             }),
             Step::WalkedTo { fid, name, open } => {
-                let Outcome::Walked(walked) = outcome else { unreachable!() };
+                let Outcome::Walked(walked) = given else { unreachable!() };
                 let (Some(file), Some(qid)) = (walked.fid, walked.qids.last().copied()) else {
                     let text = "what was just made is gone again";
                     return self.refuse(tag, &Error::new(Errno::NOENT, text));
                 };
+                let directory = self.fids.mine(fid).map(|slot| slot.fid.clone());
                 self.finish_open(fid, Opened { fid: file, qid, iounit: 0 }, Some(name));
+                // The walk has made a file of its own; the directory's is no longer in use.
+                directory.map(|directory| self.tree.clunk(directory));
                 if !open {
                     return self.reply(tag, &Rmessage::Create { qid, iounit: 0 });
                 }
-                self.put_to_tree(tag, number, |desk| {
+                self.go_on(tag, number, |desk| {
                     let slot = desk.fids.get(fid)?;
                     let flags = OpenFlags::default();
                     let answer = desk.tree.open(&mut desk.call, &slot.fid, flags);
                     let goal = Goal::Open { fid, flags, remove: false, name: None };
-                    Ok((goal, crate::desk::outcome(answer)))
+                    Ok((goal, outcome(answer)))
                 });
             }
         }
     }
 
-    fn reply_stat(&mut self, tag: Tag, fid: Fid, attr: &Attr) {
+    fn reply_stat(&mut self, tag: Tag, fid: Fid, attr: &Attr, extension: &[u8]) {
         let dialect = self.version.map_or(Dialect::Plan9, |version| version.dialect);
-        let name = self.fids.mine(fid).and_then(|slot| slot.path.last().cloned());
-        let name = name.unwrap_or_else(|| b"/".to_vec());
-        let tree = self.tree.clone();
-        self.outbox.put(|out| {
-            let start = out.len();
-            out.extend_from_slice(&[0, 0, 0, 0, 125]);
-            let mut to = Writer { out, dialect };
-            to.put(&tag);
-            put_stat(&*tree, attr, &name, &mut to, true);
-            let size = (out.len() - start) as u32;
-            out[start..start + 4].copy_from_slice(&size.to_le_bytes());
-        });
+        let name = self.fids.mine(fid).map_or_else(|| b"/".to_vec(), |slot| slot.name().to_vec());
+        let (uid, gid) = (self.tree.user_name(attr.uid), self.tree.group_name(attr.gid));
+        let extension = &extension[..extension.len().min(PATH_MAX)];
+        let stat = stat_of(attr, dialect, &name, (&uid, &gid), extension);
+        self.reply(tag, &Rmessage::Stat { stat: Boxed(stat) });
     }
 
     fn reply_entries(
@@ -392,7 +403,10 @@ impl<T: Tree> Session<T> {
                 let before = data.len();
                 let attr = entry.attr.unwrap_or_else(|| assumed(entry));
                 let mut to = Writer { out: &mut data, dialect };
-                put_stat(&*self.tree, &attr, &entry.name, &mut to, false);
+                let (uid, gid) = (self.tree.user_name(attr.uid), self.tree.group_name(attr.gid));
+                let extension = extension_of(&attr);
+                let users = (uid.as_str(), gid.as_str());
+                to.put(&stat_of(&attr, dialect, &entry.name, users, extension.as_bytes()));
                 if data.len() > count {
                     data.truncate(before);
                     full = true;
@@ -409,7 +423,7 @@ impl<T: Tree> Session<T> {
         }
         if data.is_empty() && moved {
             // Only "." and ".." so far.
-            return self.put_to_tree(tag, number, |desk| desk.entries(fid, count));
+            return self.go_on(tag, number, |desk| desk.entries(fid, count));
         }
         self.reply(tag, &Rmessage::Read { data: Payload(&data) });
     }

@@ -28,6 +28,7 @@ pub struct Filling {
     used: usize,
 }
 
+#[cfg(test)]
 impl Filling {
     /// The content.
     pub(crate) fn content(&self) -> &[u8] {
@@ -72,17 +73,18 @@ impl Outbox {
         self.spare.clear();
     }
 
-    /// Appends messages with `encode`.
-    pub(crate) fn put(&mut self, encode: impl FnOnce(&mut Vec<u8>)) {
-        let fits = |block: &&mut Block| !block.large && block.used < PACKED;
-        if self.queue.back_mut().as_ref().is_none_or(|block| !fits(block)) {
+    /// Appends messages with `encode`, and returns what it does.
+    pub(crate) fn put<R>(&mut self, encode: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+        let fits = |block: &Block| !block.large && block.used < PACKED;
+        if !self.queue.back().is_some_and(fits) {
             let bytes = Vec::with_capacity(1024);
             self.queue.push_back(Block { bytes, used: 0, large: false });
         }
         let block = self.queue.back_mut().expect("one was pushed");
-        encode(&mut block.bytes);
+        let said = encode(&mut block.bytes);
         self.length += block.bytes.len() - block.used;
         block.used = block.bytes.len();
+        said
     }
 
     /// Lets `fill` put content into a place from which it can be sent.

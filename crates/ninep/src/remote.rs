@@ -66,6 +66,11 @@ impl Remote {
         (root, qid)
     }
 
+    /// A file of the other tree, for mounting.
+    pub fn place_of(&self, fid: &Fid) -> (Fid, Qid) {
+        (fid.clone(), self.place.qid(fid.qid()))
+    }
+
     /// Parks a request until the other server answers; `read` makes our answer of its.
     fn hand_on<T: 'static, R: 'static>(
         &self,

@@ -14,6 +14,7 @@ use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// Reads of one connection before the others get their turn.
 const TURN: usize = 32;
@@ -23,6 +24,9 @@ const FIRST_BUFFER: usize = 8 * 1024;
 
 /// Room behind a whole message, so that a large one is followed by the next one's header.
 const AHEAD: usize = 64 * 1024;
+
+/// How long a listener waits for descriptors before it tries again.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 
 const WAKER: Token = Token(usize::MAX);
 
@@ -96,7 +100,9 @@ impl Server {
                 open: open.clone(),
                 listeners: HashMap::new(),
                 connections: HashMap::new(),
+                leaving: HashMap::new(),
                 ready: Vec::new(),
+                short: Vec::new(),
                 next: 0,
             };
             let thread = std::thread::Builder::new().name(format!("9p-{at}"));
@@ -142,8 +148,12 @@ struct Loop<T: Tree> {
     open: Arc<AtomicUsize>,
     listeners: HashMap<usize, Listener>,
     connections: HashMap<usize, Connection<T>>,
+    /// Sessions whose connection has ended, but not yet all that their trees carry out for them.
+    leaving: HashMap<usize, Session<T>>,
     /// Connections that have used up their turn.
     ready: Vec<usize>,
+    /// Listeners that could not accept for want of descriptors.
+    short: Vec<usize>,
     next: usize,
 }
 
@@ -151,12 +161,17 @@ impl<T: Tree> Loop<T> {
     fn run(&mut self) {
         let mut events = Events::with_capacity(256);
         loop {
-            let wait = if self.ready.is_empty() { None } else { Some(std::time::Duration::ZERO) };
+            let wait = match (self.ready.is_empty(), self.short.is_empty()) {
+                (false, _) => Some(Duration::ZERO),
+                (true, false) => Some(ACCEPT_AGAIN),
+                (true, true) => None,
+            };
             match self.poll.poll(&mut events, wait) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => panic!("the readiness loop has failed: {error}"),
                 Ok(()) => {}
             }
+            std::mem::take(&mut self.short).into_iter().for_each(|at| self.accept(at));
             let mut turn = std::mem::take(&mut self.ready);
             for event in &events {
                 let Token(at) = event.token();
@@ -203,8 +218,12 @@ impl<T: Tree> Loop<T> {
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
-                // No descriptors are left: the peer waits in the backlog until some are.
-                Err(_) => break,
+                // No descriptors are left: the peer waits in the backlog until some are, and
+                // no event will tell when.
+                Err(_) => {
+                    self.short.push(at);
+                    break;
+                }
             }
         }
     }
@@ -226,14 +245,27 @@ impl<T: Tree> Loop<T> {
     }
 
     fn serve(&mut self, at: usize) {
-        let Some(connection) = self.connections.get_mut(&at) else { return };
+        let Some(connection) = self.connections.get_mut(&at) else { return self.settle(at) };
         match connection.turn() {
             Turn::Waits => {}
             Turn::HasMore => self.ready.push(at),
             Turn::Ends => {
-                self.connections.remove(&at);
-                self.open.fetch_sub(1, Ordering::Relaxed);
+                let Connection { mut session, .. } =
+                    self.connections.remove(&at).expect("it was served");
+                session.close();
+                self.leaving.insert(at, session);
+                self.settle(at);
             }
+        }
+    }
+
+    /// Forgets a session whose connection has ended once it is settled; until then it counts.
+    fn settle(&mut self, at: usize) {
+        let Some(session) = self.leaving.get_mut(&at) else { return };
+        session.conclude();
+        if session.is_settled() {
+            self.leaving.remove(&at);
+            self.open.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

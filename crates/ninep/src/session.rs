@@ -7,7 +7,7 @@
 //! being carried out already, is answered right behind it (flush(5)). When the connection ends,
 //! waiting requests are flushed and all fids clunked.
 
-use crate::call::{Completion, Data, Opened, Outcome, Pause, Port, Standing};
+use crate::call::{Call, Completion, Data, Opened, Outcome, Pause, Port, Standing};
 use crate::desk::{Asked, Desk, Goal};
 use crate::error::{Errno, Error};
 use crate::fid::{Fids, Slot};
@@ -21,12 +21,17 @@ use muster_base::limits::{IO_HEADER, MSIZE_FIRST, MSIZE_MAX, MSIZE_MIN, OUTBOX_M
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Bytes of a refusal's text that are sent.
+const TEXT_MAX: usize = 1024;
+
 /// A request that waits for its tree.
 struct Parked {
     serial: u64,
     number: u8,
     goal: Goal,
     standing: Standing,
+    /// A step before this one has had its effect: a flush can no longer take the request back.
+    begun: bool,
     /// Flushes that wait for its answer, in order.
     flushes: Vec<Tag>,
 }
@@ -43,6 +48,9 @@ pub struct Session<T: Tree> {
     parked: HashMap<Tag, Parked>,
     /// Flushes that wait, and the request each waits for.
     flushing: HashMap<Tag, Tag>,
+    /// Requests that were being carried out when they were cut off, by serial; with the file that
+    /// the request was opening, if it was: opened or not, it is clunked when the answer is there.
+    leaving: HashMap<u64, Option<T::Fid>>,
     serial: u64,
 }
 
@@ -60,6 +68,7 @@ impl<T: Tree> Session<T> {
             outbox: Outbox::default(),
             parked: HashMap::new(),
             flushing: HashMap::new(),
+            leaving: HashMap::new(),
             serial: 0,
         }
     }
@@ -101,42 +110,68 @@ impl<T: Tree> Session<T> {
             match self.parked.remove(&tag) {
                 Some(parked) if ours => {
                     self.finish(tag, parked.number, parked.goal, outcome);
+                    if let Some(next_step) = self.parked.get_mut(&tag) {
+                        next_step.flushes = parked.flushes;
+                        continue;
+                    }
                     for flush in parked.flushes {
                         self.flushing.remove(&flush);
                         self.reply(flush, &Rmessage::Flush {});
                     }
                 }
                 other => {
-                    // The request was cut off by a new Tversion; its file must not stay open.
                     self.parked.extend(other.map(|parked| (tag, parked)));
-                    self.discard(outcome);
+                    self.discard(serial, outcome);
                 }
             }
         }
     }
 
-    /// Ends the connection.
+    /// Ends the connection. Requests that are being carried out end later: keep the session,
+    /// and go on to [`Session::conclude`], until it [is settled](Session::is_settled).
     pub fn close(&mut self) {
         for (_, parked) in self.parked.drain() {
             if !parked.standing.flush() {
                 parked.standing.unwanted();
+                let opening = match parked.goal {
+                    Goal::Open { fid, .. } => self.fids.extract(fid).map(|slot| slot.fid),
+                    _ => None,
+                };
+                self.leaving.insert(parked.serial, opening);
             }
         }
         self.flushing.clear();
-        for Completion { outcome, .. } in self.port.take() {
-            self.discard(outcome);
+        for Completion { serial, outcome, .. } in self.port.take() {
+            self.discard(serial, outcome);
         }
-        for fid in self.fids.drain() {
-            // Nobody is left to be told of an error.
-            let _ = self.tree.clunk(fid);
+        for slot in self.fids.drain() {
+            if slot.remove {
+                self.serial += 1;
+                let (port, outbox) = (&self.port, &mut self.outbox);
+                let (tag, serial, standing) = (NOTAG, self.serial, None);
+                let mut call = Call { tag, serial, origin: port, standing, outbox };
+                // Nobody is left to be told of an error, here or below.
+                let _ = self.tree.remove(&mut call, &slot.fid);
+            }
+            let _ = self.tree.clunk(slot.fid);
         }
     }
 
-    fn discard(&mut self, outcome: Outcome<T::Fid>) {
-        if let Outcome::Attached(fid, _)
-        | Outcome::Xattr(fid, _)
-        | Outcome::Walked(crate::call::Walked { fid: Some(fid), .. }) = outcome
-        {
+    /// Whether no request that was cut off is still being carried out.
+    pub fn is_settled(&self) -> bool {
+        self.leaving.is_empty()
+    }
+
+    /// Gives back what the answer to a request that was cut off has brought.
+    fn discard(&mut self, serial: u64, outcome: Outcome<T::Fid>) {
+        let unopened = self.leaving.remove(&serial).flatten();
+        let file = match outcome {
+            Outcome::Attached(fid, _) | Outcome::Xattr(fid, _) => Some(fid),
+            Outcome::Walked(walked) => walked.fid,
+            Outcome::Opened(opened) => Some(opened.fid),
+            _ => unopened,
+        };
+        if let Some(fid) = file {
             let _ = self.tree.clunk(fid);
         }
     }
@@ -146,13 +181,29 @@ impl<T: Tree> Session<T> {
     }
 
     pub(crate) fn reply(&mut self, tag: Tag, message: &Rmessage<'_>) {
-        let dialect = self.dialect();
-        self.outbox.put(|out| message.encode(tag, dialect, out));
+        let (dialect, most) = (self.dialect(), self.msize as usize);
+        let fits = self.outbox.put(|out| {
+            let start = out.len();
+            message.encode(tag, dialect, out);
+            let fits = out.len() - start <= most;
+            if !fits {
+                out.truncate(start);
+            }
+            fits
+        });
+        if !fits {
+            let text = format!("the answer is larger than the message size of {most} bytes");
+            self.refuse(tag, &Error::new(Errno::MSGSIZE, text));
+        }
     }
 
     pub(crate) fn refuse(&mut self, tag: Tag, error: &Error) {
         let errno = error.errno.raw_os_error() as u32;
-        let text = &error.text.as_bytes()[..error.text.len().min(1024)];
+        let mut cut = error.text.len().min(TEXT_MAX);
+        while !error.text.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        let text = &error.text.as_bytes()[..cut];
         match self.version {
             Some(version) if version.dialect == Dialect::Linux && !version.texts => {
                 self.reply(tag, &Rmessage::Lerror { errno });
@@ -209,7 +260,7 @@ impl<T: Tree> Session<T> {
         // A flush of a flush waits for the same request as that one does.
         let target = self.flushing.get(&oldtag).copied().unwrap_or(oldtag);
         match self.parked.get_mut(&target) {
-            Some(parked) if target == oldtag && parked.standing.flush() => {
+            Some(parked) if target == oldtag && !parked.begun && parked.standing.flush() => {
                 let parked = self.parked.remove(&target).expect("it was found");
                 parked.goal.fid().inspect(|fid| self.fids.release(*fid));
                 self.reply(tag, &Rmessage::Flush {});
@@ -242,10 +293,30 @@ impl<T: Tree> Session<T> {
         self.put_to_tree(tag, number, |desk| desk.ask(message));
     }
 
-    pub(crate) fn put_to_tree(
+    fn put_to_tree(
         &mut self,
         tag: Tag,
         number: u8,
+        ask: impl FnOnce(&mut Desk<'_, T>) -> Result<Asked<T::Fid>, Error>,
+    ) {
+        self.step(tag, number, false, ask);
+    }
+
+    /// Puts the next step of a request to the tree.
+    pub(crate) fn go_on(
+        &mut self,
+        tag: Tag,
+        number: u8,
+        ask: impl FnOnce(&mut Desk<'_, T>) -> Result<Asked<T::Fid>, Error>,
+    ) {
+        self.step(tag, number, true, ask);
+    }
+
+    fn step(
+        &mut self,
+        tag: Tag,
+        number: u8,
+        begun: bool,
         ask: impl FnOnce(&mut Desk<'_, T>) -> Result<Asked<T::Fid>, Error>,
     ) {
         self.serial += 1;
@@ -262,7 +333,8 @@ impl<T: Tree> Session<T> {
             Ok((goal, Err(Pause::Parked))) => {
                 goal.fid().inspect(|fid| self.fids.reserve(*fid));
                 let standing = standing.expect("park() has made one");
-                let parked = Parked { serial, number, goal, standing, flushes: Vec::new() };
+                let flushes = Vec::new();
+                let parked = Parked { serial, number, goal, standing, begun, flushes };
                 self.parked.insert(tag, parked);
             }
         }
@@ -294,7 +366,9 @@ impl<T: Tree> Session<T> {
                 self.fids.put(newfid, slot);
                 self.reply(tag, &Rmessage::Xattrwalk { size });
             }
-            Goal::Walk { fid, newfid, path } => self.finish_walk(tag, fid, newfid, path, outcome),
+            Goal::Walk { start, newfid, path } => {
+                self.finish_walk(tag, start, newfid, path, outcome);
+            }
             Goal::Open { fid, flags, remove, name } => {
                 let Outcome::Opened(opened) = outcome else { unreachable!() };
                 let (qid, iounit) = (opened.qid, self.finish_open(fid, opened, name));
@@ -338,18 +412,15 @@ impl<T: Tree> Session<T> {
     fn finish_walk(
         &mut self,
         tag: Tag,
-        fid: Fid,
+        start: Qid,
         newfid: Fid,
-        path: Vec<Vec<u8>>,
+        path: Vec<u8>,
         outcome: Outcome<T::Fid>,
     ) {
         let Outcome::Walked(walked) = outcome else { unreachable!() };
         if let Some(file) = walked.fid {
-            let start = self.fids.mine(fid).map(|slot| slot.qid);
-            let qid = walked.qids.last().copied().or(start).unwrap_or_default();
-            let mut slot = Slot::new(file, qid);
-            slot.path = path;
-            if let Some(old) = self.fids.put(newfid, slot) {
+            let qid = walked.qids.last().copied().unwrap_or(start);
+            if let Some(old) = self.fids.put(newfid, Slot::new(file, qid).at(path)) {
                 // The same fid walked on: its old file is no longer in use.
                 let _ = self.tree.clunk(old.fid);
             }
@@ -366,7 +437,9 @@ impl<T: Tree> Session<T> {
     ) -> u32 {
         let slot = self.fids.mine(fid).expect("it was reserved");
         (slot.fid, slot.qid) = (opened.fid, opened.qid);
-        slot.path.extend(name);
+        if let Some(name) = name {
+            self.fids.descend(fid, &name);
+        }
         let whole = self.msize - IO_HEADER as u32;
         if opened.iounit == 0 { whole } else { opened.iounit.min(whole) }
     }
@@ -403,6 +476,10 @@ impl<T: Tree> Session<T> {
                 break;
             }
             entry.put(&mut Writer { out: &mut data, dialect: Dialect::Linux });
+        }
+        if data.is_empty() && !entries.is_empty() {
+            let text = format!("no entry fits into {count} bytes");
+            return self.refuse(tag, &Error::new(Errno::INVAL, text));
         }
         self.reply(tag, &Rmessage::Readdir { data: Payload(&data) });
     }

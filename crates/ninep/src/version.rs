@@ -45,15 +45,14 @@ impl Version {
     /// is left when its extensions are cut off at a dot, else nothing ("unknown").
     pub fn agree(proposed: &str) -> Option<Version> {
         let known = [Version::MUSTER, Version::LINUX, Version::UNIX, Version::PLAN9];
-        // A loop and no recursion: the proposal may consist of dots.
-        let mut rest = Some(proposed);
-        while let Some(name) = rest {
-            if let Some(exact) = known.into_iter().find(|version| version.name() == name) {
+        // A loop, not a recursion: a peer may send 65,535 dots.
+        let mut left = proposed;
+        loop {
+            if let Some(exact) = known.into_iter().find(|version| version.name() == left) {
                 return Some(exact);
             }
-            rest = name.rsplit_once('.').map(|(shorter, _)| shorter);
+            (left, _) = left.rsplit_once('.')?;
         }
-        None
     }
 }
 

@@ -140,7 +140,7 @@ impl<'a> Field<'a> for &'a str {
 }
 
 /// The names of a walk: `nwname[2] nwname*(wname[s])`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Names<'a> {
     count: u16,
     list: [Name<'a>; muster_base::limits::WALK_MAX],
@@ -157,6 +157,12 @@ impl<'a> Names<'a> {
     /// The names.
     pub fn as_slice(&self) -> &[Name<'a>] {
         &self.list[..self.count.into()]
+    }
+}
+
+impl std::fmt::Debug for Names<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.as_slice()).finish()
     }
 }
 

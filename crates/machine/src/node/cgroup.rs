@@ -77,6 +77,16 @@ impl Hierarchy {
         Ok(Hierarchy { own })
     }
 
+    /// The place that a process in another group has found.
+    pub fn at(own: impl Into<PathBuf>) -> Hierarchy {
+        Hierarchy { own: own.into() }
+    }
+
+    /// Its directory.
+    pub fn path(&self) -> &Path {
+        &self.own
+    }
+
     /// Makes the group of a session of the daemon `name`.
     pub fn create(&self, name: &str, session: &str) -> Result<Cgroup, Error> {
         let parent = self.group(name)?;

@@ -64,10 +64,7 @@ impl Commands for SessionCtl {
     }
 
     fn status(&self) -> String {
-        match self.0.state().phase {
-            Phase::Running { pid } => pid.to_string(),
-            _ => self.0.number.to_string(),
-        }
+        self.0.state().pid.unwrap_or(self.0.number).to_string()
     }
 }
 
@@ -182,7 +179,7 @@ impl SessionCtl {
             return Ok(());
         }
         let text = failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        fail(Errno::IO, format!("{} not reached: {text} [E205]", failures.len()))
+        fail(Errno::IO, format!("{} not reached: {text}  [E205]", failures.len()))
     }
 }
 

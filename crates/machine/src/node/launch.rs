@@ -45,7 +45,7 @@ fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec) -> Result<()> {
     let (child_err, our_err) = output(stderr.as_deref(), &session.directory)?;
     let stdio = Stdio { stdin: child_in, stdout: child_out, stderr: child_err };
     let ward = Ward::start(spec, stdio).map_err(|error| {
-        Error::new(Errno::AGAIN, format!("no process can be started: {error} [E104, exit 125]"))
+        Error::new(Errno::AGAIN, format!("no process can be started: {error}  [E104, exit 125]"))
     })?;
     session.state().ward = Some(ward);
     let pipes = Pipes { stdin: our_in, stdout: our_out, stderr: our_err };

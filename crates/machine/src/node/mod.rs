@@ -9,6 +9,7 @@
 
 pub mod cgroup;
 mod ctl;
+pub mod daemon;
 mod facts;
 mod launch;
 mod session;
@@ -17,11 +18,13 @@ pub mod tree;
 mod watch;
 
 use crate::files::text::Text;
+pub(crate) use ctl::{signal, signal_name};
 use muster_base::limits::SESSIONS_MAX;
 use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::host::{HostTree, Options, User, Users};
 use session::Session;
 use std::collections::BTreeMap;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Instant;
@@ -121,7 +124,8 @@ impl Node {
         let directory = self.setup.directory.join(format!("xcpu-{number:06}"));
         // A daemon that was killed may have left one of this name.
         let _ = std::fs::remove_dir_all(&directory);
-        std::fs::create_dir(&directory)?;
+        // The serving thread has no umask.
+        std::fs::DirBuilder::new().mode(0o700).create(&directory)?;
         let fs =
             HostTree::new(&directory, Options { writable: true, users: Users::Only(User::own()) })?;
         Ok((directory, Arc::new(fs)))

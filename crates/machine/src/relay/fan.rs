@@ -63,8 +63,11 @@ pub struct Sent {
 
 /// A stream on its way to its targets.
 pub struct Fan {
-    heads: Vec<(SyncSender<Arc<[u8]>>, JoinHandle<Sent>)>,
+    heads: Vec<Head>,
 }
+
+/// A node that is sent to directly: where its pieces go, and what comes of it.
+type Head = (SyncSender<Arc<[u8]>>, JoinHandle<Sent>);
 
 impl Fan {
     /// Begins a stream to `targets`, to at most `most` nodes directly.
@@ -190,6 +193,9 @@ fn begin(most: usize, head: &Target, rest: &[Target]) -> Result<(Fid, u64)> {
         targets.push(Target { address: head.address.clone(), sessions: others.to_vec() });
     }
     targets.extend_from_slice(rest);
+    if targets.is_empty() {
+        return Ok((file, 0));
+    }
     let mut header = Vec::new();
     Header::Relay(u32::try_from(most).unwrap_or(u32::MAX), targets).write(&mut header);
     let offset = file.write_at(0, &header)? as u64;

@@ -13,22 +13,10 @@ use crate::tree::{SOON, eventually, read_all, read_line, run, shell, signal, sta
 
 pub const CASES: &[Case] = &[
     ("program_is_born_in_its_group", program_is_born_in_its_group),
-    (
-        "group_kill_is_told_as_a_signal",
-        group_kill_is_told_as_a_signal,
-    ),
-    (
-        "frozen_session_still_answers_and_dies",
-        frozen_session_still_answers_and_dies,
-    ),
-    (
-        "kill_does_not_need_the_keeper",
-        kill_does_not_need_the_keeper,
-    ),
-    (
-        "sweep_removes_what_a_daemon_left",
-        sweep_removes_what_a_daemon_left,
-    ),
+    ("group_kill_is_told_as_a_signal", group_kill_is_told_as_a_signal),
+    ("frozen_session_still_answers_and_dies", frozen_session_still_answers_and_dies),
+    ("kill_does_not_need_the_keeper", kill_does_not_need_the_keeper),
+    ("sweep_removes_what_a_daemon_left", sweep_removes_what_a_daemon_left),
     ("groups_have_plain_names", groups_have_plain_names),
     ("missing_group_is_told", missing_group_is_told),
 ];
@@ -86,14 +74,9 @@ fn program_is_born_in_its_group() {
     let mut tree = start(&grouped(&group, "grep ^0:: /proc/self/cgroup; read x"));
     let pid = tree.started();
     let line = read_line(&mut tree.out);
-    assert!(
-        line.ends_with(&format!("/muster-{}/1", groups.name)),
-        "{line}"
-    );
+    assert!(line.ends_with(&format!("/muster-{}/1", groups.name)), "{line}");
     let inside = || fs::read_to_string(group.path().join("cgroup.procs")).unwrap();
-    eventually("only the program is inside", || {
-        inside() == format!("{pid}\n")
-    });
+    eventually("only the program is inside", || inside() == format!("{pid}\n"));
     assert_eq!(group.populated().unwrap(), Some(true));
     tree.feed("x\n");
     assert_eq!(tree.finish().status, Some(0));
@@ -109,16 +92,10 @@ fn group_kill_is_told_as_a_signal() {
         return;
     };
     let group = groups.create("1");
-    let mut tree = start(&grouped(
-        &group,
-        "(setsid sleep 1000 &) ; echo up; sleep 1000; :",
-    ));
+    let mut tree = start(&grouped(&group, "(setsid sleep 1000 &) ; echo up; sleep 1000; :"));
     tree.started();
     assert_eq!(read_line(&mut tree.out), "up");
-    assert!(matches!(
-        group.remove(Duration::ZERO),
-        Err(Error::Populated { .. })
-    ));
+    assert!(matches!(group.remove(Duration::ZERO), Err(Error::Populated { .. })));
     group.kill(SOON).unwrap();
     assert_eq!(group.populated().unwrap(), Some(false));
     assert_eq!(tree.exited(), libc::SIGKILL);
@@ -174,14 +151,8 @@ fn sweep_removes_what_a_daemon_left() {
         return;
     };
     let (one, two) = (groups.create("1"), groups.create("2"));
-    assert!(
-        groups.hierarchy.create(&groups.name, "1").is_err(),
-        "a session's group is new"
-    );
-    let mut trees = [
-        start(&grouped(&one, "sleep 1000")),
-        start(&grouped(&two, "sleep 1000")),
-    ];
+    assert!(groups.hierarchy.create(&groups.name, "1").is_err(), "a session's group is new");
+    let mut trees = [start(&grouped(&one, "sleep 1000")), start(&grouped(&two, "sleep 1000"))];
     for tree in &mut trees {
         tree.started();
     }
@@ -201,18 +172,9 @@ fn groups_have_plain_names() {
         return;
     };
     for bad in ["", ".", "..", "a/b", "../x", "a\nb", "a\0b"] {
-        assert!(matches!(
-            groups.hierarchy.create(bad, "1"),
-            Err(Error::Name(_))
-        ));
-        assert!(matches!(
-            groups.hierarchy.create(&groups.name, bad),
-            Err(Error::Name(_))
-        ));
-        assert!(matches!(
-            groups.hierarchy.sweep(bad, SOON),
-            Err(Error::Name(_))
-        ));
+        assert!(matches!(groups.hierarchy.create(bad, "1"), Err(Error::Name(_))));
+        assert!(matches!(groups.hierarchy.create(&groups.name, bad), Err(Error::Name(_))));
+        assert!(matches!(groups.hierarchy.sweep(bad, SOON), Err(Error::Name(_))));
     }
 }
 

@@ -18,14 +18,8 @@ pub const CASES: &[Case] = &[
     ("program_starts_from_a_clean_slate", program_starts_from_a_clean_slate),
     ("stdin_reaches_the_program", stdin_reaches_the_program),
     ("output_larger_than_a_pipe", output_larger_than_a_pipe),
-    (
-        "streams_are_held_by_the_program_alone",
-        streams_are_held_by_the_program_alone,
-    ),
-    (
-        "leaked_descriptors_end_at_the_keeper",
-        leaked_descriptors_end_at_the_keeper,
-    ),
+    ("streams_are_held_by_the_program_alone", streams_are_held_by_the_program_alone),
+    ("leaked_descriptors_end_at_the_keeper", leaked_descriptors_end_at_the_keeper),
     ("relative_and_bare_names", relative_and_bare_names),
     ("exec_failures_name_their_errno", exec_failures_name_their_errno),
     ("missing_directory_is_no_exec_failure", missing_directory_is_no_exec_failure),
@@ -405,11 +399,7 @@ fn identity_is_dropped_to() {
     let groups = rustix::process::getgroups().unwrap();
     let groups = groups.iter().map(|group| group.as_raw()).collect();
     let mut same = shell("id -u; id -g");
-    same.identity = Some(Identity {
-        uid: NOBODY,
-        gid: 0,
-        groups,
-    });
+    same.identity = Some(Identity { uid: NOBODY, gid: 0, groups });
     assert_eq!(run(&same).text(), format!("{NOBODY}\n0\n"));
     // The working directory is entered as the identity.
     let scratch = Scratch::new();

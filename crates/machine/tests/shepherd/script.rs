@@ -12,10 +12,7 @@ use crate::{Case, NOBODY};
 pub const CASES: &[Case] = &[
     ("bind_shows_one_place_in_another", bind_shows_one_place_in_another),
     ("mounts_stay_inside", mounts_stay_inside),
-    (
-        "mounts_stay_inside_when_mounts_are_shared",
-        mounts_stay_inside_when_mounts_are_shared,
-    ),
+    ("mounts_stay_inside_when_mounts_are_shared", mounts_stay_inside_when_mounts_are_shared),
     ("cd_comes_before_the_program", cd_comes_before_the_program),
     ("chroot_confines", chroot_confines),
     ("failing_line_is_named", failing_line_is_named),

@@ -1,0 +1,342 @@
+//! What only 9P2000 and 9P2000.u have: stats with names, modes of open(5), directories read as a
+//! row of stats, special files made by Tcreate, requests that take several steps.
+
+mod peer;
+mod ram;
+mod slow;
+
+use muster_ninep::call::{Opened, Walked};
+use muster_ninep::error::Errno;
+use muster_ninep::message::{Extension, NONUNAME, Rmessage, Tmessage};
+use muster_ninep::record::{Attr, Boxed, Qid, Stat, dm, mode};
+use muster_ninep::tree::Tree;
+use muster_ninep::version::{Dialect, Version};
+use muster_ninep::wire::Reader;
+use peer::{Peer, Reply, TAG, attach, read, walk, write};
+use ram::Ram;
+use slow::Slow;
+use std::sync::atomic::Ordering;
+
+const OLD: [Version; 2] = [Version::PLAN9, Version::UNIX];
+
+/// Reads, writes and removes at its clunk.
+const ORDWR_ORCLOSE: u8 = 0x42;
+
+fn create<'a>(fid: u32, name: &'a str, perm: u32, extension: &'a str) -> Tmessage<'a> {
+    let (name, extension) = (name.as_bytes(), Extension(extension.as_bytes()));
+    Tmessage::Create { fid, name, perm, mode: 2, extension }
+}
+
+/// A stat that changes nothing.
+fn untouched() -> Stat<'static> {
+    Stat {
+        kind: u16::MAX,
+        dev: u32::MAX,
+        qid: Qid { kind: u8::MAX, version: u32::MAX, path: u64::MAX },
+        mode: u32::MAX,
+        atime: u32::MAX,
+        mtime: u32::MAX,
+        length: u64::MAX,
+        n_uid: NONUNAME,
+        n_gid: NONUNAME,
+        n_muid: NONUNAME,
+        ..Stat::default()
+    }
+}
+
+fn wstat(fid: u32, stat: Stat<'_>) -> Tmessage<'_> {
+    Tmessage::Wstat { fid, stat: Boxed(stat) }
+}
+
+fn stat(reply: &Reply) -> Stat<'_> {
+    match reply.message() {
+        Rmessage::Stat { stat } => stat.0,
+        other => panic!("no stat: {other:?}"),
+    }
+}
+
+fn stats(data: &[u8], dialect: Dialect) -> Vec<Stat<'_>> {
+    let mut from = Reader::new(data, dialect);
+    let mut stats = Vec::new();
+    while from.left() > 0 {
+        stats.push(from.get().expect("a stat"));
+    }
+    stats
+}
+
+/// Walks to `name` as fid 1, creates it there, and clunks.
+fn make<T: Tree>(peer: &mut Peer<T>, name: &str, perm: u32, extension: &str) -> Reply {
+    peer.walk(1, &[]).ok();
+    let reply = peer.ask(create(1, name, perm, extension));
+    peer.ask(Tmessage::Clunk { fid: 1 }).ok();
+    reply
+}
+
+#[test]
+fn a_stat_has_the_name_that_led_to_the_file() {
+    for version in OLD {
+        let tree = Ram::new();
+        let mut peer = Peer::attached(&tree, version);
+        assert_eq!(peer.name_of(0), "/");
+        make(&mut peer, "dir", dm::DIR | 0o755, "").ok();
+        peer.walk(1, &["dir"]).ok();
+        assert_eq!(peer.name_of(1), "dir");
+        peer.ask(walk(1, 2, &[])).ok();
+        peer.ask(create(2, "file", 0o644, "")).ok();
+        assert_eq!(peer.name_of(2), "file");
+        peer.ask(wstat(2, Stat { name: b"other", ..untouched() })).ok();
+        assert_eq!(peer.name_of(2), "other");
+        peer.ask(walk(1, 3, &["..", "dir", "other"])).ok();
+        assert_eq!(peer.name_of(3), "other");
+        peer.ask(walk(1, 1, &[".."])).ok();
+        assert_eq!(peer.name_of(1), "/");
+    }
+}
+
+#[test]
+fn a_directory_is_read_in_order_and_anew_from_its_start() {
+    for version in OLD {
+        let tree = Ram::new();
+        let mut peer = Peer::attached(&tree, version);
+        for name in ["a", "b", "c"] {
+            make(&mut peer, name, 0o600, "").ok();
+        }
+        peer.ask(Tmessage::Open { fid: 0, mode: 0 }).ok();
+        let whole = peer.ask(read(0, 0, 4096)).data();
+        let all = stats(&whole, version.dialect);
+        let names: Vec<_> = all.iter().map(|stat| stat.name).collect();
+        assert_eq!(names, [&b"a"[..], b"b", b"c", b"pipe"]);
+        assert_eq!(peer.ask(read(0, whole.len() as u64, 4096)).data(), b"", "the end");
+        // Stat by stat: a read returns whole ones only.
+        let one = peer.ask(read(0, 0, 100)).data();
+        assert_eq!(stats(&one, version.dialect), all[..1]);
+        assert!(!peer.ask(read(0, one.len() as u64 + 1, 100)).is_ok(), "not in order");
+        assert!(!peer.ask(read(0, whole.len() as u64, 100)).is_ok(), "not in order");
+        assert!(!peer.ask(read(0, one.len() as u64, 10)).is_ok(), "no stat fits");
+        let two = peer.ask(read(0, one.len() as u64, 100)).data();
+        assert_eq!(stats(&two, version.dialect), all[1..2]);
+        let rest = peer.ask(read(0, (one.len() + two.len()) as u64, 4096)).data();
+        assert_eq!([one, two, rest].concat(), whole);
+        assert!(!peer.ask(read(0, 0, 1)).is_ok(), "too little room is not the end");
+        assert_eq!(peer.ask(read(0, 0, 4096)).data(), whole);
+    }
+}
+
+#[test]
+fn a_file_opened_so_is_removed_at_its_clunk() {
+    for version in OLD {
+        let tree = Ram::new();
+        let mut peer = Peer::attached(&tree, version);
+        let extension = Extension(b"");
+        let mode = ORDWR_ORCLOSE;
+        peer.walk(1, &[]).ok();
+        peer.ask(Tmessage::Create { fid: 1, name: b"made", perm: 0o600, mode, extension }).ok();
+        peer.ask(write(1, 0, b"x")).ok();
+        peer.walk(2, &["made"]).ok();
+        let clunked = peer.ask(Tmessage::Clunk { fid: 1 });
+        assert_eq!(clunked.message(), Rmessage::Clunk {});
+        assert!(!peer.walk(3, &["made"]).is_ok(), "it is removed");
+        make(&mut peer, "opened", 0o600, "").ok();
+        peer.walk(1, &["opened"]).ok();
+        peer.ask(Tmessage::Open { fid: 1, mode }).ok();
+        // Somebody else is faster: the clunk says so, and the fid is gone all the same.
+        peer.walk(3, &["opened"]).ok();
+        peer.ask(Tmessage::Remove { fid: 3 }).ok();
+        assert!(!peer.ask(Tmessage::Clunk { fid: 1 }).is_ok());
+        peer.ask(Tmessage::Clunk { fid: 2 }).ok();
+        assert_eq!(tree.fids.load(Ordering::Relaxed), 1);
+    }
+}
+
+/// Once the end of a connection clunked such a fid and left its file.
+#[test]
+fn a_file_opened_so_is_removed_when_the_connection_ends() {
+    let tree = Ram::new();
+    let mut peer = Peer::attached(&tree, Version::PLAN9);
+    make(&mut peer, "temporary", 0o600, "").ok();
+    peer.walk(1, &["temporary"]).ok();
+    peer.ask(Tmessage::Open { fid: 1, mode: ORDWR_ORCLOSE }).ok();
+    drop(peer);
+    let mut peer = Peer::attached(&tree, Version::PLAN9);
+    assert!(!peer.walk(1, &["temporary"]).is_ok());
+}
+
+#[test]
+fn a_wstat_leaves_alone_what_it_does_not_name() {
+    for version in OLD {
+        let tree = Ram::new();
+        let mut peer = Peer::attached(&tree, version);
+        make(&mut peer, "file", 0o640, "").ok();
+        peer.walk(1, &["file"]).ok();
+        let before = peer.ask(Tmessage::Stat { fid: 1 });
+        peer.ask(wstat(1, untouched())).ok();
+        assert_eq!(peer.ask(Tmessage::Stat { fid: 1 }), before);
+        for change in [
+            Stat { mode: 0o600, ..untouched() },
+            Stat { length: 9, ..untouched() },
+            Stat { mtime: 77, ..untouched() },
+            Stat { atime: 78, ..untouched() },
+            Stat { uid: "12", ..untouched() },
+            Stat { gid: "13", n_gid: NONUNAME, ..untouched() },
+            Stat { name: b"new", length: 4, ..untouched() },
+        ] {
+            let old = peer.ask(Tmessage::Stat { fid: 1 });
+            peer.ask(wstat(1, change)).ok();
+            let new = peer.ask(Tmessage::Stat { fid: 1 });
+            let (mut old, new) = (stat(&old), stat(&new));
+            assert_ne!(old, new);
+            // All but the named fields are equal.
+            old.qid = new.qid;
+            old.mode = if change.mode == u32::MAX { old.mode } else { change.mode };
+            old.length = if change.length == u64::MAX { old.length } else { change.length };
+            old.mtime = if change.mtime == u32::MAX { old.mtime } else { change.mtime };
+            old.atime = if change.atime == u32::MAX { old.atime } else { change.atime };
+            old.name = if change.name.is_empty() { old.name } else { change.name };
+            if !change.uid.is_empty() {
+                (old.uid, old.muid, old.n_uid, old.n_muid) = ("12", "12", new.n_uid, new.n_muid);
+            }
+            if !change.gid.is_empty() {
+                (old.gid, old.n_gid) = ("13", new.n_gid);
+            }
+            assert_eq!(old, new);
+        }
+        let uid = Stat { uid: "nobody here", ..untouched() };
+        assert!(!peer.ask(wstat(1, uid)).is_ok(), "no number, and no table of names");
+        let slash = Stat { name: b"a/b", ..untouched() };
+        assert!(!peer.ask(wstat(1, slash)).is_ok());
+    }
+}
+
+#[test]
+fn special_files_are_made_with_an_extension() {
+    let tree = Ram::new();
+    let mut peer = Peer::attached(&tree, Version::UNIX);
+    make(&mut peer, "file", 0o644, "").ok();
+    make(&mut peer, "link", dm::SYMLINK | 0o777, "dir/target").ok();
+    make(&mut peer, "null", dm::DEVICE | 0o666, "c 1 3").ok();
+    make(&mut peer, "disk", dm::DEVICE | 0o660, "b 8 17").ok();
+    make(&mut peer, "fifo", dm::NAMED_PIPE | 0o600, "").ok();
+    make(&mut peer, "socket", dm::SOCKET | 0o600, "").ok();
+    peer.walk(2, &["file"]).ok();
+    make(&mut peer, "hard", dm::LINK, "2").ok();
+    for (name, kind, extension) in [
+        ("link", dm::SYMLINK | 0o777, "dir/target"),
+        ("null", dm::DEVICE | 0o666, "c 1 3"),
+        ("disk", dm::DEVICE | 0o660, "b 8 17"),
+        ("fifo", dm::NAMED_PIPE | 0o600, ""),
+        ("socket", dm::SOCKET | 0o600, ""),
+        ("hard", 0o644, ""),
+    ] {
+        peer.walk(1, &[name]).ok();
+        let reply = peer.ask(Tmessage::Stat { fid: 1 });
+        let stat = stat(&reply);
+        assert_eq!((stat.mode, stat.extension), (kind, extension.as_bytes()), "{name}");
+        assert_eq!(stat.name, name.as_bytes());
+        peer.ask(Tmessage::Clunk { fid: 1 }).ok();
+    }
+    for (perm, extension) in [
+        (dm::DEVICE, ""),
+        (dm::DEVICE, "c 1"),
+        (dm::DEVICE, "d 1 3"),
+        (dm::DEVICE, "c 1 3 5"),
+        (dm::DEVICE, "c -1 3"),
+        (dm::LINK, "file"),
+        (dm::SYMLINK, ""),
+    ] {
+        assert_eq!(make(&mut peer, "bad", perm, extension).refused(), Errno::INVAL);
+    }
+    assert_eq!(make(&mut peer, "bad", dm::LINK, "77").refused(), Errno::BADF);
+    assert_eq!(tree.fids.load(Ordering::Relaxed), 2);
+}
+
+/// Once the fid of the directory was forgotten, not clunked, when it became what was made in it.
+#[test]
+fn making_a_directory_clunks_the_fid_it_was_made_with() {
+    let tree = Ram::new();
+    let mut peer = Peer::attached(&tree, Version::PLAN9);
+    peer.walk(1, &[]).ok();
+    peer.ask(create(1, "dir", dm::DIR | 0o755, "")).ok();
+    assert_eq!(tree.fids.load(Ordering::Relaxed), 2);
+    assert_eq!(peer.ask(read(1, 0, 100)).data(), b"", "it is open, and empty");
+    assert!(!peer.ask(create(1, "more", 0o644, "")).is_ok(), "it is open");
+    peer.ask(Tmessage::Clunk { fid: 1 }).ok();
+    assert_eq!(tree.fids.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn bits_that_only_unix_knows_mean_nothing_in_9p2000() {
+    let tree = Ram::new();
+    let mut peer = Peer::attached(&tree, Version::PLAN9);
+    make(&mut peer, "file", dm::SYMLINK | dm::SETUID | 0o644, "").ok();
+    peer.walk(1, &["file"]).ok();
+    let reply = peer.ask(Tmessage::Stat { fid: 1 });
+    assert_eq!((stat(&reply).mode, stat(&reply).qid.kind), (0o644, 0));
+    peer.agree(Version::UNIX);
+    peer.ask(attach(0)).ok();
+    make(&mut peer, "suid", dm::SETUID | dm::SETGID | dm::STICKY | 0o755, "").ok();
+    peer.walk(1, &["suid"]).ok();
+    let reply = peer.ask(Tmessage::Stat { fid: 1 });
+    assert_eq!(stat(&reply).mode, dm::SETUID | dm::SETGID | dm::STICKY | 0o755);
+}
+
+/// A peer of 9P2000.u with fid 0 at a directory that the slow tree calls 1.
+fn slow_peer(tree: &std::sync::Arc<Slow>) -> Peer<Slow> {
+    let mut peer = Peer::speaking(tree, Version::UNIX);
+    peer.send(TAG, &attach(0));
+    next!(tree, Attach).answer(Ok((1, slow::DIR)));
+    peer.answer().ok();
+    peer
+}
+
+/// Once a flush that waited for the first step was answered before the request was.
+#[test]
+fn a_flush_waits_for_all_steps_of_a_request() {
+    let tree = Slow::new();
+    let mut peer = slow_peer(&tree);
+    peer.send(TAG, &create(0, "dir", dm::DIR, ""));
+    let mkdir = next!(tree, Qid);
+    assert!(mkdir.claim());
+    peer.send(8, &Tmessage::Flush { oldtag: TAG });
+    mkdir.answer(Ok(slow::DIR));
+    assert_eq!(peer.order(), [], "the walk is next");
+    // The directory is made: no flush takes that back, though nobody has claimed the walk.
+    peer.send(9, &Tmessage::Flush { oldtag: TAG });
+    assert_eq!(peer.order(), []);
+    next!(tree, Walk).answer(Ok(Walked { qids: vec![slow::DIR], fid: Some(2) }));
+    assert_eq!(peer.order(), [], "the open is next");
+    assert_eq!(tree.clunked(), [1], "the fid is the new directory");
+    peer.send(10, &Tmessage::Flush { oldtag: 9 });
+    next!(tree, Open).answer(Ok(Opened { fid: 3, qid: slow::DIR, iounit: 0 }));
+    let flushes = [(8, "Flush"), (9, "Flush"), (10, "Flush")];
+    assert_eq!(peer.order(), [&[(TAG, "Create")], &flushes[..]].concat());
+    drop(peer);
+    assert_eq!(tree.clunked(), [3]);
+}
+
+#[test]
+fn a_stat_of_a_link_that_fails_half_way_is_refused_once() {
+    let tree = Slow::new();
+    let mut peer = slow_peer(&tree);
+    peer.send(TAG, &Tmessage::Stat { fid: 0 });
+    let attr = Attr { mode: mode::LINK | 0o777, ..Attr::default() };
+    next!(tree, Attr).answer(Ok(attr));
+    // The slow tree has no readlink.
+    assert_eq!(peer.answer().refused(), Errno::OPNOTSUPP);
+}
+
+#[test]
+fn a_wstat_that_changes_and_renames_does_both_or_says_why() {
+    let tree = Slow::new();
+    let mut peer = slow_peer(&tree);
+    let both = Stat { mode: 0o700, name: b"new", ..untouched() };
+    peer.send(TAG, &wstat(0, both));
+    next!(tree, Done).answer(Ok(()));
+    assert_eq!(peer.order(), []);
+    assert_eq!(peer.session.receive(&[]), Ok(0));
+    next!(tree, Done).answer(Ok(()));
+    assert_eq!(peer.order(), [(TAG, "Wstat")]);
+    peer.send(TAG, &wstat(0, Stat { name: b"newer", ..both }));
+    next!(tree, Done).answer(Err(Errno::PERM.into()));
+    assert_eq!(peer.answer().refused(), Errno::PERM);
+    assert_eq!(tree.waiting(), 0, "no rename after a failed change");
+}
