@@ -229,7 +229,7 @@ pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
     // Ends with this function: nothing of an embedded cluster is left then.
     let (cluster, _embedded) = match context.for_job(nodes) {
         Ok(found) => found,
-        Err(error) => return Ok(tell(&Failure::new("E123", 125, format!("{error:#}")))),
+        Err(error) => return Ok(tell(&Failure::told("E123", 125, &format!("{error:#}")))),
     };
     match crate::run::run(wish, &cluster) {
         Ok(code) => Ok(ExitCode::from(code)),
