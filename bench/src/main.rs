@@ -1,2 +1,119 @@
-//! Benchmarks against peers; run them with `cargo xtask bench NAME`.
-fn main() {}
+//! Benchmarks against peers, on one machine in one run: `cargo xtask bench NAME`.
+#![forbid(unsafe_code)]
+
+mod ninep;
+mod report;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
+
+  9p        9P over TCP: muster export, diod and p9ufs
+      --quick          end within 50 s
+      --json           print the JSON line only
+      --dir DIR        where the files lie (a folder is made there; default: /dev/shm)
+      --ours SERVER    what stands for ours: muster (default), diod, p9ufs
+  parked    memory of a running 9P server with many reads that do not return
+      --address ADDR   HOST:PORT, or the path of a Unix socket
+      --path PATH      a file there whose reads do not return
+      --count N        how many reads (default 10000)
+      --connections N  over how many connections (default 10)
+      --pid PID        the server's process (default: who listens on the Unix socket)";
+
+/// What the command line asks for.
+#[derive(Debug)]
+struct Options {
+    quick: bool,
+    json: bool,
+    dir: Option<PathBuf>,
+    ours: String,
+    parked: ninep::parked::Parked,
+}
+
+fn parse(arguments: &[String]) -> Result<(String, Options), String> {
+    let mut name = None;
+    let mut options = Options {
+        quick: false,
+        json: false,
+        dir: None,
+        ours: "muster".to_owned(),
+        parked: ninep::parked::Parked::default(),
+    };
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let mut value =
+            || arguments.next().cloned().ok_or_else(|| format!("{argument} needs a value"));
+        let number = |text: String| {
+            text.parse::<usize>().map_err(|_| format!("{argument} needs a number, not '{text}'"))
+        };
+        match argument.as_str() {
+            "--quick" => options.quick = true,
+            "--json" => options.json = true,
+            "--dir" => options.dir = Some(value()?.into()),
+            "--ours" => options.ours = value()?,
+            "--address" => options.parked.address = value()?,
+            "--path" => options.parked.path = value()?,
+            "--count" => options.parked.count = number(value()?)?,
+            "--connections" => options.parked.connections = number(value()?)?,
+            "--pid" => options.parked.pid = Some(number(value()?)?),
+            other if other.starts_with('-') || name.is_some() => {
+                return Err(format!("unexpected argument '{other}'"));
+            }
+            other => name = Some(other.to_owned()),
+        }
+    }
+    Ok((name.ok_or("which benchmark?")?, options))
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    let wrong = |error: String| {
+        eprintln!("bench: {error}\n{USAGE}");
+        ExitCode::from(2)
+    };
+    let (name, options) = match parse(&arguments) {
+        Ok(parsed) => parsed,
+        Err(error) => return wrong(error),
+    };
+    let result = match name.as_str() {
+        "9p" => {
+            let settings = ninep::Settings::new(options.quick, options.dir, &options.ours);
+            ninep::run(&settings)
+        }
+        "parked" => ninep::parked::run(&options.parked),
+        _ => return wrong(format!("no benchmark '{name}'")),
+    };
+    match result {
+        Ok(report) => {
+            if !options.json {
+                print!("{}", report.table());
+            }
+            println!("{}", report.json());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("bench {name}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_read() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let (name, options) = parse(&words("9p --quick --ours diod --dir /x")).expect("valid");
+        assert_eq!((name.as_str(), options.quick, options.ours.as_str()), ("9p", true, "diod"));
+        for wrong in ["--quick", "9p 9p", "9p --count x", "9p --dir", "9p --what"] {
+            assert!(parse(&words(wrong)).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,2 +1,85 @@
-//! All automation of the project: `cargo xtask NAME`.
-fn main() {}
+//! All automation of the project: `cargo xtask COMMAND`, one file per command.
+#![forbid(unsafe_code)]
+
+mod bench;
+mod ci;
+mod fuzz;
+mod setup;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use workspace::Usage;
+
+/// One command: its name, its arguments, what it does, and the function that does it.
+struct Command {
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> anyhow::Result<ExitCode>,
+}
+
+const COMMANDS: [Command; 5] = [
+    Command { name: "tidy", arguments: "", about: "check the rules of the house", run: tidy::run },
+    Command {
+        name: "ci",
+        arguments: "",
+        about: "format, clippy, tidy, all tests, a short fuzz run",
+        run: ci::run,
+    },
+    Command {
+        name: "setup",
+        arguments: "",
+        about: "install what the tests and benchmarks need beyond Rust",
+        run: setup::run,
+    },
+    Command {
+        name: "fuzz",
+        arguments: "GROUP|TARGET [--seconds N] | --replay FILE [--target NAME]",
+        about: "fuzz with libFuzzer; group: 9p",
+        run: fuzz::run,
+    },
+    Command {
+        name: "bench",
+        arguments: "NAME [--quick] [--json] [...]",
+        about: "measure ours and the peers in turn; name: 9p",
+        run: bench::run,
+    },
+];
+
+fn usage() -> String {
+    let mut text = String::from("usage: cargo xtask COMMAND\n\n");
+    for command in &COMMANDS {
+        let call = format!("{} {}", command.name, command.arguments);
+        text.push_str(&format!("  {}\n      {}\n", call.trim_end(), command.about));
+    }
+    text
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some(name) = arguments.first() else {
+        eprint!("{}", usage());
+        return ExitCode::from(2);
+    };
+    if ["help", "--help", "-h"].contains(&name.as_str()) {
+        print!("{}", usage());
+        return ExitCode::SUCCESS;
+    }
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        eprintln!("xtask: no command '{name}'; `cargo xtask help` lists them");
+        return ExitCode::from(2);
+    };
+    match (command.run)(&arguments[1..]) {
+        Ok(code) => code,
+        Err(error) if error.is::<Usage>() => {
+            eprintln!("xtask {name}: {error}; usage: cargo xtask {name} {}", command.arguments);
+            ExitCode::from(2)
+        }
+        Err(error) => {
+            eprintln!("xtask {name}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,2 +1,146 @@
-//! The `muster` command.
-fn main() {}
+//! The `muster` command: all user commands, the daemons, and the shepherd that starts programs.
+
+mod cluster;
+mod cmd;
+mod fuse;
+mod run;
+mod sys;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use cluster::Context;
+use muster_machine::keeper::Runtime;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Exit status of a mistake on the command line.
+const USAGE: u8 = 2;
+/// What the shell says of a program that SIGPIPE ended: our reader has gone.
+const PIPE: u8 = 128 + 13;
+
+const EXAMPLES: &str = "\
+Examples:
+  muster run -n 4 hostname            run on a cluster that lives as long as the program
+  muster up -N 8                      bring up a cluster of 8 nodes that stays
+  muster run -n 32 -l ./heat in.txt   32 ranks of your own program, output labelled
+  muster ps; muster nodes             what runs, and where
+  muster ls /nodes/n3                 every resource is a file
+  muster cat /jobs/1/ranks/3/stderr
+  muster cp results.txt :/nodes/n1/2/fs/
+  muster mount ~/m                    ... also for cp, echo and cat
+  muster down                         end it all
+
+A message's id, [E120] for instance, is explained by: muster explain E120";
+
+/// Turns a set of machines, or one laptop, into one computer: programs, files and nodes are one
+/// tree of files.
+#[derive(Debug, Parser)]
+#[command(name = "muster", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(disable_help_subcommand = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// The cluster to work with; else $MUSTER_CLUSTER, else "default"
+    #[arg(long, global = true, value_name = "NAME")]
+    cluster: Option<String>,
+    #[command(subcommand)]
+    command: cmd::Command,
+}
+
+fn main() -> ExitCode {
+    // The shepherd has its own arguments, and no time to lose.
+    if std::env::args_os().nth(1).is_some_and(|word| word == "shepherd") {
+        return muster_machine::node::shepherd::child_main();
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    let named = || std::env::var("MUSTER_CLUSTER").ok().filter(|name| !name.is_empty());
+    let cluster = cli.cluster.or_else(named).unwrap_or_else(|| "default".into());
+    let context = Context { runtime: Runtime::from_env(), cluster };
+    match cmd::run(cli.command, &context) {
+        Ok(code) => code,
+        Err(error) if is_broken_pipe(&error) => ExitCode::from(PIPE),
+        Err(error) => {
+            // Nobody may be listening any more.
+            let _ = writeln!(io::stderr(), "muster: {error:#}");
+            ExitCode::from(if error.is::<cmd::Usage>() { USAGE } else { 1 })
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Help and version as clap prints them; a mistake as one sentence.
+fn refuse(error: &clap::Error) -> ExitCode {
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = Cli::command().print_help();
+        return ExitCode::from(USAGE);
+    }
+    if !error.use_stderr() {
+        return match error.print() {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(PIPE),
+            _ => ExitCode::SUCCESS,
+        };
+    }
+    let _ = writeln!(io::stderr(), "muster: {}", sentence(&error.to_string()));
+    ExitCode::from(USAGE)
+}
+
+/// What clap says on several lines, in one: the mistake, the tip, where help is.
+fn sentence(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut said = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let mut help = "muster --help".to_owned();
+    for line in lines {
+        if let Some(tip) = line.strip_prefix("tip: ") {
+            said = format!("{said}; {tip}");
+        } else if let Some(usage) = line.strip_prefix("Usage: ") {
+            let words = usage.split(' ').take_while(|word| !word.starts_with(['[', '<', '-']));
+            help = format!("{} --help", words.collect::<Vec<_>>().join(" "));
+        } else if said.ends_with(':') {
+            // The names of what is missing.
+            said = format!("{said} {line}");
+        } else if line.starts_with('[') {
+            said = format!("{said} {line}");
+        }
+    }
+    format!("{said} (see {help})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mistake(words: &[&str]) -> String {
+        let error = Cli::try_parse_from(words).expect_err("a mistake");
+        sentence(&error.to_string())
+    }
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_mistake_is_one_sentence_that_names_the_way_out() {
+        for (words, parts) in [
+            (vec!["muster", "pss"], vec!["'pss'", "similar", "'ps'", "muster --help"]),
+            (vec!["muster", "ps", "--jsn"], vec!["'--jsn'", "--json", "muster ps --help"]),
+            (vec!["muster", "up", "-N", "x"], vec!["'x'", "-N", "--help"]),
+            (vec!["muster", "up", "-N", "0"], vec!["'0'", "1..=", "--help"]),
+            (vec!["muster", "kill"], vec!["required", "<JOB>", "muster kill --help"]),
+            (vec!["muster", "completions", "ash"], vec!["'ash'", "bash", "--help"]),
+        ] {
+            let said = mistake(&words);
+            assert!(!said.contains('\n'), "{said:?}");
+            for part in parts {
+                assert!(said.contains(part), "{words:?}: {said}");
+            }
+        }
+    }
+}

@@ -1,1 +1,9 @@
-//! Muster machine.
+//! The machine: node daemons, each serving the XCPU tree of its node, the manager, which serves
+//! the tree of the whole cluster and runs jobs on the nodes, and the keeper, which keeps both
+//! running on one machine.
+
+pub mod files;
+pub mod keeper;
+pub mod manager;
+pub mod node;
+pub mod relay;

@@ -2,13 +2,14 @@
 //!
 //! States of a parked request: *waiting* (a flush takes it back: it is never answered and must
 //! have had no effect), *claimed* (it is being carried out: a flush waits until it is answered),
-//! *flushed*. [`Ticket::claim`] decides between the last two exactly once, so data taken from a
+//! *flushed*. A claimed request that can be broken off has a [`FlushHook`]. [`Ticket::claim`] decides between the last two exactly once, so data taken from a
 //! pipe is never taken for a request that nobody waits for any more (flush(5)).
 
 use crate::error::{Errno, Error};
 use crate::message::Tag;
 use crate::outbox::{Filling, Outbox};
 use crate::record::{Attr, DirEntry, Qid, Statfs};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -115,6 +116,43 @@ pub enum Outcome<F> {
     Failed(Error),
 }
 
+impl<F> Outcome<F> {
+    /// The same outcome with every fid in it wrapped.
+    pub fn map<G>(self, wrap: impl FnOnce(F) -> G) -> Outcome<G> {
+        match self {
+            Outcome::Attached(fid, qid) => Outcome::Attached(wrap(fid), qid),
+            Outcome::Walked(walked) => Outcome::Walked(walked.map(wrap)),
+            Outcome::Opened(opened) => Outcome::Opened(opened.map(wrap)),
+            Outcome::Xattr(fid, size) => Outcome::Xattr(wrap(fid), size),
+            Outcome::Data(data) => Outcome::Data(data),
+            Outcome::Entries(entries) => Outcome::Entries(entries),
+            Outcome::Count(count) => Outcome::Count(count),
+            Outcome::Attr(attr) => Outcome::Attr(attr),
+            Outcome::Qid(qid) => Outcome::Qid(qid),
+            Outcome::Text(text) => Outcome::Text(text),
+            Outcome::Statfs(statfs) => Outcome::Statfs(statfs),
+            Outcome::Lock(status) => Outcome::Lock(status),
+            Outcome::Held(held) => Outcome::Held(held),
+            Outcome::Done => Outcome::Done,
+            Outcome::Failed(error) => Outcome::Failed(error),
+        }
+    }
+}
+
+impl<F> Walked<F> {
+    /// The same with its fid wrapped.
+    pub fn map<G>(self, wrap: impl FnOnce(F) -> G) -> Walked<G> {
+        Walked { qids: self.qids, fid: self.fid.map(wrap) }
+    }
+}
+
+impl<F> Opened<F> {
+    /// The same with its fid wrapped.
+    pub fn map<G>(self, wrap: impl FnOnce(F) -> G) -> Opened<G> {
+        Opened { fid: wrap(self.fid), qid: self.qid, iounit: self.iounit }
+    }
+}
+
 macro_rules! outcomes {
     ($($from:ty => $to:expr;)*) => {$(
         impl<F> From<$from> for Outcome<F> {
@@ -169,19 +207,40 @@ impl<F> Port<F> {
     }
 }
 
-/// A port, seen from a ticket: the tree's fid type is hidden.
-trait Accept<R>: Send + Sync {
-    fn accept(&self, tag: Tag, serial: u64, answer: Result<R, Error>);
+/// Carries a parked request's answer to whoever asked.
+pub(crate) type Deliver<F> = Box<dyn FnOnce(Outcome<F>) + Send>;
+
+/// Where the answer to a request goes if it is parked.
+pub(crate) trait Origin<F> {
+    /// The way there.
+    fn way(&self, tag: Tag, serial: u64) -> Deliver<F>;
 }
 
-impl<F: Send, R> Accept<R> for Port<F>
-where
-    Outcome<F>: From<R>,
-{
-    fn accept(&self, tag: Tag, serial: u64, answer: Result<R, Error>) {
-        let outcome = answer.map_or_else(Outcome::Failed, Outcome::from);
-        self.arrived.lock().expect("no holder panics").push(Completion { tag, serial, outcome });
-        (self.wake)();
+impl<F: Send + 'static> Origin<F> for Arc<Port<F>> {
+    fn way(&self, tag: Tag, serial: u64) -> Deliver<F> {
+        let port = self.clone();
+        Box::new(move |outcome| {
+            let completion = Completion { tag, serial, outcome };
+            port.arrived.lock().expect("no holder panics").push(completion);
+            (port.wake)();
+        })
+    }
+}
+
+/// Makes one tree's answer of another's.
+type Translate<G, F> = Box<dyn FnOnce(Outcome<G>) -> Outcome<F> + Send>;
+
+/// A request that one tree hands on to another, whose answer is translated on its way back.
+struct Embedded<'a, F, G> {
+    outer: &'a dyn Origin<F>,
+    map: Cell<Option<Translate<G, F>>>,
+}
+
+impl<F: 'static, G: 'static> Origin<G> for Embedded<'_, F, G> {
+    fn way(&self, tag: Tag, serial: u64) -> Deliver<G> {
+        let outer = self.outer.way(tag, serial);
+        let map = self.map.take().expect("a request is parked once");
+        Box::new(move |outcome| outer(map(outcome)))
     }
 }
 
@@ -191,12 +250,51 @@ const FLUSHED: u8 = 2;
 
 /// Whether a parked request still wants its answer; shared by its ticket and its session.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Standing(Arc<AtomicU8>);
+pub(crate) struct Standing(Arc<Decision>);
+
+#[derive(Debug, Default)]
+struct Decision {
+    state: AtomicU8,
+    hook: Mutex<Hook>,
+}
+
+/// What to do when a request that is being carried out is no longer wanted.
+#[derive(Default)]
+enum Hook {
+    #[default]
+    None,
+    Run(Box<dyn FnOnce() + Send>),
+    /// It is no longer wanted.
+    Due,
+}
+
+impl std::fmt::Debug for Hook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Hook::None => "None",
+            Hook::Run(_) => "Run",
+            Hook::Due => "Due",
+        })
+    }
+}
 
 impl Standing {
     fn decide(&self, wanted: u8) -> bool {
-        let decided = self.0.compare_exchange(WAITING, wanted, Ordering::AcqRel, Ordering::Acquire);
+        let state = &self.0.state;
+        let decided = state.compare_exchange(WAITING, wanted, Ordering::AcqRel, Ordering::Acquire);
         decided.is_ok() || decided == Err(wanted)
+    }
+
+    fn hook(&self, new: Hook) -> Hook {
+        std::mem::replace(&mut *self.0.hook.lock().expect("no holder panics"), new)
+    }
+
+    /// Says that the answer to a request that is being carried out is no longer wanted.
+    pub(crate) fn unwanted(&self) {
+        // The hook runs without the lock: it may answer the request.
+        if let Hook::Run(hook) = self.hook(Hook::Due) {
+            hook();
+        }
     }
 
     /// Takes the request back; false if it is being carried out.
@@ -205,13 +303,14 @@ impl Standing {
     }
 }
 
+/// The way of one typed answer.
+type Way<R> = Box<dyn FnOnce(Result<R, Error>) + Send>;
+
 /// The right to answer one parked request, from any thread. Dropped unanswered, it refuses the
 /// request, so nobody waits for ever.
 pub struct Ticket<R> {
-    tag: Tag,
-    serial: u64,
     standing: Standing,
-    port: Option<Arc<dyn Accept<R>>>,
+    way: Option<Way<R>>,
 }
 
 impl<R> Ticket<R> {
@@ -223,7 +322,12 @@ impl<R> Ticket<R> {
 
     /// Whether somebody still waits for the answer.
     pub fn is_live(&self) -> bool {
-        self.standing.0.load(Ordering::Acquire) != FLUSHED
+        self.standing.0.state.load(Ordering::Acquire) != FLUSHED
+    }
+
+    /// For whoever carries the request out elsewhere and can break that off; see [`FlushHook`].
+    pub fn flush_hook(&self) -> FlushHook {
+        FlushHook(self.standing.clone())
     }
 
     /// Answers, unless the request was flushed.
@@ -232,10 +336,27 @@ impl<R> Ticket<R> {
     }
 
     fn deliver(&mut self, answer: Result<R, Error>) {
-        if let Some(port) = self.port.take()
+        if let Some(way) = self.way.take()
             && self.claim()
         {
-            port.accept(self.tag, self.serial, answer);
+            way(answer);
+        }
+    }
+}
+
+/// Lets a claimed request know that its answer is no longer wanted.
+///
+/// A claimed request is answered before its flush is, so whoever can break it off (a server that
+/// has forwarded it and can flush it there) should, and answers it then, with EINTR for instance.
+#[derive(Debug)]
+pub struct FlushHook(Standing);
+
+impl FlushHook {
+    /// Runs `hook` when the request is flushed or its client has gone: at once, if that has
+    /// happened already, else on the thread that serves the client, so it must not block.
+    pub fn set(self, hook: impl FnOnce() + Send + 'static) {
+        if let Hook::Due = self.0.hook(Hook::Run(Box::new(hook))) {
+            self.0.unwanted();
         }
     }
 }
@@ -248,7 +369,7 @@ impl<R> Drop for Ticket<R> {
 
 impl<R> std::fmt::Debug for Ticket<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Ticket({}.{}, {:?})", self.tag, self.serial, self.standing)
+        write!(f, "Ticket({:?})", self.standing)
     }
 }
 
@@ -256,7 +377,7 @@ impl<R> std::fmt::Debug for Ticket<R> {
 pub struct Call<'a, F> {
     pub(crate) tag: Tag,
     pub(crate) serial: u64,
-    pub(crate) port: &'a Arc<Port<F>>,
+    pub(crate) origin: &'a dyn Origin<F>,
     pub(crate) standing: Option<Standing>,
     pub(crate) outbox: &'a mut Outbox,
 }
@@ -273,9 +394,36 @@ impl<F: Send + 'static> Call<'_, F> {
         R: 'static,
     {
         let standing = self.standing.get_or_insert_default().clone();
-        let port: Arc<dyn Accept<R>> = self.port.clone();
-        keep(Ticket { tag: self.tag, serial: self.serial, standing, port: Some(port) });
+        let way = self.origin.way(self.tag, self.serial);
+        keep(Ticket {
+            standing,
+            way: Some(Box::new(move |answer| {
+                way(answer.map_or_else(Outcome::Failed, Outcome::from));
+            })),
+        });
         Err(Pause::Parked)
+    }
+
+    /// Hands the request on to another tree; `map` translates an answer that comes later.
+    ///
+    /// # Errors
+    /// Those of `ask`.
+    pub fn embed<G: 'static, R>(
+        &mut self,
+        map: impl FnOnce(Outcome<G>) -> Outcome<F> + Send + 'static,
+        ask: impl FnOnce(&mut Call<'_, G>) -> Answer<R>,
+    ) -> Answer<R> {
+        let embedded = Embedded { outer: self.origin, map: Cell::new(Some(Box::new(map))) };
+        let mut call = Call {
+            tag: self.tag,
+            serial: self.serial,
+            origin: &embedded,
+            standing: self.standing.take(),
+            outbox: &mut *self.outbox,
+        };
+        let answer = ask(&mut call);
+        self.standing = call.standing;
+        answer
     }
 
     /// Lets `fill` write at most `count` bytes of content straight into the reply.

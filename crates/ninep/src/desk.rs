@@ -119,7 +119,7 @@ impl<'a, T: Tree> Desk<'a, T> {
             tree,
             peer,
             fids,
-            call: Call { tag, serial, port, standing: None, outbox },
+            call: Call { tag, serial, origin: &*port, standing: None, outbox },
             dialect: version.map_or(Dialect::Plan9, |version| version.dialect),
             payload: *msize as usize - muster_base::limits::HEADER - 4,
         }

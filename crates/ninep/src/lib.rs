@@ -6,16 +6,21 @@
 
 pub mod address;
 pub mod call;
+pub mod client;
 mod desk;
 pub mod error;
 mod fid;
+pub mod host;
 pub mod message;
+mod mounted;
 mod old;
 pub mod outbox;
 pub mod record;
+pub mod remote;
 pub mod serve;
 pub mod session;
 pub mod stream;
+pub mod synthetic;
 pub mod tree;
 pub mod version;
 pub mod wire;

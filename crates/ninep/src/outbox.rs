@@ -28,6 +28,14 @@ pub struct Filling {
     used: usize,
 }
 
+#[cfg(test)]
+impl Filling {
+    /// The content.
+    pub(crate) fn content(&self) -> &[u8] {
+        &self.bytes[READ_HEADER..READ_HEADER + self.used]
+    }
+}
+
 #[derive(Debug)]
 struct Block {
     bytes: Vec<u8>,

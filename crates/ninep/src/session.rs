@@ -132,6 +132,7 @@ impl<T: Tree> Session<T> {
     pub fn close(&mut self) {
         for (_, parked) in self.parked.drain() {
             if !parked.standing.flush() {
+                parked.standing.unwanted();
                 let opening = match parked.goal {
                     Goal::Open { fid, .. } => self.fids.extract(fid).map(|slot| slot.fid),
                     _ => None,
@@ -148,7 +149,7 @@ impl<T: Tree> Session<T> {
                 self.serial += 1;
                 let (port, outbox) = (&self.port, &mut self.outbox);
                 let (tag, serial, standing) = (NOTAG, self.serial, None);
-                let mut call = Call { tag, serial, port, standing, outbox };
+                let mut call = Call { tag, serial, origin: port, standing, outbox };
                 // Nobody is left to be told of an error, here or below.
                 let _ = self.tree.remove(&mut call, &slot.fid);
             }
@@ -267,6 +268,7 @@ impl<T: Tree> Session<T> {
             Some(parked) => {
                 parked.flushes.push(tag);
                 self.flushing.insert(tag, target);
+                parked.standing.unwanted();
             }
             None => self.reply(tag, &Rmessage::Flush {}),
         }

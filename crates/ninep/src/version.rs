@@ -77,5 +77,7 @@ mod tests {
         ] {
             assert_eq!(Version::agree(proposed), agreed, "{proposed}");
         }
+        // Found by fuzzing: a recursion for each dot ran out of stack.
+        assert_eq!(Version::agree(&".".repeat(65_000)), None);
     }
 }

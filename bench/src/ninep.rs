@@ -1,0 +1,246 @@
+//! `bench 9p`: our 9P server, diod and the Go server of hugelgupf/p9, each over one TCP
+//! connection on loopback, on one file in the page cache, by turns.
+//!
+//! All three run from start to end. A round measures every case at every server, forwards in one
+//! round and backwards in the next, so that what drifts on the machine falls on all alike; raw
+//! TCP is measured in every round too. Medians over the rounds are compared.
+
+pub mod load;
+pub mod parked;
+pub mod peers;
+pub mod raw;
+#[cfg(test)]
+mod toy;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::report::{Better, Case, Report, Samples};
+use load::{Client, Load};
+use peers::{KINDS, Kind, Server};
+
+/// The length of the files.
+const FILE_SIZE: usize = 64 << 20;
+
+/// What is read (and looked at), and what is written.
+const READ_FILE: &str = "read.bin";
+const WRITE_FILE: &str = "write.bin";
+
+/// A case and what it must reach.
+struct Goal {
+    name: &'static str,
+    load: Load,
+    depth: u16,
+    /// Times the better peer.
+    peer: f64,
+    /// Times raw TCP.
+    raw: Option<f64>,
+}
+
+const GOALS: [Goal; 7] = [
+    Goal { name: "read depth 1", load: Load::Read, depth: 1, peer: 1.3, raw: Some(0.6) },
+    Goal { name: "read depth 8", load: Load::Read, depth: 8, peer: 1.3, raw: Some(0.6) },
+    Goal { name: "write depth 1", load: Load::Write, depth: 1, peer: 1.3, raw: Some(0.6) },
+    Goal { name: "write depth 8", load: Load::Write, depth: 8, peer: 1.3, raw: Some(0.6) },
+    Goal { name: "walk+getattr+clunk depth 8", load: Load::Stat, depth: 8, peer: 2.0, raw: None },
+    Goal { name: "getattr depth 8", load: Load::Getattr, depth: 8, peer: 2.0, raw: None },
+    Goal { name: "getattr depth 1", load: Load::Getattr, depth: 1, peer: 1.0, raw: None },
+];
+
+/// How to measure.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    rounds: usize,
+    time: Duration,
+    folder: PathBuf,
+    ours: String,
+}
+
+impl Settings {
+    /// Quick is for a look, the other for the record.
+    pub fn new(quick: bool, folder: Option<PathBuf>, ours: &str) -> Settings {
+        let (rounds, time) = if quick { (6, 220) } else { (10, 700) };
+        let memory = Path::new("/dev/shm");
+        let default = || {
+            if memory.is_dir() { memory.into() } else { std::env::temp_dir() }
+        };
+        Settings {
+            rounds,
+            time: Duration::from_millis(time),
+            folder: folder.unwrap_or_else(default),
+            ours: ours.to_owned(),
+        }
+    }
+}
+
+/// A folder that goes when we go.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(parent: &Path) -> Result<Folder> {
+        const PREFIX: &str = "muster-bench-";
+        // A run that was killed has left its folder, named after its process.
+        for entry in fs::read_dir(parent).with_context(|| format!("no {}", parent.display()))? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
+            if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        let path = parent.join(format!("{PREFIX}{}", std::process::id()));
+        fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        Ok(Folder(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Bytes without a pattern that a wrong offset would survive.
+fn content(seed: u64) -> Vec<u8> {
+    let mut state = seed | 1;
+    let mut bytes = Vec::with_capacity(FILE_SIZE);
+    while bytes.len() < FILE_SIZE {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend(state.to_le_bytes());
+    }
+    bytes
+}
+
+/// The benchmark.
+pub fn run(settings: &Settings) -> Result<Report> {
+    let ours = Kind::named(&settings.ours)?;
+    let mut kinds = vec![ours];
+    kinds.extend(KINDS[1..].iter().filter(|kind| kind.name != ours.name));
+    for kind in &kinds {
+        kind.program()?;
+    }
+    let folder = Folder::new(&settings.folder)?;
+    let export = folder.0.join("export");
+    fs::create_dir(&export)?;
+    let truth = content(1);
+    fs::write(export.join(READ_FILE), &truth)?;
+    fs::write(export.join(WRITE_FILE), vec![0; FILE_SIZE])?;
+
+    let mut servers = Vec::new();
+    let mut notes = Vec::new();
+    for kind in &kinds {
+        let log = folder.0.join(format!("{}.log", kind.name));
+        let server = Server::start(*kind, &export, &log)?;
+        let msize = verify(&server, &export, &truth)
+            .with_context(|| format!("{} does not tell the truth", kind.name))?;
+        notes.push(format!("{}: msize {msize}", kind.title()));
+        servers.push(server);
+    }
+    notes.push(format!(
+        "{} rounds of {} ms a case, one TCP connection on loopback, {} MiB file in {}",
+        settings.rounds,
+        settings.time.as_millis(),
+        FILE_SIZE >> 20,
+        settings.folder.display()
+    ));
+    let figures = measure(settings, &servers)?;
+    notes.extend(figures.lines(&servers));
+    Ok(Report { bench: "9p", notes, cases: figures.cases(&servers) })
+}
+
+/// Reads and overwrites whole files through a server, outside of all timing; returns the msize.
+fn verify(server: &Server, export: &Path, truth: &[u8]) -> Result<u32> {
+    let attach = || Client::attach(&server.address, &server.aname);
+    ensure!(attach()?.fetch(READ_FILE)? == truth, "what was read is not what is there");
+    let mut new = truth.to_vec();
+    new.reverse();
+    attach()?.store(WRITE_FILE, &new)?;
+    let file = export.join(WRITE_FILE);
+    ensure!(fs::read(&file)? == new, "what was written is not there");
+    fs::write(&file, vec![0; FILE_SIZE])?;
+    Ok(attach()?.msize())
+}
+
+/// What was measured: rates by goal and server, and raw TCP.
+struct Figures {
+    rates: Vec<Vec<Samples>>,
+    raw: Samples,
+}
+
+fn measure(settings: &Settings, servers: &[Server]) -> Result<Figures> {
+    let mut rates = vec![vec![Samples::default(); servers.len()]; GOALS.len()];
+    let mut raw = Samples::default();
+    for round in 0..settings.rounds {
+        raw.0.push(raw::throughput(settings.time)?);
+        for (goal, rates) in GOALS.iter().zip(&mut rates) {
+            let mut order: Vec<usize> = (0..servers.len()).collect();
+            if round % 2 == 1 {
+                order.reverse();
+            }
+            for at in order {
+                let server = &servers[at];
+                let rate = once(settings, server, goal)
+                    .with_context(|| format!("{} of {}", goal.name, server.kind.name))?;
+                rates[at].0.push(rate);
+            }
+        }
+    }
+    Ok(Figures { rates, raw })
+}
+
+fn once(settings: &Settings, server: &Server, goal: &Goal) -> Result<f64> {
+    let name = if goal.load == Load::Write { WRITE_FILE } else { READ_FILE };
+    let mut client = Client::attach(&server.address, &server.aname)?;
+    client.measure(goal.load, (name, FILE_SIZE as u64), goal.depth, settings.time)
+}
+
+impl Figures {
+    /// A line for each server, and one for raw TCP.
+    fn lines(&self, servers: &[Server]) -> Vec<String> {
+        let show = |goal: &Goal, samples: &Samples| match goal.raw {
+            Some(_) => format!("{} {:.0} MB/s", goal.name, samples.median() / 1e6),
+            None => format!("{} {:.0}/s", goal.name, samples.median()),
+        };
+        let line = |(at, server): (usize, &Server)| {
+            let goals = GOALS.iter().zip(&self.rates);
+            let figures: Vec<_> = goals.map(|(goal, rates)| show(goal, &rates[at])).collect();
+            format!("{}: {}", server.kind.name, figures.join(", "))
+        };
+        let mut lines: Vec<String> = servers.iter().enumerate().map(line).collect();
+        let raw = self.raw.median() / 1e6;
+        lines.push(format!("raw tcp: {raw:.0} MB/s ±{:.0} %", self.raw.spread()));
+        lines
+    }
+
+    /// Ours, which is the first, against the better of the others and against raw TCP.
+    fn cases(&self, servers: &[Server]) -> Vec<Case> {
+        let mut cases = Vec::new();
+        for (goal, rates) in GOALS.iter().zip(&self.rates) {
+            let (unit, scale) = if goal.raw.is_some() { ("MB/s", 1e6) } else { ("1/s", 1.0) };
+            let scaled = |samples: &Samples| Samples(samples.0.iter().map(|x| x / scale).collect());
+            let case = |case: &str, peer: &Samples, peer_name: &str, limit: f64| Case {
+                case: case.to_owned(),
+                unit,
+                better: Better::Higher,
+                ours: scaled(&rates[0]),
+                peer: scaled(peer),
+                peer_name: peer_name.to_owned(),
+                limit,
+            };
+            let peers = rates.iter().zip(servers).skip(1);
+            let best = peers.max_by(|a, b| a.0.median().total_cmp(&b.0.median()));
+            cases.extend(
+                best.map(|(peer, server)| case(goal.name, peer, server.kind.name, goal.peer)),
+            );
+            cases.extend(goal.raw.map(|limit| {
+                case(&format!("{}, part of raw TCP", goal.name), &self.raw, "raw tcp", limit)
+            }));
+        }
+        cases
+    }
+}

@@ -1,0 +1,217 @@
+//! What a benchmark found: a table for people, and one line of JSON.
+
+use serde_json::Value;
+
+/// Which way is good.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Better {
+    /// A rate.
+    Higher,
+    /// A size or a time.
+    Lower,
+}
+
+/// The samples of one side.
+#[derive(Clone, Debug, Default)]
+pub struct Samples(pub Vec<f64>);
+
+impl Samples {
+    /// The value at a part of the sorted samples, between neighbours if need be.
+    fn quantile(&self, part: f64) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let Some(last) = sorted.len().checked_sub(1) else {
+            return f64::NAN;
+        };
+        let at = part * last as f64;
+        let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+        low + (high - low) * at.fract()
+    }
+
+    /// The median.
+    pub fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// Half the distance between the quartiles, in percent of the median.
+    pub fn spread(&self) -> f64 {
+        (self.quantile(0.75) - self.quantile(0.25)) / 2.0 / self.median() * 100.0
+    }
+}
+
+/// One case: ours against one peer, or against a bound.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// What was measured.
+    pub case: String,
+    /// What the figures are in.
+    pub unit: &'static str,
+    /// Which way is good.
+    pub better: Better,
+    /// Our figures.
+    pub ours: Samples,
+    /// The peer's.
+    pub peer: Samples,
+    /// Who the peer is.
+    pub peer_name: String,
+    /// What the ratio must be at least.
+    pub limit: f64,
+}
+
+impl Case {
+    /// How many times better than the peer.
+    pub fn ratio(&self) -> f64 {
+        match self.better {
+            Better::Higher => self.ours.median() / self.peer.median(),
+            Better::Lower => self.peer.median() / self.ours.median(),
+        }
+    }
+
+    fn verdict(&self) -> &'static str {
+        if self.ratio() >= self.limit { "ok" } else { "MISSED" }
+    }
+}
+
+/// All cases of a benchmark.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Its name.
+    pub bench: &'static str,
+    /// Lines above the table: versions and settings.
+    pub notes: Vec<String>,
+    /// Its rows.
+    pub cases: Vec<Case>,
+}
+
+impl Report {
+    /// The table.
+    pub fn table(&self) -> String {
+        let mut text = String::new();
+        for note in &self.notes {
+            text.push_str(&format!("{note}\n"));
+        }
+        let titles =
+            ["case", "ours", "spread", "peer", "spread", "peer name", "ratio", "limit", ""];
+        let mut rows = vec![titles.map(str::to_owned)];
+        for case in &self.cases {
+            rows.push([
+                case.case.clone(),
+                format!("{} {}", rounded(case.ours.median()), case.unit),
+                format!("±{:.0} %", case.ours.spread()),
+                format!("{} {}", rounded(case.peer.median()), case.unit),
+                format!("±{:.0} %", case.peer.spread()),
+                case.peer_name.clone(),
+                format!("{:.2}", case.ratio()),
+                format!("{:.2}", case.limit),
+                case.verdict().to_owned(),
+            ]);
+        }
+        let width =
+            |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..titles.len()).map(width).collect();
+        for row in &rows {
+            let mut line = String::new();
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                // Words lean left, figures right.
+                let blank = " ".repeat(width - cell.chars().count());
+                let left = [0, 5, 8].contains(&column);
+                line.push_str(&if left {
+                    format!("{cell}{blank}")
+                } else {
+                    format!("{blank}{cell}")
+                });
+                line.push_str("  ");
+            }
+            text.push_str(&format!("{}\n", line.trim_end()));
+        }
+        text
+    }
+
+    /// The line that ends every run, its keys in the order of the design.
+    pub fn json(&self) -> String {
+        let quoted = |text: &str| Value::from(text).to_string();
+        let number = |value: f64| Value::from(value).to_string();
+        let case = |case: &Case| {
+            let fields = [
+                ("case", quoted(&case.case)),
+                ("ours", number(rounded(case.ours.median()))),
+                ("peer", number(rounded(case.peer.median()))),
+                ("peer_name", quoted(&case.peer_name)),
+                ("ratio", number((case.ratio() * 1000.0).round() / 1000.0)),
+                ("limit", number(case.limit)),
+                ("unit", quoted(case.unit)),
+            ];
+            let fields = fields.map(|(name, value)| format!("\"{name}\":{value}"));
+            format!("{{{}}}", fields.join(","))
+        };
+        let cases: Vec<String> = self.cases.iter().map(case).collect();
+        format!("{{\"bench\":{},\"cases\":[{}]}}", quoted(self.bench), cases.join(","))
+    }
+}
+
+/// Four digits are more than the spread leaves true.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let step = 10_f64.powi(value.abs().log10().floor() as i32 - 3);
+    if step >= 1.0 { (value / step).round() * step } else { (value / step).round() / (1.0 / step) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn report(better: Better, ours: &[f64], peer: &[f64]) -> Report {
+        let case = Case {
+            case: "read depth 1".into(),
+            unit: "MB/s",
+            better,
+            ours: Samples(ours.to_vec()),
+            peer: Samples(peer.to_vec()),
+            peer_name: "diod".into(),
+            limit: 1.3,
+        };
+        Report { bench: "9p", notes: vec!["a note".into()], cases: vec![case] }
+    }
+
+    #[test]
+    fn medians_and_spread() {
+        let samples = Samples(vec![4.0, 1.0, 2.0, 3.0, 100.0]);
+        assert_eq!(
+            (samples.median(), samples.quantile(0.25), samples.quantile(0.75)),
+            (3.0, 2.0, 4.0)
+        );
+        assert!((samples.spread() - 100.0 / 3.0).abs() < 1e-9);
+        assert_eq!(Samples(vec![1.0, 2.0]).median(), 1.5);
+    }
+
+    #[test]
+    fn the_json_line_is_as_the_design_says() {
+        let text = report(Better::Higher, &[300.0], &[200.0]).json().to_string();
+        let got: Value = serde_json::from_str(&text).expect("JSON");
+        assert!(!text.contains('\n'));
+        let want = json!({"bench": "9p", "cases": [{
+            "case": "read depth 1", "ours": 300.0, "peer": 200.0, "peer_name": "diod",
+            "ratio": 1.5, "limit": 1.3, "unit": "MB/s",
+        }]});
+        assert_eq!(got, want);
+    }
+
+    #[test]
+    fn the_table_tells_what_was_missed() {
+        let table = report(Better::Higher, &[300.0], &[200.0]).table();
+        assert!(table.starts_with("a note\ncase") && table.ends_with("1.30  ok\n"), "{table}");
+        let table = report(Better::Lower, &[300.0], &[200.0]).table();
+        assert!(table.ends_with("0.67   1.30  MISSED\n"), "{table}");
+    }
+
+    #[test]
+    fn figures_have_four_digits() {
+        assert_eq!(
+            [0.0, 1234567.0, 12.3456, 0.123456].map(rounded),
+            [0.0, 1235000.0, 12.35, 0.1235]
+        );
+    }
+}

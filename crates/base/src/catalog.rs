@@ -1,0 +1,234 @@
+//! The messages that have a stable id: what each means and what to do about it. `muster explain`
+//! prints them; a test holds them against the ids that the sources use.
+//!
+//! `E` ends what was asked for, `N` is a notice. 10x a job's program and files, 11x its size and
+//! place, 12x reaching a cluster, 13x where it lives, 14x its files, 15x serving and mounting,
+//! 2xx between nodes, 3xx how a job ended, 4xx the manager's word on a job.
+
+/// One message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// Its id.
+    pub id: &'static str,
+    /// What it says, in a line.
+    pub title: &'static str,
+    /// Why it happens.
+    pub cause: &'static str,
+    /// What to do next.
+    pub next: &'static str,
+}
+
+/// The message of this id, in capitals or not.
+pub fn find(id: &str) -> Option<&'static Entry> {
+    CATALOG.iter().find(|entry| entry.id.eq_ignore_ascii_case(id))
+}
+
+macro_rules! catalog {
+    ($($id:ident $title:literal $cause:literal $next:literal)*) => {
+        /// All messages, in the order of their ids.
+        pub const CATALOG: &[Entry] = &[$(Entry {
+            id: stringify!($id), title: $title, cause: $cause, next: $next,
+        }),*];
+    };
+}
+
+catalog! {
+    E101 "The program was not found."
+        "A name without a slash is searched in the PATH of each node; a name with a slash is a \
+         file here that is sent to the nodes with the job."
+        "Send your own program: muster run ./NAME. Look at a node's PATH: muster cat /nodes/n0/env"
+    E102 "The program is built for another kind of processor than the nodes have."
+        "Its ELF header names a machine that none of the chosen nodes is."
+        "Choose nodes that can run it (-w), or build it for them."
+    E103 "The program is there but cannot be run."
+        "It is a directory, lacks the permission to be executed, or needs an interpreter that is \
+         missing on the node."
+        "chmod +x FILE; look at its first line, or at what `file FILE` says."
+    E104 "A file that the job needs cannot be sent."
+        "It cannot be read, is no file or directory, or changed while it was sent."
+        "Look at it with ls -l, then run the job again."
+    E105 "An output file of the job could not be created or written."
+        "Its directory does not exist, is not yours to write, or its disk is full."
+        "Make the directory, or name another place: --output FILE"
+    E106 "The file for the job's standard input could not be read."
+        "It does not exist, or you may not read it."
+        "Look at it with ls -l, or give the input through a pipe."
+    E110 "The job asks for what the cluster does not have."
+        "More nodes than exist, or nodes of other names. It was refused at once; nothing waits."
+        "muster nodes shows what there is. A larger one: muster down && muster up -N K"
+    E111 "The ranks do not fit the nodes that were asked for."
+        "Each node has at least one rank, and a job has a limit of ranks."
+        "Give at least as many ranks as nodes: muster run -N 2 -n 8"
+    N111 "More ranks than processors."
+        "The ranks share the processors in turn, and each runs slower than alone."
+        "Nothing, or fewer ranks: muster run -n K"
+    E112 "The job's specification is not right."
+        "The file spec of the job lacks its program, or has a field that is not understood."
+        "docs/files.md lists its fields."
+    E113 "There is no such node."
+        "The name is none of this cluster, or is not written as a set of nodes: n[0-3,7]."
+        "muster nodes lists them."
+    E114 "The node is down."
+        "Its daemon died or does not answer. It is started again, and joins by itself."
+        "muster nodes tells why; try again in a moment, or choose others: -w n[0-2]"
+    E115 "A detached job needs a cluster that goes on after the command."
+        "Without a running cluster `muster run` starts its own and takes it down at the end."
+        "muster up -N 4, then the same command again."
+    E120 "No cluster is up."
+        "None of this name was started, or it was taken down, or its keeper died and all went \
+         with it."
+        "Start one: muster up -N 4. Name another: --cluster NAME. Those of yours are listed in \
+         the message if there are any."
+    E121 "The manager does not answer."
+        "It is stopped, the machine is busy beyond measure, or it is being restarted after a \
+         crash."
+        "Try again in a moment. If it stays so: muster down ends it whatever its state."
+    E122 "The cluster is ending."
+        "Its keeper is gone and its daemons are still cleaning up."
+        "Wait a moment, or help: muster down"
+    E123 "Not all nodes joined in time."
+        "A node's daemon did not start or could not reach the manager. Nothing was left running."
+        "The last lines of its log are shown with the message. Try fewer nodes: muster up -N 2"
+    E124 "A cluster of this name is up already."
+        "A user has one cluster of each name on a machine."
+        "Use it, take it down (muster down), or name another: muster --cluster NAME up"
+    E125 "Something of the cluster could not be started."
+        "The system refused a process, a pipe or a thread, mostly for a limit of the user."
+        "Look at ulimit -u and ulimit -n, and at what else is running."
+    E126 "A daemon cannot be ended."
+        "It was killed, but the kernel holds it: it waits for a device or for a file server that \
+         is gone."
+        "See what it waits for: cat /proc/PID/wchan. It ends when that ends, or with the machine."
+    E130 "This is no name for a cluster."
+        "The name is part of the paths of sockets, so it is short and plain."
+        "Use up to 40 letters, digits, '_', '-' and '.', starting with a letter or digit."
+    E131 "The directory for the cluster is not safe."
+        "Whoever can write there, or replace it, could act as you. It or a directory above it \
+         belongs to somebody else, lets others in, or is a link that somebody else made."
+        "Choose a directory that is yours alone: mkdir -m 700 ~/.muster; \
+         export MUSTER_RUNTIME=~/.muster"
+    E132 "The directory's path is too long."
+        "The cluster's sockets are in it, and the kernel takes paths of at most 107 bytes for \
+         sockets."
+        "export MUSTER_RUNTIME=/tmp/m or another short path."
+    E133 "The directory of the cluster cannot be used."
+        "The system refused, in the words given: no space, no permission, a read-only disk."
+        "Mend that, or choose another: export MUSTER_RUNTIME=PATH"
+    E140 "A file of the cluster refused."
+        "The message says which file and what its server said."
+        "Look at what is there: muster ls -l PATH. What each file does: docs/files.md"
+    E141 "A local file refused."
+        "The message says which file and what the system said."
+        "Look at it: ls -l FILE"
+    E142 "There is no such job."
+        "No job of this number is known to the manager; it forgets the oldest ones."
+        "muster ps --all lists those it knows."
+    E143 "There is no such signal."
+        "Signals are named as kill -l does, with or without SIG, or given by number."
+        "kill -l lists them."
+    E150 "Plain 9P over TCP is for this machine only."
+        "It has neither encryption nor passwords, so an export binds loopback addresses alone. \
+         No switch turns this off."
+        "Listen at 127.0.0.1:PORT or [::1]:PORT or at a socket's path, and reach it through ssh: \
+         ssh -L 5640:127.0.0.1:5640 HOST"
+    E151 "The mount failed."
+        "FUSE is missing (no /dev/fuse, no fusermount3), or the directory is in use."
+        "On Debian: apt install fuse3. Without it all files are within reach of muster ls, cat, cp."
+    E152 "The directory cannot be served."
+        "It cannot be opened, or the address is in use or not of this machine."
+        "Choose another port, 0 for any free one: --listen 127.0.0.1:0"
+    E153 "This is no mount of Muster's."
+        "Nothing is mounted there, or something else is."
+        "grep muster /proc/self/mounts lists them."
+    E205 "A part of the nodes was not reached."
+        "Files or orders go from node to node; the message names those that did not get them."
+        "muster nodes shows which are up. The others have what they need."
+    E301 "A rank was killed by a signal."
+        "Your program caused it (SEGV: it touched memory that is not its own; ABRT: it gave up), \
+         or somebody sent it, or the kernel ran out of memory (KILL)."
+        "The rank's own words: muster logs JOB --rank R --stderr"
+    E302 "A rank ended with a status other than 0."
+        "That is your program's own word for failure."
+        "The rank's own words: muster logs JOB --rank R --stderr. To let the others go on: \
+         muster run --keep-going"
+    E303 "The job took longer than its time limit."
+        "It was started with --time and was ended when that had passed."
+        "Give it more: --time 2h, or none."
+    E304 "A rank was lost with its node."
+        "The node's daemon or machine died, or its connection broke."
+        "muster nodes shows which are up and why others are not."
+    E305 "The job was ended from outside."
+        "By muster kill, or because the command that owned it was gone."
+        "Start it with muster run --detach if it is to outlive its command."
+    E306 "A node did not start its rank in time."
+        "It is stopped, or busy beyond measure."
+        "muster nodes shows which answer. Choose others: -w n[0-2]"
+    E310 "The manager cannot write."
+        "Its disk is full or fails: the journal or a job's output cannot be kept."
+        "Make room where the cluster's directory is: df $MUSTER_RUNTIME"
+    E401 "The cluster's manager cannot be reached."
+        "It died or is stopped. A restarted manager finds its jobs again; muster run waits for it."
+        "muster ps tells whether it is back. If it stays away: muster down"
+    E402 "The manager refused or failed a request for this job."
+        "The message gives its words."
+        "muster ps --all shows the job's state."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// Ids that a part announced in the design will use; the list only shrinks.
+    const COMING: [&str; 14] = [
+        "E101", "E102", "E103", "E104", "E105", "E106", "N111", "E115", "E301", "E302", "E303",
+        "E304", "E305", "E402",
+    ];
+
+    fn sources(directory: &Path, into: &mut Vec<String>) {
+        for entry in std::fs::read_dir(directory).expect("our own sources").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                sources(&path, into);
+            } else if path.extension().is_some_and(|end| end == "rs")
+                && !path.ends_with("catalog.rs")
+            {
+                into.push(std::fs::read_to_string(path).expect("text"));
+            }
+        }
+    }
+
+    /// Words of a letter and three digits, where nothing else is attached.
+    fn ids(text: &str) -> impl Iterator<Item = &str> {
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        words.filter(|word| {
+            let digits = word.strip_prefix(['E', 'N']).unwrap_or("");
+            digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    }
+
+    #[test]
+    fn every_id_that_is_used_is_explained_and_every_explained_one_is_used() {
+        let mut texts = Vec::new();
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        sources(here.parent().expect("crates/"), &mut texts);
+        let used: BTreeSet<&str> = texts.iter().flat_map(|text| ids(text)).collect();
+        let known: BTreeSet<&str> = CATALOG.iter().map(|entry| entry.id).collect();
+        let unexplained: Vec<_> = used.difference(&known).collect();
+        assert!(unexplained.is_empty(), "add to catalog.rs: {unexplained:?}");
+        let unused = known.difference(&used).filter(|id| !COMING.contains(id));
+        let unused: Vec<_> = unused.collect();
+        assert!(unused.is_empty(), "nothing says these: {unused:?}");
+    }
+
+    #[test]
+    fn ids_are_in_order_and_found_in_any_case() {
+        let number = |entry: &Entry| entry.id[1..].to_owned();
+        assert!(CATALOG.windows(2).all(|pair| number(&pair[0]) <= number(&pair[1])));
+        let all: BTreeSet<&str> = CATALOG.iter().map(|entry| entry.id).collect();
+        assert_eq!(all.len(), CATALOG.len());
+        assert_eq!(find("e120").map(|entry| entry.id), Some("E120"));
+        assert_eq!(find("E999x"), None);
+    }
+}

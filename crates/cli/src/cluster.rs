@@ -1,0 +1,239 @@
+//! Finding a cluster on this machine, connecting to its manager, bringing one up.
+
+use crate::run::Cluster;
+use anyhow::{Context as _, Result, anyhow, bail};
+use muster_base::nodeset::fold;
+use muster_machine::keeper::{Keeper, Plan, Runtime, State, by_file};
+use muster_ninep::client::{Client, Options};
+use muster_ninep::error::{Errno, Error};
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a manager may take to answer.
+const ANSWER: Duration = Duration::from_secs(2);
+/// How long all nodes of a new cluster may take to join.
+const JOIN: Duration = Duration::from_secs(10);
+/// Between two looks at who has joined.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// What all commands share.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// Where this user's clusters are.
+    pub runtime: Runtime,
+    /// The cluster to work with.
+    pub cluster: String,
+}
+
+impl Context {
+    /// Connects to the manager. Calls wait at most two seconds for an answer, but as long as it
+    /// takes for data.
+    ///
+    /// # Errors
+    /// One sentence: no such cluster, it is ending, the manager does not answer.
+    pub fn connect(&self) -> Result<Client> {
+        match self.runtime.state(&self.cluster)? {
+            None | Some(State::Dead) => return Err(self.none_up()),
+            Some(State::Ending) => {
+                bail!("cluster {} is ending; help it: muster down  [E122]", self.cluster)
+            }
+            Some(State::Kept(_)) => {}
+        }
+        self.connect_now().map_err(|error| self.silent(&error))
+    }
+
+    fn connect_now(&self) -> Result<Client> {
+        let directory = self.runtime.open(&self.cluster)?.context("it has just ended")?;
+        let options =
+            Options { deadline: Some(ANSWER), name: "the manager".into(), ..Options::default() };
+        Ok(Client::connect(&directory.manager(), options)?)
+    }
+
+    /// The cluster that is up or, with none, one of `nodes` nodes for this process alone.
+    ///
+    /// # Errors
+    /// As [`Context::connect`] and [`embed`].
+    pub fn for_job(&self, nodes: usize) -> Result<(Cluster, Option<Embedded>)> {
+        let named = self.cluster != "default";
+        let absent = matches!(self.runtime.state(&self.cluster)?, None | Some(State::Dead));
+        let embedded = match absent && !named {
+            true => Some(embed(self, nodes, |_| ())?),
+            false => None,
+        };
+        let context = embedded.as_ref().map_or(self, |embedded| &embedded.context).clone();
+        let client = match &embedded {
+            Some(embedded) => embedded.client.clone(),
+            None => self.connect()?,
+        };
+        let connect = Arc::new(move || {
+            context.connect_now().map_err(|error| Error::new(Errno::NOTCONN, error.to_string()))
+        });
+        Ok((Cluster { client, connect, embedded: embedded.is_some() }, embedded))
+    }
+
+    fn silent(&self, error: &anyhow::Error) -> anyhow::Error {
+        anyhow!(
+            "the manager of cluster {} does not answer ({error}). Try again; muster down ends \
+             it whatever its state  [E121]",
+            self.cluster
+        )
+    }
+
+    fn none_up(&self) -> anyhow::Error {
+        let kept = |name: &String| matches!(self.runtime.state(name), Ok(Some(State::Kept(_))));
+        let others = self.runtime.clusters().unwrap_or_default();
+        // Embedded clusters belong to a `muster run` and are nobody else's.
+        let others = others.into_iter().filter(|name| !name.starts_with("run-") && kept(name));
+        let others: Vec<String> = others.collect();
+        match (others.first(), self.cluster.as_str()) {
+            (None, "default") => anyhow!("no cluster is up; start one: muster up -N 4  [E120]"),
+            (None, name) => {
+                anyhow!("no cluster is up; start one: muster --cluster {name} up -N 4  [E120]")
+            }
+            (Some(other), name) => anyhow!(
+                "no cluster {name} is up, but {}. Use it: muster --cluster {other} ...; or \
+                 start one: muster --cluster {name} up -N 4  [E120]",
+                others.join(", ")
+            ),
+        }
+    }
+}
+
+/// What the manager's `status` says.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Status {
+    /// Version of the manager.
+    pub version: String,
+    /// How nodes are reached.
+    pub transport: String,
+    /// When it was brought up.
+    pub started: f64,
+    /// All nodes that have ever joined.
+    pub nodes: Vec<NodeStatus>,
+    /// All jobs, as their own `status` says.
+    pub jobs: Vec<Value>,
+}
+
+/// A node in the manager's `status`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct NodeStatus {
+    /// Its name.
+    pub name: String,
+    /// `up` or something else.
+    pub state: String,
+    /// Since when.
+    pub since: Option<f64>,
+    /// Why it is not up.
+    pub why: Option<String>,
+}
+
+impl NodeStatus {
+    /// Whether it takes jobs.
+    pub fn is_up(&self) -> bool {
+        self.state == "up"
+    }
+}
+
+impl Status {
+    /// Reads it; waits at most two seconds.
+    ///
+    /// # Errors
+    /// When the manager does not answer, or with something else.
+    pub fn read(client: &Client) -> Result<Status> {
+        let text = client.with_deadlines(Some(ANSWER), Some(ANSWER)).read("status");
+        let text = text.map_err(|error| anyhow!("{error}  [E401]"))?;
+        serde_json::from_slice(&text).context("the manager's status is not what it should be")
+    }
+
+    /// Names of the nodes that are up.
+    pub fn up(&self) -> Vec<&str> {
+        self.nodes.iter().filter(|node| node.is_up()).map(|node| node.name.as_str()).collect()
+    }
+}
+
+/// Names of the nodes of a cluster of `count`.
+pub fn node_names(count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("n{number}")).collect()
+}
+
+/// Waits until the manager answers and all of `nodes` have joined. `alive` says early that it
+/// is in vain.
+///
+/// # Errors
+/// A sentence that names who is missing.
+pub fn wait_until_joined(
+    context: &Context,
+    nodes: &[String],
+    mut alive: impl FnMut() -> Result<()>,
+    mut progress: impl FnMut(usize),
+) -> Result<Client> {
+    let deadline = Instant::now() + JOIN;
+    let mut client: Option<Client> = None;
+    let mut up: Vec<String> = Vec::new();
+    loop {
+        alive()?;
+        if client.as_ref().is_none_or(|client| client.ended().is_some()) {
+            client = context.connect_now().ok();
+        }
+        if let Some(client) = &client
+            && let Ok(status) = Status::read(client)
+        {
+            up = status.up().into_iter().map(str::to_owned).collect();
+            if nodes.iter().all(|node| up.contains(node)) {
+                return Ok(client.clone());
+            }
+        }
+        progress(up.len());
+        if Instant::now() >= deadline {
+            break;
+        }
+        std::thread::sleep(LOOK);
+    }
+    let missing = nodes.iter().filter(|node| !up.contains(node));
+    let (missing, s) = (fold(missing), JOIN.as_secs());
+    let log = last_lines(context, 3);
+    if client.is_none() {
+        bail!("the manager did not answer within {s} s; nothing was left running.{log}  [E123]");
+    }
+    bail!("{missing} did not join within {s} s; nothing was left running.{log}  [E123]")
+}
+
+/// The end of a cluster's log, to be shown behind a sentence.
+fn last_lines(context: &Context, count: usize) -> String {
+    let directory = context.runtime.open(&context.cluster).ok().flatten();
+    let text = directory.and_then(|directory| std::fs::read_to_string(directory.log()).ok());
+    let text = text.unwrap_or_default();
+    let lines: Vec<&str> = text.lines().rev().take(count).collect();
+    let lines: Vec<&str> = lines.into_iter().rev().collect();
+    if lines.is_empty() { String::new() } else { format!(" Its log: {}", lines.join(" | ")) }
+}
+
+/// A cluster of this process's own: it goes when this is dropped, or with the process.
+pub struct Embedded {
+    /// Its manager, with all nodes joined.
+    pub client: Client,
+    /// Its directory's name and place.
+    pub context: Context,
+    _keeper: Keeper,
+}
+
+/// Brings up a cluster for this process alone.
+///
+/// # Errors
+/// A sentence: what could not be started, or who did not join.
+pub fn embed(context: &Context, count: usize, progress: impl FnMut(usize)) -> Result<Embedded> {
+    let cluster = format!("run-{}", std::process::id());
+    let context = Context { cluster, runtime: context.runtime.clone() };
+    let plan = Plan::new(count, by_file());
+    let keeper = Keeper::start(&context.runtime, &context.cluster, plan)?;
+    let alive = || {
+        let kept = matches!(context.runtime.state(&context.cluster), Ok(Some(State::Kept(_))));
+        if kept { Ok(()) } else { bail!("the manager does not start  [E125]") }
+    };
+    let client = wait_until_joined(&context, &node_names(count), alive, progress)?;
+    Ok(Embedded { client, context, _keeper: keeper })
+}

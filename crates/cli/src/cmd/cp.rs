@@ -1,0 +1,297 @@
+//! `muster cp`: files between this machine and the cluster tree.
+
+use super::progress::Progress;
+use super::{Usage, refused};
+use crate::cluster::Context;
+use anyhow::{Context as _, Result, anyhow, bail};
+use muster_ninep::client::Client;
+use muster_ninep::error::Errno;
+use muster_ninep::record::{Attr, mode};
+use muster_ninep::tree::OpenFlags;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Requests under way for a file whose bytes stay where they are.
+const DEPTH: usize = 8;
+
+/// Bytes that are moved at once.
+const PIECE: usize = 1 << 20;
+
+/// Copy files to, from or within the cluster tree.
+///
+/// A path of the cluster tree starts with a colon; all others are of this machine. (A file here
+/// whose name starts with a colon is written ./:name.)
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  muster cp prog data.txt :/nodes/n1/3/fs/\n  \
+                        muster cp :/nodes/n1/3/fs/core.17 .\n  \
+                        muster cp -r :/nodes/n1/3/fs results")]
+pub struct Args {
+    /// What to copy, and last where to
+    #[arg(required = true, num_args = 2.., value_names = ["SOURCE", "DESTINATION"])]
+    paths: Vec<String>,
+    /// Directories with all that is in them
+    #[arg(short, long)]
+    recursive: bool,
+}
+
+/// Where a file is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    Here(PathBuf),
+    Cluster(String),
+}
+
+/// What is at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Found {
+    directory: bool,
+    mode: u32,
+    size: u64,
+}
+
+impl Place {
+    fn read(text: &str) -> Place {
+        match text.strip_prefix(':') {
+            Some(path) => Place::Cluster(path.to_owned()),
+            None => Place::Here(text.into()),
+        }
+    }
+
+    fn join(&self, name: &str) -> Place {
+        match self {
+            Place::Here(path) => Place::Here(path.join(name)),
+            Place::Cluster(path) => {
+                Place::Cluster(format!("{}/{name}", path.trim_end_matches('/')))
+            }
+        }
+    }
+
+    /// The last name, which the copy gets in a directory.
+    fn name(&self) -> Option<String> {
+        match self {
+            Place::Here(path) => Some(path.file_name()?.to_str()?.to_owned()),
+            Place::Cluster(path) => {
+                let name = path.trim_end_matches('/').rsplit('/').next()?;
+                (!name.is_empty() && name != "..").then(|| name.to_owned())
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::Here(path) => write!(f, "{}", path.display()),
+            Place::Cluster(path) => write!(f, ":{path}"),
+        }
+    }
+}
+
+pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let places: Vec<Place> = args.paths.iter().map(|path| Place::read(path)).collect();
+    let (to, from) = places.split_last().expect("clap asks for two");
+    if places.iter().all(|place| matches!(place, Place::Here(_))) {
+        let text = "no path is of the cluster: put a colon before those that are, as in \
+                    :/nodes/n0/1/fs/FILE, or use cp";
+        return Err(Usage(text.into()).into());
+    }
+    let mut copier = Copier { client: context.connect()?, progress: Progress::bytes(0), total: 0 };
+    let target = copier.find(to)?;
+    let into = target.is_some_and(|found| found.directory);
+    let slash = args.paths.last().is_some_and(|path| path.ends_with('/'));
+    if !into && (from.len() > 1 || slash) {
+        bail!("{to} is no directory  [E140]");
+    }
+    for source in from {
+        let found =
+            copier.find(source)?.ok_or_else(|| anyhow!("{source} does not exist  [E140]"))?;
+        let target = match (into, source.name()) {
+            (true, Some(name)) => to.join(&name),
+            (true, None) => to.clone(),
+            (false, _) => to.clone(),
+        };
+        if found.directory && !args.recursive {
+            bail!("{source} is a directory: give -r to copy it with all that is in it  [E140]");
+        }
+        copier.copy(source, &target, found)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Copier {
+    client: Client,
+    progress: Progress,
+    /// Bytes that are known to be copied in all.
+    total: u64,
+}
+
+impl Copier {
+    fn find(&self, place: &Place) -> Result<Option<Found>> {
+        match place {
+            Place::Here(path) => match fs::metadata(path) {
+                Ok(meta) => Ok(Some(Found {
+                    directory: meta.is_dir(),
+                    mode: meta.permissions().mode(),
+                    size: meta.len(),
+                })),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                Err(error) => bail!("{place}: {error}  [E141]"),
+            },
+            Place::Cluster(path) => match self.client.getattr(path) {
+                Ok(Attr { qid, mode, size, .. }) => {
+                    Ok(Some(Found { directory: qid.is_dir(), mode, size }))
+                }
+                Err(error) if error.errno == Errno::NOENT => Ok(None),
+                Err(error) => Err(refused(error)),
+            },
+        }
+    }
+
+    fn copy(&mut self, from: &Place, to: &Place, found: Found) -> Result<()> {
+        if !found.directory {
+            return self.copy_file(from, to, found);
+        }
+        self.make_directory(to, found.mode)?;
+        for (name, link) in self.names(from)? {
+            let (source, target) = (from.join(&name), to.join(&name));
+            // One that leads to a directory may lead back up, and round and round.
+            match self.find(&source)? {
+                Some(inner) if !(link && inner.directory) => self.copy(&source, &target, inner)?,
+                _ => {
+                    let note = format!("muster: {source} is a link, not copied");
+                    let _ = writeln!(io::stderr(), "{note}");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The names in a directory, and which are symbolic links.
+    fn names(&self, place: &Place) -> Result<Vec<(String, bool)>> {
+        match place {
+            Place::Here(path) => {
+                let failed = || format!("{place}  [E141]");
+                let mut names = Vec::new();
+                for entry in fs::read_dir(path).with_context(failed)? {
+                    let entry = entry.with_context(failed)?;
+                    let name = entry.file_name().into_string();
+                    let name =
+                        name.map_err(|name| anyhow!("{place}: {name:?} is not text  [E141]"))?;
+                    names.push((name, entry.file_type().with_context(failed)?.is_symlink()));
+                }
+                Ok(names)
+            }
+            Place::Cluster(path) => {
+                let entries = self.client.readdir(path).map_err(refused)?;
+                let entry = |entry: muster_ninep::record::DirEntry| {
+                    let link = u32::from(entry.kind) << 12 == mode::LINK;
+                    let name = String::from_utf8(entry.name).ok().filter(|name| is_plain(name));
+                    let name = name.ok_or_else(|| anyhow!("{place} lists a name that is none"));
+                    Ok((name.map_err(|error| anyhow!("{error}  [E140]"))?, link))
+                };
+                entries.into_iter().map(entry).collect()
+            }
+        }
+    }
+
+    fn make_directory(&self, place: &Place, mode: u32) -> Result<()> {
+        let made = self.find(place)?;
+        if made.is_some_and(|found| found.directory) {
+            return Ok(());
+        }
+        match place {
+            Place::Here(path) => fs::create_dir(path).with_context(|| format!("{place}  [E141]")),
+            Place::Cluster(path) => self.client.mkdir(path, mode & 0o777 | 0o700).map_err(refused),
+        }
+    }
+
+    fn copy_file(&mut self, from: &Place, to: &Place, found: Found) -> Result<()> {
+        let mut reader = self.reader(from, found)?;
+        let mut writer = self.writer(to, found.mode)?;
+        self.total += found.size;
+        self.progress.name(from.to_string());
+        self.progress.total(self.total);
+        let mut buffer = vec![0; PIECE];
+        loop {
+            let count = match reader.read(&mut buffer) {
+                Ok(0) => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other.map_err(|error| failed(from, &error))?,
+            };
+            writer.write_all(&buffer[..count]).map_err(|error| failed(to, &error))?;
+            self.progress.add(count as u64);
+        }
+        writer.flush().map_err(|error| failed(to, &error))
+    }
+
+    fn reader(&self, place: &Place, found: Found) -> Result<Box<dyn Read>> {
+        match place {
+            Place::Here(path) => {
+                Ok(Box::new(fs::File::open(path).map_err(|error| failed(place, &error))?))
+            }
+            Place::Cluster(path) => {
+                let file = self.client.open(path, OpenFlags::default()).map_err(refused)?;
+                // What has no size is made up as it is read, and must be read in order.
+                let depth = if found.size > 0 { DEPTH } else { 1 };
+                Ok(Box::new(file.with_depth(depth)))
+            }
+        }
+    }
+
+    fn writer(&self, place: &Place, mode: u32) -> Result<Box<dyn Write>> {
+        match place {
+            Place::Here(path) => {
+                let mut options = fs::OpenOptions::new();
+                options.write(true).create(true).truncate(true).mode(mode & 0o777);
+                Ok(Box::new(options.open(path).map_err(|error| failed(place, &error))?))
+            }
+            Place::Cluster(path) => {
+                let exists = self.find(place)?;
+                let file = self.client.create(path, mode & 0o777).map_err(refused)?;
+                // Writes to a made up file, a job's input for instance, must come in order.
+                let depth = if exists.is_none_or(|found| found.size > 0) { DEPTH } else { 1 };
+                Ok(Box::new(file.with_depth(depth)))
+            }
+        }
+    }
+}
+
+/// Whether a name that a server lists is one: it must not lead elsewhere.
+fn is_plain(name: &str) -> bool {
+    !matches!(name, "" | "." | "..") && !name.contains(['/', '\0'])
+}
+
+fn failed(place: &Place, error: &io::Error) -> anyhow::Error {
+    match place {
+        // The sentence of a 9P error names the path.
+        Place::Cluster(_) => anyhow!("{error}  [E140]"),
+        Place::Here(path) => anyhow!("{}: {error}  [E141]", path.display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_colon_makes_a_path_of_the_cluster() {
+        let place = Place::read(":/nodes/n1/fs/");
+        assert_eq!(place, Place::Cluster("/nodes/n1/fs/".into()));
+        assert_eq!(place.join("x").to_string(), ":/nodes/n1/fs/x");
+        assert_eq!(place.name().as_deref(), Some("fs"));
+        assert_eq!(Place::read(":").name(), None);
+        assert_eq!(Place::read("./:x"), Place::Here("./:x".into()));
+        assert_eq!(Place::read("a/..").name(), None);
+    }
+
+    #[test]
+    fn a_server_cannot_lead_a_copy_elsewhere() {
+        for name in ["", ".", "..", "a/b", "/etc", "a\0"] {
+            assert!(!is_plain(name), "{name:?}");
+        }
+        assert!(is_plain("...") && is_plain("a b"));
+    }
+}

@@ -1,0 +1,86 @@
+//! `muster down`: ends a cluster, whatever state it is in.
+
+use super::{SCHEMA, print_json};
+use crate::cluster::{Context, Status};
+use anyhow::Result;
+use muster_base::nodeset::fold;
+use muster_machine::keeper::{Downed, down};
+use serde_json::json;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// End a cluster and all that runs in it, within five seconds.
+///
+/// What is stopped or does not answer is killed. Without a cluster there is nothing to do, and
+/// that is no error.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let jobs = running_jobs(context);
+    let downed = down(&context.runtime, &context.cluster)?;
+    if args.json {
+        let was_up = downed.as_ref().is_some_and(|downed| downed.was_up);
+        let Downed { nodes, killed, .. } = downed.unwrap_or_default();
+        print_json(&json!({
+            "schema": SCHEMA, "cluster": context.cluster, "was_up": was_up, "nodes": nodes,
+            "jobs": jobs, "killed": killed,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    writeln!(std::io::stdout(), "{}", sentence(&context.cluster, jobs, downed.as_ref()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How many jobs are about to be ended, where the manager tells.
+fn running_jobs(context: &Context) -> Option<usize> {
+    let client = context.connect().ok()?;
+    let jobs = Status::read(&client).ok()?.jobs;
+    Some(jobs.iter().filter(|job| job["state"] != "done").count())
+}
+
+fn sentence(cluster: &str, jobs: Option<usize>, downed: Option<&Downed>) -> String {
+    let Some(downed) = downed else {
+        return format!("no cluster {cluster} is up: nothing to do");
+    };
+    if !downed.was_up {
+        return format!("cluster {cluster} had crashed: what was left of it is removed");
+    }
+    let nodes = match downed.nodes.len() {
+        0 => String::new(),
+        1 => format!(": node {} ended", downed.nodes[0]),
+        count => format!(": {count} nodes {} ended", fold(&downed.nodes)),
+    };
+    let jobs = match jobs {
+        None | Some(0) => String::new(),
+        Some(1) => " with 1 job".into(),
+        Some(count) => format!(" with {count} jobs"),
+    };
+    let killed = match downed.killed.as_slice() {
+        [] => String::new(),
+        some => format!(" (killed, since it did not end by itself: {})", fold(some)),
+    };
+    format!("cluster {cluster} is down{nodes}{jobs}{killed}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_says_what_it_ended() {
+        assert_eq!(sentence("x", None, None), "no cluster x is up: nothing to do");
+        let mut downed = Downed::default();
+        assert!(sentence("x", None, Some(&downed)).contains("had crashed"));
+        downed.was_up = true;
+        downed.nodes = ["n0", "n1", "n2"].map(String::from).to_vec();
+        let said = sentence("x", Some(2), Some(&downed));
+        assert_eq!(said, "cluster x is down: 3 nodes n[0-2] ended with 2 jobs");
+        downed.killed = vec!["manager".into()];
+        assert!(sentence("x", None, Some(&downed)).ends_with("by itself: manager)"));
+    }
+}

@@ -1,0 +1,106 @@
+//! `muster export`: a directory of this machine, served over 9P.
+
+use super::Usage;
+use crate::sys::EndSignals;
+use anyhow::{Context as _, Result, bail};
+use muster_ninep::address::Address;
+use muster_ninep::host::{HostTree, Options};
+use muster_ninep::serve::{Server, same_user};
+use muster_ninep::stream::Listener;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Serve a directory over 9P until Ctrl-C.
+///
+/// Nothing outside the directory can be reached through it. Over TCP only programs of this
+/// machine are served, since plain 9P neither encrypts nor knows passwords; over a socket only
+/// your own programs and root's.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  muster export data --listen 127.0.0.1:0\n  \
+                        muster export data --listen /tmp/data.sock --rw")]
+pub struct Args {
+    /// The directory
+    dir: PathBuf,
+    /// Where to listen: HOST:PORT, with port 0 for any, or a socket's path
+    #[arg(long, value_name = "ADDRESS")]
+    listen: String,
+    /// Let clients change files
+    #[arg(long)]
+    rw: bool,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let address = address(&args.listen)?;
+    let signals = EndSignals::hold();
+    let options = Options { writable: args.rw, ..Options::default() };
+    let unable = || format!("{} cannot be served  [E152]", args.dir.display());
+    let tree = Arc::new(HostTree::new(&args.dir, options).with_context(unable)?);
+    let listener = match Listener::bind(&address) {
+        Ok(listener) => listener,
+        Err(error) => bail!("cannot listen at {address}: {error}  [E152]"),
+    };
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(8);
+    let admit = match address {
+        Address::Unix(_) => same_user,
+        // On loopback the tree itself decides what each user may do.
+        Address::Tcp(_) => |_: &_| true,
+    };
+    let server = Server::start(&tree, threads, admit).context("no threads left  [E152]")?;
+    let text = announcement(args, listener.address());
+    server.listen(listener);
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    signals.wait();
+    Ok(ExitCode::SUCCESS)
+}
+
+fn address(text: &str) -> Result<Address> {
+    let address: Address = text.parse().map_err(|error| Usage(format!("--listen: {error}")))?;
+    if !address.is_loopback() {
+        let text = format!(
+            "--listen {text}: plain 9P over TCP is neither encrypted nor guarded, so it is \
+             served to this machine only. Listen at 127.0.0.1 and reach it with ssh -L  [E150]"
+        );
+        return Err(Usage(text).into());
+    }
+    Ok(address)
+}
+
+fn announcement(args: &Args, address: &Address) -> String {
+    let (dir, how) = (args.dir.display(), if args.rw { "read and write" } else { "read only" });
+    let (source, transport) = match address {
+        Address::Tcp(at) => (at.ip().to_string(), format!("trans=tcp,port={}", at.port())),
+        Address::Unix(path) => (path.display().to_string(), "trans=unix".into()),
+    };
+    format!(
+        "{dir} is served at {address}, {how}\nMount it: mount -t 9p -o \
+         {transport},version=9p2000.L,access=client {source} /mnt\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tcp_is_for_this_machine_only() {
+        for text in ["0.0.0.0:564", "[::]:564", "192.0.2.1:564"] {
+            let said = address(text).expect_err(text).to_string();
+            assert!(said.contains("[E150]"), "{said}");
+        }
+        assert!(address("x").expect_err("none").is::<Usage>());
+        assert!(address("127.0.0.1:0").is_ok() && address("/tmp/s").is_ok());
+    }
+
+    #[test]
+    fn the_hint_names_the_port_in_use() {
+        let args = Args { dir: "data".into(), listen: String::new(), rw: false };
+        let address = "127.0.0.1:5640".parse().expect("an address");
+        let said = announcement(&args, &address);
+        assert!(said.starts_with("data is served at tcp!127.0.0.1!5640, read only\n"), "{said}");
+        assert!(said.contains("trans=tcp,port=5640,") && said.ends_with(" 127.0.0.1 /mnt\n"));
+    }
+}

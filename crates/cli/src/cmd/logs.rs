@@ -1,0 +1,162 @@
+//! `muster logs`: what a job has printed.
+
+use super::{job_path, job_refused, refused};
+use crate::cluster::Context;
+use anyhow::Result;
+use muster_ninep::client::Client;
+use muster_ninep::error::{Errno, Error};
+use muster_ninep::tree::OpenFlags;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Without --follow: a read that waits so long waits for what is not printed yet.
+const DRY: Duration = Duration::from_millis(300);
+
+/// Print what a job has printed so far.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  muster logs 3\n  muster logs -f -l 3\n  \
+                        muster logs 3 --rank 5 --stderr")]
+pub struct Args {
+    /// Number of the job
+    job: u32,
+    /// Go on until the job ends
+    #[arg(short, long)]
+    follow: bool,
+    /// Only this rank's output
+    #[arg(long)]
+    rank: Option<u32>,
+    /// Put each line's rank in front
+    #[arg(short, long)]
+    label: bool,
+    /// What it has printed as errors
+    #[arg(long)]
+    stderr: bool,
+}
+
+pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let client = context.connect()?;
+    let file = if args.stderr { "stderr" } else { "stdout" };
+    let directory = job_path(args.job);
+    let ranks = client.readdir(&format!("{directory}/ranks"));
+    let ranks = ranks.map_err(|error| job_refused(args.job, error))?;
+    let patience = (!args.follow).then_some(DRY);
+    if let (Some(rank), false) = (args.rank, args.label) {
+        copy(&client, &format!("{directory}/ranks/{rank}/{file}"), patience, None)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !args.label {
+        copy(&client, &format!("{directory}/{file}"), patience, None)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let number = |name: &[u8]| std::str::from_utf8(name).ok()?.parse::<u32>().ok();
+    let mut ranks: Vec<u32> = ranks.iter().filter_map(|entry| number(&entry.name)).collect();
+    ranks.retain(|rank| args.rank.is_none_or(|only| only == *rank));
+    ranks.sort_unstable();
+    labelled(&client, &directory, file, &ranks, patience)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the output of each rank, a label before each line, as the lines come.
+fn labelled(
+    client: &Client,
+    directory: &str,
+    file: &str,
+    ranks: &[u32],
+    patience: Option<Duration>,
+) -> Result<()> {
+    let width = ranks.last().map_or(1, |last| last.to_string().len());
+    let order = Mutex::new(());
+    let one = |rank: u32| {
+        let path = format!("{directory}/ranks/{rank}/{file}");
+        let label = Label { text: format!("{rank:>width$}: "), order: &order };
+        copy(client, &path, patience, Some(&label))
+    };
+    if patience.is_some() {
+        // What is there already is clearer rank by rank.
+        return ranks.iter().try_for_each(|&rank| one(rank));
+    }
+    std::thread::scope(|scope| {
+        let one = &one;
+        let threads: Vec<_> = ranks.iter().map(|&rank| scope.spawn(move || one(rank))).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("it does not panic"))
+    })
+}
+
+/// What to put before each line, and who prints now.
+struct Label<'a> {
+    text: String,
+    order: &'a Mutex<()>,
+}
+
+fn copy(
+    client: &Client,
+    path: &str,
+    patience: Option<Duration>,
+    label: Option<&Label<'_>>,
+) -> Result<()> {
+    let client = client.with_deadlines(Some(Duration::from_secs(2)), patience);
+    let file = client.open(path, OpenFlags::default()).map_err(refused)?;
+    let mut offset = 0;
+    let mut line = Vec::new();
+    loop {
+        let read = file.fid().read_at(offset, client.max_data());
+        let data = match read {
+            Ok(data) if data.is_empty() => break,
+            Err(Error { errno: Errno::TIMEDOUT, .. }) if patience.is_some() => break,
+            other => other.map_err(refused)?,
+        };
+        offset += data.len() as u64;
+        match label {
+            None => {
+                let mut out = io::stdout().lock();
+                out.write_all(&data)?;
+                out.flush()?;
+            }
+            Some(label) => {
+                line.extend_from_slice(&data);
+                print_lines(label, &mut line, false)?;
+            }
+        }
+    }
+    label.map_or(Ok(()), |label| print_lines(label, &mut line, true))
+}
+
+/// Prints whole lines, and at the end the rest.
+fn print_lines(label: &Label<'_>, line: &mut Vec<u8>, end: bool) -> Result<()> {
+    let whole = match end {
+        true => line.len(),
+        false => line.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1),
+    };
+    let text = with_labels(&label.text, &line[..whole]);
+    line.drain(..whole);
+    let _turn = label.order.lock().expect("no holder panics");
+    let mut out = io::stdout().lock();
+    out.write_all(&text)?;
+    out.flush()?;
+    Ok(())
+}
+
+fn with_labels(label: &str, lines: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    for line in lines.split_inclusive(|&byte| byte == b'\n') {
+        text.extend_from_slice(label.as_bytes());
+        text.extend_from_slice(line);
+    }
+    if !text.is_empty() && text.last() != Some(&b'\n') {
+        text.push(b'\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_gets_its_label() {
+        assert_eq!(with_labels("3: ", b"a\n\nb"), b"3: a\n3: \n3: b\n");
+        assert_eq!(with_labels("3: ", b""), b"");
+    }
+}

@@ -1,0 +1,129 @@
+//! The commands, a file each: flags, help and tests together.
+
+mod cat;
+mod completions;
+mod cp;
+mod daemon;
+mod down;
+mod explain;
+mod export;
+mod kill;
+mod logs;
+mod ls;
+mod man;
+mod mount;
+mod nodes;
+mod progress;
+mod ps;
+mod run;
+mod table;
+mod umount;
+mod up;
+mod write;
+
+use crate::cluster::Context;
+use anyhow::Result;
+use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Version of what `--json` prints.
+const SCHEMA: u32 = 1;
+
+/// All commands.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    Run(Box<run::Args>),
+    Up(up::Args),
+    Down(down::Args),
+    Ps(ps::Args),
+    Nodes(nodes::Args),
+    Kill(kill::Args),
+    Logs(logs::Args),
+    Ls(ls::Args),
+    Cat(cat::Args),
+    Cp(cp::Args),
+    Write(write::Args),
+    Mount(mount::Args),
+    Umount(umount::Args),
+    Export(export::Args),
+    Explain(explain::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+    #[command(hide = true)]
+    Daemon(daemon::Args),
+}
+
+/// Runs a command.
+///
+/// # Errors
+/// One sentence for the user.
+pub fn run(command: Command, context: &Context) -> Result<ExitCode> {
+    match command {
+        Command::Run(args) => run::main(*args, context),
+
+        Command::Up(args) => up::run(&args, context),
+        Command::Down(args) => down::run(&args, context),
+        Command::Ps(args) => ps::run(&args, context),
+        Command::Nodes(args) => nodes::run(&args, context),
+        Command::Kill(args) => kill::run(&args, context),
+        Command::Logs(args) => logs::run(&args, context),
+        Command::Ls(args) => ls::run(&args, context),
+        Command::Cat(args) => cat::run(&args, context),
+        Command::Cp(args) => cp::run(&args, context),
+        Command::Write(args) => write::run(&args, context),
+        Command::Mount(args) => mount::run(&args, context),
+        Command::Umount(args) => umount::run(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
+        Command::Daemon(args) => daemon::run(&args, context),
+    }
+}
+
+/// A mistake on the command line that only the command itself could see: exit status 2.
+#[derive(Debug)]
+pub struct Usage(pub String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// A refusal by a file of the cluster, with its id.
+fn refused(error: muster_ninep::error::Error) -> anyhow::Error {
+    // Sentences of the manager may carry an id of their own.
+    let id = if error.text.ends_with(']') { "" } else { "  [E140]" };
+    anyhow::anyhow!("{error}{id}")
+}
+
+/// The directory of a job in the cluster tree.
+fn job_path(job: u32) -> String {
+    format!("jobs/{job}")
+}
+
+/// A refusal by a file of a job: that there is no such job is told as such.
+fn job_refused(job: u32, error: muster_ninep::error::Error) -> anyhow::Error {
+    if error.errno == muster_ninep::error::Errno::NOENT {
+        return anyhow::anyhow!("there is no job {job}; see: muster ps --all  [E142]");
+    }
+    refused(error)
+}
+
+/// Prints a value for programs.
+fn print_json(value: &serde_json::Value) -> Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, value).map_err(io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// Seconds since 1970.
+fn now() -> f64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.unwrap_or_default().as_secs_f64()
+}

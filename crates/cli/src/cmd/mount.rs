@@ -1,0 +1,79 @@
+//! `muster mount`: the cluster tree as a file system of this machine.
+
+use super::umount::{Mount, mount_at, unmount};
+use crate::cluster::Context;
+use crate::fuse;
+use anyhow::{Context as _, Result, bail};
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a mount may take to appear.
+const APPEAR: Duration = Duration::from_secs(10);
+
+/// Mount the cluster tree at a directory.
+///
+/// It is served by a process in the background, which ends with the cluster or by muster umount.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  mkdir -p ~/m && muster mount ~/m && ls ~/m/nodes")]
+pub struct Args {
+    /// An empty directory
+    dir: PathBuf,
+    /// Serve it in this process, until it is unmounted
+    #[arg(short, long)]
+    foreground: bool,
+}
+
+pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let dir = args.dir.canonicalize();
+    let dir = dir.with_context(|| format!("{}  [E151]", args.dir.display()))?;
+    if !dir.is_dir() {
+        bail!("{} is no directory  [E151]", dir.display());
+    }
+    if let Some(Mount { source, .. }) = mount_at(&dir)? {
+        bail!("{source} is mounted at {} already  [E151]", dir.display());
+    }
+    let client = context.connect()?;
+    if !args.foreground {
+        drop(client);
+        background(context, &dir)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let at = dir.clone();
+    client.on_close(move |_| {
+        // Not on the thread that serves all connections: unmounting may take a while.
+        std::thread::spawn(move || unmount(&at, true));
+    });
+    fuse::mount(client, &dir)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Starts a process that serves the mount; returns when it is there.
+fn background(context: &Context, dir: &Path) -> Result<()> {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("muster").args(["--cluster", &context.cluster, "mount", "--foreground"]);
+    command.arg(dir).env("MUSTER_RUNTIME", context.runtime.path()).current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+    let mut server = command.spawn().context("could not start the file system  [E151]")?;
+    let deadline = Instant::now() + APPEAR;
+    loop {
+        if mount_at(dir)?.is_some() {
+            return Ok(());
+        }
+        if server.try_wait()?.is_some() {
+            let mut said = String::new();
+            let stderr = server.stderr.as_mut().expect("it is piped");
+            stderr.read_to_string(&mut said)?;
+            bail!("{}", said.trim().trim_start_matches("muster: "));
+        }
+        if Instant::now() > deadline {
+            server.kill()?;
+            server.wait()?;
+            let s = APPEAR.as_secs();
+            bail!("nothing was mounted at {} within {s} s  [E151]", dir.display());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

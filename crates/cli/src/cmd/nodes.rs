@@ -1,0 +1,153 @@
+//! `muster nodes`: what the cluster is made of. Each node's facts are files of its own.
+
+use super::{SCHEMA, now, print_json, table};
+use crate::cluster::{Context, NodeStatus, Status};
+use anyhow::Result;
+use muster_base::nodeset::fold;
+use muster_ninep::client::Client;
+use serde::Serialize;
+use serde_json::json;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// How long a node may take to tell its facts: one that is stopped does not.
+const PATIENCE: Option<Duration> = Some(Duration::from_secs(2));
+
+/// Nodes that are asked at the same time.
+const AT_ONCE: usize = 64;
+
+/// List nodes; those that are alike share a line.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A line for each node
+    #[arg(short, long)]
+    long: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A node as it is listed.
+#[derive(Debug, Default, Serialize)]
+struct Node {
+    name: String,
+    state: String,
+    cpus: Option<u64>,
+    mem_total: Option<u64>,
+    mem_available: Option<u64>,
+    load: Option<[f64; 3]>,
+    sessions: Option<usize>,
+    since: Option<f64>,
+    why: Option<String>,
+}
+
+pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let client = context.connect()?;
+    let status = Status::read(&client)?;
+    let patient = client.with_deadlines(PATIENCE, PATIENCE);
+    let mut nodes = Vec::new();
+    for some in status.nodes.chunks(AT_ONCE) {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                some.iter().map(|node| scope.spawn(|| facts(&patient, node))).collect();
+            let told = threads.into_iter().map(|thread| thread.join().expect("it does not panic"));
+            nodes.extend(told);
+        });
+    }
+    if args.json {
+        print_json(&json!({
+            "schema": SCHEMA, "cluster": context.cluster, "transport": status.transport,
+            "nodes": nodes,
+        }))?;
+    } else {
+        let head = ["NODES", "STATE", "CPUS", "MEM", "LOAD", "SESSIONS", "SINCE", "WHY"];
+        table::print(&head, &rows(&nodes, args.long, now()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Asks a node for its facts.
+fn facts(client: &Client, status: &NodeStatus) -> Node {
+    let NodeStatus { name, state, since, why } = status.clone();
+    let mut node = Node { name, state, since, why, ..Node::default() };
+    if !status.is_up() {
+        return node;
+    }
+    let path = |file: &str| format!("nodes/{}/{file}", node.name);
+    let read = |file: &str| client.read_to_string(&path(file));
+    // One that does not answer the first question is not asked the others.
+    match read("cpus") {
+        Ok(text) => node.cpus = text.trim().parse().ok(),
+        Err(error) => {
+            node.why = Some(error.to_string());
+            return node;
+        }
+    }
+    let numbers = |text: String| -> Vec<f64> {
+        text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    };
+    if let Some([total, available]) = read("mem").ok().map(numbers).as_deref() {
+        (node.mem_total, node.mem_available) = (Some(*total as u64), Some(*available as u64));
+    }
+    node.load = read("load").ok().map(numbers).and_then(|load| load.try_into().ok());
+    node.sessions = client.readdir(&path("")).ok().map(|entries| {
+        let digits = |name: &[u8]| name.iter().all(u8::is_ascii_digit);
+        entries.iter().filter(|entry| digits(&entry.name)).count()
+    });
+    node
+}
+
+fn rows(nodes: &[Node], long: bool, now: f64) -> Vec<Vec<String>> {
+    let mut groups: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
+    for node in nodes {
+        let cells = cells(node, now);
+        match groups.iter_mut().find(|(alike, _)| !long && *alike == cells) {
+            Some((_, names)) => names.push(&node.name),
+            None => groups.push((cells, vec![&node.name])),
+        }
+    }
+    let row = |(cells, names): (Vec<String>, Vec<&str>)| {
+        std::iter::once(fold(names)).chain(cells).collect()
+    };
+    groups.into_iter().map(row).collect()
+}
+
+fn cells(node: &Node, now: f64) -> Vec<String> {
+    let mem = node.mem_available.zip(node.mem_total);
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
+    vec![
+        node.state.clone(),
+        or_dash(node.cpus.map(|cpus| cpus.to_string())),
+        or_dash(mem.map(|(free, all)| format!("{}/{}", table::bytes(free), table::bytes(all)))),
+        or_dash(node.load.map(|load| format!("{:.1}", load[0]))),
+        or_dash(node.sessions.map(|sessions| sessions.to_string())),
+        // Whole minutes, so that nodes of one start are alike.
+        or_dash(node.since.map(|since| table::span(((now - since) / 60.0).floor() * 60.0))),
+        node.why.clone().unwrap_or_default(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_that_are_alike_share_a_line() {
+        let node = |name: &str| Node {
+            name: name.into(),
+            state: "up".into(),
+            cpus: Some(2),
+            mem_total: Some(8 << 30),
+            mem_available: Some(3 << 30),
+            load: Some([0.51, 0.0, 0.0]),
+            sessions: Some(0),
+            ..Node::default()
+        };
+        let down = Node { state: "down".into(), why: Some("died".into()), ..node("n1") };
+        let nodes = [node("n0"), down, node("n2"), node("n3")];
+        let rows = rows(&nodes, false, 0.0);
+        assert_eq!(rows[0], ["n[0,2-3]", "up", "2", "3.0G/8.0G", "0.5", "0", "-", ""]);
+        assert_eq!((rows[1][0].as_str(), rows[1][7].as_str()), ("n1", "died"));
+        assert_eq!(super::rows(&nodes, true, 0.0).len(), 4);
+    }
+}

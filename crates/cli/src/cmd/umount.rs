@@ -1,0 +1,128 @@
+//! `muster umount`: takes a mount of the cluster tree away.
+
+use anyhow::{Context as _, Result, bail};
+use rustix::mount::UnmountFlags;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// What a mount of ours calls its source.
+pub const SOURCE: &str = "muster";
+
+/// Unmount a directory where the cluster tree is mounted.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The directory
+    dir: PathBuf,
+    /// Also while it is in use: it goes when nobody uses it any more
+    #[arg(short, long)]
+    lazy: bool,
+}
+
+/// A mount, as mountinfo tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    /// Kind of file system.
+    pub kind: String,
+    /// What is mounted.
+    pub source: String,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    // A mount whose server is dead refuses to be looked at, so its name is taken as it is.
+    let dir = args.dir.canonicalize().or_else(|_| std::path::absolute(&args.dir))?;
+    let ours = mount_at(&dir)?
+        .is_some_and(|mount| mount.kind.starts_with("fuse") && mount.source.starts_with(SOURCE));
+    if !ours {
+        bail!("no cluster is mounted at {}  [E153]", dir.display());
+    }
+    unmount(&dir, args.lazy)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Unmounts a directory; `lazy`: also while it is in use.
+pub fn unmount(dir: &Path, lazy: bool) -> Result<()> {
+    let flags = if lazy { UnmountFlags::DETACH } else { UnmountFlags::empty() };
+    let Err(error) = rustix::mount::unmount(dir, flags) else { return Ok(()) };
+    if error != rustix::io::Errno::PERM {
+        let tip = if lazy { "" } else { "; -l unmounts it when it is free" };
+        let error = std::io::Error::from(error);
+        bail!("{}: {error}{tip}  [E151]", dir.display());
+    }
+    // Only root may; for others libfuse has a helper.
+    let mut helper = Command::new("fusermount3");
+    helper.arg(if lazy { "-uzq" } else { "-u" }).arg("--").arg(dir);
+    let output = helper.output().context("fusermount3 (of the package fuse3)  [E151]")?;
+    if !output.status.success() {
+        bail!("{}  [E151]", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(())
+}
+
+/// What is mounted at a directory.
+pub fn mount_at(dir: &Path) -> Result<Option<Mount>> {
+    let table = std::fs::read("/proc/self/mountinfo").context("/proc/self/mountinfo")?;
+    Ok(find(&table, dir))
+}
+
+/// Finds the topmost mount at `dir` in the text of mountinfo (proc_pid_mountinfo(5)).
+fn find(table: &[u8], dir: &Path) -> Option<Mount> {
+    let mut found = None;
+    for line in table.split(|&byte| byte == b'\n') {
+        let mut words = line.split(|&byte| byte == b' ');
+        if words.nth(4).map(plain).as_deref() != Some(dir.as_os_str()) {
+            continue;
+        }
+        let mut rest = words.skip_while(|word| *word != b"-").skip(1);
+        let mut text = || Some(plain(rest.next()?).to_string_lossy().into_owned());
+        found = text().zip(text()).map(|(kind, source)| Mount { kind, source });
+    }
+    found
+}
+
+/// Undoes the octal escapes of blanks.
+fn plain(word: &[u8]) -> OsString {
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word;
+    while let Some((&byte, behind)) = rest.split_first() {
+        let octal = (byte == b'\\').then(|| std::str::from_utf8(behind.get(..3)?).ok()).flatten();
+        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &behind[3..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = behind;
+            }
+        }
+    }
+    OsString::from_vec(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn a_mount_is_found_by_its_place() {
+        let table = b"22 1 0:20 / /proc rw - proc proc rw\n\
+            40 1 0:44 / /home/a\\040b rw,nosuid shared:3 - fuse.muster muster rw\n\
+            41 40 0:45 / /home/a\\040b rw - tmpfs top rw\n";
+        let found = find(table, Path::new("/home/a b")).expect("the topmost");
+        assert_eq!(found, Mount { kind: "tmpfs".into(), source: "top".into() });
+        assert_eq!(find(table, Path::new("/proc")).expect("there").kind, "proc");
+        assert_eq!(find(table, Path::new("/home")), None);
+        assert_eq!(plain(b"a\\134040\\").as_bytes(), b"a\\040\\");
+    }
+
+    #[test]
+    fn only_our_own_mounts_are_taken_away() {
+        for dir in ["/proc", "/nowhere-at-all"] {
+            let error = run(&Args { dir: dir.into(), lazy: false }).expect_err("not ours");
+            assert!(error.to_string().contains("[E153]"), "{error}");
+        }
+    }
+}

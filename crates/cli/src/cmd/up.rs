@@ -1,0 +1,101 @@
+//! `muster up`: a cluster that stays.
+
+use super::progress::Progress;
+use super::{SCHEMA, print_json};
+use crate::cluster::{Context, node_names, wait_until_joined};
+use anyhow::{Context as _, Result, bail};
+use muster_base::nodeset::fold;
+use muster_machine::keeper::State;
+use serde_json::json;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+use std::time::Instant;
+
+/// Bring up a cluster of node daemons on this machine.
+///
+/// It stays until `muster down`. Nobody but you can reach it: its sockets are in a directory of
+/// yours, and nothing listens on a network.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  muster up -N 8\n  muster up --name lab -N 2")]
+pub struct Args {
+    /// Number of nodes
+    #[arg(short = 'N', long, value_name = "COUNT", default_value_t = 4)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    nodes: u16,
+    /// The cluster's name, as --cluster
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let cluster = args.name.clone().unwrap_or_else(|| context.cluster.clone());
+    let context = Context { cluster, runtime: context.runtime.clone() };
+    let start = Instant::now();
+    let names = node_names(args.nodes.into());
+    let mut progress = Progress::steps("nodes up", names.len());
+    // When this process ends without having said so, the keeper ends as well.
+    let (_keeper, confirm) = start_keeper(&context, args.nodes)?;
+    let alive = || match context.runtime.state(&context.cluster)? {
+        Some(State::Kept(_)) => Ok(()),
+        _ => bail!("the manager of cluster {} does not start  [E125]", context.cluster),
+    };
+    wait_until_joined(&context, &names, alive, |up| progress.at(up as u64))?;
+    drop(progress);
+    keep(confirm).context("the keeper has ended  [E125]")?;
+    told(args, &context, &names, start.elapsed().as_secs_f64())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Starts the keeper as a process of its own; returns once its daemons are started.
+fn start_keeper(context: &Context, nodes: u16) -> Result<(Child, ChildStdin)> {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("muster").args(["--cluster", &context.cluster, "daemon", "keeper"]);
+    command.arg("--nodes").arg(nodes.to_string()).env("MUSTER_RUNTIME", context.runtime.path());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let starting = || format!("could not start the keeper of cluster {}  [E125]", context.cluster);
+    let mut keeper = command.spawn().with_context(starting)?;
+    let mut said = String::new();
+    let from = keeper.stdout.take().expect("it is piped");
+    BufReader::new(from).read_line(&mut said).with_context(starting)?;
+    match said.trim() {
+        "ready" => {}
+        "" => bail!("the keeper of cluster {} ended without a word  [E125]", context.cluster),
+        why => bail!("{why}"),
+    }
+    let confirm = keeper.stdin.take().expect("it is piped");
+    Ok((keeper, confirm))
+}
+
+/// Tells the keeper to go on without us.
+fn keep(mut confirm: ChildStdin) -> std::io::Result<()> {
+    confirm.write_all(b"keep\n")
+}
+
+fn told(args: &Args, context: &Context, names: &[String], seconds: f64) -> Result<()> {
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    if args.json {
+        return print_json(&json!({
+            "schema": SCHEMA, "cluster": context.cluster, "nodes": names, "transport": "unix",
+            "cpus": cpus, "seconds": seconds,
+        }));
+    }
+    let (count, s) = (names.len(), if names.len() == 1 { "" } else { "s" });
+    let cores = if cpus == 1 { "one core".to_owned() } else { format!("{cpus} cores") };
+    let flag = match context.cluster.as_str() {
+        "default" => String::new(),
+        name => format!("--cluster {name} "),
+    };
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "{count} embedded node{s} {} up in {seconds:.2} s, sharing {cores}. Only you can reach \
+         them.",
+        fold(names)
+    )?;
+    writeln!(out, "Try: muster {flag}run -n {count} -l hostname")?;
+    Ok(())
+}

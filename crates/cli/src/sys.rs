@@ -1,0 +1,33 @@
+//! The system calls of the commands that the libraries do not wrap.
+#![allow(unsafe_code)]
+
+/// INT, TERM and HUP, held back from every thread started afterwards, for one to wait for.
+pub struct EndSignals {
+    set: libc::sigset_t,
+}
+
+impl EndSignals {
+    /// Holds them back: call it before other threads start.
+    pub fn hold() -> EndSignals {
+        let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: sigemptyset initialises the set; the others take a valid one. Blocking signals
+        // has no other effect on memory.
+        let set = unsafe {
+            libc::sigemptyset(set.as_mut_ptr());
+            let mut set = set.assume_init();
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                libc::sigaddset(&raw mut set, signal);
+            }
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+            set
+        };
+        EndSignals { set }
+    }
+
+    /// Waits for one of them.
+    pub fn wait(&self) {
+        let mut signal = 0;
+        // SAFETY: the set is initialised, and the signal's number has a place.
+        unsafe { libc::sigwait(&raw const self.set, &raw mut signal) };
+    }
+}

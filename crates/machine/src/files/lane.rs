@@ -1,0 +1,53 @@
+//! Jobs that may wait, run one after another on a thread that is there only while there are any.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+type Job = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    runs: bool,
+}
+
+/// A queue of jobs that keep their order.
+#[derive(Clone, Default)]
+pub struct Lane {
+    queue: Arc<Mutex<Queue>>,
+}
+
+fn locked(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+    // A queue is whole whichever job panicked.
+    queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl Lane {
+    /// Runs `job` after those already queued. It never waits itself.
+    pub fn run(&self, job: impl FnOnce() + Send + 'static) {
+        let mut queue = locked(&self.queue);
+        queue.jobs.push_back(Box::new(job));
+        if queue.runs {
+            return;
+        }
+        let of_thread = self.queue.clone();
+        let thread = std::thread::Builder::new().name("lane".into());
+        queue.runs = thread.spawn(move || Lane::drain(&of_thread)).is_ok();
+        if !queue.runs {
+            // No thread is to be had: the jobs' tickets refuse their requests when dropped.
+            queue.jobs.clear();
+        }
+    }
+
+    fn drain(queue: &Mutex<Queue>) {
+        loop {
+            let mut now = locked(queue);
+            let Some(job) = now.jobs.pop_front() else {
+                now.runs = false;
+                return;
+            };
+            drop(now);
+            job();
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Files that node and manager serve, by kind: a text to edit, lines to obey, a stream to read,
+//! a stream to write, a fact that becomes known once.
+
+pub mod control;
+pub mod feed;
+pub mod lane;
+pub mod latch;
+pub mod stream;
+pub mod text;

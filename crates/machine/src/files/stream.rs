@@ -1,0 +1,161 @@
+//! The output of a process: bytes that arrive, kept until somebody has read them.
+//!
+//! The stream keeps a window of at most [`STREAM_WINDOW`] bytes. What has been read may be
+//! dropped when room is needed; what has not makes the producer wait, as a full pipe would. Reads
+//! honour offsets, so a reader that comes back (over another connection, after the manager was
+//! restarted) goes on where it was.
+
+use super::latch::Waiting;
+use muster_base::limits::STREAM_WINDOW;
+use muster_ninep::call::{Answer, Data, Ticket};
+use muster_ninep::error::{Errno, Error};
+use muster_ninep::synthetic::{File, Handle, SynCall};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Most that a read which has waited is given: it bounds what many waiting reads can take.
+const WAITED_MAX: usize = 8 * 1024;
+
+struct State {
+    /// Offset of the first byte kept.
+    base: u64,
+    kept: VecDeque<u8>,
+    /// How far the furthest reader has come.
+    read: u64,
+    ended: bool,
+    /// Why reads fail, when there is no stream here.
+    refusal: Option<Error>,
+    /// The producer waits for room.
+    full: bool,
+    waiting: Waiting<(Ticket<Data>, (u64, usize))>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// Tells a producer that waits that there is room.
+    room: Box<dyn Fn() + Send + Sync>,
+}
+
+/// The stream, shared by its producer and its file.
+#[derive(Clone)]
+pub struct Stream {
+    shared: Arc<Shared>,
+}
+
+impl State {
+    fn end(&self) -> u64 {
+        self.base + self.kept.len() as u64
+    }
+
+    /// Bytes from `offset` on; from the oldest if that one is gone.
+    fn get(&mut self, offset: u64, count: usize) -> Vec<u8> {
+        let start = offset.max(self.base);
+        let skip = (start - self.base) as usize;
+        let bytes: Vec<u8> = self.kept.iter().skip(skip).take(count).copied().collect();
+        self.read = self.read.max(start + bytes.len() as u64);
+        bytes
+    }
+
+    fn room(&self) -> usize {
+        let unread = self.end() - self.read.max(self.base);
+        STREAM_WINDOW.saturating_sub(unread as usize)
+    }
+}
+
+impl Stream {
+    /// An empty stream; `room` is called when a producer that found it full may go on.
+    pub fn new(room: impl Fn() + Send + Sync + 'static) -> Stream {
+        let state = State {
+            base: 0,
+            kept: VecDeque::new(),
+            read: 0,
+            ended: false,
+            refusal: None,
+            full: false,
+            waiting: Waiting::default(),
+        };
+        Stream { shared: Arc::new(Shared { state: Mutex::new(state), room: Box::new(room) }) }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock().expect("no holder panics")
+    }
+
+    /// Bytes that may be pushed now. When there are none, `room` will be called.
+    pub fn room(&self) -> usize {
+        let mut state = self.locked();
+        let room = state.room();
+        state.full = room == 0;
+        room
+    }
+
+    /// Appends bytes, not more than there is room for.
+    pub fn push(&self, bytes: &[u8]) {
+        let mut state = self.locked();
+        state.kept.extend(bytes);
+        let over = state.kept.len().saturating_sub(STREAM_WINDOW);
+        state.kept.drain(..over);
+        state.base += over as u64;
+        self.serve(state);
+    }
+
+    /// No more bytes will come.
+    pub fn end(&self) {
+        let mut state = self.locked();
+        state.ended = true;
+        self.serve(state);
+    }
+
+    /// Reads fail from now on: the bytes go elsewhere.
+    pub fn refuse(&self, errno: Errno, text: &'static str) {
+        let mut state = self.locked();
+        state.refusal = Some(Error::new(errno, text));
+        state.ended = true;
+        self.serve(state);
+    }
+
+    /// Answers those waiting reads for which there is something.
+    fn serve(&self, mut state: MutexGuard<'_, State>) {
+        for (ticket, (offset, count)) in state.waiting.take() {
+            if offset >= state.end() && !state.ended {
+                state.waiting.push((ticket, (offset, count)));
+            } else if ticket.claim() {
+                let refusal = state.refusal.clone().map_or(Ok(()), Err);
+                let bytes = refusal.map(|()| state.get(offset, count.min(WAITED_MAX)).into());
+                ticket.answer(bytes);
+            }
+        }
+        self.tell_room(state);
+    }
+
+    fn tell_room(&self, mut state: MutexGuard<'_, State>) {
+        // Half a window at a time, not a byte for a byte.
+        let tell = state.full && state.room() >= STREAM_WINDOW / 2;
+        state.full &= !tell;
+        drop(state);
+        if tell {
+            (self.shared.room)();
+        }
+    }
+
+    /// As a file.
+    pub fn file(&self, permissions: u32) -> File {
+        let stream = self.clone();
+        File::new(permissions, move |_| Ok(stream.clone()))
+    }
+}
+
+impl Handle for Stream {
+    fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
+        let mut state = self.locked();
+        if let Some(refusal) = &state.refusal {
+            return Err(refusal.clone().into());
+        }
+        if offset < state.end() || state.ended || count == 0 {
+            let bytes = state.get(offset, count);
+            self.tell_room(state);
+            return Ok(bytes.into());
+        }
+        call.park(|ticket| state.waiting.push((ticket, (offset, count))))
+    }
+}

@@ -1,0 +1,147 @@
+//! Taking a cluster down from outside, whatever state it is in.
+//!
+//! Killing the keeper is enough: its daemons follow the lifeline. What is stopped, or was left by
+//! a crash, is killed here by its process number and start time.
+
+use super::present::{Member, Presence, keeper, read_members, state};
+use super::supervise::remove_files;
+use super::{Directory, Error, KILLED, Runtime, State};
+use crate::node::cgroup::Hierarchy;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::time::{Duration, Instant};
+
+/// How long a keeper may take to end: less than its daemons may.
+const KEEPER: Duration = Duration::from_millis(1000);
+/// How long daemons may take once their keeper is gone.
+const DAEMONS: Duration = Duration::from_millis(2000);
+
+/// What was taken down.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Downed {
+    /// Whether it was up; otherwise only what a crash had left was removed.
+    pub was_up: bool,
+    /// Its nodes whose daemons were there.
+    pub nodes: Vec<String>,
+    /// What had to be killed, because it did not end by itself.
+    pub killed: Vec<String>,
+}
+
+/// Takes cluster `name` down within five seconds; `None` when there is none.
+///
+/// # Errors
+/// [`Error`] when its directory is not the user's, or something of it does not die.
+pub fn down(runtime: &Runtime, name: &str) -> Result<Option<Downed>, Error> {
+    let Some(directory) = runtime.open(name)? else { return Ok(None) };
+    let mut downed = Downed::default();
+    // Daemons follow their keeper fast, and the list goes with the last of them.
+    let nodes = read_members(&directory).into_iter().map(|member| member.name);
+    downed.nodes = nodes.filter(|name| name != "manager").collect();
+    if let Some(pid) = keeper(&directory)?
+        && let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty())
+        // The lock is still held after the opening, so the process is still its holder.
+        && keeper(&directory)? == Some(pid)
+    {
+        downed.was_up = true;
+        let _ = pidfd_send_signal(&pidfd, Signal::TERM);
+        if !wait(&pidfd, Instant::now() + KEEPER) {
+            downed.killed.push("keeper".into());
+            let _ = pidfd_send_signal(&pidfd, Signal::KILL);
+            wait(&pidfd, Instant::now() + KILLED);
+        }
+    }
+    downed.killed.extend(clear(&directory)?);
+    Ok(Some(downed))
+}
+
+/// Ends what is left in a directory that nobody keeps, and removes it. Returns what was killed.
+pub(super) fn clear(directory: &Directory) -> Result<Vec<String>, Error> {
+    let members = read_members(directory);
+    let killed = end_members(&members);
+    let Some(alone) = Presence::alone(directory, Instant::now() + KILLED)? else {
+        if !directory.is_linked() || matches!(state(directory)?, State::Kept(_)) {
+            return Ok(killed);
+        }
+        let left = members.iter().filter(|member| member.pidfd().is_some());
+        let who = left.map(|member| member.name.clone()).collect();
+        return Err(Error::Immortal { name: directory.name().into(), who });
+    };
+    // The last to leave has removed it.
+    if directory.is_linked() {
+        for node in nodes_of(directory, &members) {
+            // What cannot be swept away is told by the removal, or is no file.
+            let _ = sweep(directory, &node, KILLED);
+        }
+        alone.leave(directory)?;
+    }
+    Ok(killed)
+}
+
+/// Waits for daemons to follow their lifeline, then kills the rest.
+fn end_members(members: &[Member]) -> Vec<String> {
+    let running = |member: &Member| Some((member.name.clone(), member.pidfd()?));
+    let running: Vec<(String, OwnedFd)> = members.iter().filter_map(running).collect();
+    let deadline = Instant::now() + DAEMONS;
+    let left: Vec<_> = running.iter().filter(|(_, pidfd)| !wait(pidfd, deadline)).collect();
+    for (_, pidfd) in &left {
+        let _ = pidfd_send_signal(pidfd, Signal::KILL);
+    }
+    let deadline = Instant::now() + KILLED;
+    left.iter().for_each(|(_, pidfd)| _ = wait(pidfd, deadline));
+    left.iter().map(|(name, _)| name.clone()).collect()
+}
+
+/// Nodes that left something: those that ran, and those that have a directory.
+fn nodes_of(directory: &Directory, members: &[Member]) -> Vec<String> {
+    let entries = std::fs::read_dir(directory.path()).into_iter().flatten().flatten();
+    let named = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_node = |name: &String| name.strip_prefix('n').is_some_and(|n| n.parse::<u32>().is_ok());
+    let mut nodes: Vec<String> = named.filter(is_node).collect();
+    nodes.extend(members.iter().map(|member| member.name.clone()).filter(is_node));
+    nodes.sort();
+    nodes.dedup();
+    nodes
+}
+
+/// Waits until a process has ended; tells whether it has.
+pub(super) fn wait(pidfd: &OwnedFd, deadline: Instant) -> bool {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let timeout = Timespec::try_from(left).expect("some seconds");
+        match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&timeout)) {
+            Err(Errno::INTR) => {}
+            ended => return ended.is_ok_and(|ready| ready > 0),
+        }
+    }
+}
+
+/// The file that says where the nodes' control groups are: whoever takes the cluster down may be
+/// in another group than its keeper was.
+const GROUPS: &str = "cgroup";
+
+/// Notes where this process may make control groups, and hence its children.
+pub(super) fn note_groups(directory: &Directory) -> std::io::Result<()> {
+    match Hierarchy::detect() {
+        Ok(found) => {
+            std::fs::write(directory.path().join(GROUPS), found.path().as_os_str().as_bytes())
+        }
+        // Then the nodes have none either, and say so in their logs.
+        Err(_) => Ok(()),
+    }
+}
+
+/// Removes what a dead node has left: control groups with all that runs in them, and files.
+/// Returns what could not be done.
+pub(super) fn sweep(directory: &Directory, node: &str, patience: Duration) -> Vec<String> {
+    let mut trouble = remove_files(directory, node);
+    if let Ok(path) = std::fs::read(directory.path().join(GROUPS)) {
+        let groups = Hierarchy::at(OsString::from_vec(path));
+        let swept = groups.sweep(&directory.group(node), patience);
+        trouble.extend(swept.err().map(|error| error.to_string()));
+    }
+    trouble
+}

@@ -1,0 +1,320 @@
+//! The keeper's thread: starts daemons, waits for deaths, starts again, ends all.
+
+use super::directory::remove_all;
+use super::down::sweep;
+use super::present::{KeeperLock, Member, Presence, write_members};
+use super::{Directory, Ended, KILLED, Log, PATIENCE, Plan};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::collections::VecDeque;
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// Deaths within [`MEMORY`] after which a daemon is given up.
+const DEATHS_MAX: usize = 10;
+/// How long a death counts.
+const MEMORY: Duration = Duration::from_secs(10);
+/// Least and longest pause before a daemon is started again.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
+
+/// How long the evidence of a death is offered to a manager that does not answer.
+const REPORTING: Duration = Duration::from_secs(5);
+
+/// The manager's name among the daemons; no node is called so.
+const MANAGER: &str = "manager";
+
+struct Running {
+    child: Child,
+    pidfd: OwnedFd,
+    member: Option<Member>,
+}
+
+struct Daemon {
+    name: String,
+    running: Option<Running>,
+    deaths: VecDeque<Instant>,
+    /// When to start it again.
+    due: Option<Instant>,
+}
+
+/// What comes next.
+enum Next {
+    GoOn,
+    End,
+}
+
+pub(super) struct Supervisor {
+    directory: Arc<Directory>,
+    presence: Presence,
+    lock: KeeperLock,
+    log: Log,
+    plan: Plan,
+    /// Ends when the keeper is told to stop.
+    heard: PipeReader,
+    /// What the daemons hold, and the end that only we hold.
+    lifeline: (PipeReader, PipeWriter),
+    daemons: Vec<Daemon>,
+    evidence: Sender<String>,
+}
+
+impl Supervisor {
+    pub(super) fn new(
+        directory: Arc<Directory>,
+        presence: Presence,
+        lock: KeeperLock,
+        log: Log,
+        plan: Plan,
+        heard: PipeReader,
+    ) -> io::Result<Supervisor> {
+        let names = std::iter::once(MANAGER.to_owned()).chain(plan.nodes.iter().cloned());
+        let daemon = |name| Daemon { name, running: None, deaths: VecDeque::new(), due: None };
+        let daemons = names.map(daemon).collect();
+        let lifeline = io::pipe()?;
+        let (evidence, told) = channel();
+        let (to, report) = (directory.clone(), plan.report.clone());
+        // Apart, because a manager that is stopped or starting keeps whoever talks to it waiting.
+        let reporter = std::thread::Builder::new().name("evidence".into());
+        reporter.spawn(move || report_all(&told, |line| report(&to, line)))?;
+        Ok(Supervisor { directory, presence, lock, log, plan, heard, lifeline, daemons, evidence })
+    }
+
+    /// Starts all daemons.
+    pub(super) fn start_all(&mut self) -> Result<(), (String, io::Error)> {
+        let (directory, nodes) = (self.directory.path().display(), self.plan.nodes.len());
+        self.log.note(&format!("{nodes} nodes in {directory}"));
+        for at in 0..self.daemons.len() {
+            let name = self.daemons[at].name.clone();
+            let running = self.spawn(&name).map_err(|error| (name, error))?;
+            self.daemons[at].running = Some(running);
+        }
+        self.note_members();
+        Ok(())
+    }
+
+    /// Supervises until told to stop, or until there is nothing to keep.
+    pub(super) fn run(mut self) -> Ended {
+        loop {
+            if self.wait() {
+                self.log.note("told to stop");
+                break;
+            }
+            if matches!(self.bury_and_revive(), Next::End) {
+                break;
+            }
+        }
+        self.end()
+    }
+
+    /// Waits for a death, for a daemon's turn to be started, or for the order to stop: `true`.
+    fn wait(&self) -> bool {
+        let due = self.daemons.iter().filter_map(|daemon| daemon.due).min();
+        let left = due.map(|due| due.saturating_duration_since(Instant::now()));
+        let timeout = left.map(|left| Timespec::try_from(left).expect("less than seconds"));
+        let running = self.daemons.iter().filter_map(|daemon| daemon.running.as_ref());
+        let mut fds = vec![PollFd::new(&self.heard, PollFlags::IN)];
+        fds.extend(running.map(|running| PollFd::new(&running.pidfd, PollFlags::IN)));
+        // An interrupted wait is one that found nothing.
+        let _ = poll(&mut fds, timeout.as_ref());
+        !fds[0].revents().is_empty()
+    }
+
+    fn bury_and_revive(&mut self) -> Next {
+        let now = Instant::now();
+        let mut changed = false;
+        for at in 0..self.daemons.len() {
+            let daemon = &mut self.daemons[at];
+            let ended = daemon.running.as_mut().and_then(|run| run.child.try_wait().transpose());
+            if let Some(ended) = ended {
+                daemon.running = None;
+                let why = ended.map_or_else(|error| error.to_string(), how);
+                changed = true;
+                if matches!(self.died(at, &why, ended_well(&why)), Next::End) {
+                    return Next::End;
+                }
+            } else if daemon.due.is_some_and(|due| due <= now) {
+                daemon.due = None;
+                let name = daemon.name.clone();
+                changed = true;
+                match self.spawn(&name) {
+                    Ok(running) => self.daemons[at].running = Some(running),
+                    Err(error) => {
+                        if matches!(
+                            self.died(at, &format!("could not start: {error}"), false),
+                            Next::End
+                        ) {
+                            return Next::End;
+                        }
+                    }
+                }
+            }
+        }
+        if changed {
+            self.note_members();
+        }
+        Next::GoOn
+    }
+
+    /// A daemon has died: removes what it left, tells, decides when it comes back.
+    fn died(&mut self, at: usize, why: &str, well: bool) -> Next {
+        let name = self.daemons[at].name.clone();
+        let manager = name == MANAGER;
+        if manager && well {
+            self.log.note("the manager was told to take the cluster down");
+            return Next::End;
+        }
+        self.log.note(&format!("{name}: its daemon {why}"));
+        if !manager {
+            let swept = sweep(&self.directory, &name, KILLED);
+            swept.into_iter().for_each(|trouble| self.log.note(&trouble));
+            // Only a reporter that panicked hears nothing; the manager sees the link close.
+            let _ = self.evidence.send(format!("lost {name} its daemon {why}"));
+        }
+        let daemon = &mut self.daemons[at];
+        let now = Instant::now();
+        daemon.deaths.push_back(now);
+        daemon.deaths.retain(|death| now.duration_since(*death) <= MEMORY);
+        let deaths = daemon.deaths.len();
+        if deaths >= DEATHS_MAX {
+            let s = MEMORY.as_secs();
+            let then = if manager { ", and the cluster ends with it" } else { "" };
+            self.log.note(&format!("{name} died {deaths} times within {s} s: given up{then}"));
+            return if manager { Next::End } else { Next::GoOn };
+        }
+        daemon.due = Some(now + pause(deaths, manager));
+        Next::GoOn
+    }
+
+    fn spawn(&self, name: &str) -> io::Result<Running> {
+        let mut command = Command::new(&self.plan.program);
+        command.arg0("muster").args(&self.plan.prefix).arg("daemon");
+        match name {
+            MANAGER => command.arg("manager"),
+            node => command.args(["node", "--name", node]),
+        };
+        command.arg("--dir").arg(self.directory.path());
+        // A group of its own: the terminal's Ctrl-C is for `muster run`, not for its daemons.
+        command.current_dir("/").process_group(0);
+        command.stdin(Stdio::from(self.lifeline.0.try_clone()?));
+        command.stdout(self.log.output()?).stderr(self.log.output()?);
+        let mut child = command.spawn()?;
+        let pid = Pid::from_child(&child);
+        // The child is not reaped yet, so the number is its own.
+        match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(pidfd) => Ok(Running { child, pidfd, member: Member::of(name, pid) }),
+            Err(error) => {
+                child.kill()?;
+                child.wait()?;
+                Err(error.into())
+            }
+        }
+    }
+
+    fn note_members(&mut self) {
+        let running = self.daemons.iter().filter_map(|daemon| daemon.running.as_ref());
+        let members: Vec<Member> = running.filter_map(|running| running.member.clone()).collect();
+        if let Err(error) = write_members(&self.directory, &members) {
+            self.log.note(&error.to_string());
+        }
+    }
+
+    /// Ends all daemons, removes what is left of them and the directory.
+    pub(super) fn end(self) -> Ended {
+        let Supervisor { directory, presence, lock, mut log, plan, lifeline, mut daemons, .. } =
+            self;
+        let mut ended = Ended::default();
+        drop(lifeline);
+        if !all_end(&mut daemons, PATIENCE) {
+            for daemon in &daemons {
+                if let Some(running) = &daemon.running {
+                    ended.killed.push(daemon.name.clone());
+                    log.note(&format!("{} does not end: killed", daemon.name));
+                    // It fails only when the process has just ended.
+                    let _ = pidfd_send_signal(&running.pidfd, Signal::KILL);
+                }
+            }
+            all_end(&mut daemons, KILLED);
+        }
+        for node in &plan.nodes {
+            ended.trouble.extend(sweep(&directory, node, KILLED));
+        }
+        drop(lock);
+        match presence.leave(&directory) {
+            Ok(_) => {}
+            Err(error) => ended.trouble.push(error.to_string()),
+        }
+        ended
+    }
+}
+
+/// Waits for the end of all daemons; tells whether they have ended.
+fn all_end(daemons: &mut [Daemon], patience: Duration) -> bool {
+    let deadline = Instant::now() + patience;
+    for daemon in daemons.iter_mut() {
+        let Some(running) = daemon.running.as_mut() else { continue };
+        super::down::wait(&running.pidfd, deadline);
+        if !matches!(running.child.try_wait(), Ok(None)) {
+            daemon.running = None;
+        }
+    }
+    daemons.iter().all(|daemon| daemon.running.is_none())
+}
+
+fn how(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("ended with status {code}"),
+        (_, Some(signal)) => format!("was killed by signal {signal}"),
+        _ => format!("ended: {status}"),
+    }
+}
+
+fn ended_well(how: &str) -> bool {
+    how == "ended with status 0"
+}
+
+/// The pause before a daemon that has died `deaths` times lately is started again. The cluster
+/// is blind without its manager, so its first death costs none.
+fn pause(deaths: usize, manager: bool) -> Duration {
+    let doublings = deaths.saturating_sub(if manager { 2 } else { 1 });
+    if manager && deaths <= 1 {
+        return Duration::ZERO;
+    }
+    (PAUSE.0 * (1 << doublings.min(10))).min(PAUSE.1)
+}
+
+/// Tells the manager one line after the other; each is offered for a while, since a manager that
+/// has just been started needs a moment.
+fn report_all(told: &Receiver<String>, report: impl Fn(&str) -> io::Result<()>) {
+    for line in told {
+        let deadline = Instant::now() + REPORTING;
+        while report(&line).is_err() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// Removes the files of a node that is dead.
+pub(super) fn remove_files(directory: &Directory, node: &str) -> Vec<String> {
+    let files = [format!("{node}.sock"), node.to_owned()].map(|file| directory.path().join(file));
+    files.iter().filter_map(|file| remove_all(file).err()).map(|error| error.to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_deaths_fit_into_the_time_that_gives_up() {
+        for manager in [true, false] {
+            let all: Duration = (1..DEATHS_MAX).map(|deaths| pause(deaths, manager)).sum();
+            assert!(all < MEMORY * 3 / 4, "{all:?}");
+        }
+        assert_eq!(pause(1, true), Duration::ZERO);
+        assert_eq!(pause(1, false), PAUSE.0);
+        assert_eq!(pause(9, true), PAUSE.1);
+    }
+}

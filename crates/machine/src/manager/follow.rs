@@ -1,0 +1,129 @@
+//! Follows the ranks of a job: their output and their ends, by requests that wait at the nodes.
+//! No thread waits: each answer, on the client's thread, is acted on and followed by the next
+//! request.
+
+use super::job::{Hold, Job};
+use super::log::Output;
+use super::nodes::Link;
+use super::spec::Usage;
+use muster_ninep::client::Fid;
+use muster_ninep::error::{Error, Result};
+use muster_ninep::tree::OpenFlags;
+use std::sync::Arc;
+
+/// Most that is asked for at once.
+const CHUNK: u32 = 64 * 1024;
+
+/// Walks to a file of a session and opens it for reading.
+fn open(
+    link: &Link,
+    session: u32,
+    name: &'static str,
+    then: impl FnOnce(Result<Fid>) + Send + 'static,
+) {
+    let number = session.to_string();
+    let names = [number.as_bytes(), name.as_bytes()];
+    link.client.root().walk_then(&names, move |answer| {
+        let fid = match answer {
+            Ok((_, Some(fid))) => fid,
+            Ok((_, None)) => {
+                let missing = Error::from(muster_ninep::error::Errno::NOENT);
+                return then(Err(missing.at(format!("session {session}/{name}"))));
+            }
+            Err(error) => return then(Err(error)),
+        };
+        let opened = fid.clone();
+        fid.open_then(OpenFlags::default(), move |answer| then(answer.map(|_| opened)));
+    });
+}
+
+/// Follows a rank from where its log ends.
+pub(super) fn rank(job: &Arc<Job>, rank: usize, link: &Arc<Link>, session: u32) {
+    for output in Output::BOTH {
+        let job = job.clone();
+        open(link, session, output.name(), move |opened| match opened {
+            Ok(fid) => read_on(&job, rank, output, fid),
+            Err(_) => ended(&job, rank, output),
+        });
+    }
+    let job = job.clone();
+    open(link, session, "wait", move |opened| match opened {
+        Ok(fid) => {
+            fid.clone().read_then(0, 64, move |answer| {
+                drop(fid);
+                let told = answer.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+                waited(&job, rank, told);
+            });
+        }
+        Err(error) => waited(&job, rank, Err(error)),
+    });
+}
+
+fn waited(job: &Arc<Job>, rank: usize, told: Result<String>) {
+    match told {
+        Ok(text) => match text.trim().parse() {
+            Ok(raw) => {
+                job.exited(rank, raw);
+                one_less(job, rank);
+            }
+            Err(_) => job.rank_lost(rank, "its session was wiped"),
+        },
+        Err(error) => job.rank_lost(rank, &error.to_string()),
+    }
+}
+
+fn read_on(job: &Arc<Job>, rank: usize, output: Output, fid: Fid) {
+    let Some(placed) = job.placed.get() else { return };
+    let offset = placed.log.end_of(rank, output);
+    let job = job.clone();
+    fid.clone().read_then(offset, CHUNK, move |answer| match answer {
+        Ok([]) | Err(_) => ended(&job, rank, output),
+        Ok(bytes) => {
+            job.wrote(rank, output, bytes);
+            read_on(&job, rank, output, fid);
+        }
+    });
+}
+
+fn ended(job: &Arc<Job>, rank: usize, output: Output) {
+    if let Some(placed) = job.placed.get() {
+        placed.log.end(rank, output);
+    }
+    one_less(job, rank);
+}
+
+/// One of the three things to follow has come to its end; after the last the rank is closed.
+fn one_less(job: &Arc<Job>, rank: usize) {
+    let mut state = job.state();
+    let Some(left) = state.followed.get_mut(rank) else { return };
+    *left = left.saturating_sub(1);
+    if *left > 0 {
+        return;
+    }
+    let Some(Some(hold)) = state.holds.get(rank).cloned() else { return };
+    let session = state.progress.ranks()[rank].session;
+    drop(state);
+    close(job, rank, hold, session);
+}
+
+/// Asks what the rank has used, wipes its session, and calls it closed.
+fn close(job: &Arc<Job>, rank: usize, hold: Hold, session: u32) {
+    let (job, link) = (job.clone(), hold.link.clone());
+    let closed = move |usage: Option<Usage>| {
+        hold.ctl.write_then(0, b"wipe\n", |_| ());
+        let mut state = job.state();
+        state.progress.used(rank, usage);
+        let actions = state.progress.rank_closed(rank);
+        job.act(state, actions);
+    };
+    open(&link, session, "usage", move |opened| match opened {
+        Err(_) => closed(None),
+        Ok(fid) => {
+            fid.clone().read_then(0, 256, move |answer| {
+                drop(fid);
+                let text = answer.map(String::from_utf8_lossy);
+                closed(text.ok().and_then(|text| Usage::parse(&text)));
+            });
+        }
+    });
+}

@@ -1,0 +1,369 @@
+//! One job: its state machine, and the hands that do what it says.
+
+use super::Manager;
+use super::journal::Record;
+use super::log::{JobLog, Output};
+use super::nodes::Link;
+use super::progress::{Action, Progress};
+use super::spec::{End, Phase, Spec, Status};
+use crate::files::lane::Lane;
+use crate::files::latch::Latch;
+use crate::files::text::Text;
+use crate::relay::fan::Fan;
+use muster_ninep::client::Fid;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::time::Duration;
+
+/// How long the client of a job may be away after the manager was started again.
+pub(super) const OWNER: Duration = Duration::from_secs(10);
+
+/// How long output may take to end once all processes of a rank are killed.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// A rank's session, as far as the manager has hold of it.
+#[derive(Clone)]
+pub(super) struct Hold {
+    pub(super) link: Arc<Link>,
+    /// The session's directory.
+    pub(super) session: Fid,
+    /// The session's `ctl`, open for writing.
+    pub(super) ctl: Fid,
+    /// The session's `stdin`, open for writing, for ranks that read.
+    pub(super) stdin: Option<Fid>,
+}
+
+/// What changes under the job's lock.
+pub(super) struct State {
+    pub(super) progress: Progress,
+    pub(super) spec: Option<Spec>,
+    /// By rank; `None` while the node of a restored job has not come back.
+    pub(super) holds: Vec<Option<Hold>>,
+    /// By rank: which daemon's session it is.
+    pub(super) instances: Vec<u64>,
+    /// By rank: streams not at their end, and `wait`.
+    pub(super) followed: Vec<u8>,
+    /// Files on their way to the ranks.
+    pub(super) fan: Option<Fan>,
+    /// The files have arrived whole.
+    pub(super) files_end: bool,
+    /// Fids that own the job.
+    owners: usize,
+    detached: bool,
+    submitted: f64,
+    started: Option<f64>,
+    ended: Option<f64>,
+}
+
+/// What exists from when the ranks have places.
+pub(super) struct Placed {
+    pub(super) log: JobLog,
+    /// By rank: raw wait(2) status.
+    pub(super) waits: Vec<Latch>,
+}
+
+/// One job.
+pub struct Job {
+    pub(super) id: u32,
+    pub(super) manager: Weak<Manager>,
+    /// The JSON that its client writes.
+    pub(super) spec: Text,
+    pub(super) placed: OnceLock<Placed>,
+    /// All that is told of it, once it is done.
+    pub(super) wait: Latch,
+    /// Commands that may wait, one after another.
+    pub(super) lane: Lane,
+    state: Mutex<State>,
+    /// What is told of a job that was done before this manager was started.
+    past: Mutex<Option<Status>>,
+}
+
+impl Job {
+    pub(super) fn new(manager: &Arc<Manager>, id: u32, submitted: f64) -> Arc<Job> {
+        let state = State {
+            progress: Progress::new(),
+            spec: None,
+            holds: Vec::new(),
+            instances: Vec::new(),
+            followed: Vec::new(),
+            fan: None,
+            files_end: false,
+            owners: 0,
+            detached: false,
+            submitted,
+            started: None,
+            ended: None,
+        };
+        Arc::new(Job {
+            id,
+            manager: Arc::downgrade(manager),
+            spec: Text::default(),
+            placed: OnceLock::new(),
+            wait: Latch::default(),
+            lane: Lane::default(),
+            state: Mutex::new(state),
+            past: Mutex::default(),
+        })
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.state().progress.phase() == Phase::Done
+    }
+
+    /// All that is told of it.
+    pub(super) fn status(&self) -> Status {
+        if let Some(past) = &*self.past.lock().expect("no holder panics") {
+            return past.clone();
+        }
+        let state = self.state();
+        let ranks = state.progress.ranks().to_vec();
+        let nodes: BTreeSet<&String> = ranks.iter().map(|rank| &rank.node).collect();
+        let argv = state.spec.as_ref().map_or_else(Vec::new, |spec| spec.argv.clone());
+        let name = state.spec.as_ref().and_then(|spec| spec.name.clone());
+        let verdict = state.progress.verdict();
+        Status {
+            id: self.id,
+            state: state.progress.phase(),
+            name: name.or_else(|| argv.first().cloned()).unwrap_or_default(),
+            argv,
+            user: rustix::process::geteuid().as_raw(),
+            nodes: nodes.into_iter().cloned().collect(),
+            submitted: state.submitted,
+            started: state.started,
+            ended: state.ended,
+            exit: verdict.as_ref().map(|(_, exit, _)| *exit),
+            end: verdict.as_ref().map(|(end, _, _)| *end),
+            why: verdict.and_then(|(_, _, why)| why),
+            ranks,
+            transport: "unix".to_owned(),
+        }
+    }
+
+    /// Does what the state machine says. The state is unlocked first: what is done may come back.
+    pub(super) fn act(self: &Arc<Job>, state: MutexGuard<'_, State>, actions: Vec<Action>) {
+        let holds: Vec<(usize, Hold)> = {
+            let open = |(rank, hold): (usize, &Option<Hold>)| {
+                Some((rank, hold.clone()?)).filter(|_| !state.progress.is_closed(rank))
+            };
+            state.holds.iter().enumerate().filter_map(open).collect()
+        };
+        let grace = state.spec.as_ref().map_or(5000, |spec| spec.grace_ms);
+        drop(state);
+        for action in actions {
+            match action {
+                Action::Signal(signal) => {
+                    holds.iter().for_each(|(_, hold)| command(hold, &format!("signal {signal}\n")));
+                }
+                Action::EndAll => holds.iter().for_each(|(_, hold)| command(hold, "end\n")),
+                Action::EndRank(rank) => self.end_rank(rank, &holds),
+                Action::Grace => {
+                    let job = self.clone();
+                    self.later(Duration::from_millis(grace), move || {
+                        let mut state = job.state();
+                        let actions = state.progress.grace_over();
+                        job.act(state, actions);
+                    });
+                }
+                Action::Finish => self.finish(&holds),
+            }
+        }
+    }
+
+    /// Kills what a rank's program has left behind; its output ends then.
+    fn end_rank(self: &Arc<Job>, rank: usize, holds: &[(usize, Hold)]) {
+        if let Some((_, hold)) = holds.iter().find(|(other, _)| *other == rank) {
+            command(hold, "end\n");
+        }
+        let job = self.clone();
+        self.later(DRAIN, move || {
+            let mut state = job.state();
+            let actions = state.progress.rank_closed(rank);
+            job.act(state, actions);
+        });
+    }
+
+    pub(super) fn later(&self, wait: Duration, deed: impl FnOnce() + Send + 'static) {
+        if let Some(manager) = self.manager.upgrade() {
+            manager.timer.after(wait, deed);
+        }
+    }
+
+    /// Nothing of the job is left at the nodes: tell everybody.
+    fn finish(self: &Arc<Job>, holds: &[(usize, Hold)]) {
+        holds.iter().for_each(|(_, hold)| command(hold, "wipe\n"));
+        {
+            let mut state = self.state();
+            state.ended = Some(super::now());
+            (state.holds, state.fan) = (Vec::new(), None);
+        }
+        if let Some(placed) = self.placed.get() {
+            placed.log.end_all();
+            placed.waits.iter().for_each(|wait| wait.set(""));
+        }
+        let status = self.status();
+        if let Some(manager) = self.manager.upgrade() {
+            // A full disk costs the memory of this job, nothing else.
+            let _ = manager.record(&Record::Done { status: Box::new(status.clone()) });
+            manager.event(json!({
+                "event": "job done", "job": self.id, "exit": status.exit, "end": status.end,
+                "why": status.why,
+            }));
+        }
+        self.wait.set(serde_json::to_vec(&status).unwrap_or_default());
+    }
+
+    /// The programs run.
+    pub(super) fn started(self: &Arc<Job>) {
+        let mut state = self.state();
+        state.progress.started();
+        let at = *state.started.get_or_insert(super::now());
+        let limit = state.spec.as_ref().and_then(|spec| spec.time_ms);
+        drop(state);
+        if let Some(manager) = self.manager.upgrade() {
+            let _ = manager.record(&Record::Started { job: self.id, at });
+            manager.event(json!({"event": "job started", "job": self.id}));
+        }
+        self.limit(limit, at);
+    }
+
+    /// Ends the job when its time is over.
+    pub(super) fn limit(self: &Arc<Job>, limit: Option<u64>, started: f64) {
+        let Some(limit) = limit else { return };
+        let left = limit as f64 / 1000.0 - (super::now() - started);
+        let job = self.clone();
+        self.later(Duration::from_secs_f64(left.max(0.0)), move || {
+            let why = format!("its time limit of {} s has passed", limit as f64 / 1000.0);
+            job.end(End::Timeout, 124, &why);
+        });
+    }
+
+    /// Ends the job.
+    pub(super) fn end(self: &Arc<Job>, end: End, exit: u8, why: &str) {
+        let mut state = self.state();
+        let actions = state.progress.end(end, exit, why);
+        self.act(state, actions);
+    }
+
+    /// Ends the job without grace.
+    pub(super) fn kill(self: &Arc<Job>) {
+        self.end(End::Killed, 137, "it was killed");
+        let mut state = self.state();
+        let actions = state.progress.grace_over();
+        self.act(state, actions);
+    }
+
+    /// Sends a signal to all ranks that run.
+    pub(super) fn signal(self: &Arc<Job>, number: i32) {
+        self.act(self.state(), vec![Action::Signal(number)]);
+    }
+
+    /// A rank has written.
+    pub(super) fn wrote(self: &Arc<Job>, rank: usize, output: Output, bytes: &[u8]) {
+        let Some(placed) = self.placed.get() else { return };
+        if let Err(error) = placed.log.append(rank, output, bytes) {
+            let why = format!("its output cannot be kept at the manager: {error}  [E310]");
+            self.end(End::Failed, 125, &why);
+        }
+    }
+
+    /// A rank's program has ended.
+    pub(super) fn exited(self: &Arc<Job>, rank: usize, raw: i32) {
+        if let Some(manager) = self.manager.upgrade() {
+            let _ = manager.record(&Record::Exited { job: self.id, rank, status: raw });
+        }
+        if let Some(placed) = self.placed.get() {
+            placed.waits[rank].set(raw.to_string());
+        }
+        let mut state = self.state();
+        let actions = state.progress.rank_exited(rank, raw);
+        self.act(state, actions);
+    }
+
+    /// A rank is gone.
+    pub(super) fn rank_lost(self: &Arc<Job>, rank: usize, why: &str) {
+        let mut state = self.state();
+        if rank >= state.progress.ranks().len() || state.progress.phase() == Phase::Done {
+            return;
+        }
+        let actions = state.progress.rank_lost(rank, why);
+        self.act(state, actions);
+    }
+
+    /// A node is gone, and all ranks on it.
+    pub(super) fn node_lost(self: &Arc<Job>, link: &Arc<Link>, why: &str) {
+        let ranks: Vec<usize> = {
+            let state = self.state();
+            let there = |rank: &usize| {
+                state.progress.ranks()[*rank].node == link.name
+                    && state.instances.get(*rank) == Some(&link.instance)
+            };
+            (0..state.progress.ranks().len()).filter(there).collect()
+        };
+        ranks.into_iter().for_each(|rank| self.rank_lost(rank, why));
+    }
+
+    /// Counts a fid that owns the job.
+    pub(super) fn own(self: &Arc<Job>) -> Owner {
+        self.state().owners += 1;
+        Owner(self.clone())
+    }
+
+    /// The job goes on without its client.
+    pub(super) fn detach(&self) {
+        self.state().detached = true;
+        if let Some(manager) = self.manager.upgrade() {
+            let _ = manager.record(&Record::Detached { job: self.id });
+        }
+    }
+
+    /// Ends a job that nobody owns any more.
+    pub(super) fn check_owner(self: &Arc<Job>) {
+        let state = self.state();
+        let unowned = state.owners == 0 && !state.detached;
+        drop(state);
+        if unowned {
+            self.end(End::Killed, 143, "its client went away");
+        }
+    }
+
+    /// Takes up a job that a manager before this one has left.
+    pub(super) fn restored(&self, progress: Progress, spec: Spec, instances: Vec<u64>) {
+        let mut state = self.state();
+        state.holds = vec![None; instances.len()];
+        state.followed = vec![3; instances.len()];
+        (state.progress, state.spec, state.instances) = (progress, Some(spec), instances);
+    }
+
+    /// Takes up a job that was done before this manager.
+    pub(super) fn set_past(&self, status: Status) {
+        *self.past.lock().expect("no holder panics") = Some(status);
+        self.state().progress = Progress::past();
+    }
+
+    /// What the journal told of a job's times.
+    pub(super) fn restored_times(&self, started: Option<f64>, detached: bool) {
+        let mut state = self.state();
+        (state.started, state.detached) = (started, detached);
+    }
+}
+
+/// A fid that owns a job. When the last one is gone, so is the job.
+pub(super) struct Owner(Arc<Job>);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.0.state().owners -= 1;
+        self.0.check_owner();
+    }
+}
+
+/// Sends a command to a rank's session. If it does not arrive the session is gone, and whoever
+/// follows it is told so.
+fn command(hold: &Hold, line: &str) {
+    hold.ctl.write_then(0, line.as_bytes(), |_| ());
+}

@@ -1,0 +1,368 @@
+//! From a job's `spec` to running programs: place, sessions, files, exec. All or nothing: if any
+//! rank cannot be started, none is left.
+
+use super::job::{Hold, Job, Placed};
+use super::journal::{self, Record};
+use super::log::JobLog;
+use super::nodes::Link;
+use super::place::{Place, place};
+use super::spec::{End, Phase, Spec};
+use super::{Manager, follow};
+use crate::relay::fan::Fan;
+use crate::relay::format::{BadStream, Parser, Sink, Target};
+use crate::relay::pack::Load;
+use muster_base::quote;
+use muster_ninep::error::{Errno, Error, Result, fail};
+use muster_ninep::tree::OpenFlags;
+use std::collections::BTreeMap;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+/// Nodes that the manager sends a job's files to directly; they pass them on.
+const ARITY: usize = 2;
+
+/// How long programs may take to run once their files are there.
+const START: Duration = Duration::from_secs(40);
+
+/// Where programs are found if the job's environment does not say.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+fn invalid(text: impl Into<String>) -> Error {
+    Error::new(Errno::INVAL, text.into())
+}
+
+fn gone<T>() -> Result<T> {
+    fail(Errno::IO, "the manager is ending")
+}
+
+/// The exit status that an error's id names: `[E101, exit 127]`.
+fn exit_in(text: &str) -> u8 {
+    let number = text.rsplit_once("exit ").and_then(|(_, rest)| rest.split(']').next());
+    number.and_then(|digits| digits.parse().ok()).unwrap_or(125)
+}
+
+/// Gives the ranks places and sessions, unless they have them already.
+fn prepare(job: &Arc<Job>) -> Result<()> {
+    if job.state().progress.phase() != Phase::New {
+        return Ok(());
+    }
+    let Some(manager) = job.manager.upgrade() else { return gone() };
+    let spec: Spec = serde_json::from_str(&job.spec.get()?)
+        .map_err(|error| invalid(format!("the job's spec is not right: {error}  [E112]")))?;
+    let (up, down) = manager.nodes.names();
+    let places = place(&spec, &up, &down).map_err(invalid)?;
+    let holds = open_sessions(&manager, &spec, &places)?;
+    let sessions: Vec<u32> = holds.iter().map(|(session, _)| *session).collect();
+    let ranks = places.iter().zip(&holds).map(|(place, (session, hold))| journal::Placed {
+        node: place.node.clone(),
+        local: place.local,
+        session: *session,
+        instance: hold.link.instance,
+    });
+    let record =
+        Record::Placed { job: job.id, spec: Box::new(spec.clone()), ranks: ranks.collect() };
+    let log =
+        manager.record(&record).and_then(|()| JobLog::open(&manager.log_of(job.id), places.len()));
+    let log = log.inspect_err(|_| wipe(&holds))?;
+    let waits = vec![(); places.len()].into_iter().map(|()| Default::default()).collect();
+    let _ = job.placed.set(Placed { log, waits });
+    let mut state = job.state();
+    if state.progress.phase() != Phase::New {
+        drop(state);
+        wipe(&holds);
+        return fail(Errno::CANCELED, "the job was ended while it was placed");
+    }
+    state.instances = holds.iter().map(|(_, hold)| hold.link.instance).collect();
+    state.followed = vec![3; holds.len()];
+    state.progress.placed(places, sessions, spec.keep_going);
+    state.holds = holds.into_iter().map(|(_, hold)| Some(hold)).collect();
+    state.spec = Some(spec);
+    Ok(())
+}
+
+fn wipe(holds: &[(u32, Hold)]) {
+    for (_, hold) in holds {
+        hold.ctl.write_then(0, b"wipe\n", |_| ());
+    }
+}
+
+/// Opens a session for every rank; on each node one after another, on all nodes at once.
+fn open_sessions(manager: &Manager, spec: &Spec, places: &[Place]) -> Result<Vec<(u32, Hold)>> {
+    let mut by_node: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (rank, place) in places.iter().enumerate() {
+        by_node.entry(&place.node).or_default().push(rank);
+    }
+    let all = std::thread::scope(|scope| {
+        let start = |(node, ranks): (&&str, &Vec<usize>)| {
+            let (link, ranks) = (manager.nodes.link(node), ranks.clone());
+            scope.spawn(move || {
+                let link = link?;
+                let each = |rank: usize| {
+                    let opened = open_session(&link, rank, places[rank].local, spec);
+                    opened.map(|hold| (rank, hold)).map_err(|error| error.at(&link.name))
+                };
+                Ok(ranks.into_iter().map(each).collect::<Vec<_>>())
+            })
+        };
+        let threads: Vec<_> = by_node.iter().map(start).collect();
+        threads.into_iter().map(|t| t.join().expect("it does not panic")).collect::<Vec<_>>()
+    });
+    let mut opened: BTreeMap<usize, (u32, Hold)> = BTreeMap::new();
+    let mut failed = None;
+    for result in all {
+        match result {
+            Err(error) => failed = Some(error),
+            Ok(some) => {
+                for one in some {
+                    match one {
+                        Ok((rank, hold)) => drop(opened.insert(rank, hold)),
+                        Err(error) => failed = Some(error),
+                    }
+                }
+            }
+        }
+    }
+    let holds: Vec<(u32, Hold)> = opened.into_values().collect();
+    match failed {
+        None => Ok(holds),
+        Some(error) => {
+            wipe(&holds);
+            Err(error)
+        }
+    }
+}
+
+fn open_session(link: &Arc<Link>, rank: usize, local: usize, spec: &Spec) -> Result<(u32, Hold)> {
+    let root = link.client.root();
+    let clone = root.walk(&[b"clone"])?;
+    clone.open(OpenFlags::default())?;
+    let number = String::from_utf8_lossy(&clone.read_at(0, 32)?).into_owned();
+    let dir = root.walk(&[number.as_bytes()])?;
+    let ctl = dir.walk(&[b"ctl"])?;
+    ctl.open(OpenFlags(OpenFlags::RDWR))?;
+    let reads = spec.stdin.includes(rank);
+    let close = if reads { "" } else { "close stdin\n" };
+    let setup = format!("type persistent\nid {rank}/{local}\n{close}");
+    ctl.write_at(0, setup.as_bytes())?;
+    let stdin = if reads {
+        let stdin = dir.walk(&[b"stdin"])?;
+        stdin.open(OpenFlags(OpenFlags::WRONLY))?;
+        Some(stdin)
+    } else {
+        None
+    };
+    let session = number.parse().map_err(|_| invalid("the node's clone gave no number"))?;
+    Ok((session, Hold { link: link.clone(), session: dir, ctl, stdin }))
+}
+
+/// The records that every rank gets before its files: `argv` and `env`.
+fn texts(job: &Job, spec: &Spec, ranks: usize) -> Load {
+    let mut env = spec.env.clone();
+    env.entry("PATH".to_owned()).or_insert_with(|| PATH.to_owned());
+    env.insert("MUSTER_SIZE".to_owned(), ranks.to_string());
+    env.insert("MUSTER_JOB".to_owned(), job.id.to_string());
+    if let Some(directory) = &spec.chdir {
+        env.insert("MUSTER_CHDIR".to_owned(), directory.clone());
+    }
+    let line = |(name, value): (&String, &String)| {
+        format!("{}\n", quote::quote(&format!("{name}={value}")))
+    };
+    let mut load = Load::new();
+    load.argv(&format!("{}\n", quote::join(&spec.argv)));
+    load.env(&env.iter().map(line).collect::<String>());
+    load
+}
+
+/// Begins to send to all ranks: to a few nodes, which pass it on.
+fn begin_fan(job: &Arc<Job>) -> Result<(Fan, Load)> {
+    prepare(job)?;
+    let state = job.state();
+    let (Some(spec), Phase::Starting) = (&state.spec, state.progress.phase()) else {
+        return fail(Errno::CANCELED, "the job has been started or ended already");
+    };
+    let target = |(rank, hold): (usize, &Option<Hold>)| {
+        let session = state.progress.ranks()[rank].session;
+        Some(Target { address: hold.as_ref()?.link.address.clone(), sessions: vec![session] })
+    };
+    let targets = state.holds.iter().enumerate().filter_map(target).collect();
+    let texts = texts(job, spec, state.holds.len());
+    Ok((Fan::open(ARITY, targets), texts))
+}
+
+fn push_all(fan: &Fan, load: Load, with_end: bool) -> Result<()> {
+    let mut packer = load.stream();
+    let mut chunk = Vec::new();
+    let unread = |error: crate::relay::pack::PackError| Error::new(Errno::IO, error.to_string());
+    while packer.next_chunk(&mut chunk).map_err(unread)? {
+        if !with_end && chunk.ends_with(b"end\n") {
+            chunk.truncate(chunk.len() - 4);
+        }
+        fan.push(&Arc::from(&chunk[..]));
+    }
+    Ok(())
+}
+
+/// Files for the ranks as the job's client sends them.
+pub(super) struct Incoming {
+    parser: Parser,
+}
+
+impl Incoming {
+    pub(super) fn new() -> Incoming {
+        Incoming { parser: Parser::new() }
+    }
+
+    /// Checks the next piece and passes it on.
+    pub(super) fn push(&mut self, job: &Arc<Job>, bytes: &[u8]) -> Result<()> {
+        let taken = job.state().fan.take();
+        let fan = match taken {
+            Some(fan) => fan,
+            None => {
+                let (fan, texts) = begin_fan(job)?;
+                push_all(&fan, texts, false)?;
+                fan
+            }
+        };
+        let checked = self.parser.push(bytes, &mut Check);
+        if checked.is_ok() {
+            fan.push(&Arc::from(bytes));
+        }
+        let mut state = job.state();
+        state.fan = Some(fan);
+        state.files_end = self.parser.is_done();
+        checked.map_err(|error| invalid(error.to_string()))
+    }
+}
+
+/// Takes note of nothing: the parser's own checks are wanted.
+struct Check;
+
+impl Sink for Check {
+    type Error = BadStream;
+
+    fn relay(&mut self, _: u32, _: Vec<Target>) -> std::result::Result<(), BadStream> {
+        Err(BadStream::Header("relay".to_owned()))
+    }
+    fn argv(&mut self, _: &str) -> std::result::Result<(), BadStream> {
+        Ok(())
+    }
+    fn env(&mut self, _: &str) -> std::result::Result<(), BadStream> {
+        Ok(())
+    }
+    fn dir(&mut self, _: &str, _: u32) -> std::result::Result<(), BadStream> {
+        Ok(())
+    }
+    fn link(&mut self, _: &str, _: &[u8]) -> std::result::Result<(), BadStream> {
+        Ok(())
+    }
+    fn file(&mut self, _: &str, _: u32, _: u64) -> std::result::Result<(), BadStream> {
+        Ok(())
+    }
+    fn data(&mut self, _: &[u8]) -> std::result::Result<(), BadStream> {
+        Ok(())
+    }
+    fn file_end(&mut self) -> std::result::Result<(), BadStream> {
+        Ok(())
+    }
+    fn end(&mut self) -> std::result::Result<(), BadStream> {
+        Ok(())
+    }
+}
+
+/// Starts the job: `start` of its `ctl`.
+pub(super) fn start(job: &Arc<Job>) -> Result<()> {
+    let done = deliver(job).and_then(|()| execute(job));
+    if let Err((rank, error)) = done {
+        let text = error.to_string();
+        let mut state = job.state();
+        if state.progress.phase() == Phase::New {
+            drop(state);
+            job.end(End::Failed, exit_in(&text), &text);
+        } else {
+            let actions = state.progress.start_failed(rank, exit_in(&text), &text);
+            job.act(state, actions);
+        }
+        return Err(error);
+    }
+    job.started();
+    Ok(())
+}
+
+type Failed = (Option<usize>, Error);
+
+/// Sees that files and texts have arrived everywhere.
+fn deliver(job: &Arc<Job>) -> std::result::Result<(), Failed> {
+    let whole = |error: Error| (None, error);
+    let (fan, complete) = {
+        let mut state = job.state();
+        (state.fan.take(), state.files_end)
+    };
+    let fan = match fan {
+        Some(fan) if complete => fan,
+        Some(_) => return Err(whole(invalid("the job's files were cut off before their end"))),
+        None => {
+            let (fan, texts) = begin_fan(job).map_err(whole)?;
+            push_all(&fan, texts, true).map_err(whole)?;
+            fan
+        }
+    };
+    let sent = fan.finish();
+    if let Some(first) = sent.failures.first() {
+        let more = sent.failures.len() + sent.orphans.len() - 1;
+        let others = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+        let text = format!("files did not reach {first}{others}  [E205]");
+        return Err(whole(Error::new(Errno::IO, text)));
+    }
+    Ok(())
+}
+
+/// Runs the programs and waits until all of them run.
+fn execute(job: &Arc<Job>) -> std::result::Result<(), Failed> {
+    let holds: Vec<Hold> = job.state().holds.iter().flatten().cloned().collect();
+    let (told, answers) = mpsc::channel();
+    for (rank, hold) in holds.iter().enumerate() {
+        let told = told.clone();
+        hold.ctl.write_then(0, b"exec\n", move |answer| drop(told.send((rank, answer))));
+    }
+    drop(told);
+    let until = Instant::now() + START;
+    let mut failed: Option<Failed> = None;
+    let mut heard = vec![false; holds.len()];
+    for _ in 0..holds.len() {
+        match answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok((rank, answer)) => {
+                heard[rank] = true;
+                if let Err(error) = answer
+                    && failed.as_ref().is_none_or(|(first, _)| first.is_some_and(|r| rank < r))
+                {
+                    failed = Some((Some(rank), error));
+                }
+            }
+            Err(_) => {
+                let rank = heard.iter().position(|heard| !heard).unwrap_or(0);
+                let node = &holds[rank].link.name;
+                let text = format!("{node} has not started rank {rank} for {START:?}  [E306]");
+                failed.get_or_insert((Some(rank), Error::new(Errno::TIMEDOUT, text)));
+                break;
+            }
+        }
+    }
+    failed.map_or(Ok(()), Err)?;
+    for (rank, hold) in holds.iter().enumerate() {
+        let session = job.state().progress.ranks()[rank].session;
+        follow::rank(job, rank, &hold.link, session);
+        ask_pid(job, rank, hold);
+    }
+    Ok(())
+}
+
+/// Notes a rank's process, for those who look.
+pub(super) fn ask_pid(job: &Arc<Job>, rank: usize, hold: &Hold) {
+    let job = job.clone();
+    hold.ctl.read_then(0, 32, move |answer| {
+        let text = answer.map(String::from_utf8_lossy).unwrap_or_default();
+        if let Ok(pid) = text.trim().parse() {
+            job.state().progress.pid(rank, pid);
+        }
+    });
+}

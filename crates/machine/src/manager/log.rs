@@ -1,0 +1,324 @@
+//! What the ranks of a job have written, kept in one file of the manager's directory.
+//!
+//! The file is a row of records `rank[4] stream[1] length[4] bytes[length]` (little-endian),
+//! appended as output arrives. Each stream, and the merged stream of whole lines, is an index
+//! into it, so content is stored once. After a restart the index is made anew from the file, and
+//! its end says where to go on reading at the node; a record cut off by a crash is dropped.
+
+use crate::files::latch::Waiting;
+use muster_ninep::call::{Answer, Data, Ticket};
+use muster_ninep::error::Result;
+use muster_ninep::synthetic::{File, Handle, SynCall};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+const HEADER: usize = 9;
+
+/// Most that a read which has waited is given, as in [`crate::files::stream`].
+const WAITED_MAX: usize = 8 * 1024;
+
+/// A stream of a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+impl Output {
+    /// Both.
+    pub const BOTH: [Output; 2] = [Output::Stdout, Output::Stderr];
+
+    /// Its name, which is that of its file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Output::Stdout => "stdout",
+            Output::Stderr => "stderr",
+        }
+    }
+}
+
+/// Bytes of the file that are part of a stream.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    /// Where they are in the stream.
+    at: u64,
+    /// Where they are in the file.
+    file: u64,
+    length: u64,
+}
+
+#[derive(Default)]
+struct Index {
+    pieces: Vec<Piece>,
+    end: u64,
+    ended: bool,
+    waiting: Waiting<(Ticket<Data>, (u64, usize))>,
+}
+
+impl Index {
+    fn add(&mut self, file: u64, length: u64) {
+        if length == 0 {
+            return;
+        }
+        match self.pieces.last_mut() {
+            Some(last) if last.file + last.length == file => last.length += length,
+            _ => self.pieces.push(Piece { at: self.end, file, length }),
+        }
+        self.end += length;
+    }
+
+    fn read(&self, file: &fs::File, offset: u64, count: usize) -> Result<Vec<u8>> {
+        let count = count.min(usize::try_from(self.end.saturating_sub(offset)).unwrap_or(count));
+        let mut bytes = vec![0; count];
+        let mut done = 0;
+        let first = self.pieces.partition_point(|piece| piece.at + piece.length <= offset);
+        for piece in &self.pieces[first..] {
+            let skip = (offset + done as u64) - piece.at;
+            let length = (piece.length - skip).min((count - done) as u64) as usize;
+            if length == 0 {
+                break;
+            }
+            file.read_exact_at(&mut bytes[done..done + length], piece.file + skip)?;
+            done += length;
+        }
+        bytes.truncate(done);
+        Ok(bytes)
+    }
+}
+
+/// A line of a rank that is not whole yet: pieces of the file.
+type Partial = Vec<(u64, u64)>;
+
+struct State {
+    file: fs::File,
+    length: u64,
+    /// By rank, then [`Output`].
+    ranks: Vec<[Index; 2]>,
+    merged: [Index; 2],
+    partial: Vec<[Partial; 2]>,
+    /// Streams that have not ended, of all ranks.
+    open: [usize; 2],
+}
+
+/// The log, shared by whoever fills and whoever reads it.
+#[derive(Clone)]
+pub struct JobLog {
+    state: Arc<Mutex<State>>,
+}
+
+impl JobLog {
+    /// The log of a job of so many ranks at `path`; what is there already is kept.
+    ///
+    /// # Errors
+    /// When the file cannot be made or read.
+    pub fn open(path: &Path, ranks: usize) -> Result<JobLog> {
+        let file = fs::File::options().read(true).append(true).create(true).open(path)?;
+        let mut state = State {
+            length: file.metadata()?.len(),
+            file,
+            ranks: std::iter::repeat_with(Default::default).take(ranks).collect(),
+            merged: Default::default(),
+            partial: std::iter::repeat_with(Default::default).take(ranks).collect(),
+            open: [ranks; 2],
+        };
+        state.recover()?;
+        Ok(JobLog { state: Arc::new(Mutex::new(state)) })
+    }
+
+    fn locked(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
+    }
+
+    /// How far a stream has come.
+    pub fn end_of(&self, rank: usize, output: Output) -> u64 {
+        self.locked().ranks[rank][output as usize].end
+    }
+
+    /// Appends output of a rank.
+    ///
+    /// # Errors
+    /// When it cannot be written: the disk is full.
+    pub fn append(&self, rank: usize, output: Output, bytes: &[u8]) -> Result<()> {
+        let mut record = Vec::with_capacity(HEADER + bytes.len());
+        record.extend((rank as u32).to_le_bytes());
+        record.push(output as u8);
+        record.extend((bytes.len() as u32).to_le_bytes());
+        record.extend(bytes);
+        let mut state = self.locked();
+        let start = state.length;
+        if let Err(error) = state.file.write_all(&record) {
+            // Half a record would spoil what follows.
+            let _ = state.file.set_len(start);
+            return Err(error.into());
+        }
+        state.length += record.len() as u64;
+        state.index(rank, output, start + HEADER as u64, bytes);
+        state.serve(rank, output);
+        Ok(())
+    }
+
+    /// A stream of a rank has ended.
+    pub fn end(&self, rank: usize, output: Output) {
+        let mut state = self.locked();
+        let at = output as usize;
+        if std::mem::replace(&mut state.ranks[rank][at].ended, true) {
+            return;
+        }
+        for (file, length) in std::mem::take(&mut state.partial[rank][at]) {
+            state.merged[at].add(file, length);
+        }
+        state.open[at] -= 1;
+        state.merged[at].ended = state.open[at] == 0;
+        state.serve(rank, output);
+    }
+
+    /// Ends all streams.
+    pub fn end_all(&self) {
+        let ranks = self.locked().ranks.len();
+        for rank in 0..ranks {
+            Output::BOTH.iter().for_each(|output| self.end(rank, *output));
+        }
+    }
+
+    /// One rank's stream, or with none that of all, as a file.
+    pub fn file(&self, rank: Option<usize>, output: Output) -> File {
+        let (log, size) = (self.clone(), self.clone());
+        let at = output as usize;
+        let pick = move |state: &State| match rank {
+            Some(rank) => state.ranks[rank][at].end,
+            None => state.merged[at].end,
+        };
+        File::new(0o444, move |_| Ok(Reader { log: log.clone(), rank, output }))
+            .sized(move || pick(&size.locked()))
+    }
+}
+
+impl State {
+    /// Finds out from the file what is in it.
+    fn recover(&mut self) -> Result<()> {
+        let mut at = 0;
+        let mut bytes = Vec::new();
+        while at + HEADER as u64 <= self.length {
+            let mut header = [0; HEADER];
+            self.file.read_exact_at(&mut header, at)?;
+            let number = |from: usize| {
+                u32::from_le_bytes(header[from..from + 4].try_into().expect("four bytes"))
+            };
+            let (rank, length) = (number(0) as usize, number(5));
+            let output = if header[4] == 0 { Output::Stdout } else { Output::Stderr };
+            let start = at + HEADER as u64;
+            if start + u64::from(length) > self.length || rank >= self.ranks.len() {
+                break;
+            }
+            bytes.resize(length as usize, 0);
+            self.file.read_exact_at(&mut bytes, start)?;
+            self.index(rank, output, start, &bytes);
+            at = start + u64::from(length);
+        }
+        self.file.set_len(at)?;
+        self.length = at;
+        Ok(())
+    }
+
+    /// Notes that `bytes` of a rank lie at `file`: in its stream, and whole lines in the merged.
+    fn index(&mut self, rank: usize, output: Output, file: u64, bytes: &[u8]) {
+        let at = output as usize;
+        self.ranks[rank][at].add(file, bytes.len() as u64);
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1) as u64;
+        if whole > 0 {
+            for (file, length) in std::mem::take(&mut self.partial[rank][at]) {
+                self.merged[at].add(file, length);
+            }
+            self.merged[at].add(file, whole);
+        }
+        let rest = bytes.len() as u64 - whole;
+        if rest > 0 {
+            self.partial[rank][at].push((file + whole, rest));
+        }
+    }
+
+    /// Answers the reads that wait for this stream or the merged one.
+    fn serve(&mut self, rank: usize, output: Output) {
+        let at = output as usize;
+        for index in [&mut self.ranks[rank][at], &mut self.merged[at]] {
+            for (ticket, (offset, count)) in index.waiting.take() {
+                if offset >= index.end && !index.ended {
+                    index.waiting.push((ticket, (offset, count)));
+                } else if ticket.claim() {
+                    let bytes = index.read(&self.file, offset, count.min(WAITED_MAX));
+                    ticket.answer(bytes.map(Data::from));
+                }
+            }
+        }
+    }
+}
+
+struct Reader {
+    log: JobLog,
+    rank: Option<usize>,
+    output: Output,
+}
+
+impl Handle for Reader {
+    fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
+        let mut state = self.log.locked();
+        let State { file, ranks, merged, .. } = &mut *state;
+        let index = match self.rank {
+            Some(rank) => &mut ranks[rank][self.output as usize],
+            None => &mut merged[self.output as usize],
+        };
+        if offset < index.end || index.ended || count == 0 {
+            return Ok(index.read(file, offset, count)?.into());
+        }
+        call.park(|ticket| index.waiting.push((ticket, (offset, count))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn merged(log: &JobLog) -> String {
+        let state = log.locked();
+        String::from_utf8(state.merged[0].read(&state.file, 0, 1000).unwrap()).unwrap()
+    }
+
+    fn of_rank(log: &JobLog, rank: usize, from: u64, count: usize) -> String {
+        let state = log.locked();
+        String::from_utf8(state.ranks[rank][0].read(&state.file, from, count).unwrap()).unwrap()
+    }
+
+    fn fill(log: &JobLog) {
+        for (rank, text) in [(0, "a"), (1, "one\ntw"), (0, "b\nc"), (1, "o\n"), (0, "d\n")] {
+            log.append(rank, Output::Stdout, text.as_bytes()).unwrap();
+        }
+    }
+
+    #[test]
+    fn lines_of_ranks_do_not_mix_and_a_restart_finds_all_of_them() {
+        let path = std::env::temp_dir().join(format!("muster-log-{}", std::process::id()));
+        let _ = fs::remove_file(&path);
+        let log = JobLog::open(&path, 2).unwrap();
+        fill(&log);
+        assert_eq!(merged(&log), "one\nab\ntwo\ncd\n");
+        assert_eq!(of_rank(&log, 0, 0, 100), "ab\ncd\n");
+        assert_eq!(of_rank(&log, 0, 2, 3), "\ncd");
+        assert_eq!(of_rank(&log, 0, 6, 3), "");
+        drop(log);
+        // A crash in the middle of a record.
+        let torn = [1, 0, 0, 0, 0, 200, 0, 0, 0, b'x'];
+        fs::File::options().append(true).open(&path).unwrap().write_all(&torn).unwrap();
+        let log = JobLog::open(&path, 2).unwrap();
+        assert_eq!(merged(&log), "one\nab\ntwo\ncd\n");
+        assert_eq!(log.end_of(1, Output::Stdout), 8);
+        log.append(1, Output::Stdout, b"end").unwrap();
+        log.end_all();
+        assert_eq!(merged(&log), "one\nab\ntwo\ncd\nend");
+        fs::remove_file(&path).unwrap();
+    }
+}

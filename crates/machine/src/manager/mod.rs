@@ -1,0 +1,145 @@
+//! The manager: knows the nodes, runs jobs on them, and serves the tree of the cluster
+//! (`docs/files.md`, section 2).
+//!
+//! A job's way: its client opens `jobs/clone` and writes `spec` and `files` ([`tree`]), `start`
+//! places the ranks ([`place`]) and brings sessions, files and programs to the nodes
+//! ([`launch`]), then outputs and ends are followed ([`follow`]) and the job's state machine
+//! ([`progress`]) says what to do when something happens. Everything that must survive the
+//! manager is in the [`journal`] and in each job's [`log`].
+
+pub mod daemon;
+mod follow;
+mod job;
+mod journal;
+mod launch;
+mod log;
+mod nodes;
+mod place;
+mod progress;
+mod restore;
+pub mod spec;
+mod timer;
+pub mod tree;
+
+use crate::files::stream::Stream;
+use job::Job;
+use journal::{Journal, Record};
+use muster_ninep::error::{Errno, Result, fail};
+use nodes::Nodes;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{SystemTime, UNIX_EPOCH};
+use timer::Timer;
+
+/// Jobs that are remembered after they are done.
+const REMEMBERED: usize = 256;
+
+/// The manager of one cluster.
+pub struct Manager {
+    directory: PathBuf,
+    journal: Journal,
+    timer: Timer,
+    nodes: Nodes,
+    jobs: Mutex<Jobs>,
+    /// JSON lines of what has happened.
+    events: Stream,
+    started: f64,
+    /// Told to end the cluster.
+    down: Box<dyn Fn() + Send + Sync>,
+}
+
+#[derive(Default)]
+struct Jobs {
+    last: u32,
+    table: BTreeMap<u32, Arc<Job>>,
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+impl Manager {
+    /// A manager that keeps its files in `directory`, and takes up the jobs that one before it
+    /// has left there. `down` is called when it is told to end the cluster.
+    ///
+    /// # Errors
+    /// When the directory cannot be used.
+    pub fn start(
+        directory: &Path,
+        down: impl Fn() + Send + Sync + 'static,
+    ) -> std::io::Result<Arc<Manager>> {
+        std::fs::create_dir_all(directory.join("jobs"))?;
+        let (journal, records) = Journal::open(&directory.join("journal"))?;
+        let manager = Arc::new(Manager {
+            directory: directory.to_owned(),
+            journal,
+            timer: Timer::start()?,
+            nodes: Nodes::default(),
+            jobs: Mutex::default(),
+            events: Stream::new(|| ()),
+            started: now(),
+            down: Box::new(down),
+        });
+        restore::jobs(&manager, records);
+        Ok(manager)
+    }
+
+    fn jobs(&self) -> MutexGuard<'_, Jobs> {
+        self.jobs.lock().expect("no holder panics")
+    }
+
+    fn job(&self, id: u32) -> Option<Arc<Job>> {
+        self.jobs().table.get(&id).cloned()
+    }
+
+    fn all_jobs(&self) -> Vec<Arc<Job>> {
+        self.jobs().table.values().cloned().collect()
+    }
+
+    /// Makes a job.
+    fn new_job(self: &Arc<Manager>) -> Result<Arc<Job>> {
+        let mut jobs = self.jobs();
+        jobs.last += 1;
+        let id = jobs.last;
+        let user = rustix::process::geteuid().as_raw();
+        let record = Record::New { job: id, user, at: now() };
+        self.record(&record)?;
+        let job = Job::new(self, id, now());
+        jobs.table.insert(id, job.clone());
+        let forgotten = Manager::outdated(&mut jobs);
+        drop(jobs);
+        for old in forgotten {
+            let _ = std::fs::remove_file(self.log_of(old.id));
+        }
+        Ok(job)
+    }
+
+    /// Takes the oldest jobs that are done out of a table that has become too long.
+    fn outdated(jobs: &mut Jobs) -> Vec<Arc<Job>> {
+        let done = jobs.table.values().filter(|job| job.is_done()).cloned();
+        let mut done: Vec<Arc<Job>> = done.collect();
+        done.truncate(done.len().saturating_sub(REMEMBERED));
+        done.iter().for_each(|job| drop(jobs.table.remove(&job.id)));
+        done
+    }
+
+    fn log_of(&self, job: u32) -> PathBuf {
+        self.directory.join("jobs").join(format!("{job}.log"))
+    }
+
+    /// Writes a record, before what it tells is acted upon.
+    fn record(&self, record: &Record) -> Result<()> {
+        self.journal.write(record).or_else(|error| {
+            let text = format!("the manager cannot write its journal: {error}  [E310]");
+            fail(Errno::from_io_error(&error).unwrap_or(Errno::IO), text)
+        })
+    }
+
+    /// Tells everybody who listens what has happened.
+    fn event(&self, mut event: serde_json::Value) {
+        event["at"] = now().into();
+        self.events.push(format!("{event}\n").as_bytes());
+    }
+}

@@ -1,0 +1,182 @@
+//! The nodes of the cluster: who has joined, how to reach them, who is lost and why.
+//!
+//! A node daemon joins by a line in the manager's `ctl`; the manager then connects to it. It is
+//! lost on evidence: that connection closes (its process is gone), or its keeper says how it
+//! died. Silence alone proves nothing.
+
+use super::Manager;
+use super::job::Job;
+use muster_ninep::address::Address;
+use muster_ninep::client::{Client, Options};
+use muster_ninep::error::{Errno, Result, fail};
+use muster_ninep::remote::Remote;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// How long a node may take to answer a request that should be answered at once.
+pub(super) const ANSWER: Duration = Duration::from_secs(10);
+
+/// A connection to a node daemon.
+pub(super) struct Link {
+    pub(super) name: String,
+    pub(super) address: String,
+    /// Which start of the daemon this is.
+    pub(super) instance: u64,
+    /// Never blocks; for requests whose answers are followed.
+    pub(super) client: Client,
+    /// The node's tree, for mounting.
+    pub(super) remote: Arc<Remote>,
+}
+
+struct Known {
+    /// `None` while it is down.
+    link: Option<Arc<Link>>,
+    since: f64,
+    /// Why it is down.
+    why: Option<String>,
+    /// Times it was lost.
+    losses: u32,
+}
+
+/// The table.
+#[derive(Default)]
+pub(super) struct Nodes {
+    table: Mutex<BTreeMap<String, Known>>,
+}
+
+/// Orders `n2` before `n10`.
+fn order(name: &str) -> (String, u64) {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    (stem.to_owned(), name[stem.len()..].parse().unwrap_or(0))
+}
+
+impl Nodes {
+    fn table(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
+        self.table.lock().expect("no holder panics")
+    }
+
+    /// Names of the nodes that are up, and of those that are down, in order.
+    pub(super) fn names(&self) -> (Vec<String>, Vec<String>) {
+        let table = self.table();
+        let mut all: Vec<(&String, bool)> =
+            table.iter().map(|(name, known)| (name, known.link.is_some())).collect();
+        all.sort_by_key(|(name, _)| order(name));
+        let named = |wanted: bool| {
+            let some = all.iter().filter(|(_, up)| *up == wanted);
+            some.map(|(name, _)| (*name).clone()).collect()
+        };
+        (named(true), named(false))
+    }
+
+    /// The connection to a node.
+    pub(super) fn link(&self, name: &str) -> Result<Arc<Link>> {
+        match self.table().get(name) {
+            Some(Known { link: Some(link), .. }) => Ok(link.clone()),
+            Some(Known { why, .. }) => {
+                let why = why.as_deref().unwrap_or("it is not there");
+                fail(Errno::HOSTDOWN, format!("{name} is down: {why}  [E114]"))
+            }
+            None => fail(Errno::NOENT, format!("there is no node {name}  [E113]")),
+        }
+    }
+
+    /// All nodes, for `status`.
+    pub(super) fn status(&self) -> Vec<Value> {
+        let (up, down) = self.names();
+        let mut names: Vec<String> = up.into_iter().chain(down).collect();
+        names.sort_by_key(|name| order(name));
+        let table = self.table();
+        let one = |name: String| {
+            let known = table.get(&name)?;
+            Some(json!({
+                "name": name,
+                "state": if known.link.is_some() { "up" } else { "down" },
+                "address": known.link.as_ref().map(|link| link.address.clone()),
+                "since": known.since,
+                "why": known.why,
+                "losses": known.losses,
+            }))
+        };
+        names.into_iter().filter_map(one).collect()
+    }
+}
+
+impl Manager {
+    /// A node daemon says that it is there.
+    pub(super) fn join(
+        self: &Arc<Manager>,
+        name: &str,
+        address: &str,
+        instance: u64,
+    ) -> Result<()> {
+        let at: Address = match address.parse() {
+            Ok(at) => at,
+            Err(error) => return fail(Errno::INVAL, format!("{error}")),
+        };
+        let options =
+            Options { deadline: Some(ANSWER), name: name.to_owned(), ..Options::default() };
+        let client = Client::connect(&at, options)?;
+        let remote = Arc::new(Remote::new(&client, name));
+        let link = Arc::new(Link {
+            name: name.to_owned(),
+            address: address.to_owned(),
+            instance,
+            client: client.never_blocking(),
+            remote,
+        });
+        let before = {
+            let mut table = self.nodes.table();
+            let losses = table.get(name).map_or(0, |known| known.losses);
+            let known = Known { link: Some(link.clone()), since: super::now(), why: None, losses };
+            table.insert(name.to_owned(), known).and_then(|known| known.link)
+        };
+        if let Some(before) = before.filter(|before| before.instance != instance) {
+            self.ranks_lost(&before, "its node daemon was started again");
+        }
+        let (manager, weak) = (Arc::downgrade(self), Arc::downgrade(&link));
+        client.on_close(move |_| {
+            if let (Some(manager), Some(link)) = (manager.upgrade(), weak.upgrade()) {
+                manager.closed(&link);
+            }
+        });
+        self.event(json!({"event": "node up", "node": name, "address": address}));
+        let jobs = self.all_jobs();
+        jobs.iter().for_each(|job| job.node_joined(&link));
+        Ok(())
+    }
+
+    /// The connection to a node has closed.
+    fn closed(self: &Arc<Manager>, link: &Arc<Link>) {
+        let why = "its connection closed: the node daemon has ended";
+        {
+            let mut table = self.nodes.table();
+            let Some(known) = table.get_mut(&link.name) else { return };
+            if !known.link.as_ref().is_some_and(|now| Arc::ptr_eq(now, link)) {
+                return;
+            }
+            known.link = None;
+            known.since = super::now();
+            known.losses += 1;
+            known.why.get_or_insert_with(|| why.to_owned());
+        }
+        self.event(json!({"event": "node down", "node": link.name, "why": why}));
+        self.ranks_lost(link, why);
+    }
+
+    /// Somebody who knows tells how a node died.
+    pub(super) fn lost(&self, name: &str, why: &str) {
+        if let Some(known) = self.nodes.table().get_mut(name)
+            && known.link.is_none()
+        {
+            known.why = Some(why.to_owned());
+        }
+        self.event(json!({"event": "node lost", "node": name, "why": why}));
+    }
+
+    fn ranks_lost(self: &Arc<Manager>, link: &Arc<Link>, why: &str) {
+        let lose = |job: &Arc<Job>| job.node_lost(link, why);
+        self.all_jobs().iter().for_each(lose);
+    }
+}

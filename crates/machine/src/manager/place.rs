@@ -1,0 +1,139 @@
+//! Decides which rank runs where. A request that can never be met is refused at once.
+
+use super::spec::Spec;
+use muster_base::nodeset;
+use std::collections::BTreeSet;
+
+/// Ranks of one job, at most: each is a session.
+const RANKS_MAX: usize = 1 << 20;
+
+/// The place of one rank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Node.
+    pub node: String,
+    /// Number among the ranks of that node.
+    pub local: usize,
+}
+
+/// Places the ranks of a job on `up`, the nodes that are there, in the cluster's order; `down`
+/// are known but not there.
+///
+/// # Errors
+/// One sentence that says what was asked for, what there is, and what to do.
+pub fn place(spec: &Spec, up: &[String], down: &[String]) -> Result<Vec<Place>, String> {
+    if spec.argv.is_empty() {
+        return Err("the job has no program: give argv  [E112]".to_owned());
+    }
+    let chosen = candidates(spec, up, down)?;
+    let most = chosen.len();
+    let nodes = match (spec.nodes, spec.ranks, &spec.nodelist) {
+        (Some(nodes), _, _) => nodes,
+        (None, _, Some(_)) => most,
+        (None, Some(ranks), None) => ranks.min(most),
+        (None, None, None) => 1,
+    };
+    let ranks = spec.ranks.unwrap_or(nodes);
+    if nodes == 0 || ranks == 0 {
+        return Err("0 nodes or ranks asked: at least 1 is needed  [E112]".to_owned());
+    }
+    if nodes > most {
+        return Err(format!(
+            "{nodes} nodes asked, {most} exist ({}). Nothing queued. Use -N {most}  [E110]",
+            told(&chosen, down)
+        ));
+    }
+    if ranks < nodes {
+        return Err(format!(
+            "{ranks} ranks cannot be on {nodes} nodes: each needs one. Use -N {ranks}  [E111]"
+        ));
+    }
+    if ranks > RANKS_MAX {
+        return Err(format!("{ranks} ranks asked; a job has {RANKS_MAX} at most  [E111]"));
+    }
+    let mut locals = vec![0; nodes];
+    let put = |rank: usize| {
+        let at = rank * nodes / ranks;
+        locals[at] += 1;
+        Place { node: chosen[at].clone(), local: locals[at] - 1 }
+    };
+    Ok((0..ranks).map(put).collect())
+}
+
+fn candidates(spec: &Spec, up: &[String], down: &[String]) -> Result<Vec<String>, String> {
+    let Some(list) = &spec.nodelist else { return Ok(up.to_vec()) };
+    let names = nodeset::expand(list).map_err(|error| format!("{error}  [E113]"))?;
+    let mut seen = BTreeSet::new();
+    for name in &names {
+        if down.contains(name) {
+            return Err(format!("{name} is down. See: muster nodes  [E114]"));
+        }
+        if !up.contains(name) {
+            let all = nodeset::fold(up.iter().chain(down));
+            return Err(format!("there is no node {name}; there are {all}  [E113]"));
+        }
+        if !seen.insert(name) {
+            return Err(format!("{name} is named twice in {list}  [E113]"));
+        }
+    }
+    Ok(names)
+}
+
+fn told(chosen: &[String], down: &[String]) -> String {
+    match (chosen.is_empty(), down.is_empty()) {
+        (true, true) => "none has joined".to_owned(),
+        (true, false) => format!("{} down", nodeset::fold(down)),
+        (false, true) => format!("{}, all up", nodeset::fold(chosen)),
+        (false, false) => format!("{} up, {} down", nodeset::fold(chosen), nodeset::fold(down)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(count: usize) -> Vec<String> {
+        (0..count).map(|n| format!("n{n}")).collect()
+    }
+
+    fn spec(json: &str) -> Spec {
+        serde_json::from_str(json).unwrap()
+    }
+
+    fn placed(json: &str) -> String {
+        let places = place(&spec(json), &names(4), &[]).unwrap();
+        places.iter().map(|p| format!("{}.{} ", p.node, p.local)).collect()
+    }
+
+    #[test]
+    fn ranks_are_placed_in_blocks() {
+        assert_eq!(placed(r#"{"argv":["x"]}"#), "n0.0 ");
+        assert_eq!(placed(r#"{"argv":["x"],"nodes":2}"#), "n0.0 n1.0 ");
+        assert_eq!(
+            placed(r#"{"argv":["x"],"ranks":6,"nodes":3}"#),
+            "n0.0 n0.1 n1.0 n1.1 n2.0 n2.1 "
+        );
+        assert_eq!(placed(r#"{"argv":["x"],"ranks":2}"#), "n0.0 n1.0 ");
+        assert_eq!(
+            placed(r#"{"argv":["x"],"ranks":5,"nodelist":"n[2-3]"}"#).matches("n2").count(),
+            3
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_the_way_out() {
+        for (json, said) in [
+            (r#"{"argv":["x"],"nodes":8}"#, "8 nodes asked, 4 exist (n[0-3], all up)"),
+            (r#"{"argv":["x"],"nodes":3,"ranks":2}"#, "Use -N 2  [E111]"),
+            (r#"{"argv":["x"],"nodelist":"n9"}"#, "there is no node n9; there are n[0-3,7]"),
+            (r#"{"argv":["x"],"nodelist":"n7"}"#, "n7 is down"),
+            (r#"{"argv":["x"],"nodelist":"n1,n1"}"#, "twice"),
+            (r#"{"argv":[]}"#, "no program"),
+            (r#"{"argv":["x"],"ranks":0}"#, "at least 1"),
+        ] {
+            let down = if json.contains("nodelist") { vec!["n7".to_owned()] } else { vec![] };
+            let error = place(&spec(json), &names(4), &down).unwrap_err();
+            assert!(error.contains(said), "{json}: {error}");
+        }
+    }
+}

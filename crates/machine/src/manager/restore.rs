@@ -1,0 +1,187 @@
+//! Takes up the jobs of a manager that died.
+//!
+//! Jobs that were done are told of as before. Jobs that ran go on: their processes never stopped,
+//! and each rank is followed again once its node has joined. A node that does not come back in
+//! time, or comes back as another daemon, has lost its ranks. A job that was only being started is
+//! ended, since what the manager had in hand for it is gone.
+
+use super::Manager;
+use super::job::{Hold, Job, OWNER, Placed};
+use super::journal::{self, Record};
+use super::log::JobLog;
+use super::nodes::Link;
+use super::progress::Progress;
+use super::spec::{End, Phase, RankPhase, RankStatus, Spec, Status};
+use super::{follow, launch};
+use muster_ninep::error::Result;
+use muster_ninep::tree::OpenFlags;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long nodes may take to join again.
+const REJOIN: Duration = Duration::from_secs(5);
+
+/// What the journal tells of one job.
+#[derive(Default)]
+struct Told {
+    submitted: f64,
+    placed: Option<(Spec, Vec<journal::Placed>)>,
+    started: Option<f64>,
+    detached: bool,
+    exited: BTreeMap<usize, i32>,
+    done: Option<Status>,
+}
+
+/// Makes the jobs that `records` tell of.
+pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
+    let mut told: BTreeMap<u32, Told> = BTreeMap::new();
+    for record in records {
+        match record {
+            Record::New { job, at, .. } => told.entry(job).or_default().submitted = at,
+            Record::Placed { job, spec, ranks } => {
+                told.entry(job).or_default().placed = Some((*spec, ranks));
+            }
+            Record::Started { job, at } => told.entry(job).or_default().started = Some(at),
+            Record::Detached { job } => told.entry(job).or_default().detached = true,
+            Record::Exited { job, rank, status } => {
+                told.entry(job).or_default().exited.insert(rank, status);
+            }
+            Record::Done { status } => {
+                let id = status.id;
+                told.entry(id).or_default().done = Some(*status);
+            }
+        }
+    }
+    for (id, told) in told {
+        let job = Job::new(manager, id, told.submitted);
+        let mut jobs = manager.jobs();
+        jobs.last = jobs.last.max(id);
+        jobs.table.insert(id, job.clone());
+        drop(jobs);
+        one(manager, &job, told);
+    }
+    let mut jobs = manager.jobs();
+    Manager::outdated(&mut jobs);
+}
+
+fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
+    if let Some((spec, ranks)) = &told.placed
+        && let Ok(log) = JobLog::open(&manager.log_of(job.id), ranks.len())
+    {
+        let waits = ranks.iter().map(|_| Default::default()).collect();
+        let _ = job.placed.set(Placed { log, waits });
+        let _ = spec;
+    }
+    if let Some(status) = told.done {
+        return job.restore_done(&status);
+    }
+    let Some((spec, placed)) = told.placed else {
+        return job.end(End::Killed, 125, "the manager died while the job was being made");
+    };
+    let instances = placed.iter().map(|rank| rank.instance).collect();
+    let ranks: Vec<RankStatus> = placed.into_iter().enumerate().map(rank_of).collect();
+    let (keep_going, limit) = (spec.keep_going, spec.time_ms);
+    job.restored(Progress::restore(ranks, keep_going), spec, instances);
+    job.restored_times(told.started, told.detached);
+    for (rank, status) in told.exited {
+        job.exited(rank, status);
+    }
+    match told.started {
+        Some(started) => job.limit(limit, started),
+        None => job.end(End::Killed, 125, "the manager died while the job was being started"),
+    }
+    let waiting = job.clone();
+    manager.timer.after(REJOIN, move || waiting.lose_absent());
+    let waiting = job.clone();
+    manager.timer.after(OWNER, move || waiting.check_owner());
+}
+
+fn rank_of((rank, placed): (usize, journal::Placed)) -> RankStatus {
+    RankStatus {
+        rank,
+        node: placed.node,
+        local: placed.local,
+        session: placed.session,
+        pid: None,
+        state: RankPhase::Running,
+        status: None,
+        why: None,
+        usage: None,
+    }
+}
+
+impl Job {
+    /// Takes up a job that was done.
+    fn restore_done(&self, status: &Status) {
+        if let Some(placed) = self.placed.get() {
+            placed.log.end_all();
+            for (rank, wait) in status.ranks.iter().zip(&placed.waits) {
+                wait.set(rank.status.map(|raw| raw.to_string()).unwrap_or_default());
+            }
+        }
+        self.set_past(status.clone());
+        self.wait.set(serde_json::to_vec(status).unwrap_or_default());
+    }
+
+    /// A node has joined: its ranks of this job are followed again.
+    pub(super) fn node_joined(self: &Arc<Job>, link: &Arc<Link>) {
+        let waiting: Vec<(usize, u32, u64)> = {
+            let state = self.state();
+            let ranks = state.progress.ranks().iter().enumerate();
+            let there = ranks.filter(|(at, rank)| {
+                rank.node == link.name && matches!(state.holds.get(*at), Some(None))
+            });
+            there.map(|(at, rank)| (at, rank.session, state.instances[at])).collect()
+        };
+        for (rank, session, instance) in waiting {
+            if instance != link.instance {
+                self.rank_lost(rank, "its node daemon was started again");
+                continue;
+            }
+            match take_hold(link, session, self.reads(rank)) {
+                Ok(hold) => self.follow_again(rank, session, hold),
+                Err(error) => self.rank_lost(rank, &error.to_string()),
+            }
+        }
+    }
+
+    fn reads(&self, rank: usize) -> bool {
+        self.state().spec.as_ref().is_some_and(|spec| spec.stdin.includes(rank))
+    }
+
+    fn follow_again(self: &Arc<Job>, rank: usize, session: u32, hold: Hold) {
+        let ending = {
+            let mut state = self.state();
+            state.holds[rank] = Some(hold.clone());
+            state.progress.phase() == Phase::Ending
+        };
+        follow::rank(self, rank, &hold.link, session);
+        launch::ask_pid(self, rank, &hold);
+        if ending {
+            hold.ctl.write_then(0, b"end\n", |_| ());
+        }
+    }
+
+    /// Gives up ranks whose nodes have not come back.
+    fn lose_absent(self: &Arc<Job>) {
+        let absent: Vec<usize> = {
+            let state = self.state();
+            let open = |rank: &usize| state.holds[*rank].is_none();
+            (0..state.holds.len()).filter(open).collect()
+        };
+        let why = "its node has not come back after the manager was started again";
+        absent.into_iter().for_each(|rank| self.rank_lost(rank, why));
+    }
+}
+
+fn take_hold(link: &Arc<Link>, session: u32, reads: bool) -> Result<Hold> {
+    let dir = link.client.root().walk(&[session.to_string().as_bytes()])?;
+    let open = |name: &str, flags: u32| {
+        let fid = dir.walk(&[name.as_bytes()])?;
+        fid.open(OpenFlags(flags)).map(|_| fid)
+    };
+    let ctl = open("ctl", OpenFlags::RDWR)?;
+    let stdin = if reads { Some(open("stdin", OpenFlags::WRONLY)?) } else { None };
+    Ok(Hold { link: link.clone(), session: dir, ctl, stdin })
+}

@@ -1,0 +1,211 @@
+//! What a job is asked to be, and what is told of it: the JSON of `jobs/J/spec` and
+//! `jobs/J/status` (`docs/files.md`, section 2).
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A job as its client wants it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// How many nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<usize>,
+    /// How many ranks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<usize>,
+    /// Which nodes: a node set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodelist: Option<String>,
+    /// Environment besides what the nodes add.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Working directory, if not the session's `fs/`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chdir: Option<String>,
+    /// Who gets what is written to `jobs/J/stdin`.
+    #[serde(default)]
+    pub stdin: Stdin,
+    /// Time limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ms: Option<u64>,
+    /// Whether the other ranks go on when one fails.
+    #[serde(default)]
+    pub keep_going: bool,
+    /// What to call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Time between TERM and KILL when the job is ended.
+    #[serde(default = "grace")]
+    pub grace_ms: u64,
+}
+
+fn grace() -> u64 {
+    5000
+}
+
+/// Which ranks read the job's standard input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Stdin {
+    /// One.
+    Rank(usize),
+    /// None or all.
+    Word(Word),
+}
+
+/// The words for [`Stdin`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Word {
+    /// Nobody: every rank finds its input at its end.
+    None,
+    /// Every rank gets all of it.
+    All,
+}
+
+impl Default for Stdin {
+    fn default() -> Stdin {
+        Stdin::Rank(0)
+    }
+}
+
+impl Stdin {
+    /// Whether rank `rank` reads it.
+    pub fn includes(self, rank: usize) -> bool {
+        match self {
+            Stdin::Rank(only) => only == rank,
+            Stdin::Word(word) => word == Word::All,
+        }
+    }
+}
+
+/// What a rank has used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Microseconds in user mode.
+    pub user_us: u64,
+    /// Microseconds in the kernel.
+    pub system_us: u64,
+    /// Most memory, KiB.
+    pub max_rss_kib: u64,
+    /// Blocks read.
+    pub blocks_in: u64,
+    /// Blocks written.
+    pub blocks_out: u64,
+}
+
+impl Usage {
+    /// Reads a session's `usage`.
+    pub fn parse(text: &str) -> Option<Usage> {
+        let numbers: Vec<u64> = text.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+        let [user_us, system_us, max_rss_kib, blocks_in, blocks_out] = numbers[..] else {
+            return None;
+        };
+        Some(Usage { user_us, system_us, max_rss_kib, blocks_in, blocks_out })
+    }
+}
+
+/// A rank as it is told of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RankStatus {
+    /// Its number.
+    pub rank: usize,
+    /// Its node.
+    pub node: String,
+    /// Its number among the ranks of its node.
+    pub local: usize,
+    /// Its session there.
+    pub session: u32,
+    /// Its process, as the node sees it.
+    pub pid: Option<u32>,
+    /// `waiting`, `running`, `done` or `lost`.
+    pub state: RankPhase,
+    /// Raw wait(2) status.
+    pub status: Option<i32>,
+    /// What happened to it, if it did not end by itself.
+    pub why: Option<String>,
+    /// What it has used.
+    pub usage: Option<Usage>,
+}
+
+/// Where a rank is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RankPhase {
+    /// Its program does not run yet.
+    Waiting,
+    /// Its program runs.
+    Running,
+    /// Its program has ended.
+    Done,
+    /// Its node or session is gone.
+    Lost,
+}
+
+/// Where a job is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// Its client fills in its files.
+    New,
+    /// Sessions, files and programs are on their way.
+    Starting,
+    /// All programs run, or have run.
+    Running,
+    /// What is left of it is being ended.
+    Ending,
+    /// Nothing of it is left.
+    Done,
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum End {
+    /// All ranks ended with status 0.
+    Done,
+    /// A rank failed, or could not be started.
+    Failed,
+    /// Somebody ended it, or its client went away.
+    Killed,
+    /// Its time was over.
+    Timeout,
+    /// A node was lost.
+    Lost,
+}
+
+/// A job as it is told of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Its number.
+    pub id: u32,
+    /// Where it is in its life.
+    pub state: Phase,
+    /// What it is called.
+    pub name: String,
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Its user.
+    pub user: u32,
+    /// Its nodes.
+    pub nodes: Vec<String>,
+    /// Its ranks.
+    pub ranks: Vec<RankStatus>,
+    /// When it was made, seconds since 1970.
+    pub submitted: f64,
+    /// When its programs ran.
+    pub started: Option<f64>,
+    /// When nothing of it was left.
+    pub ended: Option<f64>,
+    /// Its exit status.
+    pub exit: Option<u8>,
+    /// How it ended.
+    pub end: Option<End>,
+    /// Why it ended so.
+    pub why: Option<String>,
+    /// What its nodes are reached by.
+    pub transport: String,
+}

@@ -1,0 +1,400 @@
+//! The files of the cluster (`docs/files.md`, section 2).
+
+use super::Manager;
+use super::job::{Job, Owner};
+use super::launch::{self, Incoming};
+use super::log::Output;
+use super::spec::{End, Phase};
+use crate::files::control::{self, Commands};
+use crate::files::lane::Lane;
+use crate::node::signal;
+use muster_base::quote;
+use muster_ninep::call::{Answer, Data};
+use muster_ninep::client::Fid;
+use muster_ninep::error::{Errno, Error, Result, fail};
+use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic, slice};
+use serde_json::json;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+/// The tree that a manager serves.
+#[must_use]
+pub fn of(manager: &Arc<Manager>) -> Synthetic {
+    let weak = Arc::downgrade(manager);
+    let told = weak.clone();
+    let status = move || Ok(status(&*upgrade(&told)?));
+    let ctl = weak.clone();
+    let files = vec![
+        ("ctl", control::file(0o660, move || RootCtl(ctl.clone())).entry()),
+        ("status", File::text(0o444, status).entry()),
+        ("events", manager.events.file(0o444).entry()),
+        (
+            "nodes",
+            Entry::Dir(Arc::new(NodesDir { manager: weak.clone(), inode: Inode::new(0o555) })),
+        ),
+        ("jobs", Entry::Dir(Arc::new(JobsDir::new(&weak)))),
+    ];
+    Synthetic::new(Arc::new(Fixed { inode: Inode::new(0o555), files, owner: None }))
+}
+
+fn upgrade(manager: &Weak<Manager>) -> Result<Arc<Manager>> {
+    manager.upgrade().ok_or_else(|| Error::new(Errno::IO, "the manager is ending"))
+}
+
+/// The cluster in JSON.
+fn status(manager: &Manager) -> String {
+    let jobs: Vec<_> = manager.all_jobs().iter().map(|job| job.status()).collect();
+    let value = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "transport": "unix",
+        "started": manager.started,
+        "nodes": manager.nodes.status(),
+        "jobs": jobs,
+    });
+    format!("{value}\n")
+}
+
+/// A directory whose names do not change.
+struct Fixed {
+    inode: Inode,
+    files: Vec<(&'static str, Entry)>,
+    /// Held while somebody is in the directory.
+    owner: Option<Arc<Job>>,
+}
+
+impl Dir for Fixed {
+    fn inode(&self) -> &Inode {
+        &self.inode
+    }
+
+    fn get(&self, name: &str) -> Result<Option<Entry>> {
+        let found = self.files.iter().find(|(own, _)| *own == name);
+        Ok(found.map(|(_, entry)| entry.clone()))
+    }
+
+    fn list(&self) -> Vec<String> {
+        let _ = &self.owner;
+        self.files.iter().map(|(name, _)| (*name).to_owned()).collect()
+    }
+}
+
+struct NodesDir {
+    manager: Weak<Manager>,
+    inode: Inode,
+}
+
+impl Dir for NodesDir {
+    fn inode(&self) -> &Inode {
+        &self.inode
+    }
+
+    fn get(&self, name: &str) -> Result<Option<Entry>> {
+        let manager = upgrade(&self.manager)?;
+        match manager.nodes.link(name) {
+            Ok(link) => {
+                let (root, qid) = link.remote.root();
+                Ok(Some(Entry::mount(link.remote.clone(), root, qid)))
+            }
+            Err(error) if error.errno == Errno::NOENT => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn list(&self) -> Vec<String> {
+        self.manager.upgrade().map(|manager| manager.nodes.names().0).unwrap_or_default()
+    }
+}
+
+struct JobsDir {
+    manager: Weak<Manager>,
+    inode: Inode,
+    clone: Entry,
+}
+
+impl JobsDir {
+    fn new(manager: &Weak<Manager>) -> JobsDir {
+        struct Cloned(String, #[allow(dead_code, reason = "held, not read")] Owner);
+        impl Handle for Cloned {
+            fn read(&self, _: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
+                Ok(slice(self.0.as_bytes(), offset, count).to_vec().into())
+            }
+        }
+        let of_clone = manager.clone();
+        let clone = File::new(0o444, move |_| {
+            let job = upgrade(&of_clone)?.new_job()?;
+            Ok(Cloned(job.id.to_string(), job.own()))
+        });
+        JobsDir { manager: manager.clone(), inode: Inode::new(0o555), clone: clone.entry() }
+    }
+}
+
+impl Dir for JobsDir {
+    fn inode(&self) -> &Inode {
+        &self.inode
+    }
+
+    fn get(&self, name: &str) -> Result<Option<Entry>> {
+        if name == "clone" {
+            return Ok(Some(self.clone.clone()));
+        }
+        let Ok(id) = name.parse() else { return Ok(None) };
+        let job = upgrade(&self.manager)?.job(id);
+        Ok(job.filter(|job| job.id.to_string() == name).map(|job| Entry::Dir(job.directory())))
+    }
+
+    fn list(&self) -> Vec<String> {
+        let jobs = self.manager.upgrade().map(|manager| manager.all_jobs()).unwrap_or_default();
+        let numbers = jobs.iter().map(|job| job.id.to_string());
+        std::iter::once("clone".to_owned()).chain(numbers).collect()
+    }
+}
+
+impl Job {
+    /// Its directory. What it shows of ranks is there once they have places.
+    fn directory(self: &Arc<Job>) -> Arc<dyn Dir> {
+        let job = self;
+        let (told, ctl, files) = (job.clone(), job.clone(), job.clone());
+        let status = move || Ok(serde_json::to_string(&told.status()).unwrap_or_default() + "\n");
+        let mut named = vec![
+            ("spec", job.spec.file(0o660).entry()),
+            ("ctl", control::file(0o660, move || JobCtl::new(&ctl)).entry()),
+            ("status", File::text(0o444, status).entry()),
+            ("files", File::new(0o220, move |_| Ok(Files::new(&files))).entry()),
+            ("stdin", Input::file(job, None)),
+            ("wait", job.wait.file(0o444).entry()),
+        ];
+        if let Some(placed) = job.placed.get() {
+            for output in Output::BOTH {
+                named.push((output.name(), placed.log.file(None, output).entry()));
+            }
+            let ranks = RanksDir { job: job.clone(), inode: Inode::new(0o555) };
+            named.push(("ranks", Entry::Dir(Arc::new(ranks))));
+        }
+        Arc::new(Fixed { inode: Inode::new(0o555), files: named, owner: Some(job.clone()) })
+    }
+}
+
+struct RanksDir {
+    job: Arc<Job>,
+    inode: Inode,
+}
+
+impl Dir for RanksDir {
+    fn inode(&self) -> &Inode {
+        &self.inode
+    }
+
+    fn get(&self, name: &str) -> Result<Option<Entry>> {
+        let (Ok(rank), Some(placed)) = (name.parse::<usize>(), self.job.placed.get()) else {
+            return Ok(None);
+        };
+        if rank >= placed.waits.len() || rank.to_string() != name {
+            return Ok(None);
+        }
+        let job = self.job.clone();
+        let status = move || {
+            let status = job.status();
+            Ok(serde_json::to_string(&status.ranks.get(rank)).unwrap_or_default() + "\n")
+        };
+        let mut named = vec![
+            ("stdin", Input::file(&self.job, Some(rank))),
+            ("status", File::text(0o444, status).entry()),
+            ("wait", placed.waits[rank].file(0o444).entry()),
+        ];
+        for output in Output::BOTH {
+            named.push((output.name(), placed.log.file(Some(rank), output).entry()));
+        }
+        if let Some(Some(hold)) = self.job.state().holds.get(rank) {
+            let (root, qid) = hold.link.remote.place_of(&hold.session);
+            named.push(("session", Entry::mount(hold.link.remote.clone(), root, qid)));
+        }
+        let dir = Fixed { inode: Inode::new(0o555), files: named, owner: Some(self.job.clone()) };
+        Ok(Some(Entry::Dir(Arc::new(dir))))
+    }
+
+    fn list(&self) -> Vec<String> {
+        let ranks = self.job.placed.get().map_or(0, |placed| placed.waits.len());
+        (0..ranks).map(|rank| rank.to_string()).collect()
+    }
+}
+
+/// The cluster's `ctl`.
+struct RootCtl(Weak<Manager>);
+
+impl Commands for RootCtl {
+    fn obey(&self, line: &str) -> Result<()> {
+        let manager = upgrade(&self.0)?;
+        let words = match quote::split(line) {
+            Ok(words) => words,
+            Err(error) => return fail(Errno::INVAL, error.to_string()),
+        };
+        match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["join", name, address, instance] => match instance.parse() {
+                Ok(instance) => manager.join(name, address, instance),
+                Err(_) => fail(Errno::INVAL, format!("'{instance}' is not an instance")),
+            },
+            ["lost", name, ref why @ ..] => {
+                manager.lost(name, &why.join(" "));
+                Ok(())
+            }
+            ["down"] => {
+                (manager.down)();
+                Ok(())
+            }
+            _ => fail(
+                Errno::INVAL,
+                format!("'{line}' is no command of the manager; docs/files.md lists them"),
+            ),
+        }
+    }
+
+    fn status(&self) -> String {
+        let Some(manager) = self.0.upgrade() else { return String::new() };
+        let (up, down) = manager.nodes.names();
+        let jobs = manager.all_jobs().iter().filter(|job| !job.is_done()).count();
+        let nodes = up.len() + down.len();
+        format!("manager {}, {nodes} nodes, {jobs} jobs\n", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// A job's `ctl`.
+struct JobCtl {
+    job: Arc<Job>,
+    /// Set by `attach`: this fid owns the job.
+    owner: Mutex<Option<Owner>>,
+}
+
+impl JobCtl {
+    fn new(job: &Arc<Job>) -> JobCtl {
+        JobCtl { job: job.clone(), owner: Mutex::default() }
+    }
+}
+
+impl Commands for JobCtl {
+    fn obey(&self, line: &str) -> Result<()> {
+        let job = &self.job;
+        match line.split_whitespace().collect::<Vec<_>>()[..] {
+            ["start"] => launch::start(job),
+            ["signal", name] => {
+                job.signal(signal(name)?);
+                Ok(())
+            }
+            ["kill"] => {
+                job.kill();
+                Ok(())
+            }
+            ["end"] => {
+                job.end(End::Killed, 143, "it was ended");
+                Ok(())
+            }
+            ["attach"] => {
+                let before = self.owner.lock().expect("no holder panics").replace(job.own());
+                drop(before);
+                Ok(())
+            }
+            ["detach"] => {
+                job.detach();
+                Ok(())
+            }
+            ["close", "stdin"] => {
+                let holds: Vec<_> = job.state().holds.iter().flatten().cloned().collect();
+                for hold in holds.iter().filter(|hold| hold.stdin.is_some()) {
+                    hold.ctl.write_then(0, b"close stdin\n", |_| ());
+                }
+                Ok(())
+            }
+            _ => fail(
+                Errno::INVAL,
+                format!("'{line}' is no command of a job; docs/files.md lists them"),
+            ),
+        }
+    }
+
+    fn status(&self) -> String {
+        self.job.id.to_string()
+    }
+}
+
+/// `files`: relay records for all ranks.
+struct Files {
+    job: Arc<Job>,
+    incoming: Arc<Mutex<Incoming>>,
+    lane: Lane,
+}
+
+impl Files {
+    fn new(job: &Arc<Job>) -> Files {
+        let incoming = Arc::new(Mutex::new(Incoming::new()));
+        Files { job: job.clone(), incoming, lane: job.lane.clone() }
+    }
+}
+
+impl Handle for Files {
+    fn write(&self, call: &mut SynCall<'_>, _: u64, data: &[u8]) -> Answer<u32> {
+        let (job, incoming, data) = (self.job.clone(), self.incoming.clone(), data.to_vec());
+        call.park(|ticket| {
+            self.lane.run(move || {
+                if ticket.claim() {
+                    let done = incoming.lock().expect("no holder panics").push(&job, &data);
+                    ticket.answer(done.map(|()| data.len() as u32));
+                }
+            });
+        })
+    }
+}
+
+/// `stdin`: what is written goes to the ranks that read it.
+struct Input {
+    job: Arc<Job>,
+    rank: Option<usize>,
+}
+
+impl Input {
+    fn file(job: &Arc<Job>, rank: Option<usize>) -> Entry {
+        let job = job.clone();
+        File::new(0o220, move |_| Ok(Input { job: job.clone(), rank })).entry()
+    }
+
+    fn readers(&self) -> Result<Vec<Fid>> {
+        let state = self.job.state();
+        if matches!(state.progress.phase(), Phase::New | Phase::Starting) {
+            return fail(Errno::AGAIN, "the job has not started yet");
+        }
+        let wanted = |at: &usize| self.rank.is_none_or(|rank| rank == *at);
+        let all = state.holds.iter().enumerate().filter(|(at, _)| wanted(at));
+        let readers: Vec<Fid> = all.filter_map(|(_, hold)| hold.as_ref()?.stdin.clone()).collect();
+        if readers.is_empty() {
+            return fail(Errno::PIPE, "no rank reads this input");
+        }
+        Ok(readers)
+    }
+}
+
+impl Handle for Input {
+    fn write(&self, call: &mut SynCall<'_>, _: u64, data: &[u8]) -> Answer<u32> {
+        let readers = self.readers()?;
+        let length = data.len() as u32;
+        call.park(|ticket| {
+            // The last one to have taken the bytes answers; some may have ended, which only
+            // matters when all have.
+            let left = Arc::new((AtomicUsize::new(readers.len()), AtomicUsize::new(0)));
+            let ticket = Arc::new(Mutex::new(Some(ticket)));
+            for reader in readers {
+                let (left, ticket) = (left.clone(), ticket.clone());
+                reader.write_then(0, data, move |answer| {
+                    if answer.is_ok() {
+                        left.1.fetch_add(1, Ordering::AcqRel);
+                    }
+                    if left.0.fetch_sub(1, Ordering::AcqRel) > 1 {
+                        return;
+                    }
+                    let taken = left.1.load(Ordering::Acquire) > 0;
+                    let ended = Error::new(Errno::PIPE, "all ranks that read have ended");
+                    let ticket = ticket.lock().expect("no holder panics").take();
+                    let ticket = ticket.expect("the last one takes it");
+                    ticket.answer(if taken { Ok(length) } else { Err(ended) });
+                });
+            }
+        })
+    }
+}

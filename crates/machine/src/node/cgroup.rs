@@ -1,0 +1,420 @@
+//! Control groups: one per session, so that it can be frozen, killed and accounted as a whole.
+//!
+//! ```text
+//!  <mount of cgroup2>/<group of this daemon>/muster-<name>/<session>
+//! ```
+//!
+//! Only version 2 is used, and of it only what every group has: `cgroup.procs`, `cgroup.kill`,
+//! `cgroup.freeze` and `cgroup.events`. Controllers may be missing, or mounted as version 1.
+//! Where the daemon may not make groups it says why, and sessions rest on their pid namespaces
+//! alone.
+//!
+//! A daemon that was killed leaves its groups behind, because the kernel removes none. The next
+//! one of the same name calls [`Hierarchy::sweep`] first.
+
+use std::fs;
+use std::io::{self, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// How long to sleep between two looks where the kernel offers nothing to wait for.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Why a group could not be made, changed or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The name would leave its place in the tree.
+    #[error("{0:?} is no name for a control group")]
+    Name(String),
+    /// The kernel refused.
+    #[error("control group {path}: {error}", path = .path.display())]
+    Kernel {
+        /// The file or directory.
+        path: PathBuf,
+        /// What it said.
+        error: io::Error,
+    },
+    /// Processes that do not die: they wait for a device or a dead file server.
+    #[error("control group {path}: still populated after {waited:?}", path = .path.display())]
+    Populated {
+        /// The group.
+        path: PathBuf,
+        /// The caller's patience.
+        waited: Duration,
+    },
+}
+
+/// Why this daemon has to do without control groups: a sentence for its log.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no control groups: {0}")]
+pub struct Unavailable(pub String);
+
+/// The place in the cgroup2 tree where this daemon may make groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hierarchy {
+    own: PathBuf,
+}
+
+/// One group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cgroup {
+    path: PathBuf,
+}
+
+impl Hierarchy {
+    /// Finds the daemon's own cgroup2 group and tries whether it may make groups there.
+    pub fn detect() -> Result<Hierarchy, Unavailable> {
+        let read = |path: &str| {
+            fs::read_to_string(path).map_err(|error| Unavailable(format!("{path}: {error}")))
+        };
+        let own = locate(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?)?;
+        probe(&own)?;
+        Ok(Hierarchy { own })
+    }
+
+    /// The place that a process in another group has found.
+    pub fn at(own: impl Into<PathBuf>) -> Hierarchy {
+        Hierarchy { own: own.into() }
+    }
+
+    /// Its directory.
+    pub fn path(&self) -> &Path {
+        &self.own
+    }
+
+    /// Makes the group of a session of the daemon `name`.
+    pub fn create(&self, name: &str, session: &str) -> Result<Cgroup, Error> {
+        let parent = self.group(name)?;
+        let path = parent.join(checked(session)?);
+        for dir in [&parent, &path] {
+            match fs::create_dir(dir) {
+                // Another session's, for the parent; a session's own must be new.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && *dir == parent => {}
+                result => result.map_err(|error| Error::Kernel { path: dir.clone(), error })?,
+            }
+        }
+        Ok(Cgroup { path })
+    }
+
+    /// Kills and removes all that a daemon `name` has left behind. Nothing to do is no error.
+    pub fn sweep(&self, name: &str, patience: Duration) -> Result<(), Error> {
+        let whole = Cgroup { path: self.group(name)? };
+        whole.kill(patience)?;
+        whole.remove(patience)
+    }
+
+    /// Where the groups of the daemon `name` are.
+    pub fn group(&self, name: &str) -> Result<PathBuf, Error> {
+        Ok(self.own.join(format!("muster-{}", checked(name)?)))
+    }
+}
+
+/// A name that is one component of a path.
+fn checked(name: &str) -> Result<&str, Error> {
+    let bad = name.is_empty() || name.starts_with('.') || name.contains(['/', '\0', '\n']);
+    if bad { Err(Error::Name(name.to_owned())) } else { Ok(name) }
+}
+
+impl Cgroup {
+    /// Its directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Kills every process in it and below, frozen ones included, and waits until none is left. A
+    /// group that does not exist is dead.
+    pub fn kill(&self, patience: Duration) -> Result<(), Error> {
+        match self.write("cgroup.kill", "1") {
+            Ok(()) => self.wait_until_empty(patience),
+            // Kernels before 5.14, or no such group.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.kill_each(patience),
+            Err(error) => Err(self.kernel("cgroup.kill", error)),
+        }
+    }
+
+    /// Stops every process in it, new ones too. Returns before all of them have stopped.
+    pub fn freeze(&self) -> Result<(), Error> {
+        self.write("cgroup.freeze", "1").map_err(|error| self.kernel("cgroup.freeze", error))
+    }
+
+    /// Lets them run again.
+    pub fn thaw(&self) -> Result<(), Error> {
+        self.write("cgroup.freeze", "0").map_err(|error| self.kernel("cgroup.freeze", error))
+    }
+
+    /// Whether any process lives in it or below; `None` when it does not exist.
+    pub fn populated(&self) -> Result<Option<bool>, Error> {
+        match fs::read_to_string(self.path.join("cgroup.events")) {
+            Ok(events) => Ok(Some(event(&events, "populated"))),
+            Err(error) if is_gone(&error) => Ok(None),
+            Err(error) => Err(self.kernel("cgroup.events", error)),
+        }
+    }
+
+    /// Whether all of it has stopped; `None` when it does not exist.
+    pub fn frozen(&self) -> Result<Option<bool>, Error> {
+        match fs::read_to_string(self.path.join("cgroup.events")) {
+            Ok(events) => Ok(Some(event(&events, "frozen"))),
+            Err(error) if is_gone(&error) => Ok(None),
+            Err(error) => Err(self.kernel("cgroup.events", error)),
+        }
+    }
+
+    /// Removes it with the groups below it. They must be empty, or become so in time.
+    pub fn remove(&self, patience: Duration) -> Result<(), Error> {
+        let deadline = Instant::now() + patience;
+        for path in self.tree_bottom_up()? {
+            loop {
+                match fs::remove_dir(&path) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+                    // The last process is still on its way out.
+                    Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                        if Instant::now() >= deadline {
+                            return Err(Error::Populated { path, waited: patience });
+                        }
+                        std::thread::sleep(PAUSE);
+                    }
+                    Err(error) => return Err(Error::Kernel { path, error }),
+                    Ok(()) => break,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, file: &str, text: &str) -> io::Result<()> {
+        // Not fs::write: creating is not what is meant where the file does not exist.
+        let mut file = fs::OpenOptions::new().write(true).open(self.path.join(file))?;
+        io::Write::write_all(&mut file, text.as_bytes())
+    }
+
+    fn kernel(&self, file: &str, error: io::Error) -> Error {
+        Error::Kernel { path: self.path.join(file), error }
+    }
+
+    /// Waits for the kernel's word that the last process has left.
+    fn wait_until_empty(&self, patience: Duration) -> Result<(), Error> {
+        let deadline = Instant::now() + patience;
+        let failed = |error| self.kernel("cgroup.events", error);
+        let mut file = match fs::File::open(self.path.join("cgroup.events")) {
+            Err(error) if is_gone(&error) => return Ok(()),
+            result => result.map_err(failed)?,
+        };
+        loop {
+            let mut events = String::new();
+            match file.rewind().and_then(|()| file.read_to_string(&mut events)) {
+                Err(error) if is_gone(&error) => return Ok(()),
+                result => result.map_err(failed)?,
+            };
+            if !event(&events, "populated") {
+                return Ok(());
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(Error::Populated { path: self.path.clone(), waited: patience });
+            }
+            // The kernel raises PRI when the file has changed since it was read.
+            let timeout = Timespec::try_from(left).ok();
+            match poll(&mut [PollFd::new(&file, PollFlags::PRI)], timeout.as_ref()) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(failed(error.into())),
+            }
+        }
+    }
+
+    /// What `cgroup.kill` does, process by process, until none is left: each may fork meanwhile.
+    fn kill_each(&self, patience: Duration) -> Result<(), Error> {
+        let deadline = Instant::now() + patience;
+        while self.populated()? == Some(true) {
+            if Instant::now() >= deadline {
+                return Err(Error::Populated { path: self.path.clone(), waited: patience });
+            }
+            for path in self.tree_bottom_up()? {
+                let group = Cgroup { path };
+                let pidfds: Vec<_> = (group.processes()?.into_iter())
+                    .filter_map(|pid| Some((pid, pidfd_open(pid, PidfdFlags::empty()).ok()?)))
+                    .collect();
+                // A pid may have passed to a stranger between the list and the opening. One
+                // that is listed now, as the descriptor is held, is the descriptor's process.
+                let still = group.processes()?;
+                for (_, pidfd) in pidfds.iter().filter(|(pid, _)| still.contains(pid)) {
+                    let _ = pidfd_send_signal(pidfd, Signal::KILL);
+                }
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    fn processes(&self) -> Result<Vec<Pid>, Error> {
+        match fs::read_to_string(self.path.join("cgroup.procs")) {
+            // Processes of other pid namespaces show as 0, which is no pid.
+            Ok(pids) => {
+                Ok(pids.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect())
+            }
+            Err(error) if is_gone(&error) => Ok(Vec::new()),
+            Err(error) => Err(self.kernel("cgroup.procs", error)),
+        }
+    }
+
+    /// The group and all below it, children before parents.
+    fn tree_bottom_up(&self) -> Result<Vec<PathBuf>, Error> {
+        let mut tree = vec![self.path.clone()];
+        let mut next = 0;
+        while let Some(dir) = tree.get(next).cloned() {
+            next += 1;
+            let failed = |error| Error::Kernel { path: dir.clone(), error };
+            let entries = match fs::read_dir(&dir) {
+                Err(error) if is_gone(&error) => continue,
+                result => result.map_err(failed)?,
+            };
+            for entry in entries {
+                let entry = entry.map_err(failed)?;
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    tree.push(entry.path());
+                }
+            }
+        }
+        tree.reverse();
+        Ok(tree)
+    }
+}
+
+/// A group that is removed while its files are open answers ENODEV.
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ENODEV)
+}
+
+/// The value of a flag in `cgroup.events`.
+fn event(events: &str, name: &str) -> bool {
+    events.lines().any(|line| line.split_once(' ') == Some((name, "1")))
+}
+
+/// Where the caller's own group is, from the text of mountinfo and of `/proc/self/cgroup`.
+fn locate(mountinfo: &str, membership: &str) -> Result<PathBuf, Unavailable> {
+    let own = membership
+        .lines()
+        .find_map(|line| line.strip_prefix("0::"))
+        .ok_or_else(|| Unavailable("this process is in no cgroup2 group".to_owned()))?;
+    let mut seen = None;
+    for line in mountinfo.lines() {
+        // ... root mount-point options [tags] - type source super-options
+        let Some((left, right)) = line.split_once(" - ") else {
+            continue;
+        };
+        let left: Vec<&str> = left.split(' ').collect();
+        if right.split(' ').next() != Some("cgroup2") || left.len() < 6 {
+            continue;
+        }
+        let (root, point) = (unescape(left[3]), unescape(left[4]));
+        seen = Some(point.clone());
+        // A container may see only a part of the tree, which need not hold its own group.
+        if let Ok(inside) = Path::new(own).strip_prefix(&root) {
+            return Ok(point.join(inside));
+        }
+    }
+    Err(Unavailable(match seen {
+        None => "no cgroup2 file system is mounted".to_owned(),
+        Some(point) => format!("group {own} is not visible under {}", point.display()),
+    }))
+}
+
+/// Undoes mountinfo's octal escapes of blanks.
+fn unescape(text: &str) -> PathBuf {
+    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
+    let plain = escapes.iter().fold(text.to_owned(), |text, (code, c)| text.replace(code, c));
+    PathBuf::from(plain)
+}
+
+/// Makes a group and removes it: nothing less tells whether that is allowed.
+fn probe(own: &Path) -> Result<(), Unavailable> {
+    let refused =
+        |path: &Path, error: io::Error| Err(Unavailable(format!("{}: {error}", path.display())));
+    // Moving a process takes write access to the list it leaves.
+    let procs = own.join("cgroup.procs");
+    if let Err(error) = accessat(CWD, &procs, Access::WRITE_OK, AtFlags::EACCESS) {
+        return refused(&procs, error.into());
+    }
+    let path = own.join(format!("muster-probe-{}", std::process::id()));
+    if let Err(error) = fs::create_dir(&path) {
+        return refused(&path, error);
+    }
+    let kind = fs::read_to_string(path.join("cgroup.type"));
+    let removed = fs::remove_dir(&path);
+    match (kind, removed) {
+        (Err(error), _) | (_, Err(error)) => refused(&path, error),
+        (Ok(kind), Ok(())) if kind.trim() == "domain" => Ok(()),
+        // A threaded tree takes threads, no processes.
+        (Ok(kind), Ok(())) => {
+            Err(Unavailable(format!("groups in {} are {}", own.display(), kind.trim())))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    const HYBRID: &str = "\
+31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
+35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:3 - cgroup cgroup rw,memory
+41 31 0:38 / /sys/fs/cgroup/a\\040b rw,relatime shared:9 master:1 - cgroup2 cgroup2 rw
+";
+
+    #[test]
+    fn own_group_is_found_under_any_mount() {
+        let at = |mounts: &str, own: &str| locate(mounts, own).map_err(|reason| reason.0);
+        let hybrid = |own: &str| at(HYBRID, own);
+        assert_eq!(hybrid("3:cpu:/x\n0::/\n"), Ok("/sys/fs/cgroup/a b".into()));
+        assert_eq!(hybrid("0::/user/1\n"), Ok("/sys/fs/cgroup/a b/user/1".into()));
+        // A container that shows only its part.
+        let part = "9 8 0:1 /pod/c1 /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
+        assert_eq!(at(part, "0::/pod/c1/x\n"), Ok("/sys/fs/cgroup/x".into()));
+        let error = at(part, "0::/other\n").unwrap_err();
+        assert_eq!(error, "group /other is not visible under /sys/fs/cgroup");
+        let error = at("", "0::/\n").unwrap_err();
+        assert_eq!(error, "no cgroup2 file system is mounted");
+        let error = hybrid("3:cpu:/\n").unwrap_err();
+        assert_eq!(error, "this process is in no cgroup2 group");
+        assert!(at("nonsense\n - cgroup2\n", "0::/\n").is_err());
+    }
+
+    #[test]
+    fn events_are_read_by_name() {
+        assert!(event("populated 1\nfrozen 0\n", "populated"));
+        assert!(!event("populated 1\nfrozen 0\n", "frozen"));
+        assert!(!event("", "populated"));
+    }
+
+    /// What old kernels need; new ones never come here.
+    #[test]
+    fn processes_are_killed_one_by_one_without_a_kill_file() {
+        let Ok(hierarchy) = Hierarchy::detect() else {
+            return;
+        };
+        let name = format!("each-{}", std::process::id());
+        let group = hierarchy.create(&name, "1").unwrap();
+        fs::create_dir(group.path().join("below")).unwrap();
+        let mut children = ["", "below"].map(|below| {
+            let child = Command::new("sleep").arg("1000").spawn().unwrap();
+            let procs = group.path().join(below).join("cgroup.procs");
+            fs::write(procs, child.id().to_string()).unwrap();
+            child
+        });
+        let killed = group.kill_each(Duration::from_secs(20));
+        for child in &mut children {
+            // For the case that it was not.
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        hierarchy.sweep(&name, Duration::from_secs(20)).unwrap();
+        killed.unwrap();
+    }
+}

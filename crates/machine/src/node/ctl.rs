@@ -1,0 +1,214 @@
+//! Commands that a session's `ctl` and the node's own `ctl` obey.
+
+use super::Node;
+use super::launch;
+use super::session::{Phase, Session};
+use crate::files::control::Commands;
+use crate::relay::{fan, source};
+use muster_base::quote;
+use muster_ninep::error::{Errno, Result, fail};
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+
+/// Signals by name, as kill(1) writes them.
+const SIGNALS: [(&str, i32); 18] = [
+    ("HUP", 1),
+    ("INT", 2),
+    ("QUIT", 3),
+    ("ILL", 4),
+    ("TRAP", 5),
+    ("ABRT", 6),
+    ("BUS", 7),
+    ("FPE", 8),
+    ("KILL", 9),
+    ("USR1", 10),
+    ("SEGV", 11),
+    ("USR2", 12),
+    ("PIPE", 13),
+    ("ALRM", 14),
+    ("TERM", 15),
+    ("CONT", 18),
+    ("STOP", 19),
+    ("TSTP", 20),
+];
+
+/// A signal's number from its name, with or without SIG, or its number.
+///
+/// # Errors
+/// When there is no such signal.
+pub(crate) fn signal(name: &str) -> Result<i32> {
+    let bare = name.to_ascii_uppercase();
+    let bare = bare.strip_prefix("SIG").unwrap_or(&bare);
+    let named = SIGNALS.iter().find(|(known, _)| *known == bare).map(|(_, number)| *number);
+    let number = named.or_else(|| bare.parse().ok().filter(|number| (1..=64).contains(number)));
+    number.map_or_else(|| fail(Errno::INVAL, format!("there is no signal '{name}'")), Ok)
+}
+
+/// A signal's name from its number.
+pub(crate) fn signal_name(number: i32) -> String {
+    let named = SIGNALS.iter().find(|(_, known)| *known == number);
+    named.map_or_else(|| number.to_string(), |(name, _)| (*name).to_owned())
+}
+
+/// A session's `ctl`.
+pub(super) struct SessionCtl(pub(super) Arc<Session>);
+
+impl Commands for SessionCtl {
+    fn obey(&self, line: &str) -> Result<()> {
+        let words = match quote::split(line) {
+            Ok(words) => words,
+            Err(error) => return fail(Errno::INVAL, error.to_string()),
+        };
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        self.command(&words)
+    }
+
+    fn status(&self) -> String {
+        self.0.state().pid.unwrap_or(self.0.number).to_string()
+    }
+}
+
+impl SessionCtl {
+    fn command(&self, words: &[&str]) -> Result<()> {
+        let session = &self.0;
+        match words {
+            ["exec"] => launch::exec(session, None),
+            ["exec", program] => launch::exec(session, Some(program)),
+            ["clone", most, targets] => self.clone_to(most, targets),
+            ["id", id] => {
+                let Some((gid, lid)) = id.split_once('/') else {
+                    return fail(Errno::INVAL, format!("'{id}' is not of the form GID/LID"));
+                };
+                session.state().id = Some((gid.to_owned(), lid.to_owned()));
+                Ok(())
+            }
+            ["wipe"] => {
+                session.wipe();
+                Ok(())
+            }
+            ["end"] => {
+                session.kill_all();
+                Ok(())
+            }
+            ["signal", name] => self.signal(signal(name)?),
+            ["type", "normal"] => {
+                session.state().persistent = false;
+                Ok(())
+            }
+            ["type", "persistent"] => {
+                session.state().persistent = true;
+                Ok(())
+            }
+            ["close", "stdin"] => {
+                session.stdin.close();
+                Ok(())
+            }
+            ["close", "stdout"] => {
+                session.stdout.refuse(Errno::PIPE, "stdout was closed");
+                Ok(())
+            }
+            ["close", "stderr"] => {
+                session.stderr.refuse(Errno::PIPE, "stderr was closed");
+                Ok(())
+            }
+            ["redirect", stream, path] => self.redirect(stream, path),
+            ["connect", parent] => {
+                (*parent).clone_into(&mut session.state().parent);
+                Ok(())
+            }
+            [other, ..] => fail(
+                Errno::INVAL,
+                format!(
+                    "'{other}' with {} words is no command of a session; docs/files.md lists them",
+                    words.len() - 1
+                ),
+            ),
+            [] => Ok(()),
+        }
+    }
+
+    fn signal(&self, number: i32) -> Result<()> {
+        let state = self.0.state();
+        match (&state.phase, &state.ward) {
+            (Phase::Starting | Phase::Running { .. }, Some(ward)) => Ok(ward.signal(number)?),
+            _ => {
+                let text = format!("no program runs in session {}", self.0.number);
+                fail(Errno::SRCH, text)
+            }
+        }
+    }
+
+    fn redirect(&self, stream: &str, path: &str) -> Result<()> {
+        let mut state = self.0.state();
+        if state.phase != Phase::New {
+            return fail(Errno::BUSY, "streams can be redirected before exec only");
+        }
+        let to = Some(PathBuf::from(path));
+        const SAID: &str = "redirected to local file";
+        match stream {
+            "stdin" => {
+                state.redirects[0] = to;
+                self.0.stdin.refuse(Errno::INVAL, SAID);
+            }
+            "stdout" => {
+                state.redirects[1] = to;
+                self.0.stdout.refuse(Errno::INVAL, SAID);
+            }
+            "stderr" => {
+                state.redirects[2] = to;
+                self.0.stderr.refuse(Errno::INVAL, SAID);
+            }
+            other => {
+                return fail(Errno::INVAL, format!("'{other}' is not stdin, stdout or stderr"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies `argv`, `env` and `fs/` to other sessions, at most `most` of them directly.
+    fn clone_to(&self, most: &str, targets: &str) -> Result<()> {
+        let Ok(most) = most.parse::<i64>() else {
+            return fail(Errno::INVAL, format!("'{most}' is not a number of nodes"));
+        };
+        let targets = fan::read_targets(targets)?;
+        let most = if most <= 0 { targets.len() } else { most as usize };
+        let session = &self.0;
+        let load = || source::of(&session.directory, &session.argv.get()?, &session.env.get()?);
+        let failures = fan::send(most, targets, load)?;
+        if failures.is_empty() {
+            return Ok(());
+        }
+        let text = failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        fail(Errno::IO, format!("{} not reached: {text}  [E205]", failures.len()))
+    }
+}
+
+/// The node's own `ctl`.
+pub(super) struct RootCtl(pub(super) Weak<Node>);
+
+impl Commands for RootCtl {
+    fn obey(&self, line: &str) -> Result<()> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Some(node) = self.0.upgrade() else { return fail(Errno::IO, "the node is ending") };
+        match words[..] {
+            ["kill", name, pid] => {
+                let number = signal(name)?;
+                let all = node.all_sessions();
+                let wanted = |state: &Phase| matches!(state, Phase::Running { pid: p } if p.to_string() == pid);
+                let found = all.iter().find(|files| wanted(&files.session().state().phase));
+                match found {
+                    Some(files) => SessionCtl(files.session().clone()).signal(number),
+                    None => fail(Errno::SRCH, format!("process {pid} is not one of a session")),
+                }
+            }
+            _ => fail(
+                Errno::INVAL,
+                format!("'{line}' is no command of a node; docs/files.md lists them"),
+            ),
+        }
+    }
+
+    fn status(&self) -> String {
+        self.0.upgrade().map_or_else(String::new, |node| format!("{}\n", node.setup.name))
+    }
+}

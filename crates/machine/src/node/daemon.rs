@@ -1,0 +1,83 @@
+//! The node daemon as a process: serves its tree, and tells the manager that it is there.
+
+use super::{Node, Setup, tree};
+use crate::keeper::{Directory, Presence};
+use muster_base::quote;
+use muster_ninep::address::Address;
+use muster_ninep::client::{Client, Options};
+use muster_ninep::error::Result;
+use muster_ninep::serve::{Server, same_user};
+use muster_ninep::stream::Listener;
+use muster_ninep::tree::OpenFlags;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+/// How long the manager may take to answer.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// Pauses between attempts to reach a manager that is not there: the first, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
+
+/// Runs node `name` of the cluster in `directory` until its lifeline, standard input, ends.
+///
+/// # Errors
+/// When the directory or its socket cannot be used.
+pub fn run(directory: &Path, name: &str) -> io::Result<()> {
+    let directory = Directory::at(directory).map_err(io::Error::other)?;
+    let presence = Presence::enter(&directory).map_err(io::Error::other)?;
+    let address = directory.node(name);
+    let listener = Listener::bind(&address)?;
+    let node = Node::start(Setup {
+        name: name.to_owned(),
+        address: address.to_string(),
+        directory: directory.path().join(name),
+        group: directory.group(name),
+    })?;
+    let server = Server::start(&Arc::new(tree::of(&node)), 1, same_user)?;
+    server.listen(listener);
+    let line = format!(
+        "join {} {} {}\n",
+        quote::quote(name),
+        quote::quote(&address.to_string()),
+        node.instance
+    );
+    let manager = directory.manager();
+    std::thread::Builder::new().name("join".into()).spawn(move || keep_joined(&manager, &line))?;
+    // Nothing is ever written to the lifeline.
+    io::stdin().lock().read_to_end(&mut Vec::new())?;
+    drop(server);
+    node.shut_down();
+    if let Address::Unix(path) = &address {
+        let _ = std::fs::remove_file(path);
+    }
+    presence.leave(&directory).map_err(io::Error::other)?;
+    Ok(())
+}
+
+/// Joins, and joins again whenever the manager was gone.
+fn keep_joined(manager: &Address, line: &str) {
+    let mut pause = PAUSES.0;
+    loop {
+        if join(manager, line).is_ok() {
+            pause = PAUSES.0;
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(PAUSES.1);
+    }
+}
+
+/// Joins, and returns when the connection has ended.
+fn join(manager: &Address, line: &str) -> Result<()> {
+    let options = Options { deadline: Some(ANSWER), ..Options::default() };
+    let client = Client::connect(manager, options)?.with_deadlines(Some(ANSWER), Some(ANSWER));
+    let (told, ended) = mpsc::channel::<()>();
+    client.on_close(move |_| drop(told));
+    let ctl = client.root().walk(&[b"ctl"])?;
+    ctl.open(OpenFlags(OpenFlags::WRONLY))?;
+    ctl.write_at(0, line.as_bytes())?;
+    // Nothing is sent: it ends with the connection.
+    let _ = ended.recv();
+    Ok(())
+}

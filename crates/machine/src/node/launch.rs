@@ -1,0 +1,178 @@
+//! From a session's files to a running program: `exec`.
+
+use super::Node;
+use super::session::{Phase, Session};
+use super::shepherd::{NsCommand, Spec, Stdio, Ward};
+use super::watch::Pipes;
+use muster_base::quote;
+use muster_ninep::error::{Errno, Error, Result, fail};
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Starts the session's program and waits until it runs. `program` overrides `argv[0]`.
+pub(super) fn exec(session: &Arc<Session>, program: Option<&str>) -> Result<()> {
+    let Some(node) = session.node.upgrade() else { return fail(Errno::IO, "the node is ending") };
+    let mut spec = specify(&node, session, program)?;
+    {
+        let mut state = session.state();
+        if state.phase != Phase::New {
+            let text = format!("session {} has run its program already", session.number);
+            return fail(Errno::BUSY, text);
+        }
+        (state.phase, state.failure) = (Phase::Starting, None);
+    }
+    let begun = begin(&node, session, &mut spec);
+    if let Err(error) = begun {
+        session.failed(error.clone());
+        return Err(error);
+    }
+    session.await_start()
+}
+
+fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec) -> Result<()> {
+    if let Ok(hierarchy) = &node.cgroups {
+        let group = hierarchy.create(&node.setup.group, &format!("s{}", session.number));
+        let group = group.map_err(|error| Error::new(Errno::IO, error.to_string()))?;
+        spec.cgroup = Some(group.path().to_owned());
+        session.state().cgroup = Some(group);
+    }
+    let redirects = session.state().redirects.clone();
+    let [stdin, stdout, stderr] = redirects;
+    let (child_in, our_in) = input(stdin.as_deref(), &session.directory)?;
+    let (child_out, our_out) = output(stdout.as_deref(), &session.directory)?;
+    let (child_err, our_err) = output(stderr.as_deref(), &session.directory)?;
+    let stdio = Stdio { stdin: child_in, stdout: child_out, stderr: child_err };
+    let ward = Ward::start(spec, stdio).map_err(|error| {
+        Error::new(Errno::AGAIN, format!("no process can be started: {error}  [E104, exit 125]"))
+    })?;
+    session.state().ward = Some(ward);
+    let pipes = Pipes { stdin: our_in, stdout: our_out, stderr: our_err };
+    node.watch.adopt(session, pipes);
+    Ok(())
+}
+
+/// What to run, from the session's texts.
+fn specify(node: &Node, session: &Arc<Session>, program: Option<&str>) -> Result<Spec> {
+    let named = |file: &str, error: &dyn std::fmt::Display| {
+        Error::new(Errno::INVAL, format!("{file} of session {}: {error}", session.number))
+    };
+    let mut argv = quote::split(&session.argv.get()?).map_err(|error| named("argv", &error))?;
+    let uploaded = session.directory.join(super::tree::UPLOAD);
+    let program = match (program, argv.first()) {
+        (Some(program), _) => program.to_owned(),
+        // Generation 1: the binary was written to `exec`.
+        (None, _) if uploaded.exists() => format!("./{}", super::tree::UPLOAD),
+        (None, Some(first)) => first.clone(),
+        (None, None) => return fail(Errno::INVAL, "argv is empty: there is nothing to run"),
+    };
+    if argv.is_empty() {
+        argv.push(program.clone());
+    }
+    let mut env = variables(&session.env.get()?).map_err(|error| named("env", &error))?;
+    env.extend(own_variables(node, session));
+    let namespace = NsCommand::parse_script(&session.ns.get()?, &env);
+    let mut spec = Spec::new(&relative(&program, &session.directory), &[]);
+    spec.argv = argv;
+    spec.namespace = namespace.map_err(|error| named("ns", &error))?;
+    spec.cwd = match env.iter().find(|(name, _)| name == CHDIR) {
+        Some((_, directory)) => session.directory.join(directory),
+        None => session.directory.clone(),
+    };
+    env.retain(|(name, _)| name != CHDIR);
+    spec.env = env;
+    spec.fresh_proc = true;
+    Ok(spec)
+}
+
+/// The variable by which a job names another working directory; it does not reach the program.
+const CHDIR: &str = "MUSTER_CHDIR";
+
+/// A program that is named relative to `fs/` is found there, wherever the process works.
+fn relative(program: &str, fs: &Path) -> String {
+    let here = program.contains('/') && !program.starts_with('/');
+    // Plain names of files that were sent along are meant, as in XCPU's scripts.
+    let sent = !program.contains('/') && fs.join(program).is_file();
+    if here || sent {
+        return fs.join(program.trim_start_matches("./")).to_string_lossy().into_owned();
+    }
+    program.to_owned()
+}
+
+/// Reads quoted `K=V` words, on any number of lines; the last of equal names counts.
+fn variables(text: &str) -> std::result::Result<Vec<(String, String)>, String> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for word in quote::split(text).map_err(|error| error.to_string())? {
+        let Some((name, value)) = word.split_once('=') else {
+            return Err(format!("'{word}' is not of the form NAME=VALUE"));
+        };
+        all.retain(|(other, _)| other != name);
+        all.push((name.to_owned(), value.to_owned()));
+    }
+    Ok(all)
+}
+
+/// What the node adds to a process's environment.
+fn own_variables(node: &Node, session: &Arc<Session>) -> Vec<(String, String)> {
+    let state = session.state();
+    let mut own = vec![
+        ("XCPUSID".to_owned(), session.number.to_string()),
+        ("XCPUPATH".to_owned(), session.directory.to_string_lossy().into_owned()),
+        ("XCPU_PARENT".to_owned(), state.parent.clone()),
+        ("MUSTER_NODE".to_owned(), node.setup.name.clone()),
+    ];
+    if let Some((rank, local)) = &state.id {
+        own.push(("XCPUID".to_owned(), format!("{rank}/{local}")));
+        own.push(("MUSTER_RANK".to_owned(), rank.clone()));
+        own.push(("MUSTER_LOCAL_RANK".to_owned(), local.clone()));
+    }
+    own
+}
+
+type Ends = (OwnedFd, Option<OwnedFd>);
+
+fn pipe() -> Result<(OwnedFd, OwnedFd)> {
+    Ok(pipe_with(PipeFlags::CLOEXEC)?)
+}
+
+fn nonblocking(fd: OwnedFd) -> Result<OwnedFd> {
+    rustix::io::ioctl_fionbio(&fd, true)?;
+    Ok(fd)
+}
+
+fn input(redirect: Option<&Path>, fs: &Path) -> Result<Ends> {
+    if let Some(path) = redirect {
+        let file = std::fs::File::open(fs.join(path));
+        return Ok((file.map_err(|error| at(path, &error))?.into(), None));
+    }
+    let (read, write) = pipe()?;
+    Ok((read, Some(nonblocking(write)?)))
+}
+
+fn output(redirect: Option<&Path>, fs: &Path) -> Result<Ends> {
+    if let Some(path) = redirect {
+        let file = std::fs::File::options().append(true).create(true).open(fs.join(path));
+        return Ok((file.map_err(|error| at(path, &error))?.into(), None));
+    }
+    let (read, write) = pipe()?;
+    Ok((write, Some(nonblocking(read)?)))
+}
+
+fn at(path: &Path, error: &std::io::Error) -> Error {
+    let errno = Errno::from_io_error(error).unwrap_or(Errno::IO);
+    Error::from(errno).at(format!("{}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_environment_is_quoted_words_and_the_last_of_a_name_counts() {
+        let read = variables("A=1 B='x y'\nC=\nA=2\n").unwrap();
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(read, [pair("B", "x y"), pair("C", ""), pair("A", "2")]);
+        assert_eq!(variables("oops").unwrap_err(), "'oops' is not of the form NAME=VALUE");
+    }
+}

@@ -1,0 +1,158 @@
+//! The node daemon: what runs on every machine of the cluster.
+//!
+//! It serves the XCPU tree (`docs/files.md`, section 1): a session for every process tree, made
+//! by opening `clone`, driven by writing to its files. Threads: the 9P server's loop, the
+//! [`watch`] that moves the processes' streams and sees them end, and a [`Lane`] wherever a
+//! command may wait.
+//!
+//! [`Lane`]: crate::files::lane::Lane
+
+pub mod cgroup;
+mod ctl;
+pub mod daemon;
+mod facts;
+mod launch;
+mod session;
+pub mod shepherd;
+pub mod tree;
+mod watch;
+
+use crate::files::text::Text;
+pub(crate) use ctl::{signal, signal_name};
+use muster_base::limits::SESSIONS_MAX;
+use muster_ninep::error::{Errno, Result, fail};
+use muster_ninep::host::{HostTree, Options, User, Users};
+use session::Session;
+use std::collections::BTreeMap;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::Instant;
+use tree::Files;
+use watch::Watch;
+
+/// What a node is told at its start.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// Its name in the cluster.
+    pub name: String,
+    /// Where it is reached, as other nodes write it.
+    pub address: String,
+    /// A directory of its own, for the sessions' `fs/`.
+    pub directory: PathBuf,
+    /// Name of its control group among those of this machine.
+    pub group: String,
+}
+
+/// One node.
+pub struct Node {
+    setup: Setup,
+    /// Differs each time the daemon starts.
+    instance: u64,
+    started: Instant,
+    /// What new sessions start with.
+    env: Text,
+    ns: Text,
+    state: Text,
+    watch: Watch,
+    /// Where sessions get control groups; the reason if nowhere.
+    cgroups: std::result::Result<cgroup::Hierarchy, cgroup::Unavailable>,
+    sessions: Mutex<Table>,
+    /// Set once, right after construction: files refer to the node.
+    files: OnceLock<tree::RootFiles>,
+}
+
+#[derive(Default)]
+struct Table {
+    last: u32,
+    sessions: BTreeMap<u32, Arc<Files>>,
+}
+
+impl Node {
+    /// A node without sessions.
+    ///
+    /// # Errors
+    /// When its directory cannot be made or no thread is left.
+    pub fn start(setup: Setup) -> std::io::Result<Arc<Node>> {
+        std::fs::create_dir_all(&setup.directory)?;
+        let cgroups = cgroup::Hierarchy::detect();
+        if let Ok(hierarchy) = &cgroups {
+            // Left behind by a daemon of this name that was killed.
+            let _ = hierarchy.sweep(&setup.group, std::time::Duration::from_secs(5));
+        }
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let node = Arc::new(Node {
+            instance: now.unwrap_or_default().as_nanos() as u64,
+            started: Instant::now(),
+            env: Text::new(facts::environment()),
+            ns: Text::default(),
+            state: Text::default(),
+            watch: Watch::start()?,
+            cgroups,
+            sessions: Mutex::default(),
+            files: OnceLock::new(),
+            setup,
+        });
+        let files = tree::RootFiles::new(&node);
+        assert!(node.files.set(files).is_ok(), "it is set once");
+        Ok(node)
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.sessions.lock().expect("no holder panics")
+    }
+
+    /// Makes a session.
+    fn open_session(self: &Arc<Node>) -> Result<Arc<Files>> {
+        let mut table = self.table();
+        if table.sessions.len() >= SESSIONS_MAX {
+            let text = format!("this node has {SESSIONS_MAX} sessions, its limit");
+            return fail(Errno::AGAIN, text);
+        }
+        table.last += 1;
+        let number = table.last;
+        drop(table);
+        let (directory, fs) = self.make_fs(number)?;
+        let session = Session::new(self, number, directory);
+        let files = Files::new(&session, fs)?;
+        self.table().sessions.insert(number, files.clone());
+        Ok(files)
+    }
+
+    /// A directory for a session, and the tree that serves it.
+    fn make_fs(&self, number: u32) -> Result<(PathBuf, Arc<HostTree>)> {
+        let directory = self.setup.directory.join(format!("xcpu-{number:06}"));
+        // A daemon that was killed may have left one of this name.
+        let _ = std::fs::remove_dir_all(&directory);
+        // The serving thread has no umask.
+        std::fs::DirBuilder::new().mode(0o700).create(&directory)?;
+        let fs =
+            HostTree::new(&directory, Options { writable: true, users: Users::Only(User::own()) })?;
+        Ok((directory, Arc::new(fs)))
+    }
+
+    fn session(&self, number: u32) -> Option<Arc<Files>> {
+        self.table().sessions.get(&number).cloned()
+    }
+
+    fn all_sessions(&self) -> Vec<Arc<Files>> {
+        self.table().sessions.values().cloned().collect()
+    }
+
+    /// Takes a session that was wiped out of the table.
+    fn forget(&self, number: u32) {
+        let forgotten = self.table().sessions.remove(&number);
+        drop(forgotten);
+    }
+
+    /// Ends every session, and waits until all processes are gone.
+    pub fn shut_down(&self) {
+        for files in self.all_sessions() {
+            files.session().wipe();
+        }
+        if let Ok(hierarchy) = &self.cgroups {
+            let _ = hierarchy.sweep(&self.setup.group, std::time::Duration::from_secs(5));
+        }
+        let _ = std::fs::remove_dir_all(&self.setup.directory);
+    }
+}

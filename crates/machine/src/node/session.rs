@@ -1,0 +1,262 @@
+//! One session: a place for a process tree, from `clone` until it is wiped.
+//!
+//! Phases: *new* (files are being filled), *starting* (a shepherd is on its way), *running*,
+//! *ended* (the program has exited; descendants may live on), and, from any of them, *wiped*:
+//! every process is killed, `fs/` removed, all waiting reads answered. A wipe happens on command,
+//! or when no fid is left in the session and neither a process runs nor the session is
+//! persistent; if the session is used from a shell (its clone fid was closed before anybody came
+//! in) only after it was empty for [`LINGER`].
+
+use super::Node;
+use super::cgroup::Cgroup;
+use super::shepherd::{Usage, Ward};
+use crate::files::feed::Feed;
+use crate::files::latch::Latch;
+use crate::files::stream::Stream;
+use crate::files::text::Text;
+use muster_ninep::error::{Errno, Error, Result, fail};
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::time::{Duration, Instant};
+
+/// How long a session that a shell uses stays while nobody is in it.
+pub(super) const LINGER: Duration = Duration::from_secs(30);
+
+/// How long a shepherd may take until the program runs.
+const START: Duration = Duration::from_secs(30);
+
+/// Where a session is in its life.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Phase {
+    New,
+    Starting,
+    Running { pid: u32 },
+    Ended { status: i32 },
+    Wiped,
+}
+
+/// What changes under the session's lock.
+pub(super) struct State {
+    pub(super) phase: Phase,
+    /// Why the program could not be started.
+    pub(super) failure: Option<Error>,
+    pub(super) persistent: bool,
+    /// Fids in the session, those on `clone` included.
+    present: usize,
+    /// Somebody has walked into it.
+    entered: bool,
+    /// It stays for a while when it is empty.
+    lingers: bool,
+    /// `gid` and `lid`, set by `id`.
+    pub(super) id: Option<(String, String)>,
+    /// The program's process, from when it runs.
+    pub(super) pid: Option<u32>,
+    pub(super) usage: Option<Usage>,
+    pub(super) ward: Option<Ward>,
+    pub(super) cgroup: Option<Cgroup>,
+    /// Streams that go to a file of the node: stdin, stdout, stderr.
+    pub(super) redirects: [Option<PathBuf>; 3],
+    /// Address of a session this one was attached to by `connect`.
+    pub(super) parent: String,
+}
+
+/// One session.
+pub(super) struct Session {
+    pub(super) number: u32,
+    pub(super) node: Weak<Node>,
+    /// The directory that `fs/` shows.
+    pub(super) directory: PathBuf,
+    pub(super) argv: Text,
+    pub(super) env: Text,
+    pub(super) ns: Text,
+    pub(super) stdin: Feed,
+    pub(super) stdout: Stream,
+    pub(super) stderr: Stream,
+    /// The raw wait(2) status, or nothing when wiped.
+    pub(super) wait: Latch,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Session {
+    pub(super) fn new(node: &Arc<Node>, number: u32, directory: PathBuf) -> Arc<Session> {
+        let kick = node.watch.kicker(number);
+        let state = State {
+            phase: Phase::New,
+            failure: None,
+            persistent: false,
+            present: 0,
+            entered: false,
+            lingers: false,
+            id: None,
+            pid: None,
+            usage: None,
+            ward: None,
+            cgroup: None,
+            redirects: [None, None, None],
+            parent: String::new(),
+        };
+        Arc::new(Session {
+            number,
+            node: Arc::downgrade(node),
+            directory,
+            argv: Text::default(),
+            env: Text::new(node.env.get().unwrap_or_default()),
+            ns: Text::new(node.ns.get().unwrap_or_default()),
+            stdin: Feed::new(kick.clone()),
+            stdout: Stream::new(kick.clone()),
+            stderr: Stream::new(kick),
+            wait: Latch::default(),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        })
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
+    }
+
+    pub(super) fn is_wiped(&self) -> bool {
+        self.state().phase == Phase::Wiped
+    }
+
+    /// Counts somebody in: a fid on `clone` (`inside` false) or below the session's directory.
+    pub(super) fn come_in(self: &Arc<Session>, inside: bool) -> Presence {
+        let mut state = self.state();
+        state.present += 1;
+        state.entered |= inside;
+        Presence { session: self.clone(), inside }
+    }
+
+    /// Waits until the program runs.
+    pub(super) fn await_start(&self) -> Result<()> {
+        let state = self.state();
+        let starting = |state: &mut State| state.phase == Phase::Starting;
+        let (state, waited) =
+            self.changed.wait_timeout_while(state, START, starting).expect("no holder panics");
+        if waited.timed_out() {
+            let text =
+                format!("session {}: its shepherd has not answered for {START:?}", self.number);
+            return fail(Errno::TIMEDOUT, text);
+        }
+        match (&state.failure, &state.phase) {
+            (Some(failure), _) => Err(failure.clone()),
+            (None, Phase::Wiped) => fail(Errno::IO, "the session was wiped while it started"),
+            (None, _) => Ok(()),
+        }
+    }
+
+    /// The program runs.
+    pub(super) fn started(&self, pid: u32) {
+        let mut state = self.state();
+        if state.phase == Phase::Starting {
+            state.phase = Phase::Running { pid };
+            state.pid = Some(pid);
+        }
+        self.changed.notify_all();
+    }
+
+    /// The program cannot be run.
+    pub(super) fn failed(self: &Arc<Session>, failure: Error) {
+        let mut state = self.state();
+        state.failure = Some(failure);
+        if state.phase == Phase::Starting {
+            state.phase = Phase::New;
+        }
+        self.changed.notify_all();
+        self.leave(state);
+    }
+
+    /// The program has ended with this raw status.
+    pub(super) fn ended(self: &Arc<Session>, status: i32, usage: Option<Usage>) {
+        self.stdin.refuse(Errno::PIPE, "the program has ended");
+        let mut state = self.state();
+        if matches!(state.phase, Phase::Starting | Phase::Running { .. }) {
+            state.phase = Phase::Ended { status };
+            state.usage = usage;
+        }
+        self.changed.notify_all();
+        self.wait.set(status.to_string());
+        self.leave(state);
+    }
+
+    /// Ends every process of the session; the session stays.
+    pub(super) fn kill_all(&self) {
+        let mut state = self.state();
+        if let Some(cgroup) = &state.cgroup {
+            let _ = cgroup.kill(Duration::ZERO);
+        }
+        if let Some(ward) = &mut state.ward {
+            ward.kill();
+        }
+    }
+
+    /// Ends the session and everything in it.
+    pub(super) fn wipe(self: &Arc<Session>) {
+        let mut state = self.state();
+        if state.phase == Phase::Wiped {
+            return;
+        }
+        state.phase = Phase::Wiped;
+        self.changed.notify_all();
+        let (ward, cgroup) = (state.ward.take(), state.cgroup.take());
+        drop(state);
+        if let Some(cgroup) = &cgroup {
+            let _ = cgroup.kill(Duration::ZERO);
+        }
+        // Dropping it kills the tree, whatever state it is in.
+        drop(ward);
+        self.wait.set("");
+        self.stdin.refuse(Errno::PIPE, "the session was wiped");
+        self.stdout.end();
+        self.stderr.end();
+        if let Some(node) = self.node.upgrade() {
+            node.forget(self.number);
+            (node.watch.kicker(self.number))();
+            node.watch.bury(self.directory.clone(), cgroup);
+        }
+    }
+
+    /// Wipes the session if nothing keeps it any more.
+    fn leave(self: &Arc<Session>, state: MutexGuard<'_, State>) {
+        let runs = matches!(state.phase, Phase::Starting | Phase::Running { .. });
+        if state.present > 0 || runs || state.persistent || state.phase == Phase::Wiped {
+            return;
+        }
+        let lingers = state.lingers;
+        drop(state);
+        match (lingers, self.node.upgrade()) {
+            (true, Some(node)) => node.watch.later(Instant::now() + LINGER, self),
+            _ => self.wipe(),
+        }
+    }
+
+    /// Wipes a session that has been empty for its time.
+    pub(super) fn linger_over(self: &Arc<Session>) {
+        let mut state = self.state();
+        state.lingers = false;
+        // If somebody has come in meanwhile the next one to leave starts the time anew.
+        let empty = state.present == 0;
+        if empty {
+            self.leave(state);
+        } else {
+            state.lingers = true;
+        }
+    }
+}
+
+/// Somebody in a session. Dropped when the fid is gone.
+pub(super) struct Presence {
+    session: Arc<Session>,
+    inside: bool,
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        let mut state = self.session.state();
+        state.present -= 1;
+        // `cat clone`: nobody is inside, and nobody has been.
+        state.lingers |= !self.inside && !state.entered;
+        self.session.leave(state);
+    }
+}

@@ -1,0 +1,89 @@
+//! Starting a program so that all of it can be ended.
+//!
+//! # Who is who
+//!
+//! ```text
+//!  daemon ──spawn──> keeper ──fork──> init (pid 1) ──fork──> program ──> descendants
+//!  Ward               re-exec of       of a new pid            its own session,
+//!    │                the binary       namespace               identity, cgroup
+//!    └────── link ──────┴────────────────┘
+//! ```
+//!
+//! * The **daemon** has many threads, so nothing of ours may run between its fork and an exec.
+//!   It only spawns `/proc/self/exe shepherd` with the link as descriptor 0.
+//! * The **keeper** is that process. It has one thread, makes the namespaces, forks the init,
+//!   and from then on only waits: for the init to end (then it reaps it and leaves) or for the
+//!   link to close (then it kills the init). It is the daemon's only child and never becomes a
+//!   zombie of anybody else, whoever pid 1 of the machine is.
+//! * The **init** reaps orphans, passes signals on and reports. When it ends, the kernel kills
+//!   every process of the namespace: double forks and new sessions do not escape.
+//! * The **program** is what the caller asked for. Only it and its descendants enter the cgroup,
+//!   so a frozen session still has an init that serves, and still dies with its daemon.
+//!
+//! One exec of our binary, two forks of it, one exec of the program.
+//!
+//! # Messages
+//!
+//! The link is a pair of SOCK_SEQPACKET sockets; a message is one JSON value ([`link`]). Both
+//! ends are the same binary, so the encoding is nobody's wire format.
+//!
+//! ```text
+//!  daemon → keeper   Run, carrying stdin, stdout, stderr and a memfd with the Spec
+//!  keeper → daemon   Init, carrying a pidfd of the init        (kept inside Ward)
+//!  init   → daemon   Started, its credentials naming the program: the kernel translates
+//!                    that pid into the daemon's namespace
+//!  any    → daemon   Failed { stage, errno, what }
+//!  daemon → init     Signal(n)
+//!  init   → daemon   Exited { status, usage }
+//!  (end of file)     the tree is gone: Report::Gone
+//! ```
+//!
+//! What the caller sees is one of
+//! `Failed Gone`, `Started Exited Gone`, `Started Gone` and `Gone`.
+//! [`Report::Gone`] always comes, once and last. Without an `Exited` or `Failed` before it the
+//! tree was killed from outside. `Exited` says that the *program* has ended, not its
+//! descendants: init stays until the last of them has gone or the caller ends them with
+//! [`Ward::kill`].
+//!
+//! Signals sent before the program runs wait in the link: init reads it only after `Started`.
+//!
+//! # Who may die when
+//!
+//! * **The program, before its exec**: the CLOEXEC status pipe closes. With bytes in it they are
+//!   a `Failed`; empty means the exec happened or a signal struck, and `Exited` tells.
+//! * **The daemon, at any moment** (kill -9 included): the link closes. The keeper sees that even
+//!   when the init is busy or stopped, and the init sees it even when the keeper is stopped. A
+//!   daemon that dies while spawning leaves a keeper that finds the link closed as soon as it
+//!   polls. Parent-death signals would not do here: they follow the spawning *thread*.
+//! * **The keeper**: the init gets SIGKILL as its parent-death signal (the keeper has one thread,
+//!   so here that is sound) and checks a pidfd of the keeper once after asking for it, which
+//!   closes the window before. The daemon sees the end of file.
+//! * **The init**: the keeper reaps it, which the kernel allows only after every process of the
+//!   namespace is gone, and leaves. Hence end of file means that nothing is left.
+//! * **Stopped or frozen processes**: [`Ward::kill`] sends SIGKILL through the init's pidfd,
+//!   which a stopped process cannot defer, and wakes the keeper with SIGCONT.
+//!
+//! # Privileges
+//!
+//! As root the namespaces are made directly and the program alone drops to its identity, checks
+//! that the drop happened, and only then touches paths the caller named. Otherwise a user
+//! namespace that maps the user to itself gives the right to the other two. A namespace script
+//! of a dropped identity runs in a user namespace of that user: never with root's power.
+//! `no_new_privs` stays off: setuid programs work where the user is not inside a user namespace.
+
+pub mod link;
+pub mod script;
+pub mod spec;
+
+mod init;
+mod keeper;
+mod namespace;
+mod program;
+mod sys;
+mod ward;
+
+pub use keeper::child_main;
+pub use link::{Failure, Stage, Usage};
+pub use script::{NsCommand, ScriptError};
+pub use spec::{Identity, Invalid, Spec};
+pub use ward::{Error, Report, Stdio, Ward, reap};

@@ -1,0 +1,144 @@
+//! The last steps before the program: from a fork of the init to the exec.
+
+use std::convert::Infallible;
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::process::exit;
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::fs::Mode;
+use rustix::process::{setsid, umask};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+
+use super::link::{Failure, Stage};
+use super::namespace::{Granted, run_script};
+use super::spec::Spec;
+use super::sys::{self, Strings};
+
+/// Where a bare name is searched when the environment has no PATH: what execvp does.
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+
+/// How often an exec is tried while the file is still open for writing somewhere, with pauses of
+/// 1, 2, 4... ms: a quarter of a second in all. A daemon that has just written the program and
+/// closed it spawns shepherds in other threads, and between their fork and exec those hold a
+/// copy of every descriptor.
+const BUSY_TRIES: u32 = 9;
+
+/// Turns this process into the program, or says on the status pipe why not.
+pub(super) fn become_program(
+    spec: &Spec,
+    stdio: &[OwnedFd; 3],
+    mut status: File,
+    granted: Granted,
+    outside_cgroup: bool,
+) -> ! {
+    let Err(failure) = launch(spec, stdio, granted, outside_cgroup);
+    let bytes = serde_json::to_vec(&failure).expect("a failure is always JSON");
+    // If the init is gone so are we.
+    let _ = status.write_all(&bytes);
+    exit(127)
+}
+
+fn launch(
+    spec: &Spec,
+    stdio: &[OwnedFd; 3],
+    granted: Granted,
+    outside_cgroup: bool,
+) -> Result<Infallible, Failure> {
+    let at = |stage: Stage, what: &str| {
+        let what = what.to_owned();
+        move |error: io::Error| Failure::new(stage, &error, what)
+    };
+    if let (true, Some(cgroup)) = (outside_cgroup, &spec.cgroup) {
+        std::fs::write(cgroup.join("cgroup.procs"), "0")
+            .map_err(at(Stage::Cgroup, &cgroup.to_string_lossy()))?;
+    }
+    setsid().map_err(io::Error::from).map_err(at(Stage::Fork, "a session"))?;
+    streams(stdio).map_err(at(Stage::Streams, "the standard streams"))?;
+    if let Some(identity) = &spec.identity {
+        let name = format!("user {}, group {}", identity.uid, identity.gid);
+        sys::become_identity(identity).map_err(at(Stage::Identity, &name))?;
+    }
+    umask(Mode::WGRP | Mode::WOTH);
+    let cwd = spec.cwd.to_string_lossy();
+    rustix::process::chdir(&spec.cwd)
+        .map_err(io::Error::from)
+        .map_err(at(Stage::Directory, &cwd))?;
+    run_script(&spec.namespace, granted)?;
+    sys::default_signals().map_err(at(Stage::Exec, "signals"))?;
+    Err(at(Stage::Exec, &spec.program)(exec(spec)))
+}
+
+/// Places the streams as 0, 1 and 2, and lets all others end at the exec. The link is 0 until
+/// here, so the streams themselves are all above 2.
+fn streams([stdin, stdout, stderr]: &[OwnedFd; 3]) -> io::Result<()> {
+    dup2_stdin(stdin)?;
+    dup2_stdout(stdout)?;
+    dup2_stderr(stderr)?;
+    sys::close_on_exec_from(3)
+}
+
+/// Executes the program; returns with the error to report.
+fn exec(spec: &Spec) -> io::Error {
+    let words = if spec.argv.is_empty() { vec![spec.program.clone()] } else { spec.argv.clone() };
+    let env = spec.env.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let (Ok(argv), Ok(env)) = (strings(words), strings(env)) else {
+        return io::Error::from_raw_os_error(libc::EINVAL);
+    };
+    let mut denied = None;
+    for path in candidates(&spec.program, spec.variable("PATH")) {
+        let Ok(path) = CString::new(path) else {
+            return io::Error::from_raw_os_error(libc::EINVAL);
+        };
+        let error = patient_exec(&path, &argv, &env);
+        match error.raw_os_error() {
+            Some(libc::ENOENT | libc::ENOTDIR) => {}
+            Some(libc::EACCES) => denied = Some(error),
+            _ => return error,
+        }
+    }
+    // As a shell: "permission denied" when something was there, else "not found".
+    denied.unwrap_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
+}
+
+fn patient_exec(path: &CStr, argv: &Strings, env: &Strings) -> io::Error {
+    for attempt in 0..BUSY_TRIES {
+        let error = sys::execve(path, argv, env);
+        if error.raw_os_error() != Some(libc::ETXTBSY) {
+            return error;
+        }
+        sleep(Duration::from_millis(1 << attempt));
+    }
+    io::Error::from_raw_os_error(libc::ETXTBSY)
+}
+
+fn strings(words: Vec<String>) -> Result<Strings, std::ffi::NulError> {
+    Ok(Strings::new(words.into_iter().map(CString::new).collect::<Result<_, _>>()?))
+}
+
+/// The files that a program's name may mean, in order.
+fn candidates(program: &str, path: Option<&str>) -> Vec<String> {
+    if program.contains('/') {
+        return vec![program.to_owned()];
+    }
+    let dirs = path.unwrap_or(DEFAULT_PATH).split(':');
+    // An empty entry is the working directory.
+    dirs.map(|dir| if dir.is_empty() { format!("./{program}") } else { format!("{dir}/{program}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_searched_as_execvp_does() {
+        assert_eq!(candidates("./a", Some("/x")), ["./a"]);
+        assert_eq!(candidates("a/b", None), ["a/b"]);
+        assert_eq!(candidates("a", Some("/x::y")), ["/x/a", "./a", "y/a"]);
+        assert_eq!(candidates("a", None), ["/bin/a", "/usr/bin/a"]);
+    }
+}

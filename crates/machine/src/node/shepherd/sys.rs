@@ -1,0 +1,237 @@
+//! The system calls that no safe wrapper offers. Everything here is called in the shepherd, which
+//! has one thread.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, CString, c_char};
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr;
+
+use rustix::process::Pid;
+use rustix::thread::UnshareFlags;
+
+use super::link::Usage;
+use super::spec::Identity;
+
+/// The highest signal number of Linux.
+pub(super) const SIGNAL_MAX: i32 = 64;
+
+/// Linux's flag for clone3; the constant in the libc crate is too narrow for its value.
+const CLONE_INTO_CGROUP: u64 = 1 << 33;
+
+/// The kernel's size of a signal set, which some calls ask for.
+const SIGSET_SIZE: usize = 8;
+
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Forks: `None` in the child.
+pub(super) fn fork() -> io::Result<Option<Pid>> {
+    // SAFETY: the shepherd has one thread, so the child may do anything the parent may.
+    let pid = check(unsafe { libc::fork() })?;
+    Ok(Pid::from_raw(pid))
+}
+
+/// Forks a child that is born in a cgroup: `None` in the child. Moving a process there later
+/// takes a lock that waits for an RCU grace period, tens of milliseconds on a busy machine.
+pub(super) fn fork_into(cgroup: BorrowedFd) -> io::Result<Option<Pid>> {
+    // SAFETY: clone_args is plain numbers, for which zero means "not used".
+    let mut args: libc::clone_args = unsafe { mem::zeroed() };
+    args.flags = CLONE_INTO_CGROUP;
+    args.exit_signal = libc::SIGCHLD as u64;
+    args.cgroup = cgroup.as_raw_fd() as u64;
+    // SAFETY: without CLONE_VM and a stack this is fork(); one thread means that no lock of the
+    // C library is held by another. The C library caches no pid, and the cached thread id that
+    // is stale in the child serves only thread functions, which nothing calls before the exec.
+    let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw mut args, mem::size_of_val(&args)) };
+    let pid = check(libc::c_int::try_from(pid).expect("a pid or -1"))?;
+    Ok(Pid::from_raw(pid))
+}
+
+/// Leaves namespaces for new ones.
+pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    assert!(!flags.contains(UnshareFlags::FILES), "descriptor tables stay shared");
+    // SAFETY: unsafe only for descriptor tables that threads would stop sharing.
+    Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
+}
+
+/// Blocks every signal that can be blocked: what a user types at the daemon's terminal is for the
+/// daemon to judge.
+pub(super) fn block_signals() -> io::Result<()> {
+    set_mask(libc::sigfillset)
+}
+
+/// Gives every signal its default effect and blocks none, as a new program expects.
+pub(super) fn default_signals() -> io::Result<()> {
+    // The kernel's own structure in all its layouts: zero is SIG_DFL, no flags, an empty mask.
+    // The C library's function would leave alone the two signals it reserves, which the daemon
+    // may have inherited as ignored.
+    let default = [0_u64; 8];
+    let none = ptr::null_mut::<u64>();
+    for signal in 1..=SIGNAL_MAX {
+        // KILL and STOP refuse, and need no change.
+        // SAFETY: `default` is as large as any architecture's structure; SIG_DFL runs no code.
+        unsafe {
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), none, SIGSET_SIZE);
+        }
+    }
+    set_mask(libc::sigemptyset)
+}
+
+fn set_mask(fill: unsafe extern "C" fn(*mut libc::sigset_t) -> libc::c_int) -> io::Result<()> {
+    // SAFETY: sigset_t is plain data that `fill` then sets.
+    let mut set: libc::sigset_t = unsafe { mem::zeroed() };
+    // SAFETY: `fill` is sigfillset or sigemptyset on a set that lives here.
+    check(unsafe { fill(&raw mut set) })?;
+    // SAFETY: a valid set; the old one is not asked for.
+    check(unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const set, ptr::null_mut()) })?;
+    Ok(())
+}
+
+/// A descriptor that is readable when a child has ended. The signal must be blocked.
+pub(super) fn child_signals() -> io::Result<OwnedFd> {
+    // SAFETY: sigset_t is plain data that sigemptyset then sets.
+    let mut set: libc::sigset_t = unsafe { mem::zeroed() };
+    // SAFETY: a set that lives here and a valid signal number.
+    unsafe {
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGCHLD);
+    }
+    let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+    // SAFETY: a valid set; -1 asks for a new descriptor.
+    let fd = check(unsafe { libc::signalfd(-1, &raw const set, flags) })?;
+    // SAFETY: the kernel has just made this descriptor for us alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Closes every descriptor from `first` on. The caller owns none of them as a value.
+pub(super) fn close_from(first: u32) -> io::Result<()> {
+    close_range(first, 0)
+}
+
+/// Marks every descriptor from `first` on to be closed by an exec.
+pub(super) fn close_on_exec_from(first: u32) -> io::Result<()> {
+    close_range(first, libc::CLOSE_RANGE_CLOEXEC)
+}
+
+fn close_range(first: u32, flags: libc::c_uint) -> io::Result<()> {
+    // SAFETY: callers hold no descriptor that this closes; setting CLOEXEC invalidates nothing.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, flags) };
+    if result == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    if error.raw_os_error() != Some(libc::ENOSYS) {
+        return Err(error);
+    }
+    close_listed(first, flags)
+}
+
+/// Does close_range's work on kernels before 5.9.
+fn close_listed(first: u32, flags: libc::c_uint) -> io::Result<()> {
+    let mut open = Vec::new();
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        open.extend(entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
+    }
+    for fd in open.into_iter().filter(|fd| *fd >= first as i32) {
+        // SAFETY: as in close_range; the directory's own descriptor, closed by now, is an error
+        // without effect.
+        unsafe {
+            if flags == 0 {
+                libc::close(fd);
+            } else {
+                libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Becomes an identity. This one function sets groups, group and user, in the order that works,
+/// and believes the kernel's answer, not its own request.
+pub(super) fn become_identity(identity: &Identity) -> io::Result<()> {
+    if holds(identity)? {
+        return Ok(());
+    }
+    let Identity { uid, gid, groups } = identity;
+    // SAFETY: a pointer to as many groups as the count says.
+    check(unsafe { libc::setgroups(groups.len(), groups.as_ptr()) })?;
+    // SAFETY: numbers only.
+    check(unsafe { libc::setresgid(*gid, *gid, *gid) })?;
+    // SAFETY: numbers only.
+    check(unsafe { libc::setresuid(*uid, *uid, *uid) })?;
+    // SAFETY: numbers only; this must fail, or the drop was none.
+    let regained = *uid != 0 && unsafe { libc::setresuid(0, 0, 0) } == 0;
+    if regained || !holds(identity)? {
+        return Err(io::Error::from_raw_os_error(libc::EPERM));
+    }
+    Ok(())
+}
+
+/// Whether the caller is an identity already, in every way.
+pub(super) fn holds(identity: &Identity) -> io::Result<bool> {
+    let (mut users, mut user_groups) = ([0; 3], [0; 3]);
+    let [r, e, s] = &mut users;
+    // SAFETY: three places for three ids.
+    check(unsafe { libc::getresuid(r, e, s) })?;
+    let [r, e, s] = &mut user_groups;
+    // SAFETY: three places for three ids.
+    check(unsafe { libc::getresgid(r, e, s) })?;
+    let sorted = |mut groups: Vec<u32>| {
+        groups.sort_unstable();
+        groups.dedup();
+        groups
+    };
+    let groups = rustix::process::getgroups()?.into_iter().map(|group| group.as_raw()).collect();
+    Ok(users == [identity.uid; 3]
+        && user_groups == [identity.gid; 3]
+        && sorted(groups) == sorted(identity.groups.clone()))
+}
+
+/// Signals a process group; a group that is gone is no error.
+pub(super) fn signal_group(leader: Pid, signal: i32) {
+    // SAFETY: numbers only. Inside a pid namespace this reaches nobody else's processes.
+    unsafe { libc::kill(-leader.as_raw_pid(), signal) };
+}
+
+/// What the children that were waited for have used, and their children.
+pub(super) fn children_usage() -> Usage {
+    // SAFETY: rusage is plain numbers.
+    let mut usage: libc::rusage = unsafe { mem::zeroed() };
+    // SAFETY: a place for the answer; RUSAGE_CHILDREN cannot fail.
+    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
+    let unsigned = |number: libc::c_long| u64::try_from(number).unwrap_or(0);
+    let micros = |time: libc::timeval| {
+        unsigned(time.tv_sec).saturating_mul(1_000_000).saturating_add(unsigned(time.tv_usec))
+    };
+    Usage {
+        user_us: micros(usage.ru_utime),
+        system_us: micros(usage.ru_stime),
+        max_rss_kib: unsigned(usage.ru_maxrss),
+        blocks_in: unsigned(usage.ru_inblock),
+        blocks_out: unsigned(usage.ru_oublock),
+    }
+}
+
+/// Arguments or environment as execve wants them: built once, used for every try.
+pub(super) struct Strings {
+    pointers: Vec<*const c_char>,
+    _strings: Vec<CString>,
+}
+
+impl Strings {
+    /// Takes strings over.
+    pub(super) fn new(strings: Vec<CString>) -> Strings {
+        let pointers = strings.iter().map(|s| s.as_ptr()).chain([ptr::null()]).collect();
+        Strings { pointers, _strings: strings }
+    }
+}
+
+/// Replaces this process by a program; returns only with the error.
+pub(super) fn execve(path: &CStr, argv: &Strings, env: &Strings) -> io::Error {
+    // SAFETY: both vectors end with null and point at strings that live as long as they do.
+    unsafe { libc::execve(path.as_ptr(), argv.pointers.as_ptr(), env.pointers.as_ptr()) };
+    io::Error::last_os_error()
+}

@@ -1,0 +1,265 @@
+//! The files of a node: its root and its sessions (`docs/files.md`, section 1).
+
+use super::ctl::{RootCtl, SessionCtl};
+use super::session::{Phase, Presence, Session};
+use super::{Node, facts};
+use crate::files::control;
+use crate::relay::receive::{self, Host, Landing};
+use muster_ninep::call::{Answer, Data};
+use muster_ninep::error::{Errno, Error, Result};
+use muster_ninep::host::HostTree;
+use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic};
+use muster_ninep::tree::{Attach, OpenFlags, Peer};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::{Arc, Weak};
+
+/// Name in `fs/` of a binary that was written to `exec`.
+pub(super) const UPLOAD: &str = ".exec";
+
+type Named = Vec<(&'static str, Entry)>;
+
+fn find(named: &Named, name: &str) -> Option<Entry> {
+    named.iter().find(|(own, _)| *own == name).map(|(_, entry)| entry.clone())
+}
+
+/// The tree that a node serves.
+#[must_use]
+pub fn of(node: &Arc<Node>) -> Synthetic {
+    Synthetic::new(Arc::new(Root { node: node.clone(), inode: Inode::new(0o555) }))
+}
+
+struct Root {
+    node: Arc<Node>,
+    inode: Inode,
+}
+
+/// The files of the root; they live as long as the node.
+pub(super) struct RootFiles(Named);
+
+impl Dir for Root {
+    fn inode(&self) -> &Inode {
+        &self.inode
+    }
+
+    fn get(&self, name: &str) -> Result<Option<Entry>> {
+        let fixed = self.node.files.get().and_then(|files| find(&files.0, name));
+        let number = || name.parse::<u32>().ok().filter(|number| number.to_string() == name);
+        Ok(fixed.or_else(|| {
+            let files = self.node.session(number()?)?;
+            let presence = files.session.come_in(true);
+            Some(Entry::Dir(Arc::new(SessionDir { files, _presence: presence })))
+        }))
+    }
+
+    fn list(&self) -> Vec<String> {
+        let fixed = self.node.files.get().into_iter().flat_map(|files| &files.0);
+        let sessions = self.node.all_sessions();
+        let numbers = sessions.iter().map(|files| files.session.number.to_string());
+        fixed.map(|(name, _)| (*name).to_owned()).chain(numbers).collect()
+    }
+}
+
+impl RootFiles {
+    pub(super) fn new(node: &Arc<Node>) -> RootFiles {
+        let weak = Arc::downgrade(node);
+        let told = |permissions: u32, tell: fn(&Node) -> String| {
+            let weak = weak.clone();
+            let text = move || weak.upgrade().map(|node| tell(&node)).ok_or_else(ending);
+            File::text(permissions, text).entry()
+        };
+        let ctl = weak.clone();
+        RootFiles(vec![
+            ("clone", clone_file(&weak)),
+            ("ctl", control::file(0o664, move || RootCtl(ctl.clone())).entry()),
+            ("arch", told(0o444, |_| format!("/Linux/{}\n", facts::ARCH))),
+            ("env", node.env.file(0o664).entry()),
+            ("ns", node.ns.file(0o664).entry()),
+            ("state", node.state.file(0o664).entry()),
+            ("procs", told(0o444, procs)),
+            ("name", told(0o444, |node| format!("{}\n", node.setup.name))),
+            ("instance", told(0o444, |node| format!("{}\n", node.instance))),
+            ("cpus", told(0o444, |_| facts::cpus())),
+            ("mem", told(0o444, |_| facts::memory())),
+            ("load", told(0o444, |_| facts::load())),
+            ("uptime", told(0o444, |node| format!("{}\n", node.started.elapsed().as_secs()))),
+            ("version", told(0o444, |_| format!("{}\n", env!("CARGO_PKG_VERSION")))),
+        ])
+    }
+}
+
+fn ending() -> Error {
+    Error::new(Errno::IO, "the node is ending")
+}
+
+/// One line for each session: number, pid, state, command.
+fn procs(node: &Node) -> String {
+    let line = |files: &Arc<Files>| {
+        let session = &files.session;
+        let command = session.argv.get().unwrap_or_default();
+        let (pid, state) = match session.state().phase {
+            Phase::New => ("-".to_owned(), "new"),
+            Phase::Starting => ("-".to_owned(), "starting"),
+            Phase::Running { pid } => (pid.to_string(), "running"),
+            Phase::Ended { .. } => ("-".to_owned(), "ended"),
+            Phase::Wiped => ("-".to_owned(), "wiped"),
+        };
+        format!("{} {pid} {state} {}\n", session.number, command.lines().next().unwrap_or(""))
+    };
+    node.all_sessions().iter().map(line).collect()
+}
+
+/// `clone`: opening it makes a session, which the open file keeps.
+fn clone_file(node: &Weak<Node>) -> Entry {
+    struct Cloned {
+        number: String,
+        _presence: Presence,
+    }
+    impl Handle for Cloned {
+        fn read(&self, _: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
+            let number = self.number.as_bytes();
+            Ok(muster_ninep::synthetic::slice(number, offset, count).to_vec().into())
+        }
+    }
+    let node = node.clone();
+    File::new(0o444, move |_| {
+        let files = node.upgrade().ok_or_else(ending)?.open_session()?;
+        let presence = files.session.come_in(false);
+        Ok(Cloned { number: files.session.number.to_string(), _presence: presence })
+    })
+    .entry()
+}
+
+/// A session and its files.
+pub(super) struct Files {
+    session: Arc<Session>,
+    inode: Inode,
+    named: Named,
+}
+
+impl Files {
+    pub(super) fn new(session: &Arc<Session>, fs: Arc<HostTree>) -> Result<Arc<Files>> {
+        let own = rustix::process::geteuid().as_raw();
+        let peer = Peer { uid: Some(own), name: "node".to_owned() };
+        let who = Attach { peer: &peer, uname: "", n_uname: Some(own), aname: "" };
+        let (root, qid) = fs.attach(&who)?;
+        let s = session;
+        let (ctl, id, usage, relay) = (s.clone(), s.clone(), s.clone(), s.clone());
+        let named = vec![
+            ("ctl", control::file(0o660, move || SessionCtl(ctl.clone())).entry()),
+            ("argv", s.argv.file(0o660).entry()),
+            ("env", s.env.file(0o660).entry()),
+            ("ns", s.ns.file(0o660).entry()),
+            ("exec", upload(s)),
+            ("fs", Entry::mount(fs, root, qid)),
+            ("stdin", s.stdin.file(0o220).entry()),
+            ("stdout", s.stdout.file(0o440).entry()),
+            ("stderr", s.stderr.file(0o440).entry()),
+            ("stdio", stdio(s)),
+            ("wait", s.wait.file(0o440).entry()),
+            ("id", File::text(0o440, move || Ok(id_of(&id))).entry()),
+            ("usage", File::text(0o440, move || Ok(usage_of(&usage))).entry()),
+            ("relay", receive::file(0o660, move || AtNode(relay.clone())).entry()),
+        ];
+        Ok(Arc::new(Files { session: s.clone(), inode: Inode::new(0o555), named }))
+    }
+
+    pub(super) fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+}
+
+fn id_of(session: &Session) -> String {
+    match &session.state().id {
+        Some((gid, lid)) => format!("{gid}/{lid}"),
+        None => String::new(),
+    }
+}
+
+fn usage_of(session: &Session) -> String {
+    match &session.state().usage {
+        Some(used) => format!(
+            "{} {} {} {} {}\n",
+            used.user_us, used.system_us, used.max_rss_kib, used.blocks_in, used.blocks_out
+        ),
+        None => String::new(),
+    }
+}
+
+/// `stdio`: reads stdout, writes stdin.
+fn stdio(session: &Arc<Session>) -> Entry {
+    struct Both(Arc<Session>);
+    impl Handle for Both {
+        fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
+            self.0.stdout.read(call, offset, count)
+        }
+        fn write(&self, call: &mut SynCall<'_>, offset: u64, data: &[u8]) -> Answer<u32> {
+            self.0.stdin.write(call, offset, data)
+        }
+    }
+    let session = session.clone();
+    File::new(0o660, move |_| Ok(Both(session.clone()))).entry()
+}
+
+/// `exec`: the binary, written once from its start to its end (generation 1).
+fn upload(session: &Arc<Session>) -> Entry {
+    struct Upload(std::sync::Mutex<fs::File>);
+    impl Handle for Upload {
+        fn write(&self, _: &mut SynCall<'_>, _: u64, data: &[u8]) -> Answer<u32> {
+            self.0.lock().expect("no holder panics").write_all(data)?;
+            Ok(data.len() as u32)
+        }
+    }
+    let session = session.clone();
+    File::new(0o220, move |flags: OpenFlags| {
+        debug_assert!(flags.writes());
+        let mut options = fs::File::options();
+        options.write(true).create_new(true).mode(0o755);
+        let path = session.directory.join(UPLOAD);
+        let written = |_| Error::new(Errno::EXIST, "the binary was written already");
+        Ok(Upload(options.open(path).map_err(written)?.into()))
+    })
+    .entry()
+}
+
+/// Where a session's `relay` file is.
+struct AtNode(Arc<Session>);
+
+impl Host for AtNode {
+    fn own(&self) -> Landing {
+        let session = &self.0;
+        let (argv, env) = (session.argv.clone(), session.env.clone());
+        Landing { directory: session.directory.clone(), argv, env }
+    }
+
+    fn address(&self) -> String {
+        self.0.node.upgrade().map_or_else(String::new, |node| node.setup.address.clone())
+    }
+
+    fn session(&self, number: u32) -> Result<Landing> {
+        let node = self.0.node.upgrade().ok_or_else(ending)?;
+        let missing = || Error::new(Errno::NOENT, format!("session {number} does not exist"));
+        Ok(AtNode(node.session(number).ok_or_else(missing)?.session.clone()).own())
+    }
+}
+
+/// A session's directory, with somebody in it.
+struct SessionDir {
+    files: Arc<Files>,
+    _presence: Presence,
+}
+
+impl Dir for SessionDir {
+    fn inode(&self) -> &Inode {
+        &self.files.inode
+    }
+
+    fn get(&self, name: &str) -> Result<Option<Entry>> {
+        Ok(find(&self.files.named, name))
+    }
+
+    fn list(&self) -> Vec<String> {
+        self.files.named.iter().map(|(name, _)| (*name).to_owned()).collect()
+    }
+}

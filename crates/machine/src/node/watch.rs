@@ -1,0 +1,356 @@
+//! The thread that moves the bytes of all processes of a node and sees them end.
+//!
+//! It polls each program's output pipes, its input pipe and its shepherd's link. A stream whose
+//! window is full is not read until a reader has made room; a feed with nothing in it is not
+//! polled for writing. It also cleans up after wiped sessions, and wipes those that have lingered.
+
+use super::cgroup::Cgroup;
+use super::session::Session;
+use super::shepherd::{Report, Stage};
+use crate::files::feed::Next;
+use crate::files::stream::Stream;
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token, Waker};
+use muster_ninep::error::{Errno, Error};
+use std::collections::HashMap;
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+const WAKER: Token = Token(usize::MAX);
+
+/// Bytes moved at once: what a pipe holds.
+const CHUNK: usize = 64 * 1024;
+
+/// How long the processes of a wiped session may take to be gone before it is tried again.
+const BURIAL: Duration = Duration::from_secs(10);
+
+/// The ends of a program's pipes that the node holds.
+pub(super) struct Pipes {
+    pub(super) stdin: Option<OwnedFd>,
+    pub(super) stdout: Option<OwnedFd>,
+    pub(super) stderr: Option<OwnedFd>,
+}
+
+enum Order {
+    Adopt(Arc<Session>, Pipes),
+    /// Something can go on in this session: room in a stream, bytes in a feed.
+    Kick(u32),
+    Later(Instant, Weak<Session>),
+    Bury(PathBuf, Option<Cgroup>),
+    Stop,
+}
+
+struct Post {
+    orders: Mutex<Vec<Order>>,
+    waker: Waker,
+}
+
+impl Post {
+    fn send(&self, order: Order) {
+        self.orders.lock().expect("no holder panics").push(order);
+        // It fails only when the thread is gone.
+        let _ = self.waker.wake();
+    }
+}
+
+/// The thread, seen by others. Dropping it ends the thread.
+pub(super) struct Watch {
+    post: Arc<Post>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Watch {
+    pub(super) fn start() -> io::Result<Watch> {
+        let poll = Poll::new()?;
+        let waker = Waker::new(poll.registry(), WAKER)?;
+        let post = Arc::new(Post { orders: Mutex::default(), waker });
+        let mut eye = Eye {
+            poll,
+            post: post.clone(),
+            watched: HashMap::new(),
+            later: Vec::new(),
+            graves: Vec::new(),
+        };
+        let thread = std::thread::Builder::new().name("watch".into());
+        let thread = Some(thread.spawn(move || eye.run())?);
+        Ok(Watch { post, thread })
+    }
+
+    /// Takes care of a session whose shepherd is on its way.
+    pub(super) fn adopt(&self, session: &Arc<Session>, pipes: Pipes) {
+        self.post.send(Order::Adopt(session.clone(), pipes));
+    }
+
+    /// What a session's streams call when they can go on.
+    pub(super) fn kicker(&self, session: u32) -> impl Fn() + Send + Sync + Clone + 'static {
+        let post = self.post.clone();
+        move || post.send(Order::Kick(session))
+    }
+
+    /// Asks a session at that time whether it is still empty.
+    pub(super) fn later(&self, when: Instant, session: &Arc<Session>) {
+        self.post.send(Order::Later(when, Arc::downgrade(session)));
+    }
+
+    /// Removes what a wiped session leaves.
+    pub(super) fn bury(&self, directory: PathBuf, cgroup: Option<Cgroup>) {
+        self.post.send(Order::Bury(directory, cgroup));
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.post.send(Order::Stop);
+        if let Some(thread) = self.thread.take()
+            && thread.thread().id() != std::thread::current().id()
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Which of a session's descriptors an event is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Stdin,
+    Stdout,
+    Stderr,
+    Link,
+}
+
+const ENDS: [End; 4] = [End::Stdin, End::Stdout, End::Stderr, End::Link];
+
+fn token(session: u32, end: End) -> Token {
+    Token(session as usize * 4 + ENDS.iter().position(|e| *e == end).expect("it is one of them"))
+}
+
+struct Watched {
+    session: Arc<Session>,
+    pipes: Pipes,
+    /// The link's descriptor, while it is polled.
+    link: Option<i32>,
+    /// The program has said how it ended.
+    exited: bool,
+}
+
+struct Eye {
+    poll: Poll,
+    post: Arc<Post>,
+    watched: HashMap<u32, Watched>,
+    later: Vec<(Instant, Weak<Session>)>,
+    /// Directories and groups that could not be removed yet, and until when to try.
+    graves: Vec<(Instant, PathBuf, Option<Cgroup>)>,
+}
+
+impl Eye {
+    fn run(&mut self) {
+        let mut events = Events::with_capacity(256);
+        loop {
+            match self.poll.poll(&mut events, self.patience()) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => panic!("the watch cannot poll: {error}"),
+                Ok(()) => {}
+            }
+            let tokens: Vec<usize> = events.iter().map(|event| event.token().0).collect();
+            for at in tokens.into_iter().filter(|at| *at != WAKER.0) {
+                self.advance((at / 4) as u32, ENDS[at % 4]);
+            }
+            let orders = std::mem::take(&mut *self.post.orders.lock().expect("no holder panics"));
+            for order in orders {
+                match order {
+                    Order::Adopt(session, pipes) => self.adopt(session, pipes),
+                    Order::Kick(session) => ENDS.iter().for_each(|e| self.advance(session, *e)),
+                    Order::Later(when, session) => self.later.push((when, session)),
+                    Order::Bury(dir, cgroup) => {
+                        self.graves.push((Instant::now() + BURIAL, dir, cgroup));
+                    }
+                    Order::Stop => return self.dig(),
+                }
+            }
+            self.wake_lingerers();
+            self.dig();
+        }
+    }
+
+    /// How long nothing needs to be looked at unless something happens.
+    fn patience(&self) -> Option<Duration> {
+        if !self.graves.is_empty() || super::shepherd::reap() > 0 {
+            return Some(Duration::from_millis(2));
+        }
+        let next = self.later.iter().map(|(when, _)| *when).min()?;
+        Some(next.saturating_duration_since(Instant::now()))
+    }
+
+    fn wake_lingerers(&mut self) {
+        let now = Instant::now();
+        let (due, later) = std::mem::take(&mut self.later).into_iter().partition(|l| l.0 <= now);
+        self.later = later;
+        let due: Vec<(Instant, Weak<Session>)> = due;
+        for session in due.into_iter().filter_map(|(_, session)| session.upgrade()) {
+            session.linger_over();
+        }
+    }
+
+    /// Removes what is left of wiped sessions. Their processes may take a moment to be gone, and
+    /// one of them may still be making files.
+    fn dig(&mut self) {
+        let now = Instant::now();
+        self.graves.retain(|(until, directory, cgroup)| {
+            let dead = cgroup.as_ref().is_none_or(|cgroup| {
+                cgroup.kill(Duration::ZERO).is_ok() && cgroup.remove(Duration::ZERO).is_ok()
+            });
+            let removed = std::fs::remove_dir_all(directory);
+            let gone = removed.is_ok_and(|()| true) || !directory.exists();
+            !(dead && gone) && *until > now
+        });
+    }
+
+    fn adopt(&mut self, session: Arc<Session>, pipes: Pipes) {
+        let number = session.number;
+        let link = session.state().ward.as_ref().map(|ward| ward.link().as_raw_fd());
+        let registry = self.poll.registry();
+        let register = |fd: i32, end: End, interest: Interest| {
+            registry.register(&mut SourceFd(&fd), token(number, end), interest)
+        };
+        let pipe = |fd: &Option<OwnedFd>| fd.as_ref().map(AsRawFd::as_raw_fd);
+        let done = pipe(&pipes.stdin)
+            .map_or(Ok(()), |fd| register(fd, End::Stdin, Interest::WRITABLE))
+            .and_then(|()| {
+                pipe(&pipes.stdout)
+                    .map_or(Ok(()), |fd| register(fd, End::Stdout, Interest::READABLE))
+            })
+            .and_then(|()| {
+                pipe(&pipes.stderr)
+                    .map_or(Ok(()), |fd| register(fd, End::Stderr, Interest::READABLE))
+            })
+            .and_then(|()| link.map_or(Ok(()), |fd| register(fd, End::Link, Interest::READABLE)));
+        if let Err(error) = done {
+            let text = format!("session {number} cannot be watched: {error}");
+            session.failed(Error::new(Errno::IO, text));
+            return session.wipe();
+        }
+        self.watched.insert(number, Watched { session, pipes, link, exited: false });
+        // What happened before the registration raises no event.
+        ENDS.iter().for_each(|end| self.advance(number, *end));
+    }
+
+    fn advance(&mut self, number: u32, end: End) {
+        let Some(watched) = self.watched.get_mut(&number) else { return };
+        match end {
+            End::Stdin => watched.feed(),
+            End::Stdout => pump(&mut watched.pipes.stdout, &watched.session.stdout),
+            End::Stderr => pump(&mut watched.pipes.stderr, &watched.session.stderr),
+            End::Link => watched.listen(self.poll.registry()),
+        }
+        let pipes = &watched.pipes;
+        let silent = watched.link.is_none() && pipes.stdout.is_none() && pipes.stderr.is_none();
+        if silent || watched.session.is_wiped() {
+            self.watched.remove(&number);
+        }
+    }
+}
+
+impl Watched {
+    /// Gives the program what was written for it.
+    fn feed(&mut self) {
+        while let Some(pipe) = &self.pipes.stdin {
+            match self.session.stdin.next() {
+                Next::Nothing => return,
+                Next::End => self.pipes.stdin = None,
+                Next::Bytes(bytes) => match rustix::io::write(pipe.as_fd(), &bytes) {
+                    Ok(taken) => self.session.stdin.taken(taken),
+                    Err(Errno::AGAIN) => return,
+                    Err(Errno::INTR) => {}
+                    Err(_) => {
+                        self.session.stdin.refuse(Errno::PIPE, "the program has closed its input");
+                        self.pipes.stdin = None;
+                    }
+                },
+            }
+        }
+    }
+
+    /// Hears what the shepherd has to say.
+    fn listen(&mut self, registry: &mio::Registry) {
+        let Some(link) = self.link else { return };
+        loop {
+            let mut state = self.session.state();
+            let said = match &mut state.ward {
+                Some(ward) => ward.receive(),
+                // It was wiped: the link is closed, and the poll knows.
+                None => return,
+            };
+            drop(state);
+            match said {
+                Ok(None) => return,
+                Ok(Some(Report::Started { pid })) => self.session.started(pid),
+                Ok(Some(Report::Failed { stage, errno, what })) => {
+                    self.exited = true;
+                    self.session.failed(failure(stage, errno, &what));
+                }
+                Ok(Some(Report::Exited { status, usage })) => {
+                    self.exited = true;
+                    self.session.ended(status, Some(usage));
+                }
+                Ok(Some(Report::Gone)) | Err(_) => {
+                    let _ = registry.deregister(&mut SourceFd(&link));
+                    self.link = None;
+                    if !self.exited {
+                        self.session.ended(libc::SIGKILL, None);
+                    }
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Moves what a pipe holds into its stream.
+fn pump(pipe: &mut Option<OwnedFd>, stream: &Stream) {
+    let mut buffer = [0; CHUNK];
+    while let Some(fd) = pipe {
+        let room = stream.room().min(CHUNK);
+        if room == 0 {
+            return;
+        }
+        match rustix::io::read(fd.as_fd(), &mut buffer[..room]) {
+            Ok(0) => {
+                *pipe = None;
+                stream.end();
+            }
+            Ok(read) => stream.push(&buffer[..read]),
+            Err(Errno::AGAIN) => return,
+            Err(Errno::INTR) => {}
+            Err(_) => {
+                *pipe = None;
+                stream.end();
+            }
+        }
+    }
+}
+
+/// Says why a program could not be run, as the shell's exit codes tell it apart.
+fn failure(stage: Stage, errno: i32, what: &str) -> Error {
+    let errno = Errno::from_raw_os_error(errno);
+    let reason = Error::from(errno).text;
+    match (stage, errno) {
+        (Stage::Exec, Errno::NOENT) => {
+            Error::new(errno, format!("{what}: not found  [E101, exit 127]"))
+        }
+        (Stage::Exec, Errno::NOEXEC) => Error::new(
+            errno,
+            format!(
+                "{what}: not a program that can run here ({})  [E102, exit 126]",
+                super::facts::ARCH
+            ),
+        ),
+        (Stage::Exec, _) => Error::new(errno, format!("{what}: {reason}  [E103, exit 126]")),
+        _ => Error::new(
+            errno,
+            format!("cannot prepare the process: {what}: {reason}  [E104, exit 125]"),
+        ),
+    }
+}

@@ -1,0 +1,266 @@
+//! Sends a stream to many sessions: to a few directly, which pass it on to the others.
+
+use super::format::{self, Header, Target};
+use super::pack::Load;
+use muster_ninep::address::Address;
+use muster_ninep::client::{Client, Fid, Options};
+use muster_ninep::error::{Errno, Error, Result};
+use muster_ninep::tree::OpenFlags;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How long a node may take to answer when a stream begins.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// How long a node may take with one piece of the stream, those below it included.
+const PIECE: Duration = Duration::from_secs(60);
+
+/// Pieces on their way to one head; then the source waits.
+const AHEAD: usize = 4;
+
+/// A session that was not reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// `ADDRESS/SESSION`.
+    pub target: String,
+    /// Why.
+    pub why: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.target, self.why)
+    }
+}
+
+/// Reads a list of targets as `ctl` gets it.
+///
+/// # Errors
+/// When it is none.
+pub fn read_targets(text: &str) -> Result<Vec<Target>> {
+    format::read_targets(text).map_err(|error| Error::new(Errno::INVAL, error.to_string()))
+}
+
+fn failures_of(target: &Target, why: &str) -> Vec<Failure> {
+    let each = |number: &u32| Failure {
+        target: format!("{}/{number}", target.address),
+        why: why.to_owned(),
+    };
+    target.sessions.iter().map(each).collect()
+}
+
+/// What came of sending.
+#[derive(Debug, Default)]
+pub struct Sent {
+    /// Sessions that could not be reached.
+    pub failures: Vec<Failure>,
+    /// Targets behind a head that died: they may have been reached or not, and can be tried anew.
+    pub orphans: Vec<Target>,
+}
+
+/// A stream on its way to its targets.
+pub struct Fan {
+    heads: Vec<Head>,
+}
+
+/// A node that is sent to directly: where its pieces go, and what comes of it.
+type Head = (SyncSender<Arc<[u8]>>, JoinHandle<Sent>);
+
+impl Fan {
+    /// Begins a stream to `targets`, to at most `most` nodes directly.
+    pub fn open(most: usize, targets: Vec<Target>) -> Fan {
+        let groups = split(most, by_node(targets));
+        let start = |group: Vec<Target>| {
+            let (pieces, arriving) = sync_channel(AHEAD);
+            let thread = std::thread::Builder::new().name("relay".into());
+            let head = thread.spawn(move || send_to(most, group, &arriving));
+            (pieces, head.expect("a daemon that cannot have a thread cannot go on"))
+        };
+        Fan { heads: groups.into_iter().map(start).collect() }
+    }
+
+    /// Sends the next piece. Waits while a head is behind; heads that have failed take nothing.
+    pub fn push(&self, piece: &Arc<[u8]>) {
+        for (pieces, _) in &self.heads {
+            let _ = pieces.send(piece.clone());
+        }
+    }
+
+    /// Waits until all targets have everything or have failed.
+    pub fn finish(self) -> Sent {
+        let mut all = Sent::default();
+        for (pieces, head) in self.heads {
+            drop(pieces);
+            let sent = head.join().expect("a head does not panic");
+            all.failures.extend(sent.failures);
+            all.orphans.extend(sent.orphans);
+        }
+        all
+    }
+}
+
+/// Sends a whole load, and again to those whose head died.
+///
+/// # Errors
+/// When the load cannot be read.
+pub fn send(
+    most: usize,
+    targets: Vec<Target>,
+    load: impl Fn() -> Result<Load>,
+) -> Result<Vec<Failure>> {
+    let mut failures = Vec::new();
+    let mut left = targets;
+    while !left.is_empty() {
+        let fan = Fan::open(most, left);
+        let mut packer = load()?.stream();
+        let mut chunk = Vec::new();
+        let unread = |error: super::pack::PackError| Error::new(Errno::IO, error.to_string());
+        while packer.next_chunk(&mut chunk).map_err(unread)? {
+            fan.push(&Arc::from(&chunk[..]));
+        }
+        let sent = fan.finish();
+        failures.extend(sent.failures);
+        left = sent.orphans;
+    }
+    Ok(failures)
+}
+
+/// Puts the sessions of one node together, in the order in which nodes are named first.
+fn by_node(targets: Vec<Target>) -> Vec<Target> {
+    let mut nodes: Vec<Target> = Vec::new();
+    for target in targets {
+        match nodes.iter_mut().find(|node| node.address == target.address) {
+            Some(node) => node.sessions.extend(target.sessions),
+            None => nodes.push(target),
+        }
+    }
+    nodes
+}
+
+/// Splits into at most `most` groups of nearly equal size.
+fn split(most: usize, mut nodes: Vec<Target>) -> Vec<Vec<Target>> {
+    let mut groups = Vec::new();
+    let mut left = most.clamp(1, nodes.len().max(1));
+    while !nodes.is_empty() {
+        let rest = nodes.split_off(nodes.len().div_ceil(left));
+        groups.push(std::mem::replace(&mut nodes, rest));
+        left -= 1;
+    }
+    groups
+}
+
+/// Serves one group: through the first of its nodes that answers.
+fn send_to(most: usize, group: Vec<Target>, pieces: &Receiver<Arc<[u8]>>) -> Sent {
+    let mut sent = Sent::default();
+    let mut left = group.into_iter();
+    while let Some(head) = left.next() {
+        match begin(most, &head, left.as_slice()) {
+            Err(error) => sent.failures.extend(failures_of(&head, &error.to_string())),
+            Ok(file) => {
+                match pass_on(&file, pieces) {
+                    Ok(report) => sent.failures.extend(report),
+                    Err(error) => {
+                        sent.failures.extend(failures_of(&head, &error.to_string()));
+                        sent.orphans = left.collect();
+                    }
+                }
+                return sent;
+            }
+        }
+    }
+    // Nobody takes the pieces; the source must not wait for that.
+    while pieces.recv().is_ok() {}
+    sent
+}
+
+/// Opens a head's `relay` file and tells it to whom to pass the stream on.
+fn begin(most: usize, head: &Target, rest: &[Target]) -> Result<(Fid, u64)> {
+    let address: Address =
+        head.address.parse().map_err(|error| Error::new(Errno::INVAL, format!("{error}")))?;
+    let options = Options { deadline: Some(ANSWER), ..Options::default() };
+    let client = Client::connect(&address, options)?.with_deadlines(Some(ANSWER), Some(PIECE));
+    let Some((first, others)) = head.sessions.split_first() else {
+        return Err(Error::new(Errno::INVAL, "a target without a session"));
+    };
+    let file = client.root().walk(&[first.to_string().as_bytes(), b"relay"])?;
+    file.open(OpenFlags(OpenFlags::RDWR))?;
+    // The head's other sessions come first; it knows its own address.
+    let mut targets = Vec::new();
+    if !others.is_empty() {
+        targets.push(Target { address: head.address.clone(), sessions: others.to_vec() });
+    }
+    targets.extend_from_slice(rest);
+    if targets.is_empty() {
+        return Ok((file, 0));
+    }
+    let mut header = Vec::new();
+    Header::Relay(u32::try_from(most).unwrap_or(u32::MAX), targets).write(&mut header);
+    let offset = file.write_at(0, &header)? as u64;
+    Ok((file, offset))
+}
+
+/// Writes the pieces as they come, then waits for the report.
+fn pass_on(file: &(Fid, u64), pieces: &Receiver<Arc<[u8]>>) -> Result<Vec<Failure>> {
+    let (file, mut offset) = (&file.0, file.1);
+    let mut failed = None;
+    for piece in pieces {
+        if failed.is_none() {
+            match file.write_at(offset, &piece) {
+                Ok(written) => offset += written as u64,
+                // The source goes on for the others.
+                Err(error) => failed = Some(error),
+            }
+        }
+    }
+    failed.map_or(Ok(()), Err)?;
+    let mut report = Vec::new();
+    loop {
+        let more = file.read_at(report.len() as u64, file.max_data())?;
+        if more.is_empty() {
+            break;
+        }
+        report.extend(more);
+    }
+    Ok(read_report(&String::from_utf8_lossy(&report)))
+}
+
+/// Failures as a `relay` file reports them: `ADDRESS/SESSION WHY`, a line each.
+fn read_report(text: &str) -> Vec<Failure> {
+    let line = |line: &str| {
+        let (target, why) = line.split_once(' ').unwrap_or((line, "failed"));
+        Failure { target: target.to_owned(), why: why.to_owned() }
+    };
+    text.lines().filter(|line| !line.is_empty()).map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(name: &str, sessions: &[u32]) -> Target {
+        Target { address: name.to_owned(), sessions: sessions.to_vec() }
+    }
+
+    #[test]
+    fn groups_are_nearly_equal_and_a_node_is_in_one_only() {
+        let targets: Vec<Target> = (0..7).map(|n| node(&format!("n{n}"), &[n])).collect();
+        let sizes = |most: usize| -> Vec<usize> {
+            split(most, targets.clone()).iter().map(Vec::len).collect()
+        };
+        assert_eq!(sizes(2), [4, 3]);
+        assert_eq!(sizes(3), [3, 2, 2]);
+        assert_eq!(sizes(100), [1; 7]);
+        assert_eq!(sizes(0), [7]);
+        let merged = by_node(vec![node("a", &[1]), node("b", &[1]), node("a", &[2])]);
+        assert_eq!(merged, [node("a", &[1, 2]), node("b", &[1])]);
+    }
+
+    #[test]
+    fn a_report_names_target_and_reason() {
+        let failure = Failure { target: "unix!/x/3".to_owned(), why: "no answer".to_owned() };
+        assert_eq!(read_report(&format!("{failure}\n")), [failure]);
+    }
+}

@@ -1,0 +1,487 @@
+//! Local files become a relay stream.
+//!
+//! First a [`Load`] is listed: every file, directory and link that is to be sent, with its size,
+//! so that what cannot be sent is refused before anything is, and a progress bar knows the
+//! whole. Then [`Load::stream`] reads the files, one chunk after the other. A file that has
+//! another size by then ends the stream with an error: half of a file must not run.
+
+use super::format::{Header, PATH_MAX, RECORDS_MAX, is_safe_path};
+use std::collections::HashSet;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Bytes of a chunk at most.
+pub const CHUNK_MAX: usize = 256 * 1024;
+
+/// Why local files cannot be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum PackError {
+    /// The system's word on a file.
+    #[error("{path}: {why}", path = .0.display(), why = said(.1))]
+    Io(PathBuf, #[source] io::Error),
+    /// A socket, device or pipe.
+    #[error("{path}: this is {1}, which cannot be sent", path = .0.display())]
+    Kind(PathBuf, &'static str),
+    /// A name that the stream cannot carry.
+    #[error("{path}: no name that can be sent (UTF-8, no newline)", path = .0.display())]
+    Name(PathBuf),
+    /// Two things under one name.
+    #[error("{path}: another file is sent under the name {1}", path = .0.display())]
+    Twice(PathBuf, String),
+    /// The file is another one than when it was listed.
+    #[error("{path}: changed while it was sent (it had {1} bytes, then {2})", path = .0.display())]
+    Changed(PathBuf, u64, String),
+    /// Too many files.
+    #[error("{path}: more than {RECORDS_MAX} files cannot be sent", path = .0.display())]
+    Many(PathBuf),
+}
+
+/// The system's sentence without the number that Rust adds.
+fn said(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Dir,
+    Link(Vec<u8>),
+    File(u64),
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    source: PathBuf,
+    /// Where it goes.
+    name: String,
+    mode: u32,
+    kind: Kind,
+}
+
+/// What is to be sent.
+#[derive(Debug, Default)]
+pub struct Load {
+    texts: Vec<u8>,
+    entries: Vec<Entry>,
+    names: HashSet<String>,
+    bytes: u64,
+}
+
+impl Load {
+    /// Nothing yet.
+    pub fn new() -> Load {
+        Load::default()
+    }
+
+    /// Whether there is nothing to send.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty() && self.entries.is_empty()
+    }
+
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The sessions' `argv`.
+    pub fn argv(&mut self, text: &str) {
+        Header::Argv(text.len()).write(&mut self.texts);
+        self.texts.extend_from_slice(text.as_bytes());
+    }
+
+    /// The sessions' `env`.
+    pub fn env(&mut self, text: &str) {
+        Header::Env(text.len()).write(&mut self.texts);
+        self.texts.extend_from_slice(text.as_bytes());
+    }
+
+    /// Adds a file, or a directory with everything in it, under its last name, which is
+    /// returned. If `source` itself is a link, what it points to is sent; links inside a
+    /// directory stay links.
+    ///
+    /// # Errors
+    /// [`PackError`] says what cannot be sent and why.
+    pub fn add(&mut self, source: &Path) -> Result<String, PackError> {
+        let name = match source.file_name() {
+            Some(name) => name.to_owned(),
+            // `.`, `dir/..`: the directory's own name.
+            None => {
+                let full = source.canonicalize().map_err(at(source))?;
+                full.file_name().ok_or_else(|| PackError::Name(source.into()))?.to_owned()
+            }
+        };
+        let name = name.to_str().ok_or_else(|| PackError::Name(source.into()))?.to_owned();
+        let meta = fs::metadata(source).map_err(at(source))?;
+        self.add_tree(source, &name, &meta)?;
+        Ok(name)
+    }
+
+    /// Adds a file or a whole directory.
+    fn add_tree(&mut self, source: &Path, name: &str, meta: &Metadata) -> Result<(), PackError> {
+        self.add_one(source, name, meta)?;
+        if meta.is_dir() { self.add_below(source, name) } else { Ok(()) }
+    }
+
+    /// Adds everything in a directory under its own names; links stay links.
+    ///
+    /// # Errors
+    /// [`PackError`] says what cannot be sent and why.
+    pub fn add_contents(&mut self, source: &Path) -> Result<(), PackError> {
+        self.add_below(source, "")
+    }
+
+    /// Goes through a tree, without recursion: its depth is the user's.
+    fn add_below(&mut self, source: &Path, name: &str) -> Result<(), PackError> {
+        let mut pending = vec![(source.to_owned(), name.to_owned())];
+        while let Some((dir, name)) = pending.pop() {
+            let listed = fs::read_dir(&dir).map_err(at(&dir))?;
+            let listed: io::Result<Vec<fs::DirEntry>> = listed.collect();
+            let mut listed = listed.map_err(at(&dir))?;
+            // The same tree is the same stream.
+            listed.sort_unstable_by_key(fs::DirEntry::file_name);
+            for entry in listed {
+                let source = entry.path();
+                let last = entry.file_name();
+                let last = last.to_str().ok_or_else(|| PackError::Name(source.clone()))?;
+                let name = match &name[..] {
+                    "" => last.to_owned(),
+                    above => format!("{above}/{last}"),
+                };
+                let meta = entry.metadata().map_err(at(&source))?;
+                self.add_one(&source, &name, &meta)?;
+                if meta.is_dir() {
+                    pending.push((source, name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_one(&mut self, source: &Path, name: &str, meta: &Metadata) -> Result<(), PackError> {
+        if !is_safe_path(name) {
+            return Err(PackError::Name(source.into()));
+        }
+        // Texts and the end are records as well.
+        if self.entries.len() >= RECORDS_MAX as usize - 4 {
+            return Err(PackError::Many(source.into()));
+        }
+        if !self.names.insert(name.to_owned()) {
+            return Err(PackError::Twice(source.into(), name.into()));
+        }
+        let mut mode = meta.mode() & 0o777;
+        let kind = if meta.is_dir() {
+            // Else nothing could be put into it.
+            mode |= 0o700;
+            Kind::Dir
+        } else if meta.is_symlink() {
+            let target = fs::read_link(source).map_err(at(source))?;
+            let target = target.as_os_str().as_bytes().to_owned();
+            if target.is_empty() || target.len() > PATH_MAX {
+                return Err(PackError::Name(source.into()));
+            }
+            Kind::Link(target)
+        } else if meta.is_file() {
+            self.bytes = self.bytes.saturating_add(meta.len());
+            Kind::File(meta.len())
+        } else {
+            return Err(PackError::Kind(source.into(), kind_name(meta)));
+        };
+        self.entries.push(Entry { source: source.into(), name: name.into(), mode, kind });
+        Ok(())
+    }
+
+    /// The stream.
+    pub fn stream(self) -> Packer {
+        let records = self.entries.into_iter();
+        Packer { out: self.texts, entries: records, file: None, ended: false, sent: 0 }
+    }
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> PackError + '_ {
+    move |error| PackError::Io(path.to_owned(), error)
+}
+
+fn kind_name(meta: &Metadata) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = meta.file_type();
+    match () {
+        () if kind.is_fifo() => "a pipe",
+        () if kind.is_socket() => "a socket",
+        () => "a device",
+    }
+}
+
+/// A file that is being sent.
+#[derive(Debug)]
+struct Sending {
+    source: PathBuf,
+    file: File,
+    size: u64,
+    left: u64,
+}
+
+/// The stream of a [`Load`], chunk by chunk.
+#[derive(Debug)]
+pub struct Packer {
+    /// What the next chunk starts with.
+    out: Vec<u8>,
+    entries: std::vec::IntoIter<Entry>,
+    file: Option<Sending>,
+    ended: bool,
+    sent: u64,
+}
+
+impl Packer {
+    /// Bytes of files in the chunks so far.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Puts the next chunk, of [`CHUNK_MAX`] bytes at most, into `chunk`; false at the end of
+    /// the stream.
+    ///
+    /// # Errors
+    /// [`PackError`] when a file cannot be read or has changed. The stream cannot go on then.
+    pub fn next_chunk(&mut self, chunk: &mut Vec<u8>) -> Result<bool, PackError> {
+        chunk.clear();
+        while self.out.len() < CHUNK_MAX {
+            if self.file.is_some() {
+                self.read_on()?;
+            } else if let Some(entry) = self.entries.next() {
+                self.begin(entry)?;
+            } else {
+                if !self.ended {
+                    Header::End.write(&mut self.out);
+                    self.ended = true;
+                }
+                break;
+            }
+        }
+        // Headers and texts are appended whole, so there may be more than one chunk of them.
+        let most = self.out.len().min(CHUNK_MAX);
+        let rest = self.out.split_off(most);
+        chunk.append(&mut self.out);
+        self.out = rest;
+        Ok(!chunk.is_empty())
+    }
+
+    fn begin(&mut self, entry: Entry) -> Result<(), PackError> {
+        match entry.kind {
+            Kind::Dir => Header::Dir(entry.mode, entry.name).write(&mut self.out),
+            Kind::Link(target) => {
+                Header::Link(target.len(), entry.name).write(&mut self.out);
+                self.out.extend_from_slice(&target);
+            }
+            Kind::File(size) => {
+                // A pipe put in its place since must not hold us up.
+                let mut options = File::options();
+                options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
+                let file = options.open(&entry.source).map_err(at(&entry.source))?;
+                let now = file.metadata().map_err(at(&entry.source))?;
+                if !now.is_file() || now.len() != size {
+                    let now = now.len().to_string();
+                    return Err(PackError::Changed(entry.source, size, now));
+                }
+                Header::File(entry.mode, size, entry.name).write(&mut self.out);
+                self.file = Some(Sending { source: entry.source, file, size, left: size });
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads on in the file that is being sent, up to a full chunk.
+    fn read_on(&mut self) -> Result<(), PackError> {
+        let Some(sending) = &mut self.file else { return Ok(()) };
+        let room = CHUNK_MAX.saturating_sub(self.out.len()) as u64;
+        let asked = room.min(sending.left);
+        let read = (&sending.file).take(asked).read_to_end(&mut self.out);
+        let read = read.map_err(at(&sending.source))? as u64;
+        sending.left -= read;
+        self.sent += read;
+        let changed = |now: String| PackError::Changed(sending.source.clone(), sending.size, now);
+        if read < asked {
+            return Err(changed((sending.size - sending.left).to_string()));
+        }
+        if sending.left == 0 {
+            let mut more = [0];
+            if sending.file.read(&mut more).map_err(at(&sending.source))? > 0 {
+                return Err(changed("more".into()));
+            }
+            self.file = None;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::relay::format::{BadStream, Parser, Sink, Target};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    /// A directory that goes with the test.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Scratch {
+            let path = std::env::temp_dir().join(format!("pack-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Scratch(path)
+        }
+        fn file(&self, name: &str, content: &[u8]) -> PathBuf {
+            let path = self.0.join(name);
+            fs::write(&path, content).unwrap();
+            path
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    /// One line for each thing told, and how many bytes of data.
+    #[derive(Default)]
+    struct Lines(Vec<String>, usize);
+
+    impl Sink for Lines {
+        type Error = BadStream;
+        fn relay(&mut self, _: u32, _: Vec<Target>) -> Result<(), BadStream> {
+            unreachable!("a client names no targets")
+        }
+        fn argv(&mut self, text: &str) -> Result<(), BadStream> {
+            self.0.push(format!("argv {text}"));
+            Ok(())
+        }
+        fn env(&mut self, text: &str) -> Result<(), BadStream> {
+            self.0.push(format!("env {text}"));
+            Ok(())
+        }
+        fn dir(&mut self, path: &str, mode: u32) -> Result<(), BadStream> {
+            self.0.push(format!("dir {path} {mode:o}"));
+            Ok(())
+        }
+        fn link(&mut self, path: &str, target: &[u8]) -> Result<(), BadStream> {
+            self.0.push(format!("link {path} {}", String::from_utf8_lossy(target)));
+            Ok(())
+        }
+        fn file(&mut self, path: &str, mode: u32, size: u64) -> Result<(), BadStream> {
+            self.0.push(format!("file {path} {mode:o} {size}"));
+            Ok(())
+        }
+        fn data(&mut self, bytes: &[u8]) -> Result<(), BadStream> {
+            self.1 += bytes.len();
+            Ok(())
+        }
+        fn file_end(&mut self) -> Result<(), BadStream> {
+            Ok(())
+        }
+        fn end(&mut self) -> Result<(), BadStream> {
+            self.0.push("end".into());
+            Ok(())
+        }
+    }
+
+    fn told(load: Load) -> Result<Lines, PackError> {
+        let (mut packer, mut parser) = (load.stream(), Parser::new());
+        let (mut lines, mut chunk) = (Lines::default(), Vec::new());
+        while packer.next_chunk(&mut chunk)? {
+            assert!(chunk.len() <= CHUNK_MAX);
+            parser.push(&chunk, &mut lines).unwrap();
+        }
+        parser.finish().unwrap();
+        assert_eq!(lines.1 as u64, packer.sent());
+        Ok(lines)
+    }
+
+    #[test]
+    fn a_tree_is_sent_as_it_is() {
+        let dir = Scratch::new("tree");
+        let tree = dir.0.join("in put");
+        fs::create_dir_all(tree.join("deep/er")).unwrap();
+        dir.file("in put/b", &vec![7; 3 * CHUNK_MAX + 5]);
+        dir.file("in put/deep/a", b"");
+        symlink("../b", tree.join("deep/l")).unwrap();
+        let program = dir.file("prog", b"#!/bin/sh\n");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
+        fs::set_permissions(tree.join("deep/er"), fs::Permissions::from_mode(0o500)).unwrap();
+        for path in ["in put", "in put/deep", "in put/b", "in put/deep/a"] {
+            let mode = if path.ends_with(['b', 'a']) { 0o640 } else { 0o755 };
+            fs::set_permissions(dir.0.join(path), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let mut load = Load::new();
+        assert!(load.is_empty());
+        load.argv("./prog 'x y'");
+        assert_eq!(load.add(&program).unwrap(), "prog");
+        assert_eq!(load.add(&tree).unwrap(), "in put");
+        assert_eq!(load.bytes(), 3 * CHUNK_MAX as u64 + 15);
+        let lines = told(load).unwrap();
+        let big = 3 * CHUNK_MAX + 5;
+        let expected = [
+            "argv ./prog 'x y'".to_owned(),
+            "file prog 755 10".to_owned(),
+            "dir in put 755".to_owned(),
+            format!("file in put/b 640 {big}"),
+            "dir in put/deep 755".to_owned(),
+            "file in put/deep/a 640 0".to_owned(),
+            "dir in put/deep/er 700".to_owned(),
+            "link in put/deep/l ../b".to_owned(),
+            "end".to_owned(),
+        ];
+        assert_eq!(lines.0, expected);
+    }
+
+    #[test]
+    fn a_text_longer_than_a_chunk_is_cut() {
+        let mut load = Load::new();
+        let text = "x".repeat(2 * CHUNK_MAX);
+        load.env(&text);
+        assert_eq!(told(load).unwrap().0, [format!("env {text}"), "end".into()]);
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_named() {
+        let dir = Scratch::new("bad");
+        let one = dir.file("one", b"1");
+        let mut load = Load::new();
+        load.add(&one).unwrap();
+        let error = load.add(&one).unwrap_err().to_string();
+        assert!(error.ends_with("one: another file is sent under the name one"), "{error}");
+        let error = load.add(&dir.0.join("none")).unwrap_err().to_string();
+        assert!(error.ends_with("none: No such file or directory"), "{error}");
+        let error = load.add(Path::new("/dev/null")).unwrap_err().to_string();
+        assert!(error.ends_with("this is a device, which cannot be sent"), "{error}");
+        let strange = dir.file("new\nline", b"");
+        assert!(matches!(load.add(&strange), Err(PackError::Name(_))));
+    }
+
+    #[test]
+    fn a_file_that_changes_ends_the_stream() {
+        let dir = Scratch::new("change");
+        let size = 2 * CHUNK_MAX;
+        for (after, said) in [(size + 1, "then more"), (size / 2, "then 262144")] {
+            let path = dir.file("f", &vec![0; size]);
+            let mut load = Load::new();
+            load.add(&path).unwrap();
+            let (mut packer, mut chunk) = (load.stream(), Vec::new());
+            assert!(packer.next_chunk(&mut chunk).unwrap());
+            let grown = File::options().write(true).open(&path).unwrap();
+            grown.set_len(after as u64).unwrap();
+            let error = loop {
+                match packer.next_chunk(&mut chunk) {
+                    Ok(more) => assert!(more, "the stream ended well"),
+                    Err(error) => break error.to_string(),
+                }
+            };
+            assert!(error.contains(said), "{error}");
+            let mut load = Load::new();
+            load.add(&path).unwrap();
+            dir.file("f", b"other");
+            assert!(told(load).err().unwrap().to_string().contains("then 5"));
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! A session's `relay` file: takes a stream, keeps what it says, and passes it on.
+//!
+//! The stream is written in order; a write is answered when its bytes are kept and on their way
+//! to those below. After `end` a read waits until everyone below has reported, then gives a line
+//! for each session that was not reached. If the writer goes away before `end`, so do the
+//! connections to those below, and what was kept stays as it is.
+
+use super::fan::{self, Fan};
+use super::format::{BadStream, Parser, Sink, Target};
+use super::source;
+use crate::files::lane::Lane;
+use crate::files::latch::Latch;
+use crate::files::text::Text;
+use muster_ninep::call::{Answer, Data};
+use muster_ninep::error::{Errno, Error, Result};
+use muster_ninep::synthetic::{File, Handle, SynCall};
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// Where a stream is kept: a session's directory and texts.
+#[derive(Clone)]
+pub struct Landing {
+    /// The directory of its `fs/`.
+    pub directory: PathBuf,
+    /// Its `argv`.
+    pub argv: Text,
+    /// Its `env`.
+    pub env: Text,
+}
+
+/// The node that a `relay` file is on.
+pub trait Host: Send + Sync + 'static {
+    /// The session whose file it is.
+    fn own(&self) -> Landing;
+    /// The node's address, as targets name it.
+    fn address(&self) -> String;
+    /// Another session of this node.
+    ///
+    /// # Errors
+    /// When there is none of that number.
+    fn session(&self, number: u32) -> Result<Landing>;
+}
+
+/// The file.
+pub fn file<H: Host>(permissions: u32, host: impl Fn() -> H + Send + Sync + 'static) -> File {
+    File::new(permissions, move |_| {
+        let state = Receiving {
+            host: Box::new(host()),
+            places: Vec::new(),
+            most: 1,
+            fan: None,
+            failures: Vec::new(),
+            pass: Vec::new(),
+            done: Latch::default(),
+        };
+        let done = state.done.clone();
+        let state = Arc::new(Mutex::new((Parser::new(), state)));
+        Ok(Relay { lane: Lane::default(), state, done })
+    })
+}
+
+struct Relay {
+    lane: Lane,
+    state: Arc<Mutex<(Parser, Receiving)>>,
+    done: Latch,
+}
+
+impl Handle for Relay {
+    fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
+        self.done.read(call, offset, count)
+    }
+
+    fn write(&self, call: &mut SynCall<'_>, _: u64, data: &[u8]) -> Answer<u32> {
+        let (state, data) = (self.state.clone(), data.to_vec());
+        call.park(|ticket| {
+            self.lane.run(move || {
+                if ticket.claim() {
+                    let (parser, receiving) = &mut *state.lock().expect("no holder panics");
+                    let done = parser.push(&data, receiving).and_then(|()| receiving.flush());
+                    ticket.answer(done.map(|()| data.len() as u32).map_err(|Broken(why)| why));
+                }
+            });
+        })
+    }
+}
+
+/// An error that ends a stream.
+struct Broken(Error);
+
+impl<E: Into<Error>> From<E> for Broken {
+    fn from(error: E) -> Broken {
+        Broken(error.into())
+    }
+}
+
+impl From<BadStream> for Error {
+    fn from(error: BadStream) -> Error {
+        Error::new(Errno::BADMSG, error.to_string())
+    }
+}
+
+/// One session that the stream is unpacked into.
+struct Place {
+    landing: Landing,
+    root: OwnedFd,
+    /// The file that is being written.
+    file: Option<(std::fs::File, u32)>,
+}
+
+struct Receiving {
+    host: Box<dyn Host>,
+    places: Vec<Place>,
+    most: usize,
+    fan: Option<Fan>,
+    failures: Vec<fan::Failure>,
+    /// Bytes of this write that are still to be passed on.
+    pass: Vec<u8>,
+    done: Latch,
+}
+
+impl Receiving {
+    /// The places, the own session among them.
+    fn places(&mut self) -> Result<&mut Vec<Place>> {
+        if self.places.is_empty() {
+            self.places.push(Place::open(self.host.own())?);
+        }
+        Ok(&mut self.places)
+    }
+
+    fn flush(&mut self) -> std::result::Result<(), Broken> {
+        let bytes = std::mem::take(&mut self.pass);
+        if let Some(fan) = &self.fan
+            && !bytes.is_empty()
+        {
+            fan.push(&bytes.into());
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Receiving {
+    type Error = Broken;
+
+    fn raw(&mut self, bytes: &[u8]) -> std::result::Result<(), Broken> {
+        if self.fan.is_some() {
+            self.pass.extend_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    fn relay(&mut self, most: u32, targets: Vec<Target>) -> std::result::Result<(), Broken> {
+        let address = self.host.address();
+        let (here, below): (Vec<Target>, Vec<Target>) =
+            targets.into_iter().partition(|target| target.address == address);
+        for number in here.into_iter().flat_map(|target| target.sessions) {
+            match self.host.session(number).and_then(Place::open) {
+                Ok(place) => self.places()?.push(place),
+                Err(error) => self.failures.push(fan::Failure {
+                    target: format!("{address}/{number}"),
+                    why: error.to_string(),
+                }),
+            }
+        }
+        self.most = most as usize;
+        self.fan = (!below.is_empty()).then(|| Fan::open(self.most, below));
+        Ok(())
+    }
+
+    fn argv(&mut self, text: &str) -> std::result::Result<(), Broken> {
+        self.places()?.iter().for_each(|place| place.landing.argv.set(text));
+        Ok(())
+    }
+
+    fn env(&mut self, text: &str) -> std::result::Result<(), Broken> {
+        self.places()?.iter().for_each(|place| place.landing.env.set(text));
+        Ok(())
+    }
+
+    fn dir(&mut self, path: &str, mode: u32) -> std::result::Result<(), Broken> {
+        for place in self.places()? {
+            place.make_dir(path, mode).map_err(|error| error.at(path))?;
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, path: &str, target: &[u8]) -> std::result::Result<(), Broken> {
+        for place in self.places()? {
+            place.make_link(path, target).map_err(|error| error.at(path))?;
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &str, mode: u32, _: u64) -> std::result::Result<(), Broken> {
+        for place in self.places()? {
+            place.make_file(path, mode).map_err(|error| error.at(path))?;
+        }
+        Ok(())
+    }
+
+    fn data(&mut self, bytes: &[u8]) -> std::result::Result<(), Broken> {
+        for place in self.places()? {
+            let (file, _) = place.file.as_mut().expect("data comes in a file");
+            std::io::Write::write_all(file, bytes)?;
+        }
+        Ok(())
+    }
+
+    fn file_end(&mut self) -> std::result::Result<(), Broken> {
+        for place in self.places()? {
+            let (file, mode) = place.file.take().expect("a file ends once");
+            rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> std::result::Result<(), Broken> {
+        self.flush()?;
+        let landing = self.places()?[0].landing.clone();
+        let sent = self.fan.take().map(Fan::finish).unwrap_or_default();
+        self.failures.extend(sent.failures);
+        let load = || source::of(&landing.directory, &landing.argv.get()?, &landing.env.get()?);
+        self.failures.extend(fan::send(self.most, sent.orphans, load)?);
+        let lines = self.failures.iter().map(|failure| format!("{failure}\n"));
+        self.done.set(lines.collect::<String>());
+        Ok(())
+    }
+}
+
+/// Nothing that was unpacked before may lead elsewhere.
+const INSIDE: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS);
+
+impl Place {
+    fn open(landing: Landing) -> Result<Place> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(&landing.directory, flags, Mode::empty())?;
+        Ok(Place { landing, root, file: None })
+    }
+
+    /// The directory that a path is in, and its last name.
+    fn above<'a>(&self, path: &'a str) -> Result<(OwnedFd, &'a Path)> {
+        let path = Path::new(path);
+        let name = path.file_name().expect("the parser refuses such paths");
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let parent = match path.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        let dir = openat2(self.root.as_fd(), parent, flags, Mode::empty(), INSIDE)?;
+        Ok((dir, Path::new(name)))
+    }
+
+    fn make_dir(&self, path: &str, mode: u32) -> Result<()> {
+        let (dir, name) = self.above(path)?;
+        match rustix::fs::mkdirat(&dir, name, Mode::from_raw_mode(mode | 0o700)) {
+            Err(Errno::EXIST) => Ok(()),
+            done => Ok(done?),
+        }
+    }
+
+    fn make_link(&self, path: &str, target: &[u8]) -> Result<()> {
+        let (dir, name) = self.above(path)?;
+        let target = Path::new(std::ffi::OsStr::new(
+            std::str::from_utf8(target).map_err(|_| Error::from(Errno::ILSEQ))?,
+        ));
+        match rustix::fs::symlinkat(target, &dir, name) {
+            Err(Errno::EXIST) => {
+                rustix::fs::unlinkat(&dir, name, rustix::fs::AtFlags::empty())?;
+                Ok(rustix::fs::symlinkat(target, &dir, name)?)
+            }
+            done => Ok(done?),
+        }
+    }
+
+    fn make_file(&mut self, path: &str, mode: u32) -> Result<()> {
+        let (dir, name) = self.above(path)?;
+        // What is there may be running: it keeps its file, and the name gets a new one.
+        match rustix::fs::unlinkat(&dir, name, rustix::fs::AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = openat2(dir.as_fd(), name, flags, Mode::from_raw_mode(0o600), INSIDE)?;
+        self.file = Some((file.into(), mode));
+        Ok(())
+    }
+}

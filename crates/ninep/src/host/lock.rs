@@ -1,0 +1,334 @@
+//! Byte-range locks.
+//!
+//! A lock belongs to the open file of its fid (open-file-description locks), so it holds against
+//! other fids, other connections and this machine's own programs, and goes with the fid.
+//!
+//! A lock that must wait is parked on a list, not in a thread. It is tried again when a fid of
+//! this process gives up a lock on the same file, and now and then for the sake of other
+//! processes' locks. First the kernel is asked whether the lock could be had; only then is the
+//! request claimed and the lock taken, so a request that was flushed never leaves a lock behind.
+//! If somebody else was quicker in between, the answer is `Blocked`, upon which v9fs asks again.
+//! No deadlock between clients is detected: as with two machines, one of them must give up.
+
+use super::HostTree;
+use super::node::{Form, HostFid, Node, OpenFile};
+use super::qids::Identity;
+use super::sys::{self, Range};
+use crate::call::{Answer, Call, HeldLock, LockStatus, Ticket};
+use crate::error::{Errno, Error, Result, fail};
+use crate::record::LockRange;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// Ranges that one fid may hold: more than any program is known to.
+const RANGES_MAX: usize = 1024;
+
+/// Ranges that all fids together may hold: 8 MB here, and about 16 MB in the kernel.
+const ALL_RANGES_MAX: usize = 1 << 16;
+
+/// Longest client name that is remembered.
+const CLIENT_MAX: usize = 64;
+
+/// How long to wait before trying waiting locks again, at first and at most.
+const RETRY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
+
+/// What an open file knows of its locks.
+#[derive(Debug, Default)]
+pub(super) struct LockOwner {
+    /// Whether it ever asked for one; most files never do.
+    used: AtomicBool,
+}
+
+/// A range somebody has locked through this server, and who the client says it is.
+#[derive(Debug, Clone)]
+struct Held {
+    /// The open file that it belongs to.
+    owner: usize,
+    kind: i32,
+    start: i64,
+    /// The first byte behind it.
+    end: i64,
+    proc_id: u32,
+    client_id: Arc<str>,
+}
+
+struct Waiting {
+    node: Arc<Node>,
+    range: Range,
+    proc_id: u32,
+    client_id: Arc<str>,
+    ticket: Ticket<LockStatus>,
+}
+
+type Answered = (Ticket<LockStatus>, Result<LockStatus>);
+
+#[derive(Default)]
+struct Table {
+    held: HashMap<Identity, Vec<Held>>,
+    /// Entries of `held` in all.
+    ranges: usize,
+    waiting: Vec<Waiting>,
+    /// Whether a thread looks after `waiting`.
+    watched: bool,
+}
+
+static TABLE: LazyLock<Mutex<Table>> = LazyLock::new(Mutex::default);
+static CHANGED: Condvar = Condvar::new();
+
+fn table() -> MutexGuard<'static, Table> {
+    TABLE.lock().expect("no holder panics")
+}
+
+fn owner(node: &Arc<Node>) -> usize {
+    Arc::as_ptr(node).addr()
+}
+
+/// A range of the wire, in the kernel's terms.
+fn range_of(range: &LockRange<'_>) -> Result<Range> {
+    let kind = match range.kind {
+        LockRange::READ => libc::F_RDLCK,
+        LockRange::WRITE => libc::F_WRLCK,
+        LockRange::UNLOCK => libc::F_UNLCK,
+        _ => return fail(Errno::INVAL, "no such kind of lock"),
+    };
+    let ends = range.start.checked_add(range.length).filter(|&end| end <= i64::MAX as u64);
+    if ends.is_none() {
+        return fail(Errno::INVAL, "the range ends behind the largest file");
+    }
+    Ok(Range { kind, start: range.start as i64, length: range.length as i64, pid: 0 })
+}
+
+fn end_of(range: Range) -> i64 {
+    if range.length == 0 { i64::MAX } else { range.start + range.length }
+}
+
+impl Table {
+    /// Notes what the kernel has granted: the owner's ranges are cut to make room for it.
+    fn note(&mut self, node: &Arc<Node>, range: Range, proc_id: u32, client_id: &Arc<str>) {
+        let (owner, end) = (owner(node), end_of(range));
+        let list = self.held.entry(node.file).or_default();
+        let mut cut = Vec::new();
+        self.ranges -= list.len();
+        list.retain(|held| {
+            let apart = held.owner != owner || held.end <= range.start || end <= held.start;
+            if !apart && held.start < range.start {
+                cut.push(Held { end: range.start, ..held.clone() });
+            }
+            if !apart && end < held.end {
+                cut.push(Held { start: end, ..held.clone() });
+            }
+            apart
+        });
+        list.append(&mut cut);
+        if range.kind != libc::F_UNLCK {
+            let (kind, start) = (range.kind, range.start);
+            list.push(Held { owner, kind, start, end, proc_id, client_id: client_id.clone() });
+        }
+        self.ranges += list.len();
+        if list.is_empty() {
+            self.held.remove(&node.file);
+        }
+    }
+
+    /// Whether there is room for the ranges that this lock or unlock leaves. There always is for
+    /// an unlock that leaves no more than before.
+    fn has_room(&self, node: &Arc<Node>, range: Range) -> bool {
+        let list = self.held.get(&node.file).map_or(&[][..], Vec::as_slice);
+        let own = || list.iter().filter(|held| held.owner == owner(node));
+        let splits = || own().any(|it| it.start < range.start && end_of(range) < it.end);
+        let spare = own().count() < RANGES_MAX && self.ranges < ALL_RANGES_MAX;
+        spare || range.kind == libc::F_UNLCK && !splits()
+    }
+
+    /// Tries waiting locks again, those of one file or all, oldest first. The answers are to be
+    /// given when the table is free.
+    fn retry(&mut self, only: Option<Identity>) -> Vec<Answered> {
+        let mut answered = Vec::new();
+        for waiting in std::mem::take(&mut self.waiting) {
+            if only.is_some_and(|file| file != waiting.node.file) {
+                self.waiting.push(waiting);
+                continue;
+            }
+            match sys::conflict(waiting.node.fd(), waiting.range) {
+                Ok(Some(_)) if waiting.ticket.is_live() => self.waiting.push(waiting),
+                Ok(None) if waiting.ticket.claim() => {
+                    let Waiting { node, range, proc_id, client_id, ticket } = waiting;
+                    answered.push((ticket, self.take(&node, range, proc_id, &client_id)));
+                }
+                Ok(_) => {}
+                Err(errno) => answered.push((waiting.ticket, Err(errno.into()))),
+            }
+        }
+        answered
+    }
+
+    /// Takes or gives up a lock now, if that is possible.
+    fn take(
+        &mut self,
+        node: &Arc<Node>,
+        range: Range,
+        proc_id: u32,
+        client_id: &Arc<str>,
+    ) -> Result<LockStatus> {
+        match sys::set_lock(node.fd(), range) {
+            Ok(()) => {
+                self.note(node, range, proc_id, client_id);
+                Ok(LockStatus::Success)
+            }
+            Err(Errno::AGAIN | Errno::ACCESS) => Ok(LockStatus::Blocked),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+}
+
+fn give(answered: Vec<Answered>) {
+    for (ticket, answer) in answered {
+        ticket.answer(answer);
+    }
+}
+
+/// Looks after waiting locks while there are any.
+fn watch() {
+    let mut pause = RETRY.0;
+    let mut now = table();
+    loop {
+        if now.waiting.is_empty() {
+            now.watched = false;
+            return;
+        }
+        let before = now.waiting.len();
+        let (after, waited) = CHANGED.wait_timeout(now, pause).expect("no holder panics");
+        now = after;
+        pause = if waited.timed_out() { (pause * 2).min(RETRY.1) } else { RETRY.0 };
+        let answered = now.retry(None);
+        if now.waiting.len() < before {
+            pause = RETRY.0;
+        }
+        drop(now);
+        give(answered);
+        now = table();
+    }
+}
+
+/// Parks a lock until it can be had.
+fn wait(mut now: MutexGuard<'_, Table>, waiting: Waiting) {
+    now.waiting.push(waiting);
+    if now.watched {
+        drop(now);
+        CHANGED.notify_one();
+        return;
+    }
+    let thread = std::thread::Builder::new().name("ninep-locks".into());
+    now.watched = thread.spawn(watch).is_ok();
+    if !now.watched {
+        // Without a thread to look after it, the client has to ask again.
+        let waiting = now.waiting.pop();
+        drop(now);
+        give(waiting.map(|it| (it.ticket, Ok(LockStatus::Blocked))).into_iter().collect());
+    }
+}
+
+/// Gives up all locks of an open file whose fid is gone, and its waiting requests.
+pub(super) fn release(node: &Arc<Node>, file: &OpenFile) {
+    if !file.locks.used.load(Ordering::Relaxed) {
+        return;
+    }
+    let mut now = table();
+    let all = Range { kind: libc::F_UNLCK, start: 0, length: 0, pid: 0 };
+    // Not left to the closing of the descriptor: a worker may hold it a moment longer.
+    let _ = sys::set_lock(node.fd(), all);
+    now.note(node, all, 0, &"".into());
+    let mut answered = Vec::new();
+    for waiting in std::mem::take(&mut now.waiting) {
+        if Arc::ptr_eq(&waiting.node, node) {
+            let error = Error::new(Errno::BADF, "the fid was given up");
+            answered.push((waiting.ticket, Err(error)));
+        } else {
+            now.waiting.push(waiting);
+        }
+    }
+    answered.append(&mut now.retry(Some(node.file)));
+    drop(now);
+    give(answered);
+}
+
+impl HostTree {
+    /// Locks or unlocks ([`crate::tree::Tree::lock`]).
+    ///
+    /// # Errors
+    /// Those of fcntl(2); ENOLCK when the fid holds very many ranges.
+    pub fn lock<F: Send + 'static>(
+        &self,
+        call: &mut Call<'_, F>,
+        fid: &HostFid,
+        range: &LockRange<'_>,
+        block: bool,
+    ) -> Answer<LockStatus> {
+        let node = &fid.0;
+        let Form::File(file) = &node.form else {
+            return fail(Errno::BADF, "only an open file can be locked");
+        };
+        let proc_id = range.proc_id;
+        let client_id: String = range.client_id.chars().take(CLIENT_MAX).collect();
+        let client_id: Arc<str> = client_id.into();
+        let range = range_of(range)?;
+        file.locks.used.store(true, Ordering::Relaxed);
+        let mut now = table();
+        if !now.has_room(node, range) {
+            return fail(Errno::NOLCK, "too many locks are held");
+        }
+        let status = now.take(node, range, proc_id, &client_id)?;
+        if status == LockStatus::Blocked && block {
+            let node = node.clone();
+            return call.park(|ticket| {
+                wait(now, Waiting { node, range, proc_id, client_id, ticket });
+            });
+        }
+        // A shared lock in the place of an exclusive one lets others in as well.
+        let answered =
+            if range.kind == libc::F_WRLCK { Vec::new() } else { now.retry(Some(node.file)) };
+        drop(now);
+        give(answered);
+        Ok(status)
+    }
+
+    /// Asks who holds a range ([`crate::tree::Tree::getlock`]). The holder's name is known where
+    /// it locked through this server.
+    ///
+    /// # Errors
+    /// Those of fcntl(2).
+    pub fn getlock(&self, fid: &HostFid, range: &LockRange<'_>) -> Result<HeldLock> {
+        let node = &fid.0;
+        let Form::File(_) = &node.form else {
+            return fail(Errno::BADF, "only an open file can be locked");
+        };
+        let asked = range_of(range)?;
+        if asked.kind == libc::F_UNLCK {
+            return fail(Errno::INVAL, "an unlock is never in anybody's way");
+        }
+        let now = table();
+        let Some(found) = sys::conflict(node.fd(), asked)? else {
+            return Ok(HeldLock {
+                kind: LockRange::UNLOCK,
+                start: range.start,
+                length: range.length,
+                proc_id: range.proc_id,
+                client_id: range.client_id.to_owned(),
+            });
+        };
+        let list = now.held.get(&node.file).map_or(&[][..], Vec::as_slice);
+        let holder = list.iter().find(|held| {
+            let overlaps = held.start < end_of(found) && found.start < held.end;
+            held.owner != owner(node) && held.kind == found.kind && overlaps
+        });
+        Ok(HeldLock {
+            kind: if found.kind == libc::F_WRLCK { LockRange::WRITE } else { LockRange::READ },
+            start: found.start as u64,
+            length: found.length as u64,
+            proc_id: holder.map_or(found.pid.max(0) as u32, |held| held.proc_id),
+            client_id: holder.map_or_else(String::new, |held| held.client_id.to_string()),
+        })
+    }
+}

@@ -1,0 +1,288 @@
+//! What a fid of an exported directory stands for, and the ways from one file to the next.
+//!
+//! A node holds a descriptor: of the place alone (O_PATH), or once opened, of the open file. No
+//! path is kept. A step resolves a single name in a descriptor's directory, follows no link of
+//! any kind and cannot leave the directory. Only where 9P asks for something that has no
+//! descriptor (`..`, and the directory and name of a fid that is to be removed or renamed), the
+//! kernel is asked where the file is now; that path is resolved beneath the root again, and what
+//! is found there must be the same file.
+
+use super::lock::LockOwner;
+use super::qids::Identity;
+use super::user::{self, User};
+use super::xattr::{NewValue, Value};
+use super::{HostTree, directory::Stream};
+use crate::call::Walked;
+use crate::error::{Errno, Result, fail};
+use crate::record::mode;
+use crate::tree::OpenFlags;
+use crate::wire::Name;
+use muster_base::limits::NAME_MAX;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, Stat};
+use rustix::path::DecInt;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+/// A fid of a [`HostTree`].
+#[derive(Clone)]
+pub struct HostFid(pub(super) Arc<Node>);
+
+/// What a fid stands for.
+pub(super) struct Node {
+    pub(super) fd: Arc<OwnedFd>,
+    pub(super) file: Identity,
+    /// Kind bits of its `st_mode`.
+    pub(super) kind: u32,
+    /// Whose rights its requests have.
+    pub(super) user: Arc<User>,
+    pub(super) form: Form,
+}
+
+/// What can be done with a node.
+pub(super) enum Form {
+    /// Go on from it.
+    Place,
+    /// Read and write content.
+    File(OpenFile),
+    /// List names.
+    Directory(Mutex<Stream>),
+    /// Read the value of an extended attribute.
+    Value(Value),
+    /// Collect the new value of an extended attribute.
+    NewValue(Mutex<NewValue>),
+}
+
+/// State of an open regular file.
+#[derive(Default)]
+pub(super) struct OpenFile {
+    /// Writes are to reach the disk before they are answered.
+    pub(super) synchronous: bool,
+    /// Its file system cannot say what is in the page cache, but all of it is in memory.
+    pub(super) in_memory: AtomicBool,
+    pub(super) locks: LockOwner,
+}
+
+impl std::fmt::Debug for HostFid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let form = match self.0.form {
+            Form::Place => "place",
+            Form::File(_) => "file",
+            Form::Directory(_) => "directory",
+            Form::Value(_) => "attribute",
+            Form::NewValue(_) => "new attribute",
+        };
+        write!(f, "HostFid({form} {:?} as {})", self.0.file, self.0.user.uid)
+    }
+}
+
+impl Node {
+    pub(super) fn new(fd: Arc<OwnedFd>, stat: &Stat, user: &Arc<User>, form: Form) -> Node {
+        let kind = stat.st_mode & mode::KIND;
+        Node { fd, file: Identity::of(stat), kind, user: user.clone(), form }
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// The open file, if the fid was opened and is one.
+    pub(super) fn open_file(&self) -> Result<&OpenFile> {
+        match &self.form {
+            Form::File(file) => Ok(file),
+            Form::Directory(_) => fail(Errno::ISDIR, "is a directory"),
+            _ => fail(Errno::BADF, "the fid is not open"),
+        }
+    }
+
+    /// Another node of the same file, in another form.
+    pub(super) fn with_form(&self, form: Form) -> HostFid {
+        let (fd, user) = (self.fd.clone(), self.user.clone());
+        HostFid(Arc::new(Node { fd, file: self.file, kind: self.kind, user, form }))
+    }
+}
+
+/// No step leaves the directory or follows a link.
+pub(super) const CONFINED: ResolveFlags =
+    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
+
+const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+
+/// Checks a name that a walk goes to.
+fn check_name(name: Name<'_>) -> Result<()> {
+    match name {
+        [] => fail(Errno::NOENT, "a name is empty"),
+        _ if name.len() > NAME_MAX => fail(Errno::NAMETOOLONG, "a name is longer than 255 bytes"),
+        _ if name.contains(&b'/') => fail(Errno::INVAL, "a name has a slash in it"),
+        _ if name.contains(&0) => fail(Errno::INVAL, "a name has a NUL in it"),
+        _ => Ok(()),
+    }
+}
+
+/// Checks a name that is to be made or removed.
+pub(super) fn check_new_name(name: Name<'_>) -> Result<()> {
+    match name {
+        b"" | b"." | b".." => fail(Errno::INVAL, "not a name that a file can have"),
+        _ => check_name(name),
+    }
+}
+
+/// Opens the directory that is to be exported, and the door to our own descriptors.
+pub(super) fn open_root(path: &std::path::Path) -> Result<(OwnedFd, OwnedFd)> {
+    let root = rustix::fs::openat(CWD, path, PLACE | OFlags::DIRECTORY, Mode::empty())?;
+    let flags = PLACE | OFlags::DIRECTORY;
+    let descriptors = rustix::fs::openat(CWD, "/proc/self/fd", flags, Mode::empty())
+        .map_err(|errno| crate::error::Error::from(errno).at("/proc/self/fd"))?;
+    rustix::fs::openat2(&root, ".", PLACE, Mode::empty(), CONFINED)
+        .map_err(|errno| crate::error::Error::from(errno).at("openat2"))?;
+    Ok((root, descriptors))
+}
+
+impl HostTree {
+    /// One name further. Nothing is followed.
+    pub(super) fn step(&self, from: BorrowedFd<'_>, name: Name<'_>) -> Result<(OwnedFd, Stat)> {
+        check_name(name)?;
+        let flags = PLACE | OFlags::NOFOLLOW;
+        let fd = rustix::fs::openat2(from, name, flags, Mode::empty(), CONFINED)?;
+        let stat = rustix::fs::fstat(&fd)?;
+        Ok((fd, stat))
+    }
+
+    /// Where a file is now: its directory, and its name there.
+    pub(super) fn find(&self, node: &Node) -> Result<(OwnedFd, Vec<u8>)> {
+        if node.file == self.root.file {
+            return fail(Errno::BUSY, "the root of the tree stays where it is");
+        }
+        // Each retry means that the file, or a directory above it, was moved meanwhile.
+        let mut last = self.find_once(node);
+        for _ in 0..16 {
+            if last.is_ok() {
+                break;
+            }
+            last = self.find_once(node);
+        }
+        last
+    }
+
+    fn find_once(&self, node: &Node) -> Result<(OwnedFd, Vec<u8>)> {
+        let root = self.path_of(self.root.fd())?;
+        let path = self.path_of(node.fd())?;
+        let gone = || crate::error::Error::new(Errno::NOENT, "the file is no longer in the tree");
+        let below = match root.as_slice() {
+            b"/" => &path[..],
+            root => path.strip_prefix(root).ok_or_else(gone)?,
+        };
+        let below = below.strip_prefix(b"/").ok_or_else(gone)?;
+        let (directory, name) = match below.iter().rposition(|&byte| byte == b'/') {
+            Some(slash) => (&below[..slash], &below[slash + 1..]),
+            None => (&b"."[..], below),
+        };
+        let flags = PLACE | OFlags::DIRECTORY;
+        let parent =
+            rustix::fs::openat2(self.root.fd(), directory, flags, Mode::empty(), CONFINED)?;
+        let stat = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if Identity::of(&stat) != node.file {
+            return fail(Errno::STALE, "another file has the name now");
+        }
+        Ok((parent, name.to_vec()))
+    }
+
+    /// What the kernel says a descriptor is called.
+    fn path_of(&self, fd: BorrowedFd<'_>) -> Result<Vec<u8>> {
+        let path = rustix::fs::readlinkat(&self.descriptors, DecInt::from_fd(fd), Vec::new())?;
+        Ok(path.into_bytes())
+    }
+
+    /// Up from a directory, but never above the root.
+    fn step_up(&self, node: &Node) -> Result<(OwnedFd, Stat)> {
+        if node.kind != mode::DIR {
+            return fail(Errno::NOTDIR, "not a directory");
+        }
+        if node.file == self.root.file {
+            return self.step(self.root.fd(), b".");
+        }
+        let (parent, _) = self.find(node)?;
+        let stat = rustix::fs::fstat(&parent)?;
+        Ok((parent, stat))
+    }
+
+    /// A fid of its own for the file of `from`, not opened.
+    fn clone_place(&self, from: &Node) -> Result<HostFid> {
+        if matches!(from.form, Form::Place) {
+            return Ok(from.with_form(Form::Place));
+        }
+        // Not the same descriptor: what the open file holds must end with its own fid.
+        let fd = self.reopen(from, PLACE)?;
+        let stat = rustix::fs::fstat(&fd)?;
+        Ok(HostFid(Arc::new(Node::new(Arc::new(fd), &stat, &from.user, Form::Place))))
+    }
+
+    /// Opens what a descriptor stands for once more, with other flags.
+    pub(super) fn reopen(&self, node: &Node, flags: OFlags) -> Result<OwnedFd> {
+        let name = DecInt::from_fd(node.fd());
+        Ok(rustix::fs::openat(&self.descriptors, name, flags | OFlags::CLOEXEC, Mode::empty())?)
+    }
+
+    /// Goes down `names` ([`crate::tree::Tree::walk`]).
+    ///
+    /// # Errors
+    /// When the first name is not to be had.
+    pub fn walk(&self, from: &HostFid, names: &[Name<'_>]) -> Result<Walked<HostFid>> {
+        user::act_as(&from.0.user, None)?;
+        let mut qids = Vec::with_capacity(names.len());
+        if names.is_empty() {
+            return Ok(Walked { qids, fid: Some(self.clone_place(&from.0)?) });
+        }
+        let mut at = from.clone();
+        for &name in names {
+            let step = match name {
+                b".." => self.step_up(&at.0),
+                _ => self.step(at.0.fd(), name),
+            };
+            let (fd, stat) = match step {
+                Ok(found) => found,
+                Err(error) if qids.is_empty() => return Err(error),
+                Err(_) => return Ok(Walked { qids, fid: None }),
+            };
+            qids.push(self.qids.qid(&stat));
+            at = HostFid(Arc::new(Node::new(Arc::new(fd), &stat, &from.0.user, Form::Place)));
+        }
+        Ok(Walked { qids, fid: Some(at) })
+    }
+}
+
+/// Open flags of the wire as those of this machine; the numbers differ between architectures.
+pub(super) fn open_flags(flags: OpenFlags) -> Result<OFlags> {
+    // O_NONBLOCK: a lease that another process holds refuses instead of holding up the thread.
+    // O_DIRECT is dropped: replies are not aligned as it demands, and no promise hangs on it.
+    let mut native = match flags.0 & 3 {
+        0 => OFlags::RDONLY,
+        OpenFlags::WRONLY => OFlags::WRONLY,
+        OpenFlags::RDWR => OFlags::RDWR,
+        _ => return fail(Errno::INVAL, "neither for reading nor for writing"),
+    } | OFlags::NONBLOCK
+        | OFlags::NOCTTY
+        | OFlags::CLOEXEC;
+    for (wire, flag) in [
+        (OpenFlags::TRUNC, OFlags::TRUNC),
+        (OpenFlags::APPEND, OFlags::APPEND),
+        (OpenFlags::DIRECTORY, OFlags::DIRECTORY),
+        (DSYNC, OFlags::DSYNC),
+        (SYNC, OFlags::SYNC),
+        (NOATIME, OFlags::NOATIME),
+    ] {
+        if flags.0 & wire == wire {
+            native |= flag;
+        }
+    }
+    Ok(native)
+}
+
+const NOATIME: u32 = 0o1_000_000;
+const DSYNC: u32 = 0o10_000;
+const SYNC: u32 = 0o4_010_000;
+
+/// Whether writes with these flags wait for the disk.
+pub(super) fn synchronous(flags: OpenFlags) -> bool {
+    flags.has(SYNC)
+}

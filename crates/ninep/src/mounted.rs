@@ -1,0 +1,281 @@
+//! A fid of some tree, with the tree's type forgotten: how trees are mounted in a synthetic one.
+
+use crate::call::{Answer, Data, HeldLock, LockStatus, Opened, Outcome, Walked};
+use crate::error::{Errno, Error, Result};
+use crate::record::{Attr, DirEntry, LockRange, Qid, SetAttr, Statfs};
+use crate::synthetic::{Fid, SynCall};
+use crate::tree::{OpenFlags, Tree};
+use crate::wire::Name;
+use std::any::Any;
+use std::sync::Arc;
+
+/// Declares [`Foreign`] with the requests that carry no fid back, and hands them on.
+macro_rules! handed_on {
+    ($($(#[$doc:meta])* $name:ident($($arg:ident: $type:ty),*) -> $answer:ty;)*) => {
+        /// A file of a mounted tree: the methods of [`Tree`], the fid being `self`.
+        #[allow(missing_docs, reason = "each is the method of Tree of the same name")]
+        pub trait Foreign: Send + Sync {
+            $(
+                /// As in [`Tree`].
+                ///
+                /// # Errors
+                /// Those of the mounted tree.
+                fn $name(&self, call: &mut SynCall<'_>, $($arg: $type),*) -> Answer<$answer>;
+            )*
+            fn as_any(&self) -> &dyn Any;
+            fn clunk(&self) -> Result<()>;
+            fn walk(
+                &self,
+                call: &mut SynCall<'_>,
+                from: &Fid,
+                names: &[Name<'_>],
+                before: Vec<Qid>,
+            ) -> Answer<Walked<Fid>>;
+            fn open(
+                &self,
+                call: &mut SynCall<'_>,
+                from: &Fid,
+                flags: OpenFlags,
+            ) -> Answer<Opened<Fid>>;
+            fn create(
+                &self,
+                call: &mut SynCall<'_>,
+                from: &Fid,
+                name: Name<'_>,
+                flags: OpenFlags,
+                mode: u32,
+                gid: u32,
+            ) -> Answer<Opened<Fid>>;
+            fn xattrwalk(
+                &self,
+                call: &mut SynCall<'_>,
+                from: &Fid,
+                name: Name<'_>,
+            ) -> Answer<(Fid, u64)>;
+            fn xattrcreate(
+                &self,
+                call: &mut SynCall<'_>,
+                from: &Fid,
+                name: Name<'_>,
+                size: u64,
+                flags: u32,
+            ) -> Answer<Opened<Fid>>;
+            fn rename(
+                &self,
+                call: &mut SynCall<'_>,
+                dir: Option<&dyn Foreign>,
+                name: Name<'_>,
+            ) -> Answer<()>;
+            fn renameat(
+                &self,
+                call: &mut SynCall<'_>,
+                name: Name<'_>,
+                to: &dyn Foreign,
+                new_name: Name<'_>,
+            ) -> Answer<()>;
+            fn link(
+                &self,
+                call: &mut SynCall<'_>,
+                file: &dyn Foreign,
+                name: Name<'_>,
+            ) -> Answer<()>;
+        }
+
+        impl<T: Tree> Foreign for Mounted<T>
+        where
+            T::Fid: Sync,
+        {
+            $(
+                fn $name(&self, call: &mut SynCall<'_>, $($arg: $type),*) -> Answer<$answer> {
+                    call.embed(no_fid, |call| self.tree.$name(call, &self.fid, $($arg),*))
+                }
+            )*
+
+            fn as_any(&self) -> &dyn Any {
+                self
+            }
+
+            fn clunk(&self) -> Result<()> {
+                self.tree.clunk(self.fid.clone())
+            }
+
+            fn walk(
+                &self,
+                call: &mut SynCall<'_>,
+                from: &Fid,
+                names: &[Name<'_>],
+                before: Vec<Qid>,
+            ) -> Answer<Walked<Fid>> {
+                let depth = names.iter().fold(from.depth(), |depth, name| match *name {
+                    b".." => depth.saturating_sub(1),
+                    _ => depth + 1,
+                });
+                let wrap = self.wrap(from, depth);
+                let (late_wrap, late_before) = (self.wrap(from, depth), before.clone());
+                let late = move |outcome| match outcome {
+                    Outcome::Walked(walked) => {
+                        Outcome::Walked(joined(late_before, walked.map(late_wrap)))
+                    }
+                    // A name was found before, so this is a short walk and no error.
+                    Outcome::Failed(_) if !late_before.is_empty() => {
+                        Outcome::Walked(Walked { qids: late_before, fid: None })
+                    }
+                    other => no_fid(other),
+                };
+                match call.embed(late, |call| self.tree.walk(call, &self.fid, names)) {
+                    Ok(walked) => Ok(joined(before, walked.map(wrap))),
+                    Err(crate::call::Pause::Refused(_)) if !before.is_empty() => {
+                        Ok(Walked { qids: before, fid: None })
+                    }
+                    Err(pause) => Err(pause),
+                }
+            }
+
+            fn open(
+                &self,
+                call: &mut SynCall<'_>,
+                from: &Fid,
+                flags: OpenFlags,
+            ) -> Answer<Opened<Fid>> {
+                let (now, late) = (self.wrap(from, from.depth()), self.wrap(from, from.depth()));
+                let late = move |outcome: Outcome<T::Fid>| outcome.map(late);
+                let ask = call.embed(late, |call| self.tree.open(call, &self.fid, flags));
+                ask.map(|opened| opened.map(now))
+            }
+
+            fn create(
+                &self,
+                call: &mut SynCall<'_>,
+                from: &Fid,
+                name: Name<'_>,
+                flags: OpenFlags,
+                mode: u32,
+                gid: u32,
+            ) -> Answer<Opened<Fid>> {
+                let depth = from.depth() + 1;
+                let (now, late) = (self.wrap(from, depth), self.wrap(from, depth));
+                let late = move |outcome: Outcome<T::Fid>| outcome.map(late);
+                let ask = call.embed(late, |call| {
+                    self.tree.create(call, &self.fid, name, flags, mode, gid)
+                });
+                ask.map(|opened| opened.map(now))
+            }
+
+            fn xattrwalk(
+                &self,
+                call: &mut SynCall<'_>,
+                from: &Fid,
+                name: Name<'_>,
+            ) -> Answer<(Fid, u64)> {
+                let (now, late) = (self.wrap(from, from.depth()), self.wrap(from, from.depth()));
+                let late = move |outcome: Outcome<T::Fid>| outcome.map(late);
+                let ask = call.embed(late, |call| self.tree.xattrwalk(call, &self.fid, name));
+                ask.map(|(fid, size)| (now(fid), size))
+            }
+
+            fn xattrcreate(
+                &self,
+                call: &mut SynCall<'_>,
+                from: &Fid,
+                name: Name<'_>,
+                size: u64,
+                flags: u32,
+            ) -> Answer<Opened<Fid>> {
+                let (now, late) = (self.wrap(from, from.depth()), self.wrap(from, from.depth()));
+                let late = move |outcome: Outcome<T::Fid>| outcome.map(late);
+                let ask = call.embed(late, |call| {
+                    self.tree.xattrcreate(call, &self.fid, name, size, flags)
+                });
+                ask.map(|opened| opened.map(now))
+            }
+
+            fn rename(
+                &self,
+                call: &mut SynCall<'_>,
+                dir: Option<&dyn Foreign>,
+                name: Name<'_>,
+            ) -> Answer<()> {
+                let dir = dir.map(|dir| self.same_tree(dir)).transpose()?;
+                call.embed(no_fid, |call| self.tree.rename(call, &self.fid, dir, name))
+            }
+
+            fn renameat(
+                &self,
+                call: &mut SynCall<'_>,
+                name: Name<'_>,
+                to: &dyn Foreign,
+                new_name: Name<'_>,
+            ) -> Answer<()> {
+                let to = self.same_tree(to)?;
+                let (from, to) = ((&self.fid, name), (to, new_name));
+                call.embed(no_fid, |call| self.tree.renameat(call, from, to))
+            }
+
+            fn link(
+                &self,
+                call: &mut SynCall<'_>,
+                file: &dyn Foreign,
+                name: Name<'_>,
+            ) -> Answer<()> {
+                let file = self.same_tree(file)?;
+                call.embed(no_fid, |call| self.tree.link(call, &self.fid, file, name))
+            }
+        }
+    };
+}
+
+handed_on! {
+    getattr() -> Attr;
+    setattr(attr: &SetAttr) -> ();
+    read(offset: u64, count: usize) -> Data;
+    write(offset: u64, data: &[u8]) -> u32;
+    readdir(offset: u64, count: usize, attrs: bool) -> Vec<DirEntry>;
+    remove() -> ();
+    unlinkat(name: Name<'_>, directory: bool) -> ();
+    mkdir(name: Name<'_>, mode: u32, gid: u32) -> Qid;
+    symlink(name: Name<'_>, target: &[u8], gid: u32) -> Qid;
+    mknod(name: Name<'_>, mode: u32, device: (u32, u32), gid: u32) -> Qid;
+    readlink() -> Vec<u8>;
+    statfs() -> Statfs;
+    fsync(data: bool) -> ();
+    lock(range: &LockRange<'_>, block: bool) -> LockStatus;
+    getlock(range: &LockRange<'_>) -> HeldLock;
+}
+
+/// A fid and its tree.
+pub(crate) struct Mounted<T: Tree> {
+    tree: Arc<T>,
+    fid: T::Fid,
+}
+
+impl<T: Tree> Mounted<T>
+where
+    T::Fid: Sync,
+{
+    pub(crate) fn of(tree: Arc<T>, fid: T::Fid) -> Arc<dyn Foreign> {
+        Arc::new(Mounted { tree, fid })
+    }
+
+    /// How a fid of the tree becomes one of the tree that it is mounted in.
+    fn wrap(&self, from: &Fid, depth: usize) -> impl FnOnce(T::Fid) -> Fid + Send + use<T> {
+        let (tree, from) = (self.tree.clone(), from.clone());
+        move |fid| from.within(Mounted::of(tree, fid), depth)
+    }
+
+    fn same_tree<'a>(&self, other: &'a dyn Foreign) -> Result<&'a T::Fid> {
+        let other = other.as_any().downcast_ref::<Mounted<T>>();
+        let same = other.filter(|other| Arc::ptr_eq(&other.tree, &self.tree));
+        same.map(|other| &other.fid).ok_or(Error::from(Errno::XDEV))
+    }
+}
+
+/// Translates an outcome in which there is no fid.
+fn no_fid<F>(outcome: Outcome<F>) -> Outcome<Fid> {
+    outcome.map(|_| unreachable!("no fid comes back from this request"))
+}
+
+/// Puts the names found before a mounted tree was reached in front of those found in it.
+fn joined(mut before: Vec<Qid>, walked: Walked<Fid>) -> Walked<Fid> {
+    before.extend(walked.qids);
+    Walked { qids: before, fid: walked.fid }
+}

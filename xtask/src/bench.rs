@@ -1,0 +1,47 @@
+//! `cargo xtask bench NAME`: builds ours in release, has the peers at hand, and hands over to
+//! the `bench` crate.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace::{Usage, cargo, check, find_program, root, target_dir};
+
+/// The Go server of hugelgupf/p9; its module file pins the version.
+const P9UFS: &str = "github.com/hugelgupf/p9/cmd/p9ufs";
+const P9UFS_MODULE: &str = "bench/peers";
+
+/// The command.
+pub fn run(arguments: &[String]) -> Result<ExitCode> {
+    if arguments.is_empty() {
+        return Err(Usage("which benchmark?".to_owned()).into());
+    }
+    let root = root()?;
+    build_peers(&root)?;
+    let build = ["build", "--quiet", "--release", "-p", "muster-cli", "-p", "muster-bench"];
+    check(cargo(&root).args(build))?;
+    let target = target_dir(&root);
+    let mut bench = Command::new(target.join("release/muster-bench"));
+    bench.current_dir(&root).env("MUSTER_BENCH_TARGET", &target).args(arguments);
+    let status = bench.status().context("cannot start the bench crate's program")?;
+    Ok(match status.code() {
+        Some(code) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
+        None => bail!("the benchmark ended with {status}"),
+    })
+}
+
+/// Builds the peers that no Debian package holds, once.
+pub fn build_peers(root: &Path) -> Result<()> {
+    let peer = target_dir(root).join("peers/p9ufs");
+    if peer.exists() {
+        return Ok(());
+    }
+    let Some(go) = find_program("go") else {
+        bail!("no Go compiler for the peer p9ufs: apt-get install golang-go");
+    };
+    println!("setup: building p9ufs");
+    let mut build = Command::new(go);
+    build.current_dir(root.join(P9UFS_MODULE)).args(["build", "-o"]).arg(&peer).arg(P9UFS);
+    check(&mut build)
+}

@@ -1,0 +1,223 @@
+//! `cargo xtask fuzz`: coverage-guided fuzzing on the stable compiler, without cargo-fuzz.
+//!
+//! The crate `fuzz/` links libFuzzer (libfuzzer-sys); the compiler flags below are those that
+//! make LLVM count edges and record comparisons. A target is a file of `fuzz/targets`; its name
+//! begins with that of the crate it feeds. Seeds lie in `fuzz/corpus/TARGET` and are never
+//! written; what a run finds goes to the target folder, what breaks goes to `fuzz/artifacts`.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace::{Usage, cargo, check, output, root, target_dir};
+
+/// A word on the command line, and how the names of its targets begin.
+const GROUPS: [(&str, &str); 2] = [("9p", "ninep_"), ("all", "")];
+
+/// What makes libFuzzer see the program. Only the fuzz crate and what it links are built so.
+const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module \
+    -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+    -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares \
+    -Cdebug-assertions -Coverflow-checks -Ccodegen-units=1";
+
+/// No input may make a target use more memory or time, and none needs to be longer.
+const LIMITS: [&str; 3] = ["-rss_limit_mb=512", "-timeout=5", "-max_len=70000"];
+
+const SECONDS_DEFAULT: u64 = 60;
+
+/// What the command line asks for.
+#[derive(Debug, Default, PartialEq)]
+struct Request {
+    what: Option<String>,
+    seconds: Option<u64>,
+    replay: Option<PathBuf>,
+    target: Option<String>,
+}
+
+fn parse(arguments: &[String]) -> Result<Request> {
+    let mut request = Request::default();
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let mut value = || {
+            let missing = || Usage(format!("{argument} needs a value"));
+            arguments.next().cloned().ok_or_else(missing)
+        };
+        match argument.as_str() {
+            "--seconds" => {
+                let bad = |_| Usage("--seconds needs a whole number".to_owned());
+                request.seconds = Some(value()?.parse().map_err(bad)?);
+            }
+            "--replay" => request.replay = Some(value()?.into()),
+            "--target" => request.target = Some(value()?),
+            other if other.starts_with('-') || request.what.is_some() => {
+                return Err(Usage(format!("unexpected argument '{other}'")).into());
+            }
+            other => request.what = Some(other.to_owned()),
+        }
+    }
+    Ok(request)
+}
+
+/// The command.
+pub fn run(arguments: &[String]) -> Result<ExitCode> {
+    let request = parse(arguments)?;
+    let root = root()?;
+    if let Some(file) = &request.replay {
+        return replay(&root, file, request.target.as_deref());
+    }
+    let what = request.what.ok_or_else(|| Usage("which group or target?".to_owned()))?;
+    let all = targets(&root)?;
+    let prefix = GROUPS.iter().find(|(group, _)| *group == what).map(|(_, prefix)| *prefix);
+    let chosen: Vec<&String> = match prefix {
+        Some(prefix) => all.iter().filter(|target| target.starts_with(prefix)).collect(),
+        None => all.iter().filter(|target| **target == what).collect(),
+    };
+    if chosen.is_empty() {
+        return Err(Usage(format!("no group or target '{what}'; targets: {all:?}")).into());
+    }
+    let programs = build(&root)?;
+    let seconds = request.seconds.unwrap_or(SECONDS_DEFAULT) / chosen.len() as u64;
+    let mut found = false;
+    for target in chosen {
+        found |= !fuzz(&root, &programs, target, seconds.max(1))?;
+    }
+    Ok(if found { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The names of all targets.
+pub fn targets(root: &Path) -> Result<Vec<String>> {
+    let folder = root.join("fuzz/targets");
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(|| format!("no {}", folder.display()))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            names.extend(path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned));
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Builds all targets and returns the folder of their programs.
+fn build(root: &Path) -> Result<PathBuf> {
+    let version = output(Command::new("rustc").arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    let host = host.context("rustc -vV names no host")?;
+    let target_dir = target_dir(root).join("fuzz");
+    let mut command = cargo(root);
+    // With --target, the flags reach neither build scripts nor procedural macros.
+    command.args(["build", "--quiet", "--release", "--manifest-path", "fuzz/Cargo.toml"]);
+    command.args(["--target", host]).arg("--target-dir").arg(&target_dir);
+    check(command.env("RUSTFLAGS", FLAGS).env_remove("CARGO_ENCODED_RUSTFLAGS"))?;
+    Ok(target_dir.join(host).join("release"))
+}
+
+/// Runs one target; false if it broke.
+fn fuzz(root: &Path, programs: &Path, target: &str, seconds: u64) -> Result<bool> {
+    let seeds = root.join("fuzz/corpus").join(target);
+    let grown = target_dir(root).join("fuzz/corpus").join(target);
+    let artifacts = root.join("fuzz/artifacts").join(target);
+    for folder in [&seeds, &grown, &artifacts] {
+        fs::create_dir_all(folder)?;
+    }
+    let mut command = Command::new(programs.join(target));
+    command.args(LIMITS).arg("-print_final_stats=1").arg(format!("-max_total_time={seconds}"));
+    command.arg(format!("-artifact_prefix={}/", artifacts.display()));
+    command.arg(&grown).arg(&seeds).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut child = command.stderr(Stdio::piped()).spawn().context("cannot start the target")?;
+    let mut log = Vec::new();
+    for line in BufReader::new(child.stderr.take().context("stderr is piped")?).split(b'\n') {
+        log.push(String::from_utf8_lossy(&line?).into_owned());
+    }
+    let status = child.wait()?;
+    if status.success() {
+        println!("fuzz: {target:<16} {}", figures(&log));
+        return Ok(true);
+    }
+    for line in log.iter().filter(|line| !line.starts_with('#')) {
+        eprintln!("{line}");
+    }
+    let file = log.iter().find_map(|line| line.split("Test unit written to ").nth(1));
+    match file.map(|file| Path::new(file.trim())) {
+        Some(file) => {
+            let file = file.strip_prefix(root).unwrap_or(file).display();
+            println!("fuzz: {target} BROKE on {file}");
+            println!("fuzz: to replay: cargo xtask fuzz --replay {file}");
+            Ok(false)
+        }
+        None => bail!("target {target} ended with {status} and left no input"),
+    }
+}
+
+/// One line out of libFuzzer's final figures.
+fn figures(log: &[String]) -> String {
+    let stat = |name: &str| {
+        let lines = log.iter().filter_map(|line| line.strip_prefix("stat::"));
+        let value = lines.filter_map(|line| line.split_once(':')).find(|it| it.0 == name);
+        value.map_or("?", |(_, value)| value.trim()).to_owned()
+    };
+    let edges = log.iter().rev().find_map(|line| line.split("cov: ").nth(1)?.split(' ').next());
+    format!(
+        "{} runs, {} a second, {} new inputs, {} edges, {} MiB",
+        stat("number_of_executed_units"),
+        stat("average_exec_per_sec"),
+        stat("new_units_added"),
+        edges.unwrap_or("?"),
+        stat("peak_rss_mb"),
+    )
+}
+
+/// Runs a target on one input, with everything it prints.
+fn replay(root: &Path, file: &Path, target: Option<&str>) -> Result<ExitCode> {
+    // What a run prints is relative to the root.
+    let from_root = root.join(file);
+    let file = if file.is_file() { file } else { &from_root };
+    if !file.is_file() {
+        return Err(Usage(format!("no file {}", file.display())).into());
+    }
+    let folder = file.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    let target = target.or(folder).unwrap_or_default();
+    if !targets(root)?.iter().any(|name| name == target) {
+        let what = format!("{} tells no target; name it with --target", file.display());
+        return Err(Usage(what).into());
+    }
+    let program = build(root)?.join(target);
+    let status = Command::new(program).args(LIMITS).arg(file).status()?;
+    println!("fuzz: {target} ended with {status}");
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_command_line_is_read() {
+        let got = parse(&words("9p --seconds 120")).expect("valid");
+        assert_eq!((got.what.as_deref(), got.seconds), (Some("9p"), Some(120)));
+        let got = parse(&words("--replay a/b --target c")).expect("valid");
+        assert_eq!((got.replay, got.target.as_deref()), (Some("a/b".into()), Some("c")));
+        for wrong in ["9p --seconds x", "9p --seconds", "9p more", "--what"] {
+            let error = parse(&words(wrong)).expect_err(wrong);
+            assert!(error.is::<Usage>(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_figures_are_read() {
+        let log = "#2 INITED cov: 7 ft: 9\n#9 DONE   cov: 12 ft: 30 corp: 3/9b\n\
+                   stat::number_of_executed_units: 900\nstat::average_exec_per_sec:     90\n\
+                   stat::new_units_added:          3\nstat::peak_rss_mb:              40";
+        let log: Vec<String> = log.lines().map(str::to_owned).collect();
+        assert_eq!(figures(&log), "900 runs, 90 a second, 3 new inputs, 12 edges, 40 MiB");
+    }
+}
