@@ -224,10 +224,9 @@ fn the_limits_are_those_of_the_code() {
 }
 
 /// All requests of the document, for the fuzzer that works on files: one conversation for each
-/// version. `cargo test -p muster-ninep --test wire -- --ignored` writes them.
+/// version. With `MUSTER_WRITE_SEEDS` set they are written anew.
 #[test]
-#[ignore = "writes the fuzzer's seeds"]
-fn write_seeds() {
+fn the_seeds_of_the_fuzzer_are_the_samples() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/ninep_ram");
     let mut conversations: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
     let samples = samples();
@@ -239,7 +238,12 @@ fn write_seeds() {
         }
     }
     for (version, conversation) in conversations {
-        std::fs::write(format!("{folder}/{version}"), conversation).expect("a file");
+        let file = format!("{folder}/{version}");
+        if std::env::var_os("MUSTER_WRITE_SEEDS").is_some() {
+            std::fs::write(&file, &conversation).expect("a file");
+        }
+        let kept = std::fs::read(&file).expect("a file");
+        assert!(kept == conversation, "{file} is old: run this with MUSTER_WRITE_SEEDS=1");
     }
 }
 
