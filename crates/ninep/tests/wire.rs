@@ -223,39 +223,28 @@ fn the_limits_are_those_of_the_code() {
     }
 }
 
-/// The fuzzers start from every sample of a message, and from conversations made of them. With
-/// MUSTER_WRITE_SEEDS set this writes them instead of comparing.
+/// All requests of the document, for the fuzzer that works on files: one conversation for each
+/// version. With `MUSTER_WRITE_SEEDS` set they are written anew.
 #[test]
-fn the_fuzzers_start_from_every_sample() {
+fn the_seeds_of_the_fuzzer_are_the_samples() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/ninep_ram");
     let mut conversations: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
     let samples = samples();
     for sample in samples.iter().filter(|sample| sample.title.len() == 3) {
-        let dialect = sample.title[1];
-        seed(
-            "ninep_decode",
-            &format!("{}-{dialect}", sample.title[0].to_lowercase()),
-            &sample.bytes,
-        );
-        let kind = sample.title[0];
+        let (kind, version) = (sample.title[0], sample.title[1]);
         if kind.starts_with('T') && kind != "Tversion" {
-            let conversation = conversations.entry(dialect).or_insert_with(|| opening(dialect));
+            let conversation = conversations.entry(version).or_insert_with(|| opening(version));
             conversation.extend_from_slice(&sample.bytes);
         }
     }
-    for (dialect, conversation) in &conversations {
-        seed("ninep_session", dialect, conversation);
+    for (version, conversation) in conversations {
+        let file = format!("{folder}/{version}");
+        if std::env::var_os("MUSTER_WRITE_SEEDS").is_some() {
+            std::fs::write(&file, &conversation).expect("a file");
+        }
+        let kept = std::fs::read(&file).expect("a file");
+        assert!(kept == conversation, "{file} is old: run this with MUSTER_WRITE_SEEDS=1");
     }
-}
-
-fn seed(target: &str, name: &str, bytes: &[u8]) {
-    let folder = format!("{}/../../fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
-    let path = format!("{folder}/{name}");
-    if std::env::var_os("MUSTER_WRITE_SEEDS").is_some() {
-        std::fs::create_dir_all(&folder).expect("a folder");
-        std::fs::write(&path, bytes).expect("a file");
-    }
-    let kept = std::fs::read(&path).unwrap_or_default();
-    assert_eq!(kept, bytes, "{path} is not the sample; write it with MUSTER_WRITE_SEEDS=1");
 }
 
 fn opening(version: &str) -> Vec<u8> {
