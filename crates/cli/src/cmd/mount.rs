@@ -46,7 +46,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         // Not on the thread that serves all connections: unmounting may take a while.
         std::thread::spawn(move || unmount(&at, true));
     });
-    fuse::mount(client, &dir)?;
+    fuse::mount(&client, &dir)?;
     Ok(ExitCode::SUCCESS)
 }
 
