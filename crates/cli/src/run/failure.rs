@@ -1,5 +1,6 @@
 //! What ends `muster run` before or besides the job: one sentence, a stable id, an exit status.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// Exit statuses, as the shell, timeout(1) and env(1) have them.
@@ -22,7 +23,7 @@ pub struct Failure {
     /// What, where, and what to do, without a full stop at the end.
     pub text: String,
     /// Stable id, for `muster explain`.
-    pub id: &'static str,
+    pub id: Cow<'static, str>,
     /// Exit status.
     pub exit: u8,
 }
@@ -30,16 +31,29 @@ pub struct Failure {
 impl Failure {
     /// A failure of ours.
     pub fn new(id: &'static str, exit: u8, text: impl Into<String>) -> Failure {
-        Failure { text: text.into(), id, exit }
+        Failure { text: text.into(), id: id.into(), exit }
+    }
+
+    /// A failure in somebody else's words, which may end in an id of their own and an exit
+    /// status: `[E110]`, `[E101, exit 127]`.
+    pub fn told(id: &'static str, exit: u8, text: &str) -> Failure {
+        let own = || {
+            let (text, mark) = text.strip_suffix(']')?.rsplit_once(" [")?;
+            let (id, exit) = match mark.split_once(", exit ") {
+                Some((id, code)) => (id, code.parse().ok()?),
+                None => (mark, exit),
+            };
+            let known = id.starts_with(['E', 'N']) && id.len() == 4;
+            let number = known && id[1..].bytes().all(|byte| byte.is_ascii_digit());
+            let (text, id) = (text.trim_end().to_owned(), id.to_owned().into());
+            number.then_some(Failure { text, id, exit })
+        };
+        own().unwrap_or_else(|| Failure::new(id, exit, text))
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The manager's sentences may carry an id of their own.
-        if self.text.ends_with(']') && self.text.contains("  [") {
-            return f.write_str(&self.text);
-        }
         write!(f, "{}  [{}, exit {}]", self.text, self.id, self.exit)
     }
 }
@@ -114,7 +128,15 @@ mod tests {
     fn an_id_is_told_once() {
         let own = Failure::new("E101", 127, "x: not found here");
         assert_eq!(own.to_string(), "x: not found here  [E101, exit 127]");
-        let theirs = Failure::new("E402", 125, "8 nodes asked, 4 exist  [E110]");
-        assert_eq!(theirs.to_string(), "8 nodes asked, 4 exist  [E110]");
+        for (words, shown) in [
+            ("4 exist  [E110]", "4 exist  [E110, exit 125]"),
+            ("4 exist [E110]", "4 exist  [E110, exit 125]"),
+            ("x: not found  [E101, exit 127]", "x: not found  [E101, exit 127]"),
+            ("no id [x]", "no id [x]  [E402, exit 125]"),
+            ("é [Eé1]", "é [Eé1]  [E402, exit 125]"),
+            ("", "  [E402, exit 125]"),
+        ] {
+            assert_eq!(Failure::told("E402", 125, words).to_string(), shown);
+        }
     }
 }

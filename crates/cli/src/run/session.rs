@@ -45,7 +45,7 @@ pub fn run(wish: Wish, cluster: &Cluster) -> Result<u8, Failure> {
     let told = Events(told);
     let result = watch_signals(&told).and_then(|()| run_told(wish, cluster, told, &events));
     if let (true, Err(failure)) = (json, &result) {
-        let (id, exit) = (failure.id, failure.exit);
+        let (id, exit) = (&failure.id, failure.exit);
         println!(
             "{}",
             json!({"schema": SCHEMA, "exit": exit, "error":

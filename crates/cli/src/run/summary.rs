@@ -65,10 +65,9 @@ pub fn lines(status: &Status, program: &str) -> Vec<String> {
     lines.extend(groups.iter().map(|group| group.line(program)));
     if let (Some(first), true) = (lines.get_mut(told), ended > 0) {
         let at = first.rfind("  [").unwrap_or(first.len());
-        let (were, the) = if ended == 1 { ("was", "1 other") } else { ("were", "others") };
         let text = match ended {
-            1 => format!(". {the} {were} ended"),
-            _ => format!(". The other {ended} {were} ended"),
+            1 => ". 1 other was ended".to_owned(),
+            _ => format!(". {ended} others were ended"),
         };
         first.insert_str(at, &text);
     }
@@ -91,6 +90,10 @@ fn fate(rank: &Rank) -> Verdict {
     match (&rank.why, ending) {
         (_, Some(Ending::Exited(0))) => Verdict::Well,
         (None, Some(ending)) => Verdict::Ill(Fate::Failed(ending)),
+        // A status of its own is its own word, even if it was asked to end by then.
+        (Some(why), Some(ending @ Ending::Exited(_))) if why.starts_with("ended") => {
+            Verdict::Ill(Fate::Failed(ending))
+        }
         (Some(why), _) if why.starts_with("ended") => Verdict::Ended,
         (Some(why), Some(Ending::Exited(code @ (126 | 127)))) => {
             Verdict::Ill(Fate::NotStarted(code, why.clone()))
@@ -168,11 +171,15 @@ mod tests {
         );
         ranks.push(rank(6, "n2", Some(9), Some("ended with the job")));
         ranks.push(rank(7, "n3", Some(9), Some("ended with the job")));
+        ranks.push(rank(8, "n3", Some(0x100), Some("ended with the job")));
         let told = lines(&job(139, "failed", ranks), "./x");
         assert_eq!(
             told,
-            ["your program: rank 5 on n2 was killed by signal 11 (SEGV). The other 2 were ended  \
-              [E301, exit 139]"]
+            [
+                "your program: rank 5 on n2 was killed by signal 11 (SEGV). 2 others were ended  \
+              [E301, exit 139]",
+                "your program: rank 8 on n3 exited 1  [E302, exit 1]"
+            ]
         );
     }
 
