@@ -1,11 +1,15 @@
 //! Finding a cluster on this machine, connecting to its manager, bringing one up.
 
+use crate::cmd::progress::Progress;
+use crate::run::Cluster;
 use anyhow::{Context as _, Result, anyhow, bail};
 use muster_base::nodeset::fold;
 use muster_machine::keeper::{Keeper, Plan, Runtime, State, by_file};
 use muster_ninep::client::{Client, Options};
+use muster_ninep::error::{Errno, Error};
 use serde::Deserialize;
 use serde_json::Value;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a manager may take to answer.
@@ -39,6 +43,28 @@ impl Context {
             Some(State::Kept(_)) => {}
         }
         self.connect_now().map_err(|error| self.silent(&error))
+    }
+
+    /// The cluster for a job; where none is up, one of `nodes` nodes that lives in `held`.
+    ///
+    /// # Errors
+    /// As [`Context::connect`], and as [`embed`].
+    pub fn find_or_embed(&self, nodes: usize, held: &mut Option<Embedded>) -> Result<Cluster> {
+        let up = !matches!(self.runtime.state(&self.cluster)?, None | Some(State::Dead));
+        let (context, client) = if up {
+            (self.clone(), self.connect()?)
+        } else {
+            let mut progress = Progress::steps("nodes up", nodes);
+            let embedded = embed(self, nodes, |up| progress.at(up as u64))?;
+            let found = (embedded.context.clone(), embedded.client.clone());
+            *held = Some(embedded);
+            found
+        };
+        let again = move || {
+            let refused = |error: anyhow::Error| Error::new(Errno::CONNREFUSED, error.to_string());
+            context.connect_now().map_err(refused)
+        };
+        Ok(Cluster { client, connect: Arc::new(again), embedded: !up })
     }
 
     fn connect_now(&self) -> Result<Client> {
@@ -188,7 +214,6 @@ fn last_lines(context: &Context, count: usize) -> String {
 }
 
 /// A cluster of this process's own: it goes when this is dropped, or with the process.
-#[allow(dead_code, reason = "for `muster run`, which is being written")]
 pub struct Embedded {
     /// Its manager, with all nodes joined.
     pub client: Client,
@@ -201,7 +226,6 @@ pub struct Embedded {
 ///
 /// # Errors
 /// A sentence: what could not be started, or who did not join.
-#[allow(dead_code, reason = "for `muster run`, which is being written")]
 pub fn embed(context: &Context, count: usize, progress: impl FnMut(usize)) -> Result<Embedded> {
     let cluster = format!("run-{}", std::process::id());
     let context = Context { cluster, runtime: context.runtime.clone() };

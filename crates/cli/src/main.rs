@@ -3,6 +3,7 @@
 mod cluster;
 mod cmd;
 mod fuse;
+mod run;
 mod sys;
 
 use clap::error::ErrorKind;
@@ -14,6 +15,8 @@ use std::process::ExitCode;
 
 /// Exit status of a mistake on the command line.
 const USAGE: u8 = 2;
+/// Exit status of `muster run` when the failure is not the program's.
+const OURS: u8 = 125;
 /// What the shell says of a program that SIGPIPE ended: our reader has gone.
 const PIPE: u8 = 128 + 13;
 
@@ -56,13 +59,14 @@ fn main() -> ExitCode {
     let named = || std::env::var("MUSTER_CLUSTER").ok().filter(|name| !name.is_empty());
     let cluster = cli.cluster.or_else(named).unwrap_or_else(|| "default".into());
     let context = Context { runtime: Runtime::from_env(), cluster };
-    match cmd::run(&cli.command, &context) {
+    let failed = if matches!(cli.command, cmd::Command::Run(_)) { OURS } else { 1 };
+    match cmd::run(cli.command, &context) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::from(PIPE),
         Err(error) => {
             // Nobody may be listening any more.
             let _ = writeln!(io::stderr(), "muster: {error:#}");
-            ExitCode::from(if error.is::<cmd::Usage>() { USAGE } else { 1 })
+            ExitCode::from(if error.is::<cmd::Usage>() { USAGE } else { failed })
         }
     }
 }

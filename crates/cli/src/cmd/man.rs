@@ -19,7 +19,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let command = Cli::command();
     match &args.dir {
         Some(dir) => {
-            let failed = || format!("{}  [E141]", dir.display());
+            let failed = || format!("{}  [E161]", dir.display());
             std::fs::create_dir_all(dir).with_context(failed)?;
             clap_mangen::generate_to(command, dir).with_context(failed)?;
         }

@@ -13,8 +13,9 @@ mod ls;
 mod man;
 mod mount;
 mod nodes;
-mod progress;
+pub mod progress;
 mod ps;
+mod run;
 mod table;
 mod umount;
 mod up;
@@ -32,6 +33,7 @@ const SCHEMA: u32 = 1;
 /// All commands.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
+    Run(Box<run::Args>),
     Up(up::Args),
     Down(down::Args),
     Ps(ps::Args),
@@ -56,25 +58,31 @@ pub enum Command {
 ///
 /// # Errors
 /// One sentence for the user.
-pub fn run(command: &Command, context: &Context) -> Result<ExitCode> {
+pub fn run(command: Command, context: &Context) -> Result<ExitCode> {
     match command {
-        Command::Up(args) => up::run(args, context),
-        Command::Down(args) => down::run(args, context),
-        Command::Ps(args) => ps::run(args, context),
-        Command::Nodes(args) => nodes::run(args, context),
-        Command::Kill(args) => kill::run(args, context),
-        Command::Logs(args) => logs::run(args, context),
-        Command::Ls(args) => ls::run(args, context),
-        Command::Cat(args) => cat::run(args, context),
-        Command::Cp(args) => cp::run(args, context),
-        Command::Write(args) => write::run(args, context),
-        Command::Mount(args) => mount::run(args, context),
-        Command::Umount(args) => umount::run(args),
-        Command::Export(args) => export::run(args),
-        Command::Explain(args) => explain::run(args),
-        Command::Completions(args) => completions::run(args),
-        Command::Man(args) => man::run(args),
-        Command::Daemon(args) => daemon::run(args, context),
+        Command::Run(args) => {
+            // A cluster for this command alone lives until its end.
+            let mut embedded = None;
+            let nodes = args.embedded_nodes();
+            run::main(*args, || context.find_or_embed(nodes, &mut embedded))
+        }
+        Command::Up(args) => up::run(&args, context),
+        Command::Down(args) => down::run(&args, context),
+        Command::Ps(args) => ps::run(&args, context),
+        Command::Nodes(args) => nodes::run(&args, context),
+        Command::Kill(args) => kill::run(&args, context),
+        Command::Logs(args) => logs::run(&args, context),
+        Command::Ls(args) => ls::run(&args, context),
+        Command::Cat(args) => cat::run(&args, context),
+        Command::Cp(args) => cp::run(&args, context),
+        Command::Write(args) => write::run(&args, context),
+        Command::Mount(args) => mount::run(&args, context),
+        Command::Umount(args) => umount::run(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
+        Command::Daemon(args) => daemon::run(&args, context),
     }
 }
 
@@ -93,7 +101,7 @@ impl std::error::Error for Usage {}
 /// A refusal by a file of the cluster, with its id.
 fn refused(error: muster_ninep::error::Error) -> anyhow::Error {
     // Sentences of the manager may carry an id of their own.
-    let id = if error.text.ends_with(']') { "" } else { "  [E140]" };
+    let id = if error.text.ends_with(']') { "" } else { "  [E160]" };
     anyhow::anyhow!("{error}{id}")
 }
 
@@ -105,7 +113,7 @@ fn job_path(job: u32) -> String {
 /// A refusal by a file of a job: that there is no such job is told as such.
 fn job_refused(job: u32, error: muster_ninep::error::Error) -> anyhow::Error {
     if error.errno == muster_ninep::error::Errno::NOENT {
-        return anyhow::anyhow!("there is no job {job}; see: muster ps --all  [E142]");
+        return anyhow::anyhow!("there is no job {job}; see: muster ps --all  [E162]");
     }
     refused(error)
 }

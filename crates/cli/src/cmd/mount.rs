@@ -1,9 +1,9 @@
 //! `muster mount`: the cluster tree as a file system of this machine.
 
-use super::umount::{Mount, mount_at, unmount};
+use super::umount::{Mount, mount_at};
 use crate::cluster::Context;
 use crate::fuse;
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,12 @@ pub struct Args {
     /// Serve it in this process, until it is unmounted
     #[arg(short, long)]
     foreground: bool,
+    /// Refuse changes
+    #[arg(long)]
+    read_only: bool,
+    /// Let other users in; all of them act as you
+    #[arg(long)]
+    allow_other: bool,
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
@@ -38,22 +44,28 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let client = context.connect()?;
     if !args.foreground {
         drop(client);
-        background(context, &dir)?;
+        background(args, context, &dir)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let at = dir.clone();
+    let Args { read_only, allow_other, .. } = *args;
+    let options = fuse::Options { read_only, allow_other };
+    let mounted = fuse::mount(&client, &dir, &options);
+    let mounted = mounted.map_err(|error| anyhow!("{error:#}  [E151]"))?;
     client.on_close(move |_| {
-        // Not on the thread that serves all connections: unmounting may take a while.
-        std::thread::spawn(move || unmount(&at, true));
+        // Not on the thread that serves all connections: unmounting may take a while. What
+        // fails has been unmounted already.
+        std::thread::spawn(move || fuse::unmount(&dir, true));
     });
-    fuse::mount(client, &dir)?;
+    mounted.wait()?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Starts a process that serves the mount; returns when it is there.
-fn background(context: &Context, dir: &Path) -> Result<()> {
+fn background(args: &Args, context: &Context, dir: &Path) -> Result<()> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("muster").args(["--cluster", &context.cluster, "mount", "--foreground"]);
+    command.args(args.read_only.then_some("--read-only"));
+    command.args(args.allow_other.then_some("--allow-other"));
     command.arg(dir).env("MUSTER_RUNTIME", context.runtime.path()).current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
     let mut server = command.spawn().context("could not start the file system  [E151]")?;

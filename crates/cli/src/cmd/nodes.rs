@@ -5,6 +5,7 @@ use crate::cluster::{Context, NodeStatus, Status};
 use anyhow::Result;
 use muster_base::nodeset::fold;
 use muster_ninep::client::Client;
+use muster_ninep::error::Errno;
 use serde::Serialize;
 use serde_json::json;
 use std::process::ExitCode;
@@ -79,7 +80,10 @@ fn facts(client: &Client, status: &NodeStatus) -> Node {
     match read("cpus") {
         Ok(text) => node.cpus = text.trim().parse().ok(),
         Err(error) => {
-            node.why = Some(error.to_string());
+            node.why = Some(match error.errno {
+                Errno::TIMEDOUT => "does not answer".into(),
+                _ => error.to_string(),
+            });
             return node;
         }
     }

@@ -56,7 +56,7 @@ fn copy_stdin(file: &File, path: &str, most: usize) -> Result<()> {
         let count = match input.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            other => other.context("standard input  [E141]")?,
+            other => other.context("standard input  [E161]")?,
         };
         write_all(file, path, offset, &buffer[..count])?;
         offset += count as u64;
@@ -66,7 +66,7 @@ fn copy_stdin(file: &File, path: &str, most: usize) -> Result<()> {
 fn write_all(file: &File, path: &str, mut offset: u64, mut data: &[u8]) -> Result<()> {
     while !data.is_empty() {
         let written = file.fid().write_at(offset, data).map_err(refused)?;
-        anyhow::ensure!(written > 0, "{path}: it takes no more  [E140]");
+        anyhow::ensure!(written > 0, "{path}: it takes no more  [E160]");
         offset += written as u64;
         data = &data[written..];
     }

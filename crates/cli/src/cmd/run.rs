@@ -1,0 +1,227 @@
+//! `muster run`: runs a program on the nodes of the cluster.
+
+use crate::run::show::{Goal, Style};
+use crate::run::spec::Spec;
+use crate::run::template::Template;
+use crate::run::{Cluster, Failure, Input, Wish, environment, limit, program};
+use anyhow::Result;
+use clap::ArgAction;
+use muster_base::nodeset;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Run a program on the cluster
+///
+/// PROGRAM with a slash is a file here and is sent along; a bare name is searched on the nodes.
+/// Without -N and -n one rank runs on one node; with -N alone, one rank on each node. With no
+/// cluster up, one is started on this machine and taken down again.
+///
+/// The exit status is that of the first rank that failed: its own, or 128 plus the number of the
+/// signal that killed it; 124 when the time limit ended the job, 125 when Muster failed, 126 and
+/// 127 when the program could not be run or found.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Number of nodes
+    #[arg(short = 'N', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    nodes: Option<u32>,
+
+    /// Number of ranks
+    #[arg(short = 'n', long, visible_alias = "np", value_name = "N",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    ntasks: Option<u32>,
+
+    /// Run on these nodes, such as n[1-3,7]
+    #[arg(short = 'w', long, value_name = "NODES", value_parser = node_list)]
+    nodelist: Option<String>,
+
+    /// Put the rank before each line of output
+    #[arg(short, long)]
+    label: bool,
+
+    /// Show equal output of several ranks once, at the end
+    #[arg(short = 'b', long, conflicts_with_all = ["label", "raw", "json"])]
+    fold: bool,
+
+    /// Pass output on as bytes as they come; lines of several ranks may mix
+    #[arg(long, conflicts_with_all = ["label", "json"])]
+    raw: bool,
+
+    /// Working directory on the nodes; by default one of the job's own
+    #[arg(short = 'D', long, value_name = "DIR")]
+    chdir: Option<String>,
+
+    /// Set a variable in the ranks' environment, or with --env K pass on its value here
+    ///
+    /// The environment here is passed on, except what belongs to this machine or terminal: PWD,
+    /// TMPDIR, DISPLAY, HOSTNAME, SSH_*, XDG_RUNTIME_*, MUSTER_* and the like.
+    #[arg(long, value_name = "K=V", action = ArgAction::Append)]
+    env: Vec<String>,
+
+    /// Pass on nothing of the environment here but what --env names
+    #[arg(long)]
+    no_env: bool,
+
+    /// Standard input: FILE (to every rank), none, all (ours to every rank), or a RANK for ours
+    ///
+    /// By default rank 0 gets ours, all of it: in a shell loop such as `while read x; do muster
+    /// run ...; done < list` that eats the list, so write --input none there.
+    #[arg(short, long, value_name = "FILE|none|all|RANK")]
+    input: Option<String>,
+
+    /// Write standard output to files: %j job, %n or %t rank, %N node, %% percent; or none
+    ///
+    /// Ranks with the same file share it line by line. Without --error, standard error goes
+    /// there as well. Directories must exist.
+    #[arg(short, long, value_name = "TEMPLATE", value_parser = goal)]
+    output: Option<Goal>,
+
+    /// Write standard error to files, as --output
+    #[arg(short, long, value_name = "TEMPLATE", value_parser = goal)]
+    error: Option<Goal>,
+
+    /// End the job after this time: seconds, MM:SS, HH:MM:SS, D-HH:MM:SS, 90s, 5m, 1h
+    #[arg(short, long, value_name = "TIME", value_parser = limit::parse)]
+    time: Option<Duration>,
+
+    /// Let the other ranks go on when one fails
+    #[arg(long)]
+    keep_going: bool,
+
+    /// Send a file or directory to every rank's working directory; may be repeated
+    #[arg(long, value_name = "FILE", action = ArgAction::Append)]
+    bcast: Vec<PathBuf>,
+
+    /// PROGRAM is a path on the nodes: send nothing
+    #[arg(long)]
+    no_send: bool,
+
+    /// End with one JSON object on standard output, in which the ranks' output is, up to 1 MiB
+    /// for each stream (less with more than 32 ranks)
+    #[arg(long)]
+    json: bool,
+
+    /// Name of the job in listings; by default the program's
+    #[arg(short = 'J', long, visible_alias = "job-name")]
+    name: Option<String>,
+
+    /// Say nothing besides what the program says
+    #[arg(short, long)]
+    quiet: bool,
+
+    /// Start the job, print its number and leave it alone
+    #[arg(long, conflicts_with_all = ["input", "output", "error", "label", "fold", "raw"])]
+    detach: bool,
+
+    /// Time between asking ranks to end and the next stronger means, after Ctrl-C for instance
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = limit::parse)]
+    grace: Duration,
+
+    /// The program and its arguments
+    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true)]
+    command: Vec<String>,
+}
+
+/// Most nodes of a cluster on one machine.
+const NODES_MAX: usize = 1024;
+
+fn node_list(text: &str) -> Result<String, String> {
+    nodeset::expand(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+fn goal(text: &str) -> Result<Goal, String> {
+    match text {
+        "none" => Ok(Goal::Nowhere),
+        _ => Template::parse(text).map(Goal::Files),
+    }
+}
+
+impl Args {
+    /// How many nodes a cluster for this command alone has: as many as it names, else one for
+    /// each rank, up to eight.
+    pub fn embedded_nodes(&self) -> usize {
+        let names = self.nodelist.as_deref().and_then(|list| nodeset::expand(list).ok());
+        let number = |name: String| name.trim_start_matches('n').parse::<usize>().ok();
+        let highest = names.and_then(|names| names.into_iter().filter_map(number).max());
+        let asked = self.nodes.map(|nodes| nodes as usize);
+        let ranks = self.ntasks.map_or(1, |ranks| ranks.min(8) as usize);
+        let count = asked.or(highest.map(|last| last + 1)).unwrap_or(ranks);
+        count.clamp(1, NODES_MAX)
+    }
+
+    /// What the user wishes, once the program and the environment were looked at. Nothing has
+    /// to be up for this, so a mistake is told before a cluster is started.
+    ///
+    /// # Errors
+    /// The mistake.
+    pub fn wish(self) -> Result<Wish, Failure> {
+        let named = self.command[0].clone();
+        let program = program::find(&named, !self.no_send)?;
+        let input = match (&self.input, self.detach) {
+            (_, true) => Input::None,
+            (None, _) => Input::Rank(0),
+            (Some(word), _) => Input::parse(word),
+        };
+        let style = match () {
+            () if self.json => Style::Keep,
+            () if self.raw => Style::Raw,
+            () if self.fold => Style::Fold,
+            () => Style::Lines,
+        };
+        let output = self.output.unwrap_or(Goal::Ours);
+        let error = self.error.unwrap_or_else(|| output.clone());
+        let last = named.rsplit('/').find(|part| !part.is_empty());
+        let spec = Spec {
+            nodes: self.nodes,
+            ranks: self.ntasks,
+            nodelist: self.nodelist,
+            env: environment::gather(std::env::vars_os(), &self.env, !self.no_env)?,
+            chdir: self.chdir,
+            stdin: input.stdin(),
+            time_ms: self.time.map(milliseconds),
+            keep_going: self.keep_going,
+            name: self.name.unwrap_or_else(|| last.unwrap_or(&named).to_owned()),
+            grace_ms: milliseconds(self.grace),
+            argv: self.command,
+        };
+        Ok(Wish {
+            spec,
+            program,
+            named,
+            bcast: self.bcast,
+            input,
+            goals: [output, error],
+            style,
+            label: self.label,
+            quiet: self.quiet,
+            detach: self.detach,
+            json: self.json,
+            grace: self.grace,
+        })
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1)
+}
+
+/// Runs it. `cluster` finds the cluster or starts one, and is only called when the command
+/// line makes sense.
+///
+/// # Errors
+/// Those of `cluster`. What `run` itself fails with is said here.
+pub fn main(args: Args, cluster: impl FnOnce() -> Result<Cluster>) -> Result<ExitCode> {
+    let tell = |failure: &Failure| {
+        eprintln!("muster: {failure}");
+        ExitCode::from(failure.exit)
+    };
+    let wish = match args.wish() {
+        Ok(wish) => wish,
+        Err(failure) => return Ok(tell(&failure)),
+    };
+    let cluster = cluster()?;
+    match crate::run::run(wish, &cluster) {
+        Ok(code) => Ok(ExitCode::from(code)),
+        Err(failure) => Ok(tell(&failure)),
+    }
+}

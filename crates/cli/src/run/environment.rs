@@ -1,0 +1,135 @@
+//! The environment that ranks get: the caller's, but for what is only true on this machine or in
+//! this terminal, and but for what Muster itself sets.
+
+use super::failure::{Failure, exit};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+/// Left behind by name. `docs/man` lists them under `--env`.
+const LOCAL: &[&str] = &[
+    "_",
+    "COLUMNS",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY",
+    "HOST",
+    "HOSTNAME",
+    "INVOCATION_ID",
+    "JOURNAL_STREAM",
+    "LINES",
+    "MAIL",
+    "MAKEFLAGS",
+    "MFLAGS",
+    "NOTIFY_SOCKET",
+    "OLDPWD",
+    "PWD",
+    "SHLVL",
+    "TEMP",
+    "TMP",
+    "TMPDIR",
+    "WATCHDOG_USEC",
+    "WAYLAND_DISPLAY",
+    "WINDOWID",
+    "XAUTHORITY",
+];
+
+/// Left behind by how they begin.
+const LOCAL_PREFIXES: &[&str] = &[
+    "BASH_FUNC_",
+    "GPG_",
+    "LISTEN_",
+    "MUSTER_",
+    "OMPI_",
+    "PMI_",
+    "PMIX_",
+    "PRTE_",
+    "SLURM_",
+    "SSH_",
+    "SUDO_",
+    "TERM_SESSION",
+    "TMUX",
+    "XCPU",
+    "XDG_RUNTIME",
+    "XDG_SESSION",
+    "XDG_SEAT",
+    "XDG_VTNR",
+];
+
+fn passes(name: &str) -> bool {
+    !LOCAL.contains(&name) && !LOCAL_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Gathers the environment: `own` is the caller's, `wished` are the words after `--env`: `K=V`
+/// sets, `K` passes the caller's value on even if it would stay behind.
+///
+/// # Errors
+/// A wish that cannot be granted.
+pub fn gather(
+    own: impl IntoIterator<Item = (OsString, OsString)>,
+    wished: &[String],
+    pass: bool,
+) -> Result<BTreeMap<String, String>, Failure> {
+    // JSON carries no bytes that are not UTF-8; such variables stay behind.
+    let own: BTreeMap<String, String> = own
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let mut all: BTreeMap<String, String> = match pass {
+        true => own.iter().filter(|(name, _)| passes(name)).map(pair).collect(),
+        false => BTreeMap::new(),
+    };
+    for wish in wished {
+        let (name, value) = match wish.split_once('=') {
+            Some((name, value)) => (name, value.to_owned()),
+            None => match own.get(wish) {
+                Some(value) => (wish.as_str(), value.clone()),
+                None => return Err(usage(format!("--env {wish}: {wish} is not set here"))),
+            },
+        };
+        if name.is_empty() || value.contains('\0') || name.contains('\0') {
+            return Err(usage(format!("--env '{wish}': write NAME=VALUE or NAME")));
+        }
+        all.insert(name.to_owned(), value);
+    }
+    Ok(all)
+}
+
+fn pair((name, value): (&String, &String)) -> (String, String) {
+    (name.clone(), value.clone())
+}
+
+fn usage(text: String) -> Failure {
+    Failure::new("E100", exit::USAGE, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own() -> Vec<(OsString, OsString)> {
+        [("PATH", "/bin"), ("PWD", "/x"), ("MUSTER_RANK", "3"), ("SSH_TTY", "t"), ("LANG", "C")]
+            .map(|(name, value)| (name.into(), value.into()))
+            .into()
+    }
+
+    fn gathered(wished: &[&str], pass: bool) -> Result<String, Failure> {
+        let wished: Vec<String> = wished.iter().map(|wish| (*wish).to_owned()).collect();
+        let all = gather(own(), &wished, pass)?;
+        Ok(all.iter().map(|(name, value)| format!("{name}={value} ")).collect())
+    }
+
+    #[test]
+    fn what_is_local_stays_behind_unless_wished() {
+        assert_eq!(gathered(&[], true).unwrap(), "LANG=C PATH=/bin ");
+        assert_eq!(
+            gathered(&["PWD", "LANG=D", "E=", "A=b=c"], true).unwrap(),
+            "A=b=c E= LANG=D PATH=/bin PWD=/x "
+        );
+        assert_eq!(gathered(&["LANG"], false).unwrap(), "LANG=C ");
+    }
+
+    #[test]
+    fn a_wish_that_cannot_be_granted_is_named() {
+        assert_eq!(gathered(&["NONE"], true).unwrap_err().exit, exit::USAGE);
+        assert!(gathered(&["=x"], true).unwrap_err().text.contains("NAME=VALUE"));
+    }
+}

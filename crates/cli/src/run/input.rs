@@ -1,0 +1,199 @@
+//! Standard input on its way to the ranks, on a thread of its own.
+//!
+//! The manager answers a write when the rank's pipe has taken it, so a rank that does not read
+//! makes us wait, not grow.
+
+use super::failure::{Failure, exit};
+use super::line::Line;
+use super::spec::Stdin;
+use muster_ninep::client::{Client, Fid};
+use muster_ninep::error::Result;
+use muster_ninep::tree::OpenFlags;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes of one read of ours.
+const CHUNK: usize = 64 * 1024;
+
+/// What `--input` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing.
+    None,
+    /// Our standard input, to every rank.
+    All,
+    /// Our standard input, to this rank.
+    Rank(u32),
+    /// A file, to every rank.
+    File(PathBuf),
+}
+
+impl Input {
+    /// Reads the word after `--input`.
+    pub fn parse(text: &str) -> Input {
+        match text {
+            "none" => Input::None,
+            "all" => Input::All,
+            _ => match text.parse() {
+                Ok(rank) => Input::Rank(rank),
+                Err(_) => Input::File(text.into()),
+            },
+        }
+    }
+
+    /// What the manager is told.
+    pub fn stdin(&self) -> Stdin {
+        match self {
+            Input::None => Stdin::None,
+            Input::All | Input::File(_) => Stdin::All,
+            Input::Rank(rank) => Stdin::Rank(*rank),
+        }
+    }
+
+    /// Opens where the bytes come from; nothing if there are none.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn open(&self) -> std::result::Result<Option<File>, Failure> {
+        let bad = |what: &str, error: io::Error| {
+            let text = format!("{what}: {}", super::said(&error));
+            Failure::new("E141", exit::OURS, text)
+        };
+        match self {
+            Input::None => Ok(None),
+            Input::All | Input::Rank(_) => {
+                let stdin = io::stdin().as_fd().try_clone_to_owned();
+                Ok(Some(stdin.map_err(|error| bad("standard input", error))?.into()))
+            }
+            Input::File(path) => {
+                let name = path.display().to_string();
+                let file = File::open(path).map_err(|error| bad(&name, error))?;
+                if file.metadata().map_err(|error| bad(&name, error))?.is_dir() {
+                    let text = format!("{name} is a directory, not input");
+                    return Err(Failure::new("E141", exit::OURS, text));
+                }
+                Ok(Some(file))
+            }
+        }
+    }
+}
+
+/// Starts to feed a job.
+pub fn start(mut source: File, line: Arc<Line>, job: u64) {
+    std::thread::spawn(move || {
+        let mut feed = Feed { line, job, number: 0, open: None, offset: 0 };
+        let mut buffer = vec![0; CHUNK];
+        loop {
+            wait_for_foreground(&source);
+            match source.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) if feed.write(&buffer[..count]) => {}
+                // The ranks want no more.
+                Ok(_) => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                // A terminal that hung up has no more either.
+                Err(_) => break,
+            }
+        }
+        feed.close();
+    });
+}
+
+/// Reading a terminal in the background would stop this whole process (SIGTTIN).
+fn wait_for_foreground(source: &File) {
+    while let Ok(group) = rustix::termios::tcgetpgrp(source)
+        && group != rustix::process::getpgrp()
+    {
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+struct Feed {
+    line: Arc<Line>,
+    job: u64,
+    /// Which connection `open` is of.
+    number: u64,
+    open: Option<(Client, Fid)>,
+    /// Bytes written so far: a manager that was restarted can tell what it had.
+    offset: u64,
+}
+
+impl Feed {
+    /// The open file; waits for a new connection if there was one that broke.
+    fn fid(&mut self) -> Option<Result<(Client, Fid)>> {
+        if let Some((client, fid)) = &self.open
+            && client.ended().is_none()
+        {
+            return Some(Ok((client.clone(), fid.clone())));
+        }
+        let (number, client) = self.line.later(self.number)?;
+        self.number = number;
+        let opened = client.walk(&format!("jobs/{}/stdin", self.job)).and_then(|fid| {
+            fid.open(OpenFlags(OpenFlags::WRONLY))?;
+            Ok((client.clone(), fid))
+        });
+        self.open = opened.as_ref().ok().cloned();
+        // One that broke just now is not the ranks' refusal.
+        match opened {
+            Err(_) if client.ended().is_some() => self.fid(),
+            other => Some(other),
+        }
+    }
+
+    /// Writes all; false when nobody wants it.
+    fn write(&mut self, mut bytes: &[u8]) -> bool {
+        while !bytes.is_empty() {
+            let Some(Ok((client, fid))) = self.fid() else { return false };
+            match fid.write_at(self.offset, bytes) {
+                Ok(0) => return false,
+                Ok(written) => {
+                    self.offset += written as u64;
+                    bytes = &bytes[written..];
+                }
+                Err(_) if client.ended().is_some() => {}
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    /// Tells the ranks that there is no more.
+    fn close(&mut self) {
+        loop {
+            let Some(Ok((client, _))) = self.fid() else { return };
+            let closed = client.write(&format!("jobs/{}/ctl", self.job), "close stdin\n");
+            if closed.is_ok() || client.ended().is_none() {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_after_input() {
+        for (text, input, stdin) in [
+            ("none", Input::None, Stdin::None),
+            ("all", Input::All, Stdin::All),
+            ("3", Input::Rank(3), Stdin::Rank(3)),
+            ("3.txt", Input::File("3.txt".into()), Stdin::All),
+            ("./all", Input::File("./all".into()), Stdin::All),
+        ] {
+            assert_eq!(Input::parse(text), input);
+            assert_eq!(input.stdin(), stdin);
+        }
+        assert!(Input::File("/none/such".into()).open().unwrap_err().text.contains("No such"));
+        assert!(Input::File("/".into()).open().unwrap_err().text.contains("is a directory"));
+        assert!(Input::None.open().unwrap().is_none());
+    }
+}

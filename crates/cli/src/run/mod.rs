@@ -1,0 +1,87 @@
+//! `muster run`: a job is written into the cluster's files, its streams are moved, its end told.
+//!
+//! The story: *preparing* (the program and files are looked at; nothing has happened yet),
+//! *submitting* ([`submit`], a thread: `jobs/clone`, `spec`, `files`, `start`), *running*
+//! ([`session`] decides, fed with [`event`]s by threads that each do one thing: [`pump`] output,
+//! [`input`] standard input, one waits for the job's end, one hands signals on), *ended* (output
+//! is complete, [`summary`] says what failed). If this process dies at any time, the fid of
+//! `jobs/clone` is closed and the manager ends the job. If the manager dies, [`line`] gets a new
+//! connection within 10 s or the command fails, and nobody waits for ever.
+
+pub mod environment;
+mod event;
+pub mod failure;
+mod fold;
+mod input;
+pub mod limit;
+mod line;
+mod lines;
+pub mod program;
+mod progress;
+mod pump;
+mod session;
+pub mod show;
+mod signals;
+pub mod spec;
+mod status;
+mod submit;
+mod summary;
+mod sys;
+pub mod template;
+#[cfg(test)]
+mod tests;
+
+pub use failure::Failure;
+pub use input::Input;
+pub use line::Connect;
+pub use session::run;
+
+use muster_ninep::client::Client;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The cluster to run on.
+#[derive(Clone)]
+pub struct Cluster {
+    /// Connected to the manager's tree.
+    pub client: Client,
+    /// Connects again after the manager was restarted.
+    pub connect: Connect,
+    /// It was started for this command alone.
+    pub embedded: bool,
+}
+
+/// What the user wishes.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// What the manager is told.
+    pub spec: spec::Spec,
+    /// The program.
+    pub program: program::Program,
+    /// What the user called it.
+    pub named: String,
+    /// Files for every rank.
+    pub bcast: Vec<PathBuf>,
+    /// Where the ranks' input comes from.
+    pub input: Input,
+    /// Where stdout and stderr go.
+    pub goals: [show::Goal; 2],
+    /// What they look like.
+    pub style: show::Style,
+    /// Whether lines carry their rank.
+    pub label: bool,
+    /// No notes and no summary.
+    pub quiet: bool,
+    /// Start it and leave it alone.
+    pub detach: bool,
+    /// End with a JSON object.
+    pub json: bool,
+    /// Between INT, TERM and the kill.
+    pub grace: Duration,
+}
+
+/// The system's sentence without the number that Rust adds.
+fn said(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}

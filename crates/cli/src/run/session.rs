@@ -1,0 +1,460 @@
+//! One job from its submission to its end: what happens is told as [`Event`]s to one thread,
+//! which decides.
+//!
+//! It is over when the job's status is known and all output is shown, or when something failed
+//! for good. The order of those two does not matter: a slow reader of ours may take the last
+//! output long after the job has ended.
+
+use super::event::{Event, Events, Started};
+use super::failure::{Failure, exit};
+use super::line::{self, Line};
+use super::program::Program;
+use super::progress::Progress;
+use super::pump;
+use super::show::{Kept, Show, Style, Unwritable};
+use super::signals::{Action, Plan};
+use super::status::Status;
+use super::{Cluster, Wish, input, submit, summary, sys};
+use muster_machine::relay::pack::Load;
+use muster_ninep::client::{Client, Fid};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// Signals that go on to the job.
+const FORWARDED: [i32; 5] =
+    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
+
+/// How long a manager may be gone before it is said.
+const REMARK: Duration = Duration::from_secs(1);
+
+/// Version of the JSON object.
+const SCHEMA: &str = "muster.run/1";
+
+/// Runs a job and returns the exit status for it. What went wrong is said on stderr.
+///
+/// # Errors
+/// What kept the job from running to its end, as one sentence; it has been said nowhere yet,
+/// but in the JSON object if one was asked for.
+pub fn run(wish: Wish, cluster: &Cluster) -> Result<u8, Failure> {
+    let json = wish.json;
+    let (told, events) = channel();
+    let told = Events(told);
+    let result = watch_signals(&told).and_then(|()| run_told(wish, cluster, told, &events));
+    if let (true, Err(failure)) = (json, &result) {
+        let (id, exit) = (failure.id, failure.exit);
+        println!(
+            "{}",
+            json!({"schema": SCHEMA, "exit": exit, "error":
+            {"id": id, "text": failure.to_string()}})
+        );
+    }
+    result
+}
+
+/// The same with events that somebody else may tell as well.
+pub(super) fn run_told(
+    wish: Wish,
+    cluster: &Cluster,
+    told: Events,
+    events: &Receiver<Event>,
+) -> Result<u8, Failure> {
+    if wish.detach && cluster.embedded {
+        let text = "no cluster is up that a detached job could go on in. First: muster up";
+        return Err(Failure::new("E142", exit::OURS, text));
+    }
+    for goal in &wish.goals {
+        check_directory(goal)?;
+    }
+    let source = wish.input.open()?;
+    let mut load = Load::new();
+    let cannot = |error: muster_machine::relay::pack::PackError| {
+        Failure::new("E104", exit::OURS, error.to_string())
+    };
+    let mut spec = wish.spec.clone();
+    if let Program::Here(path, _) = &wish.program {
+        let name = load.add(path).map_err(cannot)?;
+        spec.argv[0] = format!("./{name}");
+    }
+    for path in &wish.bcast {
+        load.add(path).map_err(cannot)?;
+    }
+    let (program, named) = (wish.program.clone(), wish.named.clone());
+    let order = submit::Order { spec, program, named, load, detach: wish.detach };
+    submit::start(cluster.client.clone(), order, told.clone());
+    let mut session = Session {
+        line: Arc::new(Line::new(cluster.client.clone())),
+        progress: Progress::new(!wish.quiet),
+        plan: Plan::new(wish.grace),
+        cluster,
+        told,
+        source,
+        job: None,
+        status: None,
+        kept: None,
+        gone_at: None,
+        remark_at: None,
+        pending: Vec::new(),
+        broken_pipe: false,
+        failure: None,
+        wish,
+    };
+    session.decide(events)
+}
+
+/// A directory that is missing is better known before the job runs.
+fn check_directory(goal: &super::show::Goal) -> Result<(), Failure> {
+    let super::show::Goal::Files(template) = goal else { return Ok(()) };
+    let Some(dir) = template.fixed_dir() else { return Ok(()) };
+    if std::path::Path::new(dir).is_dir() {
+        return Ok(());
+    }
+    let text = format!("{dir}: no such directory for output files. First: mkdir -p {dir}");
+    Err(Failure::new("E140", exit::OURS, text))
+}
+
+fn watch_signals(told: &Events) -> Result<(), Failure> {
+    let pipe = sys::watch(&FORWARDED);
+    let mut pipe: File = pipe.map_err(|error| {
+        Failure::new("E402", exit::OURS, format!("signals: {}", super::said(&error)))
+    })?;
+    let told = told.clone();
+    std::thread::spawn(move || {
+        let mut bytes = [0; 16];
+        while let Ok(count) = pipe.read(&mut bytes) {
+            for byte in &bytes[..count] {
+                told.tell(Event::Signal((*byte).into()));
+            }
+        }
+    });
+    Ok(())
+}
+
+/// The job while it runs.
+struct Job {
+    id: u64,
+    /// The fid that owns it; when it goes, so does the job.
+    owner: Option<Fid>,
+    ctl: Option<Fid>,
+    pump: Sender<pump::Order>,
+    /// Which connection is in use.
+    number: u64,
+}
+
+struct Session<'a> {
+    wish: Wish,
+    cluster: &'a Cluster,
+    told: Events,
+    line: Arc<Line>,
+    progress: Progress,
+    plan: Plan,
+    source: Option<File>,
+    job: Option<Job>,
+    /// The job's last word.
+    status: Option<Value>,
+    /// All output was shown; what was kept.
+    kept: Option<(Vec<Kept>, usize)>,
+    /// When the manager is given up.
+    gone_at: Option<Instant>,
+    /// When it is said that it is gone.
+    remark_at: Option<Instant>,
+    /// Orders given while there is no connection.
+    pending: Vec<String>,
+    broken_pipe: bool,
+    /// What ends this, once what is there was shown.
+    failure: Option<Failure>,
+}
+
+impl Session<'_> {
+    fn decide(&mut self, events: &Receiver<Event>) -> Result<u8, Failure> {
+        loop {
+            let due = [self.plan.due(), self.progress.due(), self.gone_at, self.remark_at];
+            let now = Instant::now();
+            let due = due.into_iter().flatten().min();
+            let wait = due.map_or(Duration::from_secs(3600), |due| due.duration_since(now));
+            let code = match events.recv_timeout(wait) {
+                Ok(event) => self.handle(event)?,
+                Err(RecvTimeoutError::Timeout) => self.tick(Instant::now()),
+                Err(RecvTimeoutError::Disconnected) => unreachable!("we hold a sender ourselves"),
+            };
+            if let Some(code) = code {
+                return Ok(code);
+            }
+            if self.kept.is_some() && (self.status.is_some() || self.failure.is_some()) {
+                return self.end();
+            }
+        }
+    }
+
+    fn tick(&mut self, now: Instant) -> Option<u8> {
+        self.progress.tick();
+        if self.remark_at.is_some_and(|at| at <= now) {
+            self.remark_at = None;
+            let seconds = line::PATIENCE.as_secs();
+            self.note(&format!("the manager is gone; it is waited for, {seconds} s at most"));
+        }
+        if self.gone_at.is_some_and(|at| at <= now) {
+            self.gone("it does not answer");
+        }
+        self.plan.tick(now).and_then(|action| self.act(action, libc::SIGINT))
+    }
+
+    /// Takes what happened; an exit status if all is over at once.
+    fn handle(&mut self, event: Event) -> Result<Option<u8>, Failure> {
+        match event {
+            Event::Sent(sent, all) => self.progress.sent(sent, all),
+            Event::Failed(failure) => {
+                self.progress.clear();
+                return Err(failure);
+            }
+            Event::Started(started) => return self.started(*started),
+            Event::Signal(signal) => return Ok(self.signal(signal)),
+            Event::Done(number, answer) => self.done(number, answer),
+            Event::Lost(number) => self.lost(number),
+            Event::Back(client, ctl) => self.back(client, ctl),
+            Event::Gone(error) => self.gone(&error.text),
+            Event::Output { kept, cut } => self.kept = Some((kept, cut)),
+            Event::Unwritable(failed) => self.unwritable(failed),
+        }
+        Ok(None)
+    }
+
+    fn started(&mut self, started: Started) -> Result<Option<u8>, Failure> {
+        self.progress.clear();
+        let Started { id, owner, ctl, nodes } = started;
+        if self.wish.detach {
+            match self.wish.json {
+                true => println!("{}", json!({"schema": SCHEMA, "job": id})),
+                false => println!("{id}"),
+            }
+            return Ok(Some(0));
+        }
+        let [out, err] = &self.wish.goals;
+        let style = self.wish.style;
+        let show = Show::new(style, self.wish.label, [out, err], id, &nodes).map_err(|failed| {
+            // Dropping the owner's fid ends the job.
+            Failure::new("E140", exit::OURS, cannot_write(&failed))
+        })?;
+        let pump = pump::start(show, id, nodes.len(), self.told.clone());
+        self.job = Some(Job { id, owner: Some(owner), ctl: None, pump, number: 0 });
+        if let Some(source) = self.source.take() {
+            input::start(source, self.line.clone(), id);
+        }
+        self.attach(self.cluster.client.clone(), ctl, 1);
+        Ok(None)
+    }
+
+    /// Uses a connection from now on.
+    fn attach(&mut self, client: Client, ctl: Fid, number: u64) {
+        let Some(job) = &mut self.job else { return };
+        job.number = number;
+        job.ctl = Some(ctl);
+        // It is there until all output is; after that nobody has to know.
+        let _ = job.pump.send(pump::Order::Attach(client.clone(), number));
+        let (told, path) = (self.told.clone(), format!("jobs/{}/wait", job.id));
+        let waiting = client.clone();
+        std::thread::spawn(move || {
+            told.tell(Event::Done(number, waiting.read_to_string(&path)));
+        });
+        let told = self.told.clone();
+        client.on_close(move |_| told.tell(Event::Lost(number)));
+        for order in std::mem::take(&mut self.pending) {
+            self.order(order);
+        }
+    }
+
+    /// Gives the job an order, without waiting for it.
+    fn order(&mut self, order: String) {
+        match self.job.as_ref().and_then(|job| job.ctl.as_ref()) {
+            // Refused only when the job has ended, which we are told anyway.
+            Some(ctl) => drop(ctl.write_then(0, format!("{order}\n").as_bytes(), |_| {})),
+            None => self.pending.push(order),
+        }
+    }
+
+    fn signal(&mut self, signal: i32) -> Option<u8> {
+        let name = match signal {
+            libc::SIGINT => "INT",
+            libc::SIGTERM => "TERM",
+            libc::SIGHUP => "HUP",
+            libc::SIGUSR1 => "USR1",
+            _ => "USR2",
+        };
+        if self.job.is_none() {
+            // Nothing runs yet; leaving takes back what was begun.
+            return matches!(name, "INT" | "TERM" | "HUP").then(|| self.leave(signal));
+        }
+        let action = self.plan.signal(name, Instant::now());
+        self.act(action, signal)
+    }
+
+    fn act(&mut self, action: Action, signal: i32) -> Option<u8> {
+        match action {
+            Action::Forward(name) => self.order(format!("signal {name}")),
+            Action::Kill => self.order("kill".to_owned()),
+            Action::Leave => return Some(self.leave(signal)),
+        }
+        None
+    }
+
+    /// Ends this command at once. The manager sees the connection go and ends the job.
+    fn leave(&mut self, signal: i32) -> u8 {
+        self.progress.clear();
+        self.cluster.client.close();
+        exit::SIGNAL + signal as u8
+    }
+
+    fn done(&mut self, number: u64, answer: muster_ninep::error::Result<String>) {
+        let Some(job) = &self.job else { return };
+        if self.status.is_some() || job.number != number {
+            return;
+        }
+        let text = match answer {
+            Ok(text) => text,
+            // Lost is told as well and does what is to be done.
+            Err(_) if job.ctl.as_ref().is_none_or(|ctl| ctl.client().ended().is_some()) => return,
+            Err(error) => return self.fail("E402", &error.text),
+        };
+        match serde_json::from_str(&text) {
+            Ok(status) => {
+                self.status = Some(status);
+                let _ = job.pump.send(pump::Order::JobEnded);
+            }
+            Err(error) => self.fail("E402", &format!("the job's status cannot be read: {error}")),
+        }
+    }
+
+    /// The connection broke.
+    fn lost(&mut self, number: u64) {
+        let Some(job) = &mut self.job else { return };
+        if job.number != number || self.kept.is_some() && self.status.is_some() {
+            return;
+        }
+        job.ctl = None;
+        job.owner = None;
+        let now = Instant::now();
+        self.gone_at = Some(now + line::PATIENCE);
+        self.remark_at = Some(now + REMARK);
+        line::reconnect(self.cluster.connect.clone(), job.id, self.told.clone());
+    }
+
+    fn back(&mut self, client: Client, ctl: Fid) {
+        let Some(job) = &self.job else { return };
+        let id = job.id;
+        // Given up meanwhile.
+        if self.gone_at.take().is_none() {
+            return;
+        }
+        self.remark_at = None;
+        self.note(&format!("the manager was gone for a moment; job {id} goes on"));
+        let number = self.line.set(client.clone());
+        self.attach(client, ctl, number);
+    }
+
+    fn gone(&mut self, why: &str) {
+        (self.gone_at, self.remark_at) = (None, None);
+        self.line.close();
+        let job = self.job.as_ref().map_or(0, |job| job.id);
+        self.fail("E401", &format!("job {job}: the manager is gone: {why}"));
+    }
+
+    fn unwritable(&mut self, failed: Unwritable) {
+        if failed.ours && failed.error.kind() == std::io::ErrorKind::BrokenPipe {
+            self.broken_pipe = true;
+        } else if self.failure.is_none() {
+            // The job is ended in order; its status still comes.
+            self.failure = Some(Failure::new("E140", exit::OURS, cannot_write(&failed)));
+        }
+        self.order("kill".to_owned());
+    }
+
+    /// Ends this when what is there was shown.
+    fn fail(&mut self, id: &'static str, text: &str) {
+        self.failure.get_or_insert_with(|| Failure::new(id, exit::OURS, text));
+        if let Some(job) = &self.job {
+            let _ = job.pump.send(pump::Order::Stop);
+        }
+    }
+
+    fn note(&self, text: &str) {
+        if !self.wish.quiet {
+            eprintln!("muster: {text}");
+        }
+    }
+
+    /// All is known and shown.
+    fn end(&mut self) -> Result<u8, Failure> {
+        if self.broken_pipe {
+            return Ok(exit::SIGNAL + libc::SIGPIPE as u8);
+        }
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        let (Some(raw), Some((kept, cut))) = (self.status.take(), self.kept.take()) else {
+            unreachable!("only called when both are there");
+        };
+        let status: Status = serde_json::from_value(raw.clone()).map_err(|error| {
+            let text = format!("the job's status cannot be read: {error}");
+            Failure::new("E402", exit::OURS, text)
+        })?;
+        let mut told = summary::lines(&status, &self.wish.named);
+        if cut > 0 && told.is_empty() {
+            told.push(format!("muster: {cut} streams of job {} did not end", status.id));
+        }
+        if !self.wish.quiet {
+            for line in &told {
+                eprintln!("{line}");
+            }
+        }
+        if self.wish.json {
+            println!("{}", report(raw, &kept, &told, self.wish.style));
+        }
+        Ok(status.exit.unwrap_or(exit::OURS))
+    }
+}
+
+fn cannot_write(failed: &Unwritable) -> String {
+    format!("{} cannot be written: {}", failed.name, super::said(&failed.error))
+}
+
+/// The JSON object at the end: the manager's status, and what the ranks said.
+fn report(mut status: Value, kept: &[Kept], told: &[String], style: Style) -> Value {
+    status["schema"] = SCHEMA.into();
+    status["messages"] = told.into();
+    if style != Style::Keep {
+        return status;
+    }
+    for (at, rank) in status["ranks"].as_array_mut().into_iter().flatten().enumerate() {
+        for (which, name) in ["stdout", "stderr"].iter().enumerate() {
+            let Some(kept) = kept.get(at * 2 + which) else { continue };
+            rank[*name] = String::from_utf8_lossy(&kept.bytes).into();
+            if kept.truncated {
+                rank[format!("{name}_truncated")] = true.into();
+            }
+        }
+    }
+    status
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_report_has_what_ranks_said() {
+        let status = json!({"id": 3, "exit": 0, "ranks": [{"rank": 0}, {"rank": 1}]});
+        let kept = |text: &str, truncated| Kept { bytes: text.into(), truncated };
+        let kept = [kept("a\n", false), kept("", false), kept("b", true), kept("c", false)];
+        let told = ["x".to_owned()];
+        let report = report(status, &kept, &told, Style::Keep);
+        assert_eq!(report["schema"], SCHEMA);
+        assert_eq!(report["messages"][0], "x");
+        assert_eq!(report["ranks"][0]["stdout"], "a\n");
+        assert_eq!(report["ranks"][0].get("stdout_truncated"), None);
+        assert_eq!(report["ranks"][1]["stdout_truncated"], true);
+        assert_eq!(report["ranks"][1]["stderr"], "c");
+    }
+}

@@ -1,0 +1,154 @@
+//! Hands a job to the manager: `jobs/clone`, `spec`, `files`, `start`, on a thread of its own,
+//! so that signals are answered meanwhile.
+
+use super::event::{Event, Events, Started};
+use super::failure::{Failure, exit};
+use super::line::open_ctl;
+use super::program::{self, Program};
+use super::spec::Spec;
+use super::status::Status;
+use muster_base::nodeset;
+use muster_machine::relay::pack::{Load, PackError};
+use muster_ninep::client::{Client, Fid};
+use muster_ninep::error::Error;
+use muster_ninep::tree::OpenFlags;
+use std::sync::mpsc;
+
+/// Writes of files under way: enough to keep both ends busy.
+const WINDOW: usize = 4;
+
+/// What to hand over.
+pub struct Order {
+    /// The job.
+    pub spec: Spec,
+    /// The program, for its processor.
+    pub program: Program,
+    /// What the user called it.
+    pub named: String,
+    /// The files to send along.
+    pub load: Load,
+    /// Whether it is left alone then.
+    pub detach: bool,
+}
+
+/// Starts to hand it over; [`Event::Started`] or [`Event::Failed`] tells how that went.
+pub fn start(client: Client, order: Order, events: Events) {
+    std::thread::spawn(move || match steps(&client, order, &events) {
+        Ok(started) => events.tell(Event::Started(Box::new(started))),
+        Err(failure) => events.tell(Event::Failed(failure)),
+    });
+}
+
+fn steps(client: &Client, order: Order, events: &Events) -> Result<Started, Failure> {
+    check_processors(client, &order)?;
+    let refused = |path: &str, error: Error| refused(client, path, &error);
+    let clone = client.open("jobs/clone", OpenFlags::default());
+    let owner = clone.map_err(|error| refused("jobs/clone", error))?.into_fid();
+    let number = owner.read_at(0, 32).map_err(|error| refused("jobs/clone", error))?;
+    let number = String::from_utf8_lossy(&number).trim().parse();
+    let id: u64 = number
+        .map_err(|_| Failure::new("E402", exit::OURS, "the manager's jobs/clone gave no number"))?;
+    let path = format!("jobs/{id}/spec");
+    let text = serde_json::to_string(&order.spec).expect("texts and numbers become JSON");
+    client.write(&path, text).map_err(|error| refused(&path, error))?;
+    if !order.load.is_empty() {
+        send_files(client, id, order.load, events)?;
+    }
+    let path = format!("jobs/{id}/ctl");
+    let ctl = open_ctl(client, id).map_err(|error| refused(&path, error))?;
+    command(client, &ctl, &path, "start")?;
+    if order.detach {
+        command(client, &ctl, &path, "detach")?;
+    }
+    let path = format!("jobs/{id}/status");
+    let status = client.read_to_string(&path).map_err(|error| refused(&path, error))?;
+    let status: Status = serde_json::from_str(&status).map_err(|error| {
+        let text = format!("the manager's {path} cannot be read: {error}");
+        Failure::new("E402", exit::OURS, text)
+    })?;
+    let nodes = status.ranks.into_iter().map(|rank| rank.node).collect();
+    Ok(Started { id, owner, ctl, nodes })
+}
+
+/// Gives an order and waits until it is done.
+fn command(client: &Client, ctl: &Fid, path: &str, order: &str) -> Result<(), Failure> {
+    let line = format!("{order}\n");
+    let done = ctl.write_at(0, line.as_bytes());
+    done.map(drop).map_err(|error| refused(client, path, &error))
+}
+
+/// The manager's sentence, without the path of the file that it was said about.
+fn refused(client: &Client, path: &str, error: &Error) -> Failure {
+    if client.ended().is_some() {
+        return Failure::new("E401", exit::OURS, error.text.clone());
+    }
+    let text = error.text.trim_start_matches('/');
+    let text = text.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(text);
+    Failure::new("E402", exit::OURS, text)
+}
+
+fn send_files(client: &Client, id: u64, load: Load, events: &Events) -> Result<(), Failure> {
+    let path = format!("jobs/{id}/files");
+    let refused = |error: Error| refused(client, &path, &error);
+    let unpacked = |error: PackError| Failure::new("E104", exit::OURS, error.to_string());
+    let file = client.open(&path, OpenFlags(OpenFlags::WRONLY)).map_err(refused)?.into_fid();
+    let all = load.bytes();
+    let mut packer = load.stream();
+    let (told, answers) = mpsc::channel::<Result<usize, Error>>();
+    let (mut offset, mut under_way, mut chunk) = (0, 0, Vec::new());
+    let settle = |under_way: &mut usize, down_to: usize| -> Result<(), Failure> {
+        while *under_way > down_to {
+            // Each write is told exactly once.
+            let short = answers.recv().expect("we hold a sender").map_err(refused)?;
+            *under_way -= 1;
+            if short > 0 {
+                let text = "the manager did not take all of the files";
+                return Err(Failure::new("E402", exit::OURS, text));
+            }
+        }
+        Ok(())
+    };
+    while packer.next_chunk(&mut chunk).map_err(unpacked)? {
+        for piece in chunk.chunks(file.max_data() as usize) {
+            settle(&mut under_way, WINDOW - 1)?;
+            let (told, size) = (told.clone(), piece.len());
+            file.write_then(offset, piece, move |answer| {
+                let short = answer.map(|written| size - (written as usize).min(size));
+                let _ = told.send(short);
+            });
+            offset += size as u64;
+            under_way += 1;
+        }
+        events.tell(Event::Sent(packer.sent(), all));
+    }
+    settle(&mut under_way, 0)?;
+    file.clunk().map_err(refused)
+}
+
+/// Refuses a binary that the nodes cannot run, before anything is sent. What cannot be found
+/// out here, the node will say.
+fn check_processors(client: &Client, order: &Order) -> Result<(), Failure> {
+    let Program::Here(_, Some(machine)) = &order.program else { return Ok(()) };
+    let Ok(status) = client.read_to_string("status") else { return Ok(()) };
+    let Ok(status) = serde_json::from_str::<serde_json::Value>(&status) else { return Ok(()) };
+    let wanted = order.spec.nodelist.as_deref().and_then(|set| nodeset::expand(set).ok());
+    let here = status["transport"] == "unix";
+    let mut nodes = Vec::new();
+    for node in status["nodes"].as_array().into_iter().flatten() {
+        let Some(name) = node["name"].as_str().or(node.as_str()) else { continue };
+        if wanted.as_ref().is_some_and(|wanted| !wanted.iter().any(|one| one == name)) {
+            continue;
+        }
+        // Nodes that share our machine share its processor.
+        let arch = match (here, node["arch"].as_str()) {
+            (true, _) => Some(program::HERE.to_owned()),
+            (false, Some(arch)) => Some(arch.to_owned()),
+            (false, None) => client.read_to_string(&format!("nodes/{name}/arch")).ok(),
+        };
+        let arch = arch.as_deref().and_then(|arch| arch.trim().rsplit('/').next());
+        if let Some(arch) = arch {
+            nodes.push((name.to_owned(), arch.to_owned()));
+        }
+    }
+    program::check(&order.named, machine, &nodes)
+}

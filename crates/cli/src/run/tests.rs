@@ -1,0 +1,439 @@
+//! Whole runs against a manager made up here, which can be restarted under them.
+
+use super::event::{Event, Events};
+use super::program::Program;
+use super::session::run_told;
+use super::show::{Goal, Style};
+use super::spec::Spec;
+use super::template::Template;
+use super::{Cluster, Failure, Input, Wish};
+use muster_machine::files::control::{self, Commands};
+use muster_machine::files::latch::Latch;
+use muster_machine::files::stream::Stream;
+use muster_machine::files::text::Text;
+use muster_ninep::call::Answer;
+use muster_ninep::client::{Client, Options};
+use muster_ninep::error::{Errno, Error, Result};
+use muster_ninep::serve::{Server, same_user};
+use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A directory with fixed entries.
+struct Folder(Inode, BTreeMap<String, Entry>);
+
+impl Dir for Folder {
+    fn inode(&self) -> &Inode {
+        &self.0
+    }
+    fn get(&self, name: &str) -> Result<Option<Entry>> {
+        Ok(self.1.get(name).cloned())
+    }
+    fn list(&self) -> Vec<String> {
+        self.1.keys().cloned().collect()
+    }
+}
+
+fn folder<const N: usize>(entries: [(&str, Entry); N]) -> Entry {
+    let entries = entries.map(|(name, entry)| (name.to_owned(), entry)).into();
+    Entry::Dir(Arc::new(Folder(Inode::new(0o555), entries)))
+}
+
+/// A file that keeps what is written to it.
+#[derive(Clone, Default)]
+struct Sink(Arc<Mutex<Vec<u8>>>);
+
+impl Handle for Sink {
+    fn write(&self, _: &mut SynCall<'_>, offset: u64, data: &[u8]) -> Answer<u32> {
+        let mut all = self.0.lock().unwrap();
+        // What came before a connection broke may come again, but nothing may be left out.
+        let known = all.len().checked_sub(offset as usize).expect("written without gaps");
+        all.extend_from_slice(&data[known.min(data.len())..]);
+        Ok(data.len() as u32)
+    }
+}
+
+impl Sink {
+    fn entry(&self) -> Entry {
+        let sink = self.clone();
+        File::new(0o222, move |_| Ok(sink.clone())).entry()
+    }
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().unwrap()).into_owned()
+    }
+}
+
+/// Writes down what a job is told, and tells the script.
+struct Ctl {
+    orders: Mutex<std::sync::mpsc::Sender<String>>,
+    refuse: Option<&'static str>,
+}
+
+struct CtlFile(Arc<Ctl>);
+
+impl Commands for CtlFile {
+    fn obey(&self, line: &str) -> Result<()> {
+        let _ = self.0.orders.lock().unwrap().send(line.to_owned());
+        match self.0.refuse {
+            Some(text) => Err(Error::new(Errno::INVAL, text)),
+            None => Ok(()),
+        }
+    }
+    fn status(&self) -> String {
+        "1\n".into()
+    }
+}
+
+/// A manager with one job.
+struct Fake {
+    tree: Arc<Synthetic>,
+    server: Arc<Mutex<Option<Server>>>,
+    orders: Mutex<Receiver<String>>,
+    streams: Vec<[Stream; 2]>,
+    wait: Latch,
+    spec: Text,
+    files: Sink,
+    stdin: Sink,
+}
+
+const WAIT: Duration = Duration::from_secs(60);
+
+impl Fake {
+    fn new(ranks: usize, refuse: Option<&'static str>) -> Fake {
+        let (told, orders) = channel();
+        let ctl = Arc::new(Ctl { orders: Mutex::new(told), refuse });
+        let streams: Vec<[Stream; 2]> =
+            (0..ranks).map(|_| [Stream::new(|| {}), Stream::new(|| {})]).collect();
+        let rank = |streams: &[Stream; 2]| {
+            folder([
+                ("stdout", streams[0].file(0o444).entry()),
+                ("stderr", streams[1].file(0o444).entry()),
+            ])
+        };
+        let ranks: BTreeMap<String, Entry> =
+            streams.iter().enumerate().map(|(at, one)| (at.to_string(), rank(one))).collect();
+        let placed: Vec<Value> =
+            (0..ranks.len()).map(|at| json!({"rank": at, "node": format!("n{at}")})).collect();
+        let status = json!({"id": 1, "state": "running", "ranks": placed}).to_string();
+        let (wait, spec) = (Latch::default(), Text::new(""));
+        let (files, stdin) = (Sink::default(), Sink::default());
+        let job = folder([
+            ("ctl", control::file(0o664, move || CtlFile(ctl.clone())).entry()),
+            ("spec", spec.file(0o664).entry()),
+            ("files", files.entry()),
+            ("stdin", stdin.entry()),
+            ("status", File::text(0o444, move || Ok(status.clone())).entry()),
+            ("wait", wait.file(0o444).entry()),
+            ("ranks", Entry::Dir(Arc::new(Folder(Inode::new(0o555), ranks)))),
+        ]);
+        let clone = File::text(0o444, || Ok("1".into())).entry();
+        let cluster = r#"{"transport":"unix","nodes":[{"name":"n0"}]}"#;
+        let Entry::Dir(root) = folder([
+            ("status", File::text(0o444, move || Ok(cluster.into())).entry()),
+            ("jobs", folder([("clone", clone), ("1", job)])),
+        ]) else {
+            unreachable!("a folder is a directory")
+        };
+        let tree = Arc::new(Synthetic::new(root));
+        let server = Arc::new(Mutex::new(Some(Server::start(&tree, 1, same_user).unwrap())));
+        Fake { tree, server, orders: Mutex::new(orders), streams, wait, spec, files, stdin }
+    }
+
+    fn cluster(&self) -> Cluster {
+        let server = self.server.clone();
+        let connect = Arc::new(move || match &*server.lock().unwrap() {
+            Some(server) => Client::over(server.connect()?, &Options::default()),
+            None => Err(Error::new(Errno::CONNREFUSED, "nobody serves there")),
+        });
+        Cluster { client: connect().unwrap(), connect, embedded: false }
+    }
+
+    fn kill(&self) {
+        *self.server.lock().unwrap() = None;
+    }
+
+    fn restart(&self) {
+        *self.server.lock().unwrap() = Some(Server::start(&self.tree, 1, same_user).unwrap());
+    }
+
+    /// Waits for an order.
+    fn told(&self) -> String {
+        self.orders.lock().unwrap().recv_timeout(WAIT).expect("an order comes")
+    }
+
+    /// Waits until rank 0 has been listened to.
+    fn wait_until_read(&self) {
+        while self.streams[0][0].room() < muster_base::limits::STREAM_WINDOW {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// A rank says something, as fast as it is read.
+    fn say(&self, rank: usize, which: usize, mut bytes: &[u8]) {
+        let stream = &self.streams[rank][which];
+        while !bytes.is_empty() {
+            let room = stream.room().min(bytes.len());
+            if room == 0 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            stream.push(&bytes[..room]);
+            bytes = &bytes[room..];
+        }
+    }
+
+    fn end(&self, exit: u8, statuses: &[i32]) {
+        for streams in &self.streams {
+            streams.iter().for_each(Stream::end);
+        }
+        let ranks: Vec<Value> = statuses
+            .iter()
+            .enumerate()
+            .map(|(at, status)| {
+                json!({"rank": at, "node": format!("n{at}"), "state": "done", "status": status})
+            })
+            .collect();
+        let end = if exit == 0 { "done" } else { "failed" };
+        let status = json!({"id": 1, "state": "done", "exit": exit, "end": end, "ranks": ranks});
+        self.wait.set(status.to_string());
+    }
+}
+
+/// A directory that goes with the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("muster-run-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+    fn goal(&self, name: &str) -> Goal {
+        Goal::Files(Template::parse(&self.0.join(name).display().to_string()).unwrap())
+    }
+    fn read(&self, name: &str) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.0.join(name)).unwrap()).into_owned()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn wish(goals: [Goal; 2]) -> Wish {
+    let input = Input::None;
+    Wish {
+        spec: Spec { argv: vec!["prog".into()], stdin: input.stdin(), ..Spec::default() },
+        program: Program::There("prog".into()),
+        named: "prog".into(),
+        bcast: Vec::new(),
+        input,
+        goals,
+        style: Style::Lines,
+        label: false,
+        quiet: true,
+        detach: false,
+        json: false,
+        grace: Duration::from_millis(50),
+    }
+}
+
+/// Runs while `script` plays the manager's part.
+fn run(
+    fake: Fake,
+    wish: Wish,
+    script: impl FnOnce(&Fake, &Events) + Send + 'static,
+) -> std::result::Result<u8, Failure> {
+    let cluster = fake.cluster();
+    let (told, events) = channel();
+    let told = Events(told);
+    let also = told.clone();
+    let playing = std::thread::spawn(move || {
+        script(&fake, &also);
+        fake
+    });
+    let result = run_told(wish, &cluster, told, &events);
+    playing.join().unwrap();
+    result
+}
+
+#[test]
+fn a_job_is_sent_and_its_output_shown() {
+    let dir = Scratch::new("plain");
+    let program = dir.0.join("prog");
+    std::fs::copy("/bin/true", &program).unwrap();
+    let mut wish = wish([dir.goal("out.%j"), dir.goal("err.%n")]);
+    wish.label = true;
+    wish.program = Program::Here(program, None);
+    wish.spec.argv = vec!["/x/prog".into(), "a b".into()];
+    let code = run(Fake::new(3, None), wish, |fake, _| {
+        assert_eq!(fake.told(), "start");
+        let spec: Value = serde_json::from_str(&fake.spec.get().unwrap()).unwrap();
+        assert_eq!(spec["argv"], json!(["./prog", "a b"]));
+        let files = fake.files.text();
+        assert!(files.starts_with("file 755 ") && files.ends_with("end\n"));
+        fake.say(0, 0, b"zero\n");
+        fake.say(2, 0, b"two");
+        fake.say(2, 1, b"oops\n");
+        fake.end(2, &[0, 0, 0x200]);
+    });
+    assert_eq!(code, Ok(2));
+    let out = dir.read("out.1");
+    let mut lines: Vec<&str> = out.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["0: zero", "2: two"]);
+    assert_eq!((dir.read("err.0").as_str(), dir.read("err.2").as_str()), ("", "2: oops\n"));
+}
+
+#[test]
+fn much_output_of_many_ranks_arrives_complete_and_in_order() {
+    let dir = Scratch::new("much");
+    let wish = wish([dir.goal("out"), dir.goal("err")]);
+    let lines = 20_000;
+    let code = run(Fake::new(4, None), wish, move |fake, _| {
+        assert_eq!(fake.told(), "start");
+        std::thread::scope(|scope| {
+            for rank in 0..4 {
+                scope.spawn(move || {
+                    let text: String =
+                        (0..lines).map(|at| format!("{rank} line {at} of many\n")).collect();
+                    text.as_bytes().chunks(777).for_each(|piece| fake.say(rank, 0, piece));
+                });
+            }
+        });
+        fake.end(0, &[0; 4]);
+    });
+    assert_eq!(code, Ok(0));
+    let out = dir.read("out");
+    for rank in 0..4 {
+        let mark = rank.to_string();
+        let of_rank = out.lines().filter(|line| line.starts_with(&mark));
+        let expected = (0..lines).map(|at| format!("{rank} line {at} of many"));
+        assert!(of_rank.eq(expected), "rank {rank}");
+    }
+    assert_eq!(out.lines().count(), 4 * lines);
+}
+
+#[test]
+fn a_restarted_manager_is_met_again_and_nothing_is_lost() {
+    let dir = Scratch::new("restart");
+    let input = dir.0.join("input");
+    let text = "some input\n".repeat(50_000);
+    std::fs::write(&input, &text).unwrap();
+    let mut wish = wish([dir.goal("out.%n"), dir.goal("err.%n")]);
+    wish.input = Input::File(input);
+    let code = run(Fake::new(2, None), wish, move |fake, _| {
+        assert_eq!(fake.told(), "start");
+        let mut closed = false;
+        fake.say(0, 0, b"runs\n");
+        fake.wait_until_read();
+        for round in 0..5 {
+            let line = format!("round {round}\n");
+            fake.say(0, 0, line.as_bytes());
+            fake.say(1, 1, line.as_bytes());
+            fake.kill();
+            fake.say(0, 0, b"while it was gone\n");
+            std::thread::sleep(Duration::from_millis(20 * round));
+            fake.restart();
+            loop {
+                match fake.told().as_str() {
+                    "attach" => break,
+                    "close stdin" => closed = true,
+                    other => panic!("told {other}"),
+                }
+            }
+        }
+        if !closed {
+            assert_eq!(fake.told(), "close stdin");
+        }
+        assert!(fake.stdin.text() == text, "input arrives once");
+        fake.end(0, &[0, 0]);
+    });
+    assert_eq!(code, Ok(0));
+    let gone = |round| format!("round {round}\nwhile it was gone\n");
+    let rounds: String = (0..5).map(gone).collect();
+    assert_eq!(dir.read("out.0"), format!("runs\n{rounds}"));
+    let rounds = (0..5).map(|round| format!("round {round}\n"));
+    assert_eq!(dir.read("err.1"), rounds.collect::<String>());
+}
+
+#[test]
+fn a_manager_that_stays_away_ends_the_run_with_what_was_there() {
+    let dir = Scratch::new("gone");
+    let code = run(Fake::new(1, None), wish([dir.goal("out"), dir.goal("err")]), |fake, _| {
+        assert_eq!(fake.told(), "start");
+        fake.say(0, 0, b"last words");
+        fake.wait_until_read();
+        std::thread::sleep(Duration::from_millis(50));
+        fake.kill();
+    });
+    let failure = code.unwrap_err();
+    assert_eq!((failure.id, failure.exit), ("E401", 125));
+    assert!(failure.text.contains("job 1: the manager is gone"), "{failure}");
+    assert_eq!(dir.read("out"), "last words");
+}
+
+#[test]
+fn an_impossible_job_is_refused_in_the_managers_words() {
+    let words = "8 nodes asked, 4 exist (n[0-3], all up). Nothing queued. Use -N 4  [E110]";
+    let fake = Fake::new(1, Some(words));
+    let code = run(fake, wish([Goal::Nowhere, Goal::Nowhere]), |fake, _| {
+        assert_eq!(fake.told(), "start");
+    });
+    let failure = code.unwrap_err();
+    assert_eq!((failure.to_string().as_str(), failure.exit), (words, 125));
+}
+
+#[test]
+fn signals_go_on_and_an_interrupt_escalates() {
+    let nowhere = || wish([Goal::Nowhere, Goal::Nowhere]);
+    let code = run(Fake::new(1, None), nowhere(), |fake, events| {
+        assert_eq!(fake.told(), "start");
+        // Signals before the job runs would take it back.
+        fake.say(0, 0, b"x");
+        fake.wait_until_read();
+        events.tell(Event::Signal(libc::SIGUSR1));
+        events.tell(Event::Signal(libc::SIGINT));
+        for expected in ["signal USR1", "signal INT", "signal TERM", "kill"] {
+            assert_eq!(fake.told(), expected);
+        }
+        fake.end(137, &[9]);
+    });
+    assert_eq!(code, Ok(137));
+    let mut patient = nowhere();
+    patient.grace = WAIT * 10;
+    let code = run(Fake::new(1, None), patient, |fake, events| {
+        assert_eq!(fake.told(), "start");
+        fake.say(0, 0, b"x");
+        fake.wait_until_read();
+        events.tell(Event::Signal(libc::SIGINT));
+        events.tell(Event::Signal(libc::SIGINT));
+        assert_eq!([fake.told(), fake.told()], ["signal INT", "kill"]);
+        events.tell(Event::Signal(libc::SIGINT));
+    });
+    assert_eq!(code, Ok(130), "the third leaves without the manager's word");
+}
+
+#[test]
+fn what_cannot_be_written_ends_the_job() {
+    let full = || Goal::Files(Template::parse("/dev/full").unwrap());
+    let code = run(Fake::new(1, None), wish([full(), Goal::Nowhere]), |fake, _| {
+        assert_eq!(fake.told(), "start");
+        fake.say(0, 0, b"x\n");
+        assert_eq!(fake.told(), "kill");
+        fake.end(137, &[9]);
+    });
+    let failure = code.unwrap_err();
+    assert_eq!(
+        failure.to_string(),
+        "/dev/full cannot be written: No space left on device  [E140, exit 125]"
+    );
+    let missing = Goal::Files(Template::parse("/none/such/%n").unwrap());
+    let code = run(Fake::new(1, None), wish([missing, Goal::Nowhere]), |_, _| {});
+    assert!(code.unwrap_err().text.contains("mkdir -p /none/such"));
+}
