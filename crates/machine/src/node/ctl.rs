@@ -64,10 +64,7 @@ impl Commands for SessionCtl {
     }
 
     fn status(&self) -> String {
-        match self.0.state().phase {
-            Phase::Running { pid } => pid.to_string(),
-            _ => self.0.number.to_string(),
-        }
+        self.0.state().pid.unwrap_or(self.0.number).to_string()
     }
 }
 

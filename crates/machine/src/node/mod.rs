@@ -24,6 +24,7 @@ use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::host::{HostTree, Options, User, Users};
 use session::Session;
 use std::collections::BTreeMap;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Instant;
@@ -123,7 +124,8 @@ impl Node {
         let directory = self.setup.directory.join(format!("xcpu-{number:06}"));
         // A daemon that was killed may have left one of this name.
         let _ = std::fs::remove_dir_all(&directory);
-        std::fs::create_dir(&directory)?;
+        // The serving thread has no umask.
+        std::fs::DirBuilder::new().mode(0o700).create(&directory)?;
         let fs =
             HostTree::new(&directory, Options { writable: true, users: Users::Only(User::own()) })?;
         Ok((directory, Arc::new(fs)))

@@ -49,6 +49,8 @@ pub(super) struct State {
     lingers: bool,
     /// `gid` and `lid`, set by `id`.
     pub(super) id: Option<(String, String)>,
+    /// The program's process, from when it runs.
+    pub(super) pid: Option<u32>,
     pub(super) usage: Option<Usage>,
     pub(super) ward: Option<Ward>,
     pub(super) cgroup: Option<Cgroup>,
@@ -87,6 +89,7 @@ impl Session {
             entered: false,
             lingers: false,
             id: None,
+            pid: None,
             usage: None,
             ward: None,
             cgroup: None,
@@ -148,6 +151,7 @@ impl Session {
         let mut state = self.state();
         if state.phase == Phase::Starting {
             state.phase = Phase::Running { pid };
+            state.pid = Some(pid);
         }
         self.changed.notify_all();
     }

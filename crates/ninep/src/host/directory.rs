@@ -5,19 +5,23 @@
 
 use super::HostTree;
 use super::node::{Form, HostFid, check_new_name};
+use super::qids::Identity;
 use super::user;
 use crate::error::{Errno, Result, fail};
 use crate::record::{DirEntry, Qid, mode};
 use crate::wire::Name;
+use muster_base::limits::NAME_MAX;
 use rustix::fs::{AtFlags, FileType, Mode, RawDir, RenameFlags, SeekFrom};
 use rustix::path::DecInt;
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
 
-/// Bytes of entries taken from the kernel at a time: some two hundred usual names. A fid keeps
-/// what did not fit into the last answer.
+/// Bytes of entries taken from the kernel at a time: some two hundred usual names.
 const BATCH: usize = 8 * 1024;
+
+/// Largest entry in the kernel's form: 19 bytes, a name and its NUL, in multiples of 8.
+const LARGEST: usize = (19 + NAME_MAX + 1).next_multiple_of(8);
 
 /// Bytes of an entry besides its name, see [`DirEntry::size`].
 const NAMELESS: usize = 13 + 8 + 1 + 2;
@@ -51,11 +55,18 @@ impl Stream {
         Ok(())
     }
 
-    /// The next entry, without taking it.
-    fn peek(&mut self, fd: BorrowedFd<'_>) -> Result<Option<&Entry>> {
+    /// The next entry, without taking it; none at the end, and when it might not fit into `room`
+    /// bytes of an answer. An entry that is the `first` of its answer is had in any case.
+    fn peek(&mut self, fd: BorrowedFd<'_>, room: usize, first: bool) -> Result<Option<&Entry>> {
         if self.ahead.is_empty() {
+            // An entry's size in an answer is at most 28/24 of the kernel's. So what is taken
+            // from the kernel fits, and a fid keeps next to nothing from one answer to the next.
+            let size = room / 6 * 5;
+            if size < LARGEST && !first {
+                return Ok(None);
+            }
             let mut buffer = [MaybeUninit::uninit(); BATCH];
-            let mut batch = RawDir::new(fd, &mut buffer);
+            let mut batch = RawDir::new(fd, &mut buffer[..size.clamp(LARGEST, BATCH)]);
             while let Some(entry) = batch.next() {
                 let entry = entry?;
                 self.ahead.push_back(Entry {
@@ -70,6 +81,12 @@ impl Stream {
             }
         }
         Ok(self.ahead.front())
+    }
+
+    /// Entries that wait for the next request.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.ahead.len()
     }
 
     /// Takes the entry that was peeked at.
@@ -102,14 +119,15 @@ impl HostTree {
         let mut stream = stream.lock().expect("no holder panics");
         stream.seek(node.fd(), offset)?;
         let (mut entries, mut used) = (Vec::new(), 0);
-        while let Some(next) = stream.peek(node.fd())? {
-            used += NAMELESS + next.name.len();
-            if used > count {
+        while let Some(next) = stream.peek(node.fd(), count - used, entries.is_empty())? {
+            let size = NAMELESS + next.name.len();
+            if used + size > count {
                 if entries.is_empty() {
                     return fail(Errno::INVAL, "no entry fits into so few bytes");
                 }
                 break;
             }
+            used += size;
             let entry = stream.advance().expect("it was peeked at");
             entries.push(self.describe(fid, entry, attrs));
         }
@@ -141,7 +159,9 @@ impl HostTree {
         DirEntry { qid, next: entry.next, kind, name: entry.name, attr }
     }
 
-    fn qid_at(&self, dir: &HostFid, name: Name<'_>) -> Result<Qid> {
+    /// The qid of a name that was made.
+    fn made(&self, dir: &HostFid, name: Name<'_>) -> Result<Qid> {
+        self.qids.changed(dir.0.file);
         let stat = rustix::fs::statat(dir.0.fd(), name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(self.qids.qid(&stat))
     }
@@ -160,7 +180,7 @@ impl HostTree {
     pub fn mkdir(&self, dir: &HostFid, name: Name<'_>, mode: u32, gid: u32) -> Result<Qid> {
         self.begin(dir, name, gid)?;
         rustix::fs::mkdirat(dir.0.fd(), name, Mode::from_raw_mode(mode & 0o7777))?;
-        self.qid_at(dir, name)
+        self.made(dir, name)
     }
 
     /// Makes a symbolic link ([`crate::tree::Tree::symlink`]).
@@ -170,7 +190,7 @@ impl HostTree {
     pub fn symlink(&self, dir: &HostFid, name: Name<'_>, target: &[u8], gid: u32) -> Result<Qid> {
         self.begin(dir, name, gid)?;
         rustix::fs::symlinkat(target, dir.0.fd(), name)?;
-        self.qid_at(dir, name)
+        self.made(dir, name)
     }
 
     /// Makes a special file ([`crate::tree::Tree::mknod`]).
@@ -195,7 +215,7 @@ impl HostTree {
         }
         let number = rustix::fs::makedev(device.0, device.1);
         rustix::fs::mknodat(dir.0.fd(), name, kind, Mode::from_raw_mode(mode & 0o7777), number)?;
-        self.qid_at(dir, name)
+        self.made(dir, name)
     }
 
     /// Gives a file another name ([`crate::tree::Tree::link`]).
@@ -209,7 +229,9 @@ impl HostTree {
         // Through the door, as AT_EMPTY_PATH needs a capability. It ends at the file itself:
         // a symbolic link is not followed further.
         let (from, flags) = (DecInt::from_fd(fid.0.fd()), AtFlags::SYMLINK_FOLLOW);
-        Ok(rustix::fs::linkat(&self.descriptors, from, dir.0.fd(), name, flags)?)
+        rustix::fs::linkat(&self.descriptors, from, dir.0.fd(), name, flags)?;
+        self.qids.changed(dir.0.file);
+        Ok(())
     }
 
     /// What a symbolic link says ([`crate::tree::Tree::readlink`]).
@@ -231,7 +253,9 @@ impl HostTree {
         self.writable()?;
         user::act_as(&fid.0.user, None)?;
         let (dir, name) = self.find(&fid.0)?;
-        Ok(rustix::fs::unlinkat(&dir, name, removal(fid.0.kind == mode::DIR))?)
+        rustix::fs::unlinkat(&dir, name, removal(fid.0.kind == mode::DIR))?;
+        self.qids.changed(Identity::of(&rustix::fs::fstat(&dir)?));
+        Ok(())
     }
 
     /// Removes a name ([`crate::tree::Tree::unlinkat`]).
@@ -242,7 +266,9 @@ impl HostTree {
         self.writable()?;
         check_new_name(name)?;
         user::act_as(&dir.0.user, None)?;
-        Ok(rustix::fs::unlinkat(dir.0.fd(), name, removal(directory))?)
+        rustix::fs::unlinkat(dir.0.fd(), name, removal(directory))?;
+        self.qids.changed(dir.0.file);
+        Ok(())
     }
 
     /// Moves the file a fid stands for ([`crate::tree::Tree::rename`]).
@@ -256,9 +282,13 @@ impl HostTree {
         let (from, old) = self.find(&fid.0)?;
         let none = RenameFlags::empty();
         match dir {
-            Some(dir) => rustix::fs::renameat_with(&from, old, dir.0.fd(), name, none)?,
+            Some(dir) => {
+                rustix::fs::renameat_with(&from, old, dir.0.fd(), name, none)?;
+                self.qids.changed(dir.0.file);
+            }
             None => rustix::fs::renameat_with(&from, old, &from, name, none)?,
         }
+        self.qids.changed(Identity::of(&rustix::fs::fstat(&from)?));
         Ok(())
     }
 
@@ -272,7 +302,10 @@ impl HostTree {
         check_new_name(to.1)?;
         user::act_as(&from.0.0.user, None)?;
         let (old, new) = (from.0.0.fd(), to.0.0.fd());
-        Ok(rustix::fs::renameat_with(old, from.1, new, to.1, RenameFlags::empty())?)
+        rustix::fs::renameat_with(old, from.1, new, to.1, RenameFlags::empty())?;
+        self.qids.changed(from.0.0.file);
+        self.qids.changed(to.0.0.file);
+        Ok(())
     }
 }
 

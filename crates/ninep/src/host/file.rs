@@ -77,7 +77,10 @@ impl HostTree {
         for _ in 0..16 {
             self.act_to_create(&dir.0, gid)?;
             match rustix::fs::openat2(dir.0.fd(), name, native, mode, CONFINED) {
-                Ok(fd) => return self.opened(fd, &dir.0.user, flags),
+                Ok(fd) => {
+                    self.qids.changed(dir.0.file);
+                    return self.opened(fd, &dir.0.user, flags);
+                }
                 Err(Errno::EXIST) if !flags.has(OpenFlags::EXCL) => {}
                 Err(errno) => return Err(errno.into()),
             }

@@ -22,8 +22,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// Ranges that one fid may hold: more than any program is known to, and 150 KB.
+/// Ranges that one fid may hold: more than any program is known to.
 const RANGES_MAX: usize = 1024;
+
+/// Ranges that all fids together may hold: 8 MB here, and about 16 MB in the kernel.
+const ALL_RANGES_MAX: usize = 1 << 16;
 
 /// Longest client name that is remembered.
 const CLIENT_MAX: usize = 64;
@@ -64,6 +67,8 @@ type Answered = (Ticket<LockStatus>, Result<LockStatus>);
 #[derive(Default)]
 struct Table {
     held: HashMap<Identity, Vec<Held>>,
+    /// Entries of `held` in all.
+    ranges: usize,
     waiting: Vec<Waiting>,
     /// Whether a thread looks after `waiting`.
     watched: bool,
@@ -105,6 +110,7 @@ impl Table {
         let (owner, end) = (owner(node), end_of(range));
         let list = self.held.entry(node.file).or_default();
         let mut cut = Vec::new();
+        self.ranges -= list.len();
         list.retain(|held| {
             let apart = held.owner != owner || held.end <= range.start || end <= held.start;
             if !apart && held.start < range.start {
@@ -120,14 +126,20 @@ impl Table {
             let (kind, start) = (range.kind, range.start);
             list.push(Held { owner, kind, start, end, proc_id, client_id: client_id.clone() });
         }
+        self.ranges += list.len();
         if list.is_empty() {
             self.held.remove(&node.file);
         }
     }
 
-    fn ranges(&self, node: &Arc<Node>) -> usize {
-        let list = self.held.get(&node.file);
-        list.map_or(0, |list| list.iter().filter(|held| held.owner == owner(node)).count())
+    /// Whether there is room for the ranges that this lock or unlock leaves. There always is for
+    /// an unlock that leaves no more than before.
+    fn has_room(&self, node: &Arc<Node>, range: Range) -> bool {
+        let list = self.held.get(&node.file).map_or(&[][..], Vec::as_slice);
+        let own = || list.iter().filter(|held| held.owner == owner(node));
+        let splits = || own().any(|it| it.start < range.start && end_of(range) < it.end);
+        let spare = own().count() < RANGES_MAX && self.ranges < ALL_RANGES_MAX;
+        spare || range.kind == libc::F_UNLCK && !splits()
     }
 
     /// Tries waiting locks again, those of one file or all, oldest first. The answers are to be
@@ -264,9 +276,8 @@ impl HostTree {
         let range = range_of(range)?;
         file.locks.used.store(true, Ordering::Relaxed);
         let mut now = table();
-        let unlock = range.kind == libc::F_UNLCK;
-        if !unlock && now.ranges(node) >= RANGES_MAX {
-            return fail(Errno::NOLCK, "the fid holds too many locks");
+        if !now.has_room(node, range) {
+            return fail(Errno::NOLCK, "too many locks are held");
         }
         let status = now.take(node, range, proc_id, &client_id)?;
         if status == LockStatus::Blocked && block {

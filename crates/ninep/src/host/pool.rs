@@ -67,7 +67,7 @@ impl Drop for Presence {
 }
 
 fn work() {
-    let _presence = Presence;
+    let presence = Presence;
     let mut now = state();
     loop {
         if let Some(job) = now.jobs.pop_front() {
@@ -81,9 +81,9 @@ fn work() {
         now = after;
         now.idle -= 1;
         if waited.timed_out() && now.jobs.is_empty() {
-            // Unlocked first: `Presence` takes the lock. A job that slips in between finds the
-            // thread counted but not idle, and starts another.
-            drop(now);
+            // Off the books before the lock is free: else a job that comes now might count on it.
+            now.threads -= 1;
+            std::mem::forget(presence);
             return;
         }
     }

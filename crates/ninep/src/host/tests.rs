@@ -9,6 +9,7 @@ use super::*;
 use crate::call::{Outcome, Pause, Port};
 use crate::outbox::Outbox;
 use crate::tree::Peer;
+use rustix::thread::CapabilitySet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -48,8 +49,14 @@ fn open_to_all(path: &Path) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
 }
 
+/// Whether the tests run as root, with the right to be anybody. They hold without it as well.
 fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
+    user::may_switch()
+}
+
+/// Whether the tests have another of root's rights: containers take some away.
+fn has(capability: CapabilitySet) -> bool {
+    rustix::thread::capabilities(None).unwrap().effective.contains(capability)
 }
 
 /// One client of a tree. After each request its thread is the server again, so that a test can

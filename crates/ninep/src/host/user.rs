@@ -36,22 +36,24 @@ pub struct User {
 }
 
 impl User {
+    /// A user with just these groups.
+    pub fn new(uid: u32, gid: u32, groups: Vec<u32>) -> User {
+        User { uid, gid, groups, any_group: false }
+    }
+
     /// A user with the groups that the system's user database gives it; without an entry there
     /// it has none (group `nogroup`).
     pub fn find(uid: u32) -> User {
         match sys::account_by_number(uid) {
-            Some(account) => {
-                User { uid, gid: account.gid, groups: sys::groups(&account), any_group: false }
-            }
-            None => User { uid, gid: NOBODY, groups: Vec::new(), any_group: false },
+            Some(account) => User::new(uid, account.gid, sys::groups(&account)),
+            None => User::new(uid, NOBODY, Vec::new()),
         }
     }
 
     /// The user this process runs as.
     pub fn own() -> User {
         let server = server();
-        let (uid, gid) = (server.uid, server.gid);
-        User { uid, gid, groups: server.groups.clone(), any_group: false }
+        User::new(server.uid, server.gid, server.groups.clone())
     }
 
     /// Whether the peer's word on group membership is taken.
@@ -156,7 +158,7 @@ fn server() -> &'static Server {
         let uid = rustix::process::geteuid().as_raw();
         let needed = CapabilitySet::SETUID | CapabilitySet::SETGID;
         let sets = rustix::thread::capabilities(None).ok();
-        let able = |sets: &CapabilitySets| uid == 0 && sets.permitted.contains(needed);
+        let able = |sets: &CapabilitySets| uid == 0 && sets.effective.contains(needed);
         let mut groups: Vec<u32> = Vec::new();
         for gid in rustix::process::getgroups().unwrap_or_default() {
             groups.push(gid.as_raw());
@@ -164,6 +166,12 @@ fn server() -> &'static Server {
         let gid = rustix::process::getegid().as_raw();
         Server { uid, gid, groups, switch: sets.filter(able) }
     })
+}
+
+/// Whether this process may act as other users.
+#[cfg(test)]
+pub(super) fn may_switch() -> bool {
+    server().switch.is_some()
 }
 
 /// Records who the process is, before a thread changes.

@@ -22,6 +22,8 @@ fn a_large_directory_is_listed_without_loss_or_repetition() {
         let entries = client.ask(|tree| tree.readdir(&open, cookie, count, false)).unwrap();
         let Some(last) = entries.last() else { break };
         assert!(entries.iter().map(DirEntry::size).sum::<usize>() <= count);
+        let Form::Directory(stream) = &open.0.form else { panic!("{open:?}") };
+        assert!(stream.lock().unwrap().kept() < 9, "a fid is no store of names");
         cookie = last.next;
         if round == 50 {
             middle = Some((cookie, seen.len() + entries.len()));
@@ -44,6 +46,14 @@ fn a_large_directory_is_listed_without_loss_or_repetition() {
     let inode = std::fs::metadata(scratch.join("entry-0007")).unwrap().ino();
     assert_eq!(seen[&b"entry-0007"[..]].qid.path, inode);
     assert!(seen[&b"entry-0007"[..]].attr.is_none());
+    // The same cookie gives the same entries, however often.
+    let (again, _) = middle.unwrap();
+    let mut from = |fid: &HostFid| {
+        let entries = client.ask(|tree| tree.readdir(fid, again, 200, false)).unwrap();
+        entries.into_iter().map(|entry| entry.name).collect::<Vec<_>>()
+    };
+    assert_eq!(from(&open), from(&open));
+    assert_eq!(from(&open), from(&second));
     // From a cookie on, with any fid, comes the rest.
     let (mut cookie, had) = middle.unwrap();
     let mut rest = 0;
@@ -158,6 +168,27 @@ fn names_are_made_moved_and_removed_as_the_kernel_does() {
     client.ask(|tree| tree.unlinkat(&root, b"dir", true)).unwrap();
     let statfs = client.ask(|tree| tree.statfs(&root)).unwrap();
     assert!(statfs.blocks > 0 && statfs.namelen == 255);
+}
+
+#[test]
+fn paths_longer_than_the_kernels_limit_are_no_limit() {
+    let scratch = Scratch::new();
+    let mut client = Client::new(&scratch.0);
+    let name = [b'd'; 250];
+    let mut at = client.root.clone();
+    for _ in 0..20 {
+        client.ask(|tree| tree.mkdir(&at, &name, 0o755, 0)).unwrap();
+        at = client.ask(|tree| tree.walk(&at, &[&name])).unwrap().fid.unwrap();
+    }
+    let flags = OpenFlags(RDWR);
+    let file = client.ask(|tree| tree.create(&at, b"file", flags, 0o600, 0)).unwrap().fid;
+    assert_eq!(client.write(&file, 0, b"deep"), Ok(4));
+    let mode = SetAttr { valid: SetAttr::MODE, mode: 0o644, ..SetAttr::default() };
+    client.setattr(&file, &mode).unwrap();
+    client.ask(|tree| tree.renameat((&at, b"file"), (&at, b"renamed"))).unwrap();
+    // Where a file is can be asked of the kernel only up to its limit.
+    assert_eq!(client.walk_from(&at, "..").unwrap_err(), Errno::NAMETOOLONG);
+    client.ask(|tree| tree.unlinkat(&at, b"renamed", false)).unwrap();
 }
 
 #[test]

@@ -30,15 +30,21 @@ fn an_attach_gets_the_user_it_is_entitled_to() {
             (Some(own), "", None),
             (Some(own), "nobody", Some(u32::MAX)),
             (Some(own), "root", Some(own)),
-            (None, "", None),
             (Some(0), "", None),
         ] {
             assert_eq!(got(uid, uname, n_uname), Ok(own));
         }
-        refused(Some(own), "root", None);
-        refused(Some(own), "", Some(0));
-        refused(None, "", Some(0));
+        refused(Some(own), "", Some(own + 1));
         refused(Some(own + 1), "", None);
+        if own == 0 {
+            // Root without the right to be another: then strangers would be root.
+            refused(None, "", None);
+        } else {
+            assert_eq!(got(None, "", None), Ok(own));
+            refused(Some(own), "root", None);
+            refused(Some(own), "", Some(0));
+            refused(None, "", Some(0));
+        }
         return;
     }
     assert_eq!(got(Some(0), "", None), Ok(0));
@@ -118,7 +124,9 @@ fn another_users_files_are_closed_to_a_user() {
         // The only user there is; the kernel still judges.
         let none = SetAttr { valid: SetAttr::MODE, mode: 0, ..SetAttr::default() };
         owner.setattr(&file, &none).unwrap();
-        assert_eq!(owner.open("file", 0).unwrap_err(), Errno::ACCESS);
+        if !has(CapabilitySet::DAC_OVERRIDE) {
+            assert_eq!(owner.open("file", 0).unwrap_err(), Errno::ACCESS);
+        }
         return;
     }
     let mut other = Client::of(&tree, Some(BOB), None);
@@ -189,6 +197,53 @@ fn a_thread_takes_on_a_user_lazily_and_the_server_again() {
 }
 
 #[test]
+fn one_thread_serves_users_in_turn_each_with_his_own_groups() {
+    let scratch = Scratch::new();
+    let own = rustix::process::geteuid().as_raw();
+    let tree_of = |groups: &[u32]| {
+        let user = User::new(ANN, 61_500, groups.to_vec());
+        let options = Options { writable: true, users: Users::Only(user) };
+        HostTree::new(&scratch.0, options).unwrap()
+    };
+    let (tree, in_group) = (HostTree::new(&scratch.0, options(true)).unwrap(), tree_of(&[61_600]));
+    if !is_root() {
+        // `Only` names who everybody is; a server that cannot change is itself all the same.
+        attach(&in_group, Some(own), "", None).unwrap();
+        assert_eq!(status("Uid:").split(' ').nth(3), Some(own.to_string().as_str()));
+        return;
+    }
+    // Groups of the thread are not the user's.
+    rustix::thread::set_thread_groups(&[rustix::fs::Gid::from_raw(61_600)]).unwrap();
+    let (ann, bob) = (attach(&tree, Some(ANN), "", None), attach(&tree, Some(BOB), "", None));
+    let users = [(&tree, ann.unwrap()), (&tree, bob.unwrap())];
+    let member = attach(&in_group, None, "", None).unwrap();
+    std::fs::write(scratch.join("group"), "x").unwrap();
+    std::os::unix::fs::chown(scratch.join("group"), Some(0), Some(61_600)).unwrap();
+    let mode = std::fs::Permissions::from_mode(0o040);
+    std::fs::set_permissions(scratch.join("group"), mode).unwrap();
+    let open = |tree: &HostTree, root: &HostFid| {
+        let place = tree.walk(root, &[b"group"]).unwrap().fid.unwrap();
+        tree.open(&place, OpenFlags(0)).map(|_| ()).map_err(|error| error.errno)
+    };
+    // No harness in between: the identity stays from one request to the next.
+    for round in 0..3 {
+        for (number, (tree, root)) in users.iter().enumerate() {
+            let name = format!("{number}-{round}");
+            tree.create(root, name.as_bytes(), OpenFlags(RDWR), 0o600, 0).unwrap();
+            assert_eq!(open(tree, root), Err(Errno::ACCESS));
+        }
+        assert_eq!(open(&in_group, &member), Ok(()));
+    }
+    act_as_server().unwrap();
+    for round in 0..3 {
+        for (number, uid) in [ANN, BOB].into_iter().enumerate() {
+            let made = std::fs::metadata(scratch.join(&format!("{number}-{round}"))).unwrap();
+            assert_eq!(made.uid(), uid);
+        }
+    }
+}
+
+#[test]
 fn a_tree_for_reading_refuses_every_change() {
     let scratch = Scratch::new();
     std::fs::write(scratch.join("file"), "content").unwrap();
@@ -237,7 +292,7 @@ fn attributes_are_set_exactly() {
     let (atime, mtime) = (Time { sec: 12, nsec: 345_678_901 }, Time { sec: 99, nsec: 1 });
     let set = SetAttr {
         valid: all | SetAttr::ATIME_SET | SetAttr::MTIME_SET,
-        mode: 0o4751,
+        mode: 0o751,
         size: 12_345,
         atime,
         mtime,
@@ -245,8 +300,11 @@ fn attributes_are_set_exactly() {
     };
     client.setattr(&place, &set).unwrap();
     let attr = client.attr(&file);
-    assert_eq!((attr.mode, attr.size), (mode::FILE | 0o4751, 12_345));
+    assert_eq!((attr.mode, attr.size), (mode::FILE | 0o751, 12_345));
     assert_eq!((attr.atime, attr.mtime), (atime, mtime));
+    let set = SetAttr { valid: SetAttr::MODE, mode: 0o5751, ..SetAttr::default() };
+    client.setattr(&place, &set).unwrap();
+    assert_eq!(client.attr(&file).mode, mode::FILE | 0o5751);
     // One time alone, and now.
     let set = SetAttr { valid: SetAttr::MTIME, ..SetAttr::default() };
     client.setattr(&place, &set).unwrap();
@@ -270,7 +328,7 @@ fn attributes_are_set_exactly() {
     let root = client.root.clone();
     client.ask(|tree| tree.symlink(&root, b"link", b"file", 0)).unwrap();
     let link = client.walk("link").unwrap();
-    if is_root() {
+    if has(CapabilitySet::CHOWN) {
         let (uid, gid) = (ANN, BOB);
         let give = SetAttr { valid: SetAttr::UID | SetAttr::GID, uid, gid, ..SetAttr::default() };
         client.setattr(&link, &give).unwrap();
