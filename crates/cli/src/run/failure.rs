@@ -37,7 +37,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The manager's sentences may carry an id of their own.
-        if self.text.ends_with(']') && self.text.contains("  [") {
+        if self.text.ends_with(']') && self.text.contains(" [E") {
             return f.write_str(&self.text);
         }
         write!(f, "{}  [{}, exit {}]", self.text, self.id, self.exit)

@@ -193,6 +193,10 @@ fn begin(most: usize, head: &Target, rest: &[Target]) -> Result<(Fid, u64)> {
         targets.push(Target { address: head.address.clone(), sessions: others.to_vec() });
     }
     targets.extend_from_slice(rest);
+    if targets.is_empty() {
+        // A leaf: the stream is for it alone, which is what a stream without the line says.
+        return Ok((file, 0));
+    }
     let mut header = Vec::new();
     Header::Relay(u32::try_from(most).unwrap_or(u32::MAX), targets).write(&mut header);
     let offset = file.write_at(0, &header)? as u64;
