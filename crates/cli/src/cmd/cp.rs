@@ -3,7 +3,7 @@
 use super::progress::Progress;
 use super::{Usage, refused};
 use crate::cluster::Context;
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use muster_ninep::client::Client;
 use muster_ninep::error::Errno;
 use muster_ninep::record::{Attr, mode};
@@ -173,14 +173,14 @@ impl Copier {
     fn names(&self, place: &Place) -> Result<Vec<(String, bool)>> {
         match place {
             Place::Here(path) => {
-                let failed = || format!("{place}  [E161]");
                 let mut names = Vec::new();
-                for entry in fs::read_dir(path).with_context(failed)? {
-                    let entry = entry.with_context(failed)?;
+                for entry in fs::read_dir(path).map_err(|error| failed(place, &error))? {
+                    let entry = entry.map_err(|error| failed(place, &error))?;
                     let name = entry.file_name().into_string();
                     let name =
                         name.map_err(|name| anyhow!("{place}: {name:?} is not text  [E161]"))?;
-                    names.push((name, entry.file_type().with_context(failed)?.is_symlink()));
+                    let kind = entry.file_type().map_err(|error| failed(place, &error))?;
+                    names.push((name, kind.is_symlink()));
                 }
                 Ok(names)
             }
@@ -203,7 +203,7 @@ impl Copier {
             return Ok(());
         }
         match place {
-            Place::Here(path) => fs::create_dir(path).with_context(|| format!("{place}  [E161]")),
+            Place::Here(path) => fs::create_dir(path).map_err(|error| failed(place, &error)),
             Place::Cluster(path) => self.client.mkdir(path, mode & 0o777 | 0o700).map_err(refused),
         }
     }

@@ -98,6 +98,14 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
+/// Makes a sentence of an error: `what: error  [id]`.
+fn because<E: fmt::Display>(
+    what: impl fmt::Display,
+    id: &'static str,
+) -> impl FnOnce(E) -> anyhow::Error {
+    move |error| anyhow::anyhow!("{what}: {error}  [{id}]")
+}
+
 /// A refusal by a file of the cluster, with its id.
 fn refused(error: muster_ninep::error::Error) -> anyhow::Error {
     // Sentences of the manager may carry an id of their own.

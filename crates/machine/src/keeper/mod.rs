@@ -10,7 +10,8 @@
 //!
 //! * **A node daemon**: the keeper removes what it left (control groups, directory, socket),
 //!   tells the manager so as evidence (`lost n3 ...`), and starts it again.
-//! * **The manager**: it is started again at once, and finds its jobs in the journal. One that ends with status 0 was told `down`: the keeper ends the cluster.
+//! * **The manager**: it is started again at once, and finds its jobs in the journal. One that
+//!   ends with status 0 was told `down`: the keeper ends the cluster.
 //! * **The keeper**, kill -9 included: every daemon holds the read end of a pipe, the *lifeline*,
 //!   as its standard input; only the keeper holds the other end. At end of file a daemon ends all
 //!   that it started, removes what is its own and leaves; the last one removes the cluster's
