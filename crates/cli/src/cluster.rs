@@ -45,33 +45,36 @@ impl Context {
         self.connect_now().map_err(|error| self.silent(&error))
     }
 
-    /// The cluster for a job; where none is up, one of `nodes` nodes that lives in `held`.
-    ///
-    /// # Errors
-    /// As [`Context::connect`], and as [`embed`].
-    pub fn find_or_embed(&self, nodes: usize, held: &mut Option<Embedded>) -> Result<Cluster> {
-        let up = !matches!(self.runtime.state(&self.cluster)?, None | Some(State::Dead));
-        let (context, client) = if up {
-            (self.clone(), self.connect()?)
-        } else {
-            let mut progress = Progress::steps("nodes up", nodes);
-            let embedded = embed(self, nodes, |up| progress.at(up as u64))?;
-            let found = (embedded.context.clone(), embedded.client.clone());
-            *held = Some(embedded);
-            found
-        };
-        let again = move || {
-            let refused = |error: anyhow::Error| Error::new(Errno::CONNREFUSED, error.to_string());
-            context.connect_now().map_err(refused)
-        };
-        Ok(Cluster { client, connect: Arc::new(again), embedded: !up })
-    }
-
     fn connect_now(&self) -> Result<Client> {
         let directory = self.runtime.open(&self.cluster)?.context("it has just ended")?;
         let options =
             Options { deadline: Some(ANSWER), name: "the manager".into(), ..Options::default() };
         Ok(Client::connect(&directory.manager(), options)?)
+    }
+
+    /// The cluster that is up or, with none, one of `nodes` nodes for this process alone.
+    ///
+    /// # Errors
+    /// As [`Context::connect`] and [`embed`].
+    pub fn for_job(&self, nodes: usize) -> Result<(Cluster, Option<Embedded>)> {
+        let named = self.cluster != "default";
+        let absent = matches!(self.runtime.state(&self.cluster)?, None | Some(State::Dead));
+        let embedded = match absent && !named {
+            true => {
+                let mut progress = Progress::steps("nodes up", nodes);
+                Some(embed(self, nodes, |up| progress.at(up as u64))?)
+            }
+            false => None,
+        };
+        let context = embedded.as_ref().map_or(self, |embedded| &embedded.context).clone();
+        let client = match &embedded {
+            Some(embedded) => embedded.client.clone(),
+            None => self.connect()?,
+        };
+        let connect = Arc::new(move || {
+            context.connect_now().map_err(|error| Error::new(Errno::NOTCONN, error.to_string()))
+        });
+        Ok((Cluster { client, connect, embedded: embedded.is_some() }, embedded))
     }
 
     fn silent(&self, error: &anyhow::Error) -> anyhow::Error {

@@ -15,8 +15,6 @@ use std::process::ExitCode;
 
 /// Exit status of a mistake on the command line.
 const USAGE: u8 = 2;
-/// Exit status of `muster run` when the failure is not the program's.
-const OURS: u8 = 125;
 /// What the shell says of a program that SIGPIPE ended: our reader has gone.
 const PIPE: u8 = 128 + 13;
 
@@ -59,14 +57,13 @@ fn main() -> ExitCode {
     let named = || std::env::var("MUSTER_CLUSTER").ok().filter(|name| !name.is_empty());
     let cluster = cli.cluster.or_else(named).unwrap_or_else(|| "default".into());
     let context = Context { runtime: Runtime::from_env(), cluster };
-    let failed = if matches!(cli.command, cmd::Command::Run(_)) { OURS } else { 1 };
     match cmd::run(cli.command, &context) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::from(PIPE),
         Err(error) => {
             // Nobody may be listening any more.
             let _ = writeln!(io::stderr(), "muster: {error:#}");
-            ExitCode::from(if error.is::<cmd::Usage>() { USAGE } else { failed })
+            ExitCode::from(if error.is::<cmd::Usage>() { USAGE } else { 1 })
         }
     }
 }

@@ -223,30 +223,39 @@ fn the_limits_are_those_of_the_code() {
     }
 }
 
-/// Every sample of a message, for the fuzzers: `cargo test -p muster-ninep --test wire -- \
-/// --ignored` writes them to `fuzz/corpus`. A conversation starts with a version and an attach.
+/// The fuzzers start from every sample of a message, and from conversations made of them. With
+/// MUSTER_WRITE_SEEDS set this writes them instead of comparing.
 #[test]
-#[ignore = "writes the fuzzers' seeds"]
-fn write_seeds() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus");
+fn the_fuzzers_start_from_every_sample() {
     let mut conversations: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
     let samples = samples();
     for sample in samples.iter().filter(|sample| sample.title.len() == 3) {
         let dialect = sample.title[1];
-        let name = format!("{}-{dialect}", sample.title[0].to_lowercase());
-        let write = |target: &str, name: &str, bytes: &[u8]| {
-            let folder = format!("{root}/{target}");
-            std::fs::create_dir_all(&folder).expect("a folder");
-            std::fs::write(format!("{folder}/{name}"), bytes).expect("a file");
-        };
-        write("ninep_decode", &name, &sample.bytes);
+        seed(
+            "ninep_decode",
+            &format!("{}-{dialect}", sample.title[0].to_lowercase()),
+            &sample.bytes,
+        );
         let kind = sample.title[0];
         if kind.starts_with('T') && kind != "Tversion" {
             let conversation = conversations.entry(dialect).or_insert_with(|| opening(dialect));
             conversation.extend_from_slice(&sample.bytes);
-            write("ninep_session", dialect, conversation);
         }
     }
+    for (dialect, conversation) in &conversations {
+        seed("ninep_session", dialect, conversation);
+    }
+}
+
+fn seed(target: &str, name: &str, bytes: &[u8]) {
+    let folder = format!("{}/../../fuzz/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{folder}/{name}");
+    if std::env::var_os("MUSTER_WRITE_SEEDS").is_some() {
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(&path, bytes).expect("a file");
+    }
+    let kept = std::fs::read(&path).unwrap_or_default();
+    assert_eq!(kept, bytes, "{path} is not the sample; write it with MUSTER_WRITE_SEEDS=1");
 }
 
 fn opening(version: &str) -> Vec<u8> {

@@ -60,12 +60,7 @@ pub enum Command {
 /// One sentence for the user.
 pub fn run(command: Command, context: &Context) -> Result<ExitCode> {
     match command {
-        Command::Run(args) => {
-            // A cluster for this command alone lives until its end.
-            let mut embedded = None;
-            let nodes = args.embedded_nodes();
-            run::main(*args, || context.find_or_embed(nodes, &mut embedded))
-        }
+        Command::Run(args) => run::main(*args, context),
         Command::Up(args) => up::run(&args, context),
         Command::Down(args) => down::run(&args, context),
         Command::Ps(args) => ps::run(&args, context),

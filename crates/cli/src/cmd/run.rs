@@ -1,9 +1,10 @@
 //! `muster run`: runs a program on the nodes of the cluster.
 
+use crate::cluster::Context;
 use crate::run::show::{Goal, Style};
 use crate::run::spec::Spec;
 use crate::run::template::Template;
-use crate::run::{Cluster, Failure, Input, Wish, environment, limit, program};
+use crate::run::{Failure, Input, Wish, environment, limit, program};
 use anyhow::Result;
 use clap::ArgAction;
 use muster_base::nodeset;
@@ -122,9 +123,6 @@ pub struct Args {
     command: Vec<String>,
 }
 
-/// Most nodes of a cluster on one machine.
-const NODES_MAX: usize = 1024;
-
 fn node_list(text: &str) -> Result<String, String> {
     nodeset::expand(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
@@ -137,18 +135,6 @@ fn goal(text: &str) -> Result<Goal, String> {
 }
 
 impl Args {
-    /// How many nodes a cluster for this command alone has: as many as it names, else one for
-    /// each rank, up to eight.
-    pub fn embedded_nodes(&self) -> usize {
-        let names = self.nodelist.as_deref().and_then(|list| nodeset::expand(list).ok());
-        let number = |name: String| name.trim_start_matches('n').parse::<usize>().ok();
-        let highest = names.and_then(|names| names.into_iter().filter_map(number).max());
-        let asked = self.nodes.map(|nodes| nodes as usize);
-        let ranks = self.ntasks.map_or(1, |ranks| ranks.min(8) as usize);
-        let count = asked.or(highest.map(|last| last + 1)).unwrap_or(ranks);
-        count.clamp(1, NODES_MAX)
-    }
-
     /// What the user wishes, once the program and the environment were looked at. Nothing has
     /// to be up for this, so a mistake is told before a cluster is started.
     ///
@@ -205,21 +191,46 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1)
 }
 
-/// Runs it. `cluster` finds the cluster or starts one, and is only called when the command
-/// line makes sense.
+/// Nodes of a cluster that is started for one job, unless the job names them: as many as ranks,
+/// but not more than this.
+const EMBEDDED_MAX: usize = 8;
+
+impl Args {
+    /// How many nodes a cluster for this job alone has.
+    fn embedded_nodes(&self) -> usize {
+        let number = |name: String| {
+            let digits = name.strip_prefix('n')?;
+            digits.parse::<usize>().ok()
+        };
+        let named = self.nodelist.iter().flat_map(|list| nodeset::expand(list).unwrap_or_default());
+        match (named.filter_map(number).max(), self.nodes, self.ntasks) {
+            (Some(last), _, _) => last + 1,
+            (None, Some(nodes), _) => nodes as usize,
+            (None, None, Some(ranks)) => (ranks as usize).min(EMBEDDED_MAX),
+            (None, None, None) => 1,
+        }
+    }
+}
+
+/// Runs it, on the cluster that is up or on one of its own. What it fails with is said here.
 ///
 /// # Errors
-/// Those of `cluster`. What `run` itself fails with is said here.
-pub fn main(args: Args, cluster: impl FnOnce() -> Result<Cluster>) -> Result<ExitCode> {
+/// Why there is no cluster.
+pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
     let tell = |failure: &Failure| {
         eprintln!("muster: {failure}");
         ExitCode::from(failure.exit)
     };
+    let nodes = args.embedded_nodes();
     let wish = match args.wish() {
         Ok(wish) => wish,
         Err(failure) => return Ok(tell(&failure)),
     };
-    let cluster = cluster()?;
+    // Ends with this function: nothing of an embedded cluster is left then.
+    let (cluster, _embedded) = match context.for_job(nodes) {
+        Ok(found) => found,
+        Err(error) => return Ok(tell(&Failure::new("E123", 125, format!("{error:#}")))),
+    };
     match crate::run::run(wish, &cluster) {
         Ok(code) => Ok(ExitCode::from(code)),
         Err(failure) => Ok(tell(&failure)),

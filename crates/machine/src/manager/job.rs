@@ -266,7 +266,7 @@ impl Job {
     pub(super) fn wrote(self: &Arc<Job>, rank: usize, output: Output, bytes: &[u8]) {
         let Some(placed) = self.placed.get() else { return };
         if let Err(error) = placed.log.append(rank, output, bytes) {
-            let why = format!("its output cannot be kept at the manager: {error} [E310]");
+            let why = format!("its output cannot be kept at the manager: {error}  [E310]");
             self.end(End::Failed, 125, &why);
         }
     }

@@ -48,7 +48,7 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
     }
     let Some(manager) = job.manager.upgrade() else { return gone() };
     let spec: Spec = serde_json::from_str(&job.spec.get()?)
-        .map_err(|error| invalid(format!("the job's spec is not right: {error} [E112]")))?;
+        .map_err(|error| invalid(format!("the job's spec is not right: {error}  [E112]")))?;
     let (up, down) = manager.nodes.names();
     let places = place(&spec, &up, &down).map_err(invalid)?;
     let holds = open_sessions(&manager, &spec, &places)?;
@@ -144,6 +144,13 @@ fn open_session(link: &Arc<Link>, rank: usize, local: usize, spec: &Spec) -> Res
     let close = if reads { "" } else { "close stdin\n" };
     let setup = format!("type persistent\nid {rank}/{local}\n{close}");
     ctl.write_at(0, setup.as_bytes())?;
+    if let Some(directory) = &spec.chdir {
+        // Behind what the node's administrator has every session do.
+        let ns = dir.walk(&[b"ns"])?;
+        ns.open(OpenFlags(OpenFlags::WRONLY))?;
+        let line = format!("cd {}\n", quote::quote(directory));
+        ns.write_at(ns.getattr()?.size, line.as_bytes())?;
+    }
     let stdin = if reads {
         let stdin = dir.walk(&[b"stdin"])?;
         stdin.open(OpenFlags(OpenFlags::WRONLY))?;
@@ -161,9 +168,6 @@ fn texts(job: &Job, spec: &Spec, ranks: usize) -> Load {
     env.entry("PATH".to_owned()).or_insert_with(|| PATH.to_owned());
     env.insert("MUSTER_SIZE".to_owned(), ranks.to_string());
     env.insert("MUSTER_JOB".to_owned(), job.id.to_string());
-    if let Some(directory) = &spec.chdir {
-        env.insert("MUSTER_CHDIR".to_owned(), directory.clone());
-    }
     let line = |(name, value): (&String, &String)| {
         format!("{}\n", quote::quote(&format!("{name}={value}")))
     };
@@ -310,7 +314,7 @@ fn deliver(job: &Arc<Job>) -> std::result::Result<(), Failed> {
     if let Some(first) = sent.failures.first() {
         let more = sent.failures.len() + sent.orphans.len() - 1;
         let others = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-        let text = format!("files did not reach {first}{others} [E205]");
+        let text = format!("files did not reach {first}{others}  [E205]");
         return Err(whole(Error::new(Errno::IO, text)));
     }
     Ok(())
@@ -341,7 +345,7 @@ fn execute(job: &Arc<Job>) -> std::result::Result<(), Failed> {
             Err(_) => {
                 let rank = heard.iter().position(|heard| !heard).unwrap_or(0);
                 let node = &holds[rank].link.name;
-                let text = format!("{node} has not started rank {rank} for {START:?} [E306]");
+                let text = format!("{node} has not started rank {rank} for {START:?}  [E306]");
                 failed.get_or_insert((Some(rank), Error::new(Errno::TIMEDOUT, text)));
                 break;
             }

@@ -132,7 +132,7 @@ impl Manager {
     /// Writes a record, before what it tells is acted upon.
     fn record(&self, record: &Record) -> Result<()> {
         self.journal.write(record).or_else(|error| {
-            let text = format!("the manager cannot write its journal: {error} [E310]");
+            let text = format!("the manager cannot write its journal: {error}  [E310]");
             fail(Errno::from_io_error(&error).unwrap_or(Errno::IO), text)
         })
     }

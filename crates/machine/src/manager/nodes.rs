@@ -76,9 +76,9 @@ impl Nodes {
             Some(Known { link: Some(link), .. }) => Ok(link.clone()),
             Some(Known { why, .. }) => {
                 let why = why.as_deref().unwrap_or("it is not there");
-                fail(Errno::HOSTDOWN, format!("{name} is down: {why} [E114]"))
+                fail(Errno::HOSTDOWN, format!("{name} is down: {why}  [E114]"))
             }
-            None => fail(Errno::NOENT, format!("there is no node {name} [E113]")),
+            None => fail(Errno::NOENT, format!("there is no node {name}  [E113]")),
         }
     }
 

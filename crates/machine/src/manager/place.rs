@@ -23,7 +23,7 @@ pub struct Place {
 /// One sentence that says what was asked for, what there is, and what to do.
 pub fn place(spec: &Spec, up: &[String], down: &[String]) -> Result<Vec<Place>, String> {
     if spec.argv.is_empty() {
-        return Err("the job has no program: give argv [E112]".to_owned());
+        return Err("the job has no program: give argv  [E112]".to_owned());
     }
     let chosen = candidates(spec, up, down)?;
     let most = chosen.len();
@@ -35,21 +35,21 @@ pub fn place(spec: &Spec, up: &[String], down: &[String]) -> Result<Vec<Place>, 
     };
     let ranks = spec.ranks.unwrap_or(nodes);
     if nodes == 0 || ranks == 0 {
-        return Err("0 nodes or ranks asked: at least 1 is needed [E112]".to_owned());
+        return Err("0 nodes or ranks asked: at least 1 is needed  [E112]".to_owned());
     }
     if nodes > most {
         return Err(format!(
-            "{nodes} nodes asked, {most} exist ({}). Nothing queued. Use -N {most} [E110]",
+            "{nodes} nodes asked, {most} exist ({}). Nothing queued. Use -N {most}  [E110]",
             told(&chosen, down)
         ));
     }
     if ranks < nodes {
         return Err(format!(
-            "{ranks} ranks cannot be on {nodes} nodes: each needs one. Use -N {ranks} [E111]"
+            "{ranks} ranks cannot be on {nodes} nodes: each needs one. Use -N {ranks}  [E111]"
         ));
     }
     if ranks > RANKS_MAX {
-        return Err(format!("{ranks} ranks asked; a job has {RANKS_MAX} at most [E111]"));
+        return Err(format!("{ranks} ranks asked; a job has {RANKS_MAX} at most  [E111]"));
     }
     let mut locals = vec![0; nodes];
     let put = |rank: usize| {
@@ -62,18 +62,18 @@ pub fn place(spec: &Spec, up: &[String], down: &[String]) -> Result<Vec<Place>, 
 
 fn candidates(spec: &Spec, up: &[String], down: &[String]) -> Result<Vec<String>, String> {
     let Some(list) = &spec.nodelist else { return Ok(up.to_vec()) };
-    let names = nodeset::expand(list).map_err(|error| format!("{error} [E113]"))?;
+    let names = nodeset::expand(list).map_err(|error| format!("{error}  [E113]"))?;
     let mut seen = BTreeSet::new();
     for name in &names {
         if down.contains(name) {
-            return Err(format!("{name} is down. See: muster nodes [E114]"));
+            return Err(format!("{name} is down. See: muster nodes  [E114]"));
         }
         if !up.contains(name) {
             let all = nodeset::fold(up.iter().chain(down));
-            return Err(format!("there is no node {name}; there are {all} [E113]"));
+            return Err(format!("there is no node {name}; there are {all}  [E113]"));
         }
         if !seen.insert(name) {
-            return Err(format!("{name} is named twice in {list} [E113]"));
+            return Err(format!("{name} is named twice in {list}  [E113]"));
         }
     }
     Ok(names)
@@ -124,7 +124,7 @@ mod tests {
     fn what_cannot_be_is_refused_with_the_way_out() {
         for (json, said) in [
             (r#"{"argv":["x"],"nodes":8}"#, "8 nodes asked, 4 exist (n[0-3], all up)"),
-            (r#"{"argv":["x"],"nodes":3,"ranks":2}"#, "Use -N 2 [E111]"),
+            (r#"{"argv":["x"],"nodes":3,"ranks":2}"#, "Use -N 2  [E111]"),
             (r#"{"argv":["x"],"nodelist":"n9"}"#, "there is no node n9; there are n[0-3,7]"),
             (r#"{"argv":["x"],"nodelist":"n7"}"#, "n7 is down"),
             (r#"{"argv":["x"],"nodelist":"n1,n1"}"#, "twice"),

@@ -3,6 +3,7 @@
 use super::Node;
 use super::launch;
 use super::session::{Phase, Session};
+use super::tree::Files;
 use crate::files::control::Commands;
 use crate::relay::{fan, source};
 use muster_base::quote;
@@ -179,7 +180,7 @@ impl SessionCtl {
             return Ok(());
         }
         let text = failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        fail(Errno::IO, format!("{} not reached: {text} [E205]", failures.len()))
+        fail(Errno::IO, format!("{} not reached: {text}  [E205]", failures.len()))
     }
 }
 
@@ -194,8 +195,11 @@ impl Commands for RootCtl {
             ["kill", name, pid] => {
                 let number = signal(name)?;
                 let all = node.all_sessions();
-                let wanted = |state: &Phase| matches!(state, Phase::Running { pid: p } if p.to_string() == pid);
-                let found = all.iter().find(|files| wanted(&files.session().state().phase));
+                let runs = |files: &&Arc<Files>| match files.session().state().phase {
+                    Phase::Running { pid: own } => own.to_string() == pid,
+                    _ => false,
+                };
+                let found = all.iter().find(runs);
                 match found {
                     Some(files) => SessionCtl(files.session().clone()).signal(number),
                     None => fail(Errno::SRCH, format!("process {pid} is not one of a session")),

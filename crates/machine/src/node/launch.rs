@@ -45,7 +45,7 @@ fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec) -> Result<()> {
     let (child_err, our_err) = output(stderr.as_deref(), &session.directory)?;
     let stdio = Stdio { stdin: child_in, stdout: child_out, stderr: child_err };
     let ward = Ward::start(spec, stdio).map_err(|error| {
-        Error::new(Errno::AGAIN, format!("no process can be started: {error} [E104, exit 125]"))
+        Error::new(Errno::AGAIN, format!("no process can be started: {error}  [E104, exit 125]"))
     })?;
     session.state().ward = Some(ward);
     let pipes = Pipes { stdin: our_in, stdout: our_out, stderr: our_err };
@@ -76,18 +76,11 @@ fn specify(node: &Node, session: &Arc<Session>, program: Option<&str>) -> Result
     let mut spec = Spec::new(&relative(&program, &session.directory), &[]);
     spec.argv = argv;
     spec.namespace = namespace.map_err(|error| named("ns", &error))?;
-    spec.cwd = match env.iter().find(|(name, _)| name == CHDIR) {
-        Some((_, directory)) => session.directory.join(directory),
-        None => session.directory.clone(),
-    };
-    env.retain(|(name, _)| name != CHDIR);
+    spec.cwd = session.directory.clone();
     spec.env = env;
     spec.fresh_proc = true;
     Ok(spec)
 }
-
-/// The variable by which a job names another working directory; it does not reach the program.
-const CHDIR: &str = "MUSTER_CHDIR";
 
 /// A program that is named relative to `fs/` is found there, wherever the process works.
 fn relative(program: &str, fs: &Path) -> String {

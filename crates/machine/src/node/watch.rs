@@ -338,19 +338,19 @@ fn failure(stage: Stage, errno: i32, what: &str) -> Error {
     let reason = Error::from(errno).text;
     match (stage, errno) {
         (Stage::Exec, Errno::NOENT) => {
-            Error::new(errno, format!("{what}: not found [E101, exit 127]"))
+            Error::new(errno, format!("{what}: not found  [E101, exit 127]"))
         }
         (Stage::Exec, Errno::NOEXEC) => Error::new(
             errno,
             format!(
-                "{what}: not a program that can run here ({}) [E102, exit 126]",
+                "{what}: not a program that can run here ({})  [E102, exit 126]",
                 super::facts::ARCH
             ),
         ),
-        (Stage::Exec, _) => Error::new(errno, format!("{what}: {reason} [E103, exit 126]")),
+        (Stage::Exec, _) => Error::new(errno, format!("{what}: {reason}  [E103, exit 126]")),
         _ => Error::new(
             errno,
-            format!("cannot prepare the process: {what}: {reason} [E104, exit 125]"),
+            format!("cannot prepare the process: {what}: {reason}  [E104, exit 125]"),
         ),
     }
 }

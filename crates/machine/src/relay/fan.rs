@@ -194,7 +194,6 @@ fn begin(most: usize, head: &Target, rest: &[Target]) -> Result<(Fid, u64)> {
     }
     targets.extend_from_slice(rest);
     if targets.is_empty() {
-        // A leaf: the stream is for it alone, which is what a stream without the line says.
         return Ok((file, 0));
     }
     let mut header = Vec::new();
