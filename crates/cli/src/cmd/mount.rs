@@ -1,10 +1,10 @@
 //! `muster mount`: the cluster tree as a file system of this machine.
 
 use super::because;
-use super::umount::{Mount, mount_at};
+use super::umount::{Mount, mount_at, unmount};
 use crate::cluster::Context;
 use crate::fuse;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -25,12 +25,6 @@ pub struct Args {
     /// Serve it in this process, until it is unmounted
     #[arg(short, long)]
     foreground: bool,
-    /// Refuse changes
-    #[arg(long)]
-    read_only: bool,
-    /// Let other users in; all of them act as you
-    #[arg(long)]
-    allow_other: bool,
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
@@ -45,28 +39,22 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let client = context.connect()?;
     if !args.foreground {
         drop(client);
-        background(args, context, &dir)?;
+        background(context, &dir)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Args { read_only, allow_other, .. } = *args;
-    let options = fuse::Options { read_only, allow_other };
-    let mounted = fuse::mount(&client, &dir, &options);
-    let mounted = mounted.map_err(|error| anyhow!("{error:#}  [E151]"))?;
+    let at = dir.clone();
     client.on_close(move |_| {
-        // Not on the thread that serves all connections: unmounting may take a while. What
-        // fails has been unmounted already.
-        std::thread::spawn(move || fuse::unmount(&dir, true));
+        // Not on the thread that serves all connections: unmounting may take a while.
+        std::thread::spawn(move || unmount(&at, true));
     });
-    mounted.wait()?;
+    fuse::mount(&client, &dir)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Starts a process that serves the mount; returns when it is there.
-fn background(args: &Args, context: &Context, dir: &Path) -> Result<()> {
+fn background(context: &Context, dir: &Path) -> Result<()> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("muster").args(["--cluster", &context.cluster, "mount", "--foreground"]);
-    command.args(args.read_only.then_some("--read-only"));
-    command.args(args.allow_other.then_some("--allow-other"));
     command.arg(dir).env("MUSTER_RUNTIME", context.runtime.path()).current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
     let mut server = command.spawn().map_err(because("cannot start the file system", "E151"))?;

@@ -1,14 +1,15 @@
 //! `muster umount`: takes a mount of the cluster tree away.
 
-use crate::fuse;
-use anyhow::{Context as _, Result, anyhow, bail};
+use super::because;
+use anyhow::{Context as _, Result, bail};
+use rustix::mount::UnmountFlags;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
-/// The kind of our mounts.
-const KIND: &str = "fuse.muster";
+/// What a mount of ours calls its source.
+pub const SOURCE: &str = "muster";
 
 /// Unmount a directory where the cluster tree is mounted.
 #[derive(Debug, clap::Args)]
@@ -32,11 +33,32 @@ pub struct Mount {
 pub fn run(args: &Args) -> Result<ExitCode> {
     // A mount whose server is dead refuses to be looked at, so its name is taken as it is.
     let dir = args.dir.canonicalize().or_else(|_| std::path::absolute(&args.dir))?;
-    if mount_at(&dir)?.is_none_or(|mount| mount.kind != KIND) {
+    let ours = mount_at(&dir)?
+        .is_some_and(|mount| mount.kind.starts_with("fuse") && mount.source.starts_with(SOURCE));
+    if !ours {
         bail!("no cluster is mounted at {}  [E153]", dir.display());
     }
-    fuse::unmount(&dir, args.lazy).map_err(|error| anyhow!("{error:#}  [E151]"))?;
+    unmount(&dir, args.lazy)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Unmounts a directory; `lazy`: also while it is in use.
+pub fn unmount(dir: &Path, lazy: bool) -> Result<()> {
+    let flags = if lazy { UnmountFlags::DETACH } else { UnmountFlags::empty() };
+    let Err(error) = rustix::mount::unmount(dir, flags) else { return Ok(()) };
+    if error != rustix::io::Errno::PERM {
+        let tip = if lazy { "" } else { "; -l unmounts it when it is free" };
+        let error = std::io::Error::from(error);
+        bail!("{}: {error}{tip}  [E151]", dir.display());
+    }
+    // Only root may; for others libfuse has a helper.
+    let mut helper = Command::new("fusermount3");
+    helper.arg(if lazy { "-uzq" } else { "-u" }).arg("--").arg(dir);
+    let output = helper.output().map_err(because("fusermount3 (of the package fuse3)", "E151"))?;
+    if !output.status.success() {
+        bail!("{}  [E151]", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(())
 }
 
 /// What is mounted at a directory.
