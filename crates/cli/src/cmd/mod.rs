@@ -17,7 +17,7 @@ pub mod progress;
 mod ps;
 mod run;
 mod table;
-mod umount;
+pub mod umount;
 mod up;
 mod write;
 

@@ -217,9 +217,9 @@ impl<P> Core<P> {
 
     /// Queues a flush of a request; nothing happens if it is answered or flushed already.
     pub(crate) fn flush(&mut self, sent: Sent) {
-        let wanted = |slot: &Slot<P>| matches!(slot, Slot::Waiting { serial, flushed: false, .. } if *serial == sent.serial);
-        if !self.slots.get(usize::from(sent.tag)).is_some_and(wanted) {
-            return;
+        match self.slots.get(usize::from(sent.tag)) {
+            Some(Slot::Waiting { serial, flushed: false, .. }) if *serial == sent.serial => {}
+            _ => return,
         }
         // Without a tag left the request just stays; clunks alone can have used them up.
         let Some(tag) = self.take_tag() else { return };
