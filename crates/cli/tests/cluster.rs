@@ -184,6 +184,27 @@ fn a_killed_daemon_comes_back_and_a_stopped_one_is_no_obstacle() {
     user.nothing_is_left();
 }
 
+/// Needs /dev/fuse, as the tests of the file system itself do.
+#[test]
+fn a_mount_goes_with_its_cluster() {
+    let user = User::new("mount");
+    let dir = std::env::temp_dir().join(format!("mu-at-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).expect("made");
+    let at = dir.to_str().expect("text");
+    user.must(&["up", "-N", "1"]);
+    user.must(&["mount", at]);
+    assert!(user.must_not(&["mount", at], 1).contains("already  [E151]"));
+    let name = std::fs::read_to_string(dir.join("nodes/n0/name")).expect("served");
+    assert_eq!(name.trim(), "n0");
+    user.must(&["umount", at]);
+    assert!(user.must_not(&["umount", at], 1).contains("[E153]"));
+    user.must(&["mount", at]);
+    user.must(&["down"]);
+    user.nothing_is_left();
+    // What is mounted cannot be removed.
+    until("an empty place", || std::fs::remove_dir(&dir).ok());
+}
+
 #[test]
 fn an_embedded_cluster_dies_with_its_command() {
     let user = User::new("run");
