@@ -58,7 +58,7 @@ fn name(given: &str) -> Result<&'static str> {
     let plain = upper.strip_prefix("SIG").unwrap_or(&upper);
     let number: Option<i32> = plain.parse().ok();
     let found = SIGNALS.iter().find(|(name, value)| *name == plain || Some(*value) == number);
-    let unknown = || Usage(format!("there is no signal {given:?} (kill -l lists them)  [E143]"));
+    let unknown = || Usage(format!("there is no signal {given:?} (kill -l lists them)  [E163]"));
     Ok(found.ok_or_else(unknown)?.0)
 }
 

@@ -58,8 +58,11 @@ pub enum Error {
     #[error(transparent)]
     Directory(#[from] directory::Error),
     /// There is one of that name.
-    #[error("cluster {0} is up already (kept by process {pid}). Take it down first: muster down, \
-             or name another: --cluster NAME  [E124]", pid = .1.as_raw_nonzero())]
+    #[error(
+        "cluster {0} is up already (kept by process {pid}). Take it down first: muster \
+         --cluster {0} down, or name another: --cluster NAME  [E124]",
+        pid = .1.as_raw_nonzero()
+    )]
     Up(String, Pid),
     /// The system has no processes or descriptors for it.
     #[error("could not start {what}: {error}  [E125]")]
@@ -70,8 +73,11 @@ pub enum Error {
         error: io::Error,
     },
     /// Something of it does not die.
-    #[error("{who} of cluster {name} cannot be ended: killed, but still there (the kernel waits \
-             for a device or a dead file server)  [E126]", who = .who.join(", "))]
+    #[error(
+        "{who} of cluster {name} cannot be ended: killed, but still there (the kernel waits for \
+         a device or a dead file server)  [E126]",
+        who = .who.join(", ")
+    )]
     Immortal {
         /// The cluster.
         name: String,
