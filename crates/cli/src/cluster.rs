@@ -1,5 +1,6 @@
 //! Finding a cluster on this machine, connecting to its manager, bringing one up.
 
+use crate::cmd::progress::Progress;
 use crate::run::Cluster;
 use anyhow::{Context as _, Result, anyhow, bail};
 use muster_base::nodeset::fold;
@@ -59,7 +60,10 @@ impl Context {
         let named = self.cluster != "default";
         let absent = matches!(self.runtime.state(&self.cluster)?, None | Some(State::Dead));
         let embedded = match absent && !named {
-            true => Some(embed(self, nodes, |_| ())?),
+            true => {
+                let mut progress = Progress::steps("nodes up", nodes);
+                Some(embed(self, nodes, |up| progress.at(up as u64))?)
+            }
             false => None,
         };
         let context = embedded.as_ref().map_or(self, |embedded| &embedded.context).clone();

@@ -112,6 +112,9 @@ impl<T: Tree> Session<T> {
                     self.finish(tag, parked.number, parked.goal, outcome);
                     if let Some(next_step) = self.parked.get_mut(&tag) {
                         next_step.flushes = parked.flushes;
+                        if !next_step.flushes.is_empty() {
+                            next_step.standing.unwanted();
+                        }
                         continue;
                     }
                     for flush in parked.flushes {

@@ -60,66 +60,6 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// For `muster explain`: ids and what they mean, at more length.
-#[allow(dead_code, reason = "for the command that explains ids")]
-pub const EXPLAINED: &[(&str, &str)] = &[
-    (
-        "E100",
-        "The command line asks for something that cannot be. `muster run --help` explains it.",
-    ),
-    (
-        "E101",
-        "The program was not found. A name without a slash is searched in the PATH of each node; \
-         a name with a slash is a file here that is sent to the nodes with the job.",
-    ),
-    (
-        "E102",
-        "The program is built for another kind of processor than the nodes have. Choose nodes \
-         that can run it (-w), or build it for them.",
-    ),
-    (
-        "E103",
-        "The program is there but cannot be run: it is a directory, lacks the permission to be \
-         executed (chmod +x), or needs an interpreter that is missing on the node.",
-    ),
-    (
-        "E104",
-        "A file that the job needs cannot be sent: it cannot be read, is no file or directory, \
-         or changed while it was sent.",
-    ),
-    (
-        "E110",
-        "The job asks for what the cluster does not have. It was refused at once; nothing waits. \
-         `muster nodes` shows what there is.",
-    ),
-    (
-        "E142",
-        "A detached job goes on after its command has ended, so it needs a cluster that does as \
-         well: start one with `muster up`.",
-    ),
-    ("E140", "An output file could not be created or written. Its directory must exist."),
-    ("E141", "The file for the job's standard input could not be read."),
-    (
-        "E301",
-        "A rank was killed by a signal that your program caused (SEGV: it touched memory that is \
-         not its own; ABRT: it gave up) or that somebody sent it.",
-    ),
-    ("E302", "A rank ended with a status other than 0: your program's own word for failure."),
-    ("E303", "The job took longer than its time limit (--time) and was ended."),
-    (
-        "E304",
-        "A rank was lost with its node: the node's daemon or machine died, or its connection \
-         broke. `muster nodes` shows which are up.",
-    ),
-    ("E305", "The job was ended from outside: by `muster kill`, or because its owner was gone."),
-    (
-        "E401",
-        "The cluster's manager cannot be reached. A restarted manager finds its jobs again; \
-         `muster run` waits 10 s for it.",
-    ),
-    ("E402", "The manager refused or failed a request for this job, in the words given."),
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;

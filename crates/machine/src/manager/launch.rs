@@ -149,6 +149,13 @@ fn open_session(link: &Arc<Link>, rank: usize, local: usize, spec: &Spec) -> Res
     // Not persistent yet: it goes with this connection until the journal knows of it.
     let setup = format!("id {rank}/{local}\n{close}");
     ctl.write_at(0, setup.as_bytes())?;
+    if let Some(directory) = &spec.chdir {
+        // Behind what the node's administrator has every session do.
+        let ns = dir.walk(&[b"ns"])?;
+        ns.open(OpenFlags(OpenFlags::WRONLY))?;
+        let line = format!("cd {}\n", quote::quote(directory));
+        ns.write_at(ns.getattr()?.size, line.as_bytes())?;
+    }
     let stdin = if reads {
         let stdin = dir.walk(&[b"stdin"])?;
         stdin.open(OpenFlags(OpenFlags::WRONLY))?;
@@ -166,9 +173,6 @@ fn texts(job: &Job, spec: &Spec, ranks: usize) -> Load {
     env.entry("PATH".to_owned()).or_insert_with(|| PATH.to_owned());
     env.insert("MUSTER_SIZE".to_owned(), ranks.to_string());
     env.insert("MUSTER_JOB".to_owned(), job.id.to_string());
-    if let Some(directory) = &spec.chdir {
-        env.insert("MUSTER_CHDIR".to_owned(), directory.clone());
-    }
     let line = |(name, value): (&String, &String)| {
         format!("{}\n", quote::quote(&format!("{name}={value}")))
     };

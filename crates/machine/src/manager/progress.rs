@@ -8,6 +8,7 @@
 
 use super::place::Place;
 use super::spec::{End, Phase, RankPhase, RankStatus, Usage};
+use muster_base::ending::Ending;
 
 /// What the shell around must do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,14 +45,6 @@ pub struct Progress {
     /// The programs are being run: some may run already.
     executing: bool,
     cause: Option<Cause>,
-}
-
-/// The shell's number for a raw wait(2) status.
-pub fn exit_of(raw: i32) -> u8 {
-    match raw & 0x7f {
-        0 => (raw >> 8) as u8,
-        signal => 128 + signal as u8,
-    }
 }
 
 impl Progress {
@@ -168,17 +161,17 @@ impl Progress {
         }
         (one.state, one.status) = (RankPhase::Done, Some(raw));
         let mut actions = vec![Action::EndRank(rank)];
-        let exit = exit_of(raw);
+        let ending = Ending::of(raw);
+        let exit = ending.exit();
         match (&self.cause, exit) {
             (_, 0) => {}
             (Some(cause), _) if self.phase == Phase::Ending => {
                 self.ranks[rank].why.get_or_insert(format!("ended: {}", cause.why));
             }
             _ => {
-                let how = if raw & 0x7f == 0 {
-                    format!("exited {exit}")
-                } else {
-                    format!("was killed by signal {}", crate::node::signal_name(raw & 0x7f))
+                let how = match ending {
+                    Ending::Exited(_) => ending.to_string(),
+                    Ending::Killed(..) => format!("was {ending}"),
                 };
                 let why = format!("rank {rank} on {} {how}", self.ranks[rank].node);
                 actions.extend(self.fail(End::Failed, exit, why));

@@ -3,6 +3,7 @@
 use super::Node;
 use super::launch;
 use super::session::{Phase, Session};
+use super::tree::Files;
 use crate::files::control::Commands;
 use crate::relay::{fan, source};
 use muster_base::quote;
@@ -10,44 +11,16 @@ use muster_ninep::error::{Errno, Result, fail};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
-/// Signals by name, as kill(1) writes them.
-const SIGNALS: [(&str, i32); 18] = [
-    ("HUP", 1),
-    ("INT", 2),
-    ("QUIT", 3),
-    ("ILL", 4),
-    ("TRAP", 5),
-    ("ABRT", 6),
-    ("BUS", 7),
-    ("FPE", 8),
-    ("KILL", 9),
-    ("USR1", 10),
-    ("SEGV", 11),
-    ("USR2", 12),
-    ("PIPE", 13),
-    ("ALRM", 14),
-    ("TERM", 15),
-    ("CONT", 18),
-    ("STOP", 19),
-    ("TSTP", 20),
-];
-
-/// A signal's number from its name, with or without SIG, or its number.
+/// A signal's number from what a command calls it.
 ///
 /// # Errors
 /// When there is no such signal.
-pub(crate) fn signal(name: &str) -> Result<i32> {
-    let bare = name.to_ascii_uppercase();
-    let bare = bare.strip_prefix("SIG").unwrap_or(&bare);
-    let named = SIGNALS.iter().find(|(known, _)| *known == bare).map(|(_, number)| *number);
-    let number = named.or_else(|| bare.parse().ok().filter(|number| (1..=64).contains(number)));
-    number.map_or_else(|| fail(Errno::INVAL, format!("there is no signal '{name}'")), Ok)
-}
-
-/// A signal's name from its number.
-pub(crate) fn signal_name(number: i32) -> String {
-    let named = SIGNALS.iter().find(|(_, known)| *known == number);
-    named.map_or_else(|| number.to_string(), |(name, _)| (*name).to_owned())
+pub(crate) fn signal(given: &str) -> Result<i32> {
+    let number = muster_base::ending::signal(given);
+    number.map_or_else(
+        || fail(Errno::INVAL, format!("there is no signal '{given}'")),
+        |number| Ok(number.into()),
+    )
 }
 
 /// A session's `ctl`.
@@ -194,8 +167,11 @@ impl Commands for RootCtl {
             ["kill", name, pid] => {
                 let number = signal(name)?;
                 let all = node.all_sessions();
-                let wanted = |state: &Phase| matches!(state, Phase::Running { pid: p } if p.to_string() == pid);
-                let found = all.iter().find(|files| wanted(&files.session().state().phase));
+                let runs = |files: &&Arc<Files>| match files.session().state().phase {
+                    Phase::Running { pid: own } => own.to_string() == pid,
+                    _ => false,
+                };
+                let found = all.iter().find(runs);
                 match found {
                     Some(files) => SessionCtl(files.session().clone()).signal(number),
                     None => fail(Errno::SRCH, format!("process {pid} is not one of a session")),

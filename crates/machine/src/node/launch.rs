@@ -81,18 +81,11 @@ fn specify(node: &Node, session: &Arc<Session>, program: Option<&str>) -> Result
     let mut spec = Spec::new(&relative(&program, &session.directory), &[]);
     spec.argv = argv;
     spec.namespace = namespace.map_err(|error| named("ns", &error))?;
-    spec.cwd = match env.iter().find(|(name, _)| name == CHDIR) {
-        Some((_, directory)) => session.directory.join(directory),
-        None => session.directory.clone(),
-    };
-    env.retain(|(name, _)| name != CHDIR);
+    spec.cwd = session.directory.clone();
     spec.env = env;
     spec.fresh_proc = true;
     Ok(spec)
 }
-
-/// The variable by which a job names another working directory; it does not reach the program.
-const CHDIR: &str = "MUSTER_CHDIR";
 
 /// A program that is named relative to `fs/` is found there, wherever the process works.
 fn relative(program: &str, fs: &Path) -> String {
