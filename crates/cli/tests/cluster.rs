@@ -232,5 +232,5 @@ fn mistakes_are_told_in_one_sentence_with_status_2() {
         let said = user.must_not(&words, 2);
         assert!(said.contains(part), "{words:?}: {said}");
     }
-    assert!(user.must_not(&["--cluster", "a/b", "ps"], 1).contains("[E130]"));
+    assert!(user.must_not(&["--cluster", "a/b", "ps"], 2).contains("[E130]"));
 }
