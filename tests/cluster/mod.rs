@@ -256,7 +256,8 @@ fn orphaned_shepherds() -> Vec<i32> {
         after.split(' ').nth(1).and_then(|ppid| ppid.parse().ok()).unwrap_or(0)
     };
     let is = |pid: i32| line(pid).starts_with("muster\0shepherd");
-    let ours = |pid: &i32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|e| e == Path::new(MUSTER));
+    let ours =
+        |pid: &i32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|e| e == Path::new(MUSTER));
     let orphaned = |pid: &i32| {
         let mut at = *pid;
         while is(at) {

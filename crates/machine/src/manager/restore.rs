@@ -189,9 +189,8 @@ impl Job {
     fn lose_absent(self: &Arc<Job>) {
         let absent: Vec<usize> = {
             let state = self.state();
-            let open = |rank: &usize| {
-                state.holds[*rank].is_none() && !state.progress.is_closed(*rank)
-            };
+            let open =
+                |rank: &usize| state.holds[*rank].is_none() && !state.progress.is_closed(*rank);
             (0..state.holds.len()).filter(open).collect()
         };
         let why = "its node has not come back after the manager was started again";
