@@ -302,9 +302,12 @@ impl Job {
 
     /// Ends the job without grace.
     pub(super) fn kill(self: &Arc<Job>) {
-        self.end(End::Killed, 137, "it was killed");
         let mut state = self.state();
-        let actions = state.progress.grace_over();
+        let actions = state.progress.kill("it was killed");
+        let cause = state.progress.cause();
+        if actions == [Action::EndAll] {
+            self.note_cause(cause);
+        }
         self.act(state, actions);
     }
 
