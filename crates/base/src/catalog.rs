@@ -51,6 +51,10 @@ catalog! {
     E104 "A file that the job needs cannot be sent."
         "It cannot be read, is no file or directory, or changed while it was sent."
         "Look at it with ls -l, then run the job again."
+    E107 "A node could not prepare the process."
+        "The working directory does not exist there, or the node has no processes, memory or \
+         control groups left."
+        "Name a directory that is on the nodes: --chdir DIR. See: muster nodes"
     E110 "The job asks for what the cluster does not have."
         "More nodes than exist, or nodes of other names. It was refused at once; nothing waits."
         "muster nodes shows what there is. A larger one: muster down && muster up -N K"

@@ -2,12 +2,12 @@
 
 use crate::cluster::Context;
 use crate::run::show::{Goal, Style};
-use crate::run::spec::Spec;
 use crate::run::template::Template;
 use crate::run::{Failure, Input, Wish, environment, limit, program};
 use anyhow::Result;
 use clap::ArgAction;
 use muster_base::nodeset;
+use muster_machine::manager::spec::Spec;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -158,15 +158,15 @@ impl Args {
         let error = self.error.unwrap_or_else(|| output.clone());
         let last = named.rsplit('/').find(|part| !part.is_empty());
         let spec = Spec {
-            nodes: self.nodes,
-            ranks: self.ntasks,
+            nodes: self.nodes.map(|nodes| nodes as usize),
+            ranks: self.ntasks.map(|ranks| ranks as usize),
             nodelist: self.nodelist,
             env: environment::gather(std::env::vars_os(), &self.env, !self.no_env)?,
             chdir: self.chdir,
             stdin: input.stdin(),
             time_ms: self.time.map(milliseconds),
             keep_going: self.keep_going,
-            name: self.name.unwrap_or_else(|| last.unwrap_or(&named).to_owned()),
+            name: Some(self.name.unwrap_or_else(|| last.unwrap_or(&named).to_owned())),
             grace_ms: milliseconds(self.grace),
             argv: self.command,
         };
@@ -240,8 +240,8 @@ pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::spec::Stdin;
     use clap::Parser;
+    use muster_machine::manager::spec::Stdin;
 
     #[derive(Parser)]
     struct Line {
@@ -275,10 +275,10 @@ mod tests {
             (Some(2), Some(4), Some("n[1-2]"))
         );
         assert_eq!(
-            (spec.chdir.as_deref(), spec.time_ms, &*spec.name),
-            (Some("/d"), Some(60_000), "j")
+            (spec.chdir.as_deref(), spec.time_ms, spec.name.as_deref()),
+            (Some("/d"), Some(60_000), Some("j"))
         );
-        assert_eq!((spec.stdin, spec.grace_ms), (Stdin::All, 5000));
+        assert_eq!((spec.stdin, spec.grace_ms), (Stdin::ALL, 5000));
         assert_eq!(wish.goals[0], wish.goals[1], "errors go with the output");
     }
 

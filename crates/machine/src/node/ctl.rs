@@ -29,44 +29,16 @@ const USER_COMMANDS: [&str; 8] = [
     "group-flush",
 ];
 
-/// Signals by name, as kill(1) writes them.
-const SIGNALS: [(&str, i32); 18] = [
-    ("HUP", 1),
-    ("INT", 2),
-    ("QUIT", 3),
-    ("ILL", 4),
-    ("TRAP", 5),
-    ("ABRT", 6),
-    ("BUS", 7),
-    ("FPE", 8),
-    ("KILL", 9),
-    ("USR1", 10),
-    ("SEGV", 11),
-    ("USR2", 12),
-    ("PIPE", 13),
-    ("ALRM", 14),
-    ("TERM", 15),
-    ("CONT", 18),
-    ("STOP", 19),
-    ("TSTP", 20),
-];
-
-/// A signal's number from its name, with or without SIG, or its number.
+/// A signal's number from what a command calls it.
 ///
 /// # Errors
 /// When there is no such signal.
-pub(crate) fn signal(name: &str) -> Result<i32> {
-    let bare = name.to_ascii_uppercase();
-    let bare = bare.strip_prefix("SIG").unwrap_or(&bare);
-    let named = SIGNALS.iter().find(|(known, _)| *known == bare).map(|(_, number)| *number);
-    let number = named.or_else(|| bare.parse().ok().filter(|number| (1..=64).contains(number)));
-    number.map_or_else(|| fail(Errno::INVAL, format!("there is no signal '{name}'")), Ok)
-}
-
-/// A signal's name from its number.
-pub(crate) fn signal_name(number: i32) -> String {
-    let named = SIGNALS.iter().find(|(_, known)| *known == number);
-    named.map_or_else(|| number.to_string(), |(name, _)| (*name).to_owned())
+pub(crate) fn signal(given: &str) -> Result<i32> {
+    let number = muster_base::ending::signal(given);
+    number.map_or_else(
+        || fail(Errno::INVAL, format!("there is no signal '{given}'")),
+        |number| Ok(number.into()),
+    )
 }
 
 /// A session's `ctl`.

@@ -33,7 +33,12 @@ pub(super) fn exec(session: &Arc<Session>, program: Option<&str>) -> Result<()> 
 
 fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec) -> Result<()> {
     if let Ok(hierarchy) = &node.cgroups {
-        let group = hierarchy.create(&node.setup.group, &format!("s{}", session.number));
+        // One that has failed may not be removed yet.
+        let name = match session.state().failures {
+            0 => format!("s{}", session.number),
+            more => format!("s{}.{more}", session.number),
+        };
+        let group = hierarchy.create(&node.setup.group, &name);
         let group = group.map_err(|error| Error::new(Errno::IO, error.to_string()))?;
         spec.cgroup = Some(group.path().to_owned());
         session.state().cgroup = Some(group);
@@ -45,7 +50,7 @@ fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec) -> Result<()> {
     let (child_err, our_err) = output(stderr.as_deref(), &session.directory)?;
     let stdio = Stdio { stdin: child_in, stdout: child_out, stderr: child_err };
     let ward = Ward::start(spec, stdio).map_err(|error| {
-        Error::new(Errno::AGAIN, format!("no process can be started: {error}  [E104, exit 125]"))
+        Error::new(Errno::AGAIN, format!("no process can be started: {error}  [E107, exit 125]"))
     })?;
     session.state().ward = Some(ward);
     let pipes = Pipes { stdin: our_in, stdout: our_out, stderr: our_err };
