@@ -29,7 +29,8 @@ fn the_exit_status_is_that_of_the_first_rank_that_failed() {
     run(&["-n", "2"], "[ $MUSTER_RANK = 1 ] && kill -SEGV $$; exec sleep 300")
         .code(139)
         .says("rank 1 on n1 was killed by signal 11 (SEGV)");
-    let said = run(&["-n", "3", "--keep-going"], "[ $MUSTER_RANK = 0 ] && exit 5; echo $MUSTER_RANK");
+    let said =
+        run(&["-n", "3", "--keep-going"], "[ $MUSTER_RANK = 0 ] && exit 5; echo $MUSTER_RANK");
     assert_eq!(said.code(5).sorted(), ["1", "2"]);
     run(&["-n", "2", "--time", "1s"], "exec sleep 300").code(124);
     // It does not listen to TERM; the grace ends it.
@@ -96,7 +97,8 @@ fn input_reaches_who_is_named() {
     assert_eq!(read(&["-n", "2", "-i", "in"]).sorted(), ["0 file", "1 file"]);
     // More than all buffers on the way hold together.
     let big: Vec<u8> = (0..600_000_u32).flat_map(|n| format!("{n}\n").into_bytes()).collect();
-    let said = cluster.muster(&["run", "-n", "3", "-i", "all", "md5sum"]).input(big.clone()).run().ok();
+    let said =
+        cluster.muster(&["run", "-n", "3", "-i", "all", "md5sum"]).input(big.clone()).run().ok();
     let sums = said.sorted();
     assert_eq!(sums.len(), 3);
     assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:?}");
@@ -189,7 +191,11 @@ fn ranks_find_their_environment_directory_and_files() {
     let call = cluster.muster(&sh(&[], "echo $PASSED")).env("PASSED", "it's").run().ok();
     assert_eq!(call.out, "it's\n");
     assert_eq!(run(&["--chdir", "/usr"], "pwd").out, "/usr\n");
-    cluster.file("prog", 0o755, "#!/bin/sh\ncat data.txt; ls -l tree/exe tree/sub/f | cut -c1-10\n");
+    cluster.file(
+        "prog",
+        0o755,
+        "#!/bin/sh\ncat data.txt; ls -l tree/exe tree/sub/f | cut -c1-10\n",
+    );
     cluster.file("data.txt", 0o600, "data\n");
     cluster.file("tree/exe", 0o750, "x");
     cluster.file("tree/sub/f", 0o440, "y");

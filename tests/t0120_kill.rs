@@ -33,7 +33,8 @@ impl Counter {
              print \"$ENV{{MUSTER_RANK}} end $n\\n\"",
             flag.display()
         );
-        let job = cluster.muster(&["run", "-w", "n[2-3]", "-J", "counter", "perl", "-e", &line]).start();
+        let job =
+            cluster.muster(&["run", "-w", "n[2-3]", "-J", "counter", "perl", "-e", &line]).start();
         job.await_out("1 000019999");
         Counter { job, flag }
     }
@@ -92,7 +93,10 @@ fn a_node_daemon_is_killed_twenty_times() {
     }
     let events = cluster.muster(&["cat", "status"]).run().ok();
     let status: serde_json::Value = serde_json::from_str(&events.out).unwrap();
-    assert_eq!((&status["nodes"][0]["losses"], &status["nodes"][2]["losses"]), (&10.into(), &0.into()));
+    assert_eq!(
+        (&status["nodes"][0]["losses"], &status["nodes"][2]["losses"]),
+        (&10.into(), &0.into())
+    );
     counter.end();
     cluster.muster(&["run", "-N", "4", "true"]).run().ok();
     cluster.no_job_processes();

@@ -40,7 +40,8 @@ impl Tree {
         let source = Session::open(&socket(&cluster, 0));
         source.client.write(&source.path("argv"), "./prog one 'two words'\n").unwrap();
         let fs = source.directory(&cluster.directory().join("n0"));
-        let big: Vec<u8> = (0..SIZE as u32).map(|n| (n.wrapping_mul(2654435761) >> 11) as u8).collect();
+        let big: Vec<u8> =
+            (0..SIZE as u32).map(|n| (n.wrapping_mul(2654435761) >> 11) as u8).collect();
         write(&fs.join("prog"), 0o755, &big);
         fs::create_dir(fs.join("data")).unwrap();
         write(&fs.join("data/read only"), 0o440, b"x");
@@ -99,7 +100,11 @@ fn listing(dir: &Path) -> Vec<(String, u32, Vec<u8>)> {
             all.extend(inside.map(|(below, m, bytes)| (format!("{name}/{below}"), m, bytes)));
             all.push((name, mode, Vec::new()));
         } else if meta.is_symlink() {
-            all.push((name, 0, fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()));
+            all.push((
+                name,
+                0,
+                fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes(),
+            ));
         } else {
             all.push((name, mode, fs::read(&path).unwrap()));
         }
@@ -141,7 +146,10 @@ fn a_node_that_cannot_be_reached_is_named_and_the_others_are_served() {
         let mut targets = tree.targets(&sessions);
         targets[dead - 1].0 = tree.cluster.work().join(format!("nobody{dead}"));
         let error = tree.source.spread(2, &targets).unwrap_err().to_string();
-        assert!(error.contains("1 not reached") && error.contains(&format!("nobody{dead}")), "{error}");
+        assert!(
+            error.contains("1 not reached") && error.contains(&format!("nobody{dead}")),
+            "{error}"
+        );
         assert!(error.contains("[E205"), "{error}");
         for node in (1..=9).filter(|node| *node != dead) {
             tree.assert_arrived(node, &sessions[node - 1]);
@@ -173,7 +181,10 @@ fn a_head_that_dies_in_the_middle_costs_only_itself() {
         });
         let error = tree.source.spread(2, &tree.targets(&sessions)).unwrap_err().to_string();
         assert!(killed.load(Ordering::Acquire));
-        assert!(error.contains("1 not reached") && error.contains(&format!("/p{dead}/")), "{error}");
+        assert!(
+            error.contains("1 not reached") && error.contains(&format!("/p{dead}/")),
+            "{error}"
+        );
         for node in (1..=9).filter(|node| *node != dead) {
             tree.assert_arrived(node, &sessions[node - 1]);
         }
