@@ -3,6 +3,7 @@
 use crate::cmd::progress::Progress;
 use crate::run::Cluster;
 use anyhow::{Context as _, Result, anyhow, bail};
+use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::fold;
 use muster_machine::keeper::{Keeper, Plan, Runtime, State, by_file};
 use muster_ninep::client::{Client, Options};
@@ -59,6 +60,12 @@ impl Context {
     pub fn for_job(&self, nodes: usize) -> Result<(Cluster, Option<Embedded>)> {
         let named = self.cluster != "default";
         let absent = matches!(self.runtime.state(&self.cluster)?, None | Some(State::Dead));
+        if absent && !named && nodes > NODES_HERE_MAX {
+            bail!(
+                "{nodes} nodes asked, but no cluster is up, and one for this job alone has \
+                 {NODES_HERE_MAX} at most. Nothing was started. Use -N {NODES_HERE_MAX}  [E110]"
+            );
+        }
         let embedded = match absent && !named {
             true => {
                 let mut progress = Progress::steps("nodes up", nodes);

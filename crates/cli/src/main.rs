@@ -136,7 +136,7 @@ mod tests {
             (vec!["muster", "pss"], vec!["'pss'", "similar", "'ps'", "muster --help"]),
             (vec!["muster", "ps", "--jsn"], vec!["'--jsn'", "--json", "muster ps --help"]),
             (vec!["muster", "up", "-N", "x"], vec!["'x'", "--nodes", "--help"]),
-            (vec!["muster", "up", "-N", "0"], vec!["0", "1..=1024", "--help"]),
+            (vec!["muster", "up", "-N", "0"], vec!["0", "1..=256", "--help"]),
             (vec!["muster", "kill"], vec!["required", "<JOB>", "muster kill --help"]),
             (vec!["muster", "completions", "ash"], vec!["'ash'", "bash", "--help"]),
         ] {

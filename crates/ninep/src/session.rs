@@ -353,6 +353,12 @@ impl<T: Tree> Session<T> {
             let _ = self.tree.clunk(slot.fid);
         }
         if let Outcome::Failed(error) = outcome {
+            let nothing = matches!(goal, Goal::Walk { .. }) && error.errno == Errno::NOENT;
+            if nothing && self.dialect() == Dialect::Plan9 {
+                // Linux's v9fs knows errors of 9P2000 by these very texts, and creates a file
+                // only where it understands that there is none.
+                return self.refuse(tag, &Error::from(Errno::NOENT));
+            }
             return self.refuse(tag, &error);
         }
         match goal {

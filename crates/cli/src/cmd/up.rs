@@ -4,6 +4,7 @@ use super::progress::Progress;
 use super::{SCHEMA, because, print_json};
 use crate::cluster::{Context, node_names, wait_until_joined};
 use anyhow::{Result, bail};
+use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::fold;
 use muster_machine::keeper::State;
 use serde_json::json;
@@ -21,7 +22,7 @@ use std::time::Instant;
 pub struct Args {
     /// Number of nodes
     #[arg(short = 'N', long, value_name = "COUNT", default_value_t = 4)]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=NODES_HERE_MAX as i64))]
     nodes: u16,
     /// The cluster's name, as --cluster
     #[arg(long, value_name = "NAME")]

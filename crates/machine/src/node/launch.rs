@@ -120,10 +120,11 @@ fn own_variables(node: &Node, session: &Arc<Session>) -> Vec<(String, String)> {
         ("XCPU_PARENT".to_owned(), state.parent.clone()),
         ("MUSTER_NODE".to_owned(), node.setup.name.clone()),
     ];
-    if let Some((rank, local)) = &state.id {
-        own.push(("XCPUID".to_owned(), format!("{rank}/{local}")));
+    let (rank, local) = &state.id;
+    own.push(("XCPUID".to_owned(), format!("{rank}/{local}")));
+    if !rank.is_empty() {
         own.push(("MUSTER_RANK".to_owned(), rank.clone()));
-        own.push(("MUSTER_LOCAL_RANK".to_owned(), local.clone()));
+        own.push(("MUSTER_LOCAL_RANK".to_owned(), local.to_string()));
     }
     own
 }

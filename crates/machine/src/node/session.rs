@@ -48,7 +48,7 @@ pub(super) struct State {
     /// It stays for a while when it is empty.
     lingers: bool,
     /// `gid` and `lid`, set by `id`.
-    pub(super) id: Option<(String, String)>,
+    pub(super) id: (String, u32),
     /// The program's process, from when it runs.
     pub(super) pid: Option<u32>,
     pub(super) usage: Option<Usage>,
@@ -90,7 +90,7 @@ impl Session {
             present: 0,
             entered: false,
             lingers: false,
-            id: None,
+            id: (String::new(), 0),
             pid: None,
             usage: None,
             ward: None,
