@@ -6,7 +6,7 @@ mod spawn;
 
 use cluster::{Cluster, Output, signal, until};
 use muster_ninep::address::Address;
-use muster_ninep::client::{Client, Options};
+use muster_ninep::client::{Client, Fid, Options};
 use muster_ninep::tree::OpenFlags;
 use rustix::process::Signal;
 use spawn::Session;
@@ -31,15 +31,14 @@ fn manager(cluster: &Cluster) -> Client {
     client.with_deadlines(Some(PROMPT), Some(PROMPT))
 }
 
-#[test]
-fn what_is_written_to_the_files_may_be_anything() {
-    let cluster = Cluster::up("t0140files", 2);
-    let client = manager(&cluster);
-    let job = || {
-        let clone = client.open("jobs/clone", OpenFlags::default()).unwrap().into_fid();
-        let id = String::from_utf8(clone.read_at(0, 32).unwrap()).unwrap();
-        (clone, format!("jobs/{id}"))
-    };
+/// Makes a job; it lives as long as the fid.
+fn job(client: &Client) -> (Fid, String) {
+    let clone = client.open("jobs/clone", OpenFlags::default()).unwrap().into_fid();
+    let id = String::from_utf8(clone.read_at(0, 32).unwrap()).unwrap();
+    (clone, format!("jobs/{id}"))
+}
+
+fn bad_specs(client: &Client) {
     for spec in [
         "",
         "{",
@@ -57,7 +56,7 @@ fn what_is_written_to_the_files_may_be_anything() {
         "{\"argv\":[\"true\"],\"env\":{\"A=B\":\"x\"}}",
         "{\"argv\":[\"true\"],\"env\":{\"\":\"\\u0000\"}}",
     ] {
-        let (_owner, path) = job();
+        let (_owner, path) = job(client);
         client.write(&format!("{path}/spec"), spec).unwrap();
         let refused = client.write(&format!("{path}/ctl"), "start\n");
         if spec.contains("A=B") {
@@ -66,7 +65,10 @@ fn what_is_written_to_the_files_may_be_anything() {
         let text = refused.map(|()| spec).unwrap_err().to_string();
         assert!(text.contains("  [E"), "{spec}: {text}");
     }
-    let (_owner, path) = job();
+}
+
+fn bad_orders(client: &Client) {
+    let (_owner, path) = job(client);
     for line in [
         "",
         "\n",
@@ -88,6 +90,9 @@ fn what_is_written_to_the_files_may_be_anything() {
     {
         assert!(client.write("ctl", line).is_err(), "{line:?}");
     }
+}
+
+fn bad_files(client: &Client) {
     for stream in [
         &b"x"[..],
         b"\n",
@@ -102,15 +107,24 @@ fn what_is_written_to_the_files_may_be_anything() {
         b"link 0 x\n",
         &[b'a'; 20_000],
     ] {
-        let (_owner, path) = job();
+        let (_owner, path) = job(client);
         client.write(&format!("{path}/spec"), "{\"argv\":[\"true\"]}").unwrap();
         let file = client.open(&format!("{path}/files"), OpenFlags(OpenFlags::WRONLY)).unwrap();
         let told = file.fid().write_at(0, stream);
         let started = client.write(&format!("{path}/ctl"), "start\n");
         assert!(told.is_err() || started.is_err(), "{:?}", String::from_utf8_lossy(stream));
     }
+}
+
+#[test]
+fn what_is_written_to_the_files_may_be_anything() {
+    let cluster = Cluster::up("t0140files", 2);
+    let client = manager(&cluster);
+    bad_specs(&client);
+    bad_orders(&client);
+    bad_files(&client);
     // A start may come once only; the job does not mind.
-    let (owner, path) = job();
+    let (owner, path) = job(&client);
     client.write(&format!("{path}/spec"), "{\"argv\":[\"sleep\",\"600\"]}").unwrap();
     client.write(&format!("{path}/ctl"), "start\n").unwrap();
     let again = client.write(&format!("{path}/ctl"), "start\n").unwrap_err().to_string();
