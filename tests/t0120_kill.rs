@@ -183,6 +183,41 @@ fn the_manager_is_killed_at_odd_moments() {
     cluster.down();
 }
 
+/// A write that the old manager had passed on but not answered reached the ranks twice.
+#[test]
+fn input_is_neither_lost_nor_doubled_when_the_manager_is_killed() {
+    let cluster = Cluster::up("t0120input", 3);
+    let mut state = 1_u64;
+    let big: Vec<u8> = (0..40_000_000)
+        .map(|_| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 56) as u8
+        })
+        .collect();
+    let path = cluster.file("big", 0o644, &big);
+    let mut here = std::process::Command::new("md5sum");
+    here.stdin(std::fs::File::open(path).unwrap());
+    let here = String::from_utf8(here.output().unwrap().stdout).unwrap();
+    // Slow enough to be under way when the manager dies.
+    let line = "perl -e 'while (sysread(STDIN, $b, 65536)) { print $b; \
+                select(undef, undef, undef, 0.002) }' | md5sum";
+    let args = ["run", "-n", "3", "-i", "all", "sh", "-c", line];
+    let mut job = cluster.muster(&args).input(big).start();
+    for _ in 0..5 {
+        std::thread::sleep(PACE / 4);
+        if job.ended() {
+            break;
+        }
+        let old = cluster.kill("manager");
+        until("there is another manager", || cluster.pid("manager").is_some_and(|pid| pid != old));
+        cluster.await_nodes(3);
+    }
+    let said = job.wait().ok();
+    assert!(said.err.contains("gone for a moment"), "it was too fast: {}", said.err);
+    assert_eq!(said.sorted(), [here.trim_end(); 3]);
+    cluster.down();
+}
+
 #[test]
 fn a_frozen_node_does_not_hold_up_the_end() {
     let cluster = Cluster::up("t0120stop", 4);

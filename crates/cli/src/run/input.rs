@@ -7,7 +7,7 @@ use super::failure::{Failure, exit};
 use super::line::Line;
 use muster_machine::manager::spec::Stdin;
 use muster_ninep::client::{Client, Fid};
-use muster_ninep::error::Result;
+use muster_ninep::error::{Errno, Result};
 use muster_ninep::tree::OpenFlags;
 use std::fs::File;
 use std::io::{self, Read};
@@ -139,11 +139,30 @@ impl Feed {
             fid.open(OpenFlags(OpenFlags::WRONLY))?;
             Ok((client.clone(), fid))
         });
+        // The manager before may have passed on more than it has answered.
+        let opened = opened.and_then(|open| match number {
+            1 => Ok(open),
+            _ => self.resume(&client).map(|()| open),
+        });
         self.open = opened.as_ref().ok().cloned();
         // One that broke just now is not the ranks' refusal.
         match opened {
             Err(_) if client.ended().is_some() => self.fid(),
             other => Some(other),
+        }
+    }
+
+    /// Tells a new manager how far we have come, as soon as it has found the ranks again.
+    fn resume(&self, client: &Client) -> Result<()> {
+        let (ctl, order) =
+            (format!("jobs/{}/ctl", self.job), format!("resume stdin {}\n", self.offset));
+        loop {
+            match client.write(&ctl, &order) {
+                Err(error) if error.errno == Errno::AGAIN && client.ended().is_none() => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                told => return told,
+            }
         }
     }
 

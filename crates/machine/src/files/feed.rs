@@ -16,6 +16,8 @@ struct State {
     waiting: Waiting<(Ticket<u32>, Vec<u8>)>,
     /// No more will be written.
     closed: bool,
+    /// Bytes taken in all: whoever lost the answer to a write learns here what became of it.
+    accepted: u64,
     /// Why writes fail.
     refusal: Option<Error>,
 }
@@ -72,6 +74,7 @@ impl Feed {
         {
             if ticket.claim() {
                 state.kept.extend(&bytes);
+                state.accepted += bytes.len() as u64;
                 ticket.answer(Ok(bytes.len() as u32));
             }
         }
@@ -101,8 +104,8 @@ impl Feed {
 
     /// As a file.
     pub fn file(&self, permissions: u32) -> File {
-        let feed = self.clone();
-        File::new(permissions, move |_| Ok(feed.clone()))
+        let (feed, size) = (self.clone(), self.clone());
+        File::new(permissions, move |_| Ok(feed.clone())).sized(move || size.locked().accepted)
     }
 }
 
@@ -119,6 +122,7 @@ impl Handle for Feed {
             return call.park(|ticket| state.waiting.push((ticket, data.to_vec())));
         }
         state.kept.extend(data);
+        state.accepted += data.len() as u64;
         drop(state);
         (self.shared.kick)();
         Ok(data.len() as u32)

@@ -54,6 +54,8 @@ pub(super) struct State {
     pub(super) fan: Option<Fan>,
     /// The files have arrived whole.
     pub(super) files_end: bool,
+    /// By rank: bytes of its input that will be written once more and that it has already.
+    pub(super) skips: Vec<u64>,
     /// What ends it when its time is over.
     limit: Option<timer::Key>,
     /// `start` was given.
@@ -100,6 +102,7 @@ impl Job {
             fan: None,
             files_end: false,
             launching: false,
+            skips: Vec::new(),
             limit: None,
             owners: 0,
             detached: false,

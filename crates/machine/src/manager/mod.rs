@@ -9,6 +9,7 @@
 
 pub mod daemon;
 mod follow;
+mod input;
 mod job;
 mod journal;
 mod launch;

@@ -1,20 +1,19 @@
 //! The files of the cluster (`docs/files.md`, section 2).
 
 use super::Manager;
+use super::input::{self, Input};
 use super::job::{Job, Owner};
 use super::launch::{self, Incoming};
 use super::log::Output;
-use super::spec::{End, Phase};
+use super::spec::End;
 use crate::files::control::{self, Commands};
 use crate::files::lane::Lane;
 use crate::node::signal;
 use muster_base::quote;
 use muster_ninep::call::{Answer, Data};
-use muster_ninep::client::Fid;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic, slice};
 use serde_json::json;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 /// The tree that a manager serves.
@@ -294,12 +293,13 @@ impl Commands for JobCtl {
                 Ok(())
             }
             ["close", "stdin"] => {
-                let holds: Vec<_> = job.state().holds.iter().flatten().cloned().collect();
-                for hold in holds.iter().filter(|hold| hold.stdin.is_some()) {
-                    hold.ctl.write_then(0, b"close stdin\n", |_| ());
-                }
+                input::close(job);
                 Ok(())
             }
+            ["resume", "stdin", offset] => match offset.parse() {
+                Ok(offset) => input::resume(job, offset),
+                Err(_) => fail(Errno::INVAL, format!("'{offset}' is no offset")),
+            },
             _ => fail(
                 Errno::INVAL,
                 format!("'{line}' is no command of a job; docs/files.md lists them"),
@@ -336,62 +336,6 @@ impl Handle for Files {
                     ticket.answer(done.map(|()| data.len() as u32));
                 }
             });
-        })
-    }
-}
-
-/// `stdin`: what is written goes to the ranks that read it.
-struct Input {
-    job: Arc<Job>,
-    rank: Option<usize>,
-}
-
-impl Input {
-    fn file(job: &Arc<Job>, rank: Option<usize>) -> Entry {
-        let job = job.clone();
-        File::new(0o220, move |_| Ok(Input { job: job.clone(), rank })).entry()
-    }
-
-    fn readers(&self) -> Result<Vec<Fid>> {
-        let state = self.job.state();
-        if matches!(state.progress.phase(), Phase::New | Phase::Starting) {
-            return fail(Errno::AGAIN, "the job has not started yet");
-        }
-        let wanted = |at: &usize| self.rank.is_none_or(|rank| rank == *at);
-        let all = state.holds.iter().enumerate().filter(|(at, _)| wanted(at));
-        let readers: Vec<Fid> = all.filter_map(|(_, hold)| hold.as_ref()?.stdin.clone()).collect();
-        if readers.is_empty() {
-            return fail(Errno::PIPE, "no rank reads this input");
-        }
-        Ok(readers)
-    }
-}
-
-impl Handle for Input {
-    fn write(&self, call: &mut SynCall<'_>, _: u64, data: &[u8]) -> Answer<u32> {
-        let readers = self.readers()?;
-        let length = data.len() as u32;
-        call.park(|ticket| {
-            // The last one to have taken the bytes answers; some may have ended, which only
-            // matters when all have.
-            let left = Arc::new((AtomicUsize::new(readers.len()), AtomicUsize::new(0)));
-            let ticket = Arc::new(Mutex::new(Some(ticket)));
-            for reader in readers {
-                let (left, ticket) = (left.clone(), ticket.clone());
-                reader.write_then(0, data, move |answer| {
-                    if answer.is_ok() {
-                        left.1.fetch_add(1, Ordering::AcqRel);
-                    }
-                    if left.0.fetch_sub(1, Ordering::AcqRel) > 1 {
-                        return;
-                    }
-                    let taken = left.1.load(Ordering::Acquire) > 0;
-                    let ended = Error::new(Errno::PIPE, "all ranks that read have ended");
-                    let ticket = ticket.lock().expect("no holder panics").take();
-                    let ticket = ticket.expect("the last one takes it");
-                    ticket.answer(if taken { Ok(length) } else { Err(ended) });
-                });
-            }
         })
     }
 }
