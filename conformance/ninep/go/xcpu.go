@@ -35,6 +35,8 @@ var xcpuChecks = []check{
 	{"environment", func(t tree, at string) {
 		s := open(t, at)
 		defer s.end()
+		// A session starts with the node's environment; this writes a new one over it.
+		must(t.truncate(s.in("env"), 0), "cutting env")
 		s.put("env", "GREETING='hello, world'\n")
 		s.start("busybox sh -c 'echo $GREETING'")
 		got := text(t, s.in("stdout"))
@@ -59,8 +61,25 @@ var xcpuChecks = []check{
 	}},
 	{"parked-reads", parkedReads},
 	{"stream", stream},
+	{"by-hand", func(t tree, at string) {
+		s := open(t, at)
+		s.end() // nobody has entered it: as after `cat clone`, it stays a while
+		for i := 0; i < 2; i++ {
+			_, err := t.stat(s.in("ctl"))
+			must(err, "stat in the session")
+			time.Sleep(300 * time.Millisecond)
+		}
+		s.start("busybox echo by hand")
+		want(text(t, s.in("stdout")) == "by hand\n", "stdout is not 'by hand'")
+		s.ends("0")
+		s.put("ctl", "wipe\n")
+		_, err := t.stat(s.at)
+		refuse(err, "stat of the session after wipe")
+	}},
 	{"end", func(t tree, at string) {
 		s := open(t, at)
+		_, err := t.stat(s.at)
+		must(err, "stat of the session")
 		s.end()
 		for tries := 0; ; tries++ {
 			if _, err := t.stat(s.at); err != nil {

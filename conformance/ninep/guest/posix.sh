@@ -194,7 +194,8 @@ t_unlink_open_stat() {
     exec 4<>f
     rm f
     calls 'open my $f, "<&=4" or die "$!\n"; my @s = stat $f; @s or die "fstat: $!\n";
-           $s[7] == 7 or die "the size is $s[7], not 7\n"; $s[3] == 0 or die "$s[3] links\n"'
+           $s[7] == 7 or die "the size is $s[7], not 7\n";
+           $ENV{VERSION} ne "9p2000.L" or $s[3] == 0 or die "$s[3] links\n"'
 }
 t_unlink_open_truncate() {
     echo before >f
@@ -333,6 +334,7 @@ t_readdir_types() {
 t_chmod() {
     : >f
     for mode in 600 755 444 4755 1777; do
+        [ "$VERSION" != 9p2000 ] || [ $mode -lt 1000 ] || continue
         chmod $mode f
         same "the mode" "$(stat -c %a f)" $mode
     done
@@ -363,9 +365,11 @@ t_utimes_nanoseconds() {
     # utimensat(AT_FDCWD, "f", {{5, 6}, {1000000000, 123456789}}, 0)
     calls 'my $times = pack "q4", 5, 6, 1000000000, 123456789; my $name = "f";
            syscall(280, -100, $name, $times, 0) == 0 or die "utimensat: $!\n"'
-    same "the time" "$(calls 'my $name = "f"; my $stat = "\0" x 144;
+    got=$(calls 'my $name = "f"; my $stat = "\0" x 144;
         syscall(4, $name, $stat) == 0 or die "stat: $!\n";
-        print join ".", unpack "x72 q4", $stat')" 5.6.1000000000.123456789
+        print join ".", unpack "x72 q4", $stat')
+    [ "$got" != 5.0.1000000000.0 ] || skip "this kernel's v9fs sends whole seconds"
+    same "the time" "$got" 5.6.1000000000.123456789
 }
 t_mtime_moves() {
     echo a >f
@@ -384,6 +388,7 @@ t_inodes_differ() {
     same "the number of inodes" "$(stat -c %i a b c . | sort -u | wc -l)" 4
 }
 t_statfs() {
+    linux_only # in the others the client makes the answer up
     [ "$(stat -f -c %b .)" -gt 0 ] || die "the file system has no blocks"
     [ "$(stat -f -c %l .)" -ge 255 ] || die "names may have $(stat -f -c %l .) bytes"
     df . >/dev/null
@@ -446,6 +451,7 @@ t_flock_two_clients() {
     flock -x "$there/f" true || die "the lock did not come free"
 }
 t_fcntl_lock() {
+    linux_only # in the others the client grants every lock itself
     : >f
     calls 'must open(my $f, "+<", "f"), "open"; must range($f, F_SETLK, F_WRLCK, 0, 0), "lock";
            if (!fork) { open my $g, "+<", "f"; exit(range($g, F_SETLK, F_WRLCK, 0, 0) ? 1 : 0) }
@@ -455,6 +461,7 @@ t_fcntl_lock() {
            wait; $? == 0 or die "the lock did not come free\n"'
 }
 t_fcntl_ranges() {
+    linux_only # in the others the client grants every lock itself
     : >f
     calls 'must open(my $f, "+<", "f"), "open"; must range($f, F_SETLK, F_WRLCK, 10, 10), "lock";
            if (!fork) { open my $g, "+<", "f"; range($g, F_SETLK, F_WRLCK, 20, 5) or exit 1;
@@ -529,6 +536,7 @@ t_many_open() {
            close $_ or die "close: $!\n" for @open; -s "f200" == 3 or die "f200 is not 3 long\n"'
 }
 t_busy_tree() {
+    [ "$VERSION" != 9p2000 ] || skip "$VERSION has no symbolic links, and the tree has"
     mkdir a
     for i in 1 2 3 4; do
         (mkdir -p a/$i && cp -r /sys/class/virtio-ports a/$i/ && rm -r a/$i) &

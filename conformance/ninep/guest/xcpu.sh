@@ -2,13 +2,15 @@
 # Jobs through the files of an XCPU tree, with the shell alone: run ADDR xcpu.sh cache=none ROOT
 #
 # ROOT is the directory that holds `clone`, beneath the mount (nodes/n0, say); none means the
-# mount itself. One line a check: `ok NAME` or `FAIL NAME: reason`; exits 1 if any failed.
+# mount itself. One line a check: `ok NAME` or `FAIL NAME: reason`; exits 1 if any failed. With
+# $TOP set to where a tree is mounted already (by `muster mount`) no guest is needed.
 #
 # What the shell makes v9fs ask for, and a server must answer: `echo x >ctl` opens with O_TRUNC
 # and may set the length to 0 besides; `read` takes one byte a request, at growing offsets; `cat`
 # of a pipe asks again after a short answer, until 0 bytes come; every file's length says 0.
-root=/mnt/9p/${1#/}
+root=${TOP:-/mnt/9p}/${1#/}
 program=/bin/busybox
+scratch=$(mktemp -d) || exit 1
 failed=0
 
 die() {
@@ -22,6 +24,14 @@ same() { # same WHAT GOT WANTED
 open_session() {
     exec 3<"$root/clone" || die "clone does not open"
     read -r id <&3 # the id has no newline, so the status of read tells nothing
+    enter
+}
+# As a person would type it. The session stays for 30 s whenever nobody is in it.
+plain_session() {
+    id=$(cat "$root/clone") || die "clone cannot be read"
+    enter
+}
+enter() {
     case $id in
         '' | *[!0-9]*) die "clone gave '$id', which is no session id" ;;
     esac
@@ -56,6 +66,21 @@ t_clone() {
     done
     [ -d "$session/fs" ] || die "the session has no fs/"
 }
+t_by_hand() {
+    plain_session
+    sleep 1
+    cp $program "$session/fs/" || die "the program did not go into fs/"
+    echo 'busybox cat' >"$session/argv" || die "argv was refused"
+    sleep 1
+    echo exec >"$session/ctl" || die "ctl refused 'exec'"
+    echo 'typed by hand' >"$session/stdin" || die "stdin refused the text"
+    echo close stdin >"$session/ctl" || die "ctl refused 'close stdin'"
+    same "stdout" "$(cat "$session/stdout")" 'typed by hand'
+    same "wait" "$(cat "$session/wait")" 0
+    same "stdout read again" "$(cat "$session/stdout")" 'typed by hand'
+    tell wipe
+    gone "$session"
+}
 t_two_sessions() {
     open_session
     first=$session
@@ -66,7 +91,7 @@ t_two_sessions() {
 }
 t_node_facts() {
     for file in arch procs; do
-        cat "$root/$file" >/tmp/fact || die "$file cannot be read"
+        cat "$root/$file" >$scratch/fact || die "$file cannot be read"
     done
     case $(cat "$root/arch") in
         */*) ;;
@@ -103,6 +128,49 @@ t_environment() {
     start "busybox sh -c 'echo \$GREETING'"
     same "stdout" "$(cat "$session/stdout")" "hello, world"
 }
+t_environment_appended() {
+    open_session
+    echo "GREETING='hello, world'" >>"$session/env" || die "env was refused"
+    start "busybox sh -c 'echo \$GREETING; echo \${PATH:+with a PATH}'"
+    same "stdout" "$(cat "$session/stdout")" "hello, world
+with a PATH"
+}
+t_identity() {
+    open_session
+    same "id at first" "$(cat "$session/id")" /0
+    tell id 7/3
+    same "id" "$(cat "$session/id")" 7/3
+    start "busybox sh -c 'echo \$XCPUSID \$XCPUID; pwd >&2; echo \$XCPUPATH >&2'"
+    same "stdout" "$(cat "$session/stdout")" "$id 7/3"
+    same "its places" "$(uniq "$session/stderr" | wc -l)" 1
+}
+t_uploaded_binary() {
+    open_session
+    cat $program >"$session/exec" || die "exec takes no binary"
+    (cat $program >"$session/exec") 2>/dev/null && die "exec takes a second binary"
+    echo "busybox echo generation one" >"$session/argv" || die "argv was refused"
+    tell exec
+    same "stdout" "$(cat "$session/stdout")" "generation one"
+}
+t_redirect() {
+    open_session
+    echo "from a file" >"$session/fs/in" || die "fs/ takes no file"
+    tell redirect stdin in
+    tell redirect stdout out
+    (cat "$session/stdout") 2>/dev/null && die "a redirected stdout can be read"
+    start 'busybox cat'
+    same "wait" "$(cat "$session/wait")" 0
+    same "the file" "$(cat "$session/fs/out")" "from a file"
+}
+t_program_of_the_node() {
+    open_session
+    echo 'sh -c "echo here"' >"$session/argv" || die "argv was refused"
+    tell exec /bin/sh
+    same "stdout" "$(cat "$session/stdout")" here
+    case $(cat "$session/ctl") in
+        '' | *[!0-9]*) die "ctl does not tell the process" ;;
+    esac
+}
 t_data_file() {
     open_session
     mkdir "$session/fs/in" || die "fs/ takes no directory"
@@ -118,13 +186,13 @@ t_result_file() {
 }
 t_stream() {
     open_session
-    head -c 1048576 /dev/urandom >/tmp/big
+    head -c 1048576 /dev/urandom >$scratch/big
     start 'busybox cat'
     (
-        cat /tmp/big >"$session/stdin"
+        cat $scratch/big >"$session/stdin"
         tell close stdin
     ) &
-    same "the checksum of 1 MiB" "$(md5sum <"$session/stdout")" "$(md5sum </tmp/big)"
+    same "the checksum of 1 MiB" "$(md5sum <"$session/stdout")" "$(md5sum <$scratch/big)"
     wait
 }
 t_signal() {
@@ -136,12 +204,12 @@ t_signal() {
 t_wait_first() {
     open_session
     start 'busybox cat'
-    cat "$session/wait" >/tmp/wait &
+    cat "$session/wait" >$scratch/wait &
     sleep 0.5
-    [ ! -s /tmp/wait ] || die "wait answered before the end"
+    [ ! -s $scratch/wait ] || die "wait answered before the end"
     tell close stdin
     wait $!
-    same "wait" "$(cat /tmp/wait)" 0
+    same "wait" "$(cat $scratch/wait)" 0
 }
 t_interrupted_read() {
     open_session
@@ -188,11 +256,12 @@ if [ ! -e "$root/clone" ]; then
     exit 1
 fi
 for name in $(sed -n 's/^t_\([a-z_0-9]*\)() {$/\1/p' "$0"); do
-    if ("t_$name") >/tmp/said 2>&1; then
+    if ("t_$name") >$scratch/said 2>&1; then
         echo "ok $name"
     else
-        echo "FAIL $name: $(tail -n 1 /tmp/said)"
+        echo "FAIL $name: $(tail -n 1 $scratch/said)"
         failed=1
     fi
 done
+rm -r "$scratch"
 exit $failed

@@ -65,6 +65,10 @@ pub const TEXT_MAX: usize = 2 * 1024 * 1024;
 /// descriptors is five for each.
 pub const SESSIONS_MAX: usize = 3072;
 
+/// Node daemons of one cluster on one machine. Each takes about 5 MB of its own and four threads:
+/// more is a mistake in typing, and would stop the machine before it could be taken back.
+pub const NODES_HERE_MAX: usize = 256;
+
 const _: () = assert!(SESSIONS_MAX * 5 + CONNECTIONS_MAX < 20_000);
 const _: () = assert!(MSIZE_MIN > WALK_MAX * (2 + NAME_MAX) / 2);
 const _: () = assert!(HEADER == 7 && IO_HEADER == 24);

@@ -1,7 +1,9 @@
 //! Finding a cluster on this machine, connecting to its manager, bringing one up.
 
+use crate::cmd::progress::Progress;
 use crate::run::Cluster;
 use anyhow::{Context as _, Result, anyhow, bail};
+use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::fold;
 use muster_machine::keeper::{Keeper, Plan, Runtime, State, by_file};
 use muster_ninep::client::{Client, Options};
@@ -58,8 +60,17 @@ impl Context {
     pub fn for_job(&self, nodes: usize) -> Result<(Cluster, Option<Embedded>)> {
         let named = self.cluster != "default";
         let absent = matches!(self.runtime.state(&self.cluster)?, None | Some(State::Dead));
+        if absent && !named && nodes > NODES_HERE_MAX {
+            bail!(
+                "{nodes} nodes asked, but no cluster is up, and one for this job alone has \
+                 {NODES_HERE_MAX} at most. Nothing was started. Use -N {NODES_HERE_MAX}  [E110]"
+            );
+        }
         let embedded = match absent && !named {
-            true => Some(embed(self, nodes, |_| ())?),
+            true => {
+                let mut progress = Progress::steps("nodes up", nodes);
+                Some(embed(self, nodes, |up| progress.at(up as u64))?)
+            }
             false => None,
         };
         let context = embedded.as_ref().map_or(self, |embedded| &embedded.context).clone();

@@ -1,13 +1,97 @@
-//! The cluster tree as a file system of this machine.
+//! A 9P tree as a directory of this machine, through FUSE.
+//!
+//! One thread takes the kernel's requests and sends each on as 9P; answers are given by the
+//! client's hub as they come, so a read that waits costs no thread. The order of the kernel's
+//! requests is kept on their way: a file's clunk goes out before whatever is asked after its
+//! close. Nothing is cached, neither names nor attributes nor content: files that are made up
+//! have size 0 and content all the same, and others change them behind our back.
+//!
+//! A process that waits in a request and gets a signal must get out. The kernel would say so with
+//! FUSE_INTERRUPT, which fuser does not pass on; [`watch`] looks for it instead.
 
-use anyhow::{Result, bail};
+mod attributes;
+mod bridge;
+mod chains;
+mod device;
+mod table;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+use crate::cmd::umount::{SOURCE, unmount};
+use anyhow::{Result, anyhow};
+use bridge::Bridge;
+use fuser::{BackgroundSession, Config, INodeNo, Notifier, Session, SessionACL};
 use muster_ninep::client::Client;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use table::Table;
 
 /// Mounts the client's tree at `directory` and serves it until it is unmounted.
 ///
 /// # Errors
 /// When it cannot be mounted.
-pub fn mount(_client: Client, directory: &Path) -> Result<()> {
-    bail!("{}: this build has no FUSE  [E151]", directory.display())
+pub fn mount(client: &Client, directory: &Path) -> Result<()> {
+    let mut mounted = start(client, directory)?;
+    let session = mounted.session.take().expect("it was started");
+    let ended = session.join();
+    mounted.gone = ended.is_ok();
+    ended.map_err(|error| cannot(directory, &error.into()))
+}
+
+/// A mounted tree. Dropped, it is unmounted, even while somebody uses it.
+#[derive(Debug)]
+struct Mounted {
+    session: Option<BackgroundSession>,
+    table: Arc<Table>,
+    directory: PathBuf,
+    /// Somebody has unmounted it.
+    gone: bool,
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        self.table.close();
+        if !self.gone {
+            // Somebody may have unmounted it already. Whoever still uses it is told ENOTCONN.
+            let _ = unmount(&self.directory, true);
+        }
+    }
+}
+
+fn cannot(directory: &Path, why: &anyhow::Error) -> anyhow::Error {
+    anyhow!("{}: {why:#}  [E151]", directory.display())
+}
+
+/// Mounts the client's tree and serves it from threads of its own.
+fn start(client: &Client, directory: &Path) -> Result<Mounted> {
+    let source = format!("{SOURCE}:{}", client.name());
+    let device = device::mount(&source, directory).map_err(|why| cannot(directory, &why))?;
+    let table = Arc::new(Table::new(client.root()));
+    // From here on an error unmounts it again: it is there, and nobody would answer.
+    let (session, gone) = (None, false);
+    let mut mounted = Mounted { session, table, directory: directory.to_owned(), gone };
+    let bridge = Bridge::new(client, &mounted.table);
+    let session = Session::from_fd(bridge, device, SessionACL::Owner, Config::default())
+        .and_then(Session::spawn)
+        .map_err(|error| cannot(directory, &error.into()))?;
+    let (table, notifier) = (mounted.table.clone(), session.notifier());
+    mounted.session = Some(session);
+    std::thread::Builder::new()
+        .name("fuse-trim".into())
+        .spawn(move || trim(&table, &notifier))
+        .map_err(|error| cannot(directory, &error.into()))?;
+    Ok(mounted)
+}
+
+/// Has the kernel forget old inodes when there are too many.
+fn trim(table: &Table, notifier: &Notifier) {
+    while let Some(places) = table.excess() {
+        for place in places {
+            // It may have forgotten the name, or use what it names: then it stays.
+            let _ = notifier.inval_entry(INodeNo(place.dir), OsStr::from_bytes(&place.name));
+        }
+    }
 }

@@ -131,8 +131,8 @@ mod tests {
         for (words, parts) in [
             (vec!["muster", "pss"], vec!["'pss'", "similar", "'ps'", "muster --help"]),
             (vec!["muster", "ps", "--jsn"], vec!["'--jsn'", "--json", "muster ps --help"]),
-            (vec!["muster", "up", "-N", "x"], vec!["'x'", "-N", "--help"]),
-            (vec!["muster", "up", "-N", "0"], vec!["'0'", "1..=", "--help"]),
+            (vec!["muster", "up", "-N", "x"], vec!["'x'", "--nodes", "--help"]),
+            (vec!["muster", "up", "-N", "0"], vec!["0", "1..=256", "--help"]),
             (vec!["muster", "kill"], vec!["required", "<JOB>", "muster kill --help"]),
             (vec!["muster", "completions", "ash"], vec!["'ash'", "bash", "--help"]),
         ] {

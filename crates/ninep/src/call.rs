@@ -2,8 +2,9 @@
 //!
 //! States of a parked request: *waiting* (a flush takes it back: it is never answered and must
 //! have had no effect), *claimed* (it is being carried out: a flush waits until it is answered),
-//! *flushed*. A claimed request that can be broken off has a [`FlushHook`]. [`Ticket::claim`] decides between the last two exactly once, so data taken from a
-//! pipe is never taken for a request that nobody waits for any more (flush(5)).
+//! *flushed*. [`Ticket::claim`] decides between the last two exactly once, so data taken from a
+//! pipe is never taken for a request that nobody waits for any more (flush(5)). A claimed request
+//! that can be broken off has a [`FlushHook`].
 
 use crate::error::{Errno, Error};
 use crate::message::Tag;

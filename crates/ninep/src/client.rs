@@ -7,7 +7,7 @@
 //! fids are gone, or when the server breaks the protocol or goes: then everybody who waits is
 //! told ECONNRESET in words that name the server.
 
-mod core;
+pub mod core;
 mod fid;
 mod file;
 mod hub;

@@ -239,7 +239,9 @@ impl<T: Tree> Desk<'_, T> {
             check_target(extension)?;
             outcome(tree.symlink(call, dir, name, extension, gid))
         } else if special & dm::LINK != 0 {
-            let number = std::str::from_utf8(extension).ok().and_then(|text| text.parse().ok());
+            // Linux's v9fs ends the number with a newline.
+            let number = std::str::from_utf8(extension).ok();
+            let number = number.and_then(|text| text.trim_end_matches('\n').parse().ok());
             let Some(target) = number else {
                 return fail(Errno::INVAL, "the extension of a hard link is not a fid");
             };

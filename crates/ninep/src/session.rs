@@ -129,6 +129,9 @@ impl<T: Tree> Session<T> {
                     self.finish(tag, parked.number, parked.goal, outcome);
                     if let Some(next_step) = self.parked.get_mut(&tag) {
                         next_step.flushes = parked.flushes;
+                        if !next_step.flushes.is_empty() {
+                            next_step.standing.unwanted();
+                        }
                         continue;
                     }
                     for flush in parked.flushes {
@@ -372,6 +375,12 @@ impl<T: Tree> Session<T> {
             let _ = self.tree.clunk(slot.fid);
         }
         if let Outcome::Failed(error) = outcome {
+            let nothing = matches!(goal, Goal::Walk { .. }) && error.errno == Errno::NOENT;
+            if nothing && self.dialect() == Dialect::Plan9 {
+                // Linux's v9fs knows errors of 9P2000 by these very texts, and creates a file
+                // only where it understands that there is none.
+                return self.refuse(tag, &Error::from(Errno::NOENT));
+            }
             return self.refuse(tag, &error);
         }
         match goal {

@@ -223,29 +223,27 @@ fn the_limits_are_those_of_the_code() {
     }
 }
 
-/// Every sample of a message, for the fuzzers: `cargo test -p muster-ninep --test wire -- \
-/// --ignored` writes them to `fuzz/corpus`. A conversation starts with a version and an attach.
+/// All requests of the document, for the fuzzer that works on files: one conversation for each
+/// version. With `MUSTER_WRITE_SEEDS` set they are written anew.
 #[test]
-#[ignore = "writes the fuzzers' seeds"]
-fn write_seeds() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus");
+fn the_seeds_of_the_fuzzer_are_the_samples() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/ninep_ram");
     let mut conversations: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
     let samples = samples();
     for sample in samples.iter().filter(|sample| sample.title.len() == 3) {
-        let dialect = sample.title[1];
-        let name = format!("{}-{dialect}", sample.title[0].to_lowercase());
-        let write = |target: &str, name: &str, bytes: &[u8]| {
-            let folder = format!("{root}/{target}");
-            std::fs::create_dir_all(&folder).expect("a folder");
-            std::fs::write(format!("{folder}/{name}"), bytes).expect("a file");
-        };
-        write("ninep_decode", &name, &sample.bytes);
-        let kind = sample.title[0];
+        let (kind, version) = (sample.title[0], sample.title[1]);
         if kind.starts_with('T') && kind != "Tversion" {
-            let conversation = conversations.entry(dialect).or_insert_with(|| opening(dialect));
+            let conversation = conversations.entry(version).or_insert_with(|| opening(version));
             conversation.extend_from_slice(&sample.bytes);
-            write("ninep_session", dialect, conversation);
         }
+    }
+    for (version, conversation) in conversations {
+        let file = format!("{folder}/{version}");
+        if std::env::var_os("MUSTER_WRITE_SEEDS").is_some() {
+            std::fs::write(&file, &conversation).expect("a file");
+        }
+        let kept = std::fs::read(&file).expect("a file");
+        assert!(kept == conversation, "{file} is old: run this with MUSTER_WRITE_SEEDS=1");
     }
 }
 

@@ -42,7 +42,7 @@ fn print(client: &Client, path: &str) -> Result<()> {
         let count = match file.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(count) => count,
-            Err(error) => anyhow::bail!("{error}  [E140]"),
+            Err(error) => anyhow::bail!("{error}  [E160]"),
         };
         out.write_all(&buffer[..count])?;
         out.flush()?;

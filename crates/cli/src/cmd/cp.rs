@@ -3,7 +3,7 @@
 use super::progress::Progress;
 use super::{Usage, refused};
 use crate::cluster::Context;
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use muster_ninep::client::Client;
 use muster_ninep::error::Errno;
 use muster_ninep::record::{Attr, mode};
@@ -103,18 +103,18 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let into = target.is_some_and(|found| found.directory);
     let slash = args.paths.last().is_some_and(|path| path.ends_with('/'));
     if !into && (from.len() > 1 || slash) {
-        bail!("{to} is no directory  [E140]");
+        bail!("{to} is no directory  [E160]");
     }
     for source in from {
         let found =
-            copier.find(source)?.ok_or_else(|| anyhow!("{source} does not exist  [E140]"))?;
+            copier.find(source)?.ok_or_else(|| anyhow!("{source} does not exist  [E160]"))?;
         let target = match (into, source.name()) {
             (true, Some(name)) => to.join(&name),
             (true, None) => to.clone(),
             (false, _) => to.clone(),
         };
         if found.directory && !args.recursive {
-            bail!("{source} is a directory: give -r to copy it with all that is in it  [E140]");
+            bail!("{source} is a directory: give -r to copy it with all that is in it  [E160]");
         }
         copier.copy(source, &target, found)?;
     }
@@ -138,7 +138,7 @@ impl Copier {
                     size: meta.len(),
                 })),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-                Err(error) => bail!("{place}: {error}  [E141]"),
+                Err(error) => bail!("{place}: {error}  [E161]"),
             },
             Place::Cluster(path) => match self.client.getattr(path) {
                 Ok(Attr { qid, mode, size, .. }) => {
@@ -173,14 +173,14 @@ impl Copier {
     fn names(&self, place: &Place) -> Result<Vec<(String, bool)>> {
         match place {
             Place::Here(path) => {
-                let failed = || format!("{place}  [E141]");
                 let mut names = Vec::new();
-                for entry in fs::read_dir(path).with_context(failed)? {
-                    let entry = entry.with_context(failed)?;
+                for entry in fs::read_dir(path).map_err(|error| failed(place, &error))? {
+                    let entry = entry.map_err(|error| failed(place, &error))?;
                     let name = entry.file_name().into_string();
                     let name =
-                        name.map_err(|name| anyhow!("{place}: {name:?} is not text  [E141]"))?;
-                    names.push((name, entry.file_type().with_context(failed)?.is_symlink()));
+                        name.map_err(|name| anyhow!("{place}: {name:?} is not text  [E161]"))?;
+                    let kind = entry.file_type().map_err(|error| failed(place, &error))?;
+                    names.push((name, kind.is_symlink()));
                 }
                 Ok(names)
             }
@@ -190,7 +190,7 @@ impl Copier {
                     let link = u32::from(entry.kind) << 12 == mode::LINK;
                     let name = String::from_utf8(entry.name).ok().filter(|name| is_plain(name));
                     let name = name.ok_or_else(|| anyhow!("{place} lists a name that is none"));
-                    Ok((name.map_err(|error| anyhow!("{error}  [E140]"))?, link))
+                    Ok((name.map_err(|error| anyhow!("{error}  [E160]"))?, link))
                 };
                 entries.into_iter().map(entry).collect()
             }
@@ -203,7 +203,7 @@ impl Copier {
             return Ok(());
         }
         match place {
-            Place::Here(path) => fs::create_dir(path).with_context(|| format!("{place}  [E141]")),
+            Place::Here(path) => fs::create_dir(path).map_err(|error| failed(place, &error)),
             Place::Cluster(path) => self.client.mkdir(path, mode & 0o777 | 0o700).map_err(refused),
         }
     }
@@ -267,8 +267,8 @@ fn is_plain(name: &str) -> bool {
 fn failed(place: &Place, error: &io::Error) -> anyhow::Error {
     match place {
         // The sentence of a 9P error names the path.
-        Place::Cluster(_) => anyhow!("{error}  [E140]"),
-        Place::Here(path) => anyhow!("{}: {error}  [E141]", path.display()),
+        Place::Cluster(_) => anyhow!("{error}  [E160]"),
+        Place::Here(path) => anyhow!("{}: {error}  [E161]", path.display()),
     }
 }
 

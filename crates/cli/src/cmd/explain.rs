@@ -39,6 +39,47 @@ fn text(entry: &Entry) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// Ids of notices and errors announced in the design that nothing says yet.
+    const COMING: [&str; 1] = ["N111"];
+
+    fn sources(directory: &Path, into: &mut Vec<String>) {
+        for entry in std::fs::read_dir(directory).expect("our own sources").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                sources(&path, into);
+            } else if path.extension().is_some_and(|end| end == "rs")
+                && !path.ends_with("catalog.rs")
+            {
+                into.push(std::fs::read_to_string(path).expect("text"));
+            }
+        }
+    }
+
+    /// Words of a letter and three digits, where nothing else is attached.
+    fn ids(text: &str) -> impl Iterator<Item = &str> {
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        words.filter(|word| {
+            let digits = word.strip_prefix(['E', 'N']).unwrap_or("");
+            digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    }
+
+    #[test]
+    fn every_id_that_is_used_is_explained_and_every_explained_one_is_used() {
+        let mut texts = Vec::new();
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        sources(here.parent().expect("crates/"), &mut texts);
+        let used: BTreeSet<&str> = texts.iter().flat_map(|text| ids(text)).collect();
+        let known: BTreeSet<&str> = CATALOG.iter().map(|entry| entry.id).collect();
+        let unexplained: Vec<_> = used.difference(&known).collect();
+        assert!(unexplained.is_empty(), "add to catalog.rs: {unexplained:?}");
+        let unused = known.difference(&used).filter(|id| !COMING.contains(id));
+        let unused: Vec<_> = unused.collect();
+        assert!(unused.is_empty(), "nothing says these: {unused:?}");
+    }
 
     #[test]
     fn an_id_is_taken_as_it_was_printed() {

@@ -1,8 +1,8 @@
 //! `muster export`: a directory of this machine, served over 9P.
 
-use super::Usage;
+use super::{Usage, because};
 use crate::sys::EndSignals;
-use anyhow::{Context as _, Result, bail};
+use anyhow::Result;
 use muster_ninep::address::Address;
 use muster_ninep::host::{HostTree, Options};
 use muster_ninep::serve::{Server, same_user};
@@ -35,19 +35,17 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let address = address(&args.listen)?;
     let signals = EndSignals::hold();
     let options = Options { writable: args.rw, ..Options::default() };
-    let unable = || format!("{} cannot be served  [E152]", args.dir.display());
-    let tree = Arc::new(HostTree::new(&args.dir, options).with_context(unable)?);
-    let listener = match Listener::bind(&address) {
-        Ok(listener) => listener,
-        Err(error) => bail!("cannot listen at {address}: {error}  [E152]"),
-    };
+    let unable = format!("{} cannot be served", args.dir.display());
+    let tree = Arc::new(HostTree::new(&args.dir, options).map_err(because(unable, "E152"))?);
+    let unable = format!("cannot listen at {address}");
+    let listener = Listener::bind(&address).map_err(because(unable, "E152"))?;
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(8);
     let admit = match address {
         Address::Unix(_) => same_user,
         // On loopback the tree itself decides what each user may do.
         Address::Tcp(_) => |_: &_| true,
     };
-    let server = Server::start(&tree, threads, admit).context("no threads left  [E152]")?;
+    let server = Server::start(&tree, threads, admit).map_err(because("cannot serve", "E152"))?;
     let text = announcement(args, listener.address());
     server.listen(listener);
     let mut out = std::io::stdout().lock();

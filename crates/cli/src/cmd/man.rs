@@ -1,7 +1,8 @@
 //! `muster man`: manual pages, made of the same words as `--help`.
 
+use super::because;
 use crate::Cli;
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::CommandFactory;
 use std::io::Write;
 use std::path::PathBuf;
@@ -19,9 +20,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let command = Cli::command();
     match &args.dir {
         Some(dir) => {
-            let failed = || format!("{}  [E141]", dir.display());
-            std::fs::create_dir_all(dir).with_context(failed)?;
-            clap_mangen::generate_to(command, dir).with_context(failed)?;
+            let made = std::fs::create_dir_all(dir);
+            let written = made.and_then(|()| clap_mangen::generate_to(command, dir));
+            written.map_err(because(dir.display(), "E161"))?;
         }
         None => {
             let mut page = Vec::new();

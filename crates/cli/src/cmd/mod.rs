@@ -13,11 +13,11 @@ mod ls;
 mod man;
 mod mount;
 mod nodes;
-mod progress;
+pub mod progress;
 mod ps;
 mod run;
 mod table;
-mod umount;
+pub mod umount;
 mod up;
 mod write;
 
@@ -61,7 +61,6 @@ pub enum Command {
 pub fn run(command: Command, context: &Context) -> Result<ExitCode> {
     match command {
         Command::Run(args) => run::main(*args, context),
-
         Command::Up(args) => up::run(&args, context),
         Command::Down(args) => down::run(&args, context),
         Command::Ps(args) => ps::run(&args, context),
@@ -94,10 +93,18 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
+/// Makes a sentence of an error: `what: error  [id]`.
+fn because<E: fmt::Display>(
+    what: impl fmt::Display,
+    id: &'static str,
+) -> impl FnOnce(E) -> anyhow::Error {
+    move |error| anyhow::anyhow!("{what}: {error}  [{id}]")
+}
+
 /// A refusal by a file of the cluster, with its id.
 fn refused(error: muster_ninep::error::Error) -> anyhow::Error {
     // Sentences of the manager may carry an id of their own.
-    let id = if error.text.ends_with(']') { "" } else { "  [E140]" };
+    let id = if error.text.ends_with(']') { "" } else { "  [E160]" };
     anyhow::anyhow!("{error}{id}")
 }
 
@@ -109,7 +116,7 @@ fn job_path(job: u32) -> String {
 /// A refusal by a file of a job: that there is no such job is told as such.
 fn job_refused(job: u32, error: muster_ninep::error::Error) -> anyhow::Error {
     if error.errno == muster_ninep::error::Errno::NOENT {
-        return anyhow::anyhow!("there is no job {job}; see: muster ps --all  [E142]");
+        return anyhow::anyhow!("there is no job {job}; see: muster ps --all  [E162]");
     }
     refused(error)
 }

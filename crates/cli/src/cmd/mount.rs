@@ -1,9 +1,10 @@
 //! `muster mount`: the cluster tree as a file system of this machine.
 
+use super::because;
 use super::umount::{Mount, mount_at, unmount};
 use crate::cluster::Context;
 use crate::fuse;
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -28,7 +29,7 @@ pub struct Args {
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let dir = args.dir.canonicalize();
-    let dir = dir.with_context(|| format!("{}  [E151]", args.dir.display()))?;
+    let dir = dir.map_err(because(args.dir.display(), "E151"))?;
     if !dir.is_dir() {
         bail!("{} is no directory  [E151]", dir.display());
     }
@@ -46,7 +47,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         // Not on the thread that serves all connections: unmounting may take a while.
         std::thread::spawn(move || unmount(&at, true));
     });
-    fuse::mount(client, &dir)?;
+    fuse::mount(&client, &dir)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -56,7 +57,7 @@ fn background(context: &Context, dir: &Path) -> Result<()> {
     command.arg0("muster").args(["--cluster", &context.cluster, "mount", "--foreground"]);
     command.arg(dir).env("MUSTER_RUNTIME", context.runtime.path()).current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
-    let mut server = command.spawn().context("could not start the file system  [E151]")?;
+    let mut server = command.spawn().map_err(because("cannot start the file system", "E151"))?;
     let deadline = Instant::now() + APPEAR;
     loop {
         if mount_at(dir)?.is_some() {

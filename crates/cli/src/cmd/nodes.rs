@@ -5,6 +5,7 @@ use crate::cluster::{Context, NodeStatus, Status};
 use anyhow::Result;
 use muster_base::nodeset::fold;
 use muster_ninep::client::Client;
+use muster_ninep::error::Errno;
 use serde::Serialize;
 use serde_json::json;
 use std::process::ExitCode;
@@ -79,7 +80,10 @@ fn facts(client: &Client, status: &NodeStatus) -> Node {
     match read("cpus") {
         Ok(text) => node.cpus = text.trim().parse().ok(),
         Err(error) => {
-            node.why = Some(error.to_string());
+            node.why = Some(match error.errno {
+                Errno::TIMEDOUT => "does not answer".into(),
+                _ => error.to_string(),
+            });
             return node;
         }
     }
@@ -100,7 +104,7 @@ fn facts(client: &Client, status: &NodeStatus) -> Node {
 fn rows(nodes: &[Node], long: bool, now: f64) -> Vec<Vec<String>> {
     let mut groups: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
     for node in nodes {
-        let cells = cells(node, now);
+        let cells = cells(node, long, now);
         match groups.iter_mut().find(|(alike, _)| !long && *alike == cells) {
             Some((_, names)) => names.push(&node.name),
             None => groups.push((cells, vec![&node.name])),
@@ -112,7 +116,7 @@ fn rows(nodes: &[Node], long: bool, now: f64) -> Vec<Vec<String>> {
     groups.into_iter().map(row).collect()
 }
 
-fn cells(node: &Node, now: f64) -> Vec<String> {
+fn cells(node: &Node, long: bool, now: f64) -> Vec<String> {
     let mem = node.mem_available.zip(node.mem_total);
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
     vec![
@@ -121,10 +125,18 @@ fn cells(node: &Node, now: f64) -> Vec<String> {
         or_dash(mem.map(|(free, all)| format!("{}/{}", table::bytes(free), table::bytes(all)))),
         or_dash(node.load.map(|load| format!("{:.1}", load[0]))),
         or_dash(node.sessions.map(|sessions| sessions.to_string())),
-        // Whole minutes, so that nodes of one start are alike.
-        or_dash(node.since.map(|since| table::span(((now - since) / 60.0).floor() * 60.0))),
+        or_dash(node.since.map(|since| up_for(now - since, long))),
         node.why.clone().unwrap_or_default(),
     ]
+}
+
+/// How long a node has been as it is; in whole minutes where alike nodes share a line.
+fn up_for(seconds: f64, long: bool) -> String {
+    match seconds {
+        _ if long => table::span(seconds),
+        ..60.0 => "<1 min".into(),
+        _ => table::span((seconds / 60.0).floor() * 60.0),
+    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 use super::{SCHEMA, job_refused, now, print_json, table};
 use crate::cluster::{Context, Status};
 use anyhow::Result;
+use muster_base::ending::Ending;
 use muster_base::nodeset::fold;
+use muster_machine::manager::spec::{RankStatus, Status as Job};
 use muster_ninep::client::Client;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -25,34 +26,6 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-/// A job's status, as far as it is shown.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Job {
-    id: u32,
-    state: String,
-    name: Option<String>,
-    argv: Vec<String>,
-    nodes: Vec<String>,
-    ranks: Vec<Rank>,
-    submitted: Option<f64>,
-    started: Option<f64>,
-    ended: Option<f64>,
-    exit: Option<i32>,
-    why: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Rank {
-    rank: u32,
-    node: String,
-    pid: Option<i64>,
-    state: String,
-    status: Option<i32>,
-    why: Option<String>,
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
@@ -97,45 +70,37 @@ fn chosen(args: &Args, client: &Client, status: &Status) -> Result<Vec<Value>> {
 }
 
 fn job_row(job: &Job, now: f64) -> Vec<String> {
-    let start = job.started.or(job.submitted);
-    let time = start.map(|start| table::span(job.ended.unwrap_or(now) - start));
-    let name = job.name.clone().or_else(|| {
-        let program = job.argv.first()?;
-        Some(program.rsplit('/').next().unwrap_or(program).to_owned())
-    });
+    let start = job.started.unwrap_or(job.submitted);
+    let time = table::span(job.ended.unwrap_or(now) - start);
+    let name = job.name.rsplit('/').next().unwrap_or(&job.name);
     let exit = job.exit.map(|code| code.to_string());
     vec![
         job.id.to_string(),
-        job.state.clone(),
-        name.unwrap_or_default(),
+        job.state.name().to_owned(),
+        name.to_owned(),
         fold(&job.nodes),
         job.ranks.len().to_string(),
-        time.unwrap_or_default(),
+        time,
         exit.unwrap_or_default(),
         job.why.clone().unwrap_or_default(),
     ]
 }
 
 fn rank_rows(job: &Job) -> Vec<Vec<String>> {
-    let row = |rank: &Rank| {
+    let row = |rank: &RankStatus| {
         vec![
             job.id.to_string(),
             rank.rank.to_string(),
             rank.node.clone(),
             rank.pid.map(|pid| pid.to_string()).unwrap_or_default(),
-            rank.state.clone(),
-            rank.why.clone().or_else(|| rank.status.map(end)).unwrap_or_default(),
+            rank.state.name().to_owned(),
+            rank.why
+                .clone()
+                .or_else(|| rank.status.map(|raw| Ending::of(raw).to_string()))
+                .unwrap_or_default(),
         ]
     };
     job.ranks.iter().map(row).collect()
-}
-
-/// How a process ended, from its raw wait(2) status.
-fn end(status: i32) -> String {
-    match status & 0x7f {
-        0 => format!("exit {}", status >> 8 & 0xff),
-        signal => format!("signal {signal}"),
-    }
 }
 
 #[cfg(test)]
@@ -145,7 +110,7 @@ mod tests {
     #[test]
     fn a_job_is_a_row_and_so_is_each_rank() {
         let job: Job = serde_json::from_value(json!({
-            "id": 3, "state": "done", "argv": ["/bin/heat", "x"], "nodes": ["n0", "n1"],
+            "id": 3, "state": "done", "name": "/bin/heat", "nodes": ["n0", "n1"],
             "started": 10.0, "ended": 12.5, "exit": 1, "why": null, "unknown": [],
             "ranks": [
                 {"rank": 0, "node": "n0", "pid": 7, "state": "done", "status": 256},
@@ -155,8 +120,7 @@ mod tests {
         .expect("a status");
         assert_eq!(job_row(&job, 99.0), ["3", "done", "heat", "n[0-1]", "2", "2.5s", "1", ""]);
         let rows = rank_rows(&job);
-        assert_eq!(rows[0], ["3", "0", "n0", "7", "done", "exit 1"]);
+        assert_eq!(rows[0], ["3", "0", "n0", "7", "done", "exited 1"]);
         assert_eq!(rows[1], ["3", "1", "n1", "", "lost", "n1 died"]);
-        assert_eq!((end(9), end(0)), ("signal 9".into(), "exit 0".into()));
     }
 }

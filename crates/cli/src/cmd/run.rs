@@ -2,12 +2,12 @@
 
 use crate::cluster::Context;
 use crate::run::show::{Goal, Style};
-use crate::run::spec::Spec;
 use crate::run::template::Template;
 use crate::run::{Failure, Input, Wish, environment, limit, program};
 use anyhow::Result;
 use clap::ArgAction;
 use muster_base::nodeset;
+use muster_machine::manager::spec::Spec;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -158,15 +158,15 @@ impl Args {
         let error = self.error.unwrap_or_else(|| output.clone());
         let last = named.rsplit('/').find(|part| !part.is_empty());
         let spec = Spec {
-            nodes: self.nodes,
-            ranks: self.ntasks,
+            nodes: self.nodes.map(|nodes| nodes as usize),
+            ranks: self.ntasks.map(|ranks| ranks as usize),
             nodelist: self.nodelist,
             env: environment::gather(std::env::vars_os(), &self.env, !self.no_env)?,
             chdir: self.chdir,
             stdin: input.stdin(),
             time_ms: self.time.map(milliseconds),
             keep_going: self.keep_going,
-            name: self.name.unwrap_or_else(|| last.unwrap_or(&named).to_owned()),
+            name: Some(self.name.unwrap_or_else(|| last.unwrap_or(&named).to_owned())),
             grace_ms: milliseconds(self.grace),
             argv: self.command,
         };
@@ -229,10 +229,72 @@ pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
     // Ends with this function: nothing of an embedded cluster is left then.
     let (cluster, _embedded) = match context.for_job(nodes) {
         Ok(found) => found,
-        Err(error) => return Ok(tell(&Failure::new("E123", 125, format!("{error:#}")))),
+        Err(error) => return Ok(tell(&Failure::told("E123", 125, &format!("{error:#}")))),
     };
     match crate::run::run(wish, &cluster) {
         Ok(code) => Ok(ExitCode::from(code)),
         Err(failure) => Ok(tell(&failure)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use muster_machine::manager::spec::Stdin;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn wish(words: &str) -> Result<Wish, String> {
+        let words = std::iter::once("run").chain(words.split(' '));
+        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+        line.args.wish().map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn the_programs_arguments_are_its_own() {
+        for words in ["-n 4 prog -x -n 5 --label", "-n 4 -- prog -x -n 5 --label"] {
+            let wish = wish(words).unwrap();
+            assert_eq!(wish.spec.argv, ["prog", "-x", "-n", "5", "--label"]);
+            assert_eq!((wish.spec.ranks, wish.label), (Some(4), false));
+        }
+        assert!(wish("--bogus prog").unwrap_err().contains("--bogus"));
+        assert!(wish("-n 4").unwrap_err().contains("PROGRAM"));
+    }
+
+    #[test]
+    fn flags_become_the_spec() {
+        let wish = wish("-N 2 --np 4 -w n[1-2] -D /d -t 1:00 -J j -i all -o o.%n prog").unwrap();
+        let spec = &wish.spec;
+        assert_eq!(
+            (spec.nodes, spec.ranks, spec.nodelist.as_deref()),
+            (Some(2), Some(4), Some("n[1-2]"))
+        );
+        assert_eq!(
+            (spec.chdir.as_deref(), spec.time_ms, spec.name.as_deref()),
+            (Some("/d"), Some(60_000), Some("j"))
+        );
+        assert_eq!((spec.stdin, spec.grace_ms), (Stdin::ALL, 5000));
+        assert_eq!(wish.goals[0], wish.goals[1], "errors go with the output");
+    }
+
+    #[test]
+    fn mistakes_are_told_before_anything_happens() {
+        for (words, said) in [
+            ("-n 0 prog", "0 is not in"),
+            ("-w n[1 prog", "lacks a closing"),
+            ("-t soon prog", "is no time"),
+            ("-o a%q prog", "means nothing"),
+            ("--raw -l prog", "cannot be used with"),
+            ("--detach -i all prog", "cannot be used with"),
+            ("./none", "not found here"),
+        ] {
+            let told = wish(words).expect_err(words);
+            assert!(told.contains(said), "{words}: {told}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! `muster umount`: takes a mount of the cluster tree away.
 
+use super::because;
 use anyhow::{Context as _, Result, bail};
 use rustix::mount::UnmountFlags;
 use std::ffi::OsString;
@@ -53,7 +54,7 @@ pub fn unmount(dir: &Path, lazy: bool) -> Result<()> {
     // Only root may; for others libfuse has a helper.
     let mut helper = Command::new("fusermount3");
     helper.arg(if lazy { "-uzq" } else { "-u" }).arg("--").arg(dir);
-    let output = helper.output().context("fusermount3 (of the package fuse3)  [E151]")?;
+    let output = helper.output().map_err(because("fusermount3 (of the package fuse3)", "E151"))?;
     if !output.status.success() {
         bail!("{}  [E151]", String::from_utf8_lossy(&output.stderr).trim());
     }

@@ -1,9 +1,10 @@
 //! `muster up`: a cluster that stays.
 
 use super::progress::Progress;
-use super::{SCHEMA, print_json};
+use super::{SCHEMA, because, print_json};
 use crate::cluster::{Context, node_names, wait_until_joined};
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
+use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::fold;
 use muster_machine::keeper::State;
 use serde_json::json;
@@ -21,7 +22,7 @@ use std::time::Instant;
 pub struct Args {
     /// Number of nodes
     #[arg(short = 'N', long, value_name = "COUNT", default_value_t = 4)]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=NODES_HERE_MAX as i64))]
     nodes: u16,
     /// The cluster's name, as --cluster
     #[arg(long, value_name = "NAME")]
@@ -45,7 +46,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     wait_until_joined(&context, &names, alive, |up| progress.at(up as u64))?;
     drop(progress);
-    keep(confirm).context("the keeper has ended  [E125]")?;
+    keep(confirm).map_err(because("the keeper has ended", "E125"))?;
     told(args, &context, &names, start.elapsed().as_secs_f64())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -56,11 +57,11 @@ fn start_keeper(context: &Context, nodes: u16) -> Result<(Child, ChildStdin)> {
     command.arg0("muster").args(["--cluster", &context.cluster, "daemon", "keeper"]);
     command.arg("--nodes").arg(nodes.to_string()).env("MUSTER_RUNTIME", context.runtime.path());
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let starting = || format!("could not start the keeper of cluster {}  [E125]", context.cluster);
-    let mut keeper = command.spawn().with_context(starting)?;
+    let starting = format!("could not start the keeper of cluster {}", context.cluster);
+    let mut keeper = command.spawn().map_err(because(&starting, "E125"))?;
     let mut said = String::new();
     let from = keeper.stdout.take().expect("it is piped");
-    BufReader::new(from).read_line(&mut said).with_context(starting)?;
+    BufReader::new(from).read_line(&mut said).map_err(because(&starting, "E125"))?;
     match said.trim() {
         "ready" => {}
         "" => bail!("the keeper of cluster {} ended without a word  [E125]", context.cluster),

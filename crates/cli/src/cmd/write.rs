@@ -1,8 +1,8 @@
 //! `muster write`: text or standard input to a file of the cluster tree.
 
-use super::refused;
+use super::{because, refused};
 use crate::cluster::Context;
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use muster_ninep::client::{Client, File};
 use muster_ninep::error::Errno;
 use muster_ninep::tree::OpenFlags;
@@ -56,7 +56,7 @@ fn copy_stdin(file: &File, path: &str, most: usize) -> Result<()> {
         let count = match input.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            other => other.context("standard input  [E141]")?,
+            other => other.map_err(because("standard input", "E161"))?,
         };
         write_all(file, path, offset, &buffer[..count])?;
         offset += count as u64;
@@ -66,7 +66,7 @@ fn copy_stdin(file: &File, path: &str, most: usize) -> Result<()> {
 fn write_all(file: &File, path: &str, mut offset: u64, mut data: &[u8]) -> Result<()> {
     while !data.is_empty() {
         let written = file.fid().write_at(offset, data).map_err(refused)?;
-        anyhow::ensure!(written > 0, "{path}: it takes no more  [E140]");
+        anyhow::ensure!(written > 0, "{path}: it takes no more  [E160]");
         offset += written as u64;
         data = &data[written..];
     }

@@ -1,5 +1,6 @@
 //! What ends `muster run` before or besides the job: one sentence, a stable id, an exit status.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// Exit statuses, as the shell, timeout(1) and env(1) have them.
@@ -22,7 +23,7 @@ pub struct Failure {
     /// What, where, and what to do, without a full stop at the end.
     pub text: String,
     /// Stable id, for `muster explain`.
-    pub id: &'static str,
+    pub id: Cow<'static, str>,
     /// Exit status.
     pub exit: u8,
 }
@@ -30,81 +31,34 @@ pub struct Failure {
 impl Failure {
     /// A failure of ours.
     pub fn new(id: &'static str, exit: u8, text: impl Into<String>) -> Failure {
-        Failure { text: text.into(), id, exit }
+        Failure { text: text.into(), id: id.into(), exit }
+    }
+
+    /// A failure in somebody else's words, which may end in an id of their own and an exit
+    /// status: `[E110]`, `[E101, exit 127]`.
+    pub fn told(id: &'static str, exit: u8, text: &str) -> Failure {
+        let own = || {
+            let (text, mark) = text.strip_suffix(']')?.rsplit_once(" [")?;
+            let (id, exit) = match mark.split_once(", exit ") {
+                Some((id, code)) => (id, code.parse().ok()?),
+                None => (mark, exit),
+            };
+            let known = id.starts_with(['E', 'N']) && id.len() == 4;
+            let number = known && id[1..].bytes().all(|byte| byte.is_ascii_digit());
+            let (text, id) = (text.trim_end().to_owned(), id.to_owned().into());
+            number.then_some(Failure { text, id, exit })
+        };
+        own().unwrap_or_else(|| Failure::new(id, exit, text))
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The manager's sentences may carry an id of their own.
-        if self.text.ends_with(']') && self.text.contains("  [") {
-            return f.write_str(&self.text);
-        }
         write!(f, "{}  [{}, exit {}]", self.text, self.id, self.exit)
     }
 }
 
 impl std::error::Error for Failure {}
-
-/// For `muster explain`: ids and what they mean, at more length.
-#[allow(dead_code, reason = "for the command that explains ids")]
-pub const EXPLAINED: &[(&str, &str)] = &[
-    (
-        "E100",
-        "The command line asks for something that cannot be. `muster run --help` explains it.",
-    ),
-    (
-        "E101",
-        "The program was not found. A name without a slash is searched in the PATH of each node; \
-         a name with a slash is a file here that is sent to the nodes with the job.",
-    ),
-    (
-        "E102",
-        "The program is built for another kind of processor than the nodes have. Choose nodes \
-         that can run it (-w), or build it for them.",
-    ),
-    (
-        "E103",
-        "The program is there but cannot be run: it is a directory, lacks the permission to be \
-         executed (chmod +x), or needs an interpreter that is missing on the node.",
-    ),
-    (
-        "E104",
-        "A file that the job needs cannot be sent: it cannot be read, is no file or directory, \
-         or changed while it was sent.",
-    ),
-    (
-        "E110",
-        "The job asks for what the cluster does not have. It was refused at once; nothing waits. \
-         `muster nodes` shows what there is.",
-    ),
-    (
-        "E142",
-        "A detached job goes on after its command has ended, so it needs a cluster that does as \
-         well: start one with `muster up`.",
-    ),
-    ("E140", "An output file could not be created or written. Its directory must exist."),
-    ("E141", "The file for the job's standard input could not be read."),
-    (
-        "E301",
-        "A rank was killed by a signal that your program caused (SEGV: it touched memory that is \
-         not its own; ABRT: it gave up) or that somebody sent it.",
-    ),
-    ("E302", "A rank ended with a status other than 0: your program's own word for failure."),
-    ("E303", "The job took longer than its time limit (--time) and was ended."),
-    (
-        "E304",
-        "A rank was lost with its node: the node's daemon or machine died, or its connection \
-         broke. `muster nodes` shows which are up.",
-    ),
-    ("E305", "The job was ended from outside: by `muster kill`, or because its owner was gone."),
-    (
-        "E401",
-        "The cluster's manager cannot be reached. A restarted manager finds its jobs again; \
-         `muster run` waits 10 s for it.",
-    ),
-    ("E402", "The manager refused or failed a request for this job, in the words given."),
-];
 
 #[cfg(test)]
 mod tests {
@@ -114,7 +68,15 @@ mod tests {
     fn an_id_is_told_once() {
         let own = Failure::new("E101", 127, "x: not found here");
         assert_eq!(own.to_string(), "x: not found here  [E101, exit 127]");
-        let theirs = Failure::new("E402", 125, "8 nodes asked, 4 exist  [E110]");
-        assert_eq!(theirs.to_string(), "8 nodes asked, 4 exist  [E110]");
+        for (words, shown) in [
+            ("4 exist  [E110]", "4 exist  [E110, exit 125]"),
+            ("4 exist [E110]", "4 exist  [E110, exit 125]"),
+            ("x: not found  [E101, exit 127]", "x: not found  [E101, exit 127]"),
+            ("no id [x]", "no id [x]  [E402, exit 125]"),
+            ("é [Eé1]", "é [Eé1]  [E402, exit 125]"),
+            ("", "  [E402, exit 125]"),
+        ] {
+            assert_eq!(Failure::told("E402", 125, words).to_string(), shown);
+        }
     }
 }

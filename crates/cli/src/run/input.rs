@@ -5,7 +5,7 @@
 
 use super::failure::{Failure, exit};
 use super::line::Line;
-use super::spec::Stdin;
+use muster_machine::manager::spec::Stdin;
 use muster_ninep::client::{Client, Fid};
 use muster_ninep::error::Result;
 use muster_ninep::tree::OpenFlags;
@@ -48,9 +48,9 @@ impl Input {
     /// What the manager is told.
     pub fn stdin(&self) -> Stdin {
         match self {
-            Input::None => Stdin::None,
-            Input::All | Input::File(_) => Stdin::All,
-            Input::Rank(rank) => Stdin::Rank(*rank),
+            Input::None => Stdin::NONE,
+            Input::All | Input::File(_) => Stdin::ALL,
+            Input::Rank(rank) => Stdin::Rank(*rank as usize),
         }
     }
 
@@ -183,11 +183,11 @@ mod tests {
     #[test]
     fn the_word_after_input() {
         for (text, input, stdin) in [
-            ("none", Input::None, Stdin::None),
-            ("all", Input::All, Stdin::All),
+            ("none", Input::None, Stdin::NONE),
+            ("all", Input::All, Stdin::ALL),
             ("3", Input::Rank(3), Stdin::Rank(3)),
-            ("3.txt", Input::File("3.txt".into()), Stdin::All),
-            ("./all", Input::File("./all".into()), Stdin::All),
+            ("3.txt", Input::File("3.txt".into()), Stdin::ALL),
+            ("./all", Input::File("./all".into()), Stdin::ALL),
         ] {
             assert_eq!(Input::parse(text), input);
             assert_eq!(input.stdin(), stdin);

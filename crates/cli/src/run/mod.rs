@@ -22,8 +22,6 @@ mod pump;
 mod session;
 pub mod show;
 mod signals;
-pub mod spec;
-mod status;
 mod submit;
 mod summary;
 mod sys;
@@ -36,6 +34,7 @@ pub use input::Input;
 pub use line::Connect;
 pub use session::run;
 
+use muster_machine::manager::spec::Spec;
 use muster_ninep::client::Client;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -55,7 +54,7 @@ pub struct Cluster {
 #[derive(Debug, Clone)]
 pub struct Wish {
     /// What the manager is told.
-    pub spec: spec::Spec,
+    pub spec: Spec,
     /// The program.
     pub program: program::Program,
     /// What the user called it.

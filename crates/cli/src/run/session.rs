@@ -13,8 +13,8 @@ use super::progress::Progress;
 use super::pump;
 use super::show::{Kept, Show, Style, Unwritable};
 use super::signals::{Action, Plan};
-use super::status::Status;
 use super::{Cluster, Wish, input, submit, summary, sys};
+use muster_machine::manager::spec::Status;
 use muster_machine::relay::pack::Load;
 use muster_ninep::client::{Client, Fid};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ pub fn run(wish: Wish, cluster: &Cluster) -> Result<u8, Failure> {
     let told = Events(told);
     let result = watch_signals(&told).and_then(|()| run_told(wish, cluster, told, &events));
     if let (true, Err(failure)) = (json, &result) {
-        let (id, exit) = (failure.id, failure.exit);
+        let (id, exit) = (&failure.id, failure.exit);
         println!(
             "{}",
             json!({"schema": SCHEMA, "exit": exit, "error":

@@ -5,9 +5,8 @@ use super::event::{Event, Events, Started};
 use super::failure::{Failure, exit};
 use super::line::open_ctl;
 use super::program::{self, Program};
-use super::spec::Spec;
-use super::status::Status;
 use muster_base::nodeset;
+use muster_machine::manager::spec::{Spec, Status};
 use muster_machine::relay::pack::{Load, PackError};
 use muster_ninep::client::{Client, Fid};
 use muster_ninep::error::Error;
@@ -56,7 +55,7 @@ fn steps(client: &Client, order: Order, events: &Events) -> Result<Started, Fail
     }
     let path = format!("jobs/{id}/ctl");
     let ctl = open_ctl(client, id).map_err(|error| refused(&path, error))?;
-    command(client, &ctl, &path, "start")?;
+    command(client, &ctl, &path, "start").map_err(|failure| advised(failure, &order.named))?;
     if order.detach {
         command(client, &ctl, &path, "detach")?;
     }
@@ -77,6 +76,16 @@ fn command(client: &Client, ctl: &Fid, path: &str, order: &str) -> Result<(), Fa
     done.map(drop).map_err(|error| refused(client, path, &error))
 }
 
+/// A program that the nodes do not have may be here.
+fn advised(mut failure: Failure, named: &str) -> Failure {
+    let local = format!("./{named}");
+    let program = || matches!(program::find(&local, true), Ok(Program::Here(..)));
+    if failure.exit == exit::NOT_FOUND && !named.contains('/') && program() {
+        failure.text = format!("{}. Send yours: muster run {local}", failure.text);
+    }
+    failure
+}
+
 /// The manager's sentence, without the path of the file that it was said about.
 fn refused(client: &Client, path: &str, error: &Error) -> Failure {
     if client.ended().is_some() {
@@ -84,7 +93,7 @@ fn refused(client: &Client, path: &str, error: &Error) -> Failure {
     }
     let text = error.text.trim_start_matches('/');
     let text = text.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(text);
-    Failure::new("E402", exit::OURS, text)
+    Failure::told("E402", exit::OURS, text)
 }
 
 fn send_files(client: &Client, id: u64, load: Load, events: &Events) -> Result<(), Failure> {

@@ -3,8 +3,9 @@
 //! Each line says whose fault it is: `your program:` for what the program did, `muster:` for
 //! what happened to it.
 
-use super::status::{Ending, Rank, Status, signal_name};
+use muster_base::ending::Ending;
 use muster_base::nodeset::{fold, fold_numbers};
+use muster_machine::manager::spec::{End, RankPhase, RankStatus, Status};
 
 /// The kinds of lines, in the order in which they are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +21,7 @@ enum Fate {
 /// Ranks of one fate.
 struct Group<'a> {
     fate: Fate,
-    ranks: Vec<&'a Rank>,
+    ranks: Vec<&'a RankStatus>,
 }
 
 /// The lines, none if all went well. `program` is what the user called it.
@@ -48,14 +49,14 @@ pub fn lines(status: &Status, program: &str) -> Vec<String> {
     let job = status.id;
     let why = status.why.as_deref();
     let mut lines = Vec::new();
-    match status.end.as_deref() {
-        Some("timeout") => {
+    match status.end {
+        Some(End::Timeout) => {
             lines.push(format!(
                 "muster: job {job} reached its time limit and was ended. Raise: --time  \
                  [E303, exit {exit}]"
             ));
         }
-        Some("killed") => {
+        Some(End::Killed) => {
             let by = why.map(|why| format!(": {why}")).unwrap_or_default();
             lines.push(format!("muster: job {job} was ended{by}  [E305, exit {exit}]"));
         }
@@ -65,10 +66,9 @@ pub fn lines(status: &Status, program: &str) -> Vec<String> {
     lines.extend(groups.iter().map(|group| group.line(program)));
     if let (Some(first), true) = (lines.get_mut(told), ended > 0) {
         let at = first.rfind("  [").unwrap_or(first.len());
-        let (were, the) = if ended == 1 { ("was", "1 other") } else { ("were", "others") };
         let text = match ended {
-            1 => format!(". {the} {were} ended"),
-            _ => format!(". The other {ended} {were} ended"),
+            1 => ". 1 other was ended".to_owned(),
+            _ => format!(". {ended} others were ended"),
         };
         first.insert_str(at, &text);
     }
@@ -86,19 +86,23 @@ enum Verdict {
     Ill(Fate),
 }
 
-fn fate(rank: &Rank) -> Verdict {
+fn fate(rank: &RankStatus) -> Verdict {
     let ending = rank.status.map(Ending::of);
     match (&rank.why, ending) {
         (_, Some(Ending::Exited(0))) => Verdict::Well,
         (None, Some(ending)) => Verdict::Ill(Fate::Failed(ending)),
+        // A status of its own is its own word, even if it was asked to end by then.
+        (Some(why), Some(ending @ Ending::Exited(_))) if why.starts_with("ended") => {
+            Verdict::Ill(Fate::Failed(ending))
+        }
         (Some(why), _) if why.starts_with("ended") => Verdict::Ended,
         (Some(why), Some(Ending::Exited(code @ (126 | 127)))) => {
             Verdict::Ill(Fate::NotStarted(code, why.clone()))
         }
-        (Some(why), _) if rank.state == "lost" => Verdict::Ill(Fate::Lost(why.clone())),
+        (Some(why), _) if rank.state == RankPhase::Lost => Verdict::Ill(Fate::Lost(why.clone())),
         (Some(why), None) => Verdict::Ill(Fate::NotStarted(125, why.clone())),
         (Some(_), Some(ending)) => Verdict::Ill(Fate::Failed(ending)),
-        (None, None) if rank.state == "lost" => {
+        (None, None) if rank.state == RankPhase::Lost => {
             Verdict::Ill(Fate::Lost("its node is gone".to_owned()))
         }
         // It never came to run, or its end is not known: somebody else's line says why.
@@ -118,13 +122,9 @@ impl Group<'_> {
             Fate::Failed(Ending::Exited(code)) => {
                 format!("your program: {place} exited {code}  [E302, exit {code}]")
             }
-            Fate::Failed(ending @ Ending::Killed(signal, dumped)) => {
-                let (name, exit) = (signal_name(*signal), ending.exit());
-                let core = if *dumped { ", core dumped" } else { "" };
-                format!(
-                    "your program: {place} {was} killed by signal {signal} ({name}{core})  \
-                     [E301, exit {exit}]"
-                )
+            Fate::Failed(ending @ Ending::Killed(..)) => {
+                let exit = ending.exit();
+                format!("your program: {place} {was} {ending}  [E301, exit {exit}]")
             }
             Fate::NotStarted(127, _) if !program.contains('/') => format!(
                 "muster: {program}: not found on {nodes} (searched its PATH). Send yours: \
@@ -143,48 +143,52 @@ impl Group<'_> {
 mod tests {
     use super::*;
 
-    fn rank(rank: usize, node: &str, status: Option<i32>, why: Option<&str>) -> Rank {
-        let state = if status.is_some() { "done" } else { "lost" };
-        let (node, state, why) = (node.into(), state.into(), why.map(str::to_owned));
-        Rank { rank, node, state, status, why }
+    fn rank(rank: usize, node: &str, status: Option<i32>, why: Option<&str>) -> RankStatus {
+        let state = if status.is_some() { RankPhase::Done } else { RankPhase::Lost };
+        let (node, why) = (node.into(), why.map(str::to_owned));
+        RankStatus { rank, node, state, status, why, ..RankStatus::default() }
     }
 
-    fn job(exit: u8, end: &str, ranks: Vec<Rank>) -> Status {
-        Status { id: 3, exit: Some(exit), end: Some(end.into()), ranks, ..Status::default() }
+    fn job(exit: u8, end: End, ranks: Vec<RankStatus>) -> Status {
+        Status { id: 3, exit: Some(exit), end: Some(end), ranks, ..Status::default() }
     }
 
     #[test]
     fn all_went_well() {
-        assert!(lines(&job(0, "done", vec![rank(0, "n0", Some(0), None)]), "x").is_empty());
+        assert!(lines(&job(0, End::Done, vec![rank(0, "n0", Some(0), None)]), "x").is_empty());
     }
 
     #[test]
     fn a_crash_names_rank_node_and_signal() {
         let mut ranks = vec![rank(0, "n0", Some(0), None), rank(5, "n2", Some(11), None)];
-        let told = lines(&job(139, "failed", ranks.clone()), "./x");
+        let told = lines(&job(139, End::Failed, ranks.clone()), "./x");
         assert_eq!(
             told,
             ["your program: rank 5 on n2 was killed by signal 11 (SEGV)  [E301, exit 139]"]
         );
         ranks.push(rank(6, "n2", Some(9), Some("ended with the job")));
         ranks.push(rank(7, "n3", Some(9), Some("ended with the job")));
-        let told = lines(&job(139, "failed", ranks), "./x");
+        ranks.push(rank(8, "n3", Some(0x100), Some("ended with the job")));
+        let told = lines(&job(139, End::Failed, ranks), "./x");
         assert_eq!(
             told,
-            ["your program: rank 5 on n2 was killed by signal 11 (SEGV). The other 2 were ended  \
-              [E301, exit 139]"]
+            [
+                "your program: rank 5 on n2 was killed by signal 11 (SEGV). 2 others were ended  \
+              [E301, exit 139]",
+                "your program: rank 8 on n3 exited 1  [E302, exit 1]"
+            ]
         );
     }
 
     #[test]
     fn equal_fates_are_folded_and_every_rank_is_named() {
-        let mut ranks: Vec<Rank> = (3..8)
+        let mut ranks: Vec<RankStatus> = (3..8)
             .map(|at| rank(at, if at < 5 { "n1" } else { "n2" }, Some(0x200), None))
             .collect();
         ranks.push(rank(8, "n2", Some(0x8b), None));
         ranks.push(rank(9, "n3", None, Some("the node's connection broke")));
         ranks.push(rank(10, "n4", None, Some("the node's connection broke")));
-        let told = lines(&job(2, "failed", ranks), "./x");
+        let told = lines(&job(2, End::Failed, ranks), "./x");
         assert_eq!(
             told,
             [
@@ -200,29 +204,29 @@ mod tests {
     #[test]
     fn a_missing_program_says_how_to_send_it() {
         let missing = || vec![rank(3, "n3", Some(127 << 8), Some("no such file"))];
-        let told = lines(&job(127, "failed", missing()), "heat");
+        let told = lines(&job(127, End::Failed, missing()), "heat");
         assert_eq!(
             told,
             ["muster: heat: not found on n3 (searched its PATH). Send yours: muster run ./heat  \
               [E101, exit 127]"]
         );
-        let told = lines(&job(127, "failed", missing()), "./heat");
+        let told = lines(&job(127, End::Failed, missing()), "./heat");
         assert_eq!(told, ["muster: rank 3 on n3 did not start: no such file  [E101, exit 127]"]);
     }
 
     #[test]
     fn a_time_limit_or_a_kill_is_said_first() {
         let ended = || vec![rank(0, "n0", Some(15), Some("ended: time limit"))];
-        let told = lines(&job(124, "timeout", ended()), "x");
+        let told = lines(&job(124, End::Timeout, ended()), "x");
         assert_eq!(told.len(), 1);
         assert!(told[0].contains("time limit") && told[0].ends_with("[E303, exit 124]"));
-        let told = lines(&job(137, "killed", ended()), "x");
+        let told = lines(&job(137, End::Killed, ended()), "x");
         assert_eq!(told, ["muster: job 3 was ended  [E305, exit 137]"]);
     }
 
     #[test]
     fn something_is_always_said() {
-        let told = lines(&job(125, "failed", vec![]), "x");
+        let told = lines(&job(125, End::Failed, vec![]), "x");
         assert_eq!(told, ["muster: job 3 failed: the manager does not say why  [E402, exit 125]"]);
     }
 }

@@ -57,7 +57,8 @@ impl Feed {
     pub fn next(&self) -> Next {
         let state = self.locked();
         if state.kept.is_empty() {
-            return if state.closed { Next::End } else { Next::Nothing };
+            let end = state.closed || state.refusal.is_some();
+            return if end { Next::End } else { Next::Nothing };
         }
         Next::Bytes(state.kept.iter().take(KEPT).copied().collect())
     }
@@ -87,11 +88,15 @@ impl Feed {
         let error = Error::new(errno, text);
         let mut state = self.locked();
         state.refusal = Some(error.clone());
-        state.closed = true;
         state.kept.clear();
         for (ticket, _) in state.waiting.take() {
             ticket.answer(Err(error.clone()));
         }
+    }
+
+    /// Takes writes again: the program could not be run, another may be.
+    pub fn reopen(&self) {
+        self.locked().refusal = None;
     }
 
     /// As a file.

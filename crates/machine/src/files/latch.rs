@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 #[derive(Default)]
 struct State {
     text: Option<Arc<[u8]>>,
-    waiting: Waiting<(Ticket<Data>, usize)>,
+    waiting: Waiting<(Ticket<Data>, (u64, usize))>,
 }
 
 /// The text, shared by whoever finds it out and whoever waits for it.
@@ -31,8 +31,8 @@ impl Latch {
         state.text = Some(text.clone());
         let waiting = state.waiting.take();
         drop(state);
-        for (ticket, count) in waiting {
-            ticket.answer(Ok(slice(&text, 0, count).to_vec().into()));
+        for (ticket, (offset, count)) in waiting {
+            ticket.answer(Ok(slice(&text, offset, count).to_vec().into()));
         }
     }
 
@@ -49,7 +49,7 @@ impl Latch {
         let mut state = self.locked();
         match &state.text {
             Some(text) => Ok(slice(text, offset, count).to_vec().into()),
-            None => call.park(|ticket| state.waiting.push((ticket, count))),
+            None => call.park(|ticket| state.waiting.push((ticket, (offset, count)))),
         }
     }
 

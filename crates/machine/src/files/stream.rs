@@ -1,9 +1,10 @@
 //! The output of a process: bytes that arrive, kept until somebody has read them.
 //!
-//! The stream keeps a window of at most [`STREAM_WINDOW`] bytes. What has been read may be
-//! dropped when room is needed; what has not makes the producer wait, as a full pipe would. Reads
-//! honour offsets, so a reader that comes back (over another connection, after the manager was
-//! restarted) goes on where it was.
+//! The stream keeps a window of at most [`STREAM_WINDOW`] bytes. What a reader has gone beyond may
+//! be dropped when room is needed; what nobody has makes the producer wait, as a full pipe would.
+//! A reader has gone beyond what it was given when it asks for what follows: only then has it
+//! surely got it. Reads honour offsets, so one that comes back (over another connection, after the
+//! manager was killed) goes on where it was and misses nothing.
 
 use super::latch::Waiting;
 use muster_base::limits::STREAM_WINDOW;
@@ -20,7 +21,7 @@ struct State {
     /// Offset of the first byte kept.
     base: u64,
     kept: VecDeque<u8>,
-    /// How far the furthest reader has come.
+    /// What the furthest reader has asked for: it has all before.
     read: u64,
     ended: bool,
     /// Why reads fail, when there is no stream here.
@@ -48,12 +49,16 @@ impl State {
     }
 
     /// Bytes from `offset` on; from the oldest if that one is gone.
-    fn get(&mut self, offset: u64, count: usize) -> Vec<u8> {
+    fn get(&self, offset: u64, count: usize) -> Vec<u8> {
         let start = offset.max(self.base);
         let skip = (start - self.base) as usize;
         let bytes: Vec<u8> = self.kept.iter().skip(skip).take(count).copied().collect();
-        self.read = self.read.max(start + bytes.len() as u64);
         bytes
+    }
+
+    /// Notes that a reader wants what is at `offset`, so it has what comes before.
+    fn asked(&mut self, offset: u64) {
+        self.read = self.read.max(offset.min(self.end()));
     }
 
     fn room(&self) -> usize {
@@ -84,14 +89,26 @@ impl Stream {
     /// Bytes that may be pushed now. When there are none, `room` will be called.
     pub fn room(&self) -> usize {
         let mut state = self.locked();
+        if state.refusal.is_some() {
+            // Nobody will read it: it is dropped.
+            return STREAM_WINDOW;
+        }
         let room = state.room();
         state.full = room == 0;
         room
     }
 
+    /// Goes on after an end that was none: the program could not be run, another may be.
+    pub fn reopen(&self) {
+        self.locked().ended = false;
+    }
+
     /// Appends bytes, not more than there is room for.
     pub fn push(&self, bytes: &[u8]) {
         let mut state = self.locked();
+        if state.refusal.is_some() {
+            return;
+        }
         state.kept.extend(bytes);
         let over = state.kept.len().saturating_sub(STREAM_WINDOW);
         state.kept.drain(..over);
@@ -111,6 +128,8 @@ impl Stream {
         let mut state = self.locked();
         state.refusal = Some(Error::new(errno, text));
         state.ended = true;
+        // The producer may go on: what it has to say is dropped.
+        state.read = state.end();
         self.serve(state);
     }
 
@@ -151,11 +170,14 @@ impl Handle for Stream {
         if let Some(refusal) = &state.refusal {
             return Err(refusal.clone().into());
         }
+        state.asked(offset);
         if offset < state.end() || state.ended || count == 0 {
             let bytes = state.get(offset, count);
             self.tell_room(state);
             return Ok(bytes.into());
         }
-        call.park(|ticket| state.waiting.push((ticket, (offset, count))))
+        let parked = call.park(|ticket| state.waiting.push((ticket, (offset, count))));
+        self.tell_room(state);
+        parked
     }
 }

@@ -10,7 +10,8 @@
 //!
 //! * **A node daemon**: the keeper removes what it left (control groups, directory, socket),
 //!   tells the manager so as evidence (`lost n3 ...`), and starts it again.
-//! * **The manager**: it is started again at once, and finds its jobs in the journal. One that ends with status 0 was told `down`: the keeper ends the cluster.
+//! * **The manager**: it is started again at once, and finds its jobs in the journal. One that
+//!   ends with status 0 was told `down`: the keeper ends the cluster.
 //! * **The keeper**, kill -9 included: every daemon holds the read end of a pipe, the *lifeline*,
 //!   as its standard input; only the keeper holds the other end. At end of file a daemon ends all
 //!   that it started, removes what is its own and leaves; the last one removes the cluster's
@@ -57,8 +58,11 @@ pub enum Error {
     #[error(transparent)]
     Directory(#[from] directory::Error),
     /// There is one of that name.
-    #[error("cluster {0} is up already (kept by process {pid}). Take it down first: muster down, \
-             or name another: --cluster NAME  [E124]", pid = .1.as_raw_nonzero())]
+    #[error(
+        "cluster {0} is up already (kept by process {pid}). Take it down first: muster \
+         --cluster {0} down, or name another: --cluster NAME  [E124]",
+        pid = .1.as_raw_nonzero()
+    )]
     Up(String, Pid),
     /// The system has no processes or descriptors for it.
     #[error("could not start {what}: {error}  [E125]")]
@@ -69,8 +73,11 @@ pub enum Error {
         error: io::Error,
     },
     /// Something of it does not die.
-    #[error("{who} of cluster {name} cannot be ended: killed, but still there (the kernel waits \
-             for a device or a dead file server)  [E126]", who = .who.join(", "))]
+    #[error(
+        "{who} of cluster {name} cannot be ended: killed, but still there (the kernel waits for \
+         a device or a dead file server)  [E126]",
+        who = .who.join(", ")
+    )]
     Immortal {
         /// The cluster.
         name: String,

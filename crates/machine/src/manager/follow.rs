@@ -73,7 +73,7 @@ fn waited(job: &Arc<Job>, rank: usize, told: Result<String>) {
 }
 
 fn read_on(job: &Arc<Job>, rank: usize, output: Output, fid: Fid) {
-    let Some(placed) = job.placed.get() else { return };
+    let Some(placed) = job.placed.get() else { return ended(job, rank, output) };
     let offset = placed.log.end_of(rank, output);
     let job = job.clone();
     fid.clone().read_then(offset, CHUNK, move |answer| match answer {
@@ -110,11 +110,18 @@ fn one_less(job: &Arc<Job>, rank: usize) {
 fn close(job: &Arc<Job>, rank: usize, hold: Hold, session: u32) {
     let (job, link) = (job.clone(), hold.link.clone());
     let closed = move |usage: Option<Usage>| {
-        hold.ctl.write_then(0, b"wipe\n", |_| ());
-        let mut state = job.state();
-        state.progress.used(rank, usage);
-        let actions = state.progress.rank_closed(rank);
-        job.act(state, actions);
+        let ctl = hold.ctl.clone();
+        // Told only when it is done: who restarts the manager must find no session of a job that
+        // the journal calls done. If the node is gone, so is the session.
+        ctl.write_then(0, b"wipe\n", move |_| {
+            let mut state = job.state();
+            state.progress.used(rank, usage);
+            if let Some(held) = state.holds.get_mut(rank) {
+                *held = None;
+            }
+            let actions = state.progress.rank_closed(rank);
+            job.act(state, actions);
+        });
     };
     open(&link, session, "usage", move |opened| match opened {
         Err(_) => closed(None),

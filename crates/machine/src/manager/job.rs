@@ -13,6 +13,7 @@ use crate::relay::fan::Fan;
 use muster_ninep::client::Fid;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
@@ -21,6 +22,9 @@ pub(super) const OWNER: Duration = Duration::from_secs(10);
 
 /// How long output may take to end once all processes of a rank are killed.
 const DRAIN: Duration = Duration::from_secs(10);
+
+/// How long wiping what is left of a job may take.
+const WIPE: Duration = Duration::from_secs(2);
 
 /// A rank's session, as far as the manager has hold of it.
 #[derive(Clone)]
@@ -38,7 +42,8 @@ pub(super) struct Hold {
 pub(super) struct State {
     pub(super) progress: Progress,
     pub(super) spec: Option<Spec>,
-    /// By rank; `None` while the node of a restored job has not come back.
+    /// By rank; `None` once its session is wiped, and while the node of a restored job has not
+    /// come back.
     pub(super) holds: Vec<Option<Hold>>,
     /// By rank: which daemon's session it is.
     pub(super) instances: Vec<u64>,
@@ -48,11 +53,13 @@ pub(super) struct State {
     pub(super) fan: Option<Fan>,
     /// The files have arrived whole.
     pub(super) files_end: bool,
+    /// `start` was given.
+    pub(super) launching: bool,
     /// Fids that own the job.
     owners: usize,
     detached: bool,
     submitted: f64,
-    started: Option<f64>,
+    pub(super) started: Option<f64>,
     ended: Option<f64>,
 }
 
@@ -89,6 +96,7 @@ impl Job {
             followed: Vec::new(),
             fan: None,
             files_end: false,
+            launching: false,
             owners: 0,
             detached: false,
             submitted,
@@ -146,22 +154,33 @@ impl Job {
 
     /// Does what the state machine says. The state is unlocked first: what is done may come back.
     pub(super) fn act(self: &Arc<Job>, state: MutexGuard<'_, State>, actions: Vec<Action>) {
+        if actions.is_empty() {
+            return;
+        }
         let holds: Vec<(usize, Hold)> = {
-            let open = |(rank, hold): (usize, &Option<Hold>)| {
-                Some((rank, hold.clone()?)).filter(|_| !state.progress.is_closed(rank))
-            };
-            state.holds.iter().enumerate().filter_map(open).collect()
+            let held = |(rank, hold): (usize, &Option<Hold>)| Some((rank, hold.clone()?));
+            state.holds.iter().enumerate().filter_map(held).collect()
         };
         let grace = state.spec.as_ref().map_or(5000, |spec| spec.grace_ms);
+        let cause = state.progress.cause();
         drop(state);
         for action in actions {
             match action {
                 Action::Signal(signal) => {
                     holds.iter().for_each(|(_, hold)| command(hold, &format!("signal {signal}\n")));
                 }
-                Action::EndAll => holds.iter().for_each(|(_, hold)| command(hold, "end\n")),
+                Action::EndAll => {
+                    holds.iter().for_each(|(_, hold)| command(hold, "end\n"));
+                    let job = self.clone();
+                    self.later(DRAIN, move || {
+                        let mut state = job.state();
+                        let actions = state.progress.drain_over();
+                        job.act(state, actions);
+                    });
+                }
                 Action::EndRank(rank) => self.end_rank(rank, &holds),
                 Action::Grace => {
+                    self.note_cause(cause.clone());
                     let job = self.clone();
                     self.later(Duration::from_millis(grace), move || {
                         let mut state = job.state();
@@ -193,14 +212,46 @@ impl Job {
         }
     }
 
-    /// Nothing of the job is left at the nodes: tell everybody.
+    /// Writes down why the job is being ended.
+    fn note_cause(&self, cause: Option<(End, u8, String)>) {
+        if let (Some((end, exit, why)), Some(manager)) = (cause, self.manager.upgrade()) {
+            // A full disk costs the reason, if the manager is killed as well.
+            let _ = manager.record(&Record::Ending { job: self.id, end, exit, why });
+        }
+    }
+
+    /// All ranks are closed: wipes the sessions that are left, then tells everybody. A node that
+    /// does not answer is not waited for.
     fn finish(self: &Arc<Job>, holds: &[(usize, Hold)]) {
-        holds.iter().for_each(|(_, hold)| command(hold, "wipe\n"));
-        {
+        if holds.is_empty() {
+            return self.finished();
+        }
+        let told = Arc::new((AtomicUsize::new(holds.len()), AtomicBool::new(false)));
+        for (_, hold) in holds {
+            let (job, told) = (self.clone(), told.clone());
+            hold.ctl.write_then(0, b"wipe\n", move |_| {
+                let last = told.0.fetch_sub(1, Ordering::AcqRel) == 1;
+                if last && !told.1.swap(true, Ordering::AcqRel) {
+                    job.finished();
+                }
+            });
+        }
+        let job = self.clone();
+        self.later(WIPE, move || {
+            if !told.1.swap(true, Ordering::AcqRel) {
+                job.finished();
+            }
+        });
+    }
+
+    /// Nothing of the job is left at the nodes: tells everybody.
+    fn finished(self: &Arc<Job>) {
+        let (holds, fan) = {
             let mut state = self.state();
             state.ended = Some(super::now());
-            (state.holds, state.fan) = (Vec::new(), None);
-        }
+            (std::mem::take(&mut state.holds), state.fan.take())
+        };
+        drop((holds, fan));
         if let Some(placed) = self.placed.get() {
             placed.log.end_all();
             placed.waits.iter().for_each(|wait| wait.set(""));
@@ -220,10 +271,10 @@ impl Job {
     /// The programs run.
     pub(super) fn started(self: &Arc<Job>) {
         let mut state = self.state();
-        state.progress.started();
         let at = *state.started.get_or_insert(super::now());
         let limit = state.spec.as_ref().and_then(|spec| spec.time_ms);
-        drop(state);
+        let actions = state.progress.started();
+        self.act(state, actions);
         if let Some(manager) = self.manager.upgrade() {
             let _ = manager.record(&Record::Started { job: self.id, at });
             manager.event(json!({"event": "job started", "job": self.id}));
@@ -251,9 +302,12 @@ impl Job {
 
     /// Ends the job without grace.
     pub(super) fn kill(self: &Arc<Job>) {
-        self.end(End::Killed, 137, "it was killed");
         let mut state = self.state();
-        let actions = state.progress.grace_over();
+        let actions = state.progress.kill("it was killed");
+        let cause = state.progress.cause();
+        if actions == [Action::EndAll] {
+            self.note_cause(cause);
+        }
         self.act(state, actions);
     }
 
@@ -276,6 +330,11 @@ impl Job {
         if let Some(manager) = self.manager.upgrade() {
             let _ = manager.record(&Record::Exited { job: self.id, rank, status: raw });
         }
+        self.has_exited(rank, raw);
+    }
+
+    /// The same, when the journal has it already.
+    pub(super) fn has_exited(self: &Arc<Job>, rank: usize, raw: i32) {
         if let Some(placed) = self.placed.get() {
             placed.waits[rank].set(raw.to_string());
         }
@@ -336,6 +395,7 @@ impl Job {
         let mut state = self.state();
         state.holds = vec![None; instances.len()];
         state.followed = vec![3; instances.len()];
+        state.launching = true;
         (state.progress, state.spec, state.instances) = (progress, Some(spec), instances);
     }
 

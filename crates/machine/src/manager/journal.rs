@@ -3,12 +3,12 @@
 //! Written before what it tells is acted upon. A line that a crash has cut off is ignored. The
 //! journal need not survive a power failure, since no process does.
 
-use super::spec::{Spec, Status};
+use super::spec::{End, Spec, Status};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
-use std::sync::Mutex;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
 
 /// A session as the journal names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +57,17 @@ pub enum Record {
         /// Its number.
         job: u32,
     },
+    /// It is being ended.
+    Ending {
+        /// Its number.
+        job: u32,
+        /// How.
+        end: End,
+        /// Its exit status.
+        exit: u8,
+        /// Why.
+        why: String,
+    },
     /// A rank's program has ended.
     Exited {
         /// The job's number.
@@ -73,9 +84,56 @@ pub enum Record {
     },
 }
 
+impl Record {
+    /// The job that it tells of.
+    pub fn job(&self) -> u32 {
+        match self {
+            Record::New { job, .. }
+            | Record::Placed { job, .. }
+            | Record::Started { job, .. }
+            | Record::Detached { job }
+            | Record::Ending { job, .. }
+            | Record::Exited { job, .. } => *job,
+            Record::Done { status } => status.id,
+        }
+    }
+}
+
 /// The journal, open for appending.
 pub struct Journal {
-    file: Mutex<fs::File>,
+    path: PathBuf,
+    open: Mutex<Open>,
+}
+
+struct Open {
+    file: fs::File,
+    length: u64,
+}
+
+fn read(path: &Path) -> io::Result<(Vec<Record>, Vec<u8>)> {
+    let bytes = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        other => other?,
+    };
+    let lines = bytes.split(|byte| *byte == b'\n');
+    Ok((lines.filter_map(|line| serde_json::from_slice(line).ok()).collect(), bytes))
+}
+
+impl Open {
+    fn append(path: &Path) -> io::Result<Open> {
+        let file = fs::File::options().append(true).create(true).open(path)?;
+        Ok(Open { length: file.metadata()?.len(), file })
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let written = self.file.write_all(bytes);
+        match written {
+            Ok(()) => self.length += bytes.len() as u64,
+            // Half a line would spoil the next one.
+            Err(_) => self.file.set_len(self.length)?,
+        }
+        written
+    }
 }
 
 impl Journal {
@@ -84,17 +142,17 @@ impl Journal {
     /// # Errors
     /// When it cannot be read or written.
     pub fn open(path: &Path) -> io::Result<(Journal, Vec<Record>)> {
-        let text = match fs::read_to_string(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            other => other?,
-        };
-        let records = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let mut file = fs::File::options().append(true).create(true).open(path)?;
-        if !text.is_empty() && !text.ends_with('\n') {
+        let (records, bytes) = read(path)?;
+        let mut open = Open::append(path)?;
+        if bytes.last().is_some_and(|last| *last != b'\n') {
             // The torn line must not swallow the next one.
-            file.write_all(b"\n")?;
+            open.write(b"\n")?;
         }
-        Ok((Journal { file: Mutex::new(file) }, records))
+        Ok((Journal { path: path.to_owned(), open: Mutex::new(open) }, records))
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().expect("no holder panics")
     }
 
     /// Appends a record.
@@ -104,7 +162,27 @@ impl Journal {
     pub fn write(&self, record: &Record) -> io::Result<()> {
         let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
         line.push(b'\n');
-        self.file.lock().expect("no holder panics").write_all(&line)
+        self.locked().write(&line)
+    }
+
+    /// Keeps the records of some jobs only, in a file that takes the other's place when it is
+    /// whole.
+    ///
+    /// # Errors
+    /// When the disk is full; then the journal stays as it is.
+    pub fn keep(&self, wanted: impl Fn(u32) -> bool) -> io::Result<()> {
+        let mut open = self.locked();
+        let mut kept = Vec::new();
+        for record in read(&self.path)?.0.iter().filter(|record| wanted(record.job())) {
+            serde_json::to_writer(&mut kept, record)?;
+            kept.push(b'\n');
+        }
+        let new = self.path.with_extension("new");
+        fs::write(&new, &kept).and_then(|()| fs::rename(&new, &self.path)).inspect_err(|_| {
+            let _ = fs::remove_file(&new);
+        })?;
+        *open = Open::append(&self.path)?;
+        Ok(())
     }
 }
 
@@ -124,8 +202,15 @@ mod tests {
         let (journal, old) = Journal::open(&path).unwrap();
         assert_eq!(old, [new(1)]);
         journal.write(&new(2)).unwrap();
-        let (_, old) = Journal::open(&path).unwrap();
+        // A disk that was full in the middle of a letter.
+        fs::File::options().append(true).open(&path).unwrap().write_all(b"\xc3").unwrap();
+        let (journal, old) = Journal::open(&path).unwrap();
         assert_eq!(old, [new(1), new(2)]);
+        journal.write(&new(3)).unwrap();
+        journal.keep(|job| job != 1).unwrap();
+        journal.write(&new(4)).unwrap();
+        let (_, old) = Journal::open(&path).unwrap();
+        assert_eq!(old, [new(2), new(3), new(4)]);
         fs::remove_file(&path).unwrap();
     }
 }

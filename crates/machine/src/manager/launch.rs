@@ -35,6 +35,10 @@ fn gone<T>() -> Result<T> {
     fail(Errno::IO, "the manager is ending")
 }
 
+fn ended() -> Error {
+    Error::new(Errno::CANCELED, "the job was ended while it was being started")
+}
+
 /// The exit status that an error's id names: `[E101, exit 127]`.
 fn exit_in(text: &str) -> u8 {
     let number = text.rsplit_once("exit ").and_then(|(_, rest)| rest.split(']').next());
@@ -70,7 +74,7 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
     if state.progress.phase() != Phase::New {
         drop(state);
         wipe(&holds);
-        return fail(Errno::CANCELED, "the job was ended while it was placed");
+        return Err(ended());
     }
     state.instances = holds.iter().map(|(_, hold)| hold.link.instance).collect();
     state.followed = vec![3; holds.len()];
@@ -142,8 +146,16 @@ fn open_session(link: &Arc<Link>, rank: usize, local: usize, spec: &Spec) -> Res
     ctl.open(OpenFlags(OpenFlags::RDWR))?;
     let reads = spec.stdin.includes(rank);
     let close = if reads { "" } else { "close stdin\n" };
-    let setup = format!("type persistent\nid {rank}/{local}\n{close}");
+    // Not persistent yet: it goes with this connection until the journal knows of it.
+    let setup = format!("id {rank}/{local}\n{close}");
     ctl.write_at(0, setup.as_bytes())?;
+    if let Some(directory) = &spec.chdir {
+        // Behind what the node's administrator has every session do.
+        let ns = dir.walk(&[b"ns"])?;
+        ns.open(OpenFlags(OpenFlags::WRONLY))?;
+        let line = format!("cd {}\n", quote::quote(directory));
+        ns.write_at(ns.getattr()?.size, line.as_bytes())?;
+    }
     let stdin = if reads {
         let stdin = dir.walk(&[b"stdin"])?;
         stdin.open(OpenFlags(OpenFlags::WRONLY))?;
@@ -161,9 +173,6 @@ fn texts(job: &Job, spec: &Spec, ranks: usize) -> Load {
     env.entry("PATH".to_owned()).or_insert_with(|| PATH.to_owned());
     env.insert("MUSTER_SIZE".to_owned(), ranks.to_string());
     env.insert("MUSTER_JOB".to_owned(), job.id.to_string());
-    if let Some(directory) = &spec.chdir {
-        env.insert("MUSTER_CHDIR".to_owned(), directory.clone());
-    }
     let line = |(name, value): (&String, &String)| {
         format!("{}\n", quote::quote(&format!("{name}={value}")))
     };
@@ -214,7 +223,13 @@ impl Incoming {
 
     /// Checks the next piece and passes it on.
     pub(super) fn push(&mut self, job: &Arc<Job>, bytes: &[u8]) -> Result<()> {
-        let taken = job.state().fan.take();
+        let taken = {
+            let mut state = job.state();
+            if state.launching {
+                return fail(Errno::BUSY, "the job is started: it takes no more files");
+            }
+            state.fan.take()
+        };
         let fan = match taken {
             Some(fan) => fan,
             None => {
@@ -228,6 +243,11 @@ impl Incoming {
             fan.push(&Arc::from(bytes));
         }
         let mut state = job.state();
+        if state.progress.phase() != Phase::Starting {
+            drop(state);
+            drop(fan);
+            return Err(ended());
+        }
         state.fan = Some(fan);
         state.files_end = self.parser.is_done();
         checked.map_err(|error| invalid(error.to_string()))
@@ -271,6 +291,13 @@ impl Sink for Check {
 
 /// Starts the job: `start` of its `ctl`.
 pub(super) fn start(job: &Arc<Job>) -> Result<()> {
+    {
+        let mut state = job.state();
+        let early = matches!(state.progress.phase(), Phase::New | Phase::Starting);
+        if !early || std::mem::replace(&mut state.launching, true) {
+            return fail(Errno::BUSY, "the job has been started or ended already");
+        }
+    }
     let done = deliver(job).and_then(|()| execute(job));
     if let Err((rank, error)) = done {
         let text = error.to_string();
@@ -318,11 +345,18 @@ fn deliver(job: &Arc<Job>) -> std::result::Result<(), Failed> {
 
 /// Runs the programs and waits until all of them run.
 fn execute(job: &Arc<Job>) -> std::result::Result<(), Failed> {
-    let holds: Vec<Hold> = job.state().holds.iter().flatten().cloned().collect();
+    let holds: Vec<Hold> = {
+        let mut state = job.state();
+        if !state.progress.executing() {
+            return Err((None, ended()));
+        }
+        state.holds.iter().flatten().cloned().collect()
+    };
     let (told, answers) = mpsc::channel();
     for (rank, hold) in holds.iter().enumerate() {
         let told = told.clone();
-        hold.ctl.write_then(0, b"exec\n", move |answer| drop(told.send((rank, answer))));
+        let order = b"type persistent\nexec\n";
+        hold.ctl.write_then(0, order, move |answer| drop(told.send((rank, answer))));
     }
     drop(told);
     let until = Instant::now() + START;

@@ -78,11 +78,12 @@ impl Index {
         let mut done = 0;
         let first = self.pieces.partition_point(|piece| piece.at + piece.length <= offset);
         for piece in &self.pieces[first..] {
-            let skip = (offset + done as u64) - piece.at;
-            let length = (piece.length - skip).min((count - done) as u64) as usize;
-            if length == 0 {
+            // The next piece may begin behind what was asked for.
+            if done == count {
                 break;
             }
+            let skip = (offset + done as u64) - piece.at;
+            let length = (piece.length - skip).min((count - done) as u64) as usize;
             file.read_exact_at(&mut bytes[done..done + length], piece.file + skip)?;
             done += length;
         }
@@ -319,6 +320,24 @@ mod tests {
         log.append(1, Output::Stdout, b"end").unwrap();
         log.end_all();
         assert_eq!(merged(&log), "one\nab\ntwo\ncd\nend");
+        fs::remove_file(&path).unwrap();
+    }
+
+    /// A reader of 256 KiB at a time killed the manager: its read ended inside a piece, and the
+    /// next one's beginning was subtracted from a smaller number.
+    #[test]
+    fn a_read_may_end_inside_a_piece() {
+        let path = std::env::temp_dir().join(format!("muster-log-inside-{}", std::process::id()));
+        let _ = fs::remove_file(&path);
+        let log = JobLog::open(&path, 2).unwrap();
+        fill(&log);
+        let whole = "ab\ncd\n";
+        for from in 0..=whole.len() {
+            for count in 0..=whole.len() - from {
+                let read = of_rank(&log, 0, from as u64, count);
+                assert_eq!(read, whole[from..from + count]);
+            }
+        }
         fs::remove_file(&path).unwrap();
     }
 }

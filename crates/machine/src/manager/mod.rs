@@ -53,6 +53,8 @@ pub struct Manager {
 struct Jobs {
     last: u32,
     table: BTreeMap<u32, Arc<Job>>,
+    /// Jobs that are in the journal only.
+    forgotten: usize,
 }
 
 /// Seconds since 1970.
@@ -108,9 +110,16 @@ impl Manager {
         self.record(&record)?;
         let job = Job::new(self, id, now());
         jobs.table.insert(id, job.clone());
-        let forgotten = Manager::outdated(&mut jobs);
+        let outdated = Manager::outdated(&mut jobs);
+        jobs.forgotten += outdated.len();
+        let tidy = jobs.forgotten >= REMEMBERED;
+        if tidy {
+            jobs.forgotten = 0;
+            // A full disk costs a longer journal.
+            let _ = self.journal.keep(|job| jobs.table.contains_key(&job));
+        }
         drop(jobs);
-        for old in forgotten {
+        for old in outdated {
             let _ = std::fs::remove_file(self.log_of(old.id));
         }
         Ok(job)

@@ -128,7 +128,11 @@ impl Manager {
         });
         let before = {
             let mut table = self.nodes.table();
-            let losses = table.get(name).map_or(0, |known| known.losses);
+            let another = |known: &Known| {
+                known.losses
+                    + u32::from(known.link.as_ref().is_some_and(|l| l.instance != instance))
+            };
+            let losses = table.get(name).map_or(0, another);
             let known = Known { link: Some(link.clone()), since: super::now(), why: None, losses };
             table.insert(name.to_owned(), known).and_then(|known| known.link)
         };

@@ -1,11 +1,9 @@
 //! Decides which rank runs where. A request that can never be met is refused at once.
 
 use super::spec::Spec;
+use muster_base::limits::SESSIONS_MAX;
 use muster_base::nodeset;
 use std::collections::BTreeSet;
-
-/// Ranks of one job, at most: each is a session.
-const RANKS_MAX: usize = 1 << 20;
 
 /// The place of one rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,8 +46,12 @@ pub fn place(spec: &Spec, up: &[String], down: &[String]) -> Result<Vec<Place>, 
             "{ranks} ranks cannot be on {nodes} nodes: each needs one. Use -N {ranks}  [E111]"
         ));
     }
-    if ranks > RANKS_MAX {
-        return Err(format!("{ranks} ranks asked; a job has {RANKS_MAX} at most  [E111]"));
+    let fit = nodes * SESSIONS_MAX;
+    if ranks > fit {
+        return Err(format!(
+            "{ranks} ranks asked on {nodes} nodes, but a node runs {SESSIONS_MAX} at most. Use \
+             -n {fit}  [E111]"
+        ));
     }
     let mut locals = vec![0; nodes];
     let put = |rank: usize| {
@@ -130,6 +132,7 @@ mod tests {
             (r#"{"argv":["x"],"nodelist":"n1,n1"}"#, "twice"),
             (r#"{"argv":[]}"#, "no program"),
             (r#"{"argv":["x"],"ranks":0}"#, "at least 1"),
+            (r#"{"argv":["x"],"ranks":99999}"#, "but a node runs 3072 at most"),
         ] {
             let down = if json.contains("nodelist") { vec!["n7".to_owned()] } else { vec![] };
             let error = place(&spec(json), &names(4), &down).unwrap_err();

@@ -8,6 +8,7 @@
 
 use super::place::Place;
 use super::spec::{End, Phase, RankPhase, RankStatus, Usage};
+use muster_base::ending::Ending;
 
 /// What the shell around must do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,22 +42,17 @@ pub struct Progress {
     ranks: Vec<RankStatus>,
     closed: Vec<bool>,
     keep_going: bool,
+    /// The programs are being run: some may run already.
+    executing: bool,
     cause: Option<Cause>,
-}
-
-/// The shell's number for a raw wait(2) status.
-pub fn exit_of(raw: i32) -> u8 {
-    match raw & 0x7f {
-        0 => (raw >> 8) as u8,
-        signal => 128 + signal as u8,
-    }
 }
 
 impl Progress {
     /// A job without ranks yet.
     pub fn new() -> Progress {
         let (ranks, closed) = (Vec::new(), Vec::new());
-        Progress { phase: Phase::New, ranks, closed, keep_going: false, cause: None }
+        let keep_going = false;
+        Progress { phase: Phase::New, ranks, closed, keep_going, executing: false, cause: None }
     }
 
     /// Where it is.
@@ -104,14 +100,27 @@ impl Progress {
         self.ranks = places.into_iter().zip(sessions).enumerate().map(each).collect();
     }
 
-    /// All programs run.
-    pub fn started(&mut self) {
+    /// Programs are about to be run; `false` when the job was ended before that.
+    pub fn executing(&mut self) -> bool {
+        self.executing = self.phase == Phase::Starting;
+        self.executing
+    }
+
+    /// All programs run. If the job was ended meanwhile, they were not there to be told.
+    pub fn started(&mut self) -> Vec<Action> {
+        self.executing = false;
         if self.phase == Phase::Starting {
             self.phase = Phase::Running;
         }
         for rank in self.ranks.iter_mut().filter(|rank| rank.state == RankPhase::Waiting) {
             rank.state = RankPhase::Running;
         }
+        if self.phase == Phase::Ending { vec![Action::EndAll] } else { Vec::new() }
+    }
+
+    /// Why the job ends: how, exit status, reason.
+    pub fn cause(&self) -> Option<(End, u8, String)> {
+        self.cause.as_ref().map(|cause| (cause.end, cause.exit, cause.why.clone()))
     }
 
     /// The process of a rank is known.
@@ -126,18 +135,22 @@ impl Progress {
 
     /// The job cannot be started; `rank` is the one that could not, if it was one.
     pub fn start_failed(&mut self, rank: Option<usize>, exit: u8, why: &str) -> Vec<Action> {
-        if let Some(rank) = rank {
-            self.ranks[rank].why = Some(why.to_owned());
+        if self.phase == Phase::Done {
+            return Vec::new();
+        }
+        if let Some(one) = rank.and_then(|rank| self.ranks.get_mut(rank)) {
+            one.why = Some(why.to_owned());
         }
         self.cause.get_or_insert(Cause { end: End::Failed, exit, why: why.to_owned() });
+        self.abandon()
+    }
+
+    /// Ends a job whose programs do not run, or only some of them: there is no output to wait
+    /// for, and the sessions are wiped when it is finished.
+    fn abandon(&mut self) -> Vec<Action> {
         self.phase = Phase::Ending;
-        let mut actions = vec![Action::EndAll];
-        // Nothing has run, so there is no output to wait for.
-        for rank in 0..self.ranks.len() {
-            actions.extend(self.rank_closed(rank));
-        }
-        actions.extend(self.finish_if_closed());
-        actions
+        self.closed.fill(true);
+        self.finish_if_closed()
     }
 
     /// A rank's program has ended.
@@ -148,17 +161,17 @@ impl Progress {
         }
         (one.state, one.status) = (RankPhase::Done, Some(raw));
         let mut actions = vec![Action::EndRank(rank)];
-        let exit = exit_of(raw);
+        let ending = Ending::of(raw);
+        let exit = ending.exit();
         match (&self.cause, exit) {
             (_, 0) => {}
             (Some(cause), _) if self.phase == Phase::Ending => {
                 self.ranks[rank].why.get_or_insert(format!("ended: {}", cause.why));
             }
             _ => {
-                let how = if raw & 0x7f == 0 {
-                    format!("exited {exit}")
-                } else {
-                    format!("was killed by signal {}", crate::node::signal_name(raw & 0x7f))
+                let how = match ending {
+                    Ending::Exited(_) => ending.to_string(),
+                    Ending::Killed(..) => format!("was {ending}"),
                 };
                 let why = format!("rank {rank} on {} {how}", self.ranks[rank].node);
                 actions.extend(self.fail(End::Failed, exit, why));
@@ -195,11 +208,14 @@ impl Progress {
     }
 
     fn begin_end(&mut self) -> Vec<Action> {
-        if matches!(self.phase, Phase::Ending | Phase::Done) {
-            return Vec::new();
+        match self.phase {
+            Phase::Ending | Phase::Done => Vec::new(),
+            Phase::New | Phase::Starting if !self.executing => self.abandon(),
+            Phase::New | Phase::Starting | Phase::Running => {
+                self.phase = Phase::Ending;
+                vec![Action::Signal(TERM), Action::Grace]
+            }
         }
-        self.phase = Phase::Ending;
-        vec![Action::Signal(TERM), Action::Grace]
     }
 
     /// Somebody or something ends the job.
@@ -218,9 +234,28 @@ impl Progress {
         }
     }
 
+    /// Somebody kills the job: nothing is asked to end first.
+    pub fn kill(&mut self, why: &str) -> Vec<Action> {
+        if self.phase == Phase::New || self.phase == Phase::Starting && !self.executing {
+            return self.end(End::Killed, 137, why);
+        }
+        self.cause.get_or_insert(Cause { end: End::Killed, exit: 137, why: why.to_owned() });
+        if self.phase != Phase::Done {
+            self.phase = Phase::Ending;
+        }
+        self.grace_over()
+    }
+
     /// The time of grace is over, or there is to be none.
     pub fn grace_over(&mut self) -> Vec<Action> {
         if self.phase == Phase::Ending { vec![Action::EndAll] } else { Vec::new() }
+    }
+
+    /// What was killed has had time enough: ranks that have not closed are given up.
+    pub fn drain_over(&mut self) -> Vec<Action> {
+        let open: Vec<usize> = (0..self.closed.len()).filter(|rank| !self.closed[*rank]).collect();
+        let lose = |rank| self.rank_lost(rank, "its node does not answer");
+        open.into_iter().flat_map(lose).collect()
     }
 
     /// All output of a rank has been taken and its session is wiped, or both are gone for good.
@@ -248,7 +283,8 @@ impl Progress {
     /// Takes a job up again that a manager before this one has placed.
     pub fn restore(ranks: Vec<RankStatus>, keep_going: bool) -> Progress {
         let closed = vec![false; ranks.len()];
-        Progress { phase: Phase::Running, ranks, closed, keep_going, cause: None }
+        let phase = Phase::Running;
+        Progress { phase, ranks, closed, keep_going, executing: false, cause: None }
     }
 }
 
@@ -266,7 +302,8 @@ mod tests {
         let mut job = Progress::new();
         let place = |local| Place { node: "n0".to_owned(), local };
         job.placed((0..ranks).map(place).collect(), vec![1; ranks], keep_going);
-        job.started();
+        assert!(job.executing());
+        assert_eq!(job.started(), []);
         job
     }
 
@@ -333,8 +370,52 @@ mod tests {
         let mut job = Progress::new();
         job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], false);
         let actions = job.start_failed(Some(0), 127, "x: not found");
-        assert_eq!(actions, [Action::EndAll, Action::Finish]);
+        assert_eq!(actions, [Action::Finish]);
         assert_eq!(job.verdict().unwrap().1, 127);
+        assert_eq!(job.start_failed(None, 125, "again"), [], "it is finished once");
+    }
+
+    /// It stayed "ending" for ever: there was no rank that could have ended.
+    #[test]
+    fn a_job_that_is_ended_while_its_files_come_is_done_at_once() {
+        let mut job = Progress::new();
+        job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], false);
+        assert_eq!(job.end(End::Killed, 143, "its client went away"), [Action::Finish]);
+        assert!(!job.executing(), "its programs must not be run any more");
+    }
+
+    /// The order to kill came before there was a process, and the program ran for ever.
+    #[test]
+    fn programs_that_run_after_their_job_was_ended_are_killed() {
+        let mut job = Progress::new();
+        job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], false);
+        assert!(job.executing());
+        assert_eq!(job.end(End::Killed, 143, "x"), [Action::Signal(TERM), Action::Grace]);
+        assert_eq!(job.started(), [Action::EndAll]);
+        assert_eq!(job.rank_exited(0, 9), [Action::EndRank(0)]);
+        assert_eq!(job.rank_closed(0), [Action::Finish]);
+        assert_eq!(job.verdict().unwrap().1, 143);
+    }
+
+    /// A frozen node kept the job "ending" for ever.
+    #[test]
+    fn ranks_that_cannot_be_killed_are_given_up() {
+        let mut job = running(2, false);
+        job.end(End::Killed, 137, "it was killed");
+        job.rank_exited(0, 9);
+        job.rank_closed(0);
+        assert_eq!(job.drain_over(), [Action::Finish]);
+        assert_eq!(job.ranks()[1].state, RankPhase::Lost);
+        assert_eq!(job.drain_over(), []);
+    }
+
+    #[test]
+    fn a_job_that_is_killed_is_not_asked_first() {
+        let mut job = running(1, false);
+        assert_eq!(job.kill("x"), [Action::EndAll]);
+        job.rank_exited(0, 9);
+        assert_eq!(job.rank_closed(0), [Action::Finish]);
+        assert_eq!((job.verdict().unwrap().1, job.kill("y")), (137, vec![]));
     }
 
     #[test]

@@ -22,6 +22,12 @@ use std::time::Duration;
 /// How long nodes may take to join again.
 const REJOIN: Duration = Duration::from_secs(5);
 
+/// What has brought a job nearer to its end.
+enum Ended {
+    Rank(usize, i32),
+    Job(End, u8, String),
+}
+
 /// What the journal tells of one job.
 #[derive(Default)]
 struct Told {
@@ -29,7 +35,8 @@ struct Told {
     placed: Option<(Spec, Vec<journal::Placed>)>,
     started: Option<f64>,
     detached: bool,
-    exited: BTreeMap<usize, i32>,
+    /// In the order in which it happened: the first failure is the job's.
+    ends: Vec<Ended>,
     done: Option<Status>,
 }
 
@@ -45,7 +52,10 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
             Record::Started { job, at } => told.entry(job).or_default().started = Some(at),
             Record::Detached { job } => told.entry(job).or_default().detached = true,
             Record::Exited { job, rank, status } => {
-                told.entry(job).or_default().exited.insert(rank, status);
+                told.entry(job).or_default().ends.push(Ended::Rank(rank, status));
+            }
+            Record::Ending { job, end, exit, why } => {
+                told.entry(job).or_default().ends.push(Ended::Job(end, exit, why));
             }
             Record::Done { status } => {
                 let id = status.id;
@@ -53,6 +63,14 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
             }
         }
     }
+    let done = told.iter().filter(|(_, told)| told.done.is_some()).map(|(id, _)| *id);
+    let done: Vec<u32> = done.collect();
+    for id in &done[..done.len().saturating_sub(super::REMEMBERED)] {
+        told.remove(id);
+        let _ = std::fs::remove_file(manager.log_of(*id));
+    }
+    // A full disk costs a longer journal.
+    let _ = manager.journal.keep(|job| told.contains_key(&job));
     for (id, told) in told {
         let job = Job::new(manager, id, told.submitted);
         let mut jobs = manager.jobs();
@@ -61,17 +79,14 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
         drop(jobs);
         one(manager, &job, told);
     }
-    let mut jobs = manager.jobs();
-    Manager::outdated(&mut jobs);
 }
 
 fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
-    if let Some((spec, ranks)) = &told.placed
+    if let Some((_, ranks)) = &told.placed
         && let Ok(log) = JobLog::open(&manager.log_of(job.id), ranks.len())
     {
         let waits = ranks.iter().map(|_| Default::default()).collect();
         let _ = job.placed.set(Placed { log, waits });
-        let _ = spec;
     }
     if let Some(status) = told.done {
         return job.restore_done(&status);
@@ -84,8 +99,11 @@ fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
     let (keep_going, limit) = (spec.keep_going, spec.time_ms);
     job.restored(Progress::restore(ranks, keep_going), spec, instances);
     job.restored_times(told.started, told.detached);
-    for (rank, status) in told.exited {
-        job.exited(rank, status);
+    for end in told.ends {
+        match end {
+            Ended::Rank(rank, status) => job.has_exited(rank, status),
+            Ended::Job(end, exit, why) => job.end(end, exit, &why),
+        }
     }
     match told.started {
         Some(started) => job.limit(limit, started),
@@ -130,7 +148,8 @@ impl Job {
             let state = self.state();
             let ranks = state.progress.ranks().iter().enumerate();
             let there = ranks.filter(|(at, rank)| {
-                rank.node == link.name && matches!(state.holds.get(*at), Some(None))
+                let open = !state.progress.is_closed(*at);
+                open && rank.node == link.name && matches!(state.holds.get(*at), Some(None))
             });
             there.map(|(at, rank)| (at, rank.session, state.instances[at])).collect()
         };
@@ -151,15 +170,18 @@ impl Job {
     }
 
     fn follow_again(self: &Arc<Job>, rank: usize, session: u32, hold: Hold) {
-        let ending = {
+        let (ending, started) = {
             let mut state = self.state();
-            state.holds[rank] = Some(hold.clone());
-            state.progress.phase() == Phase::Ending
+            let Some(held) = state.holds.get_mut(rank) else { return };
+            *held = Some(hold.clone());
+            (state.progress.phase() == Phase::Ending, state.started.is_some())
         };
         follow::rank(self, rank, &hold.link, session);
         launch::ask_pid(self, rank, &hold);
         if ending {
-            hold.ctl.write_then(0, b"end\n", |_| ());
+            // One that may not have run its program would not tell an end.
+            let order: &[u8] = if started { b"end\n" } else { b"wipe\n" };
+            hold.ctl.write_then(0, order, |_| ());
         }
     }
 
@@ -167,7 +189,8 @@ impl Job {
     fn lose_absent(self: &Arc<Job>) {
         let absent: Vec<usize> = {
             let state = self.state();
-            let open = |rank: &usize| state.holds[*rank].is_none();
+            let open =
+                |rank: &usize| state.holds[*rank].is_none() && !state.progress.is_closed(*rank);
             (0..state.holds.len()).filter(open).collect()
         };
         let why = "its node has not come back after the manager was started again";

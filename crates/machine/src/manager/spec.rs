@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A job as its client wants it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// Program and arguments.
@@ -73,6 +73,11 @@ impl Default for Stdin {
 }
 
 impl Stdin {
+    /// Nobody reads it.
+    pub const NONE: Stdin = Stdin::Word(Word::None);
+    /// Everybody reads all of it.
+    pub const ALL: Stdin = Stdin::Word(Word::All);
+
     /// Whether rank `rank` reads it.
     pub fn includes(self, rank: usize) -> bool {
         match self {
@@ -109,7 +114,8 @@ impl Usage {
 }
 
 /// A rank as it is told of.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RankStatus {
     /// Its number.
     pub rank: usize,
@@ -132,10 +138,11 @@ pub struct RankStatus {
 }
 
 /// Where a rank is in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RankPhase {
     /// Its program does not run yet.
+    #[default]
     Waiting,
     /// Its program runs.
     Running,
@@ -146,10 +153,11 @@ pub enum RankPhase {
 }
 
 /// Where a job is in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
     /// Its client fills in its files.
+    #[default]
     New,
     /// Sessions, files and programs are on their way.
     Starting,
@@ -178,7 +186,8 @@ pub enum End {
 }
 
 /// A job as it is told of.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Status {
     /// Its number.
     pub id: u32,
@@ -208,4 +217,29 @@ pub struct Status {
     pub why: Option<String>,
     /// What its nodes are reached by.
     pub transport: String,
+}
+
+impl RankPhase {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            RankPhase::Waiting => "waiting",
+            RankPhase::Running => "running",
+            RankPhase::Done => "done",
+            RankPhase::Lost => "lost",
+        }
+    }
+}
+
+impl Phase {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::New => "new",
+            Phase::Starting => "starting",
+            Phase::Running => "running",
+            Phase::Ending => "ending",
+            Phase::Done => "done",
+        }
+    }
 }

@@ -34,7 +34,7 @@ pub fn of(manager: &Arc<Manager>) -> Synthetic {
         ),
         ("jobs", Entry::Dir(Arc::new(JobsDir::new(&weak)))),
     ];
-    Synthetic::new(Arc::new(Fixed { inode: Inode::new(0o555), files, owner: None }))
+    Synthetic::new(Arc::new(Fixed { inode: Inode::new(0o555), files }))
 }
 
 fn upgrade(manager: &Weak<Manager>) -> Result<Arc<Manager>> {
@@ -58,8 +58,6 @@ fn status(manager: &Manager) -> String {
 struct Fixed {
     inode: Inode,
     files: Vec<(&'static str, Entry)>,
-    /// Held while somebody is in the directory.
-    owner: Option<Arc<Job>>,
 }
 
 impl Dir for Fixed {
@@ -73,7 +71,6 @@ impl Dir for Fixed {
     }
 
     fn list(&self) -> Vec<String> {
-        let _ = &self.owner;
         self.files.iter().map(|(name, _)| (*name).to_owned()).collect()
     }
 }
@@ -170,7 +167,7 @@ impl Job {
             let ranks = RanksDir { job: job.clone(), inode: Inode::new(0o555) };
             named.push(("ranks", Entry::Dir(Arc::new(ranks))));
         }
-        Arc::new(Fixed { inode: Inode::new(0o555), files: named, owner: Some(job.clone()) })
+        Arc::new(Fixed { inode: Inode::new(0o555), files: named })
     }
 }
 
@@ -208,7 +205,7 @@ impl Dir for RanksDir {
             let (root, qid) = hold.link.remote.place_of(&hold.session);
             named.push(("session", Entry::mount(hold.link.remote.clone(), root, qid)));
         }
-        let dir = Fixed { inode: Inode::new(0o555), files: named, owner: Some(self.job.clone()) };
+        let dir = Fixed { inode: Inode::new(0o555), files: named };
         Ok(Some(Entry::Dir(Arc::new(dir))))
     }
 

@@ -3,51 +3,42 @@
 use super::Node;
 use super::launch;
 use super::session::{Phase, Session};
+use super::tree::Files;
 use crate::files::control::Commands;
 use crate::relay::{fan, source};
 use muster_base::quote;
-use muster_ninep::error::{Errno, Result, fail};
+use muster_ninep::address::Address;
+use muster_ninep::client::{Client, Options};
+use muster_ninep::error::{Errno, Error, Result, fail};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
-/// Signals by name, as kill(1) writes them.
-const SIGNALS: [(&str, i32); 18] = [
-    ("HUP", 1),
-    ("INT", 2),
-    ("QUIT", 3),
-    ("ILL", 4),
-    ("TRAP", 5),
-    ("ABRT", 6),
-    ("BUS", 7),
-    ("FPE", 8),
-    ("KILL", 9),
-    ("USR1", 10),
-    ("SEGV", 11),
-    ("USR2", 12),
-    ("PIPE", 13),
-    ("ALRM", 14),
-    ("TERM", 15),
-    ("CONT", 18),
-    ("STOP", 19),
-    ("TSTP", 20),
+/// How long a session's parent may take to answer.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// Commands of XCPU's root `ctl` that keep a list of users with their keys.
+const USER_COMMANDS: [&str; 8] = [
+    "user-add",
+    "user-del",
+    "user-flush",
+    "user-add-group",
+    "user-del-group",
+    "group-add",
+    "group-del",
+    "group-flush",
 ];
 
-/// A signal's number from its name, with or without SIG, or its number.
+/// A signal's number from what a command calls it.
 ///
 /// # Errors
 /// When there is no such signal.
-pub(crate) fn signal(name: &str) -> Result<i32> {
-    let bare = name.to_ascii_uppercase();
-    let bare = bare.strip_prefix("SIG").unwrap_or(&bare);
-    let named = SIGNALS.iter().find(|(known, _)| *known == bare).map(|(_, number)| *number);
-    let number = named.or_else(|| bare.parse().ok().filter(|number| (1..=64).contains(number)));
-    number.map_or_else(|| fail(Errno::INVAL, format!("there is no signal '{name}'")), Ok)
-}
-
-/// A signal's name from its number.
-pub(crate) fn signal_name(number: i32) -> String {
-    let named = SIGNALS.iter().find(|(_, known)| *known == number);
-    named.map_or_else(|| number.to_string(), |(name, _)| (*name).to_owned())
+pub(crate) fn signal(given: &str) -> Result<i32> {
+    let number = muster_base::ending::signal(given);
+    number.map_or_else(
+        || fail(Errno::INVAL, format!("there is no signal '{given}'")),
+        |number| Ok(number.into()),
+    )
 }
 
 /// A session's `ctl`.
@@ -75,13 +66,7 @@ impl SessionCtl {
             ["exec"] => launch::exec(session, None),
             ["exec", program] => launch::exec(session, Some(program)),
             ["clone", most, targets] => self.clone_to(most, targets),
-            ["id", id] => {
-                let Some((gid, lid)) = id.split_once('/') else {
-                    return fail(Errno::INVAL, format!("'{id}' is not of the form GID/LID"));
-                };
-                session.state().id = Some((gid.to_owned(), lid.to_owned()));
-                Ok(())
-            }
+            ["id", id] => self.identify(id),
             ["wipe"] => {
                 session.wipe();
                 Ok(())
@@ -112,10 +97,7 @@ impl SessionCtl {
                 Ok(())
             }
             ["redirect", stream, path] => self.redirect(stream, path),
-            ["connect", parent] => {
-                (*parent).clone_into(&mut session.state().parent);
-                Ok(())
-            }
+            ["connect", parent] => self.connect(parent),
             [other, ..] => fail(
                 Errno::INVAL,
                 format!(
@@ -125,6 +107,44 @@ impl SessionCtl {
             ),
             [] => Ok(()),
         }
+    }
+
+    /// `id GID/LID`; a part that is missing stays as it is, as in XCPU.
+    fn identify(&self, id: &str) -> Result<()> {
+        let (gid, lid) = id.split_once('/').unwrap_or((id, ""));
+        let lid = match lid.parse() {
+            Ok(lid) => Some(lid),
+            Err(_) if lid.is_empty() => None,
+            Err(_) => {
+                let text = format!("'{id}' is not of the form GID/LID, where LID is a number");
+                return fail(Errno::INVAL, text);
+            }
+        };
+        let own = &mut self.0.state().id;
+        if !gid.is_empty() {
+            gid.clone_into(&mut own.0);
+        }
+        own.1 = lid.unwrap_or(own.1);
+        Ok(())
+    }
+
+    /// `connect ADDR/SID`: the parent is a session that is there.
+    fn connect(&self, parent: &str) -> Result<()> {
+        let targets = fan::read_targets(parent)?;
+        let ([target], [number]) = (&targets[..], &targets[0].sessions[..]) else {
+            return fail(Errno::INVAL, "a session has one parent");
+        };
+        if !self.0.state().parent.is_empty() {
+            return fail(Errno::BUSY, "the session has a parent already");
+        }
+        let at = |error: Error| error.at(format!("parent {parent}"));
+        let address = target.address.parse::<Address>();
+        let address = address.map_err(|error| at(Error::new(Errno::INVAL, error.to_string())))?;
+        let client = Client::connect(&address, Options::default()).map_err(at)?;
+        client.with_deadlines(Some(ANSWER), None).walk(&number.to_string()).map_err(at)?;
+        client.close();
+        parent.clone_into(&mut self.0.state().parent);
+        Ok(())
     }
 
     fn signal(&self, number: i32) -> Result<()> {
@@ -194,13 +214,20 @@ impl Commands for RootCtl {
             ["kill", name, pid] => {
                 let number = signal(name)?;
                 let all = node.all_sessions();
-                let wanted = |state: &Phase| matches!(state, Phase::Running { pid: p } if p.to_string() == pid);
-                let found = all.iter().find(|files| wanted(&files.session().state().phase));
+                let runs = |files: &&Arc<Files>| match files.session().state().phase {
+                    Phase::Running { pid: own } => own.to_string() == pid,
+                    _ => false,
+                };
+                let found = all.iter().find(runs);
                 match found {
                     Some(files) => SessionCtl(files.session().clone()).signal(number),
                     None => fail(Errno::SRCH, format!("process {pid} is not one of a session")),
                 }
             }
+            [command, ..] if USER_COMMANDS.contains(&command) => fail(
+                Errno::PERM,
+                format!("{command}: a node keeps no list of users; the kernel says who you are"),
+            ),
             _ => fail(
                 Errno::INVAL,
                 format!("'{line}' is no command of a node; docs/files.md lists them"),

@@ -1,5 +1,6 @@
 //! What a node tells about its machine.
 
+use muster_ninep::host::user::{self, User};
 use std::fmt::Write;
 
 /// The machine's architecture, as the kernel names it.
@@ -18,6 +19,26 @@ pub(super) fn environment() -> String {
         lines.push_str("PATH=/usr/local/bin:/usr/bin:/bin\n");
     }
     lines
+}
+
+/// The user whose programs this node runs, as XCPU writes one: `name:uid:gid:groups`.
+pub(super) fn users() -> String {
+    let own = User::own();
+    let name = user::name(own.uid).unwrap_or_else(|| own.uid.to_string());
+    let groups: Vec<String> = own.groups.iter().map(|gid| group_name(*gid)).collect();
+    format!("{name}:{}:{}:{}\n", own.uid, own.gid, groups.join(","))
+}
+
+/// The groups of that user, one a line: `name:gid`.
+pub(super) fn groups() -> String {
+    let own = User::own();
+    let mut numbers = vec![own.gid];
+    numbers.extend(own.groups.iter().filter(|gid| **gid != own.gid));
+    numbers.iter().map(|gid| format!("{}:{gid}\n", group_name(*gid))).collect()
+}
+
+fn group_name(gid: u32) -> String {
+    user::group_name(gid).unwrap_or_else(|| gid.to_string())
 }
 
 /// Processors that this daemon may use.

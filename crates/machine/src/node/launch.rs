@@ -33,7 +33,12 @@ pub(super) fn exec(session: &Arc<Session>, program: Option<&str>) -> Result<()> 
 
 fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec) -> Result<()> {
     if let Ok(hierarchy) = &node.cgroups {
-        let group = hierarchy.create(&node.setup.group, &format!("s{}", session.number));
+        // One that has failed may not be removed yet.
+        let name = match session.state().failures {
+            0 => format!("s{}", session.number),
+            more => format!("s{}.{more}", session.number),
+        };
+        let group = hierarchy.create(&node.setup.group, &name);
         let group = group.map_err(|error| Error::new(Errno::IO, error.to_string()))?;
         spec.cgroup = Some(group.path().to_owned());
         session.state().cgroup = Some(group);
@@ -45,7 +50,7 @@ fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec) -> Result<()> {
     let (child_err, our_err) = output(stderr.as_deref(), &session.directory)?;
     let stdio = Stdio { stdin: child_in, stdout: child_out, stderr: child_err };
     let ward = Ward::start(spec, stdio).map_err(|error| {
-        Error::new(Errno::AGAIN, format!("no process can be started: {error}  [E104, exit 125]"))
+        Error::new(Errno::AGAIN, format!("no process can be started: {error}  [E107, exit 125]"))
     })?;
     session.state().ward = Some(ward);
     let pipes = Pipes { stdin: our_in, stdout: our_out, stderr: our_err };
@@ -76,18 +81,11 @@ fn specify(node: &Node, session: &Arc<Session>, program: Option<&str>) -> Result
     let mut spec = Spec::new(&relative(&program, &session.directory), &[]);
     spec.argv = argv;
     spec.namespace = namespace.map_err(|error| named("ns", &error))?;
-    spec.cwd = match env.iter().find(|(name, _)| name == CHDIR) {
-        Some((_, directory)) => session.directory.join(directory),
-        None => session.directory.clone(),
-    };
-    env.retain(|(name, _)| name != CHDIR);
+    spec.cwd = session.directory.clone();
     spec.env = env;
     spec.fresh_proc = true;
     Ok(spec)
 }
-
-/// The variable by which a job names another working directory; it does not reach the program.
-const CHDIR: &str = "MUSTER_CHDIR";
 
 /// A program that is named relative to `fs/` is found there, wherever the process works.
 fn relative(program: &str, fs: &Path) -> String {
@@ -122,10 +120,11 @@ fn own_variables(node: &Node, session: &Arc<Session>) -> Vec<(String, String)> {
         ("XCPU_PARENT".to_owned(), state.parent.clone()),
         ("MUSTER_NODE".to_owned(), node.setup.name.clone()),
     ];
-    if let Some((rank, local)) = &state.id {
-        own.push(("XCPUID".to_owned(), format!("{rank}/{local}")));
+    let (rank, local) = &state.id;
+    own.push(("XCPUID".to_owned(), format!("{rank}/{local}")));
+    if !rank.is_empty() {
         own.push(("MUSTER_RANK".to_owned(), rank.clone()));
-        own.push(("MUSTER_LOCAL_RANK".to_owned(), local.clone()));
+        own.push(("MUSTER_LOCAL_RANK".to_owned(), local.to_string()));
     }
     own
 }

@@ -18,7 +18,7 @@ pub mod tree;
 mod watch;
 
 use crate::files::text::Text;
-pub(crate) use ctl::{signal, signal_name};
+pub(crate) use ctl::signal;
 use muster_base::limits::SESSIONS_MAX;
 use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::host::{HostTree, Options, User, Users};

@@ -48,12 +48,14 @@ pub(super) struct State {
     /// It stays for a while when it is empty.
     lingers: bool,
     /// `gid` and `lid`, set by `id`.
-    pub(super) id: Option<(String, String)>,
+    pub(super) id: (String, u32),
     /// The program's process, from when it runs.
     pub(super) pid: Option<u32>,
     pub(super) usage: Option<Usage>,
     pub(super) ward: Option<Ward>,
     pub(super) cgroup: Option<Cgroup>,
+    /// Programs that could not be run.
+    pub(super) failures: u32,
     /// Streams that go to a file of the node: stdin, stdout, stderr.
     pub(super) redirects: [Option<PathBuf>; 3],
     /// Address of a session this one was attached to by `connect`.
@@ -88,11 +90,12 @@ impl Session {
             present: 0,
             entered: false,
             lingers: false,
-            id: None,
+            id: (String::new(), 0),
             pid: None,
             usage: None,
             ward: None,
             cgroup: None,
+            failures: 0,
             redirects: [None, None, None],
             parent: String::new(),
         };
@@ -156,15 +159,23 @@ impl Session {
         self.changed.notify_all();
     }
 
-    /// The program cannot be run.
+    /// The program cannot be run. Another may be: what was prepared for this one goes.
     pub(super) fn failed(self: &Arc<Session>, failure: Error) {
         let mut state = self.state();
         state.failure = Some(failure);
+        state.failures += 1;
         if state.phase == Phase::Starting {
             state.phase = Phase::New;
         }
+        let (ward, cgroup) = (state.ward.take(), state.cgroup.take());
         self.changed.notify_all();
-        self.leave(state);
+        drop(state);
+        drop(ward);
+        if let (Some(cgroup), Some(node)) = (cgroup, self.node.upgrade()) {
+            let _ = cgroup.kill(Duration::ZERO);
+            node.watch.bury(None, Some(cgroup));
+        }
+        self.leave(self.state());
     }
 
     /// The program has ended with this raw status.
@@ -213,7 +224,7 @@ impl Session {
         if let Some(node) = self.node.upgrade() {
             node.forget(self.number);
             (node.watch.kicker(self.number))();
-            node.watch.bury(self.directory.clone(), cgroup);
+            node.watch.bury(Some(self.directory.clone()), cgroup);
         }
     }
 

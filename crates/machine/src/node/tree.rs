@@ -78,6 +78,8 @@ impl RootFiles {
             ("ns", node.ns.file(0o664).entry()),
             ("state", node.state.file(0o664).entry()),
             ("procs", told(0o444, procs)),
+            ("pwent", told(0o440, |_| facts::users())),
+            ("grent", told(0o440, |_| facts::groups())),
             ("name", told(0o444, |node| format!("{}\n", node.setup.name))),
             ("instance", told(0o444, |node| format!("{}\n", node.instance))),
             ("cpus", told(0o444, |_| facts::cpus())),
@@ -171,10 +173,8 @@ impl Files {
 }
 
 fn id_of(session: &Session) -> String {
-    match &session.state().id {
-        Some((gid, lid)) => format!("{gid}/{lid}"),
-        None => String::new(),
-    }
+    let (gid, lid) = &session.state().id;
+    format!("{gid}/{lid}")
 }
 
 fn usage_of(session: &Session) -> String {

@@ -39,7 +39,7 @@ enum Order {
     /// Something can go on in this session: room in a stream, bytes in a feed.
     Kick(u32),
     Later(Instant, Weak<Session>),
-    Bury(PathBuf, Option<Cgroup>),
+    Bury(Option<PathBuf>, Option<Cgroup>),
     Stop,
 }
 
@@ -95,8 +95,8 @@ impl Watch {
         self.post.send(Order::Later(when, Arc::downgrade(session)));
     }
 
-    /// Removes what a wiped session leaves.
-    pub(super) fn bury(&self, directory: PathBuf, cgroup: Option<Cgroup>) {
+    /// Removes what a wiped session leaves, or a program that could not be run.
+    pub(super) fn bury(&self, directory: Option<PathBuf>, cgroup: Option<Cgroup>) {
         self.post.send(Order::Bury(directory, cgroup));
     }
 }
@@ -142,7 +142,7 @@ struct Eye {
     watched: HashMap<u32, Watched>,
     later: Vec<(Instant, Weak<Session>)>,
     /// Directories and groups that could not be removed yet, and until when to try.
-    graves: Vec<(Instant, PathBuf, Option<Cgroup>)>,
+    graves: Vec<(Instant, Option<PathBuf>, Option<Cgroup>)>,
 }
 
 impl Eye {
@@ -202,8 +202,9 @@ impl Eye {
             let dead = cgroup.as_ref().is_none_or(|cgroup| {
                 cgroup.kill(Duration::ZERO).is_ok() && cgroup.remove(Duration::ZERO).is_ok()
             });
-            let removed = std::fs::remove_dir_all(directory);
-            let gone = removed.is_ok_and(|()| true) || !directory.exists();
+            let gone = directory.as_ref().is_none_or(|directory| {
+                std::fs::remove_dir_all(directory).is_ok() || !directory.exists()
+            });
             !(dead && gone) && *until > now
         });
     }
@@ -232,6 +233,11 @@ impl Eye {
             session.failed(Error::new(Errno::IO, text));
             return session.wipe();
         }
+        // A program before this one may have failed, and its streams with it.
+        let (given, streams) = (&pipes, &session);
+        given.stdin.iter().for_each(|_| streams.stdin.reopen());
+        given.stdout.iter().for_each(|_| streams.stdout.reopen());
+        given.stderr.iter().for_each(|_| streams.stderr.reopen());
         self.watched.insert(number, Watched { session, pipes, link, exited: false });
         // What happened before the registration raises no event.
         ENDS.iter().for_each(|end| self.advance(number, *end));
@@ -288,8 +294,11 @@ impl Watched {
                 Ok(None) => return,
                 Ok(Some(Report::Started { pid })) => self.session.started(pid),
                 Ok(Some(Report::Failed { stage, errno, what })) => {
-                    self.exited = true;
-                    self.session.failed(failure(stage, errno, &what));
+                    let _ = registry.deregister(&mut SourceFd(&link));
+                    self.link = None;
+                    self.pipes = Pipes { stdin: None, stdout: None, stderr: None };
+                    self.session.failed(failure(&self.session, stage, errno, &what));
+                    return;
                 }
                 Ok(Some(Report::Exited { status, usage })) => {
                     self.exited = true;
@@ -333,24 +342,35 @@ fn pump(pipe: &mut Option<OwnedFd>, stream: &Stream) {
 }
 
 /// Says why a program could not be run, as the shell's exit codes tell it apart.
-fn failure(stage: Stage, errno: i32, what: &str) -> Error {
+fn failure(session: &Session, stage: Stage, errno: i32, what: &str) -> Error {
     let errno = Errno::from_raw_os_error(errno);
     let reason = Error::from(errno).text;
-    match (stage, errno) {
-        (Stage::Exec, Errno::NOENT) => {
-            Error::new(errno, format!("{what}: not found  [E101, exit 127]"))
+    let node = session.node.upgrade();
+    let node = node.as_ref().map_or("its node", |node| node.setup.name.as_str());
+    // Told as it was named, not where the session has it.
+    let fs = session.directory.to_string_lossy();
+    let named = match what.strip_prefix(&*fs) {
+        Some(inside) => format!(".{inside}"),
+        None => what.to_owned(),
+    };
+    let text = match (stage, errno) {
+        (Stage::Exec, Errno::NOENT) if named.contains('/') => {
+            format!("{named}: not found on {node}  [E101, exit 127]")
         }
-        (Stage::Exec, Errno::NOEXEC) => Error::new(
-            errno,
-            format!(
-                "{what}: not a program that can run here ({})  [E102, exit 126]",
-                super::facts::ARCH
-            ),
-        ),
-        (Stage::Exec, _) => Error::new(errno, format!("{what}: {reason}  [E103, exit 126]")),
-        _ => Error::new(
-            errno,
-            format!("cannot prepare the process: {what}: {reason}  [E104, exit 125]"),
-        ),
-    }
+        (Stage::Exec, Errno::NOENT) => {
+            format!("{named}: not found on {node} (searched its PATH)  [E101, exit 127]")
+        }
+        (Stage::Exec, Errno::NOEXEC) => {
+            let arch = super::facts::ARCH;
+            format!("{named}: no program that {node} ({arch}) can run  [E102, exit 126]")
+        }
+        (Stage::Exec, _) => {
+            format!("{named}: cannot be run on {node}: {reason}  [E103, exit 126]")
+        }
+        (Stage::Directory, _) => {
+            format!("{named}: no working directory on {node}: {reason}  [E107, exit 125]")
+        }
+        _ => format!("{node} cannot prepare the process: {named}: {reason}  [E107, exit 125]"),
+    };
+    Error::new(errno, text)
 }

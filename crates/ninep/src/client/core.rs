@@ -20,7 +20,7 @@ const UNDER_WAY_MAX: usize = TAGS_MAX / 2;
 
 /// A server that breaks the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Violation {
+pub enum Violation {
     /// Sizes that cannot be.
     #[error("{0}")]
     Stream(#[from] BadStream),
@@ -40,7 +40,7 @@ pub(crate) enum Violation {
 
 /// Why a request was not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub enum Refusal {
     /// Too many are under way: try again after an answer.
     Full,
     /// It can never be sent.
@@ -49,7 +49,7 @@ pub(crate) enum Refusal {
 
 /// Names one request, also after its tag was used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sent {
+pub struct Sent {
     pub(crate) tag: Tag,
     serial: u64,
 }
@@ -80,11 +80,11 @@ enum Slot<P> {
 }
 
 /// Whom to tell, and what.
-pub(crate) type Delivery<'a, P> = (P, Result<Rmessage<'a>, Error>);
+pub type Delivery<'a, P> = (P, Result<Rmessage<'a>, Error>);
 
 /// One connection. `P` is whom to tell an answer.
 #[derive(Debug)]
-pub(crate) struct Core<P> {
+pub struct Core<P> {
     version: Version,
     msize: u32,
     /// The handshake's request, until it is answered.
@@ -96,12 +96,12 @@ pub(crate) struct Core<P> {
     serial: u64,
     scratch: Vec<u8>,
     /// Bytes to send.
-    pub(crate) outbox: Outbox,
+    pub outbox: Outbox,
 }
 
 impl<P> Core<P> {
     /// Opens the conversation: proposes a version and a message size.
-    pub(crate) fn new(version: Version, msize: u32, then: P) -> Core<P> {
+    pub fn new(version: Version, msize: u32, then: P) -> Core<P> {
         let mut core = Core {
             version,
             msize,
@@ -120,12 +120,12 @@ impl<P> Core<P> {
     }
 
     /// What the connection speaks.
-    pub(crate) fn version(&self) -> Version {
+    pub fn version(&self) -> Version {
         self.version
     }
 
     /// Largest message.
-    pub(crate) fn msize(&self) -> u32 {
+    pub fn msize(&self) -> u32 {
         self.msize
     }
 
@@ -135,7 +135,7 @@ impl<P> Core<P> {
     }
 
     /// Queues a request. `spare` lets it have one of the tags kept for flushes: for clunks.
-    pub(crate) fn send(
+    pub fn send(
         &mut self,
         request: &Tmessage<'_>,
         then: P,
@@ -216,10 +216,10 @@ impl<P> Core<P> {
     }
 
     /// Queues a flush of a request; nothing happens if it is answered or flushed already.
-    pub(crate) fn flush(&mut self, sent: Sent) {
-        let wanted = |slot: &Slot<P>| matches!(slot, Slot::Waiting { serial, flushed: false, .. } if *serial == sent.serial);
-        if !self.slots.get(usize::from(sent.tag)).is_some_and(wanted) {
-            return;
+    pub fn flush(&mut self, sent: Sent) {
+        match self.slots.get(usize::from(sent.tag)) {
+            Some(Slot::Waiting { serial, flushed: false, .. }) if *serial == sent.serial => {}
+            _ => return,
         }
         // Without a tag left the request just stays; clunks alone can have used them up.
         let Some(tag) = self.take_tag() else { return };
@@ -233,10 +233,7 @@ impl<P> Core<P> {
     }
 
     /// Takes one message that arrived; returns whom to tell what, if anybody.
-    pub(crate) fn accept<'a>(
-        &mut self,
-        frame: Frame<'a>,
-    ) -> Result<Option<Delivery<'a, P>>, Violation> {
+    pub fn accept<'a>(&mut self, frame: Frame<'a>) -> Result<Option<Delivery<'a, P>>, Violation> {
         if frame.tag == NOTAG {
             return self.accept_hello(frame).map(Some);
         }
@@ -274,7 +271,9 @@ impl<P> Core<P> {
 
     /// The answer to the proposal of a version.
     fn accept_hello<'a>(&mut self, frame: Frame<'a>) -> Result<Delivery<'a, P>, Violation> {
-        let Some(then) = self.hello.take() else { return Err(Violation::Unasked(NOTAG)) };
+        if self.hello.is_none() {
+            return Err(Violation::Unasked(NOTAG));
+        }
         let answer = frame
             .answer(self.version.dialect)
             .map_err(|why| Violation::Malformed("Tversion", why))?;
@@ -285,6 +284,8 @@ impl<P> Core<P> {
             }
             other => return Err(Violation::Kind("Tversion", other.number())),
         };
+        // Taken only now: who hears of a violation is told by `end`, with all the others.
+        let then = self.hello.take().expect("it was looked at");
         Ok((then, agreed.map(|()| answer)))
     }
 
@@ -314,7 +315,7 @@ impl<P> Core<P> {
     }
 
     /// Ends the conversation: returns all who still wait.
-    pub(crate) fn end(&mut self) -> Vec<P> {
+    pub fn end(&mut self) -> Vec<P> {
         self.free.clear();
         self.under_way = 0;
         self.outbox = Outbox::default();

@@ -53,6 +53,8 @@ struct State {
     unclunked: Vec<Number>,
     /// Threads that wait for room.
     waiting: usize,
+    /// A write has failed: the hub will end the connection.
+    broken: bool,
 }
 
 impl Link {
@@ -72,6 +74,7 @@ impl Link {
             fids: 0,
             unclunked: Vec::new(),
             waiting: 0,
+            broken: false,
         };
         let id = hub::next_id();
         let link = Link { id, stream, name, state: Mutex::new(state), room: Condvar::new() };
@@ -169,16 +172,19 @@ impl Link {
     /// Writes what the socket takes. If that is not all, the hub goes on when it takes more.
     fn drain(&self, state: &mut State) {
         let outbox = &mut state.core.outbox;
-        while !outbox.is_empty() {
+        while !outbox.is_empty() && !state.broken {
             let mut pieces = Vec::with_capacity(4);
             outbox.pieces(&mut pieces);
             match (&self.stream).write_vectored(&pieces) {
-                Ok(0) => return hub::check(self.id, io::ErrorKind::WriteZero.into()),
-                Ok(sent) => outbox.consume(sent),
+                Ok(sent) if sent > 0 => outbox.consume(sent),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // The hub first reads what the server said before it went.
-                Err(error) => return hub::check(self.id, error),
+                failed => {
+                    state.broken = true;
+                    // The hub first reads what the server said before it went.
+                    let nothing = io::Error::from(io::ErrorKind::WriteZero);
+                    hub::check(self.id, failed.err().unwrap_or(nothing));
+                }
             }
         }
     }

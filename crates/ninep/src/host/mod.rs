@@ -319,11 +319,9 @@ impl Tree for HostTree {
         Ok(self.xattrcreate(fid, name, size, flags)?)
     }
     fn user_name(&self, uid: u32) -> String {
-        name_of(&self.names.users, uid, |uid| {
-            Some(sys::account_by_number(uid)?.name.to_string_lossy().into_owned())
-        })
+        name_of(&self.names.users, uid, user::name)
     }
     fn group_name(&self, gid: u32) -> String {
-        name_of(&self.names.groups, gid, sys::group_name)
+        name_of(&self.names.groups, gid, user::group_name)
     }
 }

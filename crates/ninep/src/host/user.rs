@@ -72,6 +72,18 @@ impl User {
     }
 }
 
+/// A user's name, if the system knows one.
+#[must_use]
+pub fn name(uid: u32) -> Option<String> {
+    Some(sys::account_by_number(uid)?.name.to_string_lossy().into_owned())
+}
+
+/// A group's name, if the system knows one.
+#[must_use]
+pub fn group_name(gid: u32) -> Option<String> {
+    sys::group_name(gid)
+}
+
 /// Which user an attach gets.
 ///
 /// A server that is not root has one user to give: its own. A peer that the kernel says is

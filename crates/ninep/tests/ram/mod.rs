@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicIsize, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// Bytes that a file, or a pipe that nobody reads, may hold.
-const CONTENT_MAX: usize = 16 << 20;
+const CONTENT_MAX: usize = 512 << 10;
 
 /// What a node holds.
 enum Content {
@@ -203,6 +203,12 @@ impl Ram {
 
 fn opened(fid: Fid, qid: Qid) -> Opened<Fid> {
     Opened { fid, qid, iounit: 0 }
+}
+
+/// As Linux packs it (`makedev(3)`).
+fn device_number(major: u32, minor: u32) -> u64 {
+    let (major, minor) = (u64::from(major), u64::from(minor));
+    (major & !0xfff) << 32 | (major & 0xfff) << 8 | (minor & !0xff) << 12 | minor & 0xff
 }
 
 fn part(bytes: &[u8], offset: u64, count: usize) -> &[u8] {
@@ -485,11 +491,14 @@ impl Tree for Ram {
             _ => Content::Special,
         };
         let node = self.make(dir.node()?, name, mode, content)?;
-        node.body().attr.rdev = rustix::fs::makedev(major, minor);
+        node.body().attr.rdev = device_number(major, minor);
         Ok(node.qid())
     }
 
     fn link(&self, _: &mut C<'_, Self>, dir: &Fid, fid: &Fid, name: Name<'_>) -> Answer<()> {
+        if fid.node()?.qid().is_dir() {
+            return fail(Errno::PERM, "a directory has one name only");
+        }
         if dir.node()?.find(name).is_ok() {
             return fail(Errno::EXIST, "it exists already");
         }

@@ -247,3 +247,12 @@ fn tags_run_out_for_requests_before_they_do_for_flushes() {
     assert!(core.send(&request(4), 0, true).is_ok(), "one is left for a clunk");
     assert_eq!(core.end().len(), requests.len() + 1);
 }
+
+/// Found by fuzzing: whoever waited for the version was forgotten when its answer was malformed.
+#[test]
+fn whoever_opened_the_conversation_hears_of_its_violation() {
+    let mut core = Core::new(Version::MUSTER, MSIZE, u32::MAX);
+    let torn = [11, 0, 0, 0, 101, 0xff, 0xff, 0, 0, 0, 0];
+    assert!(core.accept(frame(&torn)).is_err());
+    assert_eq!(core.end(), [u32::MAX]);
+}

@@ -1,0 +1,177 @@
+//! What FUSE and 9P call the same things.
+
+use fuser::{FileAttr, FileType, INodeNo, TimeOrNow};
+use muster_ninep::error::Error;
+use muster_ninep::record::{Attr, LockRange, SetAttr, Time, mode};
+use muster_ninep::tree::OpenFlags;
+use std::time::{Duration, SystemTime};
+
+/// The error as the kernel takes it.
+pub(super) fn errno(error: &Error) -> fuser::Errno {
+    use muster_ninep::error::Errno;
+    match error.errno {
+        // What every user of a lost FUSE server sees: the transport endpoint is not connected.
+        Errno::CONNRESET => fuser::Errno::ENOTCONN,
+        errno => fuser::Errno::from_i32(errno.raw_os_error()),
+    }
+}
+
+/// The kind of a file with this `st_mode`.
+pub(super) fn kind(st_mode: u32) -> FileType {
+    match st_mode & mode::KIND {
+        mode::DIR => FileType::Directory,
+        mode::LINK => FileType::Symlink,
+        mode::CHAR => FileType::CharDevice,
+        mode::BLOCK => FileType::BlockDevice,
+        mode::PIPE => FileType::NamedPipe,
+        mode::SOCKET => FileType::Socket,
+        _ => FileType::RegularFile,
+    }
+}
+
+/// Attributes of the inode `ino`.
+pub(super) fn attributes(ino: u64, attr: &Attr) -> FileAttr {
+    FileAttr {
+        ino: INodeNo(ino),
+        size: attr.size,
+        blocks: attr.blocks,
+        atime: moment(attr.atime),
+        mtime: moment(attr.mtime),
+        ctime: moment(attr.ctime),
+        crtime: SystemTime::UNIX_EPOCH,
+        kind: kind(attr.mode),
+        perm: (attr.mode & 0o7777) as u16,
+        nlink: u32::try_from(attr.nlink).unwrap_or(u32::MAX),
+        uid: attr.uid,
+        gid: attr.gid,
+        rdev: device_to_kernel(attr.rdev),
+        blksize: u32::try_from(attr.blksize).unwrap_or(4096),
+        flags: 0,
+    }
+}
+
+/// `makedev` of the C library, which 9P carries, as the kernel packs it (`new_encode_dev`).
+fn device_to_kernel(rdev: u64) -> u32 {
+    let (major, minor) = (libc::major(rdev), libc::minor(rdev));
+    (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
+}
+
+/// Major and minor number of a device as the kernel packs it.
+pub(super) fn device_from_kernel(rdev: u32) -> (u32, u32) {
+    ((rdev & 0xf_ff00) >> 8, (rdev & 0xff) | ((rdev >> 12) & 0xf_ff00))
+}
+
+fn moment(time: Time) -> SystemTime {
+    let since = Duration::new(time.sec, (time.nsec % 1_000_000_000) as u32);
+    // A time beyond what this machine can say is as good as none.
+    SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+fn time(moment: SystemTime) -> Time {
+    let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Time { sec: since.as_secs(), nsec: since.subsec_nanos().into() }
+}
+
+/// What chmod(2) and its like ask for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Changes {
+    pub(super) mode: Option<u32>,
+    pub(super) uid: Option<u32>,
+    pub(super) gid: Option<u32>,
+    pub(super) size: Option<u64>,
+    pub(super) atime: Option<TimeOrNow>,
+    pub(super) mtime: Option<TimeOrNow>,
+}
+
+impl Changes {
+    /// The same in 9P.
+    pub(super) fn set(&self) -> SetAttr {
+        let mut set = SetAttr::default();
+        let mut put = |bit, present: bool| set.valid |= if present { bit } else { 0 };
+        put(SetAttr::MODE, self.mode.is_some());
+        put(SetAttr::UID, self.uid.is_some());
+        put(SetAttr::GID, self.gid.is_some());
+        put(SetAttr::SIZE, self.size.is_some());
+        put(SetAttr::ATIME, self.atime.is_some());
+        put(SetAttr::MTIME, self.mtime.is_some());
+        put(SetAttr::ATIME_SET, matches!(self.atime, Some(TimeOrNow::SpecificTime(_))));
+        put(SetAttr::MTIME_SET, matches!(self.mtime, Some(TimeOrNow::SpecificTime(_))));
+        set.mode = self.mode.unwrap_or(0) & 0o7777;
+        set.uid = self.uid.unwrap_or(0);
+        set.gid = self.gid.unwrap_or(0);
+        set.size = self.size.unwrap_or(0);
+        if let Some(TimeOrNow::SpecificTime(moment)) = self.atime {
+            set.atime = time(moment);
+        }
+        if let Some(TimeOrNow::SpecificTime(moment)) = self.mtime {
+            set.mtime = time(moment);
+        }
+        set
+    }
+}
+
+/// The flags of open(2) that a server can do something with, in 9P's numbers.
+pub(super) fn open_flags(flags: i32) -> OpenFlags {
+    const NONBLOCK: u32 = 0o4000;
+    const DSYNC: u32 = 0o10_000;
+    const SYNC: u32 = 0o4_010_000;
+    let mut out = (flags & libc::O_ACCMODE) as u32;
+    for (theirs, ours) in [
+        (libc::O_TRUNC, OpenFlags::TRUNC),
+        (libc::O_APPEND, OpenFlags::APPEND),
+        (libc::O_EXCL, OpenFlags::EXCL),
+        (libc::O_CREAT, OpenFlags::CREATE),
+        (libc::O_DIRECTORY, OpenFlags::DIRECTORY),
+        (libc::O_NONBLOCK, NONBLOCK),
+        (libc::O_DSYNC, DSYNC),
+        (libc::O_SYNC, SYNC),
+    ] {
+        out |= if flags & theirs == theirs { ours } else { 0 };
+    }
+    OpenFlags(out)
+}
+
+/// A lock as fcntl(2) asks for it: `end` is its last byte.
+pub(super) fn lock_range(
+    kind: i32,
+    start: u64,
+    end: u64,
+    proc_id: u32,
+    client_id: &str,
+) -> LockRange<'_> {
+    let kind = match kind {
+        libc::F_RDLCK => LockRange::READ,
+        libc::F_WRLCK => LockRange::WRITE,
+        _ => LockRange::UNLOCK,
+    };
+    // The kernel says "to the end" as the largest offset there is; 9P says 0.
+    let length = if end >= i64::MAX as u64 { 0 } else { end - start.min(end) + 1 };
+    LockRange { kind, start, length, proc_id, client_id }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_survive_both_packings() {
+        for (major, minor) in [(1, 3), (259, 0x12_345), (0xfff, 0xf_ffff)] {
+            let packed = device_to_kernel(libc::makedev(major, minor));
+            assert_eq!(device_from_kernel(packed), (major, minor));
+        }
+    }
+
+    #[test]
+    fn locks_end_where_the_kernel_says() {
+        let length = |start, end| lock_range(libc::F_RDLCK, start, end, 1, "").length;
+        assert_eq!(length(0, 0), 1);
+        assert_eq!(length(5, 9), 5);
+        assert_eq!(length(5, i64::MAX as u64), 0);
+    }
+
+    #[test]
+    fn only_flags_that_mean_something_to_a_server_are_sent() {
+        let flags = libc::O_RDWR | libc::O_TRUNC | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+        assert_eq!(open_flags(flags), OpenFlags(OpenFlags::RDWR | OpenFlags::TRUNC));
+    }
+}

@@ -1,0 +1,236 @@
+//! A cluster of real daemons, driven with the commands.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A user with a runtime directory of his own. Nothing of it is left at the end.
+struct User {
+    runtime: PathBuf,
+}
+
+impl User {
+    fn new(name: &str) -> User {
+        let runtime = std::env::temp_dir().join(format!("mu-{name}-{}", std::process::id()));
+        User { runtime }
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_muster"));
+        command.args(words).env("MUSTER_RUNTIME", &self.runtime).env_remove("MUSTER_CLUSTER");
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a command that may fail.
+    fn may(&self, words: &[&str]) -> Output {
+        self.command(words).output().expect("the binary is built")
+    }
+
+    /// Runs a command that must not fail; what it prints.
+    fn must(&self, words: &[&str]) -> String {
+        let Output { status, stdout, stderr } = self.may(words);
+        let said = String::from_utf8_lossy(&stderr);
+        assert!(status.success(), "muster {words:?}: {status}: {said}");
+        String::from_utf8(stdout).expect("text")
+    }
+
+    /// Runs a command that must fail so; what it says.
+    fn must_not(&self, words: &[&str], code: i32) -> String {
+        let Output { status, stderr, .. } = self.may(words);
+        let said = String::from_utf8(stderr).expect("text");
+        assert_eq!(status.code(), Some(code), "muster {words:?}: {said}");
+        assert_eq!(said.lines().count(), 1, "one sentence: {said}");
+        said
+    }
+
+    fn json(&self, words: &[&str]) -> Value {
+        let value: Value = serde_json::from_str(&self.must(words)).expect("JSON");
+        assert_eq!(value["schema"], 1);
+        value
+    }
+
+    fn directory(&self) -> PathBuf {
+        self.runtime.join("default")
+    }
+
+    /// Numbers of all processes that work for this user's clusters.
+    fn processes(&self) -> Vec<u32> {
+        let mark = self.runtime.as_os_str().as_encoded_bytes();
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir("/proc").expect("it is mounted").flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
+            // The keeper has the directory in its environment, the daemons in their arguments.
+            let has = |file: &str| {
+                let bytes = std::fs::read(entry.path().join(file)).unwrap_or_default();
+                bytes.windows(mark.len()).any(|part| part == mark)
+            };
+            if pid != std::process::id() && (has("cmdline") || has("environ")) {
+                found.push(pid);
+            }
+        }
+        found
+    }
+
+    fn nothing_is_left(&self) {
+        until("nothing is left", || {
+            (self.processes().is_empty() && !self.runtime.exists()).then_some(())
+        });
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        self.may(&["down"]);
+    }
+}
+
+fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The process of a daemon, as the keeper notes it.
+fn daemon(directory: &Path, name: &str) -> Option<String> {
+    let text = std::fs::read_to_string(directory.join("pids")).ok()?;
+    let line = text.lines().find(|line| line.split(' ').next() == Some(name))?;
+    line.split(' ').nth(1).map(str::to_owned)
+}
+
+fn signal(process: &str, signal: &str) {
+    let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {process}")]).status();
+    assert!(sent.expect("a shell").success(), "process {process} is there");
+}
+
+#[test]
+fn a_cluster_comes_up_is_seen_and_goes_without_a_trace() {
+    let user = User::new("up");
+    assert!(user.must_not(&["ps"], 1).contains("muster up -N 4  [E120]"));
+    assert!(user.must(&["down"]).contains("nothing to do"));
+    let up = user.json(&["up", "-N", "3", "--json"]);
+    assert_eq!(up["nodes"], serde_json::json!(["n0", "n1", "n2"]));
+    assert!(user.must_not(&["up"], 1).contains("[E124]"));
+    let nodes = user.json(&["nodes", "--json"]);
+    assert_eq!(nodes["transport"], "unix");
+    let facts = nodes["nodes"].as_array().expect("a list");
+    assert!(facts.iter().all(|node| node["state"] == "up" && node["cpus"].as_u64() > Some(0)));
+    assert_eq!(user.must(&["ls", "/nodes"]), "n0\nn1\nn2\n");
+    assert!(user.must(&["cat", ":/nodes/n2/name"]).starts_with("n2"));
+    assert!(user.must_not(&["cat", "/nodes/n9/mem"], 1).contains("[E160]"));
+    assert!(user.must_not(&["kill", "7"], 1).contains("no job 7"));
+    assert!(user.must(&["down"]).contains("3 nodes n[0-2] ended"));
+    user.nothing_is_left();
+}
+
+#[test]
+fn a_session_is_driven_with_ls_cp_write_and_cat() {
+    let user = User::new("files");
+    user.must(&["up", "-N", "1"]);
+    let number = user.must(&["cat", "/nodes/n0/clone"]);
+    let session = format!("/nodes/n0/{number}");
+    let file = |name: &str| format!("{session}/{name}");
+    let here = user.runtime.join("here");
+    std::fs::create_dir_all(here.join("in/deep")).expect("made");
+    std::fs::write(here.join("in/deep/data"), vec![b'x'; 3 << 20]).expect("written");
+    let fs = format!(":{}", file("fs"));
+    let text = |path: &Path| path.to_str().expect("text").to_owned();
+    user.must(&["cp", "-r", &text(&here.join("in")), &fs]);
+    assert!(user.must_not(&["cp", &fs, &text(&here)], 1).contains("give -r"));
+    user.must(&["write", &file("argv"), "sh -c 'wc -c < in/deep/data; cat; exit 3'"]);
+    user.must(&["write", &file("ctl"), "exec"]);
+    user.must(&["write", "-n", &file("stdin"), "input"]);
+    user.must(&["write", &file("ctl"), "close", "stdin"]);
+    assert_eq!(user.must(&["cat", &file("stdout")]), "3145728\ninput");
+    assert_eq!(user.must(&["cat", &file("wait")]).trim(), (3 << 8).to_string());
+    user.must(&["cp", "-r", &fs, &text(&here.join("out"))]);
+    let back = std::fs::read(here.join("out/in/deep/data")).expect("copied back");
+    assert!(back == vec![b'x'; 3 << 20]);
+    std::fs::remove_dir_all(&here).expect("ours");
+    user.must(&["down"]);
+    user.nothing_is_left();
+}
+
+#[test]
+fn a_killed_daemon_comes_back_and_a_stopped_one_is_no_obstacle() {
+    let user = User::new("kill");
+    user.must(&["up", "-N", "2"]);
+    for name in ["n1", "manager"] {
+        let before = daemon(&user.directory(), name).expect("it is noted");
+        signal(&before, "KILL");
+        until("another daemon", || daemon(&user.directory(), name).filter(|now| *now != before));
+        until("all nodes", || {
+            let Output { status, stdout, .. } = user.may(&["nodes", "--json"]);
+            let told: Value = serde_json::from_slice(&stdout).ok().filter(|_| status.success())?;
+            let nodes = told["nodes"].as_array()?;
+            let up = nodes.iter().filter(|node| node["state"] == "up").count();
+            (up == 2).then_some(())
+        });
+    }
+    let log = std::fs::read_to_string(user.directory().join("keeper.log")).expect("a log");
+    assert!(log.contains("n1: its daemon was killed by signal 9"), "{log}");
+    signal(&daemon(&user.directory(), "n0").expect("noted"), "STOP");
+    signal(&daemon(&user.directory(), "manager").expect("noted"), "STOP");
+    assert!(user.must_not(&["ps"], 1).contains("[E121]"));
+    user.must(&["down"]);
+    user.nothing_is_left();
+}
+
+/// Needs /dev/fuse, as the tests of the file system itself do.
+#[test]
+fn a_mount_goes_with_its_cluster() {
+    let user = User::new("mount");
+    let dir = std::env::temp_dir().join(format!("mu-at-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).expect("made");
+    let at = dir.to_str().expect("text");
+    user.must(&["up", "-N", "1"]);
+    user.must(&["mount", at]);
+    assert!(user.must_not(&["mount", at], 1).contains("already  [E151]"));
+    let name = std::fs::read_to_string(dir.join("nodes/n0/name")).expect("served");
+    assert_eq!(name.trim(), "n0");
+    user.must(&["umount", at]);
+    assert!(user.must_not(&["umount", at], 1).contains("[E153]"));
+    user.must(&["mount", at]);
+    user.must(&["down"]);
+    user.nothing_is_left();
+    // What is mounted cannot be removed.
+    until("an empty place", || std::fs::remove_dir(&dir).ok());
+}
+
+#[test]
+fn an_embedded_cluster_dies_with_its_command() {
+    let user = User::new("run");
+    let mut run = user.command(&["run", "-n", "3", "sh", "-c", "echo up; sleep 1000"]);
+    let mut run = run.stdout(Stdio::piped()).spawn().expect("the binary is built");
+    let mut byte = [0];
+    let stdout = run.stdout.as_mut().expect("it is piped");
+    std::io::Read::read_exact(stdout, &mut byte).expect("the job has started");
+    run.kill().expect("it runs");
+    run.wait().expect("it is ours");
+    user.nothing_is_left();
+}
+
+#[test]
+fn mistakes_are_told_in_one_sentence_with_status_2() {
+    let user = User::new("usage");
+    for (words, part) in [
+        (vec!["pss"], "'ps'"),
+        (vec!["up", "-N", "0"], "1..=256"),
+        (vec!["kill", "-s", "FOO", "1"], "[E163]"),
+        (vec!["cp", "a", "b"], "colon"),
+        (vec!["export", "/", "--listen", "0.0.0.0:0"], "[E150]"),
+        (vec!["explain", "E999x"], "muster explain"),
+    ] {
+        let said = user.must_not(&words, 2);
+        assert!(said.contains(part), "{words:?}: {said}");
+    }
+    assert!(user.must_not(&["--cluster", "a/b", "ps"], 1).contains("[E130]"));
+}

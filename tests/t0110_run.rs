@@ -1,0 +1,281 @@
+//! What `muster run` promises: exit statuses, input, output, environment, files, signals.
+
+mod cluster;
+
+use cluster::{Cluster, until};
+use rustix::process::Signal;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+
+/// Runs a shell line on the ranks.
+fn sh<'a>(flags: &[&'a str], line: &'a str) -> Vec<&'a str> {
+    let mut args = vec!["run"];
+    args.extend(flags);
+    args.extend(["sh", "-c", line]);
+    args
+}
+
+#[test]
+fn the_exit_status_is_that_of_the_first_rank_that_failed() {
+    let cluster = Cluster::up("t0110exit", 4);
+    let run = |flags: &[&str], line: &str| cluster.muster(&sh(flags, line)).run();
+    run(&["-n", "4"], "exit 0").ok();
+    run(&["-n", "4"], "exit 3").code(3);
+    // The others would run for long; the failure ends them.
+    run(&["-n", "4"], "[ $MUSTER_RANK = 2 ] && exit 9; exec sleep 300")
+        .code(9)
+        .says("rank 2 on n2 exited 9");
+    run(&["-n", "2"], "[ $MUSTER_RANK = 1 ] && kill -SEGV $$; exec sleep 300")
+        .code(139)
+        .says("rank 1 on n1 was killed by signal 11 (SEGV)");
+    let said =
+        run(&["-n", "3", "--keep-going"], "[ $MUSTER_RANK = 0 ] && exit 5; echo $MUSTER_RANK");
+    assert_eq!(said.code(5).sorted(), ["1", "2"]);
+    run(&["-n", "2", "--time", "1s"], "exec sleep 300").code(124);
+    // It does not listen to TERM; the grace ends it.
+    run(&["-n", "2", "--time", "1s", "--grace", "1s"], "trap '' TERM; while :; do sleep 1; done")
+        .code(124);
+    cluster.file("plain", 0o644, "text");
+    cluster.file("broken", 0o755, "#!/no/such/interpreter\n");
+    cluster.muster(&["run", "./plain"]).run().code(126);
+    cluster.muster(&["run", "./missing"]).run().code(127).says("E101");
+    cluster
+        .muster(&["run", "nonexist"])
+        .run()
+        .code(127)
+        .says("nonexist: not found on n0 (searched its PATH)")
+        .says("  [E101, exit 127]");
+    cluster.muster(&["run", "-n", "2", "./broken"]).run().code(127);
+    cluster.muster(&["run", "--no-send", "/etc/passwd"]).run().code(126);
+    run(&["--chdir", "/no/such/dir"], "true").code(125).says("E107");
+    cluster.down();
+}
+
+#[test]
+fn what_cannot_be_is_refused_at_once() {
+    let cluster = Cluster::up("t0110refused", 4);
+    for (args, code, said) in [
+        (&["run", "-N", "8", "true"][..], 125, "8 nodes asked, 4 exist (n[0-3], all up)"),
+        (&["run", "-N", "8", "true"], 125, "E110"),
+        (&["run", "-N", "3", "-n", "2", "true"], 125, "E111"),
+        (&["run", "-w", "n9", "true"], 125, "E113"),
+        (&["run", "-n", "0", "true"], 2, "-n"),
+        (&["run", "-w", "n[1-", "true"], 2, "n[1-"),
+        (&["run", "--time", "soon", "true"], 2, "soon"),
+        (&["run"], 2, "PROGRAM"),
+        (&["run", "--no-such-flag", "true"], 2, "--no-such-flag"),
+        (&["nonsense"], 2, "nonsense"),
+        (&["run", "--output", "/no/such/dir/x", "true"], 125, "/no/such/dir"),
+        (&["run", "--input", "/no/such/file", "true"], 125, "/no/such/file"),
+        (&["run", "--bcast", "/no/such/file", "true"], 125, "/no/such/file"),
+        (&["kill", "77"], 1, "E162"),
+        (&["logs", "77"], 1, "E162"),
+        (&["ps", "77"], 1, "E162"),
+    ] {
+        let out = cluster.muster(args).run().code(code).says(said);
+        assert!(out.out.is_empty(), "{args:?}: {out:?}");
+    }
+    assert_eq!(cluster.json(&["ps", "--json"])["jobs"].as_array().unwrap().len(), 0);
+    cluster.down();
+}
+
+#[test]
+fn input_reaches_who_is_named() {
+    let cluster = Cluster::up("t0110input", 3);
+    let text = "one\ntwo\n";
+    let read = |flags: &[&str]| {
+        let line = "sed \"s/^/$MUSTER_RANK /\"";
+        cluster.muster(&sh(flags, line)).input(text).run().ok()
+    };
+    assert_eq!(read(&["-n", "3"]).sorted(), ["0 one", "0 two"]);
+    assert_eq!(read(&["-n", "3", "-i", "2"]).sorted(), ["2 one", "2 two"]);
+    assert_eq!(read(&["-n", "3", "-i", "none"]).out, "");
+    let all = read(&["-n", "3", "-i", "all"]);
+    assert_eq!(all.sorted(), ["0 one", "0 two", "1 one", "1 two", "2 one", "2 two"]);
+    cluster.file("in", 0o644, "file\n");
+    assert_eq!(read(&["-n", "2", "-i", "in"]).sorted(), ["0 file", "1 file"]);
+    // More than all buffers on the way hold together.
+    let big: Vec<u8> = (0..600_000_u32).flat_map(|n| format!("{n}\n").into_bytes()).collect();
+    let said =
+        cluster.muster(&["run", "-n", "3", "-i", "all", "md5sum"]).input(big.clone()).run().ok();
+    let sums = said.sorted();
+    assert_eq!(sums.len(), 3);
+    assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:?}");
+    let said = cluster.muster(&["run", "cat"]).input(big.clone()).run().ok();
+    assert!(said.bytes == big, "{} bytes of {}", said.bytes.len(), big.len());
+    // Who does not read it does not matter.
+    cluster.muster(&["run", "true"]).input(big).run().ok();
+    let mut waits = cluster.muster(&["run", "head", "-n", "1"]).open_input().start();
+    waits.stdin.as_mut().unwrap().write_all(b"now\n").unwrap();
+    waits.await_out("now");
+    until("it ends though its input does not", || waits.ended());
+    waits.wait().ok();
+    cluster.down();
+}
+
+#[test]
+fn a_hundred_megabytes_arrive_whole_through_a_slow_reader() {
+    const RANKS: usize = 4;
+    const LINES: usize = 500_000;
+    let cluster = Cluster::up("t0110big", 4);
+    let line = "seq -f \"$MUSTER_RANK %08.0f 0123456789012345678901234567890123456789\" 500000";
+    let flags = ["-n", "4"];
+    let mut call = cluster.muster(&sh(&flags, line));
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut child = call.command.stdin(std::process::Stdio::null()).stdout(writer).spawn().unwrap();
+    drop(call);
+    let mut next = [1; RANKS];
+    let mut rest = Vec::new();
+    let mut buffer = vec![0; 1 << 20];
+    let mut bytes = 0;
+    while let Ok(count @ 1..) = std::io::Read::read(&mut reader, &mut buffer) {
+        bytes += count;
+        rest.extend_from_slice(&buffer[..count]);
+        let whole = rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let text = std::str::from_utf8(&rest[..whole]).unwrap();
+        for line in text.lines() {
+            let mut words = line.split(' ');
+            let rank: usize = words.next().unwrap().parse().unwrap_or(99);
+            let number: usize = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+            assert!(rank < RANKS && number == next[rank] && line.len() == 51, "{line:?} {next:?}");
+            next[rank] += 1;
+        }
+        rest.drain(..whole);
+        if bytes % 7 == 0 {
+            std::thread::sleep(std::time::Duration::from_millis(3));
+        }
+    }
+    assert!(child.wait().unwrap().success());
+    assert_eq!(next, [LINES + 1; RANKS]);
+    assert_eq!(bytes, RANKS * LINES * 52);
+    cluster.down();
+}
+
+#[test]
+fn output_is_labelled_folded_or_written_to_files() {
+    let cluster = Cluster::up("t0110output", 4);
+    let run = |flags: &[&str], line: &str| cluster.muster(&sh(flags, line)).run().ok();
+    let said = run(&["-n", "2", "-l"], "echo a; echo b >&2; printf c");
+    assert_eq!(said.sorted(), ["0: a", "0: c", "1: a", "1: c"]);
+    let mut errors: Vec<&str> = said.err.lines().collect();
+    errors.sort_unstable();
+    assert_eq!(errors, ["0: b", "1: b"]);
+    let folded = run(&["-n", "4", "-b"], "[ $MUSTER_RANK = 2 ] && echo odd || echo same");
+    assert_eq!(folded.out.matches("same").count(), 1, "{}", folded.out);
+    assert_eq!(folded.out.matches("odd").count(), 1);
+    assert!(folded.out.contains("0-1,3"), "{}", folded.out);
+    run(&["-n", "2", "-o", "out.%n.%N", "-e", "err"], "echo $MUSTER_RANK; echo e$MUSTER_RANK >&2");
+    let read = |name: &str| fs::read_to_string(cluster.work().join(name)).unwrap();
+    assert_eq!((read("out.0.n0"), read("out.1.n1")), ("0\n".into(), "1\n".into()));
+    let errors = read("err");
+    assert!(errors == "e0\ne1\n" || errors == "e1\ne0\n", "{errors:?}");
+    let json = run(&["-n", "2", "--json"], "echo $MUSTER_RANK");
+    let value: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!((&value["exit"], &value["ranks"][1]["stdout"]), (&0.into(), &"1\n".into()));
+    assert_eq!(value["transport"], "unix");
+    // Bytes that are no text pass as they are.
+    let said = run(&["--raw"], "printf '\\000\\377\\n\\200'");
+    assert_eq!(said.bytes, b"\0\xff\n\x80");
+    cluster.down();
+}
+
+#[test]
+fn ranks_find_their_environment_directory_and_files() {
+    let cluster = Cluster::up("t0110env", 2);
+    let run = |flags: &[&str], line: &str| cluster.muster(&sh(flags, line)).run().ok();
+    let line = "echo $MUSTER_RANK $MUSTER_SIZE $MUSTER_NODE $MUSTER_LOCAL_RANK $MUSTER_JOB";
+    let said = run(&["-n", "4", "-N", "2"], line);
+    assert_eq!(said.sorted(), ["0 4 n0 0 1", "1 4 n0 1 1", "2 4 n1 0 1", "3 4 n1 1 1"]);
+    assert_eq!(run(&["--env", "A=x y"], "echo \"$A\"").out, "x y\n");
+    let call = cluster.muster(&sh(&[], "echo $PASSED")).env("PASSED", "it's").run().ok();
+    assert_eq!(call.out, "it's\n");
+    assert_eq!(run(&["--chdir", "/usr"], "pwd").out, "/usr\n");
+    cluster.file(
+        "prog",
+        0o755,
+        "#!/bin/sh\ncat data.txt; ls -l tree/exe tree/sub/f | cut -c1-10\n",
+    );
+    cluster.file("data.txt", 0o600, "data\n");
+    cluster.file("tree/exe", 0o750, "x");
+    cluster.file("tree/sub/f", 0o440, "y");
+    let args = ["run", "-n", "2", "--bcast", "data.txt", "--bcast", "tree", "./prog"];
+    let said = cluster.muster(&args).run().ok();
+    let two = ["-r--r-----", "-rwxr-x---", "data"].map(|line| [line, line]).concat();
+    assert_eq!(said.sorted(), two);
+    let big: Vec<u8> = (0..9_000_000_u32).map(|n| ((n * 7) >> 3) as u8).collect();
+    let path = cluster.file("big", 0o644, &big);
+    let said = cluster.muster(&sh(&["-n", "2", "--bcast", "big"], "md5sum < big")).run().ok();
+    let here = std::process::Command::new("md5sum").stdin(fs::File::open(path).unwrap()).output();
+    let here = String::from_utf8(here.unwrap().stdout).unwrap();
+    assert_eq!(said.sorted(), [here.trim_end(), here.trim_end()]);
+    // What a job leaves in its directory goes with it.
+    run(&[], "mkdir -p a/b; echo x > a/b/c; chmod 000 a/b");
+    let sessions = fs::read_dir(cluster.directory().join("n0")).unwrap().count();
+    until("its directory is removed", || {
+        fs::read_dir(cluster.directory().join("n0")).unwrap().count() == 0
+    });
+    assert!(sessions <= 1);
+    let mode = fs::metadata(cluster.directory()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o77, 0);
+    cluster.down();
+}
+
+#[test]
+fn signals_go_on_to_the_ranks() {
+    let cluster = Cluster::up("t0110signal", 2);
+    let line = "for s in INT TERM HUP USR1 USR2; do trap \"echo got $s\" $s; done; echo ready; \
+                while :; do sleep 0.05; done";
+    let flags = ["-n", "2", "--grace", "30s"];
+    let job = cluster.muster(&sh(&flags, line)).start();
+    until("both are ready", || job.out().matches("ready").count() == 2);
+    for (signal, name) in
+        [(Signal::USR1, "USR1"), (Signal::HUP, "HUP"), (Signal::TERM, "TERM"), (Signal::INT, "INT")]
+    {
+        job.signal(signal);
+        until(name, || job.out().matches(&format!("got {name}")).count() == 2);
+    }
+    // The second Ctrl-C.
+    job.signal(Signal::INT);
+    job.wait().code(137);
+    cluster.no_job_processes();
+    // One Ctrl-C is enough for who listens, and its status is what it says.
+    let line = "trap 'exit 3' INT; echo ready; while :; do sleep 0.05; done";
+    let job = cluster.muster(&sh(&["-n", "2"], line)).start();
+    until("both are ready", || job.out().matches("ready").count() == 2);
+    job.signal(Signal::INT);
+    job.wait().code(3);
+    // INT, TERM, KILL, when nobody listens.
+    let line = "trap '' INT; trap 'echo term' TERM; echo ready; while :; do sleep 0.05; done";
+    let job = cluster.muster(&sh(&["-n", "2", "--grace", "300ms"], line)).start();
+    until("both are ready", || job.out().matches("ready").count() == 2);
+    job.signal(Signal::INT);
+    let ended = job.wait().code(137);
+    assert_eq!(ended.out.matches("term").count(), 2, "{ended:?}");
+    cluster.no_job_processes();
+    cluster.down();
+}
+
+#[test]
+fn a_detached_job_goes_on_and_is_listed_read_and_killed() {
+    let cluster = Cluster::up("t0110detach", 2);
+    let line = "echo begun; sleep 0.2; echo ended; exec sleep 600";
+    let said = cluster.muster(&sh(&["--detach", "-n", "2", "-J", "long"], line)).run().ok();
+    let id = said.out.trim().to_owned();
+    let logs = || cluster.muster(&["logs", &id]).run().ok();
+    until("its output", || logs().out.matches("ended").count() == 2);
+    let listed = cluster.muster(&["ps"]).run().ok();
+    assert!(listed.out.contains("long") && listed.out.contains("running"), "{}", listed.out);
+    let ranks = cluster.muster(&["ps", "-r", &id]).run().ok();
+    assert_eq!(ranks.out.lines().count(), 3, "{}", ranks.out);
+    let follows = cluster.muster(&["logs", "-f", "-l", &id]).start();
+    follows.await_out("1: ended");
+    cluster.muster(&["kill", "-s", "CONT", &id]).run().ok();
+    cluster.muster(&["kill", &id]).run().ok();
+    follows.wait().ok();
+    let job = cluster.job(id.parse().unwrap());
+    assert_eq!((&job["state"], &job["end"]), (&"done".into(), &"killed".into()), "{job}");
+    cluster.no_job_processes();
+    assert_eq!(logs().out.matches("begun").count(), 2, "it can still be read");
+    cluster.down();
+}
