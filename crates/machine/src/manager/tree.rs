@@ -16,6 +16,10 @@ use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Syntheti
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+/// Between the answer to `down` and the end of the manager.
+const DOWN: Duration = Duration::from_millis(50);
 
 /// The tree that a manager serves.
 #[must_use]
@@ -46,7 +50,7 @@ fn status(manager: &Manager) -> String {
     let jobs: Vec<_> = manager.all_jobs().iter().map(|job| job.status()).collect();
     let value = json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "transport": "unix",
+        "transport": manager.nodes.transport(),
         "started": manager.started,
         "nodes": manager.nodes.status(),
         "jobs": jobs,
@@ -235,7 +239,9 @@ impl Commands for RootCtl {
                 Ok(())
             }
             ["down"] => {
-                (manager.down)();
+                // Whoever asked is answered first.
+                let ending = manager.clone();
+                manager.timer.after(DOWN, move || (ending.down)());
                 Ok(())
             }
             _ => fail(
@@ -370,6 +376,9 @@ impl Input {
 impl Handle for Input {
     fn write(&self, call: &mut SynCall<'_>, _: u64, data: &[u8]) -> Answer<u32> {
         let readers = self.readers()?;
+        // What one message to a node cannot carry is left to the client's next write.
+        let most = readers.iter().map(Fid::max_data).min().unwrap_or(0) as usize;
+        let data = &data[..data.len().min(most)];
         let length = data.len() as u32;
         call.park(|ticket| {
             // The last one to have taken the bytes answers; some may have ended, which only
