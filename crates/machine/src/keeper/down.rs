@@ -72,13 +72,17 @@ pub(super) fn clear(directory: &Directory) -> Result<Vec<String>, Error> {
     };
     // The last to leave has removed it.
     if directory.is_linked() {
-        for node in nodes_of(directory, &members) {
-            // What cannot be swept away is told by the removal, or is no file.
-            let _ = sweep(directory, &node, KILLED);
-        }
         alone.leave(directory)?;
     }
     Ok(killed)
+}
+
+/// Removes what the nodes of a directory in which nobody lives have left.
+pub(super) fn sweep_all(directory: &Directory) {
+    for node in nodes_of(directory, &read_members(directory)) {
+        // What cannot be swept away is told by the removal, or is no file.
+        let _ = sweep(directory, &node, KILLED);
+    }
 }
 
 /// Waits for daemons to follow their lifeline, then kills the rest.

@@ -95,6 +95,9 @@ impl Presence {
             if last.map_err(|error| system(directory.path(), error))? {
                 let first = directory.is_linked();
                 if first {
+                    // One that was stopped is hung up on by the kernel when its keeper ends, and
+                    // leaves without removing what is its own.
+                    super::down::sweep_all(directory);
                     directory.remove(PRESENT)?;
                 }
                 return Ok(first);

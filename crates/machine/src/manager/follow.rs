@@ -46,20 +46,20 @@ pub(super) fn rank(job: &Arc<Job>, rank: usize, link: &Arc<Link>, session: u32) 
             Err(_) => ended(&job, rank, output),
         });
     }
-    let job = job.clone();
+    let (job, over) = (job.clone(), link.clone());
     open(link, session, "wait", move |opened| match opened {
         Ok(fid) => {
             fid.clone().read_then(0, 64, move |answer| {
                 drop(fid);
                 let told = answer.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-                waited(&job, rank, told);
+                waited(&job, rank, &over, told);
             });
         }
-        Err(error) => waited(&job, rank, Err(error)),
+        Err(error) => waited(&job, rank, &over, Err(error)),
     });
 }
 
-fn waited(job: &Arc<Job>, rank: usize, told: Result<String>) {
+fn waited(job: &Arc<Job>, rank: usize, link: &Link, told: Result<String>) {
     match told {
         Ok(text) => match text.trim().parse() {
             Ok(raw) => {
@@ -68,6 +68,8 @@ fn waited(job: &Arc<Job>, rank: usize, told: Result<String>) {
             }
             Err(_) => job.rank_lost(rank, "its session was wiped"),
         },
+        // Whoever watches the connection knows better why, in a moment.
+        Err(_) if link.client.ended().is_some() => {}
         Err(error) => job.rank_lost(rank, &error.to_string()),
     }
 }

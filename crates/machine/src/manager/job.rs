@@ -371,13 +371,16 @@ impl Job {
         self.act(state, actions);
     }
 
-    /// A node is gone, and all ranks on it.
+    /// The connection to a node is gone, and all ranks that were reached over it.
     pub(super) fn node_lost(self: &Arc<Job>, link: &Arc<Link>, why: &str) {
         let ranks: Vec<usize> = {
             let state = self.state();
-            let there = |rank: &usize| {
-                state.progress.ranks()[*rank].node == link.name
-                    && state.instances.get(*rank) == Some(&link.instance)
+            let there = |rank: &usize| match state.holds.get(*rank) {
+                Some(Some(hold)) => Arc::ptr_eq(&hold.link, link),
+                _ => {
+                    state.progress.ranks()[*rank].node == link.name
+                        && state.instances.get(*rank) == Some(&link.instance)
+                }
             };
             (0..state.progress.ranks().len()).filter(there).collect()
         };

@@ -18,6 +18,10 @@ use std::time::Duration;
 /// How long a node may take to answer a request that should be answered at once.
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
 
+/// How long, once a connection has closed, the evidence of what became of the daemon is waited
+/// for: whoever keeps it is told by the kernel at the same moment.
+const EVIDENCE: Duration = Duration::from_millis(100);
+
 /// A connection to a node daemon.
 pub(super) struct Link {
     pub(super) name: String,
@@ -38,6 +42,8 @@ struct Known {
     why: Option<String>,
     /// Times it was lost.
     losses: u32,
+    /// The connection that closed, until its ranks are called lost.
+    gone: Option<Arc<Link>>,
 }
 
 /// The table.
@@ -141,11 +147,14 @@ impl Manager {
                     + u32::from(known.link.as_ref().is_some_and(|l| l.instance != instance))
             };
             let losses = table.get(name).map_or(0, another);
-            let known = Known { link: Some(link.clone()), since: super::now(), why: None, losses };
-            table.insert(name.to_owned(), known).and_then(|known| known.link)
+            let (link, since) = (Some(link.clone()), super::now());
+            let known = Known { link, since, why: None, losses, gone: None };
+            table.insert(name.to_owned(), known)
         };
-        if let Some(before) = before.filter(|before| before.instance != instance) {
-            self.ranks_lost(&before, "its node daemon was started again");
+        let (before, gone) = before.map_or((None, None), |known| (known.link, known.gone));
+        let replaced = before.filter(|before| before.instance != instance);
+        for lost in replaced.into_iter().chain(gone) {
+            self.ranks_lost(&lost, "its node daemon was started again");
         }
         let (manager, weak) = (Arc::downgrade(self), Arc::downgrade(&link));
         client.on_close(move |_| {
@@ -161,30 +170,61 @@ impl Manager {
 
     /// The connection to a node has closed.
     fn closed(self: &Arc<Manager>, link: &Arc<Link>) {
-        let why = "its connection closed: the node daemon has ended";
-        {
+        const WHY: &str = "its connection closed: the node daemon has ended";
+        let current = {
             let mut table = self.nodes.table();
-            let Some(known) = table.get_mut(&link.name) else { return };
-            if !known.link.as_ref().is_some_and(|now| Arc::ptr_eq(now, link)) {
-                return;
-            }
-            known.link = None;
-            known.since = super::now();
-            known.losses += 1;
-            known.why.get_or_insert_with(|| why.to_owned());
-        }
+            let known = table.get_mut(&link.name);
+            let known =
+                known.filter(|known| known.link.as_ref().is_some_and(|now| Arc::ptr_eq(now, link)));
+            known.map(|known| {
+                (known.link, known.gone) = (None, Some(link.clone()));
+                known.since = super::now();
+                known.losses += 1;
+                known.why.get_or_insert_with(|| WHY.to_owned()).clone()
+            })
+        };
+        let Some(why) = current else {
+            // Another connection has taken its place.
+            return self.ranks_lost(link, WHY);
+        };
         self.event(json!({"event": "node down", "node": link.name, "why": why}));
-        self.ranks_lost(link, why);
+        if why != WHY {
+            return self.give_up(&link.name);
+        }
+        let (manager, name) = (Arc::downgrade(self), link.name.clone());
+        self.timer.after(EVIDENCE, move || {
+            if let Some(manager) = manager.upgrade() {
+                manager.give_up(&name);
+            }
+        });
+    }
+
+    /// Calls the ranks of a node that is down lost.
+    fn give_up(self: &Arc<Manager>, name: &str) {
+        let gone = {
+            let mut table = self.nodes.table();
+            let known = table.get_mut(name);
+            known.and_then(|known| Some((known.gone.take()?, known.why.clone()?)))
+        };
+        if let Some((link, why)) = gone {
+            self.ranks_lost(&link, &why);
+        }
     }
 
     /// Somebody who knows tells how a node died.
-    pub(super) fn lost(&self, name: &str, why: &str) {
-        if let Some(known) = self.nodes.table().get_mut(name)
-            && known.link.is_none()
-        {
-            known.why = Some(why.to_owned());
-        }
+    pub(super) fn lost(self: &Arc<Manager>, name: &str, why: &str) {
+        let down = {
+            let mut table = self.nodes.table();
+            // One that is up again is another daemon.
+            let ended = |link: &Arc<Link>| link.client.ended().is_some();
+            let known = table.get_mut(name);
+            let known = known.filter(|known| known.link.as_ref().is_none_or(ended));
+            known.map(|known| known.why = Some(why.to_owned())).is_some()
+        };
         self.event(json!({"event": "node lost", "node": name, "why": why}));
+        if down {
+            self.give_up(name);
+        }
     }
 
     fn ranks_lost(self: &Arc<Manager>, link: &Arc<Link>, why: &str) {
