@@ -28,7 +28,7 @@ fn the_exit_status_is_that_of_the_first_rank_that_failed() {
         .says("rank 2 on n2 exited 9");
     run(&["-n", "2"], "[ $MUSTER_RANK = 1 ] && kill -SEGV $$; exec sleep 300")
         .code(139)
-        .says("rank 1 on n2 was killed by signal 11 (SEGV)");
+        .says("rank 1 on n1 was killed by signal 11 (SEGV)");
     let said =
         run(&["-n", "3", "--keep-going"], "[ $MUSTER_RANK = 0 ] && exit 5; echo $MUSTER_RANK");
     assert_eq!(said.code(5).sorted(), ["1", "2"]);
@@ -69,9 +69,9 @@ fn what_cannot_be_is_refused_at_once() {
         (&["run", "--output", "/no/such/dir/x", "true"], 125, "/no/such/dir"),
         (&["run", "--input", "/no/such/file", "true"], 125, "/no/such/file"),
         (&["run", "--bcast", "/no/such/file", "true"], 125, "/no/such/file"),
-        (&["kill", "77"], 1, "E142"),
-        (&["logs", "77"], 1, "E142"),
-        (&["ps", "77"], 1, "E142"),
+        (&["kill", "77"], 1, "E162"),
+        (&["logs", "77"], 1, "E162"),
+        (&["ps", "77"], 1, "E162"),
     ] {
         let out = cluster.muster(args).run().code(code).says(said);
         assert!(out.out.is_empty(), "{args:?}: {out:?}");

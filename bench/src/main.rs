@@ -3,6 +3,7 @@
 
 mod ninep;
 mod report;
+mod spawn;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,6 +15,8 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
       --json           print the JSON line only
       --dir DIR        where the files lie (a folder is made there; default: /dev/shm)
       --ours SERVER    what stands for ours: muster (default), diod, p9ufs
+  spawn     a session spread to 4, 8, 16 and 32 nodes by the tree and flat
+      --quick --json   as above
   parked    memory of a running 9P server with many reads that do not return
       --address ADDR   HOST:PORT, or the path of a Unix socket
       --path PATH      a file there whose reads do not return
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
             let settings = ninep::Settings::new(options.quick, options.dir, &options.ours);
             ninep::run(&settings)
         }
+        "spawn" => spawn::run(options.quick),
         "parked" => ninep::parked::run(&options.parked),
         _ => return wrong(format!("no benchmark '{name}'")),
     };

@@ -18,7 +18,9 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         return Err(Usage("which benchmark?".to_owned()).into());
     }
     let root = root()?;
-    build_peers(&root)?;
+    if arguments[0] != "spawn" {
+        build_peers(&root)?;
+    }
     let build = ["build", "--quiet", "--release", "-p", "muster-cli", "-p", "muster-bench"];
     check(cargo(&root).args(build))?;
     let target = target_dir(&root);

@@ -43,7 +43,7 @@ const COMMANDS: [Command; 5] = [
     Command {
         name: "bench",
         arguments: "NAME [--quick] [--json] [...]",
-        about: "measure ours and the peers in turn; name: 9p",
+        about: "measure ours and the peers in turn; names: 9p, spawn",
         run: bench::run,
     },
 ];

@@ -57,6 +57,10 @@ fn main() -> ExitCode {
     let named = || std::env::var("MUSTER_CLUSTER").ok().filter(|name| !name.is_empty());
     let cluster = cli.cluster.or_else(named).unwrap_or_else(|| "default".into());
     let context = Context { runtime: Runtime::from_env(), cluster };
+    if let Err(error) = muster_machine::keeper::check_name(&context.cluster) {
+        let _ = writeln!(io::stderr(), "muster: {error}");
+        return ExitCode::from(USAGE);
+    }
     match cmd::run(cli.command, &context) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::from(PIPE),

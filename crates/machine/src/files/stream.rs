@@ -181,3 +181,42 @@ impl Handle for Stream {
         parked
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(from: usize) -> Vec<u8> {
+        (from..from + STREAM_WINDOW).map(|at| at as u8).collect()
+    }
+
+    /// A manager that was killed with an answer in its hands came back for it, and the node had
+    /// dropped it to make room: 64 KiB of output were lost.
+    #[test]
+    fn what_was_given_is_kept_until_the_reader_asks_for_more() {
+        let stream = Stream::new(|| ());
+        stream.push(&window(0));
+        let state = || stream.locked();
+        state().asked(0);
+        let given = state().get(0, 1000);
+        assert_eq!(stream.room(), 0, "it may be asked for again");
+        assert_eq!(state().get(0, 1000), given);
+        state().asked(1000);
+        assert_eq!(stream.room(), 1000);
+        stream.push(&[7; 1000]);
+        assert_eq!(state().get(1000, 10), window(0)[1000..1010]);
+        assert_eq!(state().get(STREAM_WINDOW as u64, 1000), [7; 1000]);
+    }
+
+    /// A program whose output nobody wants waited for ever once a window was full.
+    #[test]
+    fn a_stream_that_was_closed_takes_everything_and_keeps_nothing() {
+        let stream = Stream::new(|| ());
+        stream.push(&window(0));
+        assert_eq!(stream.room(), 0);
+        stream.refuse(Errno::PIPE, "stdout was closed");
+        assert_eq!(stream.room(), STREAM_WINDOW);
+        stream.push(&window(0));
+        assert_eq!(stream.room(), STREAM_WINDOW);
+    }
+}

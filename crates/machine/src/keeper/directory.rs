@@ -291,7 +291,11 @@ fn open_up(path: &Path) {
     entries.for_each(|entry| open_up(&entry.path()));
 }
 
-fn check_name(name: &str) -> Result<(), Error> {
+/// Whether a name can be a cluster's.
+///
+/// # Errors
+/// [`Error::Name`].
+pub fn check_name(name: &str) -> Result<(), Error> {
     let good = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     let starts = name.starts_with(|c: char| c.is_ascii_alphanumeric());
     if starts && name.len() <= NAME_LENGTH_MAX && name.chars().all(good) {

@@ -29,7 +29,7 @@ mod present;
 mod supervise;
 mod sys;
 
-pub use directory::{Directory, Runtime};
+pub use directory::{Directory, Runtime, check_name};
 pub use down::{Downed, down};
 pub use present::{Presence, State};
 

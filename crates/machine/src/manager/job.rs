@@ -6,6 +6,7 @@ use super::log::{JobLog, Output};
 use super::nodes::Link;
 use super::progress::{Action, Progress};
 use super::spec::{End, Phase, Spec, Status};
+use super::timer;
 use crate::files::lane::Lane;
 use crate::files::latch::Latch;
 use crate::files::text::Text;
@@ -53,6 +54,8 @@ pub(super) struct State {
     pub(super) fan: Option<Fan>,
     /// The files have arrived whole.
     pub(super) files_end: bool,
+    /// What ends it when its time is over.
+    limit: Option<timer::Key>,
     /// `start` was given.
     pub(super) launching: bool,
     /// Fids that own the job.
@@ -97,6 +100,7 @@ impl Job {
             fan: None,
             files_end: false,
             launching: false,
+            limit: None,
             owners: 0,
             detached: false,
             submitted,
@@ -171,8 +175,7 @@ impl Job {
                 }
                 Action::EndAll => {
                     holds.iter().for_each(|(_, hold)| command(hold, "end\n"));
-                    let job = self.clone();
-                    self.later(DRAIN, move || {
+                    self.later(DRAIN, |job| {
                         let mut state = job.state();
                         let actions = state.progress.drain_over();
                         job.act(state, actions);
@@ -181,8 +184,7 @@ impl Job {
                 Action::EndRank(rank) => self.end_rank(rank, &holds),
                 Action::Grace => {
                     self.note_cause(cause.clone());
-                    let job = self.clone();
-                    self.later(Duration::from_millis(grace), move || {
+                    self.later(Duration::from_millis(grace), |job| {
                         let mut state = job.state();
                         let actions = state.progress.grace_over();
                         job.act(state, actions);
@@ -198,18 +200,26 @@ impl Job {
         if let Some((_, hold)) = holds.iter().find(|(other, _)| *other == rank) {
             command(hold, "end\n");
         }
-        let job = self.clone();
-        self.later(DRAIN, move || {
+        self.later(DRAIN, move |job| {
             let mut state = job.state();
             let actions = state.progress.rank_closed(rank);
             job.act(state, actions);
         });
     }
 
-    pub(super) fn later(&self, wait: Duration, deed: impl FnOnce() + Send + 'static) {
-        if let Some(manager) = self.manager.upgrade() {
-            manager.timer.after(wait, deed);
-        }
+    /// Does something after a while, if the job is still known then.
+    fn later(
+        self: &Arc<Job>,
+        wait: Duration,
+        deed: impl FnOnce(&Arc<Job>) + Send + 'static,
+    ) -> Option<timer::Key> {
+        let job = Arc::downgrade(self);
+        let deed = move || {
+            if let Some(job) = job.upgrade() {
+                deed(&job);
+            }
+        };
+        self.manager.upgrade().map(|manager| manager.timer.after(wait, deed))
     }
 
     /// Writes down why the job is being ended.
@@ -236,8 +246,7 @@ impl Job {
                 }
             });
         }
-        let job = self.clone();
-        self.later(WIPE, move || {
+        self.later(WIPE, move |job| {
             if !told.1.swap(true, Ordering::AcqRel) {
                 job.finished();
             }
@@ -246,12 +255,15 @@ impl Job {
 
     /// Nothing of the job is left at the nodes: tells everybody.
     fn finished(self: &Arc<Job>) {
-        let (holds, fan) = {
+        let (holds, fan, limit) = {
             let mut state = self.state();
             state.ended = Some(super::now());
-            (std::mem::take(&mut state.holds), state.fan.take())
+            (std::mem::take(&mut state.holds), state.fan.take(), state.limit.take())
         };
         drop((holds, fan));
+        if let (Some(limit), Some(manager)) = (limit, self.manager.upgrade()) {
+            manager.timer.cancel(limit);
+        }
         if let Some(placed) = self.placed.get() {
             placed.log.end_all();
             placed.waits.iter().for_each(|wait| wait.set(""));
@@ -286,11 +298,11 @@ impl Job {
     pub(super) fn limit(self: &Arc<Job>, limit: Option<u64>, started: f64) {
         let Some(limit) = limit else { return };
         let left = limit as f64 / 1000.0 - (super::now() - started);
-        let job = self.clone();
-        self.later(Duration::from_secs_f64(left.max(0.0)), move || {
+        let key = self.later(Duration::from_secs_f64(left.max(0.0)), move |job| {
             let why = format!("its time limit of {} s has passed", limit as f64 / 1000.0);
             job.end(End::Timeout, 124, &why);
         });
+        self.state().limit = key;
     }
 
     /// Ends the job.
@@ -302,9 +314,12 @@ impl Job {
 
     /// Ends the job without grace.
     pub(super) fn kill(self: &Arc<Job>) {
-        self.end(End::Killed, 137, "it was killed");
         let mut state = self.state();
-        let actions = state.progress.grace_over();
+        let actions = state.progress.kill("it was killed");
+        let cause = state.progress.cause();
+        if actions == [Action::EndAll] {
+            self.note_cause(cause);
+        }
         self.act(state, actions);
     }
 

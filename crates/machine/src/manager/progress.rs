@@ -234,6 +234,18 @@ impl Progress {
         }
     }
 
+    /// Somebody kills the job: nothing is asked to end first.
+    pub fn kill(&mut self, why: &str) -> Vec<Action> {
+        if self.phase == Phase::New || self.phase == Phase::Starting && !self.executing {
+            return self.end(End::Killed, 137, why);
+        }
+        self.cause.get_or_insert(Cause { end: End::Killed, exit: 137, why: why.to_owned() });
+        if self.phase != Phase::Done {
+            self.phase = Phase::Ending;
+        }
+        self.grace_over()
+    }
+
     /// The time of grace is over, or there is to be none.
     pub fn grace_over(&mut self) -> Vec<Action> {
         if self.phase == Phase::Ending { vec![Action::EndAll] } else { Vec::new() }
@@ -395,6 +407,15 @@ mod tests {
         assert_eq!(job.drain_over(), [Action::Finish]);
         assert_eq!(job.ranks()[1].state, RankPhase::Lost);
         assert_eq!(job.drain_over(), []);
+    }
+
+    #[test]
+    fn a_job_that_is_killed_is_not_asked_first() {
+        let mut job = running(1, false);
+        assert_eq!(job.kill("x"), [Action::EndAll]);
+        job.rank_exited(0, 9);
+        assert_eq!(job.rank_closed(0), [Action::Finish]);
+        assert_eq!((job.verdict().unwrap().1, job.kill("y")), (137, vec![]));
     }
 
     #[test]

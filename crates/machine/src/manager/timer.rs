@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+/// Which of the things to be done.
+pub type Key = (Instant, u64);
+
 type Deed = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
 struct Agenda {
-    deeds: BTreeMap<(Instant, u64), Deed>,
+    deeds: BTreeMap<Key, Deed>,
     last: u64,
     over: bool,
 }
@@ -31,13 +34,21 @@ impl Timer {
     }
 
     /// Does something after a while.
-    pub fn after(&self, wait: Duration, deed: impl FnOnce() + Send + 'static) {
+    pub fn after(&self, wait: Duration, deed: impl FnOnce() + Send + 'static) -> Key {
         let (agenda, changed) = &*self.agenda;
         let mut agenda = agenda.lock().expect("no holder panics");
         agenda.last += 1;
         let key = (Instant::now() + wait, agenda.last);
         agenda.deeds.insert(key, Box::new(deed));
         changed.notify_one();
+        key
+    }
+
+    /// Forgets what was to be done, if it is not done already.
+    pub fn cancel(&self, key: Key) {
+        let deed = self.agenda.0.lock().expect("no holder panics").deeds.remove(&key);
+        // What it holds may come back here when it goes.
+        drop(deed);
     }
 }
 

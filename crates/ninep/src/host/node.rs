@@ -58,6 +58,10 @@ pub(super) enum Form {
 pub(super) struct OpenFile {
     /// Writes are to reach the disk before they are answered.
     pub(super) synchronous: bool,
+    /// Each write goes to the end, in one piece.
+    pub(super) append: bool,
+    /// It is the user's own, so the kernel tells him what of it is in memory (mincore(2)).
+    pub(super) own: bool,
     /// Its file system cannot say what is in the page cache, but all of it is in memory.
     pub(super) in_memory: AtomicBool,
     pub(super) locks: LockOwner,

@@ -35,6 +35,7 @@ fn content_is_read_and_written_whole() {
         match data {
             Data::Bytes(bytes) => assert_eq!(*bytes, content),
             Data::Filled(filling) => assert_eq!(filling.content(), content),
+            Data::Mapped(_) => unreachable!("nobody lets the tree map"),
         }
         start.is_err()
     });

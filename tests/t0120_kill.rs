@@ -1,0 +1,234 @@
+//! kill -9 of whatever there is: it is told, other jobs go on, nothing is orphaned.
+
+mod cluster;
+
+use cluster::{Cluster, Running, signal, until};
+use rustix::process::Signal;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const KILLS: usize = 20;
+
+/// Ten deaths within ten seconds and the keeper gives a daemon up.
+const PACE: Duration = Duration::from_millis(1150);
+
+/// Children of every kind that could survive their parent.
+const FAMILY: &str = "setsid sleep 600 & (setsid sh -c 'sleep 600 & exec sleep 600' &) ; \
+                      sleep 600 & echo ready; exec sleep 600";
+
+/// A job on n2 and n3 that counts until it is told to end.
+struct Counter {
+    job: Running,
+    flag: PathBuf,
+}
+
+impl Counter {
+    fn start(cluster: &Cluster) -> Counter {
+        let flag = cluster.work().join("flag");
+        // A megabyte at a time: more than all windows on its way hold.
+        let line = format!(
+            "$| = 1; my $n = 0; until (-e '{}') {{ my $s = ''; \
+             for (1 .. 20000) {{ $s .= sprintf(\"%s %09d 0123456789012345678901234567890\\n\", \
+             $ENV{{MUSTER_RANK}}, $n++) }} print $s; select(undef, undef, undef, 0.2) }} \
+             print \"$ENV{{MUSTER_RANK}} end $n\\n\"",
+            flag.display()
+        );
+        let job =
+            cluster.muster(&["run", "-w", "n[2-3]", "-J", "counter", "perl", "-e", &line]).start();
+        job.await_out("1 000019999");
+        Counter { job, flag }
+    }
+
+    /// Tells it to end; its output must be whole.
+    fn end(self) {
+        std::fs::write(&self.flag, "").unwrap();
+        let said = self.job.wait().ok();
+        let mut next = [0; 2];
+        let mut ended = [false; 2];
+        for (at, line) in said.out.lines().enumerate() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let rank: usize = words[0].parse().unwrap_or(9);
+            assert!(rank < 2, "line {at}: {line:?}");
+            if words[1] == "end" {
+                assert_eq!(words[2], next[rank].to_string());
+                ended[rank] = true;
+            } else {
+                assert_eq!(words[1], format!("{:09}", next[rank]), "line {at}");
+                next[rank] += 1;
+            }
+        }
+        assert_eq!(ended, [true; 2]);
+    }
+}
+
+/// A job with a family on n0 and n1.
+fn family(cluster: &Cluster) -> Running {
+    let job = cluster.muster(&["run", "-w", "n[0-1]", "sh", "-c", FAMILY]).start();
+    until("both ranks run", || job.out().matches("ready").count() == 2);
+    job
+}
+
+/// Waits until no process of a family is left.
+fn no_family(cluster: &Cluster) {
+    let family = || -> Vec<String> {
+        cluster.processes().into_values().filter(|line| line.contains("sleep\x00600")).collect()
+    };
+    until("the family is gone", || family().is_empty());
+}
+
+#[test]
+fn a_node_daemon_is_killed_twenty_times() {
+    let cluster = Cluster::up("t0120node", 4);
+    let counter = Counter::start(&cluster);
+    for kill in 0..KILLS {
+        let start = Instant::now();
+        let node = ["n0", "n1"][kill % 2];
+        let job = family(&cluster);
+        cluster.kill(node);
+        let said = job.wait().code(125).says(node);
+        assert!(said.err.contains("was lost") && said.err.contains("[E304"), "{}", said.err);
+        no_family(&cluster);
+        cluster.await_nodes(4);
+        std::thread::sleep((PACE / 2).saturating_sub(start.elapsed()));
+    }
+    let events = cluster.muster(&["cat", "status"]).run().ok();
+    let status: serde_json::Value = serde_json::from_str(&events.out).unwrap();
+    assert_eq!(
+        (&status["nodes"][0]["losses"], &status["nodes"][2]["losses"]),
+        (&10.into(), &0.into())
+    );
+    counter.end();
+    cluster.muster(&["run", "-N", "4", "true"]).run().ok();
+    cluster.no_job_processes();
+    cluster.down();
+}
+
+#[test]
+fn the_manager_is_killed_twenty_times() {
+    let cluster = Cluster::up("t0120manager", 4);
+    let counter = Counter::start(&cluster);
+    let family = family(&cluster);
+    for _ in 0..KILLS {
+        let start = Instant::now();
+        let old = cluster.kill("manager");
+        until("there is another manager", || cluster.pid("manager").is_some_and(|pid| pid != old));
+        cluster.await_nodes(4);
+        let listed = cluster.muster(&["ps"]).run().ok().out;
+        assert_eq!(listed.matches("running").count(), 2, "{listed}");
+        let said = cluster.muster(&["run", "-N", "2", "echo", "new"]).run().ok();
+        assert_eq!(said.out, "new\nnew\n");
+        std::thread::sleep(PACE.saturating_sub(start.elapsed()));
+    }
+    family.signal(Signal::INT);
+    family.signal(Signal::INT);
+    family.wait().code(130);
+    no_family(&cluster);
+    counter.end();
+    cluster.no_job_processes();
+    cluster.down();
+}
+
+#[test]
+fn muster_run_is_killed_twenty_times() {
+    let cluster = Cluster::up("t0120run", 4);
+    let counter = Counter::start(&cluster);
+    for _ in 0..KILLS {
+        let job = family(&cluster);
+        job.signal(Signal::KILL);
+        assert_eq!(job.wait().code, 137);
+        no_family(&cluster);
+    }
+    until("all of them are told of as ended", || {
+        let all = cluster.json(&["ps", "--all", "--json"]);
+        let jobs = all["jobs"].as_array().unwrap().iter();
+        jobs.filter(|job| job["why"] == "its client went away").count() == KILLS
+    });
+    counter.end();
+    cluster.no_job_processes();
+    cluster.down();
+}
+
+/// A job that is only being started, or being ended, when the manager is killed.
+#[test]
+fn the_manager_is_killed_at_odd_moments() {
+    let cluster = Cluster::up("t0120odd", 4);
+    let big: Vec<u8> = (0..40_000_000_u32).map(|n| (n >> 3) as u8).collect();
+    cluster.file("big", 0o644, &big);
+    // Its files are on their way.
+    for wait in [0, 10, 30, 60, 100, 200] {
+        let job = cluster.muster(&["run", "-N", "4", "--bcast", "big", "sleep", "600"]).start();
+        std::thread::sleep(Duration::from_millis(wait));
+        let old = cluster.kill("manager");
+        until("there is another manager", || cluster.pid("manager").is_some_and(|pid| pid != old));
+        cluster.await_nodes(4);
+        job.signal(Signal::INT);
+        job.signal(Signal::INT);
+        assert_ne!(job.wait().code, 0);
+        std::thread::sleep(PACE);
+    }
+    // It is being ended, and the first failure stays what it was.
+    let line = "trap '' TERM; echo ready; [ $MUSTER_RANK = 1 ] && sleep 0.3 && exit 3; \
+                while :; do sleep 0.1; done";
+    let job = cluster.muster(&["run", "-N", "4", "--grace", "2s", "sh", "-c", line]).start();
+    until("all run", || job.out().matches("ready").count() == 4);
+    until("it is being ended", || cluster.muster(&["ps"]).run().ok().out.contains("ending"));
+    cluster.kill("manager");
+    job.wait().code(3);
+    until("all jobs are done", || cluster.muster(&["ps"]).run().ok().out.lines().count() <= 1);
+    cluster.no_job_processes();
+    for node in 0..4 {
+        let sessions = cluster.directory().join(format!("n{node}"));
+        until("no session is left", || std::fs::read_dir(&sessions).unwrap().count() == 0);
+    }
+    cluster.down();
+}
+
+#[test]
+fn a_frozen_node_does_not_hold_up_the_end() {
+    let cluster = Cluster::up("t0120stop", 4);
+    let job = family(&cluster);
+    signal(cluster.await_pid("n0"), Signal::STOP);
+    let said = cluster.muster(&["down"]).run().ok();
+    assert!(said.out.contains("is down: 4 nodes n[0-3] ended"), "{}", said.out);
+    drop(job);
+    cluster.leftovers();
+}
+
+#[test]
+fn a_job_on_a_frozen_node_can_be_killed() {
+    let cluster = Cluster::up("t0120frozen", 4);
+    let job = family(&cluster);
+    let counter = Counter::start(&cluster);
+    let node = cluster.await_pid("n0");
+    signal(node, Signal::STOP);
+    let id = cluster.json(&["ps", "--json"])["jobs"][0]["id"].to_string();
+    cluster.muster(&["kill", &id]).run().ok();
+    let said = job.wait().code(137);
+    assert!(said.err.contains("n0"), "{}", said.err);
+    counter.end();
+    signal(node, Signal::CONT);
+    // What it was told meanwhile it does now.
+    no_family(&cluster);
+    cluster.down();
+}
+
+#[test]
+fn the_keeper_is_killed() {
+    let cluster = Cluster::up("t0120keeper", 4);
+    let job = family(&cluster);
+    cluster.kill("keeper");
+    assert_eq!(job.wait().code, 125);
+    cluster.leftovers();
+}
+
+#[test]
+fn an_embedded_run_is_killed() {
+    for _ in 0..5 {
+        let cluster = Cluster::none("t0120embedded");
+        let job = cluster.muster(&["run", "-n", "2", "sh", "-c", FAMILY]).start();
+        until("both ranks run", || job.out().matches("ready").count() == 2);
+        job.signal(Signal::KILL);
+        job.wait().code(137);
+        cluster.leftovers();
+    }
+}

@@ -1,0 +1,316 @@
+//! Bad input and broken surroundings: one sentence, in time, and nothing left running.
+
+mod cluster;
+#[path = "cluster/spawn.rs"]
+mod spawn;
+
+use cluster::{Cluster, Output, signal, until};
+use muster_ninep::address::Address;
+use muster_ninep::client::{Client, Fid, Options};
+use muster_ninep::tree::OpenFlags;
+use rustix::process::Signal;
+use spawn::Session;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+/// Whoever is to be told within two seconds is told within this on a busy machine.
+const PROMPT: Duration = Duration::from_secs(20);
+
+/// One sentence with an id, nothing else.
+#[track_caller]
+fn sentence(out: &Output, id: &str) {
+    let lines: Vec<&str> = out.err.lines().collect();
+    assert!(lines.len() == 1 && lines[0].contains(&format!("  [{id}")), "{id}: {out:?}");
+}
+
+fn manager(cluster: &Cluster) -> Client {
+    let path = cluster.directory().join("manager.sock");
+    let address: Address = format!("unix!{}", path.display()).parse().unwrap();
+    let client = Client::connect(&address, Options::default()).unwrap();
+    client.with_deadlines(Some(PROMPT), Some(PROMPT))
+}
+
+/// Makes a job; it lives as long as the fid.
+fn job(client: &Client) -> (Fid, String) {
+    let clone = client.open("jobs/clone", OpenFlags::default()).unwrap().into_fid();
+    let id = String::from_utf8(clone.read_at(0, 32).unwrap()).unwrap();
+    (clone, format!("jobs/{id}"))
+}
+
+fn bad_specs(client: &Client) {
+    for spec in [
+        "",
+        "{",
+        "[]",
+        "\"x\"",
+        "{\"argv\":[]}",
+        "{\"argv\":[\"x\"],\"no\":1}",
+        "\u{e9}\0",
+        "{\"argv\":[\"x\"],\"ranks\":-1}",
+        "{\"argv\":[\"x\"],\"ranks\":18446744073709551615}",
+        "{\"argv\":[\"x\"],\"nodes\":99999999999}",
+        "{\"argv\":[\"true\"],\"nodelist\":\"n[0-999999999]\"}",
+        "{\"argv\":[\"true\"],\"stdin\":\"x\"}",
+        "{\"argv\":[\"a\\u0000b\"]}",
+        "{\"argv\":[\"true\"],\"env\":{\"A=B\":\"x\"}}",
+        "{\"argv\":[\"true\"],\"env\":{\"\":\"\\u0000\"}}",
+    ] {
+        let (_owner, path) = job(client);
+        client.write(&format!("{path}/spec"), spec).unwrap();
+        let refused = client.write(&format!("{path}/ctl"), "start\n");
+        if spec.contains("A=B") {
+            continue;
+        }
+        let text = refused.map(|()| spec).unwrap_err().to_string();
+        assert!(text.contains("  [E"), "{spec}: {text}");
+    }
+}
+
+fn bad_orders(client: &Client) {
+    let (_owner, path) = job(client);
+    for line in [
+        "",
+        "\n",
+        "what\n",
+        "signal\n",
+        "signal NO\n",
+        "signal 99\n",
+        "close\n",
+        "'\n",
+        "start x\n",
+    ] {
+        let told = client.write(&format!("{path}/ctl"), line);
+        assert_eq!(told.is_err(), !line.trim().is_empty(), "{line:?} {told:?}");
+    }
+    assert!(client.write(&format!("{path}/ctl"), b"\xff\xfe\n").is_err());
+    assert!(client.write(&format!("{path}/spec"), vec![b'x'; 40 << 20]).is_err());
+    for line in
+        ["join\n", "join a b c\n", "join n9 nowhere 1\n", "join n9 unix!/no/such 1\n", "lost\n"]
+    {
+        assert!(client.write("ctl", line).is_err(), "{line:?}");
+    }
+}
+
+fn bad_files(client: &Client) {
+    for stream in [
+        &b"x"[..],
+        b"\n",
+        b"file 755 -1 x\n",
+        b"file 4755 1 x\nx",
+        b"dir 755 ../x\n",
+        b"dir 755 /x\n",
+        b"file 644 1 'a/../../b'\nx",
+        b"relay 2 x/1\n",
+        b"argv 99999999999\n",
+        b"end\nmore",
+        b"link 0 x\n",
+        &[b'a'; 20_000],
+    ] {
+        let (_owner, path) = job(client);
+        client.write(&format!("{path}/spec"), "{\"argv\":[\"true\"]}").unwrap();
+        let file = client.open(&format!("{path}/files"), OpenFlags(OpenFlags::WRONLY)).unwrap();
+        let told = file.fid().write_at(0, stream);
+        let started = client.write(&format!("{path}/ctl"), "start\n");
+        assert!(told.is_err() || started.is_err(), "{:?}", String::from_utf8_lossy(stream));
+    }
+}
+
+#[test]
+fn what_is_written_to_the_files_may_be_anything() {
+    let cluster = Cluster::up("t0140files", 2);
+    let client = manager(&cluster);
+    bad_specs(&client);
+    bad_orders(&client);
+    bad_files(&client);
+    // A start may come once only; the job does not mind.
+    let (owner, path) = job(&client);
+    client.write(&format!("{path}/spec"), "{\"argv\":[\"sleep\",\"600\"]}").unwrap();
+    client.write(&format!("{path}/ctl"), "start\n").unwrap();
+    let again = client.write(&format!("{path}/ctl"), "start\n").unwrap_err().to_string();
+    assert!(again.contains("started"), "{again}");
+    let status = client.read_to_string(&format!("{path}/status")).unwrap();
+    assert!(status.contains("\"running\""), "{status}");
+    drop(owner);
+    cluster.no_job_processes();
+    let all = cluster.json(&["ps", "--json"]);
+    until("nothing is left of them", || {
+        fs::read_dir(cluster.directory().join("n0")).unwrap().count() == 0
+    });
+    assert!(all["jobs"].as_array().unwrap().len() <= 1, "{all}");
+    cluster.muster(&["run", "-N", "2", "true"]).run().ok();
+    cluster.down();
+}
+
+#[test]
+fn what_is_written_to_a_session_may_be_anything() {
+    let cluster = Cluster::up("t0140session", 1);
+    let session = Session::open(&cluster.directory().join("n0.sock"));
+    for line in [
+        "what",
+        "exec",
+        "exec a b",
+        "signal",
+        "signal TERM",
+        "clone",
+        "clone x y",
+        "clone 2 x",
+        "clone 1 tcp!nowhere/1",
+        "type",
+        "type x",
+        "id",
+        "id x",
+        "redirect",
+        "redirect stdin /no/such",
+        "close",
+        "close x",
+        "'",
+        "exec /no/such",
+        "exec /etc/passwd",
+        "exec /",
+    ] {
+        let told = session.order(line);
+        // A redirection is looked at when the program is run.
+        assert_eq!(told.is_err(), line != "redirect stdin /no/such", "{line}: {told:?}");
+    }
+    drop(session);
+    // A program that could not be run does not spoil the session.
+    let session = Session::open(&cluster.directory().join("n0.sock"));
+    let missing = session.order("exec nonexist").unwrap_err().to_string();
+    assert!(
+        missing.contains("nonexist: not found on n0 (searched its PATH)  [E101, exit 127]"),
+        "{missing}"
+    );
+    session.client.write(&session.path("argv"), "sh -c 'cat; echo done'\n").unwrap();
+    session.order("exec").unwrap();
+    session.client.write(&session.path("stdin"), "in\n").unwrap();
+    session.order("close stdin").unwrap();
+    let mut out = session.client.open(&session.path("stdout"), OpenFlags::default()).unwrap();
+    assert_eq!(out.read_rest().unwrap(), b"in\ndone\n");
+    assert_eq!(session.client.read(&session.path("wait")).unwrap(), b"0");
+    // What nobody wants to read does not stop a program.
+    let session = Session::open(&cluster.directory().join("n0.sock"));
+    session.client.write(&session.path("argv"), "sh -c 'head -c 3000000 /dev/zero'\n").unwrap();
+    session.order("close stdout").unwrap();
+    session.order("exec").unwrap();
+    assert_eq!(session.client.read(&session.path("wait")).unwrap(), b"0");
+    drop((session, out));
+    cluster.no_job_processes();
+    cluster.down();
+}
+
+#[test]
+fn commands_say_what_is_wrong_with_the_surroundings() {
+    let cluster = Cluster::none("t0140env");
+    for args in
+        [&["ps"][..], &["nodes"], &["logs", "1"], &["kill", "1"], &["cat", "status"], &["ls"]]
+    {
+        sentence(&cluster.muster(args).run().code(1), "E120");
+    }
+    sentence(&cluster.muster(&["--cluster", "x", "run", "true"]).run().code(125), "E120");
+    cluster.muster(&["down"]).run().ok();
+    cluster.leftovers();
+    // A directory that others may write.
+    fs::create_dir(cluster.runtime()).unwrap();
+    fs::set_permissions(cluster.runtime(), fs::Permissions::from_mode(0o777)).unwrap();
+    sentence(&cluster.muster(&["up"]).run().code(1), "E131");
+    sentence(&cluster.muster(&["run", "true"]).run().code(125), "E131");
+    fs::remove_dir(cluster.runtime()).unwrap();
+    fs::write(cluster.runtime(), "a file").unwrap();
+    let said = cluster.muster(&["up"]).run().code(1);
+    assert!(said.err.contains("  [E13"), "{}", said.err);
+    fs::remove_file(cluster.runtime()).unwrap();
+    let long = "x".repeat(120);
+    let call =
+        cluster.muster(&["up"]).env("MUSTER_RUNTIME", cluster.work().join(long).to_str().unwrap());
+    sentence(&call.run().code(1), "E132");
+    sentence(&cluster.muster(&["--cluster", "a/b", "up"]).run().code(2), "E130");
+    cluster.leftovers();
+}
+
+#[test]
+fn a_manager_that_is_gone_or_frozen_is_told_of() {
+    let cluster = Cluster::up("t0140manager", 2);
+    let socket = cluster.directory().join("manager.sock");
+    fs::rename(&socket, cluster.work().join("s")).unwrap();
+    sentence(&cluster.muster(&["ps"]).run().code(1), "E121");
+    sentence(&cluster.muster(&["run", "true"]).run().code(125), "E121");
+    fs::rename(cluster.work().join("s"), &socket).unwrap();
+    cluster.muster(&["run", "true"]).run().ok();
+    let pid = cluster.await_pid("manager");
+    signal(pid, Signal::STOP);
+    sentence(&cluster.muster(&["ps"]).run().code(1), "E121");
+    sentence(&cluster.muster(&["run", "true"]).run().code(125), "E121");
+    signal(pid, Signal::CONT);
+    cluster.muster(&["run", "true"]).run().ok();
+    cluster.down();
+}
+
+#[test]
+fn a_reader_below_a_node_that_is_killed_is_told_so() {
+    let cluster = Cluster::up("t0140reader", 2);
+    let client = manager(&cluster);
+    let clone = client.open("nodes/n1/clone", OpenFlags::default()).unwrap().into_fid();
+    let id = String::from_utf8(clone.read_at(0, 32).unwrap()).unwrap();
+    let reader = cluster.muster(&["cat", &format!("nodes/n1/{id}/stdout")]).start();
+    std::thread::sleep(Duration::from_millis(300));
+    cluster.kill("n1");
+    let said = reader.wait().code(1);
+    assert!(said.err.contains("n1"), "{}", said.err);
+    assert!(clone.read_at(0, 32).is_err());
+    cluster.await_nodes(2);
+    assert_eq!(cluster.muster(&["cat", "nodes/n1/name"]).run().ok().out, "n1\n");
+    cluster.down();
+}
+
+#[test]
+fn a_full_disk_costs_the_job_and_nothing_else() {
+    let cluster = Cluster::none("t0140full");
+    let disk = cluster.work().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let mount = |args: &[&str]| std::process::Command::new(args[0]).args(&args[1..]).status();
+    let at = disk.to_str().unwrap();
+    let mounted = mount(&["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "muster", at]);
+    if !mounted.is_ok_and(|status| status.success()) {
+        eprintln!("only root can mount a small disk: nothing tested");
+        return;
+    }
+    let _guard = Mounted(at.to_owned());
+    let runtime = disk.join("r");
+    let call =
+        |args: &[&str]| cluster.muster(args).env("MUSTER_RUNTIME", runtime.to_str().unwrap());
+    call(&["up", "-N", "2"]).run().ok();
+    // What the job has printed stays, so the disk must be small for another reason.
+    let ballast = disk.join("ballast");
+    fs::write(&ballast, vec![0; 3 << 20]).unwrap();
+    let said = call(&["run", "-N", "2", "head", "-c", "3000000", "/dev/zero"]).run().code(125);
+    assert!(said.err.contains("[E310"), "{}", said.err);
+    fs::remove_file(&ballast).unwrap();
+    cluster.file("big", 0o644, vec![1; 6 << 20]);
+    let said = call(&["run", "-N", "2", "--bcast", "big", "true"]).run().code(125);
+    assert!(said.err.contains("  [E"), "{}", said.err);
+    let filler = disk.join("filler");
+    let _ = fs::write(&filler, vec![0; 8 << 20]);
+    let said = call(&["run", "true"]).run().code(125);
+    assert!(said.err.contains("  [E"), "{}", said.err);
+    call(&["ps"]).run().ok();
+    // It heals without a restart.
+    fs::remove_file(&filler).unwrap();
+    assert_eq!(call(&["run", "-N", "2", "echo", "well"]).run().ok().out, "well\nwell\n");
+    let _ = fs::write(&filler, vec![0; 8 << 20]);
+    call(&["down"]).run().ok();
+    assert!(!runtime.exists());
+}
+
+/// A mount that goes with the test.
+struct Mounted(String);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new(env!("CARGO_BIN_EXE_muster"))
+            .arg("down")
+            .env("MUSTER_RUNTIME", format!("{}/r", self.0))
+            .output();
+        let _ = std::process::Command::new("umount").args(["-l", &self.0]).status();
+    }
+}

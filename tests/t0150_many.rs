@@ -1,0 +1,162 @@
+//! Thousands of short sessions and jobs: what the daemons hold does not grow.
+
+mod cluster;
+#[path = "cluster/spawn.rs"]
+mod spawn;
+
+use cluster::{Cluster, until};
+use muster_ninep::address::Address;
+use muster_ninep::client::{Client, Options};
+use muster_ninep::tree::OpenFlags;
+use spawn::Session;
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// How long to go on with each kind.
+const TIME: Duration = Duration::from_secs(10);
+
+/// How many are enough.
+const ENOUGH: usize = 10_000;
+
+/// What a process holds.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    descriptors: usize,
+    threads: usize,
+    /// Resident memory, KiB.
+    memory: usize,
+    children: usize,
+}
+
+fn held(pid: i32) -> Held {
+    let count = |what: &str| fs::read_dir(format!("/proc/{pid}/{what}")).unwrap().count();
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let all_threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let children = children.map_or(0, |_| {
+        let of = |task: fs::DirEntry| {
+            let text = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            text.split_whitespace().count()
+        };
+        all_threads.map(of).sum()
+    });
+    Held {
+        descriptors: count("fd"),
+        threads: count("task"),
+        memory: memory.trim().trim_end_matches(" kB").parse().unwrap(),
+        children,
+    }
+}
+
+/// Asserts that a daemon comes back to what it held before.
+fn assert_flat(what: &str, pid: i32, before: Held, growth: usize) {
+    let flat = |now: Held| {
+        now.descriptors <= before.descriptors + 4
+            && now.threads <= before.threads + 2
+            && now.children <= before.children
+            && now.memory <= before.memory + growth
+    };
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !flat(held(pid)) && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(flat(held(pid)), "{what}: {before:?} became {:?}", held(pid));
+}
+
+fn no_sessions(cluster: &Cluster, node: &str) {
+    let directory = cluster.directory().join(node);
+    until("no session has a directory", || fs::read_dir(&directory).unwrap().count() == 0);
+    let procs = cluster.muster(&["cat", &format!("nodes/{node}/procs")]).run().ok();
+    assert_eq!(procs.out, "", "sessions of {node}");
+}
+
+#[test]
+fn thousands_of_sessions_leave_nothing_at_their_node() {
+    let cluster = Cluster::up("t0150sessions", 1);
+    let socket = cluster.directory().join("n0.sock");
+    let node = cluster.await_pid("n0");
+    let many = |until: Instant, most: usize, runs: bool| {
+        let mut count = 0;
+        while Instant::now() < until && count < most {
+            let session = Session::open(&socket);
+            // One that nobody has entered is for a shell, and stays a while.
+            assert_eq!(session.client.read(&session.path("id")).unwrap(), b"");
+            if runs {
+                session.client.write(&session.path("argv"), "sh -c 'echo x; sleep 9 &'\n").unwrap();
+                session.order("exec").unwrap();
+                session.client.read(&session.path("wait")).unwrap();
+            }
+            count += 1;
+        }
+        count
+    };
+    let soon = || Instant::now() + TIME;
+    many(soon(), 300, false);
+    many(soon(), 100, true);
+    no_sessions(&cluster, "n0");
+    let before = held(node);
+    let (empty, running) = (many(soon(), ENOUGH, false), many(soon(), ENOUGH, true));
+    eprintln!("{empty} sessions, {running} with a program");
+    no_sessions(&cluster, "n0");
+    assert_flat("node", node, before, 8 * 1024);
+    cluster.no_job_processes();
+    cluster.down();
+}
+
+#[test]
+fn thousands_of_jobs_leave_nothing_anywhere() {
+    let cluster = Cluster::up("t0150jobs", 2);
+    let address = format!("unix!{}", cluster.directory().join("manager.sock").display());
+    let address: Address = address.parse().unwrap();
+    let client = Client::connect(&address, Options::default()).unwrap();
+    let one = |at: usize| {
+        let clone = client.open("jobs/clone", OpenFlags::default()).unwrap().into_fid();
+        let id = String::from_utf8(clone.read_at(0, 32).unwrap()).unwrap();
+        let argv = match at % 4 {
+            0 => "\"true\"",
+            1 => "\"nonexist\"",
+            2 => "\"sh\",\"-c\",\"echo out; sleep 60 & exit 3\"",
+            _ => "\"sleep\",\"60\"",
+        };
+        let spec = format!("{{\"argv\":[{argv}],\"nodes\":2,\"time_ms\":3600000}}");
+        client.write(&format!("jobs/{id}/spec"), spec).unwrap();
+        let started = client.write(&format!("jobs/{id}/ctl"), "start\n");
+        assert_eq!(started.is_err(), at % 4 == 1, "{started:?}");
+        match at % 4 {
+            // Its client goes away.
+            3 => drop(clone),
+            _ => drop(client.read(&format!("jobs/{id}/wait")).unwrap()),
+        }
+    };
+    let daemons = ["manager", "n0", "n1"].map(|name| (name, cluster.await_pid(name)));
+    // As many as are remembered, so that what is kept of each is there.
+    (0..320).for_each(one);
+    let before = daemons.map(|(_, pid)| held(pid));
+    let (start, mut count) = (Instant::now(), 0);
+    while start.elapsed() < 2 * TIME && count < ENOUGH {
+        one(count);
+        count += 1;
+    }
+    eprintln!("{count} jobs");
+    for ((name, pid), before) in daemons.into_iter().zip(before) {
+        // The manager keeps ended jobs for a while: time limits, what they were.
+        assert_flat(name, pid, before, 16 * 1024);
+    }
+    no_sessions(&cluster, "n0");
+    no_sessions(&cluster, "n1");
+    cluster.no_job_processes();
+    let logs = fs::read_dir(cluster.directory().join("jobs")).unwrap().count();
+    assert!(logs <= 300, "{logs} logs");
+    let journal = fs::metadata(cluster.directory().join("journal")).unwrap().len();
+    assert!(journal < 3 << 20, "{journal} bytes of journal");
+    // A new manager takes up no more than the old one had.
+    let old = cluster.kill("manager");
+    until("there is another manager", || cluster.pid("manager").is_some_and(|pid| pid != old));
+    cluster.await_nodes(2);
+    let listed = cluster.json(&["ps", "--all", "--json"])["jobs"].as_array().unwrap().len();
+    assert!((200..=300).contains(&listed), "{listed} jobs");
+    assert!(fs::read_dir(cluster.directory().join("jobs")).unwrap().count() <= 300);
+    cluster.muster(&["run", "-N", "2", "true"]).run().ok();
+    cluster.down();
+}
