@@ -5,7 +5,6 @@ mod foreign;
 
 use cluster::Cluster;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -16,14 +15,14 @@ const LIMIT: Duration = Duration::from_secs(120);
 static CLIENT: LazyLock<PathBuf> = LazyLock::new(|| {
     foreign::need("go", "golang-go");
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("go-client");
-    let mut build = Command::new(foreign::conformance("go/run"));
+    let mut build = foreign::bound(foreign::conformance("go/run"));
     build.arg(&directory);
     foreign::run(build, Duration::from_secs(300), 0);
     directory.join("client")
 });
 
 fn client(dialect: &str, words: &[&str], least: usize) {
-    let mut command = Command::new(&*CLIENT);
+    let mut command = foreign::bound(&*CLIENT);
     command.args(["-dialect", dialect, "-deadline", "100s"]).args(words);
     foreign::run(command, LIMIT, least);
 }

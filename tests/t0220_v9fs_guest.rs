@@ -5,7 +5,6 @@ mod foreign;
 
 use cluster::Cluster;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 /// Seconds for one guest, on a machine that does other things as well.
@@ -21,7 +20,7 @@ fn guest(socket: &Path, script: &str, options: &str, words: &[&str], least: usiz
         Path::new(&cache).join("recipe").exists(),
         "the guest's kernel and programs are not in {cache}: type `cargo xtask setup` as root"
     );
-    let mut run = Command::new(foreign::conformance("guest/run"));
+    let mut run = foreign::bound(foreign::conformance("guest/run"));
     run.arg(format!("unix!{}", socket.display())).arg(foreign::conformance(script));
     run.arg(options).args(words).env("MUSTER_GUEST_SECONDS", SECONDS.to_string());
     foreign::run(run, Duration::from_secs(SECONDS + 20), least);
@@ -45,12 +44,12 @@ fn an_export_in_9p2000_l() {
 
 #[test]
 fn an_export_in_9p2000_u() {
-    posix("v9-u", "version=9p2000.u,msize=65536", &[], 54);
+    posix("v9-u", "version=9p2000.u,msize=65536", &[], 56);
 }
 
 #[test]
 fn an_export_in_9p2000() {
-    posix("v9-p", "version=9p2000,uname=root", &[], 46);
+    posix("v9-p", "version=9p2000,uname=root", &[], 49);
 }
 
 /// With the client's cache: what it does otherwise, not all once more.

@@ -4,7 +4,6 @@ mod cluster;
 mod foreign;
 
 use cluster::Cluster;
-use std::process::Command;
 use std::time::Duration;
 
 #[test]
@@ -20,7 +19,7 @@ fn jobs_with_the_shell_alone() {
     // The kernel remembers a directory that it has seen, and so keeps a fid in the session.
     let names: Vec<&str> = names.filter(|name| *name != "close_ends_it").collect();
     assert!(names.len() >= 22, "{names:?}");
-    let mut shell = Command::new("sh");
+    let mut shell = foreign::bound("sh");
     shell.arg(script).arg("nodes/n1").args(&names).env("TOP", &mount);
     foreign::run(shell, Duration::from_secs(120), names.len());
     cluster.down();

@@ -1,6 +1,7 @@
 //! Programs of `conformance/ninep`: clients that nobody here wrote, run with a deadline.
 
 use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsStr;
 use std::io::{PipeReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -44,6 +45,14 @@ fn text(mut from: PipeReader) -> String {
     let mut bytes = Vec::new();
     let _ = from.read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A command that is told to end if whoever runs it is killed.
+pub fn bound(program: impl AsRef<OsStr>) -> Command {
+    need("setpriv", "util-linux");
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "TERM", "--"]).arg(program);
+    command
 }
 
 /// Runs a client whose output is a line a check: none may fail, and at least `least` must be ok.

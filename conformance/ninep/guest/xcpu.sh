@@ -1,5 +1,6 @@
 #!/bin/sh
-# Jobs through the files of an XCPU tree, with the shell alone: run ADDR xcpu.sh cache=none [ROOT [CHECK...]]
+# Jobs through the files of an XCPU tree, with the shell alone:
+# run ADDR xcpu.sh cache=none [ROOT [CHECK...]]
 #
 # ROOT is the directory that holds `clone`, beneath the mount (nodes/n0, say); none means the
 # mount itself. One line a check: `ok NAME` or `FAIL NAME: reason`; exits 1 if any failed. With
