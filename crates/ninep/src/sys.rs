@@ -12,39 +12,47 @@ use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
-/// Pages that a mapping has at most: those of the largest message, and one more where it does
-/// not begin with a page.
+/// Pages that a part has at most: those of the largest message, and one more where it does not
+/// begin with a page.
 const PAGES_MAX: usize = MSIZE_MAX / 4096 + 2;
 
-/// A part of a file that was in memory when it was mapped.
+/// What is mapped of an open file, so that what is read again is not mapped again. A window
+/// begins with a multiple of its half, so every part lies in one.
+const WINDOW: usize = 64 << 20;
+const _: () = assert!(WINDOW / 2 > MSIZE_MAX);
+
+/// Windows that are kept. A window's pages count as resident in this process: 1 GiB at most.
+/// Where there are more open files, a part is mapped for as long as it takes to send it.
+const WINDOWS_MAX: usize = 16;
+
+static WINDOWS: AtomicUsize = AtomicUsize::new(0);
+
+/// A window that an open file keeps, if it has one.
+pub type KeptWindow = Mutex<Option<Arc<Window>>>;
+
+/// A mapped range of a file.
 #[derive(Debug)]
-pub struct Mapping {
+pub struct Window {
     base: NonNull<c_void>,
-    /// Bytes before the part, so that the mapping begins with a page.
-    skip: usize,
-    count: usize,
+    length: usize,
     file: Arc<OwnedFd>,
     offset: u64,
+    kept: bool,
 }
 
 // SAFETY: the mapping belongs to the process and only this value knows where it is; nothing in it
 // is tied to a thread.
-unsafe impl Send for Mapping {}
-// SAFETY: a shared reference gives no access but `span`, which only copies the address.
-unsafe impl Sync for Mapping {}
+unsafe impl Send for Window {}
+// SAFETY: a shared reference gives no access to the mapped memory.
+unsafe impl Sync for Window {}
 
-impl Mapping {
-    /// Maps `count` bytes of a file from `offset`, if they exist and are all in memory.
-    pub fn of(file: &Arc<OwnedFd>, offset: u64, count: usize) -> Option<Mapping> {
-        let page = rustix::param::page_size();
-        let skip = (offset % page as u64) as usize;
-        let length = skip + count;
-        let start = libc::off_t::try_from(offset - skip as u64).ok()?;
-        if count == 0 || length.div_ceil(page) > PAGES_MAX {
-            return None;
-        }
+impl Window {
+    /// Maps `length` bytes from `offset`, which is a multiple of a page.
+    fn new(file: &Arc<OwnedFd>, offset: u64, length: usize, kept: bool) -> Option<Window> {
+        let start = libc::off_t::try_from(offset).ok()?;
         let (protection, flags) = (libc::PROT_READ, libc::MAP_SHARED);
         // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
         let base = unsafe {
@@ -53,16 +61,87 @@ impl Mapping {
         if base == libc::MAP_FAILED {
             return None;
         }
-        let mapping =
-            Mapping { base: NonNull::new(base)?, skip, count, file: file.clone(), offset };
-        mapping.is_resident(length.div_ceil(page)).then_some(mapping)
+        let base = NonNull::new(base)?;
+        if kept {
+            WINDOWS.fetch_add(1, Ordering::Relaxed);
+        }
+        Some(Window { base, length, file: file.clone(), offset, kept })
     }
 
-    fn is_resident(&self, pages: usize) -> bool {
+    fn covers(&self, offset: u64, count: usize) -> bool {
+        offset >= self.offset && offset + count as u64 <= self.offset + self.length as u64
+    }
+
+    /// The window on a part of a file, a kept one if possible.
+    fn on(
+        file: &Arc<OwnedFd>,
+        kept: &KeptWindow,
+        offset: u64,
+        count: usize,
+    ) -> Option<Arc<Window>> {
+        let mut kept = kept.lock().expect("no holder panics");
+        if let Some(window) = &*kept
+            && window.covers(offset, count)
+        {
+            return Some(window.clone());
+        }
+        *kept = None;
+        if WINDOWS.load(Ordering::Relaxed) < WINDOWS_MAX {
+            let start = offset - offset % (WINDOW / 2) as u64;
+            *kept = Window::new(file, start, WINDOW, true).map(Arc::new);
+            return kept.clone();
+        }
+        let skip = offset % rustix::param::page_size() as u64;
+        let window = Window::new(file, offset - skip, skip as usize + count, false)?;
+        Some(Arc::new(window))
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        if self.kept {
+            WINDOWS.fetch_sub(1, Ordering::Relaxed);
+        }
+        // SAFETY: the mapping was made by `new` with this length; spans of it borrow a mapping,
+        // which holds the window.
+        unsafe { libc::munmap(self.base.as_ptr(), self.length) };
+    }
+}
+
+/// A part of a file that was in memory when it was asked for.
+#[derive(Debug)]
+pub struct Mapping {
+    window: Arc<Window>,
+    /// Where the part begins in the window.
+    start: usize,
+    count: usize,
+}
+
+impl Mapping {
+    /// Maps `count` bytes of a file from `offset`, which exist, if they are all in memory.
+    pub fn of(
+        file: &Arc<OwnedFd>,
+        kept: &KeptWindow,
+        offset: u64,
+        count: usize,
+    ) -> Option<Mapping> {
+        let window = Window::on(file, kept, offset, count)?;
+        let start = (offset - window.offset) as usize;
+        let mapping = Mapping { window, start, count };
+        mapping.is_resident().then_some(mapping)
+    }
+
+    fn is_resident(&self) -> bool {
+        let page = rustix::param::page_size();
+        let skip = self.start % page;
+        let pages = (skip + self.count).div_ceil(page);
         let mut resident = [0u8; PAGES_MAX];
-        let (base, length) = (self.base.as_ptr(), self.skip + self.count);
-        // SAFETY: the range is this mapping's, and there is a byte for each of its pages.
-        let result = unsafe { libc::mincore(base, length, resident.as_mut_ptr()) };
+        if pages > PAGES_MAX {
+            return false;
+        }
+        let base = self.window.base.as_ptr().wrapping_byte_add(self.start - skip);
+        // SAFETY: the range is the window's, and there is a byte for each of its pages.
+        let result = unsafe { libc::mincore(base, skip + self.count, resident.as_mut_ptr()) };
         result == 0 && resident[..pages].iter().all(|page| page & 1 == 1)
     }
 
@@ -75,8 +154,8 @@ impl Mapping {
     /// The part without its first `sent` bytes.
     pub(crate) fn span(&self, sent: usize) -> Span<'_> {
         assert!(sent <= self.count, "more is sent than there was");
-        let start = self.base.as_ptr().cast::<u8>().wrapping_add(self.skip + sent);
-        let span = libc::iovec { iov_base: start.cast(), iov_len: self.count - sent };
+        let start = self.window.base.as_ptr().wrapping_byte_add(self.start + sent);
+        let span = libc::iovec { iov_base: start, iov_len: self.count - sent };
         Span(span, PhantomData)
     }
 
@@ -84,9 +163,10 @@ impl Mapping {
     /// nobody will look at, and those behind the file's new end are zero.
     pub(crate) fn copy(&self, sent: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; self.count];
+        let offset = self.window.offset + self.start as u64;
         let mut at = sent;
         while at < self.count {
-            match rustix::io::pread(&self.file, &mut bytes[at..], self.offset + at as u64) {
+            match rustix::io::pread(&self.window.file, &mut bytes[at..], offset + at as u64) {
                 Ok(0) => break,
                 Ok(more) => at += more,
                 Err(Errno::INTR) => {}
@@ -94,13 +174,6 @@ impl Mapping {
             }
         }
         Ok(bytes)
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: the mapping was made by `of` with this length; spans of it borrow `self`.
-        unsafe { libc::munmap(self.base.as_ptr(), self.skip + self.count) };
     }
 }
 

@@ -9,6 +9,7 @@ use super::{HostTree, xattr};
 use crate::call::{Answer, Call, Data, Mapping, Opened};
 use crate::error::{Errno, Error, Result, fail};
 use crate::record::mode;
+use crate::sys::KeptWindow;
 use crate::tree::OpenFlags;
 use crate::wire::Name;
 use rustix::fs::{Mode, OFlags, Stat};
@@ -142,7 +143,7 @@ impl HostTree {
         }
         if file.own
             && call.may_map()
-            && let Some(mapping) = map(node, offset, count)
+            && let Some(mapping) = map(node, &file.window, offset, count)
         {
             return Ok(Data::Mapped(mapping));
         }
@@ -254,14 +255,14 @@ impl HostTree {
 const MAPPED_MIN: usize = 128 * 1024;
 
 /// Maps what there is of a part of a file, if it is much and all of it is in memory.
-fn map(node: &Node, offset: u64, count: usize) -> Option<Mapping> {
+fn map(node: &Node, window: &KeptWindow, offset: u64, count: usize) -> Option<Mapping> {
     if count < MAPPED_MIN {
         return None;
     }
     let size = rustix::fs::fstat(node.fd()).ok()?.st_size as u64;
     let count = size.saturating_sub(offset).min(count as u64) as usize;
     // Where little is left, and in files that do not tell their size.
-    if count < MAPPED_MIN { None } else { Mapping::of(&node.fd, offset, count) }
+    if count < MAPPED_MIN { None } else { Mapping::of(&node.fd, window, offset, count) }
 }
 
 /// Reads until the buffer is full or the file ends, but only what is in memory: else EAGAIN. A

@@ -15,6 +15,7 @@ use super::{HostTree, directory::Stream};
 use crate::call::Walked;
 use crate::error::{Errno, Result, fail};
 use crate::record::mode;
+use crate::sys::KeptWindow;
 use crate::tree::OpenFlags;
 use crate::wire::Name;
 use muster_base::limits::NAME_MAX;
@@ -64,6 +65,8 @@ pub(super) struct OpenFile {
     pub(super) own: bool,
     /// Its file system cannot say what is in the page cache, but all of it is in memory.
     pub(super) in_memory: AtomicBool,
+    /// What of it is mapped.
+    pub(super) window: KeptWindow,
     pub(super) locks: LockOwner,
 }
 
