@@ -3,8 +3,10 @@
 //!
 //! All three run from start to end. A round measures every case at every server, forwards in one
 //! round and backwards in the next, so that what drifts on the machine falls on all alike; raw
-//! TCP is measured in every round too. Medians over the rounds are compared.
+//! TCP is measured in every round too. Medians over the rounds are compared. Apart from them, the
+//! memory of a node daemon with many parked reads.
 
+mod cluster;
 pub mod load;
 pub mod parked;
 pub mod peers;
@@ -150,7 +152,14 @@ pub fn run(settings: &Settings) -> Result<Report> {
     ));
     let figures = measure(settings, &servers)?;
     notes.extend(figures.lines(&servers));
-    Ok(Report { bench: "9p", notes, cases: figures.cases(&servers) })
+    let mut cases = figures.cases(&servers);
+    drop(servers);
+    if ours.name == KINDS[0].name {
+        let (note, case) = cluster::parked_reads(&ours).context("memory with parked reads")?;
+        notes.push(note);
+        cases.push(case);
+    }
+    Ok(Report { bench: "9p", notes, cases })
 }
 
 /// Reads and overwrites whole files through a server, outside of all timing; returns the msize.

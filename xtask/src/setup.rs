@@ -21,6 +21,9 @@ const PACKAGES: [(&str, &str); 4] = [
 /// Prepares the Linux guest in which the kernel's own 9P client is tested.
 const GUEST: &str = "conformance/ninep/guest/setup";
 
+/// Go's 9P clients, as one program.
+const GO_CLIENT: &str = "conformance/ninep/go";
+
 /// The command.
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
     no_arguments(arguments)?;
@@ -33,6 +36,11 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let guest = root.join(GUEST);
     if guest.exists() {
         check(Command::new(guest).current_dir(&root))?;
+    }
+    let go_client = root.join(GO_CLIENT);
+    if go_client.exists() {
+        // Its libraries, checked against go.sum; the tests build it.
+        check(Command::new("go").args(["mod", "download"]).current_dir(go_client))?;
     }
     // Only a benchmark needs it, and that says so again.
     if let Err(error) = bench::build_peers(&root) {

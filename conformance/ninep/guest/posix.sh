@@ -254,7 +254,7 @@ t_hard_link() {
     [ "$VERSION" != 9p2000 ] || skip "$VERSION has no hard links"
     echo x >a
     ln a b
-    same "the link count" "$(stat -c %h a)" 2
+    [ "$VERSION" = 9p2000.u ] || same "the link count" "$(stat -c %h a)" 2
     same "the inode" "$(stat -c %i b)" "$(stat -c %i a)"
     rm a
     same "the text" "$(cat b)" x

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Jobs through the files of an XCPU tree, with the shell alone: run ADDR xcpu.sh cache=none ROOT
+# Jobs through the files of an XCPU tree, with the shell alone:
+# run ADDR xcpu.sh cache=none [ROOT [CHECK...]]
 #
 # ROOT is the directory that holds `clone`, beneath the mount (nodes/n0, say); none means the
 # mount itself. One line a check: `ok NAME` or `FAIL NAME: reason`; exits 1 if any failed. With
@@ -10,6 +11,7 @@
 # of a pipe asks again after a short answer, until 0 bytes come; every file's length says 0.
 root=${TOP:-/mnt/9p}/${1#/}
 program=/bin/busybox
+[ $# -eq 0 ] || shift
 scratch=$(mktemp -d) || exit 1
 failed=0
 
@@ -255,7 +257,8 @@ if [ ! -e "$root/clone" ]; then
     echo "FAIL tree: there is no clone in $root, which holds: $(ls "$root" 2>&1 | tr '\n' ' ')"
     exit 1
 fi
-for name in $(sed -n 's/^t_\([a-z_0-9]*\)() {$/\1/p' "$0"); do
+[ $# -gt 0 ] || set -- $(sed -n 's/^t_\([a-z_0-9]*\)() {$/\1/p' "$0")
+for name in "$@"; do
     if ("t_$name") >$scratch/said 2>&1; then
         echo "ok $name"
     else

@@ -10,6 +10,7 @@ use crate::error::{Errno, Error};
 use crate::message::Tag;
 use crate::outbox::{Filling, Outbox};
 use crate::record::{Attr, DirEntry, Qid, Statfs};
+pub use crate::sys::Mapping;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
@@ -39,6 +40,8 @@ pub enum Data {
     Bytes(Vec<u8>),
     /// Bytes that [`Call::fill`] has put into the reply already.
     Filled(Filling),
+    /// Part of a file, sent from where it is; see [`Call::may_map`].
+    Mapped(Mapping),
 }
 
 impl<B: Into<Vec<u8>>> From<B> for Data {
@@ -425,6 +428,11 @@ impl<F: Send + 'static> Call<'_, F> {
         let answer = ask(&mut call);
         self.standing = call.standing;
         answer
+    }
+
+    /// Whether the shell below can send parts of files ([`Data::Mapped`]).
+    pub fn may_map(&self) -> bool {
+        self.outbox.may_map()
     }
 
     /// Lets `fill` write at most `count` bytes of content straight into the reply.

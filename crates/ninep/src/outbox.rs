@@ -1,11 +1,13 @@
 //! Bytes on their way to the peer: small messages packed together, large payloads in blocks of
-//! their own that are reused, so that content is copied once, from the file into the reply.
+//! their own that are reused, so that content is copied once, from the file into the reply; or,
+//! where the shell can send it ([`Outbox::let_map`]), not at all.
 
 use crate::error::Error;
 use crate::message::Tag;
+use crate::sys::{Mapping, Span};
 use muster_base::limits::HEADER;
 use std::collections::VecDeque;
-use std::io::IoSlice;
+use std::io::{self, IoSlice};
 
 /// Bytes before the payload of an `Rread`: header and `count[4]`.
 const READ_HEADER: usize = HEADER + 4;
@@ -37,8 +39,14 @@ impl Filling {
 }
 
 #[derive(Debug)]
+enum Content {
+    Bytes(Vec<u8>),
+    Mapped(Mapping),
+}
+
+#[derive(Debug)]
 struct Block {
-    bytes: Vec<u8>,
+    content: Content,
     /// Bytes that are message; a large block stays longer than that.
     used: usize,
     large: bool,
@@ -54,6 +62,7 @@ pub struct Outbox {
     spare: Vec<Vec<u8>>,
     /// Size of a large block: the agreed message size.
     large: usize,
+    may_map: bool,
 }
 
 impl Outbox {
@@ -73,17 +82,28 @@ impl Outbox {
         self.spare.clear();
     }
 
+    /// Says that the shell sends [`Outbox::spans`], in which there may be parts of files, and not
+    /// [`Outbox::pieces`].
+    pub(crate) fn let_map(&mut self) {
+        self.may_map = true;
+    }
+
+    pub(crate) fn may_map(&self) -> bool {
+        self.may_map
+    }
+
     /// Appends messages with `encode`, and returns what it does.
     pub(crate) fn put<R>(&mut self, encode: impl FnOnce(&mut Vec<u8>) -> R) -> R {
         let fits = |block: &Block| !block.large && block.used < PACKED;
         if !self.queue.back().is_some_and(fits) {
-            let bytes = Vec::with_capacity(1024);
-            self.queue.push_back(Block { bytes, used: 0, large: false });
+            let content = Content::Bytes(Vec::with_capacity(1024));
+            self.queue.push_back(Block { content, used: 0, large: false });
         }
         let block = self.queue.back_mut().expect("one was pushed");
-        let said = encode(&mut block.bytes);
-        self.length += block.bytes.len() - block.used;
-        block.used = block.bytes.len();
+        let Content::Bytes(bytes) = &mut block.content else { unreachable!("mapped is large") };
+        let said = encode(bytes);
+        self.length += bytes.len() - block.used;
+        block.used = bytes.len();
         said
     }
 
@@ -110,25 +130,62 @@ impl Outbox {
     pub(crate) fn put_filling(&mut self, tag: Tag, number: u8, filling: Filling) {
         let Filling { mut bytes, used } = filling;
         let size = READ_HEADER + used;
-        bytes[..4].copy_from_slice(&(size as u32).to_le_bytes());
-        bytes[4] = number;
-        bytes[5..7].copy_from_slice(&tag.to_le_bytes());
-        bytes[7..11].copy_from_slice(&(used as u32).to_le_bytes());
+        bytes[..READ_HEADER].copy_from_slice(&read_header(tag, number, used));
         if used <= SMALL {
             self.put(|out| out.extend_from_slice(&bytes[..size]));
             self.recycle(bytes);
         } else {
             self.length += size;
-            self.queue.push_back(Block { bytes, used: size, large: true });
+            let content = Content::Bytes(bytes);
+            self.queue.push_back(Block { content, used: size, large: true });
         }
+    }
+
+    /// Queues part of a file as an `Rread`.
+    pub(crate) fn put_mapping(&mut self, tag: Tag, number: u8, mapping: Mapping) {
+        let used = mapping.len();
+        self.put(|out| out.extend_from_slice(&read_header(tag, number, used)));
+        self.length += used;
+        self.queue.push_back(Block { content: Content::Mapped(mapping), used, large: true });
     }
 
     /// What to send next, in pieces for one vectored write.
     pub fn pieces<'a>(&'a self, into: &mut Vec<IoSlice<'a>>) {
         for (at, block) in self.queue.iter().take(64).enumerate() {
             let start = if at == 0 { self.sent } else { 0 };
-            into.push(IoSlice::new(&block.bytes[start..block.used]));
+            let Content::Bytes(bytes) = &block.content else {
+                unreachable!("whoever lets trees map sends spans")
+            };
+            into.push(IoSlice::new(&bytes[start..block.used]));
         }
+    }
+
+    /// The same, parts of files among them.
+    pub(crate) fn spans<'a>(&'a self, into: &mut Vec<Span<'a>>) {
+        for (at, block) in self.queue.iter().take(64).enumerate() {
+            let start = if at == 0 { self.sent } else { 0 };
+            into.push(match &block.content {
+                Content::Bytes(bytes) => Span::from(&bytes[start..block.used]),
+                Content::Mapped(mapping) => mapping.span(start),
+            });
+        }
+    }
+
+    /// The kernel did not find all of a mapped file: puts a copy in the place of the first. The
+    /// header, with its count, may be on its way, so what the file has lost since is sent as zero,
+    /// as if it had been cut and grown again.
+    ///
+    /// # Errors
+    /// When it cannot be read, or no file is mapped: nothing right can be sent then.
+    pub(crate) fn copy_mapping(&mut self) -> io::Result<()> {
+        for (at, block) in self.queue.iter_mut().enumerate() {
+            if let Content::Mapped(mapping) = &block.content {
+                let sent = if at == 0 { self.sent } else { 0 };
+                block.content = Content::Bytes(mapping.copy(sent)?);
+                return Ok(());
+            }
+        }
+        Err(rustix::io::Errno::FAULT.into())
     }
 
     /// Forgets the first `sent` bytes: they are on their way.
@@ -143,12 +200,14 @@ impl Outbox {
             blocks -= 1;
             if !first.large && blocks == 0 {
                 // The usual case: everything is sent, and the block serves again.
-                first.bytes.clear();
+                let Content::Bytes(bytes) = &mut first.content else { unreachable!("large") };
+                bytes.clear();
                 first.used = 0;
                 break;
             }
-            let block = self.queue.pop_front().expect("there is a first");
-            self.recycle(block.bytes);
+            if let Some(Block { content: Content::Bytes(bytes), .. }) = self.queue.pop_front() {
+                self.recycle(bytes);
+            }
         }
     }
 
@@ -157,4 +216,14 @@ impl Outbox {
             self.spare.push(bytes);
         }
     }
+}
+
+/// The bytes before the content of an `Rread`.
+fn read_header(tag: Tag, number: u8, used: usize) -> [u8; READ_HEADER] {
+    let mut header = [0; READ_HEADER];
+    header[..4].copy_from_slice(&((READ_HEADER + used) as u32).to_le_bytes());
+    header[4] = number;
+    header[5..7].copy_from_slice(&tag.to_le_bytes());
+    header[7..].copy_from_slice(&(used as u32).to_le_bytes());
+    header
 }

@@ -6,11 +6,14 @@
 
 use crate::session::Session;
 use crate::stream::{Listener, Stream};
+use crate::sys::{self, Span};
 use crate::tree::{Peer, Tree};
 use mio::{Events, Interest, Poll, Token, Waker};
 use muster_base::limits::CONNECTIONS_MAX;
+use rustix::io::Errno;
 use std::collections::HashMap;
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::io::{self, ErrorKind, Read};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -238,7 +241,8 @@ impl<T: Tree> Loop<T> {
         let both = Interest::READABLE | Interest::WRITABLE;
         self.poll.registry().register(&mut stream, Token(at), both).ok()?;
         let post = self.post.clone();
-        let session = Session::new(self.tree.clone(), peer, move || post.wake(at));
+        let mut session = Session::new(self.tree.clone(), peer, move || post.wake(at));
+        session.outbox().let_map();
         self.open.fetch_add(1, Ordering::Relaxed);
         self.connections.insert(at, Connection::new(stream, session));
         Some(at)
@@ -309,13 +313,14 @@ impl<T: Tree> Connection<T> {
     fn advance(&mut self) -> io::Result<bool> {
         self.session.conclude();
         for _ in 0..TURN {
+            // First, so that a request which a stall has left in the buffer gets its turn.
+            self.send()?;
+            if self.session.is_stalled() {
+                return Ok(false);
+            }
             let requests = &self.buffer[self.start..self.end];
             let done = self.session.receive(requests).map_err(io::Error::other)?;
             self.start += done;
-            self.send()?;
-            if self.session.is_stalled() {
-                return Ok(self.writable);
-            }
             if done > 0 {
                 // A stall may have left whole messages behind.
                 continue;
@@ -329,6 +334,20 @@ impl<T: Tree> Connection<T> {
     }
 
     fn read(&mut self) -> io::Result<()> {
+        // The buffer is empty then: whatever it held belonged to the write.
+        if self.session.is_direct() {
+            match self.session.take_from(self.stream.as_fd()) {
+                Err(error) if error.kind() == ErrorKind::Unsupported => {}
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(_) => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.readable = false;
+                    return Ok(());
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
         } else if self.end == self.buffer.len() {
@@ -360,13 +379,15 @@ impl<T: Tree> Connection<T> {
     fn send(&mut self) -> io::Result<()> {
         while self.writable && !self.session.outbox().is_empty() {
             let outbox = self.session.outbox();
-            let mut pieces: Vec<IoSlice<'_>> = Vec::with_capacity(8);
-            outbox.pieces(&mut pieces);
-            match self.stream.write_vectored(&pieces) {
+            let mut spans: Vec<Span<'_>> = Vec::with_capacity(8);
+            outbox.spans(&mut spans);
+            match sys::send(&self.stream, &spans) {
                 Ok(sent) => outbox.consume(sent),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.writable = false,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(Errno::AGAIN) => self.writable = false,
+                Err(Errno::INTR) => {}
+                // A file that is sent from where it is has become shorter.
+                Err(Errno::FAULT) => outbox.copy_mapping()?,
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(())

@@ -11,6 +11,7 @@ use crate::call::{Call, Completion, Data, Opened, Outcome, Pause, Port, Standing
 use crate::desk::{Asked, Desk, Goal};
 use crate::error::{Errno, Error};
 use crate::fid::{Fids, Slot};
+use crate::intake::Arriving;
 use crate::message::{BadStream, ErrorNumber, Fid, Frame, NOTAG, Qids, Rmessage, Tag, Tmessage};
 use crate::outbox::Outbox;
 use crate::record::Qid;
@@ -52,6 +53,8 @@ pub struct Session<T: Tree> {
     /// the request was opening, if it was: opened or not, it is clunked when the answer is there.
     leaving: HashMap<u64, Option<T::Fid>>,
     serial: u64,
+    /// A write whose content is taken as it arrives.
+    pub(crate) arriving: Option<Arriving>,
 }
 
 impl<T: Tree> Session<T> {
@@ -70,20 +73,34 @@ impl<T: Tree> Session<T> {
             flushing: HashMap::new(),
             leaving: HashMap::new(),
             serial: 0,
+            arriving: None,
         }
     }
 
-    /// Carries out the whole messages at the start of `bytes` and returns how many bytes they
-    /// have. It stops early while more than [`OUTBOX_MAX`] bytes wait to be sent.
+    /// Carries out the whole messages at the start of `bytes`, and begins a large write that the
+    /// tree takes in parts; returns how many bytes that were. It stops early while more than
+    /// [`OUTBOX_MAX`] bytes wait to be sent.
     ///
     /// # Errors
     /// [`BadStream`] when this is not 9P: the connection must be closed.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<usize, BadStream> {
         let mut done = 0;
         while !self.is_stalled() {
-            let Some((frame, size)) = Frame::cut(&bytes[done..], self.msize)? else { break };
-            done += size;
-            self.request(frame);
+            let rest = &bytes[done..];
+            if self.arriving.is_some() {
+                match self.take_in(rest) {
+                    0 => break,
+                    taken => done += taken,
+                }
+            } else if let Some((frame, size)) = Frame::cut(rest, self.msize)? {
+                done += size;
+                self.request(frame);
+            } else {
+                match self.begin_write(rest) {
+                    0 => break,
+                    header => done += header,
+                }
+            }
         }
         Ok(done)
     }
@@ -223,7 +240,7 @@ impl<T: Tree> Session<T> {
                 return self.refuse(tag, &Error::new(Errno::BADMSG, malformed.to_string()));
             }
         };
-        if self.parked.contains_key(&tag) || self.flushing.contains_key(&tag) {
+        if self.is_in_use(tag) {
             let text = format!("tag {tag} is in use by a request that waits for its answer");
             return self.refuse(tag, &Error::new(Errno::INVAL, text));
         }
@@ -239,6 +256,11 @@ impl<T: Tree> Session<T> {
             Tmessage::Clunk { fid } => self.clunk(tag, fid),
             message => self.ask(tag, frame.number, message),
         }
+    }
+
+    /// Whether a request with this tag waits.
+    pub(crate) fn is_in_use(&self, tag: Tag) -> bool {
+        self.parked.contains_key(&tag) || self.flushing.contains_key(&tag)
     }
 
     fn start(&mut self, tag: Tag, msize: u32, proposed: &str) {
@@ -467,6 +489,9 @@ impl<T: Tree> Session<T> {
         match outcome {
             Outcome::Data(Data::Filled(filling)) => {
                 self.outbox.put_filling(tag, number + 1, filling);
+            }
+            Outcome::Data(Data::Mapped(mapping)) if mapping.len() <= count => {
+                self.outbox.put_mapping(tag, number + 1, mapping);
             }
             Outcome::Data(Data::Bytes(bytes)) if bytes.len() <= count => {
                 self.reply(tag, &Rmessage::Read { data: Payload(&bytes) });

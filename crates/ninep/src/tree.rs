@@ -7,6 +7,7 @@
 
 use crate::call::{Answer, Call, Data, HeldLock, LockStatus, Opened, Walked};
 use crate::error::{Errno, Result, fail};
+use crate::intake::Intake;
 use crate::record::{Attr, DirEntry, LockRange, Qid, SetAttr, Statfs};
 use crate::wire::Name;
 
@@ -103,6 +104,13 @@ pub trait Tree: Send + Sync + Sized + 'static {
     /// client that still listens (a failed commit of an extended attribute).
     fn clunk(&self, fid: Self::Fid) -> Result<()> {
         Ok(())
+    }
+
+    /// Offers to take the content of a large write in parts, while it still arrives: `count`
+    /// bytes for `offset`. `None`: [`Tree::write`] is to get it whole. Only where parts are as
+    /// good as the whole, and nothing has to wait.
+    fn intake(&self, fid: &Self::Fid, offset: u64, count: usize) -> Option<Box<dyn Intake>> {
+        None
     }
 
     /// Attributes.

@@ -86,11 +86,10 @@ impl Feed {
         (self.shared.kick)();
     }
 
-    /// Writes fail from now on.
+    /// Writes fail from now on, for the first reason given.
     pub fn refuse(&self, errno: Errno, text: &'static str) {
-        let error = Error::new(errno, text);
         let mut state = self.locked();
-        state.refusal = Some(error.clone());
+        let error = state.refusal.get_or_insert(Error::new(errno, text)).clone();
         state.kept.clear();
         for (ticket, _) in state.waiting.take() {
             ticket.answer(Err(error.clone()));

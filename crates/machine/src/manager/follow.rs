@@ -80,10 +80,8 @@ fn read_on(job: &Arc<Job>, rank: usize, output: Output, fid: Fid) {
     let job = job.clone();
     fid.clone().read_then(offset, CHUNK, move |answer| match answer {
         Ok([]) | Err(_) => ended(&job, rank, output),
-        Ok(bytes) => {
-            job.wrote(rank, output, bytes);
-            read_on(&job, rank, output, fid);
-        }
+        Ok(bytes) if job.wrote(rank, output, bytes) => read_on(&job, rank, output, fid),
+        Ok(_) => ended(&job, rank, output),
     });
 }
 

@@ -76,6 +76,13 @@ impl Input {
         File::new(0o220, move |_| Ok(Input { job: job.clone(), rank })).entry()
     }
 
+    /// Bytes that one write to any of the nodes can carry.
+    fn most(&self) -> usize {
+        let state = self.job.state();
+        let inputs = state.holds.iter().flatten().filter_map(|hold| hold.stdin.as_ref());
+        inputs.map(Fid::max_data).min().map_or(usize::MAX, |most| most as usize)
+    }
+
     /// Who reads, and how many of the next `length` bytes each has already.
     fn readers(&self, length: usize) -> Result<Vec<(Fid, usize)>> {
         let mut state = self.job.state();
@@ -125,6 +132,8 @@ impl Share {
 
 impl Handle for Input {
     fn write(&self, call: &mut SynCall<'_>, _: u64, data: &[u8]) -> Answer<u32> {
+        // What one message to a node cannot carry is left to the client's next write.
+        let data = &data[..data.len().min(self.most())];
         let readers = self.readers(data.len())?;
         let length = data.len() as u32;
         call.park(|ticket| {

@@ -155,7 +155,7 @@ impl Job {
             end: verdict.as_ref().map(|(end, _, _)| *end),
             why: verdict.and_then(|(_, _, why)| why),
             ranks,
-            transport: "unix".to_owned(),
+            transport: self.manager.upgrade().map_or("", |m| m.nodes.transport()).to_owned(),
         }
     }
 
@@ -331,13 +331,19 @@ impl Job {
         self.act(self.state(), vec![Action::Signal(number)]);
     }
 
-    /// A rank has written.
-    pub(super) fn wrote(self: &Arc<Job>, rank: usize, output: Output, bytes: &[u8]) {
-        let Some(placed) = self.placed.get() else { return };
-        if let Err(error) = placed.log.append(rank, output, bytes) {
-            let why = format!("its output cannot be kept at the manager: {error}  [E310]");
-            self.end(End::Failed, 125, &why);
-        }
+    /// A rank has written. False if that cannot be kept: the job ends, without grace, since
+    /// what it wrote on would be lost.
+    pub(super) fn wrote(self: &Arc<Job>, rank: usize, output: Output, bytes: &[u8]) -> bool {
+        let Some(placed) = self.placed.get() else { return false };
+        let Err(error) = placed.log.append(rank, output, bytes) else { return true };
+        let place = self.manager.upgrade().map(|manager| manager.directory.clone());
+        let place = place.unwrap_or_default();
+        let why = format!("its output cannot be kept in {}: {error}  [E310]", place.display());
+        self.end(End::Failed, 125, &why);
+        let mut state = self.state();
+        let actions = state.progress.grace_over();
+        self.act(state, actions);
+        false
     }
 
     /// A rank's program has ended.

@@ -4,7 +4,7 @@
 use super::job::{Hold, Job, Placed};
 use super::journal::{self, Record};
 use super::log::JobLog;
-use super::nodes::Link;
+use super::nodes::{ANSWER, Link};
 use super::place::{Place, place};
 use super::spec::{End, Phase, Spec};
 use super::{Manager, follow};
@@ -16,6 +16,7 @@ use muster_ninep::error::{Errno, Error, Result, fail};
 use muster_ninep::tree::OpenFlags;
 use std::collections::BTreeMap;
 use std::sync::{Arc, mpsc};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// Nodes that the manager sends a job's files to directly; they pass them on.
@@ -90,6 +91,21 @@ fn wipe(holds: &[(u32, Hold)]) {
     }
 }
 
+/// The sessions of one node, by rank.
+type Opened = Result<Vec<Result<(usize, (u32, Hold))>>>;
+
+/// What a node's failure to open a session is called.
+fn unanswered(error: Error, node: &str) -> Error {
+    if error.errno != Errno::TIMEDOUT {
+        return error.at(node);
+    }
+    let text = format!(
+        "{node} has not answered for {ANSWER:?}; it is stopped or overloaded. See: muster nodes, \
+         or leave it out with -w  [E306]"
+    );
+    Error::new(Errno::TIMEDOUT, text)
+}
+
 /// Opens a session for every rank; on each node one after another, on all nodes at once.
 fn open_sessions(manager: &Manager, spec: &Spec, places: &[Place]) -> Result<Vec<(u32, Hold)>> {
     let mut by_node: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -99,17 +115,21 @@ fn open_sessions(manager: &Manager, spec: &Spec, places: &[Place]) -> Result<Vec
     let all = std::thread::scope(|scope| {
         let start = |(node, ranks): (&&str, &Vec<usize>)| {
             let (link, ranks) = (manager.nodes.link(node), ranks.clone());
-            scope.spawn(move || {
+            std::thread::Builder::new().spawn_scoped(scope, move || {
                 let link = link?;
                 let each = |rank: usize| {
                     let opened = open_session(&link, rank, places[rank].local, spec);
-                    opened.map(|hold| (rank, hold)).map_err(|error| error.at(&link.name))
+                    opened.map(|hold| (rank, hold)).map_err(|error| unanswered(error, &link.name))
                 };
                 Ok(ranks.into_iter().map(each).collect::<Vec<_>>())
             })
         };
         let threads: Vec<_> = by_node.iter().map(start).collect();
-        threads.into_iter().map(|t| t.join().expect("it does not panic")).collect::<Vec<_>>()
+        let joined = |thread: std::io::Result<ScopedJoinHandle<'_, Opened>>| match thread {
+            Ok(thread) => thread.join().expect("it does not panic"),
+            Err(error) => Err(error.into()),
+        };
+        threads.into_iter().map(joined).collect::<Vec<_>>()
     });
     let mut opened: BTreeMap<usize, (u32, Hold)> = BTreeMap::new();
     let mut failed = None;
@@ -336,11 +356,26 @@ fn deliver(job: &Arc<Job>) -> std::result::Result<(), Failed> {
     let sent = fan.finish();
     if let Some(first) = sent.failures.first() {
         let more = sent.failures.len() + sent.orphans.len() - 1;
-        let others = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-        let text = format!("files did not reach {first}{others}  [E205]");
+        let others = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let node = name_of(job, &first.target);
+        let why = &first.why;
+        let text = format!("the job's files did not reach {node}{others}: {why}  [E205]");
         return Err(whole(Error::new(Errno::IO, text)));
     }
     Ok(())
+}
+
+/// A target of the relay as the user knows it: `rank 3 on n1`.
+fn name_of(job: &Arc<Job>, target: &str) -> String {
+    let state = job.state();
+    let ranks = state.progress.ranks().iter().zip(&state.holds);
+    let mut named = ranks.filter_map(|(rank, hold)| Some((rank, hold.as_ref()?)));
+    let found =
+        named.find(|(rank, hold)| target == format!("{}/{}", hold.link.address, rank.session));
+    found.map_or_else(
+        || target.to_owned(),
+        |(rank, _)| format!("rank {} on {}", rank.rank, rank.node),
+    )
 }
 
 /// Runs the programs and waits until all of them run.

@@ -46,7 +46,7 @@ pub struct Manager {
     /// JSON lines of what has happened.
     events: Stream,
     started: f64,
-    /// Told to end the cluster.
+    /// Ends the cluster.
     down: Box<dyn Fn() + Send + Sync>,
 }
 

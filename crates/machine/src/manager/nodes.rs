@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// How long a node may take to answer a request that should be answered at once.
-pub(super) const ANSWER: Duration = Duration::from_secs(10);
+pub(super) const ANSWER: Duration = Duration::from_secs(5);
 
 /// How long, once a connection has closed, the evidence of what became of the daemon is waited
 /// for: whoever keeps it is told by the kernel at the same moment.
@@ -86,6 +86,14 @@ impl Nodes {
             }
             None => fail(Errno::NOENT, format!("there is no node {name}  [E113]")),
         }
+    }
+
+    /// What the nodes are reached by.
+    pub(super) fn transport(&self) -> &'static str {
+        let table = self.table();
+        let links = table.values().filter_map(|known| known.link.as_ref());
+        let tcp = links.filter(|link| !link.address.starts_with("unix!")).count();
+        if tcp > 0 { "tcp" } else { "unix" }
     }
 
     /// All nodes, for `status`.

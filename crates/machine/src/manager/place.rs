@@ -25,6 +25,12 @@ pub fn place(spec: &Spec, up: &[String], down: &[String]) -> Result<Vec<Place>, 
     }
     let chosen = candidates(spec, up, down)?;
     let most = chosen.len();
+    if most == 0 {
+        return Err(match down {
+            [] => "no node has joined yet. See: muster nodes  [E114]".to_owned(),
+            _ => format!("all nodes are down ({}). See: muster nodes  [E114]", nodeset::fold(down)),
+        });
+    }
     let nodes = match (spec.nodes, spec.ranks, &spec.nodelist) {
         (Some(nodes), _, _) => nodes,
         (None, _, Some(_)) => most,
@@ -36,10 +42,15 @@ pub fn place(spec: &Spec, up: &[String], down: &[String]) -> Result<Vec<Place>, 
         return Err("0 nodes or ranks asked: at least 1 is needed  [E112]".to_owned());
     }
     if nodes > most {
-        return Err(format!(
-            "{nodes} nodes asked, {most} exist ({}). Nothing queued. Use -N {most}  [E110]",
-            told(&chosen, down)
-        ));
+        return Err(match &spec.nodelist {
+            Some(list) => {
+                format!("{nodes} nodes asked, {most} named ({list}). Use -N {most}  [E110]")
+            }
+            None => format!(
+                "{nodes} nodes asked, {most} exist ({}). Nothing queued. Use -N {most}  [E110]",
+                told(&chosen, down)
+            ),
+        });
     }
     if ranks < nodes {
         return Err(format!(
@@ -82,11 +93,9 @@ fn candidates(spec: &Spec, up: &[String], down: &[String]) -> Result<Vec<String>
 }
 
 fn told(chosen: &[String], down: &[String]) -> String {
-    match (chosen.is_empty(), down.is_empty()) {
-        (true, true) => "none has joined".to_owned(),
-        (true, false) => format!("{} down", nodeset::fold(down)),
-        (false, true) => format!("{}, all up", nodeset::fold(chosen)),
-        (false, false) => format!("{} up, {} down", nodeset::fold(chosen), nodeset::fold(down)),
+    match down {
+        [] => format!("{}, all up", nodeset::fold(chosen)),
+        _ => format!("{} up, {} down", nodeset::fold(chosen), nodeset::fold(down)),
     }
 }
 
@@ -120,6 +129,14 @@ mod tests {
             placed(r#"{"argv":["x"],"ranks":5,"nodelist":"n[2-3]"}"#).matches("n2").count(),
             3
         );
+    }
+
+    #[test]
+    fn with_all_nodes_down_that_is_what_is_said() {
+        let said =
+            |up: &[String]| place(&spec(r#"{"argv":["x"],"ranks":4}"#), &[], up).unwrap_err();
+        assert!(said(&names(2)).contains("all nodes are down (n[0-1])"));
+        assert!(said(&[]).contains("no node has joined"));
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub enum Action {
 
 /// SIGTERM.
 const TERM: i32 = 15;
+/// SIGKILL.
+const KILL: i32 = 9;
 
 #[derive(Debug, Clone, PartialEq)]
 struct Cause {
@@ -165,7 +167,7 @@ impl Progress {
         let exit = ending.exit();
         match (&self.cause, exit) {
             (_, 0) => {}
-            (Some(cause), _) if self.phase == Phase::Ending => {
+            (Some(cause), _) if self.phase == Phase::Ending && self.was_sent(ending) => {
                 self.ranks[rank].why.get_or_insert(format!("ended: {}", cause.why));
             }
             _ => {
@@ -178,6 +180,14 @@ impl Progress {
             }
         }
         actions
+    }
+
+    /// Whether an end is what the signals that end a job bring about; any other is a rank's own.
+    fn was_sent(&self, ending: Ending) -> bool {
+        match ending {
+            Ending::Exited(_) => true,
+            Ending::Killed(signal, _) => [TERM, KILL].contains(&i32::from(signal)),
+        }
     }
 
     /// A rank is gone, nobody knows how it ended.
@@ -334,6 +344,16 @@ mod tests {
         let (end, exit, why) = job.verdict().unwrap();
         assert_eq!((end, exit), (End::Failed, 3));
         assert_eq!(why.unwrap(), "rank 1 on n0 exited 3");
+    }
+
+    #[test]
+    fn a_crash_is_told_also_while_the_job_ends() {
+        let mut job = running(3, false);
+        job.rank_exited(0, 3 << 8);
+        job.rank_exited(1, 11);
+        job.rank_exited(2, TERM);
+        assert_eq!(job.ranks()[1].why, None);
+        assert!(job.ranks()[2].why.is_some());
     }
 
     #[test]

@@ -82,11 +82,15 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
 }
 
 fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
-    if let Some((_, ranks)) = &told.placed
-        && let Ok(log) = JobLog::open(&manager.log_of(job.id), ranks.len())
-    {
-        let waits = ranks.iter().map(|_| Default::default()).collect();
-        let _ = job.placed.set(Placed { log, waits });
+    let mut unreadable = None;
+    if let Some((_, ranks)) = &told.placed {
+        match JobLog::open(&manager.log_of(job.id), ranks.len()) {
+            Ok(log) => {
+                let waits = ranks.iter().map(|_| Default::default()).collect();
+                let _ = job.placed.set(Placed { log, waits });
+            }
+            Err(error) => unreadable = Some(error),
+        }
     }
     if let Some(status) = told.done {
         return job.restore_done(&status);
@@ -105,9 +109,15 @@ fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
             Ended::Job(end, exit, why) => job.end(end, exit, &why),
         }
     }
-    match told.started {
-        Some(started) => job.limit(limit, started),
-        None => job.end(End::Killed, 125, "the manager died while the job was being started"),
+    match (told.started, unreadable) {
+        (_, Some(error)) => {
+            let why = format!("its log cannot be read after the manager was restarted: {error}");
+            job.end(End::Failed, 125, &format!("{why}  [E310]"));
+        }
+        (Some(started), None) => job.limit(limit, started),
+        (None, None) => {
+            job.end(End::Killed, 125, "the manager died while the job was being started");
+        }
     }
     let waiting = job.clone();
     manager.timer.after(REJOIN, move || waiting.lose_absent());

@@ -15,6 +15,10 @@ use muster_ninep::error::{Errno, Error, Result, fail};
 use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic, slice};
 use serde_json::json;
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+/// Between the answer to `down` and the end of the manager.
+const DOWN: Duration = Duration::from_millis(50);
 
 /// The tree that a manager serves.
 #[must_use]
@@ -45,7 +49,7 @@ fn status(manager: &Manager) -> String {
     let jobs: Vec<_> = manager.all_jobs().iter().map(|job| job.status()).collect();
     let value = json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "transport": "unix",
+        "transport": manager.nodes.transport(),
         "started": manager.started,
         "nodes": manager.nodes.status(),
         "jobs": jobs,
@@ -234,7 +238,9 @@ impl Commands for RootCtl {
                 Ok(())
             }
             ["down"] => {
-                (manager.down)();
+                // Whoever asked is answered first.
+                let ending = manager.clone();
+                manager.timer.after(DOWN, move || (ending.down)());
                 Ok(())
             }
             _ => fail(

@@ -231,9 +231,6 @@ impl Cgroup {
     fn kill_each(&self, patience: Duration) -> Result<(), Error> {
         let deadline = Instant::now() + patience;
         while self.populated()? == Some(true) {
-            if Instant::now() >= deadline {
-                return Err(Error::Populated { path: self.path.clone(), waited: patience });
-            }
             for path in self.tree_bottom_up()? {
                 let group = Cgroup { path };
                 let pidfds: Vec<_> = (group.processes()?.into_iter())
@@ -245,6 +242,9 @@ impl Cgroup {
                 for (_, pidfd) in pidfds.iter().filter(|(pid, _)| still.contains(pid)) {
                     let _ = pidfd_send_signal(pidfd, Signal::KILL);
                 }
+            }
+            if Instant::now() >= deadline {
+                return Err(Error::Populated { path: self.path.clone(), waited: patience });
             }
             std::thread::sleep(PAUSE);
         }

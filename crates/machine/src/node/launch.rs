@@ -76,7 +76,10 @@ fn specify(node: &Node, session: &Arc<Session>, program: Option<&str>) -> Result
         argv.push(program.clone());
     }
     let mut env = variables(&session.env.get()?).map_err(|error| named("env", &error))?;
-    env.extend(own_variables(node, session));
+    // getenv(3) finds the first of equal names, so there must be no other.
+    let own = own_variables(node, session);
+    env.retain(|(name, _)| own.iter().all(|(other, _)| other != name));
+    env.extend(own);
     let namespace = NsCommand::parse_script(&session.ns.get()?, &env);
     let mut spec = Spec::new(&relative(&program, &session.directory), &[]);
     spec.argv = argv;

@@ -64,6 +64,8 @@ pub struct Sent {
 /// A stream on its way to its targets.
 pub struct Fan {
     heads: Vec<Head>,
+    /// Sessions that could not even be begun with.
+    failures: Vec<Failure>,
 }
 
 /// A node that is sent to directly: where its pieces go, and what comes of it.
@@ -73,13 +75,21 @@ impl Fan {
     /// Begins a stream to `targets`, to at most `most` nodes directly.
     pub fn open(most: usize, targets: Vec<Target>) -> Fan {
         let groups = split(most, by_node(targets));
-        let start = |group: Vec<Target>| {
+        let mut fan = Fan { heads: Vec::new(), failures: Vec::new() };
+        for group in groups {
             let (pieces, arriving) = sync_channel(AHEAD);
             let thread = std::thread::Builder::new().name("relay".into());
-            let head = thread.spawn(move || send_to(most, group, &arriving));
-            (pieces, head.expect("a daemon that cannot have a thread cannot go on"))
-        };
-        Fan { heads: groups.into_iter().map(start).collect() }
+            let targets = group.clone();
+            match thread.spawn(move || send_to(most, group, &arriving)) {
+                Ok(head) => fan.heads.push((pieces, head)),
+                Err(error) => {
+                    let why = format!("has no thread to be sent to with: {error}");
+                    fan.failures
+                        .extend(targets.iter().flat_map(|target| failures_of(target, &why)));
+                }
+            }
+        }
+        fan
     }
 
     /// Sends the next piece. Waits while a head is behind; heads that have failed take nothing.
@@ -91,7 +101,7 @@ impl Fan {
 
     /// Waits until all targets have everything or have failed.
     pub fn finish(self) -> Sent {
-        let mut all = Sent::default();
+        let mut all = Sent { failures: self.failures, orphans: Vec::new() };
         for (pieces, head) in self.heads {
             drop(pieces);
             let sent = head.join().expect("a head does not panic");

@@ -6,9 +6,10 @@ use super::node::{check_new_name, open_flags, synchronous};
 use super::pool::{self, Reservation};
 use super::user::{self, User};
 use super::{HostTree, xattr};
-use crate::call::{Answer, Call, Data, Opened};
+use crate::call::{Answer, Call, Data, Mapping, Opened};
 use crate::error::{Errno, Error, Result, fail};
 use crate::record::mode;
+use crate::sys::KeptWindow;
 use crate::tree::OpenFlags;
 use crate::wire::Name;
 use rustix::fs::{Mode, OFlags, Stat};
@@ -109,7 +110,12 @@ impl HostTree {
         let stat: Stat = rustix::fs::fstat(&fd)?;
         let form = match stat.st_mode & mode::KIND {
             mode::DIR => Form::Directory(Mutex::new(Stream::default())),
-            _ => Form::File(OpenFile { synchronous: synchronous(flags), ..OpenFile::default() }),
+            _ => Form::File(OpenFile {
+                synchronous: synchronous(flags),
+                append: flags.has(OpenFlags::APPEND),
+                own: user.uid == 0 || user.uid == stat.st_uid,
+                ..OpenFile::default()
+            }),
         };
         let node = Node::new(Arc::new(fd), &stat, user, form);
         Ok(Opened { fid: HostFid(Arc::new(node)), qid: self.qids.qid(&stat), iounit: 0 })
@@ -134,6 +140,12 @@ impl HostTree {
         if offset.checked_add(count as u64).is_none_or(|end| end > i64::MAX as u64) {
             // Not left to the kernel: to preadv2, the largest offset means "where you are".
             return fail(Errno::INVAL, "behind the end of the largest file");
+        }
+        if file.own
+            && call.may_map()
+            && let Some(mapping) = map(node, &file.window, offset, count)
+        {
+            return Ok(Data::Mapped(mapping));
         }
         let mut cold = false;
         if !file.in_memory.load(Ordering::Relaxed) {
@@ -239,6 +251,20 @@ impl HostTree {
     }
 }
 
+/// A smaller part is copied sooner than mapped.
+const MAPPED_MIN: usize = 128 * 1024;
+
+/// Maps what there is of a part of a file, if it is much and all of it is in memory.
+fn map(node: &Node, window: &KeptWindow, offset: u64, count: usize) -> Option<Mapping> {
+    if count < MAPPED_MIN {
+        return None;
+    }
+    let size = rustix::fs::fstat(node.fd()).ok()?.st_size as u64;
+    let count = size.saturating_sub(offset).min(count as u64) as usize;
+    // Where little is left, and in files that do not tell their size.
+    if count < MAPPED_MIN { None } else { Mapping::of(&node.fd, window, offset, count) }
+}
+
 /// Reads until the buffer is full or the file ends, but only what is in memory: else EAGAIN. A
 /// short answer means the end to a client, so a part is not enough.
 fn read_cached(fd: BorrowedFd<'_>, to: &mut [u8], offset: u64) -> rustix::io::Result<usize> {
@@ -271,7 +297,7 @@ fn read_all(fd: BorrowedFd<'_>, to: &mut [u8], offset: u64) -> Result<usize> {
 }
 
 /// Writes all, or as much as there is room for.
-fn write_all(node: &Node, data: &[u8], offset: u64) -> Result<u32> {
+pub(super) fn write_all(node: &Node, data: &[u8], offset: u64) -> Result<u32> {
     // Not for the right to write, which the open file has: for set-user-id bits that a stranger's
     // write clears, and blocks that are reserved for root.
     user::act_as(&node.user, None)?;

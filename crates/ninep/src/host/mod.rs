@@ -17,6 +17,7 @@
 mod attributes;
 mod directory;
 mod file;
+mod intake;
 mod lock;
 mod node;
 mod pool;
@@ -32,6 +33,7 @@ pub use user::{User, Users, act_as_server};
 
 use crate::call::{Answer, Call, Data, HeldLock, LockStatus, Opened, Walked};
 use crate::error::{Errno, Result, fail};
+use crate::intake::Intake;
 use crate::record::{Attr, DirEntry, LockRange, Qid, SetAttr, Statfs};
 use crate::tree::{Attach, OpenFlags, Tree};
 use crate::wire::Name;
@@ -191,6 +193,9 @@ impl Tree for HostTree {
     }
     fn write(&self, call: &mut C<'_>, fid: &HostFid, offset: u64, data: &[u8]) -> Answer<u32> {
         self.write(call, fid, offset, data)
+    }
+    fn intake(&self, fid: &HostFid, offset: u64, count: usize) -> Option<Box<dyn Intake>> {
+        self.intake(fid, offset, count)
     }
     fn readdir(
         &self,

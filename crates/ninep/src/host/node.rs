@@ -15,6 +15,7 @@ use super::{HostTree, directory::Stream};
 use crate::call::Walked;
 use crate::error::{Errno, Result, fail};
 use crate::record::mode;
+use crate::sys::KeptWindow;
 use crate::tree::OpenFlags;
 use crate::wire::Name;
 use muster_base::limits::NAME_MAX;
@@ -58,8 +59,14 @@ pub(super) enum Form {
 pub(super) struct OpenFile {
     /// Writes are to reach the disk before they are answered.
     pub(super) synchronous: bool,
+    /// Each write goes to the end, in one piece.
+    pub(super) append: bool,
+    /// It is the user's own, so the kernel tells him what of it is in memory (mincore(2)).
+    pub(super) own: bool,
     /// Its file system cannot say what is in the page cache, but all of it is in memory.
     pub(super) in_memory: AtomicBool,
+    /// What of it is mapped.
+    pub(super) window: KeptWindow,
     pub(super) locks: LockOwner,
 }
 

@@ -139,6 +139,7 @@ impl Client {
         Ok(match data {
             Data::Bytes(bytes) => bytes,
             Data::Filled(filling) => filling.content().to_vec(),
+            Data::Mapped(_) => unreachable!("nobody lets the tree map"),
         })
     }
 

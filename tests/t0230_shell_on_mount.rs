@@ -1,0 +1,26 @@
+//! Jobs with the shell alone (`cat clone`, `cp`, `echo`, `cat`), through `muster mount`.
+
+mod cluster;
+mod foreign;
+
+use cluster::Cluster;
+use std::time::Duration;
+
+#[test]
+fn jobs_with_the_shell_alone() {
+    foreign::need("busybox", "busybox-static");
+    let cluster = Cluster::up("shell", 2);
+    std::fs::create_dir(cluster.work().join("m")).expect("made");
+    let mount = cluster.work().join("m");
+    cluster.muster(&["mount", mount.to_str().expect("text")]).run().ok();
+    let script = foreign::conformance("guest/xcpu.sh");
+    let text = std::fs::read_to_string(&script).expect("the script");
+    let names = text.lines().filter_map(|line| line.strip_prefix("t_")?.strip_suffix("() {"));
+    // The kernel remembers a directory that it has seen, and so keeps a fid in the session.
+    let names: Vec<&str> = names.filter(|name| *name != "close_ends_it").collect();
+    assert!(names.len() >= 22, "{names:?}");
+    let mut shell = foreign::bound("sh");
+    shell.arg(script).arg("nodes/n1").args(&names).env("TOP", &mount);
+    foreign::run(shell, Duration::from_secs(120), names.len());
+    cluster.down();
+}
