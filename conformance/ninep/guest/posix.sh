@@ -426,17 +426,19 @@ t_other_user() {
 
 # --- locks and two clients ----------------------------------------------------------------------
 
+held() { # held FLAG FILE SECONDS: it is locked in the background, and is now
+    flock "$1" "$2" sh -c ": >held; sleep $3" &
+    until [ -e held ]; do usleep 50000; done
+}
 t_flock() {
     : >f
-    flock -x f sleep 1 &
-    usleep 300000
+    held -x f 3
     flock -n -x f true && die "two held the lock"
     flock -x f true || die "the lock did not come free"
 }
 t_flock_shared() {
     : >f
-    flock -s f sleep 1 &
-    usleep 300000
+    held -s f 4
     flock -n -s f true || die "readers do not share"
     flock -n -x f true && die "a writer shares with a reader"
     true
@@ -445,8 +447,7 @@ t_flock_two_clients() {
     linux_only
     other_mount
     : >f
-    flock -x f sleep 2 &
-    usleep 500000
+    held -x f 4
     flock -n -x "$there/f" true && die "two clients held the lock"
     flock -x "$there/f" true || die "the lock did not come free"
 }
