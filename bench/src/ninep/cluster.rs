@@ -1,6 +1,8 @@
 //! A cluster of one node for as long as something is measured on it: `muster up` in a private
 //! runtime directory, and `muster down` however we end short of being killed.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, Once};
@@ -18,8 +20,9 @@ static UP: Mutex<Option<(PathBuf, PathBuf)>> = Mutex::new(None);
 
 struct Cluster {
     muster: PathBuf,
-    // Dropped after the cluster is down.
-    folder: Folder,
+    runtime: PathBuf,
+    // Goes after the cluster is down.
+    _folder: Folder,
 }
 
 impl Cluster {
@@ -37,11 +40,13 @@ impl Cluster {
         });
         // Not where the files lie: a socket's path has to be short.
         let folder = Folder::new(&std::env::temp_dir())?;
+        let runtime = folder.0.join("run");
+        DirBuilder::new().mode(0o700).create(&runtime)?;
         if let Ok(mut up) = UP.lock() {
-            *up = Some((muster.clone(), folder.0.clone()));
+            *up = Some((muster.clone(), runtime.clone()));
         }
-        let cluster = Cluster { muster, folder };
-        let mut command = command(&cluster.muster, &cluster.folder.0);
+        let cluster = Cluster { muster, runtime, _folder: folder };
+        let mut command = command(&cluster.muster, &cluster.runtime);
         let output = command.args(["up", "-N", "1"]).output().context("cannot start muster up")?;
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "muster up: {}", said.trim());
@@ -50,7 +55,7 @@ impl Cluster {
 
     /// The socket of its node.
     fn node(&self) -> String {
-        self.folder.0.join("default/n0.sock").display().to_string()
+        self.runtime.join("default/n0.sock").display().to_string()
     }
 }
 
@@ -67,7 +72,7 @@ fn down(muster: &Path, runtime: &Path) {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        down(&self.muster, &self.folder.0);
+        down(&self.muster, &self.runtime);
         if let Ok(mut up) = UP.lock() {
             *up = None;
         }
