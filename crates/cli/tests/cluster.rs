@@ -219,6 +219,27 @@ fn an_embedded_cluster_dies_with_its_command() {
 }
 
 #[test]
+fn a_reader_that_has_gone_changes_no_exit_status() {
+    let user = User::new("gone");
+    let gone = || {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        Stdio::from(writer)
+    };
+    for (words, code) in [
+        (vec!["run", "nosuch"], 127),
+        (vec!["run", "./nosuch"], 127),
+        (vec!["run", "sh", "-c", "exit 3"], 3),
+        (vec!["run", "--json", "false"], 1),
+    ] {
+        let mut command = user.command(&words);
+        let status = command.stdout(gone()).stderr(gone()).status().expect("the binary is built");
+        assert_eq!(status.code(), Some(code), "{words:?}");
+    }
+    user.nothing_is_left();
+}
+
+#[test]
 fn mistakes_are_told_in_one_sentence_with_status_2() {
     let user = User::new("usage");
     for (words, part) in [

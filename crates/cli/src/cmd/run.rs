@@ -3,7 +3,7 @@
 use crate::cluster::Context;
 use crate::run::show::{Goal, Style};
 use crate::run::template::Template;
-use crate::run::{Failure, Input, Wish, environment, limit, program};
+use crate::run::{Failure, Input, Wish, environment, limit, program, say};
 use anyhow::Result;
 use clap::ArgAction;
 use muster_base::nodeset;
@@ -218,7 +218,7 @@ impl Args {
 /// Why there is no cluster.
 pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
     let tell = |failure: &Failure| {
-        eprintln!("muster: {failure}");
+        say(&format!("muster: {failure}"));
         ExitCode::from(failure.exit)
     };
     let nodes = args.embedded_nodes();

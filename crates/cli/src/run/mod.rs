@@ -36,6 +36,7 @@ pub use session::run;
 
 use muster_machine::manager::spec::Spec;
 use muster_ninep::client::Client;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -77,6 +78,17 @@ pub struct Wish {
     pub json: bool,
     /// Between INT, TERM and the kill.
     pub grace: Duration,
+}
+
+/// Says a line on stderr. That nobody may be there to read it changes nothing.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Prints a line on stdout, whether or not somebody reads it.
+fn print(line: &str) {
+    let mut out = io::stdout().lock();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
 /// The system's sentence without the number that Rust adds.

@@ -13,7 +13,7 @@ use super::progress::Progress;
 use super::pump;
 use super::show::{Kept, Show, Style, Unwritable};
 use super::signals::{Action, Plan};
-use super::{Cluster, Wish, input, submit, summary, sys};
+use super::{Cluster, Wish, input, print, say, submit, summary, sys};
 use muster_machine::manager::spec::Status;
 use muster_machine::relay::pack::Load;
 use muster_ninep::client::{Client, Fid};
@@ -46,11 +46,8 @@ pub fn run(wish: Wish, cluster: &Cluster) -> Result<u8, Failure> {
     let result = watch_signals(&told).and_then(|()| run_told(wish, cluster, told, &events));
     if let (true, Err(failure)) = (json, &result) {
         let (id, exit) = (&failure.id, failure.exit);
-        println!(
-            "{}",
-            json!({"schema": SCHEMA, "exit": exit, "error":
-            {"id": id, "text": failure.to_string()}})
-        );
+        let error = json!({"id": id, "text": failure.to_string()});
+        print(&json!({"schema": SCHEMA, "exit": exit, "error": error}).to_string());
     }
     result
 }
@@ -227,8 +224,8 @@ impl Session<'_> {
         let Started { id, owner, ctl, nodes } = started;
         if self.wish.detach {
             match self.wish.json {
-                true => println!("{}", json!({"schema": SCHEMA, "job": id})),
-                false => println!("{id}"),
+                true => print(&json!({"schema": SCHEMA, "job": id}).to_string()),
+                false => print(&id.to_string()),
             }
             return Ok(Some(0));
         }
@@ -381,7 +378,7 @@ impl Session<'_> {
 
     fn note(&self, text: &str) {
         if !self.wish.quiet {
-            eprintln!("muster: {text}");
+            say(&format!("muster: {text}"));
         }
     }
 
@@ -405,12 +402,10 @@ impl Session<'_> {
             told.push(format!("muster: {cut} streams of job {} did not end", status.id));
         }
         if !self.wish.quiet {
-            for line in &told {
-                eprintln!("{line}");
-            }
+            told.iter().for_each(|line| say(line));
         }
         if self.wish.json {
-            println!("{}", report(raw, &kept, &told, self.wish.style));
+            print(&report(raw, &kept, &told, self.wish.style).to_string());
         }
         Ok(status.exit.unwrap_or(exit::OURS))
     }
