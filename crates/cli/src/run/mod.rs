@@ -16,6 +16,7 @@ mod input;
 pub mod limit;
 mod line;
 mod lines;
+mod mistakes;
 pub mod program;
 mod progress;
 mod pump;
@@ -32,6 +33,7 @@ mod tests;
 pub use failure::Failure;
 pub use input::Input;
 pub use line::Connect;
+pub use mistakes::look;
 pub use session::run;
 
 use muster_machine::manager::spec::Spec;
@@ -47,8 +49,6 @@ pub struct Cluster {
     pub client: Client,
     /// Connects again after the manager was restarted.
     pub connect: Connect,
-    /// It was started for this command alone.
-    pub embedded: bool,
 }
 
 /// What the user wishes.

@@ -59,13 +59,6 @@ pub(super) fn run_told(
     told: Events,
     events: &Receiver<Event>,
 ) -> Result<u8, Failure> {
-    if wish.detach && cluster.embedded {
-        let text = "no cluster is up that a detached job could go on in. First: muster up";
-        return Err(Failure::new("E142", exit::OURS, text));
-    }
-    for goal in &wish.goals {
-        check_directory(goal)?;
-    }
     let source = wish.input.open()?;
     let mut load = Load::new();
     let cannot = |error: muster_machine::relay::pack::PackError| {
@@ -100,17 +93,6 @@ pub(super) fn run_told(
         wish,
     };
     session.decide(events)
-}
-
-/// A directory that is missing is better known before the job runs.
-fn check_directory(goal: &super::show::Goal) -> Result<(), Failure> {
-    let super::show::Goal::Files(template) = goal else { return Ok(()) };
-    let Some(dir) = template.fixed_dir() else { return Ok(()) };
-    if std::path::Path::new(dir).is_dir() {
-        return Ok(());
-    }
-    let text = format!("{dir}: no such directory for output files. First: mkdir -p {dir}");
-    Err(Failure::new("E140", exit::OURS, text))
 }
 
 fn watch_signals(told: &Events) -> Result<(), Failure> {
