@@ -268,6 +268,19 @@ fn logs_are_complete_and_do_not_wait_for_what_is_not_there() {
 }
 
 #[test]
+fn an_input_that_cannot_be_read_is_no_success() {
+    let user = User::new("input");
+    let mut command = user.command(&["run", "cat"]);
+    command.stdin(std::fs::File::open("/").expect("a directory"));
+    let Output { status, stderr, .. } = command.output().expect("the binary is built");
+    let said = String::from_utf8_lossy(&stderr);
+    assert_eq!(status.code(), Some(125), "{said}");
+    assert!(said.contains("standard input cannot be read: Is a directory"), "{said}");
+    assert!(said.contains("[E141, exit 125]") && said.lines().count() == 1, "{said}");
+    user.nothing_is_left();
+}
+
+#[test]
 fn mistakes_are_told_in_one_sentence_with_status_2() {
     let user = User::new("usage");
     for (words, part) in [
