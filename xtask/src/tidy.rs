@@ -56,7 +56,7 @@ impl Report {
 }
 
 /// The rules that need nothing but the sources.
-const RULES: [fn(&Sources, &mut Report); 13] = [
+const RULES: [fn(&Sources, &mut Report); 14] = [
     text::columns,
     text::file_length,
     text::file_names,
@@ -66,6 +66,7 @@ const RULES: [fn(&Sources, &mut Report); 13] = [
     words::function_length,
     words::module_names,
     words::unfinished_macros,
+    words::print_macros,
     words::ignored_tests,
     words::base_is_ground,
     unsafety::fenced,

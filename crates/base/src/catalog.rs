@@ -116,12 +116,16 @@ catalog! {
     E140 "An output file of the job could not be created or written."
         "Its directory does not exist, is not yours to write, or its disk is full."
         "Make the directory, or name another place: --output FILE"
-    E141 "The file for the job's standard input could not be read."
-        "It does not exist, or you may not read it."
+    E141 "The job's standard input could not be read."
+        "The file does not exist, is a directory, you may not read it, or its disk fails."
         "Look at it with ls -l, or give the input through a pipe."
     E142 "A detached job needs a cluster that goes on after the command."
         "Without a running cluster `muster run` starts its own and takes it down at the end."
         "muster up -N 4, then the same command again."
+    E143 "The job's output is not complete."
+        "The job has ended, but the manager did not give the end of its output: it hangs, or its \
+         disk fails."
+        "What it has: muster logs JOB. If that waits as well: muster down"
     E150 "Plain 9P over TCP is for this machine only."
         "It has neither encryption nor passwords, so an export binds loopback addresses alone. \
          No switch turns this off."

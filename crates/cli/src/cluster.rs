@@ -53,25 +53,34 @@ impl Context {
         Ok(Client::connect(&directory.manager(), options)?)
     }
 
-    /// The cluster that is up or, with none, one of `nodes` nodes for this process alone.
+    /// Whether a job gets a cluster of its own: none is up, and none was named.
+    ///
+    /// # Errors
+    /// The directory of clusters cannot be used.
+    pub fn embeds(&self) -> Result<bool> {
+        let absent = matches!(self.runtime.state(&self.cluster)?, None | Some(State::Dead));
+        Ok(absent && self.cluster == "default")
+    }
+
+    /// One of so many nodes for this process alone or, with none, the cluster that is up.
     ///
     /// # Errors
     /// As [`Context::connect`] and [`embed`].
-    pub fn for_job(&self, nodes: usize) -> Result<(Cluster, Option<Embedded>)> {
-        let named = self.cluster != "default";
-        let absent = matches!(self.runtime.state(&self.cluster)?, None | Some(State::Dead));
-        if absent && !named && nodes > NODES_HERE_MAX {
+    pub fn for_job(&self, nodes: Option<usize>) -> Result<(Cluster, Option<Embedded>)> {
+        if let Some(nodes) = nodes
+            && nodes > NODES_HERE_MAX
+        {
             bail!(
                 "{nodes} nodes asked, but no cluster is up, and one for this job alone has \
                  {NODES_HERE_MAX} at most. Nothing was started. Use -N {NODES_HERE_MAX}  [E110]"
             );
         }
-        let embedded = match absent && !named {
-            true => {
+        let embedded = match nodes {
+            Some(nodes) => {
                 let mut progress = Progress::steps("nodes up", nodes);
                 Some(embed(self, nodes, |up| progress.at(up as u64))?)
             }
-            false => None,
+            None => None,
         };
         let context = embedded.as_ref().map_or(self, |embedded| &embedded.context).clone();
         let client = match &embedded {
@@ -81,7 +90,7 @@ impl Context {
         let connect = Arc::new(move || {
             context.connect_now().map_err(|error| Error::new(Errno::NOTCONN, error.to_string()))
         });
-        Ok((Cluster { client, connect, embedded: embedded.is_some() }, embedded))
+        Ok((Cluster { client, connect }, embedded))
     }
 
     fn silent(&self, error: &anyhow::Error) -> anyhow::Error {

@@ -219,6 +219,68 @@ fn an_embedded_cluster_dies_with_its_command() {
 }
 
 #[test]
+fn a_reader_that_has_gone_changes_no_exit_status() {
+    let user = User::new("gone");
+    let gone = || {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        Stdio::from(writer)
+    };
+    for (words, code) in [
+        (vec!["run", "nosuch"], 127),
+        (vec!["run", "./nosuch"], 127),
+        (vec!["run", "sh", "-c", "exit 3"], 3),
+        (vec!["run", "--json", "false"], 1),
+    ] {
+        let mut command = user.command(&words);
+        let status = command.stdout(gone()).stderr(gone()).status().expect("the binary is built");
+        assert_eq!(status.code(), Some(code), "{words:?}");
+    }
+    user.nothing_is_left();
+}
+
+#[test]
+fn logs_are_complete_and_do_not_wait_for_what_is_not_there() {
+    let user = User::new("logs");
+    user.must(&["up", "-N", "2"]);
+    let text = "seq 100000; sleep 1000";
+    let job = user.must(&["run", "-N", "2", "--detach", "sh", "-c", text]);
+    let job = job.trim();
+    let size = |rank: usize| {
+        let listed = user.json(&["ls", "--json", "-l", &format!("/jobs/{job}/ranks/{rank}")]);
+        let files = listed["lists"][0]["entries"].as_array().expect("files").clone();
+        let stdout = files.iter().find(|file| file["name"] == "stdout").expect("a stream").clone();
+        stdout["size"].as_u64().unwrap_or(0)
+    };
+    let all: String = (1..=100_000).map(|n| format!("{n}\n")).collect();
+    until("all output", || (0..2).all(|rank| size(rank) == all.len() as u64).then_some(()));
+    assert!(user.must(&["logs", job, "--rank", "1"]) == all);
+    let labelled = user.must(&["logs", "-l", job]);
+    assert_eq!(labelled.lines().filter(|line| line.starts_with("1: ")).count(), 100_000);
+    assert_eq!(user.must(&["logs", job]).len(), 2 * all.len());
+    assert!(user.must_not(&["logs", job, "--rank", "7"], 1).contains("has no rank 7, but 0-1;"));
+    user.must_not(&["run", "-N", "9", "true"], 125);
+    let refused = (job.parse::<u32>().expect("a number") + 1).to_string();
+    assert!(user.must_not(&["logs", &refused], 1).contains("was not started"));
+    assert!(user.must_not(&["logs", "99"], 1).contains("no job 99"));
+    user.must(&["down"]);
+    user.nothing_is_left();
+}
+
+#[test]
+fn an_input_that_cannot_be_read_is_no_success() {
+    let user = User::new("input");
+    let mut command = user.command(&["run", "cat"]);
+    command.stdin(std::fs::File::open("/").expect("a directory"));
+    let Output { status, stderr, .. } = command.output().expect("the binary is built");
+    let said = String::from_utf8_lossy(&stderr);
+    assert_eq!(status.code(), Some(125), "{said}");
+    assert!(said.contains("standard input cannot be read: Is a directory"), "{said}");
+    assert!(said.contains("[E141, exit 125]") && said.lines().count() == 1, "{said}");
+    user.nothing_is_left();
+}
+
+#[test]
 fn mistakes_are_told_in_one_sentence_with_status_2() {
     let user = User::new("usage");
     for (words, part) in [

@@ -105,6 +105,26 @@ pub fn unfinished_macros(sources: &Sources, report: &mut Report) {
     }
 }
 
+/// A command whose reader has gone ends in order: the standard print macros panic then.
+pub fn print_macros(sources: &Sources, report: &mut Report) {
+    const MACROS: [&str; 5] = ["print", "println", "eprint", "eprintln", "dbg"];
+    let tests = |path: &str| path.ends_with("tests.rs") || path.contains("/tests/");
+    let ours = |path: &str| path.starts_with("crates/cli/src/") && !tests(path);
+    for file in sources.rust().filter(|file| ours(&file.path)) {
+        let code = code(&file.text);
+        // A module of tests ends its file.
+        let end = code.windows(3).position(|it| it[0].is("mod") && it[1].is("tests"));
+        let end = end.filter(|at| code[at + 2].is("{")).unwrap_or(code.len());
+        for pair in code[..end].windows(2) {
+            if MACROS.contains(&pair[0].text) && pair[0].kind == Kind::Word && pair[1].is("!") {
+                let what = format!("`{}!` panics when its reader has gone", pair[0].text);
+                let place = (file.path.as_str(), pair[0].line);
+                report.add(place, "print-macro", what, "use writeln! and look at its result");
+            }
+        }
+    }
+}
+
 /// Every test runs.
 pub fn ignored_tests(sources: &Sources, report: &mut Report) {
     for file in sources.rust() {
@@ -227,6 +247,15 @@ mod tests {
         let got = violations(ignored_tests, &[("a.rs", text)]);
         assert_eq!(got.len(), 3, "{got:?}");
         assert!(got[0].starts_with("a.rs:2: ignored-test"), "{}", got[0]);
+    }
+
+    #[test]
+    fn a_macro_that_panics_without_a_reader_is_found() {
+        let text = "fn a() { println!(); }\nmod tests { fn b() { dbg!(1); } }\n";
+        let files = [("crates/cli/src/a.rs", text), ("xtask/src/a.rs", text)];
+        let got = violations(print_macros, &files);
+        assert_eq!(got.len(), 1, "{got:?}");
+        assert!(got[0].starts_with("crates/cli/src/a.rs:1: print-macro"), "{}", got[0]);
     }
 
     #[test]

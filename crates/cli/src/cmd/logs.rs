@@ -2,17 +2,14 @@
 
 use super::{job_path, job_refused, refused};
 use crate::cluster::Context;
-use anyhow::Result;
+use anyhow::{Result, bail};
+use muster_base::nodeset::fold_numbers;
 use muster_ninep::client::Client;
-use muster_ninep::error::{Errno, Error};
+use muster_ninep::error::Errno;
 use muster_ninep::tree::OpenFlags;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Mutex;
-use std::time::Duration;
-
-/// Without --follow: a read that waits so long waits for what is not printed yet.
-const DRY: Duration = Duration::from_millis(300);
 
 /// Print what a job has printed so far.
 #[derive(Debug, clap::Args)]
@@ -39,23 +36,43 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let client = context.connect()?;
     let file = if args.stderr { "stderr" } else { "stdout" };
     let directory = job_path(args.job);
-    let ranks = client.readdir(&format!("{directory}/ranks"));
-    let ranks = ranks.map_err(|error| job_refused(args.job, error))?;
-    let patience = (!args.follow).then_some(DRY);
-    if let (Some(rank), false) = (args.rank, args.label) {
-        copy(&client, &format!("{directory}/ranks/{rank}/{file}"), patience, None)?;
+    let mut ranks = ranks(&client, args.job)?;
+    if let Some(rank) = args.rank {
+        if !ranks.contains(&rank) {
+            let all: Vec<usize> = ranks.iter().map(|&rank| rank as usize).collect();
+            let all = fold_numbers(&all, 1);
+            bail!("job {} has no rank {rank}, but {all}; see: muster ps -r {0}  [E160]", args.job);
+        }
+        ranks = vec![rank];
+    }
+    if args.label {
+        labelled(&client, &directory, file, &ranks, args.follow)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if !args.label {
-        copy(&client, &format!("{directory}/{file}"), patience, None)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let number = |name: &[u8]| std::str::from_utf8(name).ok()?.parse::<u32>().ok();
-    let mut ranks: Vec<u32> = ranks.iter().filter_map(|entry| number(&entry.name)).collect();
-    ranks.retain(|rank| args.rank.is_none_or(|only| only == *rank));
-    ranks.sort_unstable();
-    labelled(&client, &directory, file, &ranks, patience)?;
+    let path = match args.rank {
+        Some(rank) => format!("{directory}/ranks/{rank}/{file}"),
+        None => format!("{directory}/{file}"),
+    };
+    copy(&client, &path, args.follow, None)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The ranks of a job, in order.
+fn ranks(client: &Client, job: u32) -> Result<Vec<u32>> {
+    let directory = job_path(job);
+    let entries = match client.readdir(&format!("{directory}/ranks")) {
+        Err(error) if error.errno == Errno::NOENT && client.getattr(&directory).is_ok() => {
+            bail!("job {job} was not started and printed nothing; see: muster ps --all  [E160]")
+        }
+        other => other.map_err(|error| job_refused(job, error))?,
+    };
+    let number = |name: &[u8]| std::str::from_utf8(name).ok()?.parse::<u32>().ok();
+    let mut ranks: Vec<u32> = entries.iter().filter_map(|entry| number(&entry.name)).collect();
+    if ranks.is_empty() {
+        bail!("job {job} was not started and printed nothing; see: muster ps --all  [E160]");
+    }
+    ranks.sort_unstable();
+    Ok(ranks)
 }
 
 /// Prints the output of each rank, a label before each line, as the lines come.
@@ -64,16 +81,16 @@ fn labelled(
     directory: &str,
     file: &str,
     ranks: &[u32],
-    patience: Option<Duration>,
+    follow: bool,
 ) -> Result<()> {
     let width = ranks.last().map_or(1, |last| last.to_string().len());
     let order = Mutex::new(());
     let one = |rank: u32| {
         let path = format!("{directory}/ranks/{rank}/{file}");
         let label = Label { text: format!("{rank:>width$}: "), order: &order };
-        copy(client, &path, patience, Some(&label))
+        copy(client, &path, follow, Some(&label))
     };
-    if patience.is_some() {
+    if !follow {
         // What is there already is clearer rank by rank.
         return ranks.iter().try_for_each(|&rank| one(rank));
     }
@@ -90,23 +107,21 @@ struct Label<'a> {
     order: &'a Mutex<()>,
 }
 
-fn copy(
-    client: &Client,
-    path: &str,
-    patience: Option<Duration>,
-    label: Option<&Label<'_>>,
-) -> Result<()> {
-    let client = client.with_deadlines(Some(Duration::from_secs(2)), patience);
+/// Prints a stream: what is there by now or, to follow it, all until it ends.
+fn copy(client: &Client, path: &str, follow: bool, label: Option<&Label<'_>>) -> Result<()> {
     let file = client.open(path, OpenFlags::default()).map_err(refused)?;
+    let end = match follow {
+        true => u64::MAX,
+        false => file.fid().getattr().map_err(refused)?.size,
+    };
     let mut offset = 0;
     let mut line = Vec::new();
-    loop {
-        let read = file.fid().read_at(offset, client.max_data());
-        let data = match read {
-            Ok(data) if data.is_empty() => break,
-            Err(Error { errno: Errno::TIMEDOUT, .. }) if patience.is_some() => break,
-            other => other.map_err(refused)?,
-        };
+    while offset < end {
+        let count = u64::from(client.max_data()).min(end - offset) as u32;
+        let data = file.fid().read_at(offset, count).map_err(refused)?;
+        if data.is_empty() {
+            break;
+        }
         offset += data.len() as u64;
         match label {
             None => {

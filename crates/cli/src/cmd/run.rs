@@ -1,11 +1,13 @@
 //! `muster run`: runs a program on the nodes of the cluster.
 
 use crate::cluster::Context;
+use crate::run::failure::exit;
 use crate::run::show::{Goal, Style};
 use crate::run::template::Template;
-use crate::run::{Failure, Input, Wish, environment, limit, program};
+use crate::run::{Failure, Input, Wish, environment, limit, look, program, say};
 use anyhow::Result;
 use clap::ArgAction;
+use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset;
 use muster_machine::manager::spec::Spec;
 use std::path::PathBuf;
@@ -170,7 +172,7 @@ impl Args {
             grace_ms: milliseconds(self.grace),
             argv: self.command,
         };
-        Ok(Wish {
+        let wish = Wish {
             spec,
             program,
             named,
@@ -183,7 +185,9 @@ impl Args {
             detach: self.detach,
             json: self.json,
             grace: self.grace,
-        })
+        };
+        look(&wish)?;
+        Ok(wish)
     }
 }
 
@@ -195,21 +199,36 @@ fn milliseconds(time: Duration) -> u64 {
 /// but not more than this.
 const EMBEDDED_MAX: usize = 8;
 
-impl Args {
-    /// How many nodes a cluster for this job alone has.
-    fn embedded_nodes(&self) -> usize {
-        let number = |name: String| {
-            let digits = name.strip_prefix('n')?;
-            digits.parse::<usize>().ok()
-        };
-        let named = self.nodelist.iter().flat_map(|list| nodeset::expand(list).unwrap_or_default());
-        match (named.filter_map(number).max(), self.nodes, self.ntasks) {
-            (Some(last), _, _) => last + 1,
-            (None, Some(nodes), _) => nodes as usize,
-            (None, None, Some(ranks)) => (ranks as usize).min(EMBEDDED_MAX),
-            (None, None, None) => 1,
+/// How many nodes a cluster for this job alone has.
+///
+/// # Errors
+/// The job wants what only a cluster that stays can have.
+fn embedded_nodes(wish: &Wish) -> Result<usize, Failure> {
+    if wish.detach {
+        let text = "no cluster is up that a detached job could go on in. First: muster up";
+        return Err(Failure::new("E142", exit::USAGE, text));
+    }
+    let spec = &wish.spec;
+    let wanted = spec.nodes.or(spec.ranks.map(|ranks| ranks.min(EMBEDDED_MAX)));
+    let Some(list) = &spec.nodelist else { return Ok(wanted.unwrap_or(1)) };
+    let most = wanted.unwrap_or(EMBEDDED_MAX);
+    let number = |name: &String| name.strip_prefix('n')?.parse::<usize>().ok();
+    let mut count = 1;
+    for name in nodeset::expand(list).unwrap_or_default() {
+        match number(&name) {
+            Some(number) if number < most => count = count.max(number + 1),
+            other => {
+                let has = if most == 1 { "n0".into() } else { format!("n[0-{}]", most - 1) };
+                let up = other.map_or(most, |number| (number + 1).min(NODES_HERE_MAX));
+                let text = format!(
+                    "no cluster is up, and one for this job alone has {has}, no {name}. Choose \
+                     of these, or first: muster up -N {up}"
+                );
+                return Err(Failure::new("E113", exit::USAGE, text));
+            }
         }
     }
+    Ok(count)
 }
 
 /// Runs it, on the cluster that is up or on one of its own. What it fails with is said here.
@@ -218,18 +237,23 @@ impl Args {
 /// Why there is no cluster.
 pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
     let tell = |failure: &Failure| {
-        eprintln!("muster: {failure}");
+        say(&format!("muster: {failure}"));
         ExitCode::from(failure.exit)
     };
-    let nodes = args.embedded_nodes();
-    let wish = match args.wish() {
-        Ok(wish) => wish,
+    let trouble = |error: &anyhow::Error| Failure::told("E123", 125, &format!("{error:#}"));
+    let embeds = match context.embeds() {
+        Ok(embeds) => embeds,
+        Err(error) => return Ok(tell(&trouble(&error))),
+    };
+    let nodes = |wish: &Wish| embeds.then(|| embedded_nodes(wish)).transpose();
+    let (wish, nodes) = match args.wish().and_then(|wish| nodes(&wish).map(|nodes| (wish, nodes))) {
+        Ok(both) => both,
         Err(failure) => return Ok(tell(&failure)),
     };
     // Ends with this function: nothing of an embedded cluster is left then.
     let (cluster, _embedded) = match context.for_job(nodes) {
         Ok(found) => found,
-        Err(error) => return Ok(tell(&Failure::told("E123", 125, &format!("{error:#}")))),
+        Err(error) => return Ok(tell(&trouble(&error))),
     };
     match crate::run::run(wish, &cluster) {
         Ok(code) => Ok(ExitCode::from(code)),
@@ -292,9 +316,42 @@ mod tests {
             ("--raw -l prog", "cannot be used with"),
             ("--detach -i all prog", "cannot be used with"),
             ("./none", "not found here"),
+            ("-N 2 -n 1 prog", "1 rank cannot be on 2 nodes: each needs one. Use -N 1  [E111, ex"),
+            ("--bcast nofile prog", "--bcast nofile: No such file or directory"),
+            ("--input nofile prog", "--input nofile: No such file or directory"),
+            ("--input /proc prog", "--input /proc: is a directory"),
+            ("--input 5 -n 2 prog", "there are ranks 0-1. Use --input 1"),
+            ("--input 1 prog", "there is only rank 0"),
+            ("--input 2 -w n[3-4] prog", "there are ranks 0-1"),
+            ("--output /none/such/%n prog", "mkdir -p /none/such  [E140, exit 2]"),
         ] {
             let told = wish(words).expect_err(words);
             assert!(told.contains(said), "{words}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_cluster_for_one_job_is_small() {
+        for (words, nodes) in [
+            ("x", 1),
+            ("-n 3 x", 3),
+            ("-n 300 x", 8),
+            ("-N 9 x", 9),
+            ("-w n7 x", 8),
+            ("-w n[0-1] x", 2),
+            ("-N 20 -w n[0-19] x", 20),
+        ] {
+            assert_eq!(embedded_nodes(&wish(words).expect(words)), Ok(nodes), "{words}");
+        }
+        for (words, said) in [
+            ("-w n9 x", "has n[0-7], no n9. Choose of these, or first: muster up -N 10"),
+            ("-w n200 x", "muster up -N 201"),
+            ("-N 1 -w n1 x", "has n0, no n1"),
+            ("-w other x", "no other"),
+            ("--detach x", "First: muster up"),
+        ] {
+            let failure = embedded_nodes(&wish(words).expect(words)).expect_err(words);
+            assert!(failure.text.contains(said) && failure.exit == 2, "{words}: {failure}");
         }
     }
 }

@@ -4,6 +4,7 @@ use super::failure::Failure;
 use super::show::{Kept, Unwritable};
 use muster_ninep::client::{Client, Fid};
 use muster_ninep::error::Error;
+use std::io;
 use std::sync::mpsc::Sender;
 
 /// Something happened.
@@ -25,13 +26,15 @@ pub enum Event {
     Back(Client, Fid),
     /// There is none: the last try's error.
     Gone(Error),
-    /// All output is shown; `cut` streams had not ended.
+    /// All output is shown; of `cut` streams the end is missing.
     Output {
         /// What was kept for JSON.
         kept: Vec<Kept>,
-        /// Streams that were given up.
+        /// Streams that were given up, or ended in an error.
         cut: usize,
     },
+    /// Our standard input cannot be read.
+    Unreadable(io::Error),
     /// Output cannot be written.
     Unwritable(Unwritable),
 }

@@ -3,6 +3,7 @@
 //! The manager answers a write when the rank's pipe has taken it, so a rank that does not read
 //! makes us wait, not grow.
 
+use super::event::{Event, Events};
 use super::failure::{Failure, exit};
 use super::line::Line;
 use muster_machine::manager::spec::Stdin;
@@ -10,7 +11,7 @@ use muster_ninep::client::{Client, Fid};
 use muster_ninep::error::{Errno, Result};
 use muster_ninep::tree::OpenFlags;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -82,8 +83,8 @@ impl Input {
     }
 }
 
-/// Starts to feed a job.
-pub fn start(mut source: File, line: Arc<Line>, job: u64) {
+/// Starts to feed a job. What cannot be read is told.
+pub fn start(mut source: File, line: Arc<Line>, job: u64, events: Events) {
     std::thread::spawn(move || {
         let mut feed = Feed { line, job, number: 0, open: None, offset: 0 };
         let mut buffer = vec![0; CHUNK];
@@ -98,12 +99,20 @@ pub fn start(mut source: File, line: Arc<Line>, job: u64) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     std::thread::sleep(Duration::from_millis(10));
                 }
-                // A terminal that hung up has no more either.
-                Err(_) => break,
+                // A terminal that hung up has no more.
+                Err(error) if source.is_terminal() && hung_up(&error) => break,
+                Err(error) => {
+                    events.tell(Event::Unreadable(error));
+                    break;
+                }
             }
         }
         feed.close();
     });
+}
+
+fn hung_up(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::IO)
 }
 
 /// Reading a terminal in the background would stop this whole process (SIGTTIN).

@@ -16,6 +16,7 @@ mod input;
 pub mod limit;
 mod line;
 mod lines;
+mod mistakes;
 pub mod program;
 mod progress;
 mod pump;
@@ -32,10 +33,12 @@ mod tests;
 pub use failure::Failure;
 pub use input::Input;
 pub use line::Connect;
+pub use mistakes::look;
 pub use session::run;
 
 use muster_machine::manager::spec::Spec;
 use muster_ninep::client::Client;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -46,8 +49,6 @@ pub struct Cluster {
     pub client: Client,
     /// Connects again after the manager was restarted.
     pub connect: Connect,
-    /// It was started for this command alone.
-    pub embedded: bool,
 }
 
 /// What the user wishes.
@@ -77,6 +78,17 @@ pub struct Wish {
     pub json: bool,
     /// Between INT, TERM and the kill.
     pub grace: Duration,
+}
+
+/// Says a line on stderr. That nobody may be there to read it changes nothing.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Prints a line on stdout, whether or not somebody reads it.
+fn print(line: &str) {
+    let mut out = io::stdout().lock();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
 /// The system's sentence without the number that Rust adds.

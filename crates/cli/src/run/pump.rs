@@ -19,8 +19,9 @@ const IN_FLIGHT: usize = 16 * 1024 * 1024;
 /// Bytes to collect before they are written, while more is at hand.
 const BATCH: usize = 256 * 1024;
 
-/// How long the streams of a job that has ended may be silent without ending.
-const SILENCE: Duration = Duration::from_secs(5);
+/// How long the streams of a job that has ended may be silent without ending. The manager ends
+/// them before it tells the job's end, so only one that hangs has us wait so long.
+const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 30 });
 
 /// What the thread is told.
 #[derive(Debug)]
@@ -57,6 +58,8 @@ struct Pump {
     generation: u64,
     client: Option<Client>,
     left: usize,
+    /// Streams that ended in an error.
+    torn: usize,
     count: u32,
     job_ended: bool,
     stopped: bool,
@@ -78,6 +81,7 @@ pub fn start(show: Show, job: u64, ranks: usize, events: Events) -> Sender<Order
         generation: 0,
         client: None,
         left: ranks * 2,
+        torn: 0,
         count,
         job_ended: false,
         stopped: false,
@@ -125,7 +129,7 @@ impl Pump {
         }
         self.show.finish();
         self.flush();
-        self.events.tell(Event::Output { kept: self.show.kept(), cut: self.left });
+        self.events.tell(Event::Output { kept: self.show.kept(), cut: self.left + self.torn });
     }
 
     fn flush(&mut self) {
@@ -207,8 +211,11 @@ impl Pump {
             Err(_) if self.client.as_ref().is_none_or(|client| client.ended().is_some()) => {
                 self.flows[tap].fid = None;
             }
-            // The node is gone, and with it what it had not sent; the job's status says so.
-            Err(_) => self.end(tap),
+            // The manager has lost what a rank said.
+            Err(_) => {
+                self.torn += 1;
+                self.end(tap);
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use super::progress::Progress;
 use super::pump;
 use super::show::{Kept, Show, Style, Unwritable};
 use super::signals::{Action, Plan};
-use super::{Cluster, Wish, input, submit, summary, sys};
+use super::{Cluster, Input, Wish, input, print, say, submit, summary, sys};
 use muster_machine::manager::spec::Status;
 use muster_machine::relay::pack::Load;
 use muster_ninep::client::{Client, Fid};
@@ -46,11 +46,8 @@ pub fn run(wish: Wish, cluster: &Cluster) -> Result<u8, Failure> {
     let result = watch_signals(&told).and_then(|()| run_told(wish, cluster, told, &events));
     if let (true, Err(failure)) = (json, &result) {
         let (id, exit) = (&failure.id, failure.exit);
-        println!(
-            "{}",
-            json!({"schema": SCHEMA, "exit": exit, "error":
-            {"id": id, "text": failure.to_string()}})
-        );
+        let error = json!({"id": id, "text": failure.to_string()});
+        print(&json!({"schema": SCHEMA, "exit": exit, "error": error}).to_string());
     }
     result
 }
@@ -62,13 +59,6 @@ pub(super) fn run_told(
     told: Events,
     events: &Receiver<Event>,
 ) -> Result<u8, Failure> {
-    if wish.detach && cluster.embedded {
-        let text = "no cluster is up that a detached job could go on in. First: muster up";
-        return Err(Failure::new("E142", exit::OURS, text));
-    }
-    for goal in &wish.goals {
-        check_directory(goal)?;
-    }
     let source = wish.input.open()?;
     let mut load = Load::new();
     let cannot = |error: muster_machine::relay::pack::PackError| {
@@ -103,17 +93,6 @@ pub(super) fn run_told(
         wish,
     };
     session.decide(events)
-}
-
-/// A directory that is missing is better known before the job runs.
-fn check_directory(goal: &super::show::Goal) -> Result<(), Failure> {
-    let super::show::Goal::Files(template) = goal else { return Ok(()) };
-    let Some(dir) = template.fixed_dir() else { return Ok(()) };
-    if std::path::Path::new(dir).is_dir() {
-        return Ok(());
-    }
-    let text = format!("{dir}: no such directory for output files. First: mkdir -p {dir}");
-    Err(Failure::new("E140", exit::OURS, text))
 }
 
 fn watch_signals(told: &Events) -> Result<(), Failure> {
@@ -218,6 +197,7 @@ impl Session<'_> {
             Event::Gone(error) => self.gone(&error.text),
             Event::Output { kept, cut } => self.kept = Some((kept, cut)),
             Event::Unwritable(failed) => self.unwritable(failed),
+            Event::Unreadable(error) => self.unreadable(&error),
         }
         Ok(None)
     }
@@ -227,8 +207,8 @@ impl Session<'_> {
         let Started { id, owner, ctl, nodes } = started;
         if self.wish.detach {
             match self.wish.json {
-                true => println!("{}", json!({"schema": SCHEMA, "job": id})),
-                false => println!("{id}"),
+                true => print(&json!({"schema": SCHEMA, "job": id}).to_string()),
+                false => print(&id.to_string()),
             }
             return Ok(Some(0));
         }
@@ -241,7 +221,7 @@ impl Session<'_> {
         let pump = pump::start(show, id, nodes.len(), self.told.clone());
         self.job = Some(Job { id, owner: Some(owner), ctl: None, pump, number: 0 });
         if let Some(source) = self.source.take() {
-            input::start(source, self.line.clone(), id);
+            input::start(source, self.line.clone(), id, self.told.clone());
         }
         self.attach(self.cluster.client.clone(), ctl, 1);
         Ok(None)
@@ -371,6 +351,18 @@ impl Session<'_> {
         self.order("kill".to_owned());
     }
 
+    /// The ranks lack their input: what they make of that is worth nothing.
+    fn unreadable(&mut self, error: &std::io::Error) {
+        let (name, other) = match &self.wish.input {
+            Input::File(path) => (path.display().to_string(), "FILE"),
+            _ => ("standard input".to_owned(), "none"),
+        };
+        let why = super::said(error);
+        let text = format!("{name} cannot be read: {why}. Use --input {other}");
+        self.failure.get_or_insert_with(|| Failure::new("E141", exit::OURS, text));
+        self.order("kill".to_owned());
+    }
+
     /// Ends this when what is there was shown.
     fn fail(&mut self, id: &'static str, text: &str) {
         self.failure.get_or_insert_with(|| Failure::new(id, exit::OURS, text));
@@ -381,7 +373,7 @@ impl Session<'_> {
 
     fn note(&self, text: &str) {
         if !self.wish.quiet {
-            eprintln!("muster: {text}");
+            say(&format!("muster: {text}"));
         }
     }
 
@@ -393,24 +385,31 @@ impl Session<'_> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
-        let (Some(raw), Some((kept, cut))) = (self.status.take(), self.kept.take()) else {
+        let (Some(mut raw), Some((kept, cut))) = (self.status.take(), self.kept.take()) else {
             unreachable!("only called when both are there");
         };
-        let status: Status = serde_json::from_value(raw.clone()).map_err(|error| {
+        let mut status: Status = serde_json::from_value(raw.clone()).map_err(|error| {
             let text = format!("the job's status cannot be read: {error}");
             Failure::new("E402", exit::OURS, text)
         })?;
         let mut told = summary::lines(&status, &self.wish.named);
-        if cut > 0 && told.is_empty() {
-            told.push(format!("muster: {cut} streams of job {} did not end", status.id));
-        }
         if !self.wish.quiet {
-            for line in &told {
-                eprintln!("{line}");
-            }
+            told.iter().for_each(|line| say(line));
+        }
+        if cut > 0 {
+            let streams = if cut == 1 { "one stream" } else { "some streams" };
+            let text = format!(
+                "the end of {streams} of job {0} did not come: output is missing. What the \
+                 manager has: muster logs {0}",
+                status.id
+            );
+            let line = format!("muster: {}", Failure::new("E143", exit::OURS, text));
+            say(&line);
+            told.push(line);
+            (status.exit, raw["exit"]) = (Some(exit::OURS), exit::OURS.into());
         }
         if self.wish.json {
-            println!("{}", report(raw, &kept, &told, self.wish.style));
+            print(&report(raw, &kept, &told, self.wish.style).to_string());
         }
         Ok(status.exit.unwrap_or(exit::OURS))
     }

@@ -1,0 +1,91 @@
+//! What can be seen to be a mistake before anything is started.
+
+use super::failure::{Failure, exit};
+use super::show::Goal;
+use super::{Input, Wish};
+use muster_base::nodeset;
+use muster_machine::manager::spec::Spec;
+use rustix::fs::{Access, access};
+use std::path::Path;
+
+/// Looks for what cannot be, whatever the cluster has.
+///
+/// # Errors
+/// The first mistake, with exit status 2.
+pub fn look(wish: &Wish) -> Result<(), Failure> {
+    if let (Some(nodes), Some(ranks)) = (wish.spec.nodes, wish.spec.ranks)
+        && ranks < nodes
+    {
+        let have = if ranks == 1 { "1 rank".into() } else { format!("{ranks} ranks") };
+        let text = format!("{have} cannot be on {nodes} nodes: each needs one. Use -N {ranks}");
+        return Err(mistake("E111", text));
+    }
+    check_input(&wish.input, rank_count(&wish.spec))?;
+    for path in &wish.bcast {
+        readable(path).map_err(|why| {
+            let text = format!("--bcast {}: {why}. See: ls -l {0}", path.display());
+            mistake("E104", text)
+        })?;
+    }
+    wish.goals.iter().try_for_each(check_directory)
+}
+
+fn mistake(id: &'static str, text: impl Into<String>) -> Failure {
+    Failure::new(id, exit::USAGE, text)
+}
+
+/// How many ranks there will be; nothing if the nodes are chosen by a set that is none.
+fn rank_count(spec: &Spec) -> Option<usize> {
+    match (spec.ranks, spec.nodes, &spec.nodelist) {
+        (Some(ranks), _, _) => Some(ranks),
+        (None, Some(nodes), _) => Some(nodes),
+        (None, None, Some(list)) => Some(nodeset::expand(list).ok()?.len()),
+        (None, None, None) => Some(1),
+    }
+}
+
+fn check_input(input: &Input, ranks: Option<usize>) -> Result<(), Failure> {
+    match (input, ranks) {
+        (Input::Rank(rank), Some(ranks)) if *rank as usize >= ranks => {
+            let last = ranks.saturating_sub(1);
+            let are = if ranks == 1 {
+                "there is only rank 0".to_owned()
+            } else {
+                format!("there are ranks 0-{last}")
+            };
+            let text = format!(
+                "--input {rank}: {are}. Use --input {last}, or ./{rank} for a file of that name"
+            );
+            Err(mistake("E100", text))
+        }
+        (Input::File(path), _) => readable(path)
+            .and_then(|directory| match directory {
+                true => Err("is a directory, not input".to_owned()),
+                false => Ok(()),
+            })
+            .map_err(|why| {
+                let text =
+                    format!("--input {}: {why}. Use a file, none, all or a rank", path.display());
+                mistake("E141", text)
+            }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether it is a directory; why it cannot be read. It is not opened: a pipe is opened once.
+fn readable(path: &Path) -> Result<bool, String> {
+    let meta = path.metadata().map_err(|error| super::said(&error))?;
+    access(path, Access::READ_OK).map_err(|error| super::said(&error.into()))?;
+    Ok(meta.is_dir())
+}
+
+/// A directory that is missing is better known before the job runs.
+fn check_directory(goal: &Goal) -> Result<(), Failure> {
+    let Goal::Files(template) = goal else { return Ok(()) };
+    let Some(dir) = template.fixed_dir() else { return Ok(()) };
+    if Path::new(dir).is_dir() {
+        return Ok(());
+    }
+    let text = format!("{dir}: no such directory for output files. First: mkdir -p {dir}");
+    Err(mistake("E140", text))
+}
