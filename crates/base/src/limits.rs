@@ -51,8 +51,14 @@ pub const OUTBOX_MAX: usize = 256 * 1024;
 /// Bytes of an extended attribute's value (Linux XATTR_SIZE_MAX).
 pub const XATTR_MAX: usize = 64 * 1024;
 
-/// Connections of one server. Each costs at most two messages of its granted size.
+/// Connections of one server. Each has a first buffer of 8 KiB: 32 MiB for all of them.
 pub const CONNECTIONS_MAX: usize = 4096;
+
+/// Bytes of the messages that all connections of one server may hold beyond their first buffers:
+/// 32 of the largest at once, or 126 of our own clients', each with 64 KiB of what follows. Who
+/// needs more when they are given out waits, and is not read from meanwhile. With the first
+/// buffers a server's input is at most 162 MiB.
+pub const RECEIVE_MAX: usize = 32 * (MSIZE_MAX + 64 * 1024);
 
 /// Bytes of a process's output that the node keeps while nobody reads; then the process waits,
 /// as it would on a full pipe.

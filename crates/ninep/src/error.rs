@@ -58,6 +58,13 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// The error of that number; EIO for a number that Linux does not use. For numbers that come from
+/// elsewhere: [`Errno::from_raw_os_error`] panics at such a one.
+#[must_use]
+pub fn number(raw: i32) -> Errno {
+    if (1..4096).contains(&raw) { Errno::from_raw_os_error(raw) } else { Errno::IO }
+}
+
 /// The result of a request.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -67,4 +74,17 @@ pub fn fail<T, E: From<Error>>(
     text: impl Into<Cow<'static, str>>,
 ) -> std::result::Result<T, E> {
     Err(Error::new(errno, text).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_number_is_some_error() {
+        for raw in [0, -1, 4096, i32::MIN, i32::MAX] {
+            assert_eq!(number(raw), Errno::IO);
+        }
+        assert_eq!((number(1), number(4095).raw_os_error()), (Errno::PERM, 4095));
+    }
 }

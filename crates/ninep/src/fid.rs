@@ -90,6 +90,11 @@ impl<F> Default for Fids<F> {
 }
 
 impl<F> Fids<F> {
+    /// Whether there is none, nor one to come.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
     /// The slot of a fid in use.
     pub(crate) fn get(&mut self, fid: Fid) -> Result<&mut Slot<F>> {
         match self.table.get_mut(&fid) {

@@ -18,6 +18,7 @@ mod old;
 pub mod outbox;
 pub mod record;
 pub mod remote;
+mod room;
 pub mod serve;
 pub mod session;
 pub mod stream;

@@ -2,22 +2,23 @@
 //!
 //! A few threads, each with its own readiness loop and its own connections; a request is carried
 //! out on the thread that read it. Late answers wake the loop of their connection. A peer that
-//! does not take its replies is not read from; a peer that sends what is not 9P is cut off.
+//! does not take its replies is not read from; a peer that sends what is not 9P is cut off. What
+//! a peer may hold is limited (`room`): it must attach in time, and memory for large messages is
+//! there for all connections together.
 
+use crate::room::{Limits, Place, Room, Share};
 use crate::session::Session;
 use crate::stream::{Listener, Stream};
 use crate::sys::{self, Span};
 use crate::tree::{Peer, Tree};
 use mio::{Events, Interest, Poll, Token, Waker};
-use muster_base::limits::CONNECTIONS_MAX;
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Reads of one connection before the others get their turn.
 const TURN: usize = 32;
@@ -30,6 +31,12 @@ const AHEAD: usize = 64 * 1024;
 
 /// How long a listener waits for descriptors before it tries again.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+
+/// How long a connection that waits for memory waits before it asks again.
+const GROW_AGAIN: Duration = Duration::from_millis(10);
+
+/// How often connections are looked at that hold memory or have not attached.
+const SWEEP: Duration = Duration::from_secs(1);
 
 const WAKER: Token = Token(usize::MAX);
 
@@ -85,6 +92,15 @@ impl Server {
     /// # Errors
     /// When the system has no descriptors or threads left.
     pub fn start<T: Tree>(tree: &Arc<T>, threads: usize, admit: Admit) -> io::Result<Server> {
+        Server::start_within(Limits::default(), tree, threads, admit)
+    }
+
+    fn start_within<T: Tree>(
+        limits: Limits,
+        tree: &Arc<T>,
+        threads: usize,
+        admit: Admit,
+    ) -> io::Result<Server> {
         let polls = (0..threads.max(1)).map(|_| Poll::new()).collect::<io::Result<Vec<_>>>()?;
         let posts = polls.iter().map(|poll| {
             let waker = Waker::new(poll.registry(), WAKER)?;
@@ -92,7 +108,7 @@ impl Server {
         });
         let posts: Arc<[Arc<Post>]> = posts.collect::<io::Result<Vec<_>>>()?.into();
         let mut server = Server { posts: posts.clone(), threads: Vec::new() };
-        let open = Arc::new(AtomicUsize::new(0));
+        let room = Room::new(limits);
         for (at, poll) in polls.into_iter().enumerate() {
             let mut serving = Loop {
                 tree: tree.clone(),
@@ -100,12 +116,14 @@ impl Server {
                 poll,
                 post: posts[at].clone(),
                 posts: posts.clone(),
-                open: open.clone(),
+                room: room.clone(),
                 listeners: HashMap::new(),
                 connections: HashMap::new(),
                 leaving: HashMap::new(),
                 ready: Vec::new(),
                 short: Vec::new(),
+                wanting: Vec::new(),
+                sweep: None,
                 next: 0,
             };
             let thread = std::thread::Builder::new().name(format!("9p-{at}"));
@@ -147,16 +165,20 @@ struct Loop<T: Tree> {
     poll: Poll,
     post: Arc<Post>,
     posts: Arc<[Arc<Post>]>,
-    /// Connections of all loops.
-    open: Arc<AtomicUsize>,
+    /// What all loops give out.
+    room: Arc<Room>,
     listeners: HashMap<usize, Listener>,
     connections: HashMap<usize, Connection<T>>,
     /// Sessions whose connection has ended, but not yet all that their trees carry out for them.
-    leaving: HashMap<usize, Session<T>>,
+    leaving: HashMap<usize, (Session<T>, Place)>,
     /// Connections that have used up their turn.
     ready: Vec<usize>,
     /// Listeners that could not accept for want of descriptors.
     short: Vec<usize>,
+    /// Connections that wait for memory.
+    wanting: Vec<usize>,
+    /// When connections are to be looked at, if any are.
+    sweep: Option<Instant>,
     next: usize,
 }
 
@@ -164,18 +186,14 @@ impl<T: Tree> Loop<T> {
     fn run(&mut self) {
         let mut events = Events::with_capacity(256);
         loop {
-            let wait = match (self.ready.is_empty(), self.short.is_empty()) {
-                (false, _) => Some(Duration::ZERO),
-                (true, false) => Some(ACCEPT_AGAIN),
-                (true, true) => None,
-            };
-            match self.poll.poll(&mut events, wait) {
+            match self.poll.poll(&mut events, self.wait()) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => panic!("the readiness loop has failed: {error}"),
                 Ok(()) => {}
             }
             std::mem::take(&mut self.short).into_iter().for_each(|at| self.accept(at));
             let mut turn = std::mem::take(&mut self.ready);
+            turn.append(&mut self.wanting);
             for event in &events {
                 let Token(at) = event.token();
                 if let Some(connection) = self.connections.get_mut(&at) {
@@ -200,7 +218,17 @@ impl<T: Tree> Loop<T> {
             turn.sort_unstable();
             turn.dedup();
             turn.into_iter().for_each(|at| self.serve(at));
+            self.sweep();
         }
+    }
+
+    /// How long nothing needs to be done unless something happens.
+    fn wait(&self) -> Option<Duration> {
+        let if_any = |list: &[usize], wait| (!list.is_empty()).then_some(wait);
+        let sweep = self.sweep.map(|at| at.saturating_duration_since(Instant::now()));
+        let ready = if_any(&self.ready, Duration::ZERO);
+        let waits = [ready, if_any(&self.short, ACCEPT_AGAIN), if_any(&self.wanting, GROW_AGAIN)];
+        waits.into_iter().chain([sweep]).flatten().min()
     }
 
     fn listen(&mut self, mut listener: Listener) {
@@ -233,9 +261,11 @@ impl<T: Tree> Loop<T> {
 
     fn adopt(&mut self, mut stream: Stream) -> Option<usize> {
         let peer = stream.peer();
-        if !(self.admit)(&peer) || self.open.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
+        if !(self.admit)(&peer) {
             return None;
         }
+        let stranger = peer.uid.filter(|_| matches!(stream, Stream::Tcp(_)));
+        let place = self.room.place(stranger)?;
         self.next += 1;
         let at = self.next;
         let both = Interest::READABLE | Interest::WRITABLE;
@@ -243,8 +273,8 @@ impl<T: Tree> Loop<T> {
         let post = self.post.clone();
         let mut session = Session::new(self.tree.clone(), peer, move || post.wake(at));
         session.outbox().let_map();
-        self.open.fetch_add(1, Ordering::Relaxed);
-        self.connections.insert(at, Connection::new(stream, session));
+        self.connections.insert(at, Connection::new(stream, session, &self.room, place));
+        self.sweep_soon();
         Some(at)
     }
 
@@ -253,23 +283,61 @@ impl<T: Tree> Loop<T> {
         match connection.turn() {
             Turn::Waits => {}
             Turn::HasMore => self.ready.push(at),
-            Turn::Ends => {
-                let Connection { mut session, .. } =
-                    self.connections.remove(&at).expect("it was served");
-                session.close();
-                self.leaving.insert(at, session);
-                self.settle(at);
+            Turn::Ends => return self.end(at),
+        }
+        if connection.share.is_wanting() {
+            self.wanting.push(at);
+        }
+        if connection.share.bytes() > 0 {
+            if self.room.is_short() {
+                connection.shrink();
+            }
+            self.sweep_soon();
+        }
+    }
+
+    /// Ends a connection.
+    fn end(&mut self, at: usize) {
+        let Some(connection) = self.connections.remove(&at) else { return };
+        let Connection { mut session, place, .. } = connection;
+        session.close();
+        self.leaving.insert(at, (session, place));
+        self.settle(at);
+    }
+
+    fn sweep_soon(&mut self) {
+        let soon = SWEEP.min(self.room.limits().patience);
+        self.sweep.get_or_insert_with(|| Instant::now() + soon);
+    }
+
+    /// Takes back memory that is not used, and ends connections that keep others waiting.
+    fn sweep(&mut self) {
+        let now = Instant::now();
+        if self.sweep.is_none_or(|at| now < at) {
+            return;
+        }
+        self.sweep = None;
+        let (short, patience) = (self.room.is_short(), self.room.limits().patience);
+        let (mut watched, mut over) = (false, Vec::new());
+        for (at, connection) in &mut self.connections {
+            connection.look(now);
+            watched |= !connection.begun || connection.share.bytes() > 0;
+            if connection.is_over(now, patience, short) {
+                over.push(*at);
             }
         }
+        if watched {
+            self.sweep_soon();
+        }
+        over.into_iter().for_each(|at| self.end(at));
     }
 
     /// Forgets a session whose connection has ended once it is settled; until then it counts.
     fn settle(&mut self, at: usize) {
-        let Some(session) = self.leaving.get_mut(&at) else { return };
+        let Some((session, _)) = self.leaving.get_mut(&at) else { return };
         session.conclude();
         if session.is_settled() {
             self.leaving.remove(&at);
-            self.open.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
@@ -292,13 +360,63 @@ struct Connection<T: Tree> {
     writable: bool,
     /// The peer sends no more: read until the end is seen.
     closing: bool,
+    room: Arc<Room>,
+    place: Place,
+    /// The memory it may use beyond the first buffer.
+    share: Share,
+    born: Instant,
+    /// The peer has attached, so it is somebody who uses the server.
+    begun: bool,
+    /// Something was carried out since [`Connection::look`].
+    moved: bool,
+    /// Since when it has held memory for a message that does not get on.
+    stuck: Option<Instant>,
 }
 
 impl<T: Tree> Connection<T> {
-    fn new(stream: Stream, session: Session<T>) -> Connection<T> {
-        let buffer = vec![0; FIRST_BUFFER];
-        let (readable, writable, closing) = (true, true, false);
-        Connection { stream, session, buffer, start: 0, end: 0, readable, writable, closing }
+    fn new(stream: Stream, session: Session<T>, room: &Arc<Room>, place: Place) -> Connection<T> {
+        Connection {
+            stream,
+            session,
+            buffer: vec![0; FIRST_BUFFER],
+            start: 0,
+            end: 0,
+            readable: true,
+            writable: true,
+            closing: false,
+            room: room.clone(),
+            place,
+            share: Share::of(room),
+            born: Instant::now(),
+            begun: false,
+            moved: false,
+            stuck: None,
+        }
+    }
+
+    /// Gives its memory back if it holds nothing.
+    fn shrink(&mut self) {
+        if self.start == self.end {
+            self.buffer = vec![0; FIRST_BUFFER];
+            (self.start, self.end) = (0, 0);
+            self.share.release();
+        }
+    }
+
+    /// Gives back memory that was not used since the last look, and notes what does not get on.
+    fn look(&mut self, now: Instant) {
+        if !self.moved && self.share.bytes() > 0 {
+            self.shrink();
+        }
+        let waits = !self.moved && self.share.bytes() > 0;
+        self.stuck = if waits { self.stuck.or(Some(now)) } else { None };
+        self.moved = false;
+    }
+
+    /// Whether it has kept others waiting for too long.
+    fn is_over(&self, now: Instant, patience: Duration, short: bool) -> bool {
+        let too_long = |since: Instant| now.saturating_duration_since(since) >= patience;
+        !self.begun && too_long(self.born) || short && self.stuck.is_some_and(too_long)
     }
 
     fn turn(&mut self) -> Turn {
@@ -322,6 +440,8 @@ impl<T: Tree> Connection<T> {
             let done = self.session.receive(requests).map_err(io::Error::other)?;
             self.start += done;
             if done > 0 {
+                self.moved = true;
+                self.begun = self.begun || self.session.has_begun();
                 // A stall may have left whole messages behind.
                 continue;
             }
@@ -329,6 +449,9 @@ impl<T: Tree> Connection<T> {
                 return Ok(false);
             }
             self.read()?;
+            if self.share.is_wanting() {
+                return Ok(false);
+            }
         }
         Ok(true)
     }
@@ -356,9 +479,13 @@ impl<T: Tree> Connection<T> {
         }
         let most = self.session.msize() + AHEAD;
         if self.end == self.buffer.len() && self.end < most {
+            if !self.share.grow(most) {
+                return Ok(());
+            }
             self.buffer.resize((self.end * 2).min(most), 0);
         }
-        let room = &mut self.buffer[self.end..];
+        let until = self.read_until();
+        let room = &mut self.buffer[self.end..until];
         match self.stream.read(room) {
             Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
             Ok(read) => {
@@ -373,6 +500,17 @@ impl<T: Tree> Connection<T> {
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Where the next read into the buffer ends: while others wait for memory, with the message,
+    /// so that the memory can be given back behind it.
+    fn read_until(&self) -> usize {
+        let whole = self.buffer.len();
+        let large = self.share.bytes() > 0 && self.room.is_short();
+        match self.buffer[self.start..self.end].first_chunk::<4>() {
+            Some(size) if large => whole.min(self.start + u32::from_le_bytes(*size) as usize),
+            _ => whole,
         }
     }
 
@@ -393,3 +531,6 @@ impl<T: Tree> Connection<T> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -110,6 +110,11 @@ impl<T: Tree> Session<T> {
         self.outbox.len() >= OUTBOX_MAX
     }
 
+    /// Whether the peer has attached, or asks for it: it has a fid, or waits for one.
+    pub fn has_begun(&self) -> bool {
+        self.version.is_some() && (!self.fids.is_empty() || !self.parked.is_empty())
+    }
+
     /// Largest message that may arrive now.
     pub fn msize(&self) -> usize {
         self.msize as usize

@@ -70,7 +70,12 @@ impl Stream {
     }
 
     /// Who is at the other end. For TCP this searches the kernel's table of sockets: ask once,
-    /// when the connection was accepted.
+    /// when the connection was accepted. A client that has closed its end, or half of it, is
+    /// unknown, and must get no rights for that.
+    ///
+    /// The user is who made the socket (TCP) or who connected (Unix). A process that passes a
+    /// connected socket on, or forwards what others send, thereby lends its rights, as with any
+    /// open file; a forwarder that runs as root lends root's.
     pub fn peer(&self) -> Peer {
         match self {
             Stream::Tcp(stream) => {
@@ -79,6 +84,9 @@ impl Stream {
                 };
                 let loopback = remote.ip().to_canonical().is_loopback();
                 let uid = if loopback { owner_of(remote, local) } else { None };
+                // If the connection was reset meanwhile, what was found may be another's that
+                // has taken its place.
+                let uid = uid.filter(|_| stream.peer_addr().is_ok());
                 Peer { uid, name: format!("tcp {remote}") }
             }
             Stream::Unix(stream) => {
@@ -423,6 +431,22 @@ mod tests {
         assert_eq!(server.peer().uid, Some(me));
         assert!(server.peer().name.starts_with("tcp 127.0.0.1:"), "{:?}", server.peer());
         assert_eq!(client.peer().uid, Some(me));
+    }
+
+    /// The attack: requests in one piece, and then an end before anybody has looked.
+    #[test]
+    fn a_tcp_peer_that_has_closed_its_end_is_nobody() {
+        let listener = Listener::bind(&"127.0.0.1:0".parse().expect("address")).expect("bind");
+        for half in [false, true] {
+            let mut client = Stream::connect(listener.address(), soon()).expect("connect");
+            client.write_all(b"requests").expect("room");
+            let Stream::Tcp(socket) = &client else { panic!("TCP was asked for") };
+            socket.shutdown(Shutdown::Write).expect("connected");
+            let kept = half.then_some(client);
+            let server = accept(&listener);
+            assert_eq!(server.peer().uid, None, "half: {half}");
+            drop(kept);
+        }
     }
 
     #[test]

@@ -217,6 +217,7 @@ fn the_limits_are_those_of_the_code() {
         ("XATTR_MAX", limits::XATTR_MAX),
         ("OUTBOX_MAX", limits::OUTBOX_MAX),
         ("CONNECTIONS_MAX", limits::CONNECTIONS_MAX),
+        ("RECEIVE_MAX", limits::RECEIVE_MAX),
     ];
     for (name, value) in limits {
         assert!(DOCUMENT.contains(&format!("| {name} | {value} |")), "{name} is {value}");

@@ -7,10 +7,11 @@ use muster_ninep::address::Address;
 use muster_ninep::host::{HostTree, Options};
 use muster_ninep::serve::{Server, same_user};
 use muster_ninep::stream::Listener;
+use muster_ninep::tree::Peer;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 /// Serve a directory over 9P until Ctrl-C.
 ///
@@ -42,8 +43,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(8);
     let admit = match address {
         Address::Unix(_) => same_user,
-        // On loopback the tree itself decides what each user may do.
-        Address::Tcp(_) => |_: &_| true,
+        // On loopback the tree itself decides what each known user may do.
+        Address::Tcp(_) => known_user,
     };
     let server = Server::start(&tree, threads, admit).map_err(because("cannot serve", "E152"))?;
     let text = announcement(args, listener.address());
@@ -53,6 +54,24 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     out.flush()?;
     signals.wait();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Serves peers of whom the kernel tells who they are: a client that closes behind its requests
+/// is nobody, and must not be taken for somebody.
+fn known_user(peer: &Peer) -> bool {
+    static SAID: Once = Once::new();
+    if peer.uid.is_none() {
+        // Once: whoever can connect must not be able to fill a log.
+        SAID.call_once(|| {
+            let name = &peer.name;
+            eprintln!(
+                "muster: {name}: refused, as the kernel does not tell whose connection it is (a \
+                 client must stay connected until it is served); others like it are refused in \
+                 silence"
+            );
+        });
+    }
+    peer.uid.is_some()
 }
 
 fn address(text: &str) -> Result<Address> {
@@ -91,6 +110,13 @@ mod tests {
         }
         assert!(address("x").expect_err("none").is::<Usage>());
         assert!(address("127.0.0.1:0").is_ok() && address("/tmp/s").is_ok());
+    }
+
+    #[test]
+    fn a_peer_whose_user_the_kernel_does_not_tell_is_not_served() {
+        let peer = |uid| Peer { uid, name: "tcp 127.0.0.1:4".into() };
+        assert!(!known_user(&peer(None)));
+        assert!(known_user(&peer(Some(0))) && known_user(&peer(Some(1000))));
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub fn of(manager: &Arc<Manager>) -> Synthetic {
     let files = vec![
         ("ctl", control::file(0o660, move || RootCtl(ctl.clone())).entry()),
         ("status", File::text(0o444, status).entry()),
-        ("events", manager.events.file(0o444).entry()),
+        ("events", manager.events.file_of_lines(0o444).entry()),
         (
             "nodes",
             Entry::Dir(Arc::new(NodesDir { manager: weak.clone(), inode: Inode::new(0o555) })),

@@ -4,6 +4,8 @@ use super::ctl::{RootCtl, SessionCtl};
 use super::session::{Phase, Presence, Session};
 use super::{Node, facts};
 use crate::files::control;
+use crate::files::feed::Feed;
+use crate::files::stream::Reader;
 use crate::relay::receive::{self, Host, Landing};
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Error, Result};
@@ -189,17 +191,17 @@ fn usage_of(session: &Session) -> String {
 
 /// `stdio`: reads stdout, writes stdin.
 fn stdio(session: &Arc<Session>) -> Entry {
-    struct Both(Arc<Session>);
+    struct Both(Reader, Feed);
     impl Handle for Both {
         fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
-            self.0.stdout.read(call, offset, count)
+            self.0.read(call, offset, count)
         }
         fn write(&self, call: &mut SynCall<'_>, offset: u64, data: &[u8]) -> Answer<u32> {
-            self.0.stdin.write(call, offset, data)
+            self.1.write(call, offset, data)
         }
     }
     let session = session.clone();
-    File::new(0o660, move |_| Ok(Both(session.clone()))).entry()
+    File::new(0o660, move |_| Ok(Both(session.stdout.reader(), session.stdin.clone()))).entry()
 }
 
 /// `exec`: the binary, written once from its start to its end (generation 1).

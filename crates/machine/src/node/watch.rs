@@ -11,7 +11,7 @@ use crate::files::feed::Next;
 use crate::files::stream::Stream;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
-use muster_ninep::error::{Errno, Error};
+use muster_ninep::error::{Errno, Error, number};
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -343,7 +343,7 @@ fn pump(pipe: &mut Option<OwnedFd>, stream: &Stream) {
 
 /// Says why a program could not be run, as the shell's exit codes tell it apart.
 fn failure(session: &Session, stage: Stage, errno: i32, what: &str) -> Error {
-    let errno = Errno::from_raw_os_error(errno);
+    let errno = number(errno);
     let reason = Error::from(errno).text;
     let node = session.node.upgrade();
     let node = node.as_ref().map_or("its node", |node| node.setup.name.as_str());

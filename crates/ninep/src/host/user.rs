@@ -19,8 +19,8 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, OnceLock};
 
-/// The user and group with no rights: who unknown peers of a root server act as.
-const NOBODY: u32 = 65534;
+/// The group with no rights: that of users whom the system does not know.
+const NOGROUP: u32 = 65534;
 
 /// A user with groups: whose rights requests have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl User {
     pub fn find(uid: u32) -> User {
         match sys::account_by_number(uid) {
             Some(account) => User::new(uid, account.gid, sys::groups(&account)),
-            None => User::new(uid, NOBODY, Vec::new()),
+            None => User::new(uid, NOGROUP, Vec::new()),
         }
     }
 
@@ -86,13 +86,16 @@ pub fn group_name(gid: u32) -> Option<String> {
 
 /// Which user an attach gets.
 ///
+/// A peer whose user the kernel does not tell is refused by every server: a TCP client can make
+/// itself unknown by closing its end behind its requests.
+///
 /// A server that is not root has one user to give: its own. A peer that the kernel says is
 /// another (and not root) is refused, and so is everybody who asks for another by number or by
 /// an existing name.
 ///
 /// A root server: a peer known to be root attaches as whom it names (by number, else by name,
-/// else as root); any other known peer only as itself; an unknown one (TCP) as `nobody`, never
-/// more. The name `nobody` alone asks for nothing: v9fs sends it when its mount names no user.
+/// else as root); any other only as itself. The name `nobody` alone asks for nothing: v9fs sends
+/// it when its mount names no user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Users {
     /// The rules above.
@@ -111,8 +114,12 @@ impl Users {
         }
         let number = who.n_uname.filter(|&uid| uid != u32::MAX);
         let server = server();
-        let vouched = who.peer.uid;
-        if server.switch.is_some() && vouched == Some(0) {
+        let Some(vouched) = who.peer.uid else {
+            let text =
+                format!("{}: the kernel does not tell whose connection it is", who.peer.name);
+            return fail(Errno::PERM, text);
+        };
+        if server.switch.is_some() && vouched == 0 {
             let uid = match (number, who.uname) {
                 (Some(uid), _) => uid,
                 (None, "") => 0,
@@ -120,17 +127,11 @@ impl Users {
             };
             return Ok(Arc::new(User { any_group: true, ..User::find(uid) }));
         }
-        let entitled = match (&server.switch, vouched) {
-            (Some(_), Some(uid)) => uid,
-            (Some(_), None) => NOBODY,
-            (None, None) if server.uid == 0 => {
-                // Root without the right to change identity: strangers would be root.
-                return fail(Errno::PERM, "this server cannot tell users apart and runs as root");
-            }
-            (None, None | Some(0)) => server.uid,
-            (None, Some(uid)) if uid == server.uid => uid,
-            (None, Some(uid)) => {
-                let text = format!("user {uid}: this server serves user {} only", server.uid);
+        let entitled = match &server.switch {
+            Some(_) => vouched,
+            None if vouched == server.uid || vouched == 0 => server.uid,
+            None => {
+                let text = format!("user {vouched}: this server serves user {} only", server.uid);
                 return fail(Errno::PERM, text);
             }
         };

@@ -36,14 +36,9 @@ fn an_attach_gets_the_user_it_is_entitled_to() {
         }
         refused(Some(own), "", Some(own + 1));
         refused(Some(own + 1), "", None);
-        if own == 0 {
-            // Root without the right to be another: then strangers would be root.
-            refused(None, "", None);
-        } else {
-            assert_eq!(got(None, "", None), Ok(own));
+        if own != 0 {
             refused(Some(own), "root", None);
             refused(Some(own), "", Some(0));
-            refused(None, "", Some(0));
         }
         return;
     }
@@ -58,13 +53,25 @@ fn an_attach_gets_the_user_it_is_entitled_to() {
     refused(Some(ANN), "", Some(BOB));
     refused(Some(ANN), "", Some(0));
     refused(Some(ANN), "root", None);
-    assert_eq!(got(None, "", None), Ok(65534));
-    refused(None, "root", None);
-    refused(None, "", Some(0));
-    refused(None, "", Some(ANN));
     let only = Options { writable: true, users: Users::Only(User::find(BOB)) };
     let tree = HostTree::new(&scratch.0, only).unwrap();
     assert_eq!(attach(&tree, None, "root", Some(0)).unwrap().0.user.uid, BOB);
+}
+
+/// Any local user wrote as the user who runs `muster export`: he sent his requests in one piece
+/// and closed, and who he was could no longer be told.
+#[test]
+fn a_peer_whose_user_is_unknown_attaches_as_nobody_at_all() {
+    let scratch = Scratch::new();
+    let tree = HostTree::new(&scratch.0, options(true)).unwrap();
+    let own = rustix::process::geteuid().as_raw();
+    for n_uname in [None, Some(u32::MAX), Some(own), Some(0), Some(ANN), Some(65534)] {
+        for uname in ["", "nobody", "root"] {
+            let refusal = attach(&tree, None, uname, n_uname).unwrap_err();
+            assert_eq!(refusal.errno, Errno::PERM, "{uname:?} {n_uname:?}");
+            assert!(refusal.text.contains("does not tell whose"), "{refusal}");
+        }
+    }
 }
 
 #[test]

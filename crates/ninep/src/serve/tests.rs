@@ -1,0 +1,236 @@
+//! What peers may hold of a server, with limits that a test can reach.
+
+use super::*;
+use crate::call::Answer;
+use crate::message::{NOFID, NONUNAME, NOTAG, Tag, Tmessage, UserNumber};
+use crate::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic};
+use crate::version::Dialect;
+use crate::wire::{Names, Payload};
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Patience that a test can wait for, and a busy machine does not try.
+const SHORT: Duration = Duration::from_millis(1500);
+
+/// Bytes of a write that is larger than a first buffer.
+const LARGE: usize = 600 * 1024;
+
+/// Two of the largest messages that the tests' clients agree on.
+const TWO: usize = 2 * (MSIZE as usize + AHEAD);
+
+const MSIZE: u32 = 1 << 20;
+
+/// A directory with the file `sink`, which takes everything.
+struct Root(Inode, Arc<File>);
+
+struct Sink;
+
+impl Handle for Sink {
+    fn write(&self, _: &mut SynCall<'_>, _: u64, data: &[u8]) -> Answer<u32> {
+        Ok(data.len() as u32)
+    }
+}
+
+impl Dir for Root {
+    fn inode(&self) -> &Inode {
+        &self.0
+    }
+    fn get(&self, name: &str) -> crate::error::Result<Option<Entry>> {
+        Ok((name == "sink").then(|| Entry::File(self.1.clone())))
+    }
+    fn list(&self) -> Vec<String> {
+        vec!["sink".into()]
+    }
+}
+
+fn tree() -> Arc<Synthetic> {
+    let file = Arc::new(File::new(0o666, |_| Ok(Sink)));
+    Arc::new(Synthetic::new(Arc::new(Root(Inode::new(0o777), file))))
+}
+
+fn start(memory: usize, patience: Duration) -> Server {
+    let limits = Limits { places: 64, memory, patience };
+    Server::start_within(limits, &tree(), 2, same_user).expect("threads")
+}
+
+struct Line(UnixStream);
+
+impl Line {
+    fn to(server: &Server) -> Line {
+        let stream = server.connect().expect("a pair");
+        let copy: OwnedFd = stream.as_fd().try_clone_to_owned().expect("a descriptor");
+        let socket = UnixStream::from(copy);
+        socket.set_nonblocking(false).expect("a socket");
+        socket.set_read_timeout(Some(DEADLINE)).expect("a socket");
+        socket.set_write_timeout(Some(DEADLINE)).expect("a socket");
+        Line(socket)
+    }
+
+    /// Fid 1 is the sink, open.
+    fn at_sink(server: &Server) -> Line {
+        let mut line = Line::to(server);
+        line.ask(NOTAG, &Tmessage::Version { msize: MSIZE, version: "9P2000.L" });
+        let n_uname = UserNumber(NONUNAME);
+        let (uname, aname) = ("", "");
+        line.ask(1, &Tmessage::Attach { fid: 0, afid: NOFID, uname, aname, n_uname });
+        let names = Names::new(&[b"sink"]).expect("one");
+        line.ask(1, &Tmessage::Walk { fid: 0, newfid: 1, names });
+        line.ask(1, &Tmessage::Lopen { fid: 1, flags: 1 });
+        line
+    }
+
+    fn ask(&mut self, tag: Tag, message: &Tmessage<'_>) {
+        let mut bytes = Vec::new();
+        message.encode(tag, Dialect::Linux, &mut bytes);
+        self.0.write_all(&bytes).expect("the server reads");
+        self.answer();
+    }
+
+    /// Takes an answer that is no refusal.
+    fn answer(&mut self) {
+        let mut size = [0; 4];
+        self.0.read_exact(&mut size).expect("an answer before the deadline");
+        let mut rest = vec![0; u32::from_le_bytes(size) as usize - 4];
+        self.0.read_exact(&mut rest).expect("all of it");
+        assert_ne!(rest[0], 7, "refused: {rest:?}");
+    }
+
+    fn small(&mut self) {
+        self.ask(1, &Tmessage::Getattr { fid: 0, mask: 0 });
+    }
+
+    /// Waits until the server has ended it.
+    fn is_ended(&mut self) {
+        let mut rest = Vec::new();
+        match self.0.read_to_end(&mut rest) {
+            Ok(_) => {}
+            Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
+        }
+        assert_eq!(rest, b"");
+    }
+}
+
+fn large() -> Vec<u8> {
+    let (mut bytes, data) = (Vec::new(), vec![b'x'; LARGE]);
+    let data = Payload(&data);
+    Tmessage::Write { fid: 1, offset: 0, data }.encode(1, Dialect::Linux, &mut bytes);
+    bytes
+}
+
+#[test]
+fn a_peer_that_does_not_attach_in_time_loses_its_place() {
+    let server = start(TWO, SHORT);
+    let mut attached = Line::at_sink(&server);
+    let (mut silent, mut half) = (Line::to(&server), Line::to(&server));
+    half.ask(NOTAG, &Tmessage::Version { msize: MSIZE, version: "9P2000.L" });
+    silent.is_ended();
+    half.is_ended();
+    attached.small();
+}
+
+#[test]
+fn large_messages_wait_for_memory_and_small_ones_for_nothing() {
+    let server = start(TWO, DEADLINE);
+    let bytes = large();
+    let mut holders: Vec<Line> = (0..2).map(|_| Line::at_sink(&server)).collect();
+    for line in &mut holders {
+        // What the socket does not hold, the server has read; so it has grown.
+        line.0.write_all(&bytes[..LARGE - 10]).expect("the server reads");
+    }
+    let mut third = Line::at_sink(&server);
+    third.0.set_nonblocking(true).expect("a socket");
+    let mut other = Line::at_sink(&server);
+    let (mut sent, mut full) = (0, 0);
+    while full < 20 {
+        match third.0.write(&bytes[sent..]) {
+            Ok(more) => sent += more,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                full += 1;
+                other.small();
+            }
+            Err(error) => panic!("{error}"),
+        }
+        assert!(sent < bytes.len(), "the server takes more than there is");
+    }
+    // One is done: then there is memory for the third, though the first one stays.
+    holders[0].0.write_all(&bytes[LARGE - 10..]).expect("the server reads");
+    holders[0].answer();
+    third.0.set_nonblocking(false).expect("a socket");
+    third.0.write_all(&bytes[sent..]).expect("the server reads");
+    third.answer();
+    holders[1].0.write_all(&bytes[LARGE - 10..]).expect("the server reads");
+    holders[1].answer();
+}
+
+#[test]
+fn many_large_writers_share_little_memory_and_all_get_on() {
+    let server = Arc::new(start(TWO, DEADLINE));
+    let writers: Vec<_> = (0..12)
+        .map(|_| {
+            let server = server.clone();
+            std::thread::spawn(move || {
+                let (bytes, mut line) = (large(), Line::at_sink(&server));
+                for _ in 0..8 {
+                    // Two at once: the next follows in the same read.
+                    line.0.write_all(&bytes.repeat(2)).expect("the server reads");
+                    line.answer();
+                    line.answer();
+                }
+            })
+        })
+        .collect();
+    writers.into_iter().for_each(|writer| writer.join().expect("all are answered"));
+}
+
+#[test]
+fn who_sends_half_a_message_is_cut_off_when_others_wait_and_only_then() {
+    let server = start(TWO, SHORT);
+    let bytes = large();
+    let mut holders: Vec<Line> = (0..2).map(|_| Line::at_sink(&server)).collect();
+    for line in &mut holders {
+        line.0.write_all(&bytes[..LARGE - 10]).expect("the server reads");
+    }
+    // Nobody waits yet: another, which is silent for as long, is ended meanwhile.
+    Line::to(&server).is_ended();
+    for line in &mut holders {
+        line.0.write_all(&bytes[LARGE - 10..]).expect("the server reads");
+        line.answer();
+        line.0.write_all(&bytes[..LARGE - 10]).expect("the server reads");
+    }
+    let mut third = Line::at_sink(&server);
+    third.0.write_all(&bytes).expect("room was made");
+    third.answer();
+    holders.iter_mut().for_each(Line::is_ended);
+}
+
+#[test]
+fn memory_that_is_not_used_is_given_back() {
+    let room = Room::new(Limits { memory: TWO, ..Limits::default() });
+    let (mut client, stream) = Stream::pair().expect("a pair");
+    let session = Session::new(tree(), stream.peer(), || ());
+    let place = room.place(None).expect("the first");
+    let mut connection = Connection::new(stream, session, &room, place);
+    let mut send = |connection: &mut Connection<Synthetic>, message: &Tmessage<'_>, tag| {
+        let mut bytes = Vec::new();
+        message.encode(tag, Dialect::Linux, &mut bytes);
+        while !bytes.is_empty() {
+            let sent = client.write(&bytes).unwrap_or(0);
+            bytes.drain(..sent);
+            connection.readable = true;
+            assert!(matches!(connection.turn(), Turn::Waits | Turn::HasMore));
+        }
+    };
+    send(&mut connection, &Tmessage::Version { msize: MSIZE, version: "9P2000.L" }, NOTAG);
+    let data = vec![0; LARGE];
+    let write = Tmessage::Write { fid: 9, offset: 0, data: Payload(&data) };
+    send(&mut connection, &write, 1);
+    assert!(connection.buffer.len() >= LARGE && connection.share.bytes() > 0);
+    let now = Instant::now();
+    connection.look(now);
+    assert!(connection.share.bytes() > 0, "it was just used");
+    connection.look(now);
+    assert_eq!((connection.buffer.len(), connection.share.bytes()), (FIRST_BUFFER, 0));
+}
