@@ -273,8 +273,9 @@ fn a_detached_job_goes_on_and_is_listed_read_and_killed() {
     cluster.muster(&["kill", "-s", "CONT", &id]).run().ok();
     cluster.muster(&["kill", &id]).run().ok();
     follows.wait().ok();
-    let job = cluster.job(id.parse().unwrap());
-    assert_eq!((&job["state"], &job["end"]), (&"done".into(), &"killed".into()), "{job}");
+    let job = || cluster.job(id.parse().unwrap());
+    until("the job is done", || job()["state"] == "done");
+    assert_eq!(job()["end"], "killed", "{}", job());
     cluster.no_job_processes();
     assert_eq!(logs().out.matches("begun").count(), 2, "it can still be read");
     cluster.down();

@@ -8,7 +8,7 @@ use muster_ninep::host::{HostTree, Options};
 use muster_ninep::serve::{Server, same_user};
 use muster_ninep::stream::Listener;
 use muster_ninep::tree::Peer;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Once};
@@ -64,7 +64,9 @@ fn known_user(peer: &Peer) -> bool {
         // Once: whoever can connect must not be able to fill a log.
         SAID.call_once(|| {
             let name = &peer.name;
-            eprintln!(
+            // Nobody may be listening any more.
+            let _ = writeln!(
+                io::stderr(),
                 "muster: {name}: refused, as the kernel does not tell whose connection it is (a \
                  client must stay connected until it is served); others like it are refused in \
                  silence"
