@@ -32,6 +32,9 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 
 fn print(client: &Client, path: &str) -> Result<()> {
     let file = client.open(path, OpenFlags::default()).map_err(refused)?;
+    if file.fid().qid().is_dir() {
+        anyhow::bail!("{path} is a directory; list it: muster ls {path}  [E160]");
+    }
     // What has a size is a file on some disk; what has none is made up as it is read, and must
     // be read in order.
     let size = file.fid().getattr().map_or(0, |attr| attr.size);

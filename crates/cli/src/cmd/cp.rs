@@ -103,7 +103,14 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let into = target.is_some_and(|found| found.directory);
     let slash = args.paths.last().is_some_and(|path| path.ends_with('/'));
     if !into && (from.len() > 1 || slash) {
-        bail!("{to} is no directory  [E160]");
+        return Err(match (target, to) {
+            (None, Place::Cluster(path)) => {
+                let there = copier.deepest(path);
+                anyhow!("{to} does not exist; see what is there: muster ls {there}  [E160]")
+            }
+            (None, _) => anyhow!("{to} does not exist; first: mkdir {to}  [E161]"),
+            (Some(_), _) => anyhow!("{to} is no directory  [E160]"),
+        });
     }
     for source in from {
         let found =
@@ -148,6 +155,18 @@ impl Copier {
                 Err(error) => Err(refused(error)),
             },
         }
+    }
+
+    /// The deepest directory above a path that exists.
+    fn deepest<'a>(&self, path: &'a str) -> &'a str {
+        let mut path = path.trim_end_matches('/');
+        while let Some((above, _)) = path.rsplit_once('/').filter(|(above, _)| !above.is_empty()) {
+            path = above;
+            if self.client.getattr(path).is_ok() {
+                return path;
+            }
+        }
+        "/"
     }
 
     fn copy(&mut self, from: &Place, to: &Place, found: Found) -> Result<()> {
@@ -266,6 +285,9 @@ fn is_plain(name: &str) -> bool {
 
 fn failed(place: &Place, error: &io::Error) -> anyhow::Error {
     match place {
+        Place::Cluster(_) if error.kind() == io::ErrorKind::StorageFull => {
+            anyhow!("{place}: its disk is full, and the copy is not whole; make room there  [E160]")
+        }
         // The sentence of a 9P error names the path.
         Place::Cluster(_) => anyhow!("{error}  [E160]"),
         Place::Here(path) => anyhow!("{}: {error}  [E161]", path.display()),

@@ -104,8 +104,38 @@ fn because<E: fmt::Display>(
 /// A refusal by a file of the cluster, with its id.
 fn refused(error: muster_ninep::error::Error) -> anyhow::Error {
     // Sentences of the manager may carry an id of their own.
-    let id = if error.text.ends_with(']') { "" } else { "  [E160]" };
-    anyhow::anyhow!("{error}{id}")
+    if error.text.ends_with(']') {
+        return anyhow::anyhow!("{error}");
+    }
+    let text = named_once(&error.text);
+    let parent = text.split_once(": ").and_then(|(path, _)| path.rsplit_once('/'));
+    match parent {
+        Some((parent, _)) if error.errno == muster_ninep::error::Errno::NOENT => {
+            let parent = if parent.is_empty() { "/" } else { parent };
+            anyhow::anyhow!("{text}; see: muster ls {parent}  [E160]")
+        }
+        _ => anyhow::anyhow!("{text}  [E160]"),
+    }
+}
+
+/// The sentence without the second name of the same file: `/a/b: a: why` becomes `/a: why`.
+fn named_once(text: &str) -> String {
+    let mut parts = text.splitn(3, ": ");
+    let (Some(path), Some(name), Some(why)) = (parts.next(), parts.next(), parts.next()) else {
+        return text.to_owned();
+    };
+    if name.starts_with('/') && path.starts_with(name) {
+        return format!("{path}: {why}");
+    }
+    let mut upto = 0;
+    for part in path.split('/') {
+        upto += part.len();
+        if part == name && !name.is_empty() {
+            return format!("{}: {why}", &path[..upto]);
+        }
+        upto += 1;
+    }
+    text.to_owned()
 }
 
 /// The directory of a job in the cluster tree.
@@ -133,4 +163,25 @@ fn print_json(value: &serde_json::Value) -> Result<()> {
 fn now() -> f64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.unwrap_or_default().as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_once() {
+        for (text, said) in [
+            ("/nope: nope: no such file", "/nope: no such file"),
+            ("/nope/x: nope: no such file", "/nope: no such file"),
+            ("/nope: /: no files can be made", "/nope: no files can be made"),
+            ("/a: cannot be read: Is full", "/a: cannot be read: Is full"),
+            ("no path", "no path"),
+        ] {
+            assert_eq!(named_once(text), said);
+        }
+        let error = muster_ninep::error::Error::from(muster_ninep::error::Errno::NOENT);
+        let said = refused(error.at("/nope")).to_string();
+        assert_eq!(said, "/nope: No such file or directory; see: muster ls /  [E160]");
+    }
 }

@@ -55,6 +55,15 @@ pub fn find(named: &str, send: bool) -> Result<Program, Failure> {
     Ok(Program::Here(path.to_owned(), machine(&head)))
 }
 
+/// What the first line of a script says shall run it.
+pub fn interpreter(path: &Path) -> Option<String> {
+    let mut head = Vec::new();
+    File::open(path).ok()?.take(256).read_to_end(&mut head).ok()?;
+    let line = head.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
+    let text = String::from_utf8_lossy(line);
+    text.split_ascii_whitespace().next().map(str::to_owned)
+}
+
 /// The processor an ELF file is for, by the kernel's name (`uname -m`).
 fn machine(head: &[u8]) -> Option<&'static str> {
     if head.len() < 20 || !head.starts_with(b"\x7fELF") {

@@ -392,7 +392,7 @@ impl Session<'_> {
             let text = format!("the job's status cannot be read: {error}");
             Failure::new("E402", exit::OURS, text)
         })?;
-        let mut told = summary::lines(&status, &self.wish.named);
+        let mut told = summary::lines(&status);
         if !self.wish.quiet {
             told.iter().for_each(|line| say(line));
         }

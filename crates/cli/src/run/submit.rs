@@ -55,7 +55,8 @@ fn steps(client: &Client, order: Order, events: &Events) -> Result<Started, Fail
     }
     let path = format!("jobs/{id}/ctl");
     let ctl = open_ctl(client, id).map_err(|error| refused(&path, error))?;
-    command(client, &ctl, &path, "start").map_err(|failure| advised(failure, &order.named))?;
+    command(client, &ctl, &path, "start")
+        .map_err(|failure| advised(failure, &order.program, &order.named))?;
     if order.detach {
         command(client, &ctl, &path, "detach")?;
     }
@@ -76,13 +77,45 @@ fn command(client: &Client, ctl: &Fid, path: &str, order: &str) -> Result<(), Fa
     done.map(drop).map_err(|error| refused(client, path, &error))
 }
 
-/// A program that the nodes do not have may be here.
-fn advised(mut failure: Failure, named: &str) -> Failure {
-    let local = format!("./{named}");
-    let program = || matches!(program::find(&local, true), Ok(Program::Here(..)));
-    if failure.exit == exit::NOT_FOUND && !named.contains('/') && program() {
-        failure.text = format!("{}. Send yours: muster run {local}", failure.text);
+/// A program that was not found: what it lacks, or how to have it found.
+fn advised(mut failure: Failure, program: &Program, named: &str) -> Failure {
+    if failure.exit != exit::NOT_FOUND {
+        return failure;
     }
+    let place = failure.text.split_once(": not found on ").map(|(_, place)| place);
+    let node = place.and_then(|place| place.split(' ').next()).unwrap_or("the node").to_owned();
+    let advice = match program {
+        // It was sent, so what is missing is what should run it.
+        Program::Here(path, machine) => {
+            let lacks = match program::interpreter(path) {
+                Some(name) => {
+                    let fix = "Change its first line, or choose other nodes";
+                    format!("its interpreter {name} is not on {node}. {fix}")
+                }
+                None if machine.is_some() => format!(
+                    "the loader of shared libraries that it was built for is not on {node}. \
+                     Link it statically, or choose other nodes"
+                ),
+                None => return failure,
+            };
+            let text = format!("{named}: {lacks}");
+            return Failure::new("E103", exit::NOT_EXECUTABLE, text);
+        }
+        Program::There(_) if named.contains('/') => {
+            format!("One that is here is sent without --no-send: muster run {named}")
+        }
+        Program::There(_) => {
+            let local = format!("./{named}");
+            match program::find(&local, true) {
+                Ok(Program::Here(..)) => format!("Send yours: muster run {local}"),
+                _ => format!(
+                    "Name its path there: muster run --no-send /PATH/{named}; or send your own: \
+                     muster run ./PATH/{named}"
+                ),
+            }
+        }
+    };
+    failure.text = format!("{}. {advice}", failure.text);
     failure
 }
 
@@ -160,4 +193,36 @@ fn check_processors(client: &Client, order: &Order) -> Result<(), Failure> {
         }
     }
     program::check(&order.named, machine, &nodes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn a_program_that_is_not_found_comes_with_a_next_step() {
+        let there = |named: &str| {
+            let text = format!("{named}: not found on n3 (searched its PATH)  [E101, exit 127]");
+            let failure = Failure::told("E402", exit::OURS, &text);
+            advised(failure, &Program::There(named.into()), named).to_string()
+        };
+        assert_eq!(
+            there("nosuch"),
+            "nosuch: not found on n3 (searched its PATH). Name its path there: muster run \
+             --no-send /PATH/nosuch; or send your own: muster run ./PATH/nosuch  [E101, exit 127]"
+        );
+        assert!(there("/x/y").contains("without --no-send: muster run /x/y  [E101"));
+        let script = std::env::temp_dir().join(format!("muster-script-{}", std::process::id()));
+        std::fs::write(&script, "#! /no/such -x\necho\n").unwrap();
+        let here = |path: PathBuf, machine| {
+            let failure = Failure::new("E101", exit::NOT_FOUND, "./x: not found on n3");
+            advised(failure, &Program::Here(path, machine), "./x").to_string()
+        };
+        let said = here(script.clone(), None);
+        std::fs::remove_file(script).unwrap();
+        assert!(said.starts_with("./x: its interpreter /no/such is not on n3. "), "{said}");
+        let said = here("/proc/self/exe".into(), Some("x86_64"));
+        assert!(said.contains("loader") && said.ends_with("[E103, exit 126]"), "{said}");
+    }
 }

@@ -3,6 +3,7 @@
 //! Each line says whose fault it is: `your program:` for what the program did, `muster:` for
 //! what happened to it.
 
+use super::failure::{Failure, exit};
 use muster_base::ending::Ending;
 use muster_base::nodeset::{fold, fold_numbers};
 use muster_machine::manager::spec::{End, RankPhase, RankStatus, Status};
@@ -12,8 +13,8 @@ use muster_machine::manager::spec::{End, RankPhase, RankStatus, Status};
 enum Fate {
     /// It ended badly by itself.
     Failed(Ending),
-    /// It could not start: exit status and why.
-    NotStarted(u8, String),
+    /// It could not start: why.
+    NotStarted(String),
     /// It is gone: why.
     Lost(String),
 }
@@ -24,9 +25,9 @@ struct Group<'a> {
     ranks: Vec<&'a RankStatus>,
 }
 
-/// The lines, none if all went well. `program` is what the user called it.
-pub fn lines(status: &Status, program: &str) -> Vec<String> {
-    let exit = status.exit.unwrap_or(super::failure::exit::OURS);
+/// The lines, none if all went well.
+pub fn lines(status: &Status) -> Vec<String> {
+    let exit = status.exit.unwrap_or(exit::OURS);
     if exit == 0 {
         return Vec::new();
     }
@@ -63,7 +64,7 @@ pub fn lines(status: &Status, program: &str) -> Vec<String> {
         _ => {}
     }
     let told = lines.len();
-    lines.extend(groups.iter().map(|group| group.line(program)));
+    lines.extend(groups.iter().map(|group| group.line()));
     if let (Some(first), true) = (lines.get_mut(told), ended > 0) {
         let at = first.rfind("  [").unwrap_or(first.len());
         let text = match ended {
@@ -96,11 +97,8 @@ fn fate(rank: &RankStatus) -> Verdict {
             Verdict::Ill(Fate::Failed(ending))
         }
         (Some(why), _) if why.starts_with("ended") => Verdict::Ended,
-        (Some(why), Some(Ending::Exited(code @ (126 | 127)))) => {
-            Verdict::Ill(Fate::NotStarted(code, why.clone()))
-        }
         (Some(why), _) if rank.state == RankPhase::Lost => Verdict::Ill(Fate::Lost(why.clone())),
-        (Some(why), None) => Verdict::Ill(Fate::NotStarted(125, why.clone())),
+        (Some(why), None) => Verdict::Ill(Fate::NotStarted(why.clone())),
         (Some(_), Some(ending)) => Verdict::Ill(Fate::Failed(ending)),
         (None, None) if rank.state == RankPhase::Lost => {
             Verdict::Ill(Fate::Lost("its node is gone".to_owned()))
@@ -111,7 +109,7 @@ fn fate(rank: &RankStatus) -> Verdict {
 }
 
 impl Group<'_> {
-    fn line(&self, program: &str) -> String {
+    fn line(&self) -> String {
         let numbers: Vec<usize> = self.ranks.iter().map(|rank| rank.rank).collect();
         let plural = if numbers.len() == 1 { "" } else { "s" };
         let (was, ranks) =
@@ -126,13 +124,10 @@ impl Group<'_> {
                 let exit = ending.exit();
                 format!("your program: {place} {was} {ending}  [E301, exit {exit}]")
             }
-            Fate::NotStarted(127, _) if !program.contains('/') => format!(
-                "muster: {program}: not found on {nodes} (searched its PATH). Send yours: \
-                 muster run ./{program}  [E101, exit 127]"
-            ),
-            Fate::NotStarted(exit, why) => {
-                let id = if *exit == 127 { "E101" } else { "E103" };
-                format!("muster: {place} did not start: {why}  [{id}, exit {exit}]")
+            Fate::NotStarted(why) => {
+                // The node's word has an id of its own.
+                let why = Failure::told("E402", exit::OURS, why);
+                format!("muster: {place} did not start: {why}")
             }
             Fate::Lost(why) => format!("muster: {place} {was} lost: {why}  [E304, exit 125]"),
         }
@@ -155,13 +150,13 @@ mod tests {
 
     #[test]
     fn all_went_well() {
-        assert!(lines(&job(0, End::Done, vec![rank(0, "n0", Some(0), None)]), "x").is_empty());
+        assert!(lines(&job(0, End::Done, vec![rank(0, "n0", Some(0), None)])).is_empty());
     }
 
     #[test]
     fn a_crash_names_rank_node_and_signal() {
         let mut ranks = vec![rank(0, "n0", Some(0), None), rank(5, "n2", Some(11), None)];
-        let told = lines(&job(139, End::Failed, ranks.clone()), "./x");
+        let told = lines(&job(139, End::Failed, ranks.clone()));
         assert_eq!(
             told,
             ["your program: rank 5 on n2 was killed by signal 11 (SEGV)  [E301, exit 139]"]
@@ -169,7 +164,7 @@ mod tests {
         ranks.push(rank(6, "n2", Some(9), Some("ended with the job")));
         ranks.push(rank(7, "n3", Some(9), Some("ended with the job")));
         ranks.push(rank(8, "n3", Some(0x100), Some("ended with the job")));
-        let told = lines(&job(139, End::Failed, ranks), "./x");
+        let told = lines(&job(139, End::Failed, ranks));
         assert_eq!(
             told,
             [
@@ -188,7 +183,7 @@ mod tests {
         ranks.push(rank(8, "n2", Some(0x8b), None));
         ranks.push(rank(9, "n3", None, Some("the node's connection broke")));
         ranks.push(rank(10, "n4", None, Some("the node's connection broke")));
-        let told = lines(&job(2, End::Failed, ranks), "./x");
+        let told = lines(&job(2, End::Failed, ranks));
         assert_eq!(
             told,
             [
@@ -202,31 +197,29 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_program_says_how_to_send_it() {
-        let missing = || vec![rank(3, "n3", Some(127 << 8), Some("no such file"))];
-        let told = lines(&job(127, End::Failed, missing()), "heat");
-        assert_eq!(
-            told,
-            ["muster: heat: not found on n3 (searched its PATH). Send yours: muster run ./heat  \
-              [E101, exit 127]"]
-        );
-        let told = lines(&job(127, End::Failed, missing()), "./heat");
-        assert_eq!(told, ["muster: rank 3 on n3 did not start: no such file  [E101, exit 127]"]);
+    fn a_rank_that_did_not_start_has_the_nodes_words() {
+        let why = "x: cannot be run on n3: Permission denied  [E103, exit 126]";
+        let told = lines(&job(
+            126,
+            End::Failed,
+            vec![RankStatus { state: RankPhase::Done, ..rank(3, "n3", None, Some(why)) }],
+        ));
+        assert_eq!(told, [format!("muster: rank 3 on n3 did not start: {why}")]);
     }
 
     #[test]
     fn a_time_limit_or_a_kill_is_said_first() {
         let ended = || vec![rank(0, "n0", Some(15), Some("ended: time limit"))];
-        let told = lines(&job(124, End::Timeout, ended()), "x");
+        let told = lines(&job(124, End::Timeout, ended()));
         assert_eq!(told.len(), 1);
         assert!(told[0].contains("time limit") && told[0].ends_with("[E303, exit 124]"));
-        let told = lines(&job(137, End::Killed, ended()), "x");
+        let told = lines(&job(137, End::Killed, ended()));
         assert_eq!(told, ["muster: job 3 was ended  [E305, exit 137]"]);
     }
 
     #[test]
     fn something_is_always_said() {
-        let told = lines(&job(125, End::Failed, vec![]), "x");
+        let told = lines(&job(125, End::Failed, vec![]));
         assert_eq!(told, ["muster: job 3 failed: the manager does not say why  [E402, exit 125]"]);
     }
 }
