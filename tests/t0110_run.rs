@@ -46,7 +46,7 @@ fn the_exit_status_is_that_of_the_first_rank_that_failed() {
         .code(127)
         .says("nonexist: not found on n0 (searched its PATH)")
         .says("  [E101, exit 127]");
-    cluster.muster(&["run", "-n", "2", "./broken"]).run().code(127);
+    cluster.muster(&["run", "-n", "2", "./broken"]).run().code(126);
     cluster.muster(&["run", "--no-send", "/etc/passwd"]).run().code(126);
     run(&["--chdir", "/no/such/dir"], "true").code(125).says("E107");
     cluster.down();
@@ -58,7 +58,7 @@ fn what_cannot_be_is_refused_at_once() {
     for (args, code, said) in [
         (&["run", "-N", "8", "true"][..], 125, "8 nodes asked, 4 exist (n[0-3], all up)"),
         (&["run", "-N", "8", "true"], 125, "E110"),
-        (&["run", "-N", "3", "-n", "2", "true"], 125, "E111"),
+        (&["run", "-N", "3", "-n", "2", "true"], 2, "E111"),
         (&["run", "-w", "n9", "true"], 125, "E113"),
         (&["run", "-n", "0", "true"], 2, "-n"),
         (&["run", "-w", "n[1-", "true"], 2, "n[1-"),
@@ -66,9 +66,9 @@ fn what_cannot_be_is_refused_at_once() {
         (&["run"], 2, "PROGRAM"),
         (&["run", "--no-such-flag", "true"], 2, "--no-such-flag"),
         (&["nonsense"], 2, "nonsense"),
-        (&["run", "--output", "/no/such/dir/x", "true"], 125, "/no/such/dir"),
-        (&["run", "--input", "/no/such/file", "true"], 125, "/no/such/file"),
-        (&["run", "--bcast", "/no/such/file", "true"], 125, "/no/such/file"),
+        (&["run", "--output", "/no/such/dir/x", "true"], 2, "/no/such/dir"),
+        (&["run", "--input", "/no/such/file", "true"], 2, "/no/such/file"),
+        (&["run", "--bcast", "/no/such/file", "true"], 2, "/no/such/file"),
         (&["kill", "77"], 1, "E162"),
         (&["logs", "77"], 1, "E162"),
         (&["ps", "77"], 1, "E162"),

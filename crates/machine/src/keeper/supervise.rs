@@ -159,7 +159,7 @@ impl Supervisor {
         Next::GoOn
     }
 
-    /// A daemon has died: removes what it left, tells, decides when it comes back.
+    /// A daemon has died: tells, removes what it left, decides when it comes back.
     fn died(&mut self, at: usize, why: &str, well: bool) -> Next {
         let name = self.daemons[at].name.clone();
         let manager = name == MANAGER;
@@ -169,10 +169,11 @@ impl Supervisor {
         }
         self.log.note(&format!("{name}: its daemon {why}"));
         if !manager {
+            // Told first: the manager waits a moment for it before it says less. Only a reporter
+            // that panicked hears nothing.
+            let _ = self.evidence.send(format!("lost {name} its daemon {why}"));
             let swept = sweep(&self.directory, &name, KILLED);
             swept.into_iter().for_each(|trouble| self.log.note(&trouble));
-            // Only a reporter that panicked hears nothing; the manager sees the link close.
-            let _ = self.evidence.send(format!("lost {name} its daemon {why}"));
         }
         let daemon = &mut self.daemons[at];
         let now = Instant::now();

@@ -20,7 +20,7 @@ pub(super) const ANSWER: Duration = Duration::from_secs(5);
 
 /// How long, once a connection has closed, the evidence of what became of the daemon is waited
 /// for: whoever keeps it is told by the kernel at the same moment.
-const EVIDENCE: Duration = Duration::from_millis(100);
+const EVIDENCE: Duration = Duration::from_millis(500);
 
 /// A connection to a node daemon.
 pub(super) struct Link {
