@@ -101,12 +101,16 @@ impl Context {
         )
     }
 
-    fn none_up(&self) -> anyhow::Error {
+    /// Names of the clusters that are up.
+    pub fn all_up(&self) -> Vec<String> {
         let kept = |name: &String| matches!(self.runtime.state(name), Ok(Some(State::Kept(_))));
-        let others = self.runtime.clusters().unwrap_or_default();
+        let all = self.runtime.clusters().unwrap_or_default();
         // Embedded clusters belong to a `muster run` and are nobody else's.
-        let others = others.into_iter().filter(|name| !name.starts_with("run-") && kept(name));
-        let others: Vec<String> = others.collect();
+        all.into_iter().filter(|name| !name.starts_with("run-") && kept(name)).collect()
+    }
+
+    fn none_up(&self) -> anyhow::Error {
+        let others = self.all_up();
         match (others.first(), self.cluster.as_str()) {
             (None, "default") => anyhow!("no cluster is up; start one: muster up -N 4  [E120]"),
             (None, name) => {

@@ -29,12 +29,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use table::Table;
 
-/// Mounts the client's tree at `directory` and serves it until it is unmounted.
+/// Mounts the tree of `cluster` at `directory` and serves it until it is unmounted.
 ///
 /// # Errors
 /// When it cannot be mounted.
-pub fn mount(client: &Client, directory: &Path) -> Result<()> {
-    let mut mounted = start(client, directory)?;
+pub fn mount(client: &Client, cluster: &str, directory: &Path) -> Result<()> {
+    let mut mounted = start(client, cluster, directory)?;
     let session = mounted.session.take().expect("it was started");
     let ended = session.join();
     mounted.gone = ended.is_ok();
@@ -66,8 +66,8 @@ fn cannot(directory: &Path, why: &anyhow::Error) -> anyhow::Error {
 }
 
 /// Mounts the client's tree and serves it from threads of its own.
-fn start(client: &Client, directory: &Path) -> Result<Mounted> {
-    let source = format!("{SOURCE}:{}", client.name());
+fn start(client: &Client, cluster: &str, directory: &Path) -> Result<Mounted> {
+    let source = format!("{SOURCE}:{cluster}");
     let device = device::mount(&source, directory).map_err(|why| cannot(directory, &why))?;
     let table = Arc::new(Table::new(client.root()));
     // From here on an error unmounts it again: it is there, and nobody would answer.

@@ -66,10 +66,20 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::from(PIPE),
         Err(error) => {
             // Nobody may be listening any more.
-            let _ = writeln!(io::stderr(), "muster: {error:#}");
+            let _ = writeln!(io::stderr(), "muster: {}", unnumbered(&format!("{error:#}")));
             ExitCode::from(if error.is::<cmd::Usage>() { USAGE } else { 1 })
         }
     }
+}
+
+/// A text without the numbers that Rust adds to the system's sentences.
+fn unnumbered(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let mut said = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        said.push_str(part.split_once(')').map_or("", |(_, rest)| rest));
+    }
+    said
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -91,27 +101,50 @@ fn refuse(error: &clap::Error) -> ExitCode {
             _ => ExitCode::SUCCESS,
         };
     }
-    let _ = writeln!(io::stderr(), "muster: {}", sentence(&error.to_string()));
+    let _ =
+        writeln!(io::stderr(), "muster: {}", sentence(&error.to_string(), &help(std::env::args())));
     ExitCode::from(USAGE)
 }
 
+/// The command that explains the command line `words`.
+fn help(words: impl Iterator<Item = String>) -> String {
+    let command = Cli::command();
+    let known = |word: &String| command.find_subcommand(word).is_some();
+    // Before the command there is at most the cluster's name.
+    let mut words = words.skip(1).scan(false, |value, word| {
+        let skip = std::mem::replace(value, word == "--cluster") || word.starts_with('-');
+        Some((!skip).then_some(word))
+    });
+    match words.find_map(|word| word).filter(known) {
+        Some(name) => format!("muster {name} --help"),
+        None => "muster --help".to_owned(),
+    }
+}
+
+/// What the standard library and clap say of a value, and what is said instead.
+const PLAIN: [(&str, &str); 4] = [
+    ("invalid digit found in string", "it is no whole number"),
+    ("number too large to fit in target type", "it is too large"),
+    (" is not in 1..=4294967295", " cannot be: at least 1, and no more than the nodes hold"),
+    (" is not in 0..=4294967295", " is no number that is used here"),
+];
+
 /// What clap says on several lines, in one: the mistake, the tip, where help is.
-fn sentence(text: &str) -> String {
+fn sentence(text: &str, help: &str) -> String {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut said = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-    let mut help = "muster --help".to_owned();
     for line in lines {
         if let Some(tip) = line.strip_prefix("tip: ") {
             said = format!("{said}; {tip}");
-        } else if let Some(usage) = line.strip_prefix("Usage: ") {
-            let words = usage.split(' ').take_while(|word| !word.starts_with(['[', '<', '-']));
-            help = format!("{} --help", words.collect::<Vec<_>>().join(" "));
         } else if said.ends_with(':') {
             // The names of what is missing.
             said = format!("{said} {line}");
         } else if line.starts_with('[') {
             said = format!("{said} {line}");
         }
+    }
+    for (theirs, ours) in PLAIN {
+        said = said.replace(theirs, ours);
     }
     format!("{said} (see {help})")
 }
@@ -122,7 +155,14 @@ mod tests {
 
     fn mistake(words: &[&str]) -> String {
         let error = Cli::try_parse_from(words).expect_err("a mistake");
-        sentence(&error.to_string())
+        sentence(&error.to_string(), &help(words.iter().map(|&word| word.to_owned())))
+    }
+
+    #[test]
+    fn the_system_is_quoted_without_numbers() {
+        let said = unnumbered("x: No such file (os error 2); y: Busy (os error 16)  [E151]");
+        assert_eq!(said, "x: No such file; y: Busy  [E151]");
+        assert_eq!(unnumbered("plain"), "plain");
     }
 
     #[test]
@@ -135,8 +175,14 @@ mod tests {
         for (words, parts) in [
             (vec!["muster", "pss"], vec!["'pss'", "similar", "'ps'", "muster --help"]),
             (vec!["muster", "ps", "--jsn"], vec!["'--jsn'", "--json", "muster ps --help"]),
-            (vec!["muster", "up", "-N", "x"], vec!["'x'", "--nodes", "--help"]),
-            (vec!["muster", "up", "-N", "0"], vec!["0", "1..=256", "--help"]),
+            (
+                vec!["muster", "up", "-N", "x"],
+                vec!["'x'", "--nodes", "no whole number", "muster up --help"],
+            ),
+            (vec!["muster", "up", "-N", "0"], vec!["0", "1..=256", "muster up --help"]),
+            (vec!["muster", "run", "-n", "0", "x"], vec!["at least 1", "muster run --help"]),
+            (vec!["muster", "--cluster", "run", "kill", "a"], vec!["'a'", "muster kill --help"]),
+            (vec!["muster", "run", "--grace", "0", "x"], vec!["such as 1s", "muster run --help"]),
             (vec!["muster", "kill"], vec!["required", "<JOB>", "muster kill --help"]),
             (vec!["muster", "completions", "ash"], vec!["'ash'", "bash", "--help"]),
         ] {

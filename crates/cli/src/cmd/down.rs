@@ -32,7 +32,8 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    writeln!(std::io::stdout(), "{}", sentence(&context.cluster, jobs, downed.as_ref()))?;
+    let others = context.all_up();
+    writeln!(std::io::stdout(), "{}", sentence(&context.cluster, jobs, downed.as_ref(), &others))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -43,9 +44,20 @@ fn running_jobs(context: &Context) -> Option<usize> {
     Some(jobs.iter().filter(|job| job["state"] != "done").count())
 }
 
-fn sentence(cluster: &str, jobs: Option<usize>, downed: Option<&Downed>) -> String {
+fn sentence(
+    cluster: &str,
+    jobs: Option<usize>,
+    downed: Option<&Downed>,
+    others: &[String],
+) -> String {
     let Some(downed) = downed else {
-        return format!("no cluster {cluster} is up: nothing to do");
+        let Some(other) = others.first() else {
+            return format!("no cluster {cluster} is up: nothing to do");
+        };
+        let all = others.join(", ");
+        return format!(
+            "no cluster {cluster} is up, but {all}; to end it: muster --cluster {other} down"
+        );
     };
     if !downed.was_up {
         return format!("cluster {cluster} had crashed: what was left of it is removed");
@@ -73,14 +85,17 @@ mod tests {
 
     #[test]
     fn it_says_what_it_ended() {
-        assert_eq!(sentence("x", None, None), "no cluster x is up: nothing to do");
+        let sentence = |jobs, downed: Option<&Downed>| sentence("x", jobs, downed, &[]);
+        assert_eq!(sentence(None, None), "no cluster x is up: nothing to do");
+        let said = super::sentence("x", None, None, &["lab".to_owned()]);
+        assert_eq!(said, "no cluster x is up, but lab; to end it: muster --cluster lab down");
         let mut downed = Downed::default();
-        assert!(sentence("x", None, Some(&downed)).contains("had crashed"));
+        assert!(sentence(None, Some(&downed)).contains("had crashed"));
         downed.was_up = true;
         downed.nodes = ["n0", "n1", "n2"].map(String::from).to_vec();
-        let said = sentence("x", Some(2), Some(&downed));
+        let said = sentence(Some(2), Some(&downed));
         assert_eq!(said, "cluster x is down: 3 nodes n[0-2] ended with 2 jobs");
         downed.killed = vec!["manager".into()];
-        assert!(sentence("x", None, Some(&downed)).ends_with("by itself: manager)"));
+        assert!(sentence(None, Some(&downed)).ends_with("by itself: manager)"));
     }
 }

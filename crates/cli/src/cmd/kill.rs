@@ -3,6 +3,8 @@
 use super::{Usage, job_path, job_refused};
 use crate::cluster::Context;
 use anyhow::Result;
+use muster_machine::manager::spec::{Phase, Status as Job};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// End jobs, or send them a signal.
@@ -24,6 +26,16 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     let client = context.connect()?;
     for &job in &args.jobs {
+        // One that has ended takes orders and does nothing: it is told who asks.
+        if let Ok(text) = client.read(&format!("{}/status", job_path(job)))
+            && let Ok(status) = serde_json::from_slice::<Job>(&text)
+            && status.state == Phase::Done
+        {
+            let exit = status.exit.map(|code| format!(" with exit status {code}"));
+            let line = format!("job {job} has ended already{}", exit.unwrap_or_default());
+            writeln!(io::stdout(), "{line}")?;
+            continue;
+        }
         let told = client.write(&format!("{}/ctl", job_path(job)), &order);
         told.map_err(|error| job_refused(job, error))?;
     }

@@ -4,7 +4,7 @@ use super::because;
 use super::umount::{Mount, mount_at, unmount};
 use crate::cluster::Context;
 use crate::fuse;
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,12 @@ pub struct Args {
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let dir = args.dir.canonicalize();
-    let dir = dir.map_err(because(args.dir.display(), "E151"))?;
+    let dir = dir.map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            anyhow!("{0} does not exist; first: mkdir -p {0}  [E151]", args.dir.display())
+        }
+        _ => because(args.dir.display(), "E151")(error),
+    })?;
     if !dir.is_dir() {
         bail!("{} is no directory  [E151]", dir.display());
     }
@@ -47,7 +52,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         // Not on the thread that serves all connections: unmounting may take a while.
         std::thread::spawn(move || unmount(&at, true));
     });
-    fuse::mount(&client, &dir)?;
+    fuse::mount(&client, &context.cluster, &dir)?;
     Ok(ExitCode::SUCCESS)
 }
 

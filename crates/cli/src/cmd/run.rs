@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn mistakes_are_told_before_anything_happens() {
         for (words, said) in [
-            ("-n 0 prog", "0 is not in"),
+            ("-n 0 prog", "not in 1.."),
             ("-w n[1 prog", "lacks a closing"),
             ("-t soon prog", "is no time"),
             ("-o a%q prog", "means nothing"),

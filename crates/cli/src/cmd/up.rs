@@ -18,36 +18,31 @@ use std::time::Instant;
 /// It stays until `muster down`. Nobody but you can reach it: its sockets are in a directory of
 /// yours, and nothing listens on a network.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  muster up -N 8\n  muster up --name lab -N 2")]
+#[command(after_help = "Examples:\n  muster up -N 8\n  muster --cluster lab up -N 2")]
 pub struct Args {
     /// Number of nodes
     #[arg(short = 'N', long, value_name = "COUNT", default_value_t = 4)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=NODES_HERE_MAX as i64))]
     nodes: u16,
-    /// The cluster's name, as --cluster
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let cluster = args.name.clone().unwrap_or_else(|| context.cluster.clone());
-    let context = Context { cluster, runtime: context.runtime.clone() };
     let start = Instant::now();
     let names = node_names(args.nodes.into());
     let mut progress = Progress::steps("nodes up", names.len());
     // When this process ends without having said so, the keeper ends as well.
-    let (_keeper, confirm) = start_keeper(&context, args.nodes)?;
+    let (_keeper, confirm) = start_keeper(context, args.nodes)?;
     let alive = || match context.runtime.state(&context.cluster)? {
         Some(State::Kept(_)) => Ok(()),
         _ => bail!("the manager of cluster {} does not start  [E125]", context.cluster),
     };
-    wait_until_joined(&context, &names, alive, |up| progress.at(up as u64))?;
+    wait_until_joined(context, &names, alive, |up| progress.at(up as u64))?;
     drop(progress);
     keep(confirm).map_err(because("the keeper has ended", "E125"))?;
-    told(args, &context, &names, start.elapsed().as_secs_f64())?;
+    told(args, context, &names, start.elapsed().as_secs_f64())?;
     Ok(ExitCode::SUCCESS)
 }
 

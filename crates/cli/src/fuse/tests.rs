@@ -49,7 +49,7 @@ fn fixture<T: Tree>(name: &str, tree: &Arc<T>) -> Option<Fixture> {
     let options = client::Options { name: "test".into(), ..client::Options::default() };
     let client = Client::over(server.connect().expect("pair"), &options).expect("attached");
     let place = Scratch::new(name);
-    match start(&client, &place.0) {
+    match start(&client, "test", &place.0) {
         Ok(mounted) => {
             let at = place.0.clone();
             let (mounted, server) = (Some(mounted), Some(server));
@@ -339,7 +339,7 @@ fn a_mount_is_served_until_it_is_unmounted() {
     let Some((mut fixture, _pipe)) = made("umount") else { return };
     drop(fixture.mounted.take());
     let (client, at) = (fixture.client.clone(), fixture.at.clone());
-    let serving = std::thread::spawn(move || super::mount(&client, &at));
+    let serving = std::thread::spawn(move || super::mount(&client, "test", &at));
     let text = fixture.at.join("text");
     while !text.exists() {
         std::thread::sleep(Duration::from_millis(1));
@@ -355,7 +355,8 @@ fn a_mount_is_served_until_it_is_unmounted() {
         std::thread::sleep(Duration::from_millis(5));
     }
     serving.join().expect("ended").expect("in order");
-    let error = start(&fixture.client, &fixture.at.join("no")).expect_err("missing").to_string();
+    let error =
+        start(&fixture.client, "test", &fixture.at.join("no")).expect_err("missing").to_string();
     assert!(error.contains("No such file or directory") && error.contains("[E151]"), "{error}");
 }
 

@@ -5,7 +5,7 @@ use super::failure::{Failure, exit};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-/// Left behind by name. `docs/man` lists them under `--env`.
+/// Left behind by name. `muster run --help` tells of them under `--env`.
 const LOCAL: &[&str] = &[
     "_",
     "COLUMNS",

@@ -16,7 +16,7 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     };
     let seconds = seconds(text).ok_or_else(bad)?;
     if seconds <= 0.0 {
-        return Err("a time limit is longer than nothing".into());
+        return Err("a time is longer than nothing, such as 1s".into());
     }
     if seconds > LONGEST {
         return Err(format!("'{text}' is longer than a year"));

@@ -18,7 +18,6 @@ mod line;
 mod lines;
 mod mistakes;
 pub mod program;
-mod progress;
 mod pump;
 mod session;
 pub mod show;

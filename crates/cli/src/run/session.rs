@@ -9,11 +9,11 @@ use super::event::{Event, Events, Started};
 use super::failure::{Failure, exit};
 use super::line::{self, Line};
 use super::program::Program;
-use super::progress::Progress;
 use super::pump;
 use super::show::{Kept, Show, Style, Unwritable};
 use super::signals::{Action, Plan};
 use super::{Cluster, Input, Wish, input, print, say, submit, summary, sys};
+use crate::cmd::progress::Progress;
 use muster_machine::manager::spec::Status;
 use muster_machine::relay::pack::Load;
 use muster_ninep::client::{Client, Fid};
@@ -77,7 +77,7 @@ pub(super) fn run_told(
     submit::start(cluster.client.clone(), order, told.clone());
     let mut session = Session {
         line: Arc::new(Line::new(cluster.client.clone())),
-        progress: Progress::new(!wish.quiet),
+        progress: Progress::job(!wish.quiet),
         plan: Plan::new(wish.grace),
         cluster,
         told,
@@ -150,7 +150,7 @@ struct Session<'a> {
 impl Session<'_> {
     fn decide(&mut self, events: &Receiver<Event>) -> Result<u8, Failure> {
         loop {
-            let due = [self.plan.due(), self.progress.due(), self.gone_at, self.remark_at];
+            let due = [self.plan.due(), self.progress.next(), self.gone_at, self.remark_at];
             let now = Instant::now();
             let due = due.into_iter().flatten().min();
             let wait = due.map_or(Duration::from_secs(3600), |due| due.duration_since(now));

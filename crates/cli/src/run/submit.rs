@@ -99,7 +99,7 @@ fn advised(mut failure: Failure, program: &Program, named: &str) -> Failure {
                 None => return failure,
             };
             let text = format!("{named}: {lacks}");
-            return Failure::new("E103", exit::NOT_EXECUTABLE, text);
+            return Failure::new("E103", exit::NOT_FOUND, text);
         }
         Program::There(_) if named.contains('/') => {
             format!("One that is here is sent without --no-send: muster run {named}")
@@ -223,6 +223,6 @@ mod tests {
         std::fs::remove_file(script).unwrap();
         assert!(said.starts_with("./x: its interpreter /no/such is not on n3. "), "{said}");
         let said = here("/proc/self/exe".into(), Some("x86_64"));
-        assert!(said.contains("loader") && said.ends_with("[E103, exit 126]"), "{said}");
+        assert!(said.contains("loader") && said.ends_with("[E103, exit 127]"), "{said}");
     }
 }
