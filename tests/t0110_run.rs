@@ -46,7 +46,7 @@ fn the_exit_status_is_that_of_the_first_rank_that_failed() {
         .code(127)
         .says("nonexist: not found on n0 (searched its PATH)")
         .says("  [E101, exit 127]");
-    cluster.muster(&["run", "-n", "2", "./broken"]).run().code(126);
+    cluster.muster(&["run", "-n", "2", "./broken"]).run().code(127);
     cluster.muster(&["run", "--no-send", "/etc/passwd"]).run().code(126);
     run(&["--chdir", "/no/such/dir"], "true").code(125).says("E107");
     cluster.down();

@@ -49,7 +49,7 @@ fn an_export_in_9p2000_u() {
 
 #[test]
 fn an_export_in_9p2000() {
-    posix("v9-p", "version=9p2000,uname=root", &[], 49);
+    posix("v9-p", "version=9p2000,uname=root", &[], 48);
 }
 
 /// With the client's cache: what it does otherwise, not all once more.
