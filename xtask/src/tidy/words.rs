@@ -109,7 +109,7 @@ pub fn unfinished_macros(sources: &Sources, report: &mut Report) {
 pub fn print_macros(sources: &Sources, report: &mut Report) {
     const MACROS: [&str; 5] = ["print", "println", "eprint", "eprintln", "dbg"];
     let tests = |path: &str| path.ends_with("tests.rs") || path.contains("/tests/");
-    let ours = |path: &str| path.starts_with("crates/cli/src/") && !tests(path);
+    let ours = |path: &str| path.starts_with("crates/") && path.contains("/src/") && !tests(path);
     for file in sources.rust().filter(|file| ours(&file.path)) {
         let code = code(&file.text);
         // A module of tests ends its file.

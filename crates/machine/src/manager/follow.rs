@@ -5,9 +5,9 @@
 use super::job::{Hold, Job};
 use super::log::Output;
 use super::nodes::Link;
-use super::spec::Usage;
+use super::spec::{End, Usage};
 use muster_ninep::client::Fid;
-use muster_ninep::error::{Error, Result};
+use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::tree::OpenFlags;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn open(
         let fid = match answer {
             Ok((_, Some(fid))) => fid,
             Ok((_, None)) => {
-                let missing = Error::from(muster_ninep::error::Errno::NOENT);
+                let missing = Error::from(Errno::NOENT);
                 return then(Err(missing.at(format!("session {session}/{name}"))));
             }
             Err(error) => return then(Err(error)),
@@ -79,6 +79,11 @@ fn read_on(job: &Arc<Job>, rank: usize, output: Output, fid: Fid) {
     let offset = placed.log.end_of(rank, output);
     let job = job.clone();
     fid.clone().read_then(offset, CHUNK, move |answer| match answer {
+        Err(error) if error.errno == Errno::STALE => {
+            let why = format!("output of rank {rank} was lost to other readers: {error}  [E310]");
+            job.end(End::Failed, 125, &why);
+            ended(&job, rank, output);
+        }
         Ok([]) | Err(_) => ended(&job, rank, output),
         Ok(bytes) if job.wrote(rank, output, bytes) => read_on(&job, rank, output, fid),
         Ok(_) => ended(&job, rank, output),

@@ -7,7 +7,9 @@ use super::watch::Pipes;
 use muster_base::quote;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use rustix::pipe::{PipeFlags, pipe_with};
+use std::fs::OpenOptions;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -145,8 +147,7 @@ fn nonblocking(fd: OwnedFd) -> Result<OwnedFd> {
 
 fn input(redirect: Option<&Path>, fs: &Path) -> Result<Ends> {
     if let Some(path) = redirect {
-        let file = std::fs::File::open(fs.join(path));
-        return Ok((file.map_err(|error| at(path, &error))?.into(), None));
+        return Ok((redirected(std::fs::File::options().read(true), path, fs)?, None));
     }
     let (read, write) = pipe()?;
     Ok((read, Some(nonblocking(write)?)))
@@ -154,11 +155,20 @@ fn input(redirect: Option<&Path>, fs: &Path) -> Result<Ends> {
 
 fn output(redirect: Option<&Path>, fs: &Path) -> Result<Ends> {
     if let Some(path) = redirect {
-        let file = std::fs::File::options().append(true).create(true).open(fs.join(path));
-        return Ok((file.map_err(|error| at(path, &error))?.into(), None));
+        let mut options = std::fs::File::options();
+        options.append(true).create(true).mode(0o644);
+        return Ok((redirected(&mut options, path, fs)?, None));
     }
     let (read, write) = pipe()?;
     Ok((write, Some(nonblocking(read)?)))
+}
+
+/// Opens what a stream is redirected to, without waiting for whoever is at a pipe's other end.
+fn redirected(options: &mut OpenOptions, path: &Path, fs: &Path) -> Result<OwnedFd> {
+    let file = options.custom_flags(libc::O_NONBLOCK).open(fs.join(path));
+    let file: OwnedFd = file.map_err(|error| at(path, &error))?.into();
+    rustix::io::ioctl_fionbio(&file, false)?;
+    Ok(file)
 }
 
 fn at(path: &Path, error: &std::io::Error) -> Error {

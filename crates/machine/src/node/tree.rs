@@ -8,7 +8,7 @@ use crate::files::feed::Feed;
 use crate::files::stream::Reader;
 use crate::relay::receive::{self, Host, Landing};
 use muster_ninep::call::{Answer, Data};
-use muster_ninep::error::{Errno, Error, Result};
+use muster_ninep::error::{Errno, Error, Result, fail};
 use muster_ninep::host::HostTree;
 use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic};
 use muster_ninep::tree::{Attach, OpenFlags, Peer};
@@ -219,8 +219,12 @@ fn upload(session: &Arc<Session>) -> Entry {
         let mut options = fs::File::options();
         options.write(true).create_new(true).mode(0o755);
         let path = session.directory.join(UPLOAD);
-        let written = |_| Error::new(Errno::EXIST, "the binary was written already");
-        Ok(Upload(options.open(path).map_err(written)?.into()))
+        match options.open(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                fail(Errno::EXIST, "the binary was written already")
+            }
+            opened => Ok(Upload(opened?.into())),
+        }
     })
     .entry()
 }

@@ -24,7 +24,8 @@ pub fn child_main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Nobody reads this when a daemon is at the other end; a curious user does.
-            eprintln!("muster shepherd: {error}: only a node daemon starts this");
+            let said = format!("muster shepherd: {error}: only a node daemon starts this\n");
+            let _ = std::io::Write::write_all(&mut io::stderr(), said.as_bytes());
             ExitCode::from(125)
         }
     }
