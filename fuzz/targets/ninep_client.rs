@@ -31,8 +31,8 @@ fn request(kind: u8) -> Tmessage<'static> {
     }
 }
 
-/// The input is a row of steps: a byte below 200 asks, one below 220 flushes, others bring as
-/// many bytes of the server's as the next byte says.
+// The input is a row of steps: a byte below 200 asks, one below 220 flushes, others bring as
+// many bytes of the server's as the next byte says.
 fuzz_target!(|bytes: &[u8]| {
     let mut core: Core<u32> = Core::new(Version::MUSTER, MSIZE, 0);
     let mut told = HashSet::new();
