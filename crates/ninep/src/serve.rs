@@ -20,6 +20,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+/// How long a loop looks for the next request before it sleeps, when requests come that soon: to
+/// wake a processor that has gone to sleep takes about as long (docs/decisions/9p-speed.md).
+const SPIN: Duration = Duration::from_micros(100);
+
 /// Reads of one connection before the others get their turn.
 const TURN: usize = 32;
 
@@ -125,6 +129,7 @@ impl Server {
                 wanting: Vec::new(),
                 sweep: None,
                 next: 0,
+                brisk: false,
             };
             let thread = std::thread::Builder::new().name(format!("9p-{at}"));
             server.threads.push(thread.spawn(move || serving.run())?);
@@ -180,13 +185,15 @@ struct Loop<T: Tree> {
     /// When connections are to be looked at, if any are.
     sweep: Option<Instant>,
     next: usize,
+    /// What happened last came so soon that sleeping was not worth it.
+    brisk: bool,
 }
 
 impl<T: Tree> Loop<T> {
     fn run(&mut self) {
         let mut events = Events::with_capacity(256);
         loop {
-            match self.poll.poll(&mut events, self.wait()) {
+            match self.await_events(&mut events) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => panic!("the readiness loop has failed: {error}"),
                 Ok(()) => {}
@@ -220,6 +227,24 @@ impl<T: Tree> Loop<T> {
             turn.into_iter().for_each(|at| self.serve(at));
             self.sweep();
         }
+    }
+
+    /// Waits for something to happen: at first without sleeping, if what happened last came soon.
+    /// Who else wants this processor gets it meanwhile.
+    fn await_events(&mut self, events: &mut Events) -> io::Result<()> {
+        let (wait, start) = (self.wait(), Instant::now());
+        if self.brisk && wait.is_none_or(|wait| wait >= SPIN) {
+            while start.elapsed() < SPIN {
+                self.poll.poll(events, Some(Duration::ZERO))?;
+                if !events.is_empty() {
+                    return Ok(());
+                }
+                std::thread::yield_now();
+            }
+        }
+        let done = self.poll.poll(events, wait);
+        self.brisk = start.elapsed() <= 2 * SPIN;
+        done
     }
 
     /// How long nothing needs to be done unless something happens.
