@@ -13,6 +13,7 @@ use super::Folder;
 use super::load::{Client, kind};
 use super::parked::{self, Parked};
 use super::peers::Kind;
+use super::wait::Wait;
 use crate::report::Case;
 
 /// What a panic has to take down: the program, and the runtime directory.
@@ -84,7 +85,7 @@ impl Drop for Cluster {
 pub fn parked_reads(ours: &Kind) -> Result<(String, Case)> {
     const FID: u32 = 1;
     let cluster = Cluster::up(ours.program()?)?;
-    let mut client = Client::attach(&cluster.node(), "/")?;
+    let mut client = Client::attach(&cluster.node(), "/", Wait::Sleep)?;
     client.put_walk(0, FID, "clone");
     client.finish(kind::TWALK).context("walk to clone")?;
     client.put_open(0, FID, 0);

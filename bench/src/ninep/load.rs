@@ -1,15 +1,17 @@
 //! The load: a 9P2000.L client that does nothing but keep a server busy over one connection.
 //!
 //! It has an encoder of its own, so that ours and the peers are measured by the same foreign
-//! client. It is single-threaded and blocking: a *depth* of D means that D requests are on their
+//! client. It is single-threaded: a *depth* of D means that D requests are on their
 //! way at any time. Bulk data is received straight into one buffer and sent from one buffer;
 //! small replies are taken as they come and answered by one write for all of them.
 
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, IoSlice, Write};
 use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use super::wait::Wait;
 use anyhow::{Context, Result, bail, ensure};
 
 /// The most data that a message carries: what the measurements are about.
@@ -85,11 +87,11 @@ impl Stream {
     }
 }
 
-impl Read for Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Stream::Tcp(stream) => stream.read(buffer),
-            Stream::Unix(stream) => stream.read(buffer),
+            Stream::Tcp(stream) => stream.as_fd(),
+            Stream::Unix(stream) => stream.as_fd(),
         }
     }
 }
@@ -115,6 +117,7 @@ impl Write for Stream {
 #[derive(Debug)]
 pub struct Client {
     stream: Stream,
+    wait: Wait,
     msize: u32,
     /// Requests that wait to be sent together.
     out: Vec<u8>,
@@ -126,10 +129,10 @@ pub struct Client {
 
 impl Client {
     /// Connects, agrees on the largest message the server takes, and attaches at its root.
-    pub fn attach(address: &str, aname: &str) -> Result<Client> {
+    pub fn attach(address: &str, aname: &str, wait: Wait) -> Result<Client> {
         let mut refusal = None;
         for msize in PROPOSALS {
-            match Client::version(address, msize) {
+            match Client::version(address, msize, wait) {
                 Ok(mut client) => {
                     client.put(kind::TATTACH, 0, |body| {
                         body.extend(ROOT.to_le_bytes());
@@ -147,10 +150,10 @@ impl Client {
         Err(refusal.context("no size to propose")?)
     }
 
-    fn version(address: &str, msize: u32) -> Result<Client> {
+    fn version(address: &str, msize: u32, wait: Wait) -> Result<Client> {
         let stream = Stream::connect(address)?;
         let input = vec![0; 64 << 10];
-        let mut client = Client { stream, msize, out: Vec::new(), input, start: 0, end: 0 };
+        let mut client = Client { stream, wait, msize, out: Vec::new(), input, start: 0, end: 0 };
         client.put(kind::TVERSION, u16::MAX, |body| {
             body.extend(msize.to_le_bytes());
             string(body, "9P2000.L");
@@ -260,7 +263,8 @@ impl Client {
             }
             self.input.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
-            let count = self.stream.read(&mut self.input[self.end..]).context("no reply")?;
+            let count =
+                self.wait.receive(&self.stream, &mut self.input[self.end..]).context("no reply")?;
             ensure!(count > 0, "the server closed the connection");
             self.end += count;
         }
@@ -402,11 +406,11 @@ impl Client {
     /// Receives an Rread, its data straight into `data`: the tag and how much.
     fn read_reply(&mut self, data: &mut [u8]) -> Result<(u16, u32)> {
         let mut head = [0; HEADER + 4];
-        self.stream.read_exact(&mut head).context("no reply to a read")?;
+        self.wait.receive_all(&self.stream, &mut head).context("no reply to a read")?;
         let number = u32::from_le_bytes([head[7], head[8], head[9], head[10]]);
         expect(head[4], kind::TREAD, &head[HEADER..])?;
         let data = data.get_mut(..number as usize).context("more data than asked for")?;
-        self.stream.read_exact(data).context("a reply that does not end")?;
+        self.wait.receive_all(&self.stream, data).context("a reply that does not end")?;
         Ok((u16::from_le_bytes([head[5], head[6]]), number))
     }
 
@@ -542,8 +546,8 @@ mod tests {
         let size = 3 << 20;
         let address = toy::serve(vec![7; size]);
         for load in [Load::Read, Load::Write, Load::Stat, Load::Getattr] {
-            for depth in [1, 8] {
-                let mut client = Client::attach(&address, "/").expect("attach");
+            for (depth, wait) in [(1, Wait::Sleep), (1, Wait::Look), (8, Wait::Look)] {
+                let mut client = Client::attach(&address, "/", wait).expect("attach");
                 let time = Duration::from_millis(20);
                 let rate = client.measure(load, ("data", size as u64), depth, time);
                 assert!(rate.expect("a rate") > 0.0, "{load:?} at depth {depth}");
@@ -554,20 +558,20 @@ mod tests {
     #[test]
     fn data_goes_both_ways() {
         let address = toy::serve(vec![7; 200_000]);
-        let mut client = Client::attach(&address, "/").expect("attach");
+        let mut client = Client::attach(&address, "/", Wait::Sleep).expect("attach");
         assert_eq!(client.msize(), 64 << 10, "the toy grants no more");
         assert_eq!(client.fetch("data").expect("read"), vec![7; 200_000]);
         let new: Vec<u8> = (0..200_000).map(|n| n as u8).collect();
-        let mut client = Client::attach(&address, "/").expect("attach");
+        let mut client = Client::attach(&address, "/", Wait::Sleep).expect("attach");
         client.store("data", &new).expect("write");
-        let mut client = Client::attach(&address, "/").expect("attach");
+        let mut client = Client::attach(&address, "/", Wait::Sleep).expect("attach");
         assert!(client.fetch("data").expect("read") == new);
     }
 
     #[test]
     fn a_refusal_is_an_error() {
         let address = toy::serve(Vec::new());
-        let mut client = Client::attach(&address, "/").expect("attach");
+        let mut client = Client::attach(&address, "/", Wait::Sleep).expect("attach");
         let error = client.fetch("nothing").expect_err("there is no such file");
         assert!(format!("{error:#}").contains("No such file"), "{error:#}");
     }

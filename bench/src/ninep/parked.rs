@@ -5,6 +5,7 @@ use std::fs;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::load::{Client, Stream, expect, kind};
+use super::wait::Wait;
 use crate::report::{Better, Case, Report, Samples};
 
 /// The most memory that 10,000 parked reads may take, in MiB.
@@ -60,7 +61,7 @@ impl Footprint {
 /// Opens the file `count` times, reads from each fid, and once the server has taken all the
 /// reads returns its footprint before and with them. Only connections end the reads.
 pub fn parked(request: &Parked) -> Result<(Footprint, Footprint)> {
-    let connect = || Client::attach(&request.address, "/");
+    let connect = || Client::attach(&request.address, "/", Wait::Sleep);
     let clients: Result<Vec<Client>> = (0..request.connections).map(|_| connect()).collect();
     let mut clients = clients?;
     let first = clients.first().context("at least one connection is needed")?;
