@@ -14,6 +14,8 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
       --quick          end within 50 s
       --json           print the JSON line only
       --dir DIR        where the files lie (a folder is made there; default: /dev/shm)
+      --size MIB       length of the files (default: 16; what the processor's caches do not hold
+                       measures memory, not servers)
       --ours SERVER    what stands for ours: muster (default), diod, p9ufs
   spawn     a session spread to 4, 8, 16 and 32 nodes by the tree and flat
       --quick --json   as above
@@ -30,6 +32,7 @@ struct Options {
     quick: bool,
     json: bool,
     dir: Option<PathBuf>,
+    size: Option<usize>,
     ours: String,
     parked: ninep::parked::Parked,
 }
@@ -40,6 +43,7 @@ fn parse(arguments: &[String]) -> Result<(String, Options), String> {
         quick: false,
         json: false,
         dir: None,
+        size: None,
         ours: "muster".to_owned(),
         parked: ninep::parked::Parked::default(),
     };
@@ -54,6 +58,7 @@ fn parse(arguments: &[String]) -> Result<(String, Options), String> {
             "--quick" => options.quick = true,
             "--json" => options.json = true,
             "--dir" => options.dir = Some(value()?.into()),
+            "--size" => options.size = Some(number(value()?)?),
             "--ours" => options.ours = value()?,
             "--address" => options.parked.address = value()?,
             "--path" => options.parked.path = value()?,
@@ -85,8 +90,8 @@ fn main() -> ExitCode {
     };
     let result = match name.as_str() {
         "9p" => {
-            let settings = ninep::Settings::new(options.quick, options.dir, &options.ours);
-            ninep::run(&settings)
+            let (dir, size) = (options.dir, options.size);
+            ninep::run(&ninep::Settings::new(options.quick, dir, size, &options.ours))
         }
         "spawn" => spawn::run(options.quick),
         "parked" => ninep::parked::run(&options.parked),
@@ -116,7 +121,7 @@ mod tests {
         let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let (name, options) = parse(&words("9p --quick --ours diod --dir /x")).expect("valid");
         assert_eq!((name.as_str(), options.quick, options.ours.as_str()), ("9p", true, "diod"));
-        for wrong in ["--quick", "9p 9p", "9p --count x", "9p --dir", "9p --what"] {
+        for wrong in ["--quick", "9p 9p", "9p --count x", "9p --size", "9p --dir", "9p --what"] {
             assert!(parse(&words(wrong)).is_err(), "{wrong}");
         }
     }
