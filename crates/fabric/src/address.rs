@@ -1,0 +1,148 @@
+//! Where an endpoint is found; the scheme names the transport.
+//!
+//! Written as Plan 9 writes addresses, parts divided by `!`:
+//!
+//! | address | transport |
+//! |---|---|
+//! | `proc!NAME` | in-process, between threads |
+//! | `shm!PATH` | shared memory between processes of a node; they meet at a Unix socket |
+//! | `unix!PATH` | a Unix socket |
+//! | `tcp!HOST!PORT` | TCP |
+//! | `ofi!PROVIDER!HOST!PORT` | libfabric, with the provider of that name |
+//! | `sim!NETWORK!NODE` | a simulated network of this process |
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// An endpoint's address.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Address {
+    /// Between threads of this process.
+    Process(String),
+    /// Shared memory, by way of the Unix socket where both sides meet.
+    Shared(PathBuf),
+    /// A Unix socket.
+    Unix(PathBuf),
+    /// TCP: host (a name or a number) and port.
+    Tcp(String, u16),
+    /// libfabric: provider, host, port.
+    Ofi(String, String, u16),
+    /// A node of a simulated network.
+    Simulated(String, u32),
+}
+
+/// Why a text is no address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no address: {why}; write {FORMS}")]
+pub struct BadAddress {
+    /// What was to be read.
+    pub text: String,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+const FORMS: &str =
+    "proc!NAME, shm!PATH, unix!PATH, tcp!HOST!PORT, ofi!PROVIDER!HOST!PORT or sim!NETWORK!NODE";
+
+/// `sun_path` of unix(7) has 108 bytes, the last of them zero.
+const PATH_MAX: usize = 107;
+
+impl Address {
+    /// The scheme, which names the transport.
+    pub fn scheme(&self) -> &'static str {
+        match self {
+            Address::Process(_) => "proc",
+            Address::Shared(_) => "shm",
+            Address::Unix(_) => "unix",
+            Address::Tcp(..) => "tcp",
+            Address::Ofi(..) => "ofi",
+            Address::Simulated(..) => "sim",
+        }
+    }
+}
+
+impl FromStr for Address {
+    type Err = BadAddress;
+
+    fn from_str(text: &str) -> std::result::Result<Address, BadAddress> {
+        let bad = |why| BadAddress { text: text.to_owned(), why };
+        let (scheme, rest) = text.split_once('!').ok_or_else(|| bad("it has no scheme"))?;
+        let name = |name: &str| match name {
+            "" => Err(bad("a part of it is empty")),
+            name if name.contains('\0') => Err(bad("it contains a NUL byte")),
+            name => Ok(name.to_owned()),
+        };
+        let path = |text: &str| match name(text)? {
+            path if path.len() > PATH_MAX => Err(bad("a Unix socket's path has 107 bytes at most")),
+            path => Ok(PathBuf::from(path)),
+        };
+        let port = |text: &str| text.parse().map_err(|_| bad("a port is a number up to 65535"));
+        match scheme {
+            "proc" => Ok(Address::Process(name(rest)?)),
+            "shm" => Ok(Address::Shared(path(rest)?)),
+            "unix" => Ok(Address::Unix(path(rest)?)),
+            "tcp" => {
+                let (host, at) = rest.rsplit_once('!').ok_or_else(|| bad("it has no port"))?;
+                Ok(Address::Tcp(name(host)?, port(at)?))
+            }
+            "ofi" => {
+                let (provider, at) = rest.split_once('!').ok_or_else(|| bad("it has no host"))?;
+                let (host, at) = at.rsplit_once('!').ok_or_else(|| bad("it has no port"))?;
+                Ok(Address::Ofi(name(provider)?, name(host)?, port(at)?))
+            }
+            "sim" => {
+                let (network, node) = rest.rsplit_once('!').ok_or_else(|| bad("it has no node"))?;
+                let node = node.parse().map_err(|_| bad("a simulated node is a number"))?;
+                Ok(Address::Simulated(name(network)?, node))
+            }
+            _ => Err(bad("no transport has this scheme")),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = self.scheme();
+        match self {
+            Address::Process(name) => write!(f, "{scheme}!{name}"),
+            Address::Shared(path) | Address::Unix(path) => {
+                write!(f, "{scheme}!{}", path.display())
+            }
+            Address::Tcp(host, port) => write!(f, "{scheme}!{host}!{port}"),
+            Address::Ofi(provider, host, port) => write!(f, "{scheme}!{provider}!{host}!{port}"),
+            Address::Simulated(network, node) => write!(f, "{scheme}!{network}!{node}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for text in [
+            "proc!a",
+            "shm!/run/x",
+            "unix!/run/x",
+            "tcp!localhost!80",
+            "tcp!::1!564",
+            "ofi!tcp!127.0.0.1!7000",
+            "sim!net!3",
+        ] {
+            assert_eq!(text.parse::<Address>().map(|read| read.to_string()), Ok(text.to_owned()));
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        let long = format!("unix!/{}", "x".repeat(107));
+        for text in
+            ["", "a", "proc!", "tcp!h", "tcp!h!70000", "ofi!tcp!h", "sim!n!x", "ib!x", &long]
+        {
+            let error = text.parse::<Address>().expect_err(text).to_string();
+            assert!(error.contains("is no address"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What can go wrong between two endpoints. A peer's bytes are never trusted: what is wrong with
+//! them is an error of the one connection, and all others go on.
+
+use crate::address::{Address, BadAddress};
+use std::io;
+use std::time::Duration;
+
+/// The fabric's results.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The fabric's errors. `peer` and `who` are names for people.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
+pub enum Error {
+    /// Not now; [`crate::strategy::Wait::wait`] tells when to try again.
+    #[error("nothing can be done at the moment")]
+    WouldBlock,
+    /// The peer ended the connection in order.
+    #[error("{peer} has closed the connection")]
+    Closed { peer: String },
+    /// The peer is gone, and what it was doing is not done.
+    #[error("{peer} is gone: {evidence}")]
+    Dead { peer: String, evidence: String },
+    /// A deadline has passed.
+    #[error("{who} has waited {waited:?} for {whom}: {what}")]
+    Deadline { who: String, whom: String, what: String, waited: Duration },
+    /// The peer sent what the protocol does not know.
+    #[error("{peer} sent what is no message: {what}")]
+    Malformed { peer: String, what: String },
+    /// The peer speaks another version.
+    #[error("{peer} speaks version {theirs} of the fabric's protocol, this is version {ours}")]
+    Version { peer: String, theirs: u16, ours: u16 },
+    /// Larger than what is possible.
+    #[error("{what} of {size} bytes: at most {limit} are possible")]
+    TooLarge { what: &'static str, size: usize, limit: usize },
+    /// The peer does not let us.
+    #[error("{peer} refuses: {why}")]
+    Refused { peer: String, why: String },
+    /// Outside of a region, or not allowed there.
+    #[error("no access to {count} bytes at {offset} of region {key}: {why}")]
+    Access { key: u32, offset: u64, count: usize, why: &'static str },
+    /// The system has no more of it.
+    #[error("no {what} left: {source}")]
+    Exhausted { what: &'static str, source: io::Error },
+    /// The transport cannot do this here.
+    #[error("{address} cannot be used here: {why}")]
+    Unsupported { address: Address, why: String },
+    /// A text is no address.
+    #[error(transparent)]
+    Address(#[from] BadAddress),
+    /// The system refused a call.
+    #[error("{doing}: {source}")]
+    Io { doing: String, source: io::Error },
+}
+
+impl Error {
+    /// An error of the system; want of descriptors, memory and the like are told apart.
+    pub fn io(doing: impl Into<String>, source: impl Into<io::Error>) -> Error {
+        let source = source.into();
+        let what = match source.raw_os_error() {
+            Some(libc::EMFILE | libc::ENFILE) => "file descriptors",
+            Some(libc::ENOMEM | libc::ENOBUFS) => "memory",
+            _ if source.kind() == io::ErrorKind::WouldBlock => return Error::WouldBlock,
+            _ => return Error::Io { doing: doing.into(), source },
+        };
+        Error::Exhausted { what, source }
+    }
+
+    /// Whether it may be tried again.
+    pub fn is_would_block(&self) -> bool {
+        matches!(self, Error::WouldBlock)
+    }
+}

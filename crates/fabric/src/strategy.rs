@@ -1,0 +1,225 @@
+//! Network-adapter strategies (EPOS 2.1): what one end of a connection can do.
+//!
+//! A transport realizes some of them; the others are emulated over these, as close to the wire as
+//! possible (`strategy/emulated`). Methods that begin with `try_` never wait: they return
+//! [`crate::Error::WouldBlock`], and [`Wait::wait`] waits for when to try again. Everything between
+//! two ends arrives whole, once and in order, until the connection ends; how it ended is an error
+//! ([`crate::Error::Closed`], [`crate::Error::Dead`]) at the next call, on both sides.
+
+mod boxed;
+
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::region::Region;
+use crate::transport::Peer;
+use std::io::IoSlice;
+use std::os::fd::BorrowedFd;
+
+/// What to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// Something has arrived, or the peer is gone.
+    Receive,
+    /// There is room to send, or the peer is gone.
+    Send,
+}
+
+/// What all strategies have: a peer, and a way to wait.
+pub trait Wait: Send {
+    /// Who is at the other end.
+    fn peer(&self) -> &Peer;
+
+    /// Waits: at first without sleeping, then asleep. It may return early.
+    ///
+    /// # Errors
+    /// [`Error::Deadline`], which names `peer()`, when it has passed; what ended the connection.
+    fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()>;
+
+    /// A descriptor that poll(2) reports readable when [`Ready::Receive`] would end, for those who
+    /// wait for many ends at once. None where only [`Wait::wait`] tells.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+/// Messages with boundaries.
+pub trait Datagram: Wait {
+    /// The largest message.
+    fn limit(&self) -> usize;
+
+    /// Sends a message of `size` bytes which `fill` writes in place, in the transmit buffer.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`], then `fill` was not called; [`Error::TooLarge`]; the connection's.
+    fn try_fill(&mut self, size: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<()>;
+
+    /// Sends a message that consists of parts.
+    ///
+    /// # Errors
+    /// As [`Datagram::try_fill`].
+    fn try_send(&mut self, parts: &[IoSlice<'_>]) -> Result<()> {
+        let size = parts.iter().map(|part| part.len()).sum();
+        self.try_fill(size, &mut |buffer| {
+            let mut rest = buffer;
+            for part in parts {
+                let (here, behind) = rest.split_at_mut(part.len());
+                here.copy_from_slice(part);
+                rest = behind;
+            }
+        })
+    }
+
+    /// Receives the next message, which `take` sees in place, in the receive buffer.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`], then `take` was not called; the connection's.
+    fn try_take(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()>;
+
+    /// Moves on what was sent and is still on its way out; true when all of it has left. A
+    /// transport whose sends leave at once has nothing to do.
+    ///
+    /// # Errors
+    /// The connection's.
+    fn try_flush(&mut self) -> Result<bool> {
+        Ok(true)
+    }
+
+    /// Sends a message, and waits for room if need be.
+    ///
+    /// # Errors
+    /// As [`Datagram::try_send`] and [`Wait::wait`].
+    fn send(&mut self, parts: &[IoSlice<'_>], deadline: Deadline) -> Result<()> {
+        loop {
+            match self.try_send(parts) {
+                Err(Error::WouldBlock) => self.wait(Ready::Send, deadline)?,
+                done => return done,
+            }
+        }
+    }
+
+    /// Waits for the next message.
+    ///
+    /// # Errors
+    /// As [`Datagram::try_take`] and [`Wait::wait`].
+    fn take(&mut self, deadline: Deadline, take: &mut dyn FnMut(&[u8])) -> Result<()> {
+        loop {
+            match self.try_take(take) {
+                Err(Error::WouldBlock) => self.wait(Ready::Receive, deadline)?,
+                done => return done,
+            }
+        }
+    }
+}
+
+/// Bytes without boundaries.
+pub trait Stream: Wait {
+    /// Sends what there is room for, at least a byte.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`]; the connection's.
+    fn try_write(&mut self, bytes: &[u8]) -> Result<usize>;
+
+    /// Receives what is there, at least a byte; 0 when the peer sends no more.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`]; the connection's.
+    fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize>;
+
+    /// Sends no more: the peer reads to the end.
+    ///
+    /// # Errors
+    /// The connection's.
+    fn finish(&mut self) -> Result<()>;
+
+    /// The socket below, for those who do better with it (splice, readiness of many); None where
+    /// there is none, or where bytes are under way outside of it.
+    fn socket(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+/// The number of a handler that both sides know.
+pub type Handler = u16;
+
+/// What an endpoint does with the active messages it receives.
+pub trait Handlers {
+    /// Carries out handler `handler`; `answer` sends an active message back and may be called once.
+    ///
+    /// # Errors
+    /// What is wrong with the message: the connection ends.
+    fn handle(
+        &mut self,
+        handler: Handler,
+        arguments: &[u8],
+        answer: &mut dyn FnMut(Handler, &[u8]),
+    ) -> std::result::Result<(), String>;
+}
+
+/// Messages that name what is to be done with them at the receiver.
+pub trait ActiveMessage: Wait {
+    /// The most bytes of arguments.
+    fn limit(&self) -> usize;
+
+    /// Has the peer carry out a handler.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`], [`Error::TooLarge`]; the connection's.
+    fn try_call(&mut self, handler: Handler, arguments: &[IoSlice<'_>]) -> Result<()>;
+
+    /// Carries out what has arrived; returns how many messages that were.
+    ///
+    /// # Errors
+    /// The connection's; [`Error::Malformed`] when a handler said so.
+    fn try_progress(&mut self, handlers: &mut dyn Handlers) -> Result<usize>;
+}
+
+/// A region's name at its owner, which a peer needs for access to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key(pub u32);
+
+/// How an operation on a peer's region ended.
+#[derive(Debug)]
+pub struct Completion {
+    /// What the operation was given.
+    pub token: u64,
+    /// What was read; nothing for a put.
+    pub bytes: Vec<u8>,
+    /// [`Error::Access`] where the region does not allow it.
+    pub result: Result<()>,
+}
+
+/// Asynchronous remote copy: put into and get out of a peer's regions without its doing.
+///
+/// Where it is emulated, the peer's side has to call [`RemoteCopy::try_progress`] now and then.
+pub trait RemoteCopy: Wait {
+    /// Lets the peer reach a region, with the region's own rights.
+    ///
+    /// # Errors
+    /// [`Error::Exhausted`]; the connection's.
+    fn expose(&mut self, region: &Region) -> Result<Key>;
+
+    /// Ends the peer's access; what has begun may still end.
+    ///
+    /// # Errors
+    /// The connection's.
+    fn withdraw(&mut self, key: Key) -> Result<()>;
+
+    /// Writes `bytes` at `offset` of the peer's region. Operations take effect in their order.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`], [`Error::TooLarge`]; the connection's. What is wrong with the access
+    /// is told by the [`Completion`].
+    fn try_put(&mut self, key: Key, offset: u64, bytes: &[u8], token: u64) -> Result<()>;
+
+    /// Reads `count` bytes at `offset` of the peer's region.
+    ///
+    /// # Errors
+    /// As [`RemoteCopy::try_put`].
+    fn try_get(&mut self, key: Key, offset: u64, count: usize, token: u64) -> Result<()>;
+
+    /// Lets things get on; the next operation that has ended, if one has.
+    ///
+    /// # Errors
+    /// The connection's.
+    fn try_progress(&mut self) -> Result<Option<Completion>>;
+}

@@ -1,0 +1,101 @@
+//! Strategies behind a pointer are strategies.
+
+use super::{
+    ActiveMessage, Completion, Datagram, Handler, Handlers, Key, Ready, RemoteCopy, Stream, Wait,
+};
+use crate::deadline::Deadline;
+use crate::error::Result;
+use crate::region::Region;
+use crate::transport::Peer;
+use std::io::IoSlice;
+use std::os::fd::BorrowedFd;
+
+impl<T: Wait + ?Sized> Wait for Box<T> {
+    fn peer(&self) -> &Peer {
+        (**self).peer()
+    }
+
+    fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
+        (**self).wait(ready, deadline)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        (**self).descriptor()
+    }
+}
+
+impl<T: Datagram + ?Sized> Datagram for Box<T> {
+    fn limit(&self) -> usize {
+        (**self).limit()
+    }
+
+    fn try_fill(&mut self, size: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<()> {
+        (**self).try_fill(size, fill)
+    }
+
+    fn try_send(&mut self, parts: &[IoSlice<'_>]) -> Result<()> {
+        (**self).try_send(parts)
+    }
+
+    fn try_take(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()> {
+        (**self).try_take(take)
+    }
+
+    fn try_flush(&mut self) -> Result<bool> {
+        (**self).try_flush()
+    }
+}
+
+impl<T: Stream + ?Sized> Stream for Box<T> {
+    fn try_write(&mut self, bytes: &[u8]) -> Result<usize> {
+        (**self).try_write(bytes)
+    }
+
+    fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        (**self).try_read(buffer)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        (**self).finish()
+    }
+
+    fn socket(&self) -> Option<BorrowedFd<'_>> {
+        (**self).socket()
+    }
+}
+
+impl<T: ActiveMessage + ?Sized> ActiveMessage for Box<T> {
+    fn limit(&self) -> usize {
+        (**self).limit()
+    }
+
+    fn try_call(&mut self, handler: Handler, arguments: &[IoSlice<'_>]) -> Result<()> {
+        (**self).try_call(handler, arguments)
+    }
+
+    fn try_progress(&mut self, handlers: &mut dyn Handlers) -> Result<usize> {
+        (**self).try_progress(handlers)
+    }
+}
+
+impl<T: RemoteCopy + ?Sized> RemoteCopy for Box<T> {
+    fn expose(&mut self, region: &Region) -> Result<Key> {
+        (**self).expose(region)
+    }
+
+    fn withdraw(&mut self, key: Key) -> Result<()> {
+        (**self).withdraw(key)
+    }
+
+    fn try_put(&mut self, key: Key, offset: u64, bytes: &[u8], token: u64) -> Result<()> {
+        (**self).try_put(key, offset, bytes, token)
+    }
+
+    fn try_get(&mut self, key: Key, offset: u64, count: usize, token: u64) -> Result<()> {
+        (**self).try_get(key, offset, count, token)
+    }
+
+    fn try_progress(&mut self) -> Result<Option<Completion>> {
+        (**self).try_progress()
+    }
+}

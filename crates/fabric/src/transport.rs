@@ -1,0 +1,148 @@
+//! Transports: ways to reach an endpoint, behind one trait and chosen by address.
+//!
+//! A connection has two ends and belongs to one [`Lane`]. To connect is to say who one is and for
+//! which *service* one comes; who listens knows its peer before the first message.
+
+use crate::address::Address;
+use crate::deadline::Deadline;
+use crate::error::Result;
+use crate::strategy::{ActiveMessage, Datagram, RemoteCopy, Stream};
+use std::fmt;
+
+/// Traffic that must not wait for other traffic has a lane of its own, down to the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lane {
+    /// Heartbeats, primitives, control.
+    System,
+    /// Everything else.
+    Bulk,
+}
+
+/// Who protects the bytes of a connection on their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Protection {
+    /// They do not leave this machine; the kernel keeps other users away from them.
+    Local,
+    /// Nobody.
+    Plain,
+    /// TLS in the kernel.
+    KernelTls,
+    /// TLS in this process.
+    Tls,
+}
+
+/// The other end of a connection, as far as it is known and by whom.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Peer {
+    /// Its name: what it said when it connected, or the address connected to.
+    pub name: String,
+    /// The user it runs as, where the kernel vouches for it.
+    pub uid: Option<u32>,
+    /// Its process, where the kernel vouches for it.
+    pub pid: Option<u32>,
+    /// How the connection is protected.
+    pub protection: Protection,
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// What one says when one connects. Lengths are limited by `muster_base::limits`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Hello {
+    /// Who connects, for people.
+    pub name: String,
+    /// What for; the listener knows its services by name.
+    pub service: String,
+    /// For which traffic.
+    pub lane: Lane,
+}
+
+/// The four strategies, as a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "crate::strategy says what they are")]
+pub struct Strategies {
+    pub datagram: bool,
+    pub stream: bool,
+    pub active_message: bool,
+    pub remote_copy: bool,
+}
+
+/// What a transport can do by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Strategies that it realizes; the others are emulated over these.
+    pub native: Strategies,
+    /// It reaches other processes.
+    pub processes: bool,
+    /// It reaches other machines.
+    pub machines: bool,
+    /// How its bytes are protected.
+    pub protection: Protection,
+}
+
+/// One end of a connection: turned into the strategy that is wanted, native or emulated. Both ends
+/// must be turned into the same.
+pub trait Adapter: Send {
+    /// Who is at the other end.
+    fn peer(&self) -> &Peer;
+    /// What the peer came for, or what one came for.
+    fn hello(&self) -> &Hello;
+    /// Messages with boundaries.
+    ///
+    /// # Errors
+    /// When buffers cannot be had; so for the others.
+    fn datagram(self: Box<Self>) -> Result<Box<dyn Datagram>>;
+    /// Bytes without boundaries.
+    ///
+    /// # Errors
+    /// See [`Adapter::datagram`].
+    fn stream(self: Box<Self>) -> Result<Box<dyn Stream>>;
+    /// Messages that name their handler.
+    ///
+    /// # Errors
+    /// See [`Adapter::datagram`].
+    fn active_message(self: Box<Self>) -> Result<Box<dyn ActiveMessage>>;
+    /// Put and get.
+    ///
+    /// # Errors
+    /// See [`Adapter::datagram`].
+    fn remote_copy(self: Box<Self>) -> Result<Box<dyn RemoteCopy>>;
+}
+
+/// Who accepts connections. Dropping it ends that; what was accepted lives on.
+pub trait Listener: Send {
+    /// Where it is reached, with the port that the system chose where none was asked for.
+    fn address(&self) -> &Address;
+
+    /// Waits for the next peer.
+    ///
+    /// # Errors
+    /// [`crate::Error::Deadline`]; [`crate::Error::Exhausted`], after which it goes on. A peer that
+    /// does not say a proper hello is not an error: it is sent away, and told why.
+    fn accept(&mut self, deadline: Deadline) -> Result<Box<dyn Adapter>>;
+}
+
+/// A way to reach endpoints.
+pub trait Transport: Send + Sync {
+    /// The scheme of its addresses.
+    fn scheme(&self) -> &'static str;
+
+    /// What it can do by itself.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Listens for connections.
+    ///
+    /// # Errors
+    /// [`crate::Error::Unsupported`] and what the system says.
+    fn listen(&self, at: &Address) -> Result<Box<dyn Listener>>;
+
+    /// Connects.
+    ///
+    /// # Errors
+    /// [`crate::Error::Refused`], [`crate::Error::Version`], [`crate::Error::Deadline`] and others.
+    fn connect(&self, to: &Address, hello: &Hello, deadline: Deadline) -> Result<Box<dyn Adapter>>;
+}
