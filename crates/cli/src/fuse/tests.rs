@@ -277,7 +277,7 @@ fn made_up_files_have_content_and_df_lists_them() {
 #[test]
 fn a_waiting_read_ends_with_a_signal_and_takes_nothing() {
     let Some((fixture, pipe)) = made("signal") else { return };
-    for signal in [Signal::TERM, Signal::TERM, Signal::KILL] {
+    for signal in [Signal::HUP, Signal::TERM, Signal::KILL] {
         let mut cat = Command::new("cat");
         let mut cat = cat.arg(fixture.at.join("pipe")).stdout(Stdio::piped()).spawn().expect("run");
         pipe.wait_for(1);
