@@ -9,13 +9,20 @@
 //! strategy moves the message, in its own [`transport::Lane`]; every wait has a [`deadline`].
 //! Protocols that need more than two ends are I/O-free ([`protocol`]) below thin shells.
 
+pub mod adapter;
 pub mod address;
+pub mod communicator;
 pub mod deadline;
 pub mod error;
+pub mod heartbeat;
+pub mod pipeline;
+pub mod primitive;
 pub mod protocol;
 pub mod region;
+pub mod shell;
 pub mod strategy;
 pub mod transport;
+pub mod wait;
 
 pub use address::Address;
 pub use deadline::Deadline;

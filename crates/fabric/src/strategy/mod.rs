@@ -7,6 +7,7 @@
 //! ([`crate::Error::Closed`], [`crate::Error::Dead`]) at the next call, on both sides.
 
 mod boxed;
+pub mod emulated;
 
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};

@@ -1,0 +1,1 @@
+//! Scenario adapters: what wraps a system abstraction.

@@ -1,0 +1,1 @@
+//! Communicators: what programs use.

@@ -1,0 +1,1 @@
+//! Strategies over other strategies, where a transport lacks them.

@@ -1,0 +1,1 @@
+//! libfabric, opened at run time.

@@ -1,0 +1,1 @@
+//! In-process: two threads of one process.

@@ -1,0 +1,1 @@
+//! Sockets: TCP and Unix.

@@ -1,0 +1,1 @@
+//! Waiting: spin briefly, then block.
