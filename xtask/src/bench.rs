@@ -12,14 +12,19 @@ use crate::workspace::{Usage, cargo, check, find_program, root, target_dir};
 const P9UFS: &str = "github.com/hugelgupf/p9/cmd/p9ufs";
 const P9UFS_MODULE: &str = "bench/peers";
 
+/// The program around iceoryx2.
+const ICEORYX2: &str = "bench/peers/iceoryx2";
+
 /// The command.
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
     if arguments.is_empty() {
         return Err(Usage("which benchmark?".to_owned()).into());
     }
     let root = root()?;
-    if arguments[0] != "spawn" {
-        build_peers(&root)?;
+    match arguments[0].as_str() {
+        "9p" => build_peers(&root)?,
+        "fabric" => build_iceoryx2(&root)?,
+        _ => {}
     }
     let build = ["build", "--quiet", "--release", "-p", "muster-cli", "-p", "muster-bench"];
     check(cargo(&root).args(build))?;
@@ -46,4 +51,12 @@ pub fn build_peers(root: &Path) -> Result<()> {
     let mut build = Command::new(go);
     build.current_dir(root.join(P9UFS_MODULE)).args(["build", "-o"]).arg(&peer).arg(P9UFS);
     check(&mut build)
+}
+
+/// Builds the peer that is a Rust library; its lock file pins the version.
+fn build_iceoryx2(root: &Path) -> Result<()> {
+    let folder = root.join(ICEORYX2);
+    let target = target_dir(root).join("peers/iceoryx2");
+    let mut build = cargo(&folder);
+    check(build.args(["build", "--quiet", "--release", "--locked"]).env("CARGO_TARGET_DIR", target))
 }

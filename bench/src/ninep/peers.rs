@@ -1,18 +1,13 @@
-//! The servers that are measured: how each is found, started and ended.
-//!
-//! A server is a child that lives as long as its `Server`. It ends by its process id however we
-//! end: by drop, by the hook when we panic (release builds abort, so nothing is dropped), and by
-//! the kernel when we are killed (`setpriv --pdeathsig`, where there is one).
+//! The servers that are measured: how each is found and started.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, Once};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::child::{self, Child, exists, first_line, free_address, in_path, target};
 use anyhow::{Context, Result, bail, ensure};
-use rustix::process::{Pid, Signal, kill_process};
 
 /// A kind of server.
 #[derive(Clone, Copy, Debug)]
@@ -71,21 +66,6 @@ pub const KINDS: [Kind; 3] = [
     },
 ];
 
-/// Where cargo builds, as `cargo xtask bench` says it.
-fn target() -> PathBuf {
-    std::env::var_os("MUSTER_BENCH_TARGET").map_or_else(|| "target".into(), PathBuf::from)
-}
-
-fn exists(file: PathBuf) -> Option<PathBuf> {
-    file.is_file().then_some(file)
-}
-
-fn in_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let roots = ["/usr/sbin", "/sbin"].map(PathBuf::from);
-    std::env::split_paths(&path).chain(roots).find_map(|folder| exists(folder.join(name)))
-}
-
 impl Kind {
     /// Finds a kind by name.
     pub fn named(name: &str) -> Result<Kind> {
@@ -120,30 +100,6 @@ impl Kind {
     }
 }
 
-fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(arguments).output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines().next().filter(|_| output.status.success()).map(str::to_owned)
-}
-
-/// The processes to end should we panic.
-static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
-
-fn end_all_on_panic() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
-            if let Ok(running) = RUNNING.try_lock() {
-                for &pid in running.iter() {
-                    let _ = kill_process(pid, Signal::KILL);
-                }
-            }
-            before(panic);
-        }));
-    });
-}
-
 /// A server that runs.
 #[derive(Debug)]
 pub struct Server {
@@ -161,31 +117,18 @@ impl Server {
     /// accepts. What it prints goes to `log`.
     pub fn start(kind: Kind, folder: &Path, log: &Path) -> Result<Server> {
         const PATIENCE: Duration = Duration::from_secs(5);
-        end_all_on_panic();
         let program = kind.program()?;
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port on loopback")?;
-        let address = free.local_addr()?;
-        drop(free);
-        let mut command = match in_path("setpriv") {
-            Some(setpriv) => {
-                let mut command = Command::new(setpriv);
-                command.args(["--pdeathsig", "KILL", "--"]).arg(program);
-                command
-            }
-            None => Command::new(program),
-        };
+        let address = free_address()?;
+        let mut command = child::command(program);
         command.args((kind.arguments)(folder, address)).stdin(Stdio::null());
         let file = File::create(log)?;
         command.stdout(file.try_clone()?).stderr(file);
-        let child = command.spawn().with_context(|| format!("cannot start {}", kind.name))?;
-        if let Ok(mut running) = RUNNING.lock() {
-            running.push(Pid::from_child(&child));
-        }
+        let child = Child::start(&mut command)?;
         let aname = (kind.aname)(folder);
         let mut server = Server { kind, address: address.to_string(), aname, child };
         let start = Instant::now();
         while TcpStream::connect(address).is_err() {
-            let ended = server.child.try_wait()?;
+            let ended = server.child.ended()?;
             if ended.is_some() || start.elapsed() > PATIENCE {
                 let how =
                     ended.map_or("still runs".to_owned(), |status| format!("ended: {status}"));
@@ -195,18 +138,7 @@ impl Server {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        ensure!(server.child.try_wait()?.is_none(), "{} ended at once", kind.name);
+        ensure!(server.child.ended()?.is_none(), "{} ended at once", kind.name);
         Ok(server)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let pid = Pid::from_child(&self.child);
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        if let Ok(mut running) = RUNNING.lock() {
-            running.retain(|&other| other != pid);
-        }
     }
 }

@@ -1,0 +1,103 @@
+//! Peers' processes: each lives as long as its [`Child`]. It ends by its process id however we
+//! end: by drop, by the hook when we panic (release builds abort, so nothing is dropped), and by
+//! the kernel when we are killed (`setpriv --pdeathsig`, where there is one).
+
+use anyhow::{Context, Result};
+use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsStr;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{self, Command, ExitStatus};
+use std::sync::{Mutex, Once};
+
+/// The processes to end should we panic.
+static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+
+fn end_all_on_panic() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if let Ok(running) = RUNNING.try_lock() {
+                for &pid in running.iter() {
+                    let _ = kill_process(pid, Signal::KILL);
+                }
+            }
+            before(panic);
+        }));
+    });
+}
+
+/// A command that the kernel ends when we end, where that can be asked for.
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    match in_path("setpriv") {
+        Some(setpriv) => {
+            let mut command = Command::new(setpriv);
+            command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+            command
+        }
+        None => Command::new(program),
+    }
+}
+
+/// A process that runs; dropping it ends it.
+#[derive(Debug)]
+pub struct Child(process::Child);
+
+impl Child {
+    /// Starts it.
+    pub fn start(command: &mut Command) -> Result<Child> {
+        end_all_on_panic();
+        let child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
+        if let Ok(mut running) = RUNNING.lock() {
+            running.push(Pid::from_child(&child));
+        }
+        Ok(Child(child))
+    }
+
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        Ok(self.0.try_wait()?)
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let pid = Pid::from_child(&self.0);
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+        if let Ok(mut running) = RUNNING.lock() {
+            running.retain(|&other| other != pid);
+        }
+    }
+}
+
+/// An address of loopback where nobody listens now.
+pub fn free_address() -> Result<SocketAddr> {
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port on loopback")?;
+    Ok(free.local_addr()?)
+}
+
+/// A file, if it exists.
+pub fn exists(file: PathBuf) -> Option<PathBuf> {
+    file.is_file().then_some(file)
+}
+
+/// A program in the folders of PATH, and where daemons are.
+pub fn in_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let roots = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    std::env::split_paths(&path).chain(roots).find_map(|folder| exists(folder.join(name)))
+}
+
+/// Where cargo builds, as `cargo xtask bench` says it.
+pub fn target() -> PathBuf {
+    std::env::var_os("MUSTER_BENCH_TARGET").map_or_else(|| "target".into(), PathBuf::from)
+}
+
+/// What a program prints first.
+pub fn first_line(program: impl AsRef<Path>, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program.as_ref()).args(arguments).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().next().filter(|_| output.status.success()).map(str::to_owned)
+}

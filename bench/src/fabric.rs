@@ -1,0 +1,4 @@
+//! `bench fabric`.
+pub mod peers;
+pub mod raw;
+mod sys;
