@@ -142,13 +142,18 @@ impl Server {
         self.posts[0].order(Order::Listen(listener));
     }
 
+    /// Serves a connection that somebody else has accepted.
+    pub fn adopt(&self, stream: Stream) {
+        self.posts[0].order(Order::Adopt(stream));
+    }
+
     /// A connection from within this process.
     ///
     /// # Errors
     /// When no socket pair can be made.
     pub fn connect(&self) -> io::Result<Stream> {
         let (ours, theirs) = Stream::pair()?;
-        self.posts[0].order(Order::Adopt(theirs));
+        self.adopt(theirs);
         Ok(ours)
     }
 }

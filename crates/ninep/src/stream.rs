@@ -10,7 +10,7 @@ use rustix::net as socket;
 use std::fmt;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -57,6 +57,21 @@ impl Stream {
                 Ok(Stream::Tcp(net::TcpStream::from_std(stream)))
             }
             Address::Unix(path) => connect_unix(path, deadline).map(Stream::Unix),
+        }
+    }
+
+    /// A connected socket that somebody else made, TCP or Unix.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] when it is another kind of socket, or none.
+    pub fn over(socket: OwnedFd) -> io::Result<Stream> {
+        rustix::io::ioctl_fionbio(&socket, true)?;
+        match socket::sockopt::socket_domain(&socket)? {
+            socket::AddressFamily::UNIX => Ok(Stream::Unix(socket.into())),
+            socket::AddressFamily::INET | socket::AddressFamily::INET6 => {
+                Ok(Stream::Tcp(net::TcpStream::from_std(socket.into())))
+            }
+            _ => Err(io::ErrorKind::InvalidInput.into()),
         }
     }
 
@@ -123,7 +138,7 @@ fn connect_unix(path: &Path, deadline: Instant) -> io::Result<net::UnixStream> {
     }
 }
 
-fn unix_socket() -> io::Result<std::os::fd::OwnedFd> {
+fn unix_socket() -> io::Result<OwnedFd> {
     let flags = socket::SocketFlags::CLOEXEC | socket::SocketFlags::NONBLOCK;
     let family = socket::AddressFamily::UNIX;
     Ok(socket::socket_with(family, socket::SocketType::STREAM, flags, None)?)
