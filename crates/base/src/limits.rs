@@ -78,3 +78,16 @@ pub const NODES_HERE_MAX: usize = 256;
 const _: () = assert!(SESSIONS_MAX * 5 + CONNECTIONS_MAX < 20_000);
 const _: () = assert!(MSIZE_MIN > WALK_MAX * (2 + NAME_MAX) / 2);
 const _: () = assert!(HEADER == 7 && IO_HEADER == 24);
+
+/// Bytes of a simulated datagram: as large as a packet of bulk ever is.
+pub const SIMULATED_MESSAGE_MAX: usize = 256 * 1024;
+
+/// Bytes under way in one direction of a simulated connection: twice the largest message, each
+/// with a bookkeeping of 64 bytes, so that one can be filled while another is taken.
+pub const SIMULATED_WINDOW: usize = 2 * (SIMULATED_MESSAGE_MAX + 64);
+
+/// Simulated connections that wait to be accepted, as of a listening socket (SOMAXCONN was 128).
+pub const SIMULATED_WAITING: usize = 128;
+
+/// Bytes of a name in a simulated hello.
+pub const SIMULATED_TEXT_MAX: usize = 255;
