@@ -3,6 +3,7 @@
 //! A connection has two ends and belongs to one [`Lane`]. To connect is to say who one is and for
 //! which *service* one comes; who listens knows its peer before the first message.
 
+pub mod hello;
 pub mod ofi;
 pub mod process;
 pub mod shared;
