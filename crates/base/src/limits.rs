@@ -119,6 +119,3 @@ pub const SIMULATED_WINDOW: usize = 2 * (SIMULATED_MESSAGE_MAX + 64);
 
 /// Simulated connections that wait to be accepted, as of a listening socket (SOMAXCONN was 128).
 pub const SIMULATED_WAITING: usize = 128;
-
-/// Bytes of a name in a simulated hello.
-pub const SIMULATED_TEXT_MAX: usize = 255;

@@ -13,6 +13,7 @@ pub mod engine;
 pub mod fault;
 pub mod network;
 pub mod random;
+pub mod transport;
 
 /// A microsecond of virtual time.
 pub const MICRO: u64 = 1_000;

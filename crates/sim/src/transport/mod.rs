@@ -20,10 +20,9 @@ mod tests;
 pub use net::Net;
 
 use end::End;
-use muster_base::limits;
 use muster_fabric::strategy::{ActiveMessage, Datagram, RemoteCopy, Stream, emulated};
 use muster_fabric::transport::{
-    Adapter, Capabilities, Hello, Listener, Peer, Protection, Strategies, Transport,
+    Adapter, Capabilities, Hello, Listener, Peer, Protection, Strategies, Transport, hello,
 };
 use muster_fabric::{Address, Deadline, Error, Result};
 use std::sync::Arc;
@@ -54,13 +53,11 @@ impl Transport for Simulated {
 
     fn connect(&self, to: &Address, hello: &Hello, deadline: Deadline) -> Result<Box<dyn Adapter>> {
         let (net, node) = place(to)?;
-        let longest = hello.name.len().max(hello.service.len());
-        if longest > limits::SIMULATED_TEXT_MAX {
-            let limit = limits::SIMULATED_TEXT_MAX;
-            return Err(Error::TooLarge { what: "a hello's text", size: longest, limit });
-        }
-        let number = net.connect(node, to, hello, deadline)?;
-        Ok(Half::boxed(net, number, &to.to_string(), &hello.name, hello.clone()))
+        // What the listener reads is what was written, as on any other transport.
+        let said = hello::read(&hello::write(hello));
+        let (hello, _) = said.ok().flatten().expect("a hello that was written is one");
+        let number = net.connect(node, to, &hello, deadline)?;
+        Ok(Half::boxed(net, number, to.to_string(), hello.name.clone(), hello))
     }
 }
 
@@ -88,7 +85,8 @@ impl Listener for Door {
 
     fn accept(&mut self, deadline: Deadline) -> Result<Box<dyn Adapter>> {
         let (number, hello) = self.net.accept(self.node, &self.address, deadline)?;
-        Ok(Half::boxed(self.net.clone(), number, &hello.name, &self.address.to_string(), hello))
+        let (peer, me) = (hello.name.clone(), self.address.to_string());
+        Ok(Half::boxed(self.net.clone(), number, peer, me, hello))
     }
 }
 
@@ -105,10 +103,9 @@ struct Half {
 }
 
 impl Half {
-    fn boxed(net: Arc<Net>, number: usize, peer: &str, me: &str, hello: Hello) -> Box<Half> {
-        let peer =
-            Peer { name: peer.to_owned(), uid: None, pid: None, protection: Protection::Local };
-        Box::new(Half { end: End::new(net, number, me.to_owned(), peer), hello })
+    fn boxed(net: Arc<Net>, number: usize, peer: String, me: String, hello: Hello) -> Box<Half> {
+        let peer = Peer { name: peer, uid: None, pid: None, protection: Protection::Local };
+        Box::new(Half { end: End::new(net, number, me, peer), hello })
     }
 }
 

@@ -12,6 +12,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 /// What a message takes of a window besides its bytes, so that empty ones are not free.
 const MESSAGE: usize = 64;
 
+/// Messages whose memory is kept: as many as a few connections have under way.
+const SPARE: usize = 16;
+
 /// Networks by name, for as long as anyone has an end or a door there.
 static NETWORKS: Mutex<BTreeMap<String, Weak<Net>>> = Mutex::new(BTreeMap::new());
 
@@ -43,6 +46,8 @@ struct Half {
     adapter: u64,
     last: u64,
     ending: Option<Ending>,
+    /// It stands before a door or has gone through.
+    is_there: bool,
     /// It was dropped.
     is_gone: bool,
 }
@@ -157,37 +162,31 @@ impl Net {
         hello: &Hello,
         deadline: Deadline,
     ) -> Result<usize> {
+        let late = || {
+            let what = "being accepted".to_owned();
+            let (who, whom) = (hello.name.clone(), to.to_string());
+            Error::Deadline { who, whom, what, waited: deadline.waited() }
+        };
         let has_room = |state: &mut State| {
             state.doors.get(&node).is_none_or(|waiting| waiting.len() < SIMULATED_WAITING)
         };
         let (mut state, done) = self.wait_until(deadline, has_room);
         if !done {
-            let what = "being accepted".to_owned();
-            let (who, whom) = (hello.name.clone(), to.to_string());
-            return Err(Error::Deadline { who, whom, what, waited: deadline.waited() });
+            return Err(late());
         }
         if !state.doors.contains_key(&node) {
             let why = "nobody listens there".to_owned();
             return Err(Error::Refused { peer: to.to_string(), why });
         }
-        let (here, there) = (state.next as usize * 2, state.next as usize * 2 + 1);
-        for (number, other) in [(here, there), (there, here)] {
-            let half = Half {
-                other,
-                node,
-                lane: hello.lane,
-                inbox: VecDeque::new(),
-                under_way: 0,
-                adapter: 0,
-                last: 0,
-                ending: None,
-                is_gone: false,
-            };
-            state.halves.insert(number, half);
+        let (here, there) = state.open(node, hello.lane);
+        state.send(here, 0, Arrival::Hello(node, there, hello.clone()));
+        drop(state);
+        // Who connects waits until it stands before the door, so that no more do than may.
+        let has_arrived = |state: &mut State| state.halves[&there].is_there;
+        if !self.wait_until(deadline, has_arrived).1 {
+            self.close(here);
+            return Err(late());
         }
-        let arrival = Arrival::Hello(node, there, hello.clone());
-        state.send(here, 0, arrival);
-        self.changed.notify_all();
         Ok(here)
     }
 
@@ -259,7 +258,7 @@ impl Net {
     /// A message was seen, and its memory can be used again.
     pub(super) fn recycle(&self, message: Vec<u8>) {
         let mut state = self.lock();
-        if state.spare.len() * SIMULATED_WINDOW / MESSAGE < SIMULATED_WINDOW {
+        if state.spare.len() < SPARE {
             state.spare.push(message);
         }
     }
@@ -280,12 +279,7 @@ impl Net {
 
     /// An end is dropped: the other one learns of it after what was sent.
     pub(super) fn close(&self, number: usize) {
-        let mut state = self.lock();
-        let half = state.half(number);
-        half.is_gone = true;
-        let other = half.other;
-        state.send(number, 0, Arrival::Close(other));
-        state.forget(number);
+        self.lock().close(number);
         self.changed.notify_all();
     }
 
@@ -326,6 +320,27 @@ impl Ending {
 impl State {
     fn half(&mut self, number: usize) -> &mut Half {
         self.halves.get_mut(&number).expect("an end lives as long as its owner")
+    }
+
+    /// Makes a connection: its two ends.
+    fn open(&mut self, node: u32, lane: Lane) -> (usize, usize) {
+        let (here, there) = (self.next as usize * 2, self.next as usize * 2 + 1);
+        for (number, other) in [(here, there), (there, here)] {
+            let half = Half {
+                other,
+                node,
+                lane,
+                inbox: VecDeque::new(),
+                under_way: 0,
+                adapter: 0,
+                last: 0,
+                ending: None,
+                is_there: false,
+                is_gone: false,
+            };
+            self.halves.insert(number, half);
+        }
+        (here, there)
     }
 
     /// Puts something under way, behind what was sent from there before.
@@ -385,24 +400,27 @@ impl State {
                     half.ending.get_or_insert(Ending::Closed);
                 }
             }
-            Arrival::Hello(node, end, hello) => match self.doors.get_mut(&node) {
-                Some(door) => door.push_back((end, hello)),
-                None => {
-                    let other = self.half(end).other;
-                    self.half(end).is_gone = true;
-                    self.send(end, 0, Arrival::Close(other));
-                    self.forget(end);
+            Arrival::Hello(node, end, hello) => {
+                self.half(end).is_there = true;
+                match self.doors.get_mut(&node) {
+                    Some(door) => door.push_back((end, hello)),
+                    None => self.close(end),
                 }
-            },
+            }
         }
     }
 
-    /// Forgets a connection when both its ends are gone.
-    fn forget(&mut self, number: usize) {
-        let other = self.half(number).other;
-        if self.halves.get(&other).is_none_or(|half| half.is_gone) {
+    /// An end is gone: the other learns of it after what was sent. When both are, they are
+    /// forgotten.
+    fn close(&mut self, number: usize) {
+        let half = self.half(number);
+        half.is_gone = true;
+        let other = half.other;
+        if self.half(other).is_gone {
             self.halves.remove(&number);
             self.halves.remove(&other);
+        } else {
+            self.send(number, 0, Arrival::Close(other));
         }
     }
 }
