@@ -24,6 +24,20 @@ pub enum Fault {
     Spike(u64, u64),
 }
 
+impl Fault {
+    /// After how long it has mended itself, if ever.
+    pub fn lasts(&self) -> u64 {
+        match self {
+            Fault::Kill(_, back) => back.unwrap_or(0),
+            Fault::Pause(_, time)
+            | Fault::Slow(_, _, time)
+            | Fault::Cut(_, time)
+            | Fault::Spike(_, time) => *time,
+            Fault::Reset(..) => 0,
+        }
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

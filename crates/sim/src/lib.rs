@@ -4,7 +4,7 @@
 //! [`engine`] drives any [`muster_fabric::protocol::Protocol`] at thousands of nodes. [`network`]
 //! says what a message costs and what may happen to it, [`fault`] what happens to nodes and
 //! connections; all of it is drawn from a seed, so a run that fails is run again exactly.
-//! [`transport`] is the same idea for programs with threads: addresses `sim!NETWORK!NODE`.
+//! [`run`] has the runs that `cargo xtask sim` makes. [`transport`] is the same idea for programs with threads: addresses `sim!NETWORK!NODE`.
 
 pub mod calendar;
 pub mod clock;
@@ -13,6 +13,7 @@ pub mod engine;
 pub mod fault;
 pub mod network;
 pub mod random;
+pub mod run;
 pub mod transport;
 
 /// A microsecond of virtual time.
