@@ -5,6 +5,7 @@ mod bench;
 mod ci;
 mod fuzz;
 mod setup;
+mod sim;
 mod tidy;
 mod workspace;
 
@@ -20,7 +21,7 @@ struct Command {
     run: fn(&[String]) -> anyhow::Result<ExitCode>,
 }
 
-const COMMANDS: [Command; 5] = [
+const COMMANDS: [Command; 6] = [
     Command { name: "tidy", arguments: "", about: "check the rules of the house", run: tidy::run },
     Command {
         name: "ci",
@@ -45,6 +46,12 @@ const COMMANDS: [Command; 5] = [
         arguments: "NAME [--quick] [--json] [...]",
         about: "measure ours and the peers in turn; names: 9p, spawn",
         run: bench::run,
+    },
+    Command {
+        name: "sim",
+        arguments: "[--scenario NAME] [--first N] [--seeds N] [SEED]",
+        about: "run clusters under faults drawn from seeds; a seed: again, and compared",
+        run: sim::run,
     },
 ];
 

@@ -75,6 +75,16 @@ pub const SESSIONS_MAX: usize = 3072;
 /// more is a mistake in typing, and would stop the machine before it could be taken back.
 pub const NODES_HERE_MAX: usize = 256;
 
+/// Bytes of a simulated datagram: as large as a packet of bulk ever is.
+pub const SIMULATED_MESSAGE_MAX: usize = 256 * 1024;
+
+/// Bytes under way in one direction of a simulated connection: twice the largest message, each
+/// with a bookkeeping of 64 bytes, so that one can be filled while another is taken.
+pub const SIMULATED_WINDOW: usize = 2 * (SIMULATED_MESSAGE_MAX + 64);
+
+/// Simulated connections that wait to be accepted, as of a listening socket (SOMAXCONN was 128).
+pub const SIMULATED_WAITING: usize = 128;
+
 /// Bytes of a name in a hello of the fabric: what its length in one byte can say.
 pub const HELLO_TEXT_MAX: usize = 255;
 
@@ -143,3 +153,44 @@ pub const STAGED_BYTES_MAX: usize = 16 * TRANSFER_MAX;
 const _: () = assert!(SESSIONS_MAX * 5 + CONNECTIONS_MAX < 20_000);
 const _: () = assert!(MSIZE_MIN > WALK_MAX * (2 + NAME_MAX) / 2);
 const _: () = assert!(HEADER == 7 && IO_HEADER == 24);
+
+/// Shortest period of the heartbeat, in microseconds: on one machine a strobe costs a node about
+/// 5 us, so even here it stays below 2 % of a processor.
+pub const PERIOD_MIN_US: u64 = 300;
+
+/// Longest period of the heartbeat, in microseconds: a minute.
+pub const PERIOD_MAX_US: u64 = 60_000_000;
+
+/// Micro-heartbeats of one heartbeat: with the shortest period one every 18 us, which is as fine
+/// as timers are.
+pub const MICRO_MAX: u16 = 16;
+
+/// Members of a heartbeat's tree: 256 KiB of numbers in the strobe that announces them.
+pub const MEMBERS_MAX: usize = 1 << 16;
+
+/// Children of a node in a heartbeat's tree: each has a queue at its parent.
+pub const ARITY_MAX: usize = 1024;
+
+/// Events of one strobe.
+pub const EVENTS_MAX: usize = 1024;
+
+/// Bytes of a strobe's events, each with its header of 8: all members and 64 KiB besides. At the
+/// shortest period they would need 1.1 GB/s, so usual strobes are far smaller.
+pub const STROBE_MAX: usize = MEMBERS_MAX * 4 + 64 * 1024;
+
+/// Bytes of one user's event: two of them still fit beside a list of all members.
+pub const EVENT_MAX: usize = 31 * 1024;
+
+/// Bytes of events that wait for a strobe: 16 strobes of 64 KiB.
+pub const EVENTS_WAITING_MAX: usize = 1024 * 1024;
+
+/// Strobes a node keeps for those that have missed some: 4 s of the usual period of 1 ms.
+pub const HISTORY_MAX: usize = 4096;
+
+/// Bytes of the strobes that are kept, headers not counted.
+pub const HISTORY_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Nodes named by one report of who is late; of 16 bytes each, 16 KiB.
+pub const LATE_MAX: usize = 1024;
+
+const _: () = assert!(STROBE_MAX <= HISTORY_BYTES_MAX && 2 * (EVENT_MAX + 8) < 64 * 1024);

@@ -43,10 +43,11 @@ impl std::ops::Sub for Time {
     }
 }
 
-/// Bytes that many hold and nobody changes, so that a node which passes them on copies nothing.
+/// Bytes that many hold and nobody changes, so that a node which passes them on copies nothing. No
+/// bytes take no memory.
 #[derive(Clone, Debug, Default)]
 pub struct Payload {
-    bytes: Arc<Vec<u8>>,
+    bytes: Option<Arc<Vec<u8>>>,
     range: Range<usize>,
 }
 
@@ -65,7 +66,7 @@ impl Payload {
 impl From<Vec<u8>> for Payload {
     fn from(bytes: Vec<u8>) -> Payload {
         let range = 0..bytes.len();
-        Payload { bytes: Arc::new(bytes), range }
+        Payload { bytes: (!bytes.is_empty()).then(|| Arc::new(bytes)), range }
     }
 }
 
@@ -73,7 +74,7 @@ impl std::ops::Deref for Payload {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.bytes[self.range.clone()]
+        self.bytes.as_ref().map_or(&[], |bytes| &bytes[self.range.clone()])
     }
 }
 

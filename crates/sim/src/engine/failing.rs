@@ -1,0 +1,215 @@
+//! Faults: what strikes a run, and what mends.
+
+use super::links::{Epoch, Link};
+use super::trace::Kind;
+use super::{Engine, Event, NEVER};
+use crate::engine::User;
+use crate::fault::Fault;
+use muster_fabric::protocol::{NodeId, Protocol};
+
+impl<P: Protocol, U: User<P>> Engine<P, U> {
+    /// An end of a link will learn that a connection has ended.
+    pub(super) fn learn_soon(&mut self, link: u32, end: usize, epoch: Epoch) {
+        let [a, b] = self.links.ends(link);
+        // Across a cut no evidence comes; silence is noticed late.
+        let (first, last) =
+            if self.is_cut(a, b) { self.network.patience } else { self.network.evidence };
+        let time = self.now + self.random.between(first, last);
+        self.calendar.add(time, Event::Lost { link, end: end as u8, epoch });
+    }
+
+    pub(super) fn lost(&mut self, link: u32, end: u8, epoch: Epoch) {
+        let ends = self.links.ends(link);
+        let (node, peer) = (ends[usize::from(end)], ends[Link::other(usize::from(end))]);
+        if self.waits(node, Event::Lost { link, end, epoch }) {
+            return;
+        }
+        if self.links[link].learn(usize::from(end), epoch) {
+            self.call_lost(node, peer);
+        }
+    }
+
+    /// Tells a core that its connection to a peer has ended.
+    pub(super) fn call_lost(&mut self, number: u32, peer: u32) {
+        self.tell(Kind::Lost, number, peer, &[]);
+        let Some(at) = self.occupy(number, 0) else {
+            return;
+        };
+        let node = &mut self.nodes[number as usize];
+        let clock = node.clock.shows(at);
+        node.core.as_mut().expect("it lives").lost(clock, NodeId(peer));
+        self.drain(number);
+    }
+
+    pub(super) fn is_cut(&self, a: u32, b: u32) -> bool {
+        if self.cuts == 0 {
+            return false;
+        }
+        let [a, b] = [a, b].map(|node| self.nodes[node as usize].islands);
+        (a ^ b) & self.cuts != 0
+    }
+
+    /// A message has come to a cut: it waits there, and its connection does not for ever.
+    pub(super) fn hold(&mut self, flight: u32) {
+        let number = self.flights.get(flight).link;
+        if self.links.hold(number, flight) {
+            let (first, last) = self.network.patience;
+            let time = self.now + self.random.between(first, last);
+            self.calendar.add(time, Event::Expire(number));
+        }
+    }
+
+    pub(super) fn expire(&mut self, number: u32) {
+        let held = self.links.release(number);
+        if held.is_empty() {
+            return;
+        }
+        for flight in held {
+            self.flights.take(flight);
+        }
+        self.links[number].void();
+        self.both_learn(number);
+    }
+
+    /// Both ends of a link, as far as they have a connection, will learn that it has ended.
+    fn both_learn(&mut self, number: u32) {
+        for end in 0..2 {
+            if let Some(epoch) = self.links[number].open(end) {
+                let time = self.random.between(self.network.evidence.0, self.network.evidence.1);
+                self.calendar
+                    .add(self.now + time, Event::Lost { link: number, end: end as u8, epoch });
+            }
+        }
+    }
+
+    pub(super) fn strike(&mut self, at: u32) {
+        self.tell(Kind::Fault, at, 0, &[]);
+        let now = self.now;
+        let mends = match self.schedule[at as usize].1.clone() {
+            Fault::Kill(node, back) => {
+                self.kill(node.0);
+                back
+            }
+            Fault::Pause(node, time) => {
+                let node = &mut self.nodes[node.0 as usize];
+                if node.core.is_some() {
+                    node.paused = node.paused.max(now + time);
+                }
+                Some(time)
+            }
+            Fault::Slow(node, times, time) => {
+                self.nodes[node.0 as usize].slow = times;
+                Some(time)
+            }
+            Fault::Reset(a, b) => {
+                let (number, _, new) = self.links.between(a.0, b.0);
+                if new {
+                    self.nodes[a.0 as usize].links.push(number);
+                    self.nodes[b.0 as usize].links.push(number);
+                }
+                self.links[number].sever();
+                self.both_learn(number);
+                None
+            }
+            Fault::Cut(nodes, time) => {
+                // More than 64 cuts at once share bits; what counts is that it is the same each
+                // time.
+                let bit = 1 << (at % 64);
+                self.cuts |= bit;
+                for node in nodes {
+                    self.nodes[node.0 as usize].islands |= bit;
+                }
+                Some(time)
+            }
+            Fault::Spike(more, time) => {
+                self.spike += more;
+                Some(time)
+            }
+        };
+        if let Some(time) = mends {
+            self.calendar.add(now + time, Event::Mend(at));
+        }
+    }
+
+    pub(super) fn mend(&mut self, at: u32) {
+        self.tell(Kind::Mend, at, 0, &[]);
+        match self.schedule[at as usize].1.clone() {
+            Fault::Kill(node, _) => self.revive(node.0),
+            Fault::Pause(node, _) => self.resume(node.0),
+            Fault::Slow(node, ..) => self.nodes[node.0 as usize].slow = 1,
+            Fault::Reset(..) => {}
+            Fault::Cut(nodes, _) => self.heal(1 << (at % 64), &nodes),
+            Fault::Spike(more, _) => self.spike -= more,
+        }
+    }
+
+    fn kill(&mut self, number: u32) {
+        let at = self.moment(number, self.now);
+        let node = &mut self.nodes[number as usize];
+        if node.core.take().is_none() {
+            return;
+        }
+        (node.alarm, node.armed, node.paused) = (NEVER, NEVER, 0);
+        let waiting = std::mem::take(&mut node.waiting);
+        self.user.end(at);
+        // What waited for it finds nobody.
+        for event in waiting {
+            self.again(event);
+        }
+        for at in 0..self.nodes[number as usize].links.len() {
+            let link = self.nodes[number as usize].links[at];
+            let end = usize::from(self.links.ends(link)[0] == number);
+            self.links[link].sever();
+            if let Some(epoch) = self.links[link].open(end) {
+                self.learn_soon(link, end, epoch);
+            }
+        }
+    }
+
+    fn revive(&mut self, number: u32) {
+        if self.nodes[number as usize].core.is_some() {
+            return;
+        }
+        for at in 0..self.nodes[number as usize].links.len() {
+            let link = self.nodes[number as usize].links[at];
+            let end = usize::from(self.links.ends(link)[1] == number);
+            self.links[link].forget(end);
+        }
+        self.nodes[number as usize].life += 1;
+        self.begin(number);
+    }
+
+    fn resume(&mut self, number: u32) {
+        let node = &mut self.nodes[number as usize];
+        if node.paused > self.now {
+            return;
+        }
+        for event in std::mem::take(&mut node.waiting) {
+            self.again(event);
+        }
+    }
+
+    /// What waited for a node happens now, in its order.
+    fn again(&mut self, event: Event) {
+        match event {
+            Event::Arrive(flight) => self.deliver(flight),
+            Event::Tick(node) => self.tick(node),
+            Event::Ask(asked) => self.asked(asked),
+            Event::Lost { link, end, epoch } => self.lost(link, end, epoch),
+            Event::Expire(_) | Event::Fault(_) | Event::Mend(_) => {
+                unreachable!("nodes do not wait with it")
+            }
+        }
+    }
+
+    fn heal(&mut self, bit: u64, nodes: &[NodeId]) {
+        self.cuts &= !bit;
+        for node in nodes {
+            self.nodes[node.0 as usize].islands &= !bit;
+        }
+        for flight in self.links.release_all() {
+            // Another cut may hold it up again.
+            self.arrive(flight);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Whole clusters in one thread, from one seed: the shipped protocol cores over a simulated network
+//! in virtual time.
+//!
+//! [`engine`] drives any [`muster_fabric::protocol::Protocol`] at thousands of nodes. [`network`]
+//! says what a message costs and what may happen to it, [`fault`] what happens to nodes and
+//! connections; all of it is drawn from a seed, so a run that fails is run again exactly.
+//! [`run`] has the runs that `cargo xtask sim` makes. [`transport`] is the same idea for programs with threads: addresses `sim!NETWORK!NODE`.
+
+pub mod calendar;
+pub mod clock;
+pub mod digest;
+pub mod engine;
+pub mod fault;
+pub mod network;
+pub mod random;
+pub mod run;
+pub mod transport;
+
+/// A microsecond of virtual time.
+pub const MICRO: u64 = 1_000;
+/// A millisecond of virtual time.
+pub const MILLI: u64 = 1_000_000;
+/// A second of virtual time.
+pub const SECOND: u64 = 1_000_000_000;

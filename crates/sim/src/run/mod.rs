@@ -1,0 +1,131 @@
+//! Runs: a protocol at 64 nodes, a seed's faults, and what must hold all the same.
+//!
+//! A seed draws everything: the protocol's settings, what its user asks, and the faults. A run that
+//! fails is run again with fewer faults until none can be left out, and what is left is printed.
+
+pub mod heartbeat;
+
+use crate::digest::Digest;
+use crate::fault::{self, Micros, Schedule};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many nodes a cluster has.
+pub const NODES: u32 = 64;
+
+/// Lines of the trace that a failure shows.
+const TRACE: usize = 60;
+
+/// A kind of run.
+#[derive(Clone, Copy)]
+pub struct Scenario {
+    /// Its name.
+    pub name: &'static str,
+    /// The faults of a seed.
+    pub faults: fn(u64) -> Schedule,
+    /// Runs a seed with some faults, and keeps so many lines of the trace.
+    pub run: fn(u64, &Schedule, usize) -> Outcome,
+}
+
+/// All kinds.
+pub const SCENARIOS: [Scenario; 1] = [heartbeat::SCENARIO];
+
+/// How a run has ended.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Covers all events.
+    pub digest: Digest,
+    /// How many events there were.
+    pub events: u64,
+    /// What did not hold.
+    pub failure: Option<String>,
+    /// The last events.
+    pub trace: String,
+}
+
+impl Scenario {
+    /// Runs a seed with some faults. A core's panic is a failure.
+    fn attempt(&self, seed: u64, faults: &Schedule, trace: usize) -> Outcome {
+        let run = AssertUnwindSafe(|| (self.run)(seed, faults, trace));
+        catch_unwind(run).unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
+            let failure = format!("it panicked: {}", text.unwrap_or_default());
+            Outcome { failure: Some(failure), ..Outcome::default() }
+        })
+    }
+
+    /// Runs a seed.
+    pub fn seed(&self, seed: u64) -> Outcome {
+        self.attempt(seed, &(self.faults)(seed), 0)
+    }
+
+    /// What is to be said of a seed that fails: the least faults with which it does, and its end.
+    pub fn explain(&self, seed: u64) -> String {
+        let fails = |faults: &Schedule| self.attempt(seed, faults, 0).failure.is_some();
+        let all = (self.faults)(seed);
+        let least = fault::shrink(&all, fails);
+        let outcome = self.attempt(seed, &least, TRACE);
+        let failure = outcome.failure.unwrap_or_else(|| "it does not fail again".to_owned());
+        let mut text = format!(
+            "{} seed {seed}: {failure}\nwith {} of its {} faults:\n",
+            self.name,
+            least.len(),
+            all.len(),
+        );
+        for (time, fault) in &least {
+            text.push_str(&format!("{:>16}  {fault}\n", Micros(*time).to_string()));
+        }
+        text + "the end of it:\n" + &outcome.trace
+    }
+}
+
+/// What many seeds came to.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Covers the digests of all seeds, in their order.
+    pub digest: Digest,
+    /// Events of all.
+    pub events: u64,
+    /// Faults of all.
+    pub faults: u64,
+    /// The seeds that failed.
+    pub failed: Vec<u64>,
+}
+
+/// Runs many seeds of a scenario, on as many threads as there are processors. Ends early when
+/// some have failed.
+pub fn many(scenario: &Scenario, seeds: std::ops::Range<u64>) -> Summary {
+    let next = AtomicU64::new(seeds.start);
+    let outcomes = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds.end {
+                return;
+            }
+            let outcome = scenario.seed(seed);
+            let failed = outcome.failure.is_some();
+            outcomes.lock().expect("nobody panics here").push((seed, outcome));
+            if failed {
+                next.store(seeds.end, Ordering::Relaxed);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let mut outcomes = outcomes.into_inner().expect("nobody panics here");
+    outcomes.sort_by_key(|(seed, _)| *seed);
+    let mut summary = Summary::default();
+    for (seed, outcome) in outcomes {
+        summary.digest.number(outcome.digest.value());
+        summary.events += outcome.events;
+        summary.faults += (scenario.faults)(seed).len() as u64;
+        summary.failed.extend(outcome.failure.map(|_| seed));
+    }
+    summary
+}

@@ -1,0 +1,20 @@
+//! `cargo xtask sim`: builds the simulator with optimization, and hands over to it.
+//!
+//! Its profile is `sim`: as `release`, but a panic of a protocol's core unwinds, so that the seed
+//! can be told and its faults made fewer.
+
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result};
+
+use crate::workspace::{cargo, check, root, target_dir};
+
+/// The command.
+pub fn run(arguments: &[String]) -> Result<ExitCode> {
+    let root = root()?;
+    check(cargo(&root).args(["build", "--quiet", "--profile", "sim", "-p", "muster-sim"]))?;
+    let mut simulator = Command::new(target_dir(&root).join("sim/muster-sim"));
+    let status = simulator.current_dir(&root).args(arguments).status();
+    let status = status.context("cannot start the simulator")?;
+    Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
+}
