@@ -1,0 +1,178 @@
+//! Epochs: who is a member, and how a node comes to be one again.
+//!
+//! The master opens an epoch whenever the members change, and passes it down the new tree. What is
+//! staged stays, so a decision finds its data at every member that has acknowledged it, in whatever
+//! epoch it is told.
+
+use super::member::{Core, Notice, Standing};
+use super::message::{Carried, Message, Opening};
+use super::nodes::Nodes;
+use crate::protocol::{NodeId, Time};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+impl Core {
+    /// At the master: there is proof that a node is dead.
+    pub(super) fn evidence(&mut self, now: Time, node: NodeId) {
+        let master = self.is_master() && !self.is_collecting();
+        if master && node != self.config.node && self.members.contains(node) {
+            self.reopen(now, &[node]);
+        }
+    }
+
+    /// At the master: opens an epoch without some, and with all who want to be in it.
+    pub(super) fn reopen(&mut self, now: Time, gone: &[NodeId]) {
+        let Some(sequencer) = &mut self.sequencer else { return };
+        let epoch = self.epoch + 1;
+        for node in gone {
+            sequencer.heard.remove(node);
+            sequencer.fresh.remove(node);
+        }
+        for node in std::mem::take(&mut sequencer.joining) {
+            sequencer.heard.insert(node, now);
+            sequencer.fresh.insert(node, epoch);
+        }
+        let members = sequencer.heard.keys().copied().collect();
+        let joined: Nodes = sequencer.fresh.keys().copied().collect();
+        let written = if joined.is_empty() { vec![] } else { self.memory.written() };
+        let (last, stable) = (self.flights.last, self.flights.done);
+        self.enter(epoch, Arc::new(Opening { members, joined, last, stable, written }));
+        self.resume();
+    }
+
+    /// From the parent: another epoch.
+    pub(super) fn opened(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        epoch: u64,
+        expected: u64,
+        opening: &Arc<Opening>,
+    ) -> Result<(), &'static str> {
+        let node = self.config.node;
+        let outside = matches!(self.standing, Standing::Outside(_));
+        if epoch > self.epoch.max(self.promised) {
+            let members = &opening.members;
+            if self.is_master() || !members.contains(node) || !members.contains(self.config.master)
+            {
+                return Err("an epoch that is none of this node's");
+            }
+            let within = |wrote: &super::message::Wrote| wrote.variable < self.config.variables;
+            if !opening.written.iter().all(within) {
+                return Err("a variable that does not exist");
+            }
+            if !outside || opening.joined.contains(node) {
+                self.enter(epoch, opening.clone());
+                self.lease_on_entry(now);
+            }
+        }
+        if epoch == self.epoch
+            && self.place.parent == Some(from)
+            && self.standing == Standing::Member
+        {
+            if !self.parent.acknowledged(expected) {
+                return Err("an acknowledgement of what was not sent");
+            }
+            if self.parent.is_expected(0) {
+                self.parent.take();
+            }
+        }
+        Ok(())
+    }
+
+    /// A lease that is over is renewed at once.
+    fn lease_on_entry(&mut self, now: Time) {
+        if !self.lease.is_good(now) {
+            self.send_renew(now);
+        }
+    }
+
+    /// Begins an epoch.
+    pub(super) fn enter(&mut self, epoch: u64, opening: Arc<Opening>) {
+        let asked = self.standing;
+        self.standing = Standing::Member;
+        (self.epoch, self.promised) = (epoch, epoch);
+        self.settle_in(opening.members.clone());
+        if let Some(sequencer) = &mut self.sequencer {
+            sequencer.asks.clear();
+            sequencer.bytes -= self.flights.forget(opening.stable);
+        }
+        self.flights.restart(opening.stable);
+        if let Standing::Outside(since) = asked {
+            // Taken in because of what was sent then: that counts as a renewal.
+            self.lease.extend(since, self.config.lease);
+            self.memory.adopt(&opening.written);
+            self.flights.last = opening.last;
+            self.notices.push_back(Notice::Joined { epoch });
+        }
+        for child in 0..self.children.len() {
+            self.send_down(child, Carried::Open(opening.clone()));
+        }
+        self.notices.push_back(Notice::Epoch { epoch, members: self.members.clone() });
+        self.ask_again();
+    }
+
+    /// Asks to be taken in.
+    pub(super) fn send_join(&mut self) {
+        let (epoch, incarnation) = (self.promised, self.config.incarnation);
+        self.send(self.config.master, &Message::Join { epoch, incarnation });
+    }
+
+    /// At the master: a node wants to be a member. It has to know the epoch, so that this cannot be
+    /// an old message; a member that asks was restarted, and joins anew.
+    pub(super) fn join(
+        &mut self,
+        from: NodeId,
+        epoch: u64,
+        incarnation: u32,
+    ) -> Result<(), &'static str> {
+        let Some(sequencer) = &mut self.sequencer else {
+            return Err("a node joins one that does not lead");
+        };
+        if sequencer.collecting.is_some() {
+            return Ok(());
+        }
+        if epoch == self.epoch {
+            let joining: BTreeSet<_> = sequencer.joining.iter().copied().chain([from]).collect();
+            sequencer.joining = joining.into_iter().collect();
+            return Ok(());
+        }
+        let member = self.members.contains(from);
+        self.send(from, &Message::Standing { epoch: self.epoch, incarnation, member });
+        Ok(())
+    }
+
+    /// The master says whether this node is a member.
+    pub(super) fn told_standing(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        epoch: u64,
+        incarnation: u32,
+        member: bool,
+    ) -> Result<(), &'static str> {
+        if from != self.config.master || self.is_master() {
+            return Err("a node's standing from one that does not lead");
+        }
+        match self.standing {
+            Standing::Outside(_) => {
+                if incarnation == self.config.incarnation && epoch > self.promised {
+                    self.promised = epoch;
+                    self.standing = Standing::Outside(now);
+                    self.send_join();
+                }
+            }
+            _ if !member && epoch > self.epoch => {
+                self.standing = Standing::Outside(now);
+                self.promised = self.promised.max(epoch);
+                self.lease.end();
+                self.flights.clear();
+                self.give_up();
+                self.notices.push_back(Notice::Removed { epoch });
+                self.send_join();
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

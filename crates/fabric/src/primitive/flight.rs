@@ -1,0 +1,200 @@
+//! Operations under way at a node, by sequence number, and how far they are done.
+//!
+//! An operation is *staged* (its data is here), then *decided*; it is *done* here when all nodes
+//! below have said that it is done there, and *stable* when it is done at the root. What is decided
+//! is remembered until it is stable: a restarted master asks for it.
+//!
+//! Decisions come in the order of sequence numbers, so how far all is done is one number.
+
+use super::message::{Outcome, Work};
+use crate::protocol::Payload;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Say how far all is done at the latest after so many operations, and not with the next message
+/// only: the master keeps a bounded number of operations under way.
+const UNREPORTED_MAX: u64 = 4;
+
+/// No child of this epoch has been sent it.
+const UNSENT: u32 = u32::MAX;
+
+/// How far an operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Some below do not have it yet; whether the comparison holds so far.
+    Staging(bool),
+    /// All have it.
+    Staged(bool),
+    /// It has ended.
+    Decided(Outcome),
+}
+
+/// An operation under way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Flight {
+    /// Its sequence number.
+    pub seq: u64,
+    /// What it is.
+    pub work: Arc<Work>,
+    /// Its data, until it is decided.
+    pub body: Payload,
+    /// How many bytes that were: the master counts them until it is stable.
+    pub size: usize,
+    /// How far it is.
+    pub phase: Phase,
+    /// The children that have not yet staged it, or done it once it is decided.
+    pub waiting: u32,
+    /// At the master: it will end so.
+    pub doom: Option<Outcome>,
+}
+
+impl Flight {
+    /// How it ended.
+    pub fn outcome(&self) -> Option<Outcome> {
+        match self.phase {
+            Phase::Decided(outcome) => Some(outcome),
+            _ => None,
+        }
+    }
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Flights {
+    /// Sorted by sequence number.
+    flights: VecDeque<Flight>,
+    /// The highest decided one that was seen: what is decided up to it was carried out.
+    pub last: u64,
+    /// Done here and below.
+    pub done: u64,
+    /// Done everywhere, as far as is known here.
+    pub stable: u64,
+    /// The parent knows that it is done up to this one.
+    reported: u64,
+    /// Done since, without a report.
+    unreported: u64,
+}
+
+impl Flights {
+    /// None, after all up to these are decided and done.
+    pub fn after(last: u64, done: u64) -> Flights {
+        Flights { last, done, ..Flights::default() }
+    }
+
+    /// In order.
+    pub fn iter(&self) -> impl Iterator<Item = &Flight> {
+        self.flights.iter()
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.flights.len()
+    }
+
+    /// The one of that number.
+    pub fn get(&mut self, seq: u64) -> Option<&mut Flight> {
+        self.at(seq).ok().and_then(|at| self.flights.get_mut(at))
+    }
+
+    /// The first that is not decided, at the master.
+    pub fn first_undecided(&self) -> Option<&Flight> {
+        self.flights.get(self.flights.partition_point(|flight| flight.seq <= self.last))
+    }
+
+    fn at(&self, seq: u64) -> Result<usize, usize> {
+        match self.flights.back() {
+            Some(back) if back.seq < seq => Err(self.flights.len()),
+            _ => self.flights.binary_search_by_key(&seq, |flight| flight.seq),
+        }
+    }
+
+    /// The one of that number, which is new if there was none.
+    pub fn enter(&mut self, seq: u64, work: Arc<Work>, body: Payload) -> &mut Flight {
+        let at = match self.at(seq) {
+            Ok(at) => at,
+            Err(at) => {
+                let (size, phase) = (body.len(), Phase::Staging(true));
+                let flight = Flight { seq, work, body, size, phase, waiting: UNSENT, doom: None };
+                self.flights.insert(at, flight);
+                at
+            }
+        };
+        &mut self.flights[at]
+    }
+
+    /// One of which nothing is kept.
+    pub fn remove(&mut self, seq: u64) {
+        if let Ok(at) = self.at(seq) {
+            self.flights.remove(at);
+        }
+    }
+
+    /// All, of which nothing is known any more.
+    pub fn clear(&mut self) {
+        *self = Flights::after(self.last, 0);
+    }
+
+    /// Another epoch: every child has to be sent everything again that is not stable.
+    pub fn restart(&mut self, stable: u64) {
+        self.forget(stable);
+        (self.done, self.stable, self.reported, self.unreported) = (stable, stable, stable, 0);
+        for flight in &mut self.flights {
+            flight.waiting = UNSENT;
+        }
+    }
+
+    /// All up to this one are done everywhere; returns the bytes they had.
+    pub fn forget(&mut self, stable: u64) -> usize {
+        let mut bytes = 0;
+        while self.flights.front().is_some_and(|flight| flight.seq <= stable) {
+            bytes += self.flights.pop_front().map_or(0, |flight| flight.size);
+        }
+        self.stable = self.stable.max(stable);
+        bytes
+    }
+
+    /// A child has done all up to this one.
+    pub fn done_below(&mut self, child: usize, done: u64) {
+        if done <= self.done {
+            return;
+        }
+        let first = self.flights.partition_point(|flight| flight.seq <= self.done);
+        for flight in self.flights.range_mut(first..) {
+            if flight.seq > done {
+                break;
+            }
+            if flight.outcome().is_some() && flight.waiting != UNSENT {
+                flight.waiting &= !(1 << child);
+            }
+        }
+        self.advance();
+    }
+
+    /// Looks how far all is done.
+    pub fn advance(&mut self) {
+        let first = self.flights.partition_point(|flight| flight.seq <= self.done);
+        for flight in self.flights.range(first..) {
+            if flight.outcome().is_none() || flight.waiting != 0 {
+                break;
+            }
+            self.done = flight.seq;
+            self.unreported += 1;
+        }
+    }
+
+    /// What the parent is told.
+    pub fn report(&mut self) -> u64 {
+        (self.reported, self.unreported) = (self.done, 0);
+        self.done
+    }
+
+    /// Whether the parent does not know how far all is done.
+    pub fn has_unreported(&self) -> bool {
+        self.reported < self.done
+    }
+
+    /// Whether it has to be told at once.
+    pub fn is_report_due(&self) -> bool {
+        self.unreported >= UNREPORTED_MAX
+    }
+}

@@ -1,0 +1,529 @@
+//! One member's state machine: what it holds, and who gets to work on a message.
+
+use super::flight::Flights;
+use super::lease::Lease;
+use super::link::Link;
+use super::memory::Memory;
+use super::message::{Carried, Message, Outcome, Relation, What, Work};
+use super::nodes::Nodes;
+use super::request::Pending;
+use super::sequencer::Sequencer;
+use super::tree::Place;
+use crate::protocol::{Malformed, NodeId, Outgoing, Payload, Protocol, Time};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What is the same for a member's whole life.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Config {
+    /// This node.
+    pub node: NodeId,
+    /// Which life of the node this is: larger than in any life before.
+    pub incarnation: u32,
+    /// The node that leads; the same for all.
+    pub master: NodeId,
+    /// Children of a node in the tree: 1 to 31; the same for all.
+    pub arity: usize,
+    /// How many variables there are; the same for all.
+    pub variables: u32,
+    /// How many events there are; the same for all.
+    pub events: u32,
+    /// How many bytes each region has; the same for all.
+    pub regions: Vec<u64>,
+    /// How long a lease is good from the moment its renewal was sent.
+    pub lease: Duration,
+    /// How much longer the master waits: more than two clocks drift apart in a lease.
+    pub slack: Duration,
+    /// Time between two ticks; a lease has several.
+    pub beat: Duration,
+    /// Whether an ended connection proves that the peer is dead, as between processes of a machine.
+    pub end_is_death: bool,
+}
+
+impl Config {
+    /// For one of several nodes, the first of which leads.
+    pub fn new(node: NodeId) -> Config {
+        Config {
+            node,
+            incarnation: 1,
+            master: NodeId(0),
+            arity: 4,
+            variables: 64,
+            events: 64,
+            regions: vec![],
+            lease: Duration::from_secs(2),
+            slack: Duration::from_millis(250),
+            beat: Duration::from_millis(250),
+            end_is_death: false,
+        }
+    }
+}
+
+/// What a user asks for. Tickets are the user's own names for operations.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the fields are explained where they go: What")]
+pub enum Request {
+    /// XFER-AND-SIGNAL: the body goes into a region of all nodes of a set, or of none.
+    Transfer {
+        ticket: u64,
+        set: Nodes,
+        region: u32,
+        offset: u64,
+        body: Payload,
+        /// Signalled at every node of the set.
+        remote: Option<u32>,
+        /// Signalled here when it is done.
+        local: Option<u32>,
+    },
+    /// COMPARE-AND-WRITE.
+    Compare {
+        ticket: u64,
+        set: Nodes,
+        variable: u32,
+        relation: Relation,
+        value: u64,
+        write: Option<(u32, u64)>,
+    },
+    /// Sets this node's own instance of a variable.
+    Set { variable: u32, value: u64 },
+    /// At the master: there is proof that a node is dead (it may be wrong: the node rejoins then).
+    Evidence { node: NodeId },
+}
+
+/// What a user is told.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the fields are explained where they come from: What, Opening")]
+pub enum Notice {
+    /// Write this into the region; then its event may be looked at.
+    Delivered {
+        seq: u64,
+        origin: NodeId,
+        region: u32,
+        offset: u64,
+        body: Payload,
+        event: Option<u32>,
+    },
+    /// COMPARE-AND-WRITE has written this node's instance of a variable.
+    Written { seq: u64, variable: u32, value: u64 },
+    /// How an operation ended; in the order of the requests.
+    Completed { ticket: u64, outcome: Outcome },
+    /// A request was not taken; nothing has happened.
+    Refused { ticket: u64, why: Refusal },
+    /// Another epoch, with these members.
+    Epoch { epoch: u64, members: Nodes },
+    /// This node has become a member and has taken over the variables. What regions held is the
+    /// user's to fetch.
+    Joined { epoch: u64 },
+    /// This node is no member any more; it asks to be one again.
+    Removed { epoch: u64 },
+}
+
+/// Why a request was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum Refusal {
+    #[error("the node set is empty")]
+    Empty,
+    #[error("it lies outside of the region, the variables or the events")]
+    Outside,
+    #[error("too much of this node's is under way; wait for a completion")]
+    Full,
+    #[error("this node is no member")]
+    NotMember,
+}
+
+/// Whether a node takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Standing {
+    /// It does.
+    Member,
+    /// It has told a restarted master what it knows, and waits for the epoch.
+    Frozen,
+    /// It does not, and has asked to be taken in, first at this moment.
+    Outside(Time),
+}
+
+/// An epoch's number of a term's first epoch; the term is the upper half.
+pub(super) const fn first_epoch(term: u32) -> u64 {
+    ((term as u64) << 32) | 1
+}
+
+/// A member.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Core {
+    pub(super) config: Arc<Config>,
+    pub(super) standing: Standing,
+    /// The epoch that this node is or was in; 0 before the first.
+    pub(super) epoch: u64,
+    /// Nothing of an epoch up to this one is taken any more, but of the own one.
+    pub(super) promised: u64,
+    pub(super) members: Nodes,
+    pub(super) place: Place,
+    /// Links to the parent, to the children, and of what is asked of the master.
+    pub(super) parent: Link,
+    pub(super) children: Vec<Link>,
+    pub(super) asking: Link,
+    pub(super) lease: Lease,
+    pub(super) memory: Memory,
+    pub(super) flights: Flights,
+    pub(super) pending: VecDeque<Pending>,
+    /// Bytes of all pending bodies.
+    pub(super) pending_bytes: usize,
+    /// The number of the next operation.
+    pub(super) number: u64,
+    /// What only the master has.
+    pub(super) sequencer: Option<Box<Sequencer>>,
+    pub(super) outgoing: VecDeque<Outgoing>,
+    pub(super) notices: VecDeque<Notice>,
+}
+
+impl Core {
+    /// A node of a cluster that starts with all of its members at once.
+    ///
+    /// # Panics
+    /// When the master or this node is no member, or the tree's arity is not 1 to 31.
+    pub fn member(config: Config, members: Nodes, now: Time) -> Core {
+        assert!(members.contains(config.master), "the master is a member");
+        let mut core = Core::outside(config, now);
+        core.standing = Standing::Member;
+        core.epoch = first_epoch(1);
+        core.settle_in(members);
+        if core.config.node == core.config.master {
+            core.sequencer = Some(Box::new(Sequencer::new(&core.members, now, 1)));
+        }
+        core
+    }
+
+    /// A node that asks to be taken in: a new one, or one that was restarted.
+    ///
+    /// # Panics
+    /// When the tree's arity is not 1 to 31.
+    pub fn outside(config: Config, now: Time) -> Core {
+        assert!((1..=31).contains(&config.arity), "arity {}", config.arity);
+        Core {
+            standing: Standing::Outside(now),
+            epoch: 0,
+            promised: 0,
+            members: Nodes::none(),
+            place: Place { parent: None, children: vec![] },
+            parent: Link::default(),
+            children: vec![],
+            asking: Link::default(),
+            lease: Lease::new(now),
+            memory: Memory::new(config.variables, config.events),
+            flights: Flights::default(),
+            pending: VecDeque::new(),
+            pending_bytes: 0,
+            number: u64::from(config.incarnation) << 32,
+            sequencer: None,
+            outgoing: VecDeque::new(),
+            notices: VecDeque::new(),
+            config: Arc::new(config),
+        }
+    }
+
+    /// This node.
+    pub fn node(&self) -> NodeId {
+        self.config.node
+    }
+
+    /// The epoch, and its members.
+    pub fn epoch(&self) -> (u64, &Nodes) {
+        (self.epoch, &self.members)
+    }
+
+    /// Whether this node may deliver and answer now: it is a member and its lease is good.
+    pub fn is_current(&self, now: Time) -> bool {
+        self.standing == Standing::Member && (self.is_master() || self.lease.is_good(now))
+    }
+
+    /// TEST-EVENT: how often an event was signalled here. None while this node may not answer, or
+    /// if there is no such event.
+    pub fn event(&self, now: Time, event: u32) -> Option<u64> {
+        self.is_current(now).then(|| self.memory.event(event)).flatten()
+    }
+
+    /// This node's instance of a variable. None as in [`Core::event`].
+    pub fn variable(&self, now: Time, variable: u32) -> Option<u64> {
+        self.is_current(now).then(|| self.memory.variable(variable)).flatten()
+    }
+
+    pub(super) fn is_master(&self) -> bool {
+        self.sequencer.is_some()
+    }
+
+    /// Takes the place in the tree of an epoch's members, with fresh links.
+    pub(super) fn settle_in(&mut self, members: Nodes) {
+        let config = &self.config;
+        self.place = Place::new(&members, config.master, config.arity, config.node);
+        self.members = members;
+        self.parent = Link::default();
+        self.children = vec![Link::default(); self.place.children.len()];
+        self.asking = Link::default();
+    }
+
+    pub(super) fn send(&mut self, to: NodeId, message: &Message) {
+        let (head, body) = message.encode();
+        self.outgoing.push_back(Outgoing { to, head, body });
+    }
+
+    /// Sends to a child, for good.
+    pub(super) fn send_down(&mut self, child: usize, carried: Carried) {
+        let number = self.children[child].post(carried.clone());
+        self.send_child(child, number, carried);
+    }
+
+    pub(super) fn send_child(&mut self, child: usize, number: u64, carried: Carried) {
+        let (epoch, done) = (self.epoch, self.flights.stable);
+        let expected = self.children[child].acknowledge();
+        let to = self.place.children[child].node;
+        self.send(to, &Message::Linked { epoch, number, expected, done, carried });
+    }
+
+    /// Sends to the parent, for good.
+    pub(super) fn send_up(&mut self, carried: Carried) {
+        let number = self.parent.post(carried.clone());
+        self.send_parent(number, carried);
+    }
+
+    pub(super) fn send_parent(&mut self, number: u64, carried: Carried) {
+        let (epoch, done) = (self.epoch, self.flights.report());
+        let expected = self.parent.acknowledge();
+        if let Some(to) = self.place.parent {
+            self.send(to, &Message::Linked { epoch, number, expected, done, carried });
+        }
+    }
+
+    /// Whether work lies within what every node has.
+    pub(super) fn is_within(&self, work: &Work, bytes: usize) -> bool {
+        let config = &self.config;
+        match work.what {
+            What::Transfer { region, offset, event } => {
+                let size = config.regions.get(region as usize);
+                let end = offset.checked_add(bytes as u64);
+                size.zip(end).is_some_and(|(size, end)| end <= *size)
+                    && event.is_none_or(|event| event < config.events)
+            }
+            What::Compare { variable, write, .. } => {
+                bytes == 0
+                    && variable < config.variables
+                    && write.is_none_or(|(variable, _)| variable < config.variables)
+            }
+        }
+    }
+
+    /// A message of a link, from the parent, a child or (what is asked) any member.
+    fn linked(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        (epoch, number): (u64, u64),
+        (expected, done): (u64, u64),
+        carried: Carried,
+    ) -> Result<(), &'static str> {
+        if let Carried::Open(opening) = &carried {
+            return self.opened(now, from, epoch, expected, opening);
+        }
+        if epoch != self.epoch || !self.is_current(now) || self.is_collecting() {
+            return Ok(());
+        }
+        match carried {
+            Carried::Open(_) => Ok(()),
+            Carried::Stage(seq, work, body) => {
+                if !self.is_within(&work, body.len()) {
+                    return Err("a transfer or comparison outside of global memory");
+                }
+                self.from_parent(from, expected, done)?;
+                if self.parent.is_expected(number) {
+                    self.parent.take();
+                    self.stage(seq, work, body);
+                }
+                Ok(())
+            }
+            Carried::Decide(seq, outcome, work) => {
+                self.from_parent(from, expected, done)?;
+                if self.parent.is_expected(number) {
+                    self.may_decide(seq, outcome, &work)?;
+                    self.parent.take();
+                    self.decide(seq, outcome, work);
+                }
+                Ok(())
+            }
+            Carried::Staged(seq, holds) => {
+                let child = self.from_child(from, expected, done)?;
+                if self.children[child].is_expected(number) {
+                    self.may_gather(seq, child)?;
+                    self.children[child].take();
+                    self.gather(seq, child, holds);
+                }
+                Ok(())
+            }
+            Carried::Ask(work, body) => self.asked(from, number, work, body),
+        }
+    }
+
+    /// What every message of the parent says.
+    fn from_parent(&mut self, from: NodeId, expected: u64, done: u64) -> Result<(), &'static str> {
+        if self.place.parent != Some(from) {
+            return Err("a parent's message from a node that is none");
+        }
+        if !self.parent.acknowledged(expected) {
+            return Err("an acknowledgement of what was not sent");
+        }
+        self.flights.forget(done);
+        Ok(())
+    }
+
+    /// What every message of a child says.
+    fn from_child(
+        &mut self,
+        from: NodeId,
+        expected: u64,
+        done: u64,
+    ) -> Result<usize, &'static str> {
+        let child = self.place.children.iter().position(|branch| branch.node == from);
+        let child = child.ok_or("a child's message from a node that is none")?;
+        if !self.children[child].acknowledged(expected) {
+            return Err("an acknowledgement of what was not sent");
+        }
+        self.flights.done_below(child, done);
+        self.report();
+        Ok(child)
+    }
+
+    fn flushed(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        epoch: u64,
+        expected: u64,
+        done: u64,
+    ) -> Result<(), &'static str> {
+        if epoch != self.epoch || !self.is_current(now) {
+            return Ok(());
+        }
+        match self.place.parent == Some(from) {
+            true => self.from_parent(from, expected, done),
+            false => self.from_child(from, expected, done).map(|_| ()),
+        }
+    }
+
+    fn taken(&mut self, from: NodeId, epoch: u64, expected: u64) -> Result<(), &'static str> {
+        if epoch != self.epoch || from != self.config.master {
+            return Ok(());
+        }
+        match self.asking.acknowledged(expected) {
+            true => Ok(()),
+            false => Err("an acknowledgement of what was not asked"),
+        }
+    }
+
+    /// Sends again what was not acknowledged in time, and says what was owed.
+    fn beat_links(&mut self) {
+        let (first, kept) = self.parent.beat();
+        for (number, carried) in (first..).zip(kept) {
+            self.send_parent(number, carried);
+        }
+        if self.parent.owes() || self.flights.has_unreported() {
+            self.flush_parent();
+        }
+        for child in 0..self.children.len() {
+            let (first, kept) = self.children[child].beat();
+            for (number, carried) in (first..).zip(kept) {
+                self.send_child(child, number, carried);
+            }
+            if self.children[child].owes() {
+                let expected = self.children[child].acknowledge();
+                let (epoch, done) = (self.epoch, self.flights.stable);
+                let to = self.place.children[child].node;
+                self.send(to, &Message::Flush { epoch, expected, done });
+            }
+        }
+        let (first, kept) = self.asking.beat();
+        for (number, carried) in (first..).zip(kept) {
+            self.send_ask(number, carried);
+        }
+    }
+
+    pub(super) fn flush_parent(&mut self) {
+        let Some(to) = self.place.parent else { return };
+        let (epoch, done) = (self.epoch, self.flights.report());
+        let expected = self.parent.acknowledge();
+        self.send(to, &Message::Flush { epoch, expected, done });
+    }
+}
+
+impl Protocol for Core {
+    type Request = Request;
+    type Notice = Notice;
+
+    fn request(&mut self, now: Time, request: Request) {
+        self.requested(now, request);
+        self.sequence();
+    }
+
+    fn receive(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        head: &[u8],
+        body: Payload,
+    ) -> Result<(), Malformed> {
+        let malformed = |what: &str| Malformed { from, what: what.to_owned() };
+        let result = match Message::decode(head, body).map_err(malformed)? {
+            Message::Linked { epoch, number, expected, done, carried } => {
+                self.linked(now, from, (epoch, number), (expected, done), carried)
+            }
+            Message::Flush { epoch, expected, done } => {
+                self.flushed(now, from, epoch, expected, done)
+            }
+            Message::Taken { epoch, expected } => self.taken(from, epoch, expected),
+            Message::Renew { epoch, stamp } => self.renew(now, from, epoch, stamp),
+            Message::Granted { stamp, .. } => self.granted(from, Time(stamp)),
+            Message::Join { epoch, incarnation } => self.join(from, epoch, incarnation),
+            Message::Standing { epoch, incarnation, member } => {
+                self.told_standing(now, from, epoch, incarnation, member)
+            }
+            Message::Collect { epoch } => self.collected(from, epoch),
+            Message::Report { epoch, account } => self.reported(now, from, epoch, account),
+        };
+        self.sequence();
+        result.map_err(malformed)
+    }
+
+    fn lost(&mut self, now: Time, peer: NodeId) {
+        if self.config.end_is_death && self.is_master() {
+            self.request(now, Request::Evidence { node: peer });
+        }
+    }
+
+    fn tick(&mut self, now: Time) {
+        if now < self.lease.next_beat {
+            return;
+        }
+        self.lease.next_beat = now + self.config.beat;
+        match self.standing {
+            Standing::Outside(_) => self.send_join(),
+            Standing::Frozen => self.send_renew(now),
+            Standing::Member => {
+                self.send_renew(now);
+                self.beat_links();
+            }
+        }
+        self.tick_master(now);
+        self.sequence();
+    }
+
+    fn alarm(&self) -> Option<Time> {
+        Some(self.lease.next_beat)
+    }
+
+    fn outgoing(&mut self) -> Option<Outgoing> {
+        self.outgoing.pop_front()
+    }
+
+    fn notice(&mut self) -> Option<Notice> {
+        self.notices.pop_front()
+    }
+}

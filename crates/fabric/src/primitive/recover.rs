@@ -1,0 +1,169 @@
+//! A restarted master: what was under way when it died?
+//!
+//! It tells all nodes to take part in no epoch before its first, and asks what they know. It waits
+//! for all of them, or until no lease of its predecessor can be good any more. Then what any of
+//! them saw decided is decided, because one of them may have delivered it, and all others have its
+//! data still; what nobody saw decided was delivered by nobody and is dropped, and its origin asks
+//! again.
+
+use super::flight::{Flights, Phase};
+use super::member::{Config, Core, Standing, first_epoch};
+use super::message::{Account, Known, Message, Outcome, What, Wrote};
+use super::nodes::Nodes;
+use super::sequencer::Sequencer;
+use crate::protocol::{NodeId, Payload, Protocol, Time};
+use std::collections::BTreeMap;
+
+/// What a restarted master has been told so far.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Collection {
+    /// Who may have been a member, but the master.
+    nodes: Nodes,
+    /// All leases are over then.
+    until: Time,
+    accounts: BTreeMap<NodeId, Account>,
+}
+
+impl Core {
+    /// A master that has been restarted, with all nodes that may have been members, and a term
+    /// higher than of any master before.
+    ///
+    /// # Panics
+    /// As [`Core::outside`], and when it is not the master.
+    pub fn restarted(config: Config, nodes: &Nodes, term: u32, now: Time) -> Core {
+        assert_eq!(config.node, config.master, "only the master");
+        let mut core = Core::outside(config, now);
+        core.standing = Standing::Member;
+        // Below the first epoch of the term.
+        core.epoch = first_epoch(term) - 1;
+        core.promised = core.epoch;
+        core.flights.last = core.epoch;
+        core.settle_in(Nodes::one(core.config.node));
+        let mut sequencer = Sequencer::new(&core.members, now, term);
+        sequencer.collecting = Some(Collection {
+            nodes: nodes.without(core.config.node),
+            until: now + core.config.lease + core.config.slack,
+            accounts: BTreeMap::new(),
+        });
+        core.sequencer = Some(Box::new(sequencer));
+        core.tick(now);
+        core
+    }
+
+    /// Whether a restarted master does not know all yet.
+    pub(super) fn is_collecting(&self) -> bool {
+        self.sequencer.as_ref().is_some_and(|sequencer| sequencer.collecting.is_some())
+    }
+
+    /// At a restarted master: asks those again who have not answered, or goes on without them.
+    pub(super) fn tick_collection(&mut self, now: Time) {
+        let collection = self.sequencer.as_ref().and_then(|all| all.collecting.as_ref());
+        let Some(collection) = collection else { return };
+        let silent = |node: &NodeId| !collection.accounts.contains_key(node);
+        let silent: Vec<NodeId> = collection.nodes.iter().filter(silent).collect();
+        if silent.is_empty() || now >= collection.until {
+            return self.conclude(now);
+        }
+        for node in silent {
+            self.send(node, &Message::Collect { epoch: self.epoch });
+        }
+    }
+
+    /// A restarted master asks: nothing of an earlier epoch is taken from now on.
+    pub(super) fn collected(&mut self, from: NodeId, epoch: u64) -> Result<(), &'static str> {
+        if from != self.config.master || self.is_master() {
+            return Err("a question that only a restarted master asks");
+        }
+        if epoch < self.promised || epoch <= self.epoch {
+            return Ok(());
+        }
+        self.promised = epoch;
+        let outside = matches!(self.standing, Standing::Outside(_));
+        if !outside {
+            self.standing = Standing::Frozen;
+        }
+        let known = |flight: &super::flight::Flight| Known {
+            seq: flight.seq,
+            outcome: flight.outcome(),
+            work: flight.work.clone(),
+        };
+        let account = Account {
+            epoch: if outside { 0 } else { self.epoch },
+            members: self.members.clone(),
+            stable: self.flights.stable,
+            written: self.memory.written(),
+            known: self.flights.iter().map(known).collect(),
+        };
+        self.send(from, &Message::Report { epoch, account });
+        Ok(())
+    }
+
+    /// At a restarted master: what a node knows.
+    pub(super) fn reported(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        epoch: u64,
+        account: Account,
+    ) -> Result<(), &'static str> {
+        let Some(sequencer) = &mut self.sequencer else {
+            return Err("an answer to a node that does not lead");
+        };
+        let (Some(collection), true) = (&mut sequencer.collecting, epoch == self.epoch) else {
+            return Ok(());
+        };
+        let variables = self.config.variables;
+        let known = account.known.iter().all(|known| known.seq <= epoch);
+        if account.written.iter().any(|wrote| wrote.variable >= variables) || !known {
+            return Err("an account of what cannot have been");
+        }
+        collection.accounts.insert(from, account);
+        if collection.accounts.len() == collection.nodes.len() {
+            self.conclude(now);
+        }
+        Ok(())
+    }
+
+    /// At a restarted master: opens the first epoch with those who were members and answered.
+    fn conclude(&mut self, now: Time) {
+        let Some(sequencer) = &mut self.sequencer else { return };
+        let Some(collection) = sequencer.collecting.take() else { return };
+        // Who is not in the last epoch that anyone knows was removed and does not know it.
+        let accounts = collection.accounts;
+        let last = accounts.values().max_by_key(|account| account.epoch);
+        let members = last.map_or(Nodes::none(), |account| account.members.clone());
+        let kept = accounts.into_iter().filter(|(node, account)| {
+            account.epoch > 0 && members.contains(*node) && *node != self.config.node
+        });
+        let mut all: BTreeMap<u64, Known> = BTreeMap::new();
+        let mut stable = 0;
+        for (node, account) in kept {
+            sequencer.heard.insert(node, now);
+            self.memory.adopt(&account.written);
+            stable = stable.max(account.stable);
+            for known in account.known {
+                let entry = all.entry(known.seq).or_insert_with(|| known.clone());
+                entry.outcome = entry.outcome.or(known.outcome);
+            }
+        }
+        // What is done everywhere needs nothing more.
+        all.retain(|seq, _| *seq > stable);
+        self.flights = Flights::after(self.epoch, stable);
+        for known in all.into_values() {
+            let outcome = known.outcome.unwrap_or(Outcome::Again);
+            if known.outcome.is_some_and(|outcome| outcome != Outcome::Again) {
+                let floor = sequencer.floor.entry(known.work.op.origin).or_default();
+                *floor = (*floor).max(known.work.op.number);
+            }
+            if let (Outcome::Committed, What::Compare { write: Some((variable, value)), .. }) =
+                (outcome, known.work.what)
+            {
+                let wrote = Wrote { variable, seq: known.seq, value };
+                self.memory.adopt(&[wrote]);
+            }
+            let flight = self.flights.enter(known.seq, known.work, Payload::default());
+            flight.phase = Phase::Decided(outcome);
+        }
+        self.reopen(now, &[]);
+    }
+}

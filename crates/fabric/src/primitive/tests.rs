@@ -1,0 +1,236 @@
+//! Small clusters of cores over a network that keeps order, message by message.
+
+use super::*;
+use crate::protocol::{NodeId, Outgoing, Payload, Protocol, Time};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+/// Cores and the messages between them; who is cut off neither gets nor sends any.
+struct Cluster {
+    cores: BTreeMap<u32, Core>,
+    network: VecDeque<(NodeId, Outgoing)>,
+    cut: Vec<u32>,
+    now: Time,
+    notices: BTreeMap<u32, Vec<Notice>>,
+    messages: usize,
+}
+
+fn config(node: u32) -> Config {
+    let mut config = Config::new(NodeId(node));
+    (config.arity, config.regions, config.variables, config.events) = (2, vec![4096], 4, 4);
+    config
+}
+
+impl Cluster {
+    fn new(nodes: u32) -> Cluster {
+        let members = Nodes::range(0..=nodes - 1);
+        let core = |node| (node, Core::member(config(node), members.clone(), Time(0)));
+        let mut cluster = Cluster {
+            cores: (0..nodes).map(core).collect(),
+            network: VecDeque::new(),
+            cut: vec![],
+            now: Time(0),
+            notices: BTreeMap::new(),
+            messages: 0,
+        };
+        cluster.beats(1);
+        cluster
+    }
+
+    /// Moves messages until there are none.
+    fn settle(&mut self) {
+        loop {
+            for (node, core) in &mut self.cores {
+                while let Some(out) = core.outgoing() {
+                    self.network.push_back((NodeId(*node), out));
+                }
+                let notices = self.notices.entry(*node).or_default();
+                notices.extend(std::iter::from_fn(|| core.notice()));
+            }
+            let Some((from, out)) = self.network.pop_front() else { return };
+            if self.cut.contains(&from.0) || self.cut.contains(&out.to.0) {
+                continue;
+            }
+            self.messages += 1;
+            if let Some(core) = self.cores.get_mut(&out.to.0) {
+                core.receive(self.now, from, &out.head, out.body).expect("a message");
+            }
+        }
+    }
+
+    fn beats(&mut self, count: usize) {
+        for _ in 0..count {
+            self.settle();
+            self.now = self.now + Duration::from_millis(250);
+            for (node, core) in &mut self.cores {
+                if !self.cut.contains(node) || *node != 0 {
+                    core.tick(self.now);
+                }
+            }
+        }
+        self.settle();
+    }
+
+    fn request(&mut self, node: u32, request: Request) {
+        let core = self.cores.get_mut(&node).expect("a node");
+        core.request(self.now, request);
+    }
+
+    fn transfer(&mut self, node: u32, ticket: u64, set: Nodes) {
+        let body = Payload::from(ticket.to_le_bytes().to_vec());
+        let (remote, local) = (Some(1), Some(2));
+        let request = Request::Transfer { ticket, set, region: 0, offset: 8, body, remote, local };
+        self.request(node, request);
+    }
+
+    fn compare(&mut self, node: u32, ticket: u64, value: u64, write: Option<u64>) {
+        let set = Nodes::range(0..=self.cores.len() as u32 - 1);
+        let write = write.map(|value| (0, value));
+        let (variable, relation) = (0, Relation::Equal);
+        self.request(node, Request::Compare { ticket, set, variable, relation, value, write });
+    }
+
+    fn outcomes(&self, node: u32) -> Vec<(u64, Outcome)> {
+        let outcome = |notice: &Notice| match notice {
+            Notice::Completed { ticket, outcome } => Some((*ticket, *outcome)),
+            _ => None,
+        };
+        self.notices[&node].iter().filter_map(outcome).collect()
+    }
+
+    fn delivered(&self, node: u32) -> Vec<(u64, Vec<u8>)> {
+        let delivered = |notice: &Notice| match notice {
+            Notice::Delivered { seq, body, .. } => Some((*seq, body.to_vec())),
+            _ => None,
+        };
+        self.notices[&node].iter().filter_map(delivered).collect()
+    }
+}
+
+#[test]
+fn a_transfer_from_any_node_reaches_its_set_and_signals_both_sides() {
+    let mut cluster = Cluster::new(7);
+    cluster.transfer(5, 9, Nodes::range(2..=4));
+    cluster.settle();
+    assert_eq!(cluster.outcomes(5), [(9, Outcome::Committed)]);
+    for node in 0..7 {
+        let inside = (2..=4).contains(&node);
+        assert_eq!(cluster.delivered(node).len(), usize::from(inside), "node {node}");
+        let now = cluster.now;
+        assert_eq!(cluster.cores[&node].event(now, 1), Some(u64::from(inside)));
+        assert_eq!(cluster.cores[&node].event(now, 2), Some(u64::from(node == 5)));
+    }
+}
+
+#[test]
+fn of_conflicting_compare_and_writes_one_wins_everywhere() {
+    let mut cluster = Cluster::new(7);
+    for node in 0..7 {
+        cluster.compare(node, u64::from(node), 0, Some(u64::from(node) + 10));
+    }
+    cluster.settle();
+    let won: Vec<u32> =
+        (0..7).filter(|node| cluster.outcomes(*node)[0].1 == Outcome::Committed).collect();
+    assert_eq!(won.len(), 1);
+    for core in cluster.cores.values() {
+        assert_eq!(core.variable(cluster.now, 0), Some(u64::from(won[0]) + 10));
+    }
+}
+
+#[test]
+fn operations_of_one_origin_end_in_order_and_see_one_another() {
+    let mut cluster = Cluster::new(5);
+    cluster.compare(3, 1, 0, Some(7));
+    cluster.compare(3, 2, 7, None);
+    cluster.transfer(3, 3, Nodes::range(0..=4));
+    cluster.compare(3, 4, 0, None);
+    cluster.settle();
+    let ends = [Outcome::Committed, Outcome::Committed, Outcome::Committed, Outcome::NotHeld];
+    assert_eq!(cluster.outcomes(3), (1..).zip(ends).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_silent_node_is_removed_and_what_needed_it_fails() {
+    let mut cluster = Cluster::new(7);
+    cluster.cut = vec![1];
+    cluster.transfer(6, 1, Nodes::range(0..=6));
+    cluster.transfer(6, 2, Nodes::range(2..=6));
+    cluster.beats(12);
+    assert_eq!(cluster.outcomes(6), [(1, Outcome::NotMember(NodeId(1))), (2, Outcome::Committed)]);
+    assert!(!cluster.cores[&1].is_current(cluster.now), "its lease is over");
+    assert!((0..7).filter(|node| *node != 1).all(|node| cluster.delivered(node).len() <= 1));
+
+    // It comes back, learns that it was removed, and takes over what was written meanwhile.
+    let set = cluster.cores[&0].epoch().1.clone();
+    let (variable, relation, value, write) = (0, Relation::Equal, 0, Some((3, 5)));
+    cluster.request(2, Request::Compare { ticket: 3, set, variable, relation, value, write });
+    cluster.settle();
+    cluster.cut = vec![];
+    cluster.beats(5);
+    assert_eq!(cluster.cores[&0].epoch().1.len(), 7);
+    assert_eq!(cluster.cores[&1].variable(cluster.now, 3), Some(5));
+    cluster.transfer(1, 4, Nodes::range(0..=6));
+    cluster.settle();
+    assert_eq!(cluster.outcomes(1), [(4, Outcome::Committed)]);
+}
+
+#[test]
+fn a_restarted_master_finishes_what_was_decided_and_origins_ask_again() {
+    let mut cluster = Cluster::new(7);
+    cluster.transfer(6, 1, Nodes::range(1..=5));
+    cluster.compare(4, 2, 0, Some(8));
+    // Some messages into it, the master dies.
+    for _ in 0..9 {
+        let (from, out) = match cluster.network.pop_front() {
+            Some(message) => message,
+            None => {
+                for (node, core) in &mut cluster.cores {
+                    while let Some(out) = core.outgoing() {
+                        cluster.network.push_back((NodeId(*node), out));
+                    }
+                }
+                continue;
+            }
+        };
+        let core = cluster.cores.get_mut(&out.to.0).expect("a node");
+        core.receive(cluster.now, from, &out.head, out.body).expect("a message");
+    }
+    cluster.network.retain(|(from, out)| from.0 != 0 && out.to.0 != 0);
+    let all = Nodes::range(0..=6);
+    cluster.cores.insert(0, Core::restarted(config(0), &all, 2, cluster.now));
+    cluster.beats(3);
+    assert_eq!(cluster.outcomes(6), [(1, Outcome::Committed)]);
+    assert_eq!(cluster.outcomes(4), [(2, Outcome::Committed)]);
+    for node in 1..=5 {
+        assert_eq!(cluster.delivered(node).len(), 1);
+        assert_eq!(cluster.cores[&node].variable(cluster.now, 0), Some(8));
+    }
+}
+
+#[test]
+fn too_much_is_refused_and_all_that_was_taken_ends() {
+    let mut cluster = Cluster::new(6);
+    for node in 0..6 {
+        for ticket in 0..100 {
+            cluster.transfer(node, ticket, Nodes::range(0..=5));
+        }
+    }
+    cluster.beats(40);
+    for node in 0..6 {
+        assert_eq!(cluster.outcomes(node).len(), 64);
+        assert_eq!(cluster.delivered(node).len(), 64 * 6);
+        assert_eq!(cluster.delivered(node), cluster.delivered(0));
+    }
+}
+
+#[test]
+fn a_transfer_costs_three_messages_for_each_node() {
+    let mut cluster = Cluster::new(64);
+    let before = cluster.messages;
+    for ticket in 0..16 {
+        cluster.transfer(0, ticket, Nodes::range(0..=63));
+        cluster.settle();
+    }
+    let each = (cluster.messages - before) / 16;
+    assert!(each <= 3 * 63 + 63 / 3, "{each} messages: stage, staged, decide, and few reports");
+}
