@@ -194,3 +194,12 @@ pub const HISTORY_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const LATE_MAX: usize = 1024;
 
 const _: () = assert!(STROBE_MAX <= HISTORY_BYTES_MAX && 2 * (EVENT_MAX + 8) < 64 * 1024);
+
+/// Messages that wait at a shell for one peer, and their bytes. A whole history of strobes and one
+/// broadcast of 16 MiB fit; a peer behind which more has gathered does not read.
+pub const QUEUE_MAX: usize = 2 * HISTORY_MAX;
+/// See [`QUEUE_MAX`]. Bodies are shared, so many peers' queues may hold the same bytes.
+pub const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Requests that wait for a shell's thread: more than it gets through in 1 ms.
+pub const REQUESTS_MAX: usize = 4096;

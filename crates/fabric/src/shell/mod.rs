@@ -1,1 +1,165 @@
-//! Runs protocols over connections.
+//! Runs a protocol over connections: the thin part with threads, sockets and a clock.
+//!
+//! One thread has the protocol and all connections. It sleeps in ppoll(2) until a message comes,
+//! the protocol's alarm is due, or another thread has put something into its [`inbox`]; then it
+//! gives the protocol what there is, and sends what the protocol wants sent. It never waits for a
+//! peer: what has no room queues, and a peer behind which too much has gathered does not read, so
+//! its connection is ended and the protocol told that it is lost. Two things can only be waited
+//! for and have threads of their own ([`door`]): who connects to us, and whom we connect to.
+//!
+//! A peer is idle, being connected to, or connected. It is connected to when there is something to
+//! send. A connection that ends, for whatever reason (the peer's end, garbage, no room), loses
+//! what is queued, and the protocol is told; the next message makes a new one, after a pause that
+//! grows while none can be made. There is one connection between two nodes: `docs/wire/shell.md`
+//! says which when both connect at once, and a node's *life* in it tells a peer that has begun
+//! again from one that merely connects twice.
+//!
+//! A node may die at any time; its connections end, and the others' shells say so. Dropping a shell
+//! ends its thread and connections; users of its handle then get errors.
+
+mod door;
+mod events;
+mod inbox;
+mod peer;
+mod run;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+pub use events::Events;
+
+use crate::address::Address;
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::protocol::{NodeId, Protocol, Time};
+use crate::transport::{Listener, Transport};
+use inbox::{Command, Inbox};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Finds the transport of an address.
+pub type Transports = fn(&Address) -> Result<&'static dyn Transport>;
+
+/// What a shell needs to know.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// This node.
+    pub me: NodeId,
+    /// The protocol's name: only shells with the same talk to each other.
+    pub service: String,
+    /// Where nodes are found.
+    pub addresses: BTreeMap<NodeId, Address>,
+    /// Who finds transports.
+    pub transports: Transports,
+    /// How long to look for more before sleeping, when the last sleep was shorter than this.
+    pub patience: Duration,
+}
+
+/// Who is told what the protocol has to say, on the shell's thread: it must not wait.
+pub trait Handler<P: Protocol>: Send + 'static {
+    /// Takes a notice.
+    fn notice(&mut self, now: Time, protocol: &P, notice: P::Notice);
+}
+
+impl<P: Protocol, F: FnMut(Time, &P, P::Notice) + Send + 'static> Handler<P> for F {
+    fn notice(&mut self, now: Time, protocol: &P, notice: P::Notice) {
+        self(now, protocol, notice);
+    }
+}
+
+/// A shell's clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock(Instant);
+
+impl Clock {
+    /// Now.
+    pub fn now(&self) -> Time {
+        Time(u64::try_from(self.0.elapsed().as_nanos()).expect("584 years"))
+    }
+}
+
+/// A protocol that runs.
+pub struct Shell<P: Protocol> {
+    inbox: Arc<Inbox<P>>,
+    clock: Clock,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl<P: Protocol + Send + 'static> Shell<P>
+where
+    P::Request: Send,
+{
+    /// Starts a protocol, which is made with the shell's time. Peers come to `listener`.
+    ///
+    /// # Errors
+    /// When a thread or a descriptor cannot be had.
+    pub fn start(
+        setup: Setup,
+        listener: Box<dyn Listener>,
+        protocol: impl FnOnce(Time) -> P,
+        handler: impl Handler<P>,
+    ) -> Result<Shell<P>> {
+        let clock = Clock(Instant::now());
+        let inbox = Arc::new(Inbox::new()?);
+        let protocol = protocol(clock.now());
+        let doors = door::Doors::open(&setup, listener, inbox.clone())?;
+        let runner = run::Runner::new(setup, clock, inbox.clone(), doors, protocol, handler);
+        let builder = std::thread::Builder::new().name("fabric-shell".to_owned());
+        let thread = builder.spawn(move || runner.run());
+        let thread = Some(thread.map_err(|error| Error::io("starting a thread", error))?);
+        Ok(Shell { inbox, clock, thread })
+    }
+
+    /// Asks something of the protocol.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`] while too many requests wait; [`Error::Closed`] after the end.
+    pub fn request(&self, request: P::Request) -> Result<()> {
+        self.inbox.ask(Command::Request(request))
+    }
+
+    /// Has the shell's thread look at the protocol, and waits for what it finds.
+    ///
+    /// # Errors
+    /// As [`Shell::request`]; [`Error::Deadline`].
+    pub fn look<R: Send + 'static>(
+        &self,
+        deadline: Deadline,
+        look: impl FnOnce(Time, &P) -> R + Send + 'static,
+    ) -> Result<R> {
+        let (tell, told) = mpsc::sync_channel(1);
+        self.inbox.ask(Command::Look(Box::new(move |now, protocol| {
+            let _ = tell.send(look(now, protocol));
+        })))?;
+        told.recv_timeout(deadline.left().unwrap_or_default()).map_err(|error| match error {
+            mpsc::RecvTimeoutError::Timeout => Error::Deadline {
+                who: "a thread".to_owned(),
+                whom: "the shell".to_owned(),
+                what: "to look at the protocol".to_owned(),
+                waited: deadline.waited(),
+            },
+            mpsc::RecvTimeoutError::Disconnected => inbox::ended(),
+        })
+    }
+
+    /// The clock that the protocol's times are of.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+}
+
+impl<P: Protocol> Drop for Shell<P> {
+    fn drop(&mut self) {
+        self.inbox.close();
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+            && !std::thread::panicking()
+        {
+            panic!("the shell's thread has panicked");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! One peer: its connection, and what waits for it.
+
+use super::wire;
+use crate::error::{Error, Result};
+use crate::protocol::{NodeId, Outgoing, Time};
+use crate::strategy::Datagram;
+use muster_base::limits::{QUEUE_BYTES_MAX, QUEUE_MAX};
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::time::Duration;
+
+/// The pause after a connection that could not be made; it doubles.
+const PAUSE: Duration = Duration::from_millis(10);
+/// The longest pause.
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+/// When to try again to send where the descriptor says that there is room and there is none.
+const RETRY: Duration = Duration::from_micros(200);
+
+/// How far a connection has come.
+pub enum State {
+    /// There is none.
+    Idle,
+    /// It is being made.
+    Connecting { attempt: u64 },
+    /// It is there.
+    Up { life: u64, connection: Box<dyn Datagram> },
+}
+
+/// A peer.
+pub struct Peer {
+    pub node: NodeId,
+    pub state: State,
+    queue: VecDeque<Outgoing>,
+    bytes: usize,
+    /// Not before this a connection is made.
+    pub not_before: Time,
+    pause: Duration,
+    /// Something waits for room.
+    pub is_full: bool,
+    /// When to look for room, whatever the descriptor says.
+    pub retry: Option<Time>,
+}
+
+impl Peer {
+    pub fn new(node: NodeId) -> Peer {
+        Peer {
+            node,
+            state: State::Idle,
+            queue: VecDeque::new(),
+            bytes: 0,
+            not_before: Time::default(),
+            pause: PAUSE,
+            is_full: false,
+            retry: None,
+        }
+    }
+
+    /// Queues a message; false when there are too many.
+    pub fn push(&mut self, message: Outgoing) -> bool {
+        self.bytes += message.body.len() + message.head.len();
+        self.queue.push_back(message);
+        self.queue.len() <= QUEUE_MAX && self.bytes <= QUEUE_BYTES_MAX
+    }
+
+    /// Something waits for a connection.
+    pub fn wants_connection(&self) -> bool {
+        matches!(self.state, State::Idle) && !self.queue.is_empty()
+    }
+
+    pub fn is_up(&self) -> bool {
+        matches!(self.state, State::Up { .. })
+    }
+
+    /// There is a connection.
+    pub fn raise(&mut self, life: u64, connection: Box<dyn Datagram>) {
+        self.state = State::Up { life, connection };
+        (self.pause, self.is_full, self.retry) = (PAUSE, false, None);
+    }
+
+    /// There is none any more, and what is queued is lost.
+    pub fn fall(&mut self) {
+        self.state = State::Idle;
+        self.queue.clear();
+        (self.bytes, self.is_full, self.retry) = (0, false, None);
+    }
+
+    /// No connection for a while.
+    pub fn pause(&mut self, now: Time) {
+        self.not_before = now + self.pause;
+        self.pause = (self.pause * 2).min(PAUSE_MAX);
+    }
+
+    /// Sends what there is room for.
+    pub fn send(&mut self, now: Time) -> Result<()> {
+        let State::Up { connection, .. } = &mut self.state else { return Ok(()) };
+        let was_full = std::mem::take(&mut self.is_full);
+        self.retry = None;
+        let blocked = loop {
+            let Some(Outgoing { head, body, .. }) = self.queue.front() else {
+                break !connection.try_flush()?;
+            };
+            let size = u16::try_from(head.len()).expect("a head is short").to_le_bytes();
+            let parts = [IoSlice::new(&size), IoSlice::new(head), IoSlice::new(body)];
+            match connection.try_send(&parts) {
+                Ok(()) => self.bytes -= head.len() + body.len(),
+                Err(Error::WouldBlock) => break true,
+                Err(error) => return Err(error),
+            }
+            self.queue.pop_front();
+        };
+        if blocked {
+            self.is_full = true;
+            self.retry = was_full.then(|| now + RETRY);
+        }
+        Ok(())
+    }
+
+    /// The next message, divided by `take`; false when there is none.
+    pub fn take(&mut self, take: &mut dyn FnMut(&[u8], &[u8])) -> Result<bool> {
+        let State::Up { connection, .. } = &mut self.state else { return Ok(false) };
+        let mut is_message = true;
+        let taken = connection.try_take(&mut |message| match wire::divide(message) {
+            Some((head, body)) => take(head, body),
+            None => is_message = false,
+        });
+        match taken {
+            Ok(()) if is_message => Ok(true),
+            Ok(()) => {
+                let what = "a message that is shorter than its head".to_owned();
+                Err(Error::Malformed { peer: self.node.to_string(), what })
+            }
+            Err(Error::WouldBlock) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
