@@ -39,15 +39,14 @@ mod tests {
 
     #[test]
     fn sizes_are_read_as_the_kernel_writes_them() {
-        assert_eq!([size("512K"), size("4M"), size("100")], [
-            Some(512 << 10),
-            Some(4 << 20),
-            Some(100)
-        ]);
-        assert_eq!([size(""), size("K"), size("0K"), size("x"), size("99999999999999999999K")], [
-            None;
-            5
-        ]);
+        assert_eq!(
+            [size("512K"), size("4M"), size("100")],
+            [Some(512 << 10), Some(4 << 20), Some(100)]
+        );
+        assert_eq!(
+            [size(""), size("K"), size("0K"), size("x"), size("99999999999999999999K")],
+            [None; 5]
+        );
     }
 
     #[test]

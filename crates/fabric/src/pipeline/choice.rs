@@ -1,7 +1,7 @@
 //! Choosing: all plans that a transport can carry out, the best of them for a length, and a table
 //! of the best by ranges of lengths, which is what is asked for every message.
 
-use super::costs::Costs;
+use super::costs::Predict;
 use super::plan::Plan;
 
 /// The plans that a transport can carry out.
@@ -39,7 +39,7 @@ impl Grid {
 
     /// The plan that is predicted to take least, and its nanoseconds. Of equals it is the first:
     /// short before single before pipelined, small rings before large ones.
-    pub fn best(&self, costs: &Costs, bytes: usize) -> (Plan, f64) {
+    pub fn best(&self, costs: &impl Predict, bytes: usize) -> (Plan, f64) {
         self.best_where(bytes, costs, |_| true)
     }
 
@@ -47,7 +47,7 @@ impl Grid {
     pub fn best_where(
         &self,
         bytes: usize,
-        costs: &Costs,
+        costs: &impl Predict,
         mut wanted: impl FnMut(Plan) -> bool,
     ) -> (Plan, f64) {
         let mut best = (Plan::SingleCopy, f64::INFINITY);
@@ -107,7 +107,7 @@ pub fn is_ring(plan: Plan) -> bool {
 
 impl Ranges {
     /// Chooses for all ranges.
-    pub fn new(grid: &Grid, costs: &Costs) -> Ranges {
+    pub fn new(grid: &Grid, costs: &impl Predict) -> Ranges {
         let short = threshold(grid, costs);
         let ranges = std::array::from_fn(|index| {
             let bytes = longest(index);
@@ -152,7 +152,7 @@ impl Ranges {
 }
 
 /// The longest message up to which the short path is the best for every length.
-fn threshold(grid: &Grid, costs: &Costs) -> usize {
+fn threshold(grid: &Grid, costs: &impl Predict) -> usize {
     let is_best = |bytes: usize| grid.best(costs, bytes).0 == Plan::Short;
     let Some(first) = (0..RANGES).find(|&range| !is_best(longest(range))) else {
         return grid.short;
@@ -234,7 +234,7 @@ pub fn median(figures: &mut [f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::costs::tests::medium;
-    use super::super::costs::{Copy, Side};
+    use super::super::costs::{Copy, Costs, Side};
     use super::super::stage::Stage;
     use super::*;
     use proptest::prelude::*;
@@ -244,9 +244,10 @@ mod tests {
     }
 
     fn any_copy(name: &'static str, side: Side) -> impl Strategy<Value = Copy> {
-        (1.0..3e3f64, 1e-3..1.0f64, 0.0..1.0f64, 0.0..1.0f64).prop_map(
+        (1.0..3e3f64, 1e-3..1.0f64, 0.0..2.0f64, 0.0..2.0f64).prop_map(
             move |(beta, tau, ring_spills, message_spills)| {
                 let stage = Stage { beta, tau };
+                let (ring_spills, message_spills) = (tau * ring_spills, tau * message_spills);
                 Copy { name, side, stage, ring_spills, message_spills }
             },
         )
@@ -260,8 +261,11 @@ mod tests {
             prop::option::of(any_copy("single", Side::Receiver)),
             (1usize << 16)..(1 << 22),
         )
-            .prop_map(|(hop, copy_in, copy_out, single, cache)| {
-                Costs { hop, copies: vec![copy_in, copy_out], single, cache }
+            .prop_map(|(hop, copy_in, copy_out, single, cache)| Costs {
+                hop,
+                copies: vec![copy_in, copy_out],
+                single,
+                cache,
             })
     }
 

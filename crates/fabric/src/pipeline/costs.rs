@@ -58,21 +58,22 @@ fn spilled(bytes: usize, cache: usize) -> f64 {
     ((bytes as f64 / cache.max(1) as f64) - 1.0).clamp(0.0, 1.0)
 }
 
-impl Costs {
+/// Who predicts how long a message takes.
+pub trait Predict {
     /// Stages that a packet goes through; at least as many packets are to be under way.
-    pub fn depth(&self) -> usize {
+    fn depth(&self) -> usize;
+
+    /// Nanoseconds from a message's first byte to the last, acknowledged.
+    fn time(&self, plan: Plan, bytes: usize) -> f64;
+}
+
+impl Predict for Costs {
+    fn depth(&self) -> usize {
         // The flag between the sides is a stage as well.
         self.copies.len() + 1
     }
 
-    /// The stages as they are for a message of `bytes` through a ring of `ring` bytes.
-    fn stages(&self, bytes: usize, ring: usize) -> impl Iterator<Item = (Side, Stage)> {
-        let (ring, message) = (spilled(ring, self.cache), spilled(bytes, self.cache));
-        self.copies.iter().map(move |copy| (copy.side, copy.at(ring, message)))
-    }
-
-    /// Nanoseconds from a message's first byte to the last, acknowledged.
-    pub fn time(&self, plan: Plan, bytes: usize) -> f64 {
+    fn time(&self, plan: Plan, bytes: usize) -> f64 {
         let there_and_back = 2.0 * self.hop;
         match plan {
             Plan::Short => there_and_back + self.once(bytes, bytes, bytes),
@@ -85,6 +86,14 @@ impl Costs {
                 there_and_back + (packets - 1) as f64 * period + last
             }
         }
+    }
+}
+
+impl Costs {
+    /// The stages as they are for a message of `bytes` through a ring of `ring` bytes.
+    fn stages(&self, bytes: usize, ring: usize) -> impl Iterator<Item = (Side, Stage)> {
+        let (ring, message) = (spilled(ring, self.cache), spilled(bytes, self.cache));
+        self.copies.iter().map(move |copy| (copy.side, copy.at(ring, message)))
     }
 
     /// Nanoseconds for each of many messages, one close behind the other.
@@ -163,7 +172,7 @@ pub(super) mod tests {
 
     /// A medium like the shared memory of the research note: near, or far.
     pub fn medium(far: bool) -> Costs {
-        let times = if far { 3.0 } else { 1.0 };
+        let times = if far { 4.0 } else { 1.0 };
         let (sender, receiver) = (Side::Sender, Side::Receiver);
         Costs {
             hop: if far { 190.0 } else { 50.0 },

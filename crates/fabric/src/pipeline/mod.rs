@@ -8,7 +8,9 @@
 //! are a table ([`choice::Ranges`]), and [`adapt::Adaptive`] answers each message out of it, looks
 //! at how long some of them took, and changes to another table when the medium has changed.
 
+pub mod adapt;
 pub mod cache;
+pub mod calibrate;
 pub mod choice;
 pub mod costs;
 pub mod plan;
