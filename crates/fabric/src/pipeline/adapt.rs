@@ -226,10 +226,12 @@ pub struct Adaptive {
     dice: u32,
     /// Messages that are still sampled because of a doubt.
     burst: u32,
-    /// Whether the next message is a sample.
+    /// Whether the last message is a sample.
     sampling: bool,
-    /// Whether the last sample tried the other method.
+    /// Whether the other method was tried, and no sample was taken of this one since.
     tried: bool,
+    /// Whether the last message tries it.
+    trying: bool,
     /// Nanoseconds that may be spent on trying.
     credit: f64,
     switches: u64,
@@ -254,6 +256,7 @@ impl Adaptive {
             burst: 0,
             sampling: false,
             tried: false,
+            trying: false,
             credit: 0.0,
             switches: 0,
         }
@@ -289,12 +292,13 @@ impl Adaptive {
             return range.other;
         }
         let extra = range.other_time - range.time;
-        self.tried = !self.tried && extra <= self.credit;
-        if self.tried {
-            self.credit -= extra.max(0.0);
-            return range.other;
+        if self.tried || extra > self.credit {
+            self.trying = false;
+            return range.plan;
         }
-        range.plan
+        (self.tried, self.trying) = (true, true);
+        self.credit -= extra.max(0.0);
+        range.other
     }
 
     /// Samples agree that this is not the present state: `log` is what they took by what was
@@ -345,10 +349,6 @@ impl Planner for Adaptive {
         let range = self.state().ranges.at(bytes);
         self.time_left -= range.time;
         self.credit = (self.credit + TRIAL * range.time).min(CREDIT.max(2.0 * range.time));
-        if std::mem::take(&mut self.sampling) { self.sampled(range, bytes) } else { range.plan }
-    }
-
-    fn is_sampling(&mut self) -> bool {
         self.countdown = self.countdown.saturating_sub(1);
         if self.time_left <= 0.0 {
             self.dice = self.dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -356,12 +356,18 @@ impl Planner for Adaptive {
             self.time_left = f64::INFINITY;
         }
         self.sampling = self.burst > 0 || self.countdown == 0;
+        if self.sampling { self.sampled(range, bytes) } else { range.plan }
+    }
+
+    fn is_sampling(&mut self) -> bool {
         if self.sampling {
             self.burst = self.burst.saturating_sub(1);
             self.countdown = EVERY;
             self.time_left = EVERY_TIME;
+            // A sample of what is done anyway, then one of the other method.
+            self.tried &= self.trying;
         }
-        self.sampling
+        std::mem::take(&mut self.sampling)
     }
 
     fn observe(&mut self, bytes: usize, plan: Plan, time: Duration) {

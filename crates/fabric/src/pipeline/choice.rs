@@ -97,7 +97,7 @@ fn range_of(bytes: usize) -> usize {
     }
     let power = (bytes - 1).ilog2();
     let half = (bytes - 1) >> (power - 1) & 1;
-    (2 * (power - FIRST) as usize + half as usize + 1).min(RANGES - 1)
+    (2 * (power - FIRST) as usize + half + 1).min(RANGES - 1)
 }
 
 /// Whether the message goes through the ring.

@@ -60,8 +60,8 @@ impl World {
 
     /// Moves one message as a transport does.
     fn send(&mut self, planner: &mut dyn Planner, bytes: usize, bill: &mut Bill) {
-        let sampling = planner.is_sampling();
         let plan = planner.plan(bytes);
+        let sampling = planner.is_sampling();
         let time = self.truth.time(plan, bytes);
         let best = || grid().best(&self.truth, bytes).1;
         let best = *self.best.entry(bytes).or_insert_with(best);
@@ -210,13 +210,21 @@ fn one_message_in_256_is_sampled_when_all_is_well() {
     let mut planner = Adaptive::new(grid(), medium(false));
     let mut sampled = 0;
     for _ in 0..256_000 {
-        sampled += u32::from(planner.is_sampling());
         let plan = planner.plan(64);
+        sampled += u32::from(planner.is_sampling());
         let time = world.truth.time(plan, 64);
         planner.observe(64, plan, Duration::from_nanos(time as u64));
         world.clock += time;
     }
     assert_eq!(sampled, 1000);
+}
+
+#[test]
+fn who_takes_no_samples_is_not_made_to_try() {
+    let mut planner = Adaptive::new(grid(), medium(false));
+    let plans: Vec<Plan> = (0..10_000).map(|_| planner.plan(1 << 20)).collect();
+    let tried = plans.iter().filter(|&&plan| plan == Plan::SingleCopy).count();
+    assert!(tried <= 1, "{tried}");
 }
 
 #[test]
