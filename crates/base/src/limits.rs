@@ -150,6 +150,10 @@ pub const STAGED_MAX: usize = 256;
 /// Bytes of these: what a member has to keep at most is 16 MiB.
 pub const STAGED_BYTES_MAX: usize = 16 * TRANSFER_MAX;
 
+/// Peers whose pipelines are remembered. Four states of a medium, each with a table of 41 ranges
+/// of lengths, are about 16 KB: 4 MB for all of them.
+pub const PIPELINE_PEERS_MAX: usize = 256;
+
 const _: () = assert!(SESSIONS_MAX * 5 + CONNECTIONS_MAX < 20_000);
 const _: () = assert!(MSIZE_MIN > WALK_MAX * (2 + NAME_MAX) / 2);
 const _: () = assert!(HEADER == 7 && IO_HEADER == 24);

@@ -20,10 +20,11 @@ pub enum Plan {
 
 /// Who decides for one peer.
 pub trait Planner: Send {
-    /// How to move a message of this many bytes.
+    /// How to move a message of this many bytes: asked once for each.
     fn plan(&mut self, bytes: usize) -> Plan;
 
-    /// Whether the next message is to be timed and told of with [`Planner::observe`]: one in 256.
+    /// Whether the message that was planned last is to be timed and told of with
+    /// [`Planner::observe`]: one in 256. Asked between the two.
     fn is_sampling(&mut self) -> bool {
         false
     }

@@ -1,0 +1,402 @@
+//! The planner that adapts itself to a medium which changes.
+//!
+//! A medium has *states*: two cores may be near one day and far the next, and then other plans are
+//! the best. [`Adaptive`] keeps what it knows of a few states, each with its table of the best
+//! plans, and answers out of the table of the one it takes for the present one.
+//!
+//! Some messages are *sampled*: one in 256, or one in 2 ms where messages are long (1 MB messages
+//! would else be looked at four times in 100 ms). What a sample took is compared with what was
+//! predicted:
+//!
+//! * within 1.3 times: the prediction is moved an eighth of the way;
+//! * more: a *doubt*. While there is one, every message is sampled. After three in a row that
+//!   agree, the state is another one that explains them (a *switch*), or a new one is made of it
+//!   (a *refit*). A sample that fits clears the doubt, so a single slow message changes nothing.
+//! * more than 8 times as long: the peer was not there, and nothing is learned of the medium.
+//!
+//! Where the ring is used nothing would be heard of the single copy, and the reverse: the far state
+//! leaves the single copy as it was, so its end would never be noticed. So some samples *try* the
+//! other method. That is paid from a credit of 3 % of the time that messages take.
+
+use super::calibrate::{CONTACT, Medium, calibrate};
+use super::choice::{Grid, Range, Ranges};
+use super::costs::{Costs, Predict};
+use super::plan::{Plan, Planner};
+use muster_base::limits::PIPELINE_PEERS_MAX;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// One message in so many is sampled,
+const EVERY: u32 = 256;
+/// and at least one in so many nanoseconds of messages.
+const EVERY_TIME: f64 = 2e6;
+/// After that many nanoseconds it is one of the next so many, whichever falls out: else messages
+/// of two lengths in turn would show the same one every time.
+const NEXT: u32 = 8;
+/// What is no drift.
+const DRIFT: f64 = 1.3;
+/// What no medium does.
+const ABSENT: f64 = 8.0;
+/// So many samples in a row change the state.
+const AGREE: u32 = 3;
+/// So many messages are sampled to settle a doubt; then it waits for the next regular sample.
+const BURST: u32 = 16;
+/// The share of the time for trying the other method.
+const TRIAL: f64 = 0.03;
+/// The most credit, nanoseconds, unless one message takes longer.
+const CREDIT: f64 = 1e6;
+/// A table is made anew when a prediction has moved so far since.
+const STALE: f64 = 1.08;
+/// Known states.
+const STATES: usize = 4;
+
+/// The short path, the pipeline, the single copy: each has errors of its own in the model,
+const METHODS: usize = 3;
+/// for lengths that are alike: up to 1 KB, 8 KB, 64 KB, 512 KB, 4 MB, more.
+const CLASSES: usize = 6;
+
+fn method_of(plan: Plan) -> usize {
+    match plan {
+        Plan::Short => 0,
+        Plan::Pipelined { .. } => 1,
+        Plan::SingleCopy => 2,
+    }
+}
+
+fn class_of(bytes: usize) -> usize {
+    let power = bytes.max(2) - 1;
+    ((power.ilog2().saturating_sub(7)) as usize / 3).min(CLASSES - 1)
+}
+
+/// How far the model is off, for one method and one class of lengths.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    /// The logarithm of observed by modelled.
+    log: f64,
+    /// What the table was made with.
+    tabled: f64,
+    /// Whether it was ever observed in this state.
+    seen: bool,
+}
+
+/// The fitted model and what observations made of it.
+#[derive(Clone, Debug)]
+struct Corrected {
+    costs: Costs,
+    cells: [[Cell; CLASSES]; METHODS],
+}
+
+impl Predict for Corrected {
+    fn depth(&self) -> usize {
+        self.costs.depth()
+    }
+
+    fn time(&self, plan: Plan, bytes: usize) -> f64 {
+        let cell = &self.cells[method_of(plan)][class_of(bytes)];
+        self.costs.time(plan, bytes) * cell.log.exp()
+    }
+}
+
+/// A state of the medium.
+#[derive(Clone, Debug)]
+struct State {
+    model: Corrected,
+    ranges: Arc<Ranges>,
+    /// When it was last the present one, in switches.
+    used: u64,
+}
+
+impl State {
+    fn new(grid: &Grid, costs: Costs) -> State {
+        let cell = Cell { log: 0.0, tabled: 0.0, seen: false };
+        let model = Corrected { costs, cells: [[cell; CLASSES]; METHODS] };
+        let ranges = Arc::new(Ranges::new(grid, &model));
+        State { model, ranges, used: 0 }
+    }
+
+    fn table(&mut self, grid: &Grid) {
+        self.ranges = Arc::new(Ranges::new(grid, &self.model));
+        self.model.cells.iter_mut().flatten().for_each(|cell| cell.tabled = cell.log);
+    }
+
+    /// A sample fits: follow it slowly.
+    fn follow(&mut self, method: usize, class: usize, log: f64, grid: &Grid) {
+        let cell = &mut self.model.cells[method][class];
+        // The first one is worth more than the model.
+        cell.log += if cell.seen { log / 8.0 } else { log };
+        cell.seen = true;
+        if (cell.log - cell.tabled).abs() > STALE.ln() {
+            self.table(grid);
+        }
+    }
+
+    /// The model is wrong for a class that was not observed before: correct it there, and where
+    /// nothing is known beside it.
+    fn correct(&mut self, method: usize, class: usize, log: f64, grid: &Grid) {
+        let cells = &mut self.model.cells[method];
+        let (below, rest) = cells.split_at_mut(class);
+        let (cell, above) = rest.split_first_mut().expect("class is one of them");
+        cell.log += log;
+        cell.seen = true;
+        below.iter_mut().rev().take_while(|cell| !cell.seen).for_each(|cell| cell.log += log);
+        above.iter_mut().take_while(|cell| !cell.seen).for_each(|cell| cell.log += log);
+        self.table(grid);
+    }
+
+    /// The state that this one has become: all of the method's family is as much slower or faster.
+    fn become_other(&self, method: usize, class: usize, log: f64, grid: &Grid) -> State {
+        let mut state = self.clone();
+        let is_same = |other: usize| (other == 2) == (method == 2);
+        for (other, cells) in state.model.cells.iter_mut().enumerate() {
+            for cell in cells.iter_mut().filter(|_| is_same(other)) {
+                cell.log += log;
+                cell.seen = false;
+            }
+        }
+        state.model.cells[method][class].seen = true;
+        state.table(grid);
+        state
+    }
+}
+
+/// Samples that did not fit, of one method and class.
+#[derive(Clone, Copy, Debug, Default)]
+struct Doubt {
+    count: u32,
+    /// The least of them: what else delays a message only adds to it.
+    log: f64,
+}
+
+/// What is known of the way to a peer.
+#[derive(Clone, Debug)]
+struct Known {
+    states: Vec<State>,
+    present: usize,
+}
+
+/// Peers that were met before: who comes again is not calibrated again.
+#[derive(Debug)]
+pub struct Peers {
+    grid: Grid,
+    known: Mutex<HashMap<String, Known>>,
+}
+
+impl Peers {
+    /// Nobody was met; `grid` is what the transport can do.
+    pub fn new(grid: Grid) -> Arc<Peers> {
+        Arc::new(Peers { grid, known: Mutex::default() })
+    }
+
+    /// A planner for a peer. At first contact `medium` is measured; later it is not touched.
+    pub fn planner(self: &Arc<Self>, peer: &str, medium: &mut dyn Medium) -> Adaptive {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(peer).cloned();
+        let known = known.unwrap_or_else(|| {
+            let state = State::new(&self.grid, calibrate(medium, CONTACT));
+            let known = Known { states: vec![state], present: 0 };
+            self.remember(peer, &known);
+            known
+        });
+        let (grid, home) = (self.grid.clone(), Some((self.clone(), peer.to_owned())));
+        Adaptive { home, ..Adaptive::of(grid, known) }
+    }
+
+    fn remember(&self, peer: &str, known: &Known) {
+        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= PIPELINE_PEERS_MAX && !all.contains_key(peer) {
+            // To be met anew costs each of them less than 2 ms.
+            all.clear();
+        }
+        all.insert(peer.to_owned(), known.clone());
+    }
+}
+
+/// The planner for one peer.
+#[derive(Debug)]
+pub struct Adaptive {
+    grid: Grid,
+    known: Known,
+    home: Option<(Arc<Peers>, String)>,
+    doubts: [[Doubt; CLASSES]; METHODS],
+    /// Messages until the next sample is due.
+    countdown: u32,
+    /// Nanoseconds of messages until then.
+    time_left: f64,
+    /// A sequence that no program's messages follow.
+    dice: u32,
+    /// Messages that are still sampled because of a doubt.
+    burst: u32,
+    /// Whether the last message is a sample.
+    sampling: bool,
+    /// Whether the other method was tried, and no sample was taken of this one since.
+    tried: bool,
+    /// Whether the last message tries it.
+    trying: bool,
+    /// Nanoseconds that may be spent on trying.
+    credit: f64,
+    switches: u64,
+}
+
+impl Adaptive {
+    /// A planner for a medium with these costs, which nobody else is to know of.
+    pub fn new(grid: Grid, costs: Costs) -> Adaptive {
+        let states = vec![State::new(&grid, costs)];
+        Adaptive::of(grid, Known { states, present: 0 })
+    }
+
+    fn of(grid: Grid, known: Known) -> Adaptive {
+        Adaptive {
+            grid,
+            known,
+            home: None,
+            doubts: Default::default(),
+            countdown: EVERY,
+            time_left: EVERY_TIME,
+            dice: 1,
+            burst: 0,
+            sampling: false,
+            tried: false,
+            trying: false,
+            credit: 0.0,
+            switches: 0,
+        }
+    }
+
+    /// How often the state has changed.
+    pub fn switches(&self) -> u64 {
+        self.switches
+    }
+
+    /// Nanoseconds predicted for a message, as observations have corrected the model.
+    pub fn predict(&self, plan: Plan, bytes: usize) -> f64 {
+        self.state().model.time(plan, bytes)
+    }
+
+    /// The best plans at present.
+    pub fn ranges(&self) -> &Ranges {
+        &self.state().ranges
+    }
+
+    fn state(&self) -> &State {
+        &self.known.states[self.known.present]
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        &mut self.known.states[self.known.present]
+    }
+
+    /// A message that is sampled: by the best plan, or by the other method's.
+    fn sampled(&mut self, range: Range, bytes: usize) -> Plan {
+        let tries = &self.doubts[method_of(range.other)][class_of(bytes)];
+        if self.burst > 0 && tries.count > 0 {
+            return range.other;
+        }
+        let extra = range.other_time - range.time;
+        if self.tried || extra > self.credit {
+            self.trying = false;
+            return range.plan;
+        }
+        (self.tried, self.trying) = (true, true);
+        self.credit -= extra.max(0.0);
+        range.other
+    }
+
+    /// Samples agree that this is not the present state: `log` is what they took by what was
+    /// predicted.
+    fn change(&mut self, bytes: usize, plan: Plan, log: f64) {
+        let (method, class) = (method_of(plan), class_of(bytes));
+        self.doubts = Default::default();
+        self.burst = 0;
+        let grid = self.grid.clone();
+        if !self.state().model.cells[method][class].seen {
+            self.state_mut().correct(method, class, log, &grid);
+        } else {
+            let took = self.predict(plan, bytes).ln() + log;
+            let off = |state: &State| (took - state.model.time(plan, bytes).ln()).abs();
+            let others = self.known.states.iter().enumerate();
+            let nearest = others.min_by(|a, b| off(a.1).total_cmp(&off(b.1)));
+            let next = match nearest {
+                Some((index, state)) if off(state) <= DRIFT.ln() => index,
+                _ => self.add(self.state().become_other(method, class, log, &grid)),
+            };
+            self.switches += 1;
+            let now = self.switches;
+            self.state_mut().used = now;
+            self.known.present = next;
+            self.state_mut().used = now;
+        }
+        if let Some((peers, peer)) = &self.home {
+            peers.remember(peer, &self.known);
+        }
+    }
+
+    /// A new state, in place of the one that was not used for the longest time.
+    fn add(&mut self, state: State) -> usize {
+        if self.known.states.len() < STATES {
+            self.known.states.push(state);
+            return self.known.states.len() - 1;
+        }
+        let present = self.known.present;
+        let others = (0..STATES).filter(|&index| index != present);
+        let oldest = others.min_by_key(|&index| self.known.states[index].used).unwrap_or(0);
+        self.known.states[oldest] = state;
+        oldest
+    }
+}
+
+impl Planner for Adaptive {
+    fn plan(&mut self, bytes: usize) -> Plan {
+        let range = self.state().ranges.at(bytes);
+        self.time_left -= range.time;
+        self.credit = (self.credit + TRIAL * range.time).min(CREDIT.max(2.0 * range.time));
+        self.countdown = self.countdown.saturating_sub(1);
+        if self.time_left <= 0.0 {
+            self.dice = self.dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            self.countdown = self.countdown.min((self.dice >> 16) % NEXT);
+            self.time_left = f64::INFINITY;
+        }
+        self.sampling = self.burst > 0 || self.countdown == 0;
+        if self.sampling { self.sampled(range, bytes) } else { range.plan }
+    }
+
+    fn is_sampling(&mut self) -> bool {
+        if self.sampling {
+            self.burst = self.burst.saturating_sub(1);
+            self.countdown = EVERY;
+            self.time_left = EVERY_TIME;
+            // A sample of what is done anyway, then one of the other method.
+            self.tried &= self.trying;
+        }
+        std::mem::take(&mut self.sampling)
+    }
+
+    fn observe(&mut self, bytes: usize, plan: Plan, time: Duration) {
+        let (method, class) = (method_of(plan), class_of(bytes));
+        let log = (time.as_nanos() as f64 / self.predict(plan, bytes)).ln();
+        let doubt = &mut self.doubts[method][class];
+        if log.abs() <= DRIFT.ln() {
+            *doubt = Doubt::default();
+            let grid = self.grid.clone();
+            return self.state_mut().follow(method, class, log, &grid);
+        }
+        if !log.is_finite() || log > ABSENT.ln() {
+            return;
+        }
+        if doubt.count == 0 || doubt.log.signum() != log.signum() {
+            *doubt = Doubt { count: 1, log };
+            self.burst = BURST;
+            return;
+        }
+        doubt.count += 1;
+        if log.abs() < doubt.log.abs() {
+            doubt.log = log;
+        }
+        let Doubt { count, log } = *doubt;
+        if count >= AGREE {
+            self.change(bytes, plan, log);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

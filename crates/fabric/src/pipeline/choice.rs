@@ -1,0 +1,366 @@
+//! Choosing: all plans that a transport can carry out, the best of them for a length, and a table
+//! of the best by ranges of lengths, which is what is asked for every message.
+
+use super::costs::Predict;
+use super::plan::Plan;
+
+/// The plans that a transport can carry out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// Packet lengths.
+    pub packets: Vec<usize>,
+    /// Numbers of slots.
+    pub slots: Vec<usize>,
+    /// The most bytes of a ring: packet length times slots.
+    pub ring: usize,
+    /// The longest message that [`Plan::Short`] carries.
+    pub short: usize,
+}
+
+impl Grid {
+    /// Powers of two: packets of 1 KB up to 256 KB, 4 to 64 slots.
+    pub fn new(ring: usize, short: usize) -> Grid {
+        let powers = |range: std::ops::RangeInclusive<u32>| range.map(|power| 1 << power).collect();
+        Grid { packets: powers(10..=18), slots: powers(2..=6), ring, short }
+    }
+
+    /// The plans for messages of `bytes` over a medium whose pipeline has `depth` stages.
+    pub fn plans(&self, bytes: usize, depth: usize) -> impl Iterator<Item = Plan> {
+        let short = (bytes <= self.short).then_some(Plan::Short);
+        let pairs = self.packets.iter().flat_map(|&packet| {
+            self.slots.iter().map(move |&slots| Plan::Pipelined { packet, slots })
+        });
+        let possible = move |plan: &Plan| match *plan {
+            Plan::Pipelined { packet, slots } => slots >= depth && packet * slots <= self.ring,
+            _ => true,
+        };
+        short.into_iter().chain([Plan::SingleCopy]).chain(pairs.filter(possible))
+    }
+
+    /// The plan that is predicted to take least, and its nanoseconds. Of equals it is the first:
+    /// short before single before pipelined, small rings before large ones.
+    pub fn best(&self, costs: &impl Predict, bytes: usize) -> (Plan, f64) {
+        self.best_where(bytes, costs, |_| true)
+    }
+
+    /// The best of some plans.
+    pub fn best_where(
+        &self,
+        bytes: usize,
+        costs: &impl Predict,
+        mut wanted: impl FnMut(Plan) -> bool,
+    ) -> (Plan, f64) {
+        let mut best = (Plan::SingleCopy, f64::INFINITY);
+        for plan in self.plans(bytes, costs.depth()).filter(|&plan| wanted(plan)) {
+            let time = costs.time(plan, bytes);
+            if time < best.1 {
+                best = (plan, time);
+            }
+        }
+        best
+    }
+}
+
+/// The best plan of a range of lengths, and of the other method, in case it is to be tried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// The best plan.
+    pub plan: Plan,
+    /// Nanoseconds predicted for the longest message of the range.
+    pub time: f64,
+    /// The best plan of the other method: the ring, or the single copy.
+    pub other: Plan,
+    /// Nanoseconds predicted for that; infinite where there is no other.
+    pub other_time: f64,
+}
+
+/// Ranges are half an octave, from 64 bytes to 64 MiB; what is longer is like the longest.
+const FIRST: u32 = 6;
+const RANGES: usize = 2 * (26 - FIRST as usize) + 1;
+
+/// The best plans by ranges of lengths.
+#[derive(Clone, Debug)]
+pub struct Ranges {
+    short: usize,
+    ranges: [Range; RANGES],
+}
+
+/// The longest message of a range.
+fn longest(range: usize) -> usize {
+    let octave = 1usize << (FIRST as usize + range / 2);
+    octave + (range % 2) * octave / 2
+}
+
+fn range_of(bytes: usize) -> usize {
+    if bytes <= 1 << FIRST {
+        return 0;
+    }
+    let power = (bytes - 1).ilog2();
+    let half = (bytes - 1) >> (power - 1) & 1;
+    (2 * (power - FIRST) as usize + half + 1).min(RANGES - 1)
+}
+
+/// Whether the message goes through the ring.
+pub fn is_ring(plan: Plan) -> bool {
+    plan != Plan::SingleCopy
+}
+
+impl Ranges {
+    /// Chooses for all ranges.
+    pub fn new(grid: &Grid, costs: &impl Predict) -> Ranges {
+        let short = threshold(grid, costs);
+        let ranges = std::array::from_fn(|index| {
+            let bytes = longest(index);
+            let (plan, time) = if bytes <= short {
+                (Plan::Short, costs.time(Plan::Short, bytes))
+            } else {
+                grid.best_where(bytes, costs, |plan| plan != Plan::Short)
+            };
+            let (other, other_time) =
+                grid.best_where(bytes, costs, |other| is_ring(other) != is_ring(plan));
+            Range { plan, time, other, other_time }
+        });
+        Ranges { short, ranges }
+    }
+
+    /// The longest message that is [`Plan::Short`].
+    pub fn short(&self) -> usize {
+        self.short
+    }
+
+    /// What is chosen for messages of this many bytes.
+    pub fn at(&self, bytes: usize) -> Range {
+        let mut range = self.ranges[range_of(bytes)];
+        if bytes <= self.short {
+            range.plan = Plan::Short;
+        }
+        range
+    }
+
+    /// The plans in order, each with the longest message it is for.
+    pub fn steps(&self) -> Vec<(usize, Plan)> {
+        let mut steps = vec![(self.short, Plan::Short)];
+        for (index, range) in self.ranges.iter().enumerate() {
+            match steps.last_mut() {
+                Some((upto, plan)) if *plan == range.plan => *upto = longest(index).max(*upto),
+                _ if longest(index) > self.short => steps.push((longest(index), range.plan)),
+                _ => {}
+            }
+        }
+        steps
+    }
+}
+
+/// The longest message up to which the short path is the best for every length.
+fn threshold(grid: &Grid, costs: &impl Predict) -> usize {
+    let is_best = |bytes: usize| grid.best(costs, bytes).0 == Plan::Short;
+    let Some(first) = (0..RANGES).find(|&range| !is_best(longest(range))) else {
+        return grid.short;
+    };
+    let (mut is, mut is_not) = (first.checked_sub(1).map_or(0, longest), longest(first));
+    while is + 1 < is_not {
+        let middle = is.midpoint(is_not);
+        if is_best(middle) {
+            is = middle;
+        } else {
+            is_not = middle;
+        }
+    }
+    is
+}
+
+/// How far a choice is from the best there is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Searched {
+    /// Bytes of the messages.
+    pub bytes: usize,
+    /// What was chosen, and how long it takes.
+    pub chosen: Plan,
+    /// Nanoseconds.
+    pub chosen_time: f64,
+    /// The fastest of all plans that were tried.
+    pub best: Plan,
+    /// Nanoseconds.
+    pub best_time: f64,
+}
+
+impl Searched {
+    /// How many times as long the choice takes: 1 at best.
+    pub fn ratio(&self) -> f64 {
+        self.chosen_time / self.best_time
+    }
+}
+
+/// Searches all plans for a length. `measure` gives the nanoseconds of one message.
+///
+/// Two steps, because the least of many noisy figures is too low by its noise: `rounds` over all
+/// plans find the few that may be the best, then these and the choice are measured in turn,
+/// `4 * rounds` times, and compared by their medians.
+pub fn exhaustive(
+    grid: &Grid,
+    depth: usize,
+    bytes: usize,
+    chosen: Plan,
+    rounds: usize,
+    measure: &mut dyn FnMut(Plan) -> f64,
+) -> Searched {
+    const FINALISTS: usize = 4;
+    let mut repeat = |plans: &[Plan], rounds: usize| -> Vec<(Plan, f64)> {
+        let mut times = vec![Vec::with_capacity(rounds); plans.len()];
+        for _ in 0..rounds {
+            for (plan, times) in plans.iter().zip(&mut times) {
+                times.push(measure(*plan));
+            }
+        }
+        plans.iter().copied().zip(times.iter_mut().map(|times| median(times))).collect()
+    };
+    let plans: Vec<Plan> = grid.plans(bytes, depth).collect();
+    let mut all = repeat(&plans, rounds);
+    all.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let mut last = vec![chosen];
+    last.extend(all.iter().map(|(plan, _)| *plan).filter(|plan| *plan != chosen).take(FINALISTS));
+    let last = repeat(&last, 4 * rounds);
+    let (best, best_time) =
+        last.iter().copied().reduce(|a, b| if b.1 < a.1 { b } else { a }).unwrap_or(last[0]);
+    Searched { bytes, chosen, chosen_time: last[0].1, best, best_time }
+}
+
+/// The middle of some figures; not a number when there are none.
+pub fn median(figures: &mut [f64]) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::costs::tests::medium;
+    use super::super::costs::{Copy, Costs, Side};
+    use super::super::stage::Stage;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn grid() -> Grid {
+        Grid::new(4 << 20, 32 << 10)
+    }
+
+    fn any_copy(name: &'static str, side: Side) -> impl Strategy<Value = Copy> {
+        (1.0..3e3f64, 1e-3..1.0f64, 0.0..2.0f64, 0.0..2.0f64).prop_map(
+            move |(beta, tau, ring_spills, message_spills)| {
+                let stage = Stage { beta, tau };
+                let (ring_spills, message_spills) = (tau * ring_spills, tau * message_spills);
+                Copy { name, side, stage, ring_spills, message_spills }
+            },
+        )
+    }
+
+    fn any_medium() -> impl Strategy<Value = Costs> {
+        (
+            10.0..1e3f64,
+            any_copy("in", Side::Sender),
+            any_copy("out", Side::Receiver),
+            prop::option::of(any_copy("single", Side::Receiver)),
+            (1usize << 16)..(1 << 22),
+        )
+            .prop_map(|(hop, copy_in, copy_out, single, cache)| Costs {
+                hop,
+                copies: vec![copy_in, copy_out],
+                single,
+                cache,
+            })
+    }
+
+    #[test]
+    fn ranges_cover_every_length_once() {
+        for range in 0..RANGES {
+            assert_eq!(range_of(longest(range)), range);
+            assert_eq!(range_of(longest(range) + 1), (range + 1).min(RANGES - 1));
+        }
+        assert_eq!(range_of(0), 0);
+        assert_eq!(range_of(usize::MAX), RANGES - 1);
+    }
+
+    #[test]
+    fn near_and_far_are_chosen_for_as_the_note_measured() {
+        let [near, far] = [false, true].map(|far| Ranges::new(&grid(), &medium(far)));
+        for bytes in [64 << 10, 1 << 20] {
+            assert!(matches!(near.at(bytes).plan, Plan::Pipelined { .. }), "{bytes}");
+            assert_eq!(far.at(bytes).plan, Plan::SingleCopy, "{bytes}");
+        }
+        for bytes in [0, 1, 64, 256] {
+            assert_eq!([near.at(bytes).plan, far.at(bytes).plan], [Plan::Short; 2]);
+        }
+    }
+
+    #[test]
+    fn a_ring_as_large_as_the_cache_is_not_exceeded() {
+        let costs = medium(false);
+        for bytes in [1 << 20, 4 << 20, 16 << 20] {
+            match Ranges::new(&grid(), &costs).at(bytes).plan {
+                Plan::Pipelined { packet, slots } => assert!(packet * slots <= costs.cache),
+                plan => panic!("{bytes}: {plan:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_search_finds_the_best_and_says_how_far_the_choice_is() {
+        let costs = medium(false);
+        let chosen = Plan::Pipelined { packet: 1024, slots: 4 };
+        let mut asked = 0;
+        let found = exhaustive(&grid(), 3, 1 << 20, chosen, 3, &mut |plan| {
+            asked += 1;
+            // Noise that a median does not see.
+            costs.time(plan, 1 << 20) * if asked % 5 == 0 { 40.0 } else { 1.0 }
+        });
+        let (best, time) = grid().best(&costs, 1 << 20);
+        assert_eq!((found.best, found.best_time), (best, time));
+        assert!(found.ratio() > 1.1);
+        let found = exhaustive(&grid(), 3, 1 << 20, best, 3, &mut |plan| costs.time(plan, 1 << 20));
+        assert_eq!(found.ratio(), 1.0);
+    }
+
+    proptest! {
+        #[test]
+        fn no_other_plan_is_predicted_better(costs in any_medium(), bytes in 0usize..1 << 25) {
+            let (_, time) = grid().best(&costs, bytes);
+            for plan in grid().plans(bytes, costs.depth()) {
+                prop_assert!(time <= costs.time(plan, bytes), "{plan:?}");
+            }
+        }
+
+        /// Half an octave shares a plan: what that costs at most.
+        #[test]
+        fn a_range_is_as_good_as_its_longest_message(
+            costs in any_medium(),
+            bytes in 64usize..1 << 26,
+        ) {
+            let (plan, ranges) = (grid().best(&costs, bytes), Ranges::new(&grid(), &costs));
+            let ratio = costs.time(ranges.at(bytes).plan, bytes) / plan.1;
+            prop_assert!(ratio <= 1.25, "{ratio} {plan:?} {:?}", ranges.at(bytes));
+            let edge = longest(range_of(bytes));
+            let best = grid().best(&costs, edge).1;
+            if edge > ranges.short() && edge > grid().short {
+                prop_assert!(costs.time(ranges.at(edge).plan, edge) <= best);
+            }
+        }
+
+        #[test]
+        fn below_the_threshold_all_are_short_and_behind_it_none(
+            costs in any_medium(),
+            bytes in 0usize..1 << 25,
+        ) {
+            let ranges = Ranges::new(&grid(), &costs);
+            prop_assert!(ranges.short() <= grid().short);
+            prop_assert_eq!(ranges.at(bytes).plan == Plan::Short, bytes <= ranges.short());
+            let steps = ranges.steps();
+            prop_assert!(steps.is_sorted_by(|a, b| a.0 < b.0), "{steps:?}");
+        }
+
+        #[test]
+        fn enough_packets_are_under_way(costs in any_medium(), bytes in 0usize..1 << 25) {
+            if let Plan::Pipelined { packet, slots } = Ranges::new(&grid(), &costs).at(bytes).plan {
+                prop_assert!(slots >= costs.depth() && packet * slots <= grid().ring);
+            }
+        }
+    }
+}
