@@ -207,3 +207,20 @@ pub const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Requests that wait for a shell's thread: more than it gets through in 1 ms.
 pub const REQUESTS_MAX: usize = 4096;
+
+/// Senders of one mailbox: as many as a server has connections.
+pub const MAILBOX_SENDERS_MAX: usize = CONNECTIONS_MAX;
+
+/// Operations of one shared segment that nobody has waited for. A window of them hides the time
+/// of a round trip: 256 of 4 KiB at 10 us fill 100 GB/s.
+pub const SEGMENT_OPERATIONS_MAX: usize = 256;
+
+/// Messages under way that all operations of one shared segment consist of: four for each.
+pub const SEGMENT_PARTS_MAX: usize = 4 * SEGMENT_OPERATIONS_MAX;
+
+/// Calls of one remote object invocation that have no answer: 256 hide a round trip of 250 us
+/// behind calls of 1 us. Call numbers give eight bits to it.
+pub const INVOCATION_CALLS_MAX: usize = 256;
+
+/// Objects that one end of a remote object invocation lets the other call.
+pub const INVOCATION_OBJECTS_MAX: usize = 1024;

@@ -1,0 +1,169 @@
+//! Thread safety: clones of a [`Shared`] are one abstraction, for threads.
+//!
+//! Each operation has it alone; to wait does not keep the others out for longer than a nap. So
+//! messages of several threads never mix, but the bytes of a stream do, at each call.
+
+use crate::communicator::Object;
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::region::Region;
+use crate::strategy::{
+    ActiveMessage, Completion, Datagram, Handler, Handlers, Key, Ready, RemoteCopy, Stream, Wait,
+};
+use crate::transport::{Peer, Protection};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::IoSlice;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// How long one who waits may keep the others out.
+const NAP: Duration = Duration::from_millis(1);
+
+/// An abstraction that many hold.
+pub struct Shared<T> {
+    value: Arc<Mutex<T>>,
+    peer: Arc<Peer>,
+    descriptor: Option<Arc<OwnedFd>>,
+}
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Shared<T> {
+        let (value, peer) = (self.value.clone(), self.peer.clone());
+        Shared { value, peer, descriptor: self.descriptor.clone() }
+    }
+}
+
+impl<T: Wait> Shared<T> {
+    /// Shares a strategy.
+    pub fn new(value: T) -> Shared<T> {
+        let descriptor = value.descriptor().and_then(|end| end.try_clone_to_owned().ok());
+        let peer = Arc::new(value.peer().clone());
+        Shared { value: Arc::new(Mutex::new(value)), peer, descriptor: descriptor.map(Arc::new) }
+    }
+}
+
+impl<T: Object> Shared<T> {
+    /// Shares an object.
+    pub fn object(name: impl Into<String>, value: T) -> Shared<T> {
+        let protection = Protection::Local;
+        let peer = Peer { name: name.into(), uid: None, pid: None, protection };
+        Shared { value: Arc::new(Mutex::new(value)), peer: Arc::new(peer), descriptor: None }
+    }
+}
+
+impl<T> Shared<T> {
+    fn alone(&self) -> MutexGuard<'_, T> {
+        self.value.lock().expect("no holder panicked in the middle of an operation")
+    }
+}
+
+impl<T: Wait> Wait for Shared<T> {
+    fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
+        let mut left = deadline.left().unwrap_or_default();
+        if ready == Ready::Receive
+            && let Some(descriptor) = &self.descriptor
+        {
+            let time = Timespec::try_from(left.min(Duration::from_secs(1 << 30)));
+            let time = time.expect("so many seconds fit into a timespec");
+            let mut ends = [PollFd::new(descriptor, PollFlags::IN)];
+            // Whatever it says, the strategy knows better.
+            let _ = poll(&mut ends, Some(&time));
+            left = deadline.left().unwrap_or_default();
+        }
+        match self.alone().wait(ready, Deadline::after(left.min(NAP))) {
+            Err(Error::Deadline { .. }) if left > NAP => Ok(()),
+            Err(Error::Deadline { who, whom, what, .. }) => {
+                Err(Error::Deadline { who, whom, what, waited: deadline.waited() })
+            }
+            other => other,
+        }
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.descriptor.as_deref().map(AsFd::as_fd)
+    }
+}
+
+impl<T: Datagram> Datagram for Shared<T> {
+    fn limit(&self) -> usize {
+        self.alone().limit()
+    }
+
+    fn try_fill(&mut self, size: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<()> {
+        self.alone().try_fill(size, fill)
+    }
+
+    fn try_send(&mut self, parts: &[IoSlice<'_>]) -> Result<()> {
+        self.alone().try_send(parts)
+    }
+
+    fn try_take(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()> {
+        self.alone().try_take(take)
+    }
+
+    fn try_flush(&mut self) -> Result<bool> {
+        self.alone().try_flush()
+    }
+}
+
+impl<T: Stream> Stream for Shared<T> {
+    fn try_write(&mut self, bytes: &[u8]) -> Result<usize> {
+        self.alone().try_write(bytes)
+    }
+
+    fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        self.alone().try_read(buffer)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.alone().finish()
+    }
+}
+
+impl<T: ActiveMessage> ActiveMessage for Shared<T> {
+    fn limit(&self) -> usize {
+        self.alone().limit()
+    }
+
+    fn try_call(&mut self, handler: Handler, arguments: &[IoSlice<'_>]) -> Result<()> {
+        self.alone().try_call(handler, arguments)
+    }
+
+    fn try_progress(&mut self, handlers: &mut dyn Handlers) -> Result<usize> {
+        self.alone().try_progress(handlers)
+    }
+}
+
+/// A completion goes to whoever looks first: holders have to agree about tokens.
+impl<T: RemoteCopy> RemoteCopy for Shared<T> {
+    fn expose(&mut self, region: &Region) -> Result<Key> {
+        self.alone().expose(region)
+    }
+
+    fn withdraw(&mut self, key: Key) -> Result<()> {
+        self.alone().withdraw(key)
+    }
+
+    fn try_put(&mut self, key: Key, offset: u64, bytes: &[u8], token: u64) -> Result<()> {
+        self.alone().try_put(key, offset, bytes, token)
+    }
+
+    fn try_get(&mut self, key: Key, offset: u64, count: usize, token: u64) -> Result<()> {
+        self.alone().try_get(key, offset, count, token)
+    }
+
+    fn try_progress(&mut self) -> Result<Option<Completion>> {
+        self.alone().try_progress()
+    }
+}
+
+impl<T: Object> Object for Shared<T> {
+    fn invoke(&mut self, method: u16, arguments: &[u8]) -> std::result::Result<Vec<u8>, String> {
+        self.alone().invoke(method, arguments)
+    }
+}

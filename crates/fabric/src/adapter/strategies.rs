@@ -1,0 +1,187 @@
+//! Adapted strategies are strategies.
+
+use super::{Adapted, Aspect, Kind, Operation};
+use crate::communicator::Object;
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::region::Region;
+use crate::strategy::{
+    ActiveMessage, Completion, Datagram, Handler, Handlers, Key, Ready, RemoteCopy, Stream, Wait,
+};
+use crate::transport::Peer;
+use std::io::IoSlice;
+use std::os::fd::BorrowedFd;
+
+/// How many bytes the parts of a message are.
+pub(super) fn total(parts: &[IoSlice<'_>]) -> usize {
+    parts.iter().map(|part| part.len()).sum()
+}
+
+/// To wait moves nothing, so no aspect is asked.
+impl<T: Wait, A: Aspect> Wait for Adapted<T, A> {
+    #[inline]
+    fn peer(&self) -> &Peer {
+        self.inner.peer()
+    }
+
+    #[inline]
+    fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
+        self.inner.wait(ready, deadline)
+    }
+
+    #[inline]
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.inner.descriptor()
+    }
+}
+
+impl<T: Datagram, A: Aspect> Datagram for Adapted<T, A> {
+    #[inline]
+    fn limit(&self) -> usize {
+        self.inner.limit()
+    }
+
+    #[inline]
+    fn try_fill(&mut self, size: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<()> {
+        let operation = Operation { kind: Kind::Send, bytes: size };
+        self.enclose(operation, |inner| inner.try_fill(size, fill), |()| size)
+    }
+
+    #[inline]
+    fn try_send(&mut self, parts: &[IoSlice<'_>]) -> Result<()> {
+        if !A::IS_PRESENT {
+            return self.inner.try_send(parts);
+        }
+        let bytes = total(parts);
+        let operation = Operation { kind: Kind::Send, bytes };
+        self.enclose(operation, |inner| inner.try_send(parts), |()| bytes)
+    }
+
+    #[inline]
+    fn try_take(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()> {
+        if !A::IS_PRESENT {
+            return self.inner.try_take(take);
+        }
+        let operation = Operation { kind: Kind::Receive, bytes: self.inner.limit() };
+        let carry_out = |inner: &mut T| {
+            let mut bytes = 0;
+            inner.try_take(&mut |message| {
+                bytes = message.len();
+                take(message);
+            })?;
+            Ok(bytes)
+        };
+        self.enclose(operation, carry_out, |&bytes| bytes).map(drop)
+    }
+
+    #[inline]
+    fn try_flush(&mut self) -> Result<bool> {
+        self.inner.try_flush()
+    }
+}
+
+impl<T: Stream, A: Aspect> Stream for Adapted<T, A> {
+    #[inline]
+    fn try_write(&mut self, bytes: &[u8]) -> Result<usize> {
+        let operation = Operation { kind: Kind::Write, bytes: bytes.len() };
+        self.enclose(operation, |inner| inner.try_write(bytes), |&count| count)
+    }
+
+    #[inline]
+    fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let operation = Operation { kind: Kind::Read, bytes: buffer.len() };
+        self.enclose(operation, |inner| inner.try_read(buffer), |&count| count)
+    }
+
+    #[inline]
+    fn finish(&mut self) -> Result<()> {
+        let operation = Operation { kind: Kind::Finish, bytes: 0 };
+        self.enclose(operation, |inner| inner.finish(), |()| 0)
+    }
+
+    /// None where aspects would be passed by.
+    #[inline]
+    fn socket(&self) -> Option<BorrowedFd<'_>> {
+        if A::IS_PRESENT { None } else { self.inner.socket() }
+    }
+}
+
+impl<T: ActiveMessage, A: Aspect> ActiveMessage for Adapted<T, A> {
+    #[inline]
+    fn limit(&self) -> usize {
+        self.inner.limit()
+    }
+
+    #[inline]
+    fn try_call(&mut self, handler: Handler, arguments: &[IoSlice<'_>]) -> Result<()> {
+        if !A::IS_PRESENT {
+            return self.inner.try_call(handler, arguments);
+        }
+        let bytes = total(arguments);
+        let operation = Operation { kind: Kind::Call, bytes };
+        self.enclose(operation, |inner| inner.try_call(handler, arguments), |()| bytes)
+    }
+
+    #[inline]
+    fn try_progress(&mut self, handlers: &mut dyn Handlers) -> Result<usize> {
+        let operation = Operation { kind: Kind::Progress, bytes: 0 };
+        // Nothing carried out is nothing done, whichever way it is said.
+        let carry_out = |inner: &mut T| match inner.try_progress(handlers) {
+            Ok(0) if A::IS_PRESENT => Err(Error::WouldBlock),
+            other => other,
+        };
+        match self.enclose(operation, carry_out, |&count| count) {
+            Err(Error::WouldBlock) if A::IS_PRESENT => Ok(0),
+            other => other,
+        }
+    }
+}
+
+impl<T: RemoteCopy, A: Aspect> RemoteCopy for Adapted<T, A> {
+    #[inline]
+    fn expose(&mut self, region: &Region) -> Result<Key> {
+        let operation = Operation { kind: Kind::Expose, bytes: region.size() };
+        self.enclose(operation, |inner| inner.expose(region), |_| 0)
+    }
+
+    #[inline]
+    fn withdraw(&mut self, key: Key) -> Result<()> {
+        let operation = Operation { kind: Kind::Withdraw, bytes: 0 };
+        self.enclose(operation, |inner| inner.withdraw(key), |()| 0)
+    }
+
+    #[inline]
+    fn try_put(&mut self, key: Key, offset: u64, bytes: &[u8], token: u64) -> Result<()> {
+        let operation = Operation { kind: Kind::Put, bytes: bytes.len() };
+        self.enclose(operation, |inner| inner.try_put(key, offset, bytes, token), |()| bytes.len())
+    }
+
+    #[inline]
+    fn try_get(&mut self, key: Key, offset: u64, count: usize, token: u64) -> Result<()> {
+        let operation = Operation { kind: Kind::Get, bytes: count };
+        self.enclose(operation, |inner| inner.try_get(key, offset, count, token), |()| count)
+    }
+
+    #[inline]
+    fn try_progress(&mut self) -> Result<Option<Completion>> {
+        let operation = Operation { kind: Kind::Progress, bytes: 0 };
+        let count = |completion: &Option<Completion>| usize::from(completion.is_some());
+        self.enclose(operation, |inner| inner.try_progress(), count)
+    }
+}
+
+impl<T: Object, A: Aspect> Object for Adapted<T, A> {
+    #[inline]
+    fn invoke(&mut self, method: u16, arguments: &[u8]) -> std::result::Result<Vec<u8>, String> {
+        if !A::IS_PRESENT {
+            return self.inner.invoke(method, arguments);
+        }
+        let operation = Operation { kind: Kind::Invoke, bytes: arguments.len() };
+        let refused = |why| Error::Refused { peer: "the object".to_owned(), why };
+        let carry_out = |inner: &mut T| inner.invoke(method, arguments).map_err(refused);
+        self.enclose(operation, carry_out, Vec::len).map_err(|error| match error {
+            Error::Refused { why, .. } => why,
+            other => other.to_string(),
+        })
+    }
+}

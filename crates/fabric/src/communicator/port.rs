@@ -1,0 +1,100 @@
+//! Port: messages between two ends, whole and in order (EPOS, section 2.1, over the datagram
+//! strategy).
+
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::strategy::{Datagram, Ready};
+use crate::transport::Peer;
+use std::io::IoSlice;
+
+/// A connection that carries messages.
+pub struct Port<D> {
+    datagram: D,
+}
+
+impl<D: Datagram> Port<D> {
+    /// Over datagrams.
+    pub fn new(datagram: D) -> Port<D> {
+        Port { datagram }
+    }
+
+    /// Who is at the other end.
+    pub fn peer(&self) -> &Peer {
+        self.datagram.peer()
+    }
+
+    /// The largest message.
+    pub fn limit(&self) -> usize {
+        self.datagram.limit()
+    }
+
+    /// The datagrams below.
+    pub fn into_inner(self) -> D {
+        self.datagram
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`], [`Error::Deadline`]; the connection's. So for the others.
+    pub fn send(&mut self, message: &[u8], deadline: Deadline) -> Result<()> {
+        self.send_parts(&[IoSlice::new(message)], deadline)
+    }
+
+    /// Sends a message that consists of parts.
+    ///
+    /// # Errors
+    /// See [`Port::send`].
+    pub fn send_parts(&mut self, parts: &[IoSlice<'_>], deadline: Deadline) -> Result<()> {
+        self.datagram.send(parts, deadline)
+    }
+
+    /// Sends a message of `size` bytes which `fill` writes where it leaves from: no copy is made.
+    ///
+    /// # Errors
+    /// See [`Port::send`].
+    pub fn fill(
+        &mut self,
+        size: usize,
+        deadline: Deadline,
+        mut fill: impl FnMut(&mut [u8]),
+    ) -> Result<()> {
+        loop {
+            match self.datagram.try_fill(size, &mut fill) {
+                Err(Error::WouldBlock) => self.datagram.wait(Ready::Send, deadline)?,
+                done => return done,
+            }
+        }
+    }
+
+    /// Receives the next message, which `take` sees where it arrived: no copy is made.
+    ///
+    /// # Errors
+    /// See [`Port::send`].
+    pub fn receive<T>(&mut self, deadline: Deadline, take: impl FnOnce(&[u8]) -> T) -> Result<T> {
+        let (mut take, mut taken) = (Some(take), None);
+        self.datagram.take(deadline, &mut |message| {
+            taken = take.take().map(|take| take(message));
+        })?;
+        Ok(taken.expect("a received message was seen once"))
+    }
+
+    /// Waits until all that was sent has left this place.
+    ///
+    /// # Errors
+    /// See [`Port::send`].
+    pub fn flush(&mut self, deadline: Deadline) -> Result<()> {
+        while !self.datagram.try_flush()? {
+            if deadline.left().is_none() {
+                return Err(Error::Deadline {
+                    who: "a port".to_owned(),
+                    whom: self.peer().to_string(),
+                    what: "what was sent has not left".to_owned(),
+                    waited: deadline.waited(),
+                });
+            }
+            self.datagram.wait(Ready::Send, deadline)?;
+        }
+        Ok(())
+    }
+}
