@@ -5,6 +5,7 @@
 //! a memfd that another process may map too (`transport/shared`).
 
 use crate::error::{Error, Result};
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -34,6 +35,30 @@ pub trait Memory: Send + Sync {
     fn read(&self, offset: usize, bytes: &mut [u8]);
     /// Copies in; the range was checked.
     fn write(&self, offset: usize, bytes: &[u8]);
+    /// Where all of it lies in this process, as long as it lives, for devices that copy by
+    /// themselves; none where it lies nowhere.
+    fn place(&self) -> Option<Place> {
+        None
+    }
+}
+
+/// Where a memory lies: only the fabric's own kinds can say so.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    start: NonNull<u8>,
+}
+
+impl Place {
+    /// The first of as many bytes as the memory says; they live as long as it does, and may be
+    /// changed through this at any time.
+    pub(crate) fn new(start: NonNull<u8>) -> Place {
+        Place { start }
+    }
+
+    /// The first byte.
+    pub fn start(&self) -> NonNull<u8> {
+        self.start
+    }
 }
 
 /// Memory with rights. Clones are the same memory.
@@ -146,6 +171,12 @@ impl Memory for Words {
             };
             word.fetch_update(Ordering::AcqRel, Ordering::Acquire, set).expect("it always is set");
         });
+    }
+
+    fn place(&self) -> Option<Place> {
+        // Words are kept as little-endian bytes, so on such a machine memory is the bytes.
+        let start = NonNull::from(&*self.words).cast();
+        cfg!(target_endian = "little").then(|| Place::new(start))
     }
 }
 
