@@ -3,6 +3,8 @@
 //! A limit is checked before the memory it guards is taken, so no peer can make a daemon grow
 //! by asking for much.
 
+use std::time::Duration;
+
 /// Header of every 9P message: `size[4] type[1] tag[2]`.
 pub const HEADER: usize = 4 + 1 + 2;
 
@@ -224,3 +226,15 @@ pub const INVOCATION_CALLS_MAX: usize = 256;
 
 /// Objects that one end of a remote object invocation lets the other call.
 pub const INVOCATION_OBJECTS_MAX: usize = 1024;
+
+/// How long a hello to a libfabric listener may take: some round trips and the opening of an
+/// endpoint, on a machine that is busy. Nobody waits for it but the one who says it.
+pub const HELLO_TIME: Duration = Duration::from_secs(5);
+
+/// How long the end of a libfabric connection waits for what is under way: a hundred times what a
+/// full window takes at 100 MB/s.
+pub const OFI_LINGER: Duration = Duration::from_secs(1);
+
+/// The largest message over libfabric: 1 MiB of the user's, and 4 KiB for what emulated strategies
+/// put before them. Both ends of a connection keep a buffer of that size each way.
+pub const OFI_MESSAGE_MAX: usize = 1024 * 1024 + 4096;

@@ -6,6 +6,7 @@
 
 use crate::error::{Error, Result};
 use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -38,6 +39,31 @@ pub trait Memory: Send + Sync {
     /// The memfd whose first bytes these are, for memory that peers on this machine may map.
     fn file(&self) -> Option<BorrowedFd<'_>> {
         None
+    }
+
+    /// Where all of it lies in this process, as long as it lives, for devices that copy by
+    /// themselves; none where it lies nowhere.
+    fn place(&self) -> Option<Place> {
+        None
+    }
+}
+
+/// Where a memory lies: only the fabric's own kinds can say so.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    start: NonNull<u8>,
+}
+
+impl Place {
+    /// The first of as many bytes as the memory says; they live as long as it does, and may be
+    /// changed through this at any time.
+    pub(crate) fn new(start: NonNull<u8>) -> Place {
+        Place { start }
+    }
+
+    /// The first byte.
+    pub fn start(&self) -> NonNull<u8> {
+        self.start
     }
 }
 
@@ -167,6 +193,12 @@ pub(crate) fn write_words(words: &[AtomicU64], offset: usize, bytes: &[u8]) {
             Ok(whole) => word.store(u64::from_le_bytes(whole), Ordering::Release),
             Err(_) => set(word, 0, bytes),
         }
+    }
+
+    fn place(&self) -> Option<Place> {
+        // Words are kept as little-endian bytes, so on such a machine memory is the bytes.
+        let start = NonNull::from(&*self.words).cast();
+        cfg!(target_endian = "little").then(|| Place::new(start))
     }
 }
 

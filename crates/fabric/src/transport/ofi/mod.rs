@@ -1,1 +1,326 @@
-//! libfabric, opened at run time.
+//! libfabric: networks with memory access of their own, by the provider that an address names.
+//!
+//! The library is opened at run time, when the first address asks for it, so who does not use it
+//! pays nothing and needs nothing. Version 2.0 or newer is needed.
+//!
+//! A connection has two ways. The *meeting* (`meeting.rs`) is a TCP connection to the address's
+//! host and port: hello and answer as everywhere, then each end offers its endpoint's address, and
+//! at last one says farewell. Everything else goes by libfabric, between two endpoints that know
+//! only each other (`channel.rs`); `docs/wire/ofi.md` has the bytes.
+//!
+//! | state | waits for | then |
+//! |---|---|---|
+//! | hello (listener) | a hello | opens an endpoint, answers, offers |
+//! | answer (connector) | the answer | opens an endpoint, offers |
+//! | offer | the other's offer | knows its address, sends a first piece |
+//! | greet | the other's first piece | is connected |
+//!
+//! Either may die in every state: its kernel closes the meeting. A hello that takes longer than
+//! [`HELLO_TIME`] is given up, and meanwhile the listener goes on with the others.
+//!
+//! Providers for machines of one network protect nothing (`Protection::Plain`), and every process
+//! of one user may change what the shm provider shares; so use it between processes that trust
+//! each other, or better `shm!PATH`, which is our own.
+
+#[allow(missing_docs, reason = "the headers of libfabric say what they are")]
+mod abi;
+mod channel;
+mod datagram;
+mod greeting;
+mod meeting;
+mod remote;
+mod sys;
+#[cfg(test)]
+mod tests;
+
+use super::hello;
+use super::{Adapter, Capabilities, Hello, Listener, Peer, Protection, Strategies, Transport};
+use crate::address::Address;
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::strategy::emulated::{Active, Copied, Streamed};
+use crate::strategy::{ActiveMessage, Datagram, RemoteCopy, Stream};
+use channel::Channel;
+use datagram::Messages;
+use greeting::Greeting;
+use meeting::Meeting;
+use muster_base::limits::{HELLO_TIME, HELLOS_MAX};
+use remote::Copies;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::Duration;
+use sys::{Failure, Library};
+
+/// The environment's name for the library's file.
+const VARIABLE: &str = "MUSTER_LIBFABRIC";
+
+/// Where the library is looked for otherwise. Its 2.x have kept the first of these names.
+const SONAMES: [&str; 2] = ["libfabric.so.1", "libfabric.so.2"];
+
+/// What to do without the library.
+const REMEDY: &str = "install libfabric 2.0 or newer (Debian 13: libfabric1), or name its file in \
+                      MUSTER_LIBFABRIC";
+
+/// The transport.
+pub struct Ofi {
+    file: Option<PathBuf>,
+    library: OnceLock<std::result::Result<Library, String>>,
+}
+
+impl Ofi {
+    /// With the system's library, or the one that the environment's `MUSTER_LIBFABRIC` names.
+    pub fn new() -> Ofi {
+        Ofi { file: std::env::var_os(VARIABLE).map(PathBuf::from), library: OnceLock::new() }
+    }
+
+    /// With this library.
+    pub fn with_library(file: PathBuf) -> Ofi {
+        Ofi { file: Some(file), library: OnceLock::new() }
+    }
+
+    /// The library, opened when it is asked for first.
+    fn library(&self) -> std::result::Result<&Library, &str> {
+        let open = || {
+            let names = SONAMES.map(OsStr::new);
+            let file = self.file.as_ref().map(|file| [file.as_os_str()]);
+            let library = match &file {
+                Some(file) => Library::open(file),
+                None => Library::open(&names),
+            };
+            let library =
+                library.map_err(|why| format!("there is no libfabric ({why}): {REMEDY}"))?;
+            match library.version() {
+                (2.., _) => Ok(library),
+                (major, minor) => {
+                    Err(format!("this libfabric is version {major}.{minor}: {REMEDY}"))
+                }
+            }
+        };
+        self.library.get_or_init(open).as_ref().map_err(String::as_str)
+    }
+
+    /// The library and the parts of an address, if it has that provider.
+    fn check<'a>(&self, address: &'a Address) -> Result<(&Library, &'a str, (&'a str, u16))> {
+        let unsupported = |why: String| Error::Unsupported { address: address.clone(), why };
+        let Address::Ofi(provider, host, port) = address else {
+            return Err(unsupported("it is no libfabric address".to_owned()));
+        };
+        let library = self.library().map_err(|why| unsupported(why.to_owned()))?;
+        let offered = library.offers(provider).map_err(|failure| failure.to_string());
+        offered.map_err(|why| unsupported(format!("provider {provider:?}: {why}")))?;
+        Ok((library, provider, (host, *port)))
+    }
+}
+
+impl Default for Ofi {
+    fn default() -> Ofi {
+        Ofi::new()
+    }
+}
+
+impl Transport for Ofi {
+    fn scheme(&self) -> &'static str {
+        "ofi"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let native = Strategies { datagram: true, remote_copy: true, ..Strategies::default() };
+        Capabilities { native, processes: true, machines: true, protection: Protection::Plain }
+    }
+
+    fn listen(&self, at: &Address) -> Result<Box<dyn Listener>> {
+        let (library, provider, place) = self.check(at)?;
+        let doing = || format!("listening at {at}");
+        let listener = TcpListener::bind(place).map_err(|error| Error::io(doing(), error))?;
+        listener.set_nonblocking(true).map_err(|error| Error::io(doing(), error))?;
+        let local = listener.local_addr().map_err(|error| Error::io(doing(), error))?;
+        let address = Address::Ofi(provider.to_owned(), place.0.to_owned(), local.port());
+        let library = *library;
+        Ok(Box::new(Door {
+            library,
+            provider: provider.to_owned(),
+            address,
+            listener,
+            callers: Vec::new(),
+        }))
+    }
+
+    fn connect(&self, to: &Address, hello: &Hello, deadline: Deadline) -> Result<Box<dyn Adapter>> {
+        let (library, provider, place) = self.check(to)?;
+        let doing = || format!("connecting to {to}");
+        let io = |error: std::io::Error| match error.kind() {
+            ErrorKind::TimedOut => late(to, "a connection", deadline),
+            _ => Error::io(doing(), error),
+        };
+        let mut last = ErrorKind::AddrNotAvailable.into();
+        for address in place.to_socket_addrs().map_err(io)? {
+            let Some(left) = deadline.left() else {
+                return Err(late(to, "a connection", deadline));
+            };
+            match TcpStream::connect_timeout(&address, left) {
+                Ok(stream) => {
+                    let mut meeting = Meeting::new(stream).map_err(io)?;
+                    meeting.say(&hello::write(hello))?;
+                    let mut greeting = Greeting::connector(*library, provider, meeting, hello, to);
+                    return finish(&mut greeting, to, deadline);
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(io(last))
+    }
+}
+
+/// Waits until a connector's greeting is over.
+fn finish(greeting: &mut Greeting, to: &Address, deadline: Deadline) -> Result<Box<dyn Adapter>> {
+    loop {
+        if let Some(channel) = greeting.advance()? {
+            return Ok(Box::new(Connection(channel)));
+        }
+        let Some(left) = deadline.left() else { return Err(late(to, "its greeting", deadline)) };
+        nap(&mut greeting.watch().map(watch).into_iter().collect::<Vec<_>>(), left)?;
+    }
+}
+
+fn late(to: &Address, what: &str, deadline: Deadline) -> Error {
+    let (who, whom) = ("a connector".to_owned(), to.to_string());
+    Error::Deadline { who, whom, what: what.to_owned(), waited: deadline.waited() }
+}
+
+fn watch(socket: BorrowedFd<'_>) -> PollFd<'_> {
+    PollFd::from_borrowed_fd(socket, PollFlags::IN)
+}
+
+/// Sleeps until one of these can be read; where there is one that only looking moves on (it watches
+/// no socket), for a moment.
+fn nap(all: &mut [PollFd<'_>], left: Duration) -> Result<()> {
+    let left = if all.is_empty() { left.min(greeting::MOMENT) } else { left };
+    let time = Timespec::try_from(left).expect("less than a century");
+    match poll(all, Some(&time)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(Error::io("waiting", error)),
+    }
+}
+
+/// Something of libfabric that failed.
+fn failed(doing: &str, failure: Failure) -> Error {
+    Error::Io { doing: doing.to_owned(), source: std::io::Error::other(failure) }
+}
+
+/// Who accepts.
+struct Door {
+    library: Library,
+    provider: String,
+    address: Address,
+    listener: TcpListener,
+    callers: Vec<Greeting>,
+}
+
+impl Door {
+    /// Takes in who has come, and gets all greetings on; the first that is over.
+    fn progress(&mut self) -> Result<Option<Channel>> {
+        while self.callers.len() < HELLOS_MAX {
+            match self.listener.accept() {
+                Ok((stream, from)) => {
+                    // A socket that cannot be set up is no caller.
+                    if let Ok(meeting) = Meeting::new(stream) {
+                        let library = self.library;
+                        self.callers.push(Greeting::listener(
+                            library,
+                            &self.provider,
+                            meeting,
+                            from,
+                        ));
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                // It has gone again.
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    return Err(Error::io(format!("accepting at {}", self.address), error));
+                }
+            }
+        }
+        let mut at = 0;
+        while let Some(caller) = self.callers.get_mut(at) {
+            match caller.advance() {
+                Ok(Some(channel)) => {
+                    self.callers.swap_remove(at);
+                    return Ok(Some(channel));
+                }
+                Ok(None) if !caller.is_late() => at += 1,
+                // It was told why, and is not ours to mourn.
+                Ok(None) | Err(_) => drop(self.callers.swap_remove(at)),
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Listener for Door {
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn accept(&mut self, deadline: Deadline) -> Result<Box<dyn Adapter>> {
+        use std::os::fd::AsFd;
+        loop {
+            if let Some(channel) = self.progress()? {
+                return Ok(Box::new(Connection(channel)));
+            }
+            let Some(mut left) = deadline.left() else {
+                return Err(Error::Deadline {
+                    who: self.address.to_string(),
+                    whom: "anybody".to_owned(),
+                    what: "a connection".to_owned(),
+                    waited: deadline.waited(),
+                });
+            };
+            let mut all = vec![watch(self.listener.as_fd())];
+            for caller in &self.callers {
+                left =
+                    left.min(if caller.watch().is_some() { HELLO_TIME } else { greeting::MOMENT });
+                all.extend(caller.watch().map(watch));
+            }
+            nap(&mut all, left)?;
+        }
+    }
+}
+
+/// A connection before it is turned into a strategy.
+struct Connection(Channel);
+
+impl Adapter for Connection {
+    fn peer(&self) -> &Peer {
+        self.0.peer()
+    }
+
+    fn hello(&self) -> &Hello {
+        self.0.hello()
+    }
+
+    fn datagram(self: Box<Self>) -> Result<Box<dyn Datagram>> {
+        Ok(Box::new(Messages::new(self.0)))
+    }
+
+    fn stream(self: Box<Self>) -> Result<Box<dyn Stream>> {
+        Ok(Box::new(Streamed::new(Messages::new(self.0))))
+    }
+
+    fn active_message(self: Box<Self>) -> Result<Box<dyn ActiveMessage>> {
+        Ok(Box::new(Active::new(Messages::new(self.0))))
+    }
+
+    fn remote_copy(self: Box<Self>) -> Result<Box<dyn RemoteCopy>> {
+        if self.0.has_rma() {
+            return Ok(Box::new(Copies::new(self.0)));
+        }
+        Ok(Box::new(Copied::new(Active::new(Messages::new(self.0)))))
+    }
+}

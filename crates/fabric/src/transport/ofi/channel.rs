@@ -1,0 +1,501 @@
+//! Pieces between two endpoints, with credits; how a connection waits, and how it ends.
+//!
+//! A *piece* is one message of libfabric: a header of 8 bytes and at most [`PIECE`] bytes. Each
+//! end has [`WINDOW`] buffers posted for the other one's pieces, and the sender counts: it starts
+//! with as many credits, spends one for each piece, and gets them back in the headers of what comes
+//! the other way. When half of a window is owed and nothing goes that way, a piece that is nothing
+//! but credits goes by itself. Such pieces need no credit: of each end at most two are under way,
+//! since the third answers pieces for which the first has arrived. [`SPARE`] buffers are for them.
+//!
+//! The end. Who drops its end first waits until what it sent has left, says farewell at the meeting
+//! (`meeting.rs`), with the number of pieces that it sent, and closes. The other one receives up to
+//! that number and then finds the connection closed. A meeting that ends without a farewell, or
+//! pieces that do not come within [`OFI_LINGER`] after it, mean that the peer is dead. Either may
+//! die at any time: nothing is waited for without a deadline.
+
+use super::meeting::{self, Meeting};
+use super::sys::{Done, Endpoint, SLOT};
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::transport::{Hello, Peer};
+use muster_base::limits::OFI_LINGER;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// Buffers for pieces of the peer.
+pub const WINDOW: usize = 16;
+
+/// Buffers for credits of the peer.
+const SPARE: usize = 4;
+
+/// Buffers that the peer's pieces come to.
+const RECEIVING: Range<usize> = 0..WINDOW + SPARE;
+
+/// Buffers for pieces to the peer.
+const SENDING: Range<usize> = RECEIVING.end..RECEIVING.end + WINDOW;
+
+/// Buffers for puts and gets.
+const COPYING: Range<usize> = SENDING.end..SENDING.end + WINDOW;
+
+/// All buffers of an endpoint.
+pub const SLOTS: usize = COPYING.end;
+
+/// Bytes of a header: kind, zero, credits, number.
+pub const HEADER: usize = 1 + 1 + 2 + 4;
+
+/// Bytes of the user's in a piece.
+pub const PIECE: usize = SLOT - HEADER;
+
+/// How long a wait looks before it sleeps: longer than a round trip over loopback.
+const SPIN: Duration = Duration::from_micros(30);
+
+/// How long a wait sleeps at most where the provider cannot wake it.
+const NAP_MAX: Duration = Duration::from_millis(1);
+
+/// Looks in vain after which the meeting is looked at: it costs a system call.
+const LOOKS: u32 = 64;
+
+/// What a piece is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Credits only.
+    Credit = 0,
+    /// A message begins; the number says how long it is.
+    First = 1,
+    /// It goes on.
+    More = 2,
+    /// About regions (`remote.rs`).
+    Region = 3,
+}
+
+/// The header of a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// What it is.
+    pub kind: Kind,
+    /// Pieces of the receiver of this one for which there is room again.
+    pub credits: u16,
+    /// What the kind says.
+    pub number: u32,
+}
+
+impl Header {
+    /// The header's bytes.
+    pub fn write(&self) -> [u8; HEADER] {
+        let ([low, high], [a, b, c, d]) = (self.credits.to_le_bytes(), self.number.to_le_bytes());
+        [self.kind as u8, 0, low, high, a, b, c, d]
+    }
+
+    /// Reads a piece: its header, and what is behind it.
+    pub fn read(piece: &[u8]) -> std::result::Result<(Header, &[u8]), String> {
+        let Some(([kind, zero, low, high, number @ ..], rest)) =
+            piece.split_first_chunk::<HEADER>()
+        else {
+            return Err(format!("a piece of {} bytes", piece.len()));
+        };
+        let kind = match (kind, zero) {
+            (0, 0) => Kind::Credit,
+            (1, 0) => Kind::First,
+            (2, 0) => Kind::More,
+            (3, 0) => Kind::Region,
+            other => return Err(format!("a piece that begins with {other:?}")),
+        };
+        let credits = u16::from_le_bytes([*low, *high]);
+        Ok((Header { kind, credits, number: u32::from_le_bytes(*number) }, rest))
+    }
+}
+
+/// A piece that has arrived, in its buffer.
+#[derive(Clone, Copy)]
+pub struct Arrived {
+    /// Its header.
+    pub header: Header,
+    slot: usize,
+    size: usize,
+}
+
+/// How it ended.
+#[derive(Clone, Debug)]
+enum End {
+    Closed,
+    Dead(String),
+    Malformed(String),
+}
+
+/// A connection's end.
+pub struct Channel {
+    endpoint: Endpoint,
+    has_rma: bool,
+    meeting: Meeting,
+    peer: Peer,
+    hello: Hello,
+    arrived: VecDeque<Arrived>,
+    copied: VecDeque<usize>,
+    unposted: Vec<usize>,
+    /// A piece that is written and that the provider did not take yet.
+    unsent: Option<(usize, usize)>,
+    credits: usize,
+    owed: usize,
+    sent: u64,
+    received: u64,
+    farewell: Option<(u64, Instant)>,
+    failure: Option<(String, Instant)>,
+    end: Option<End>,
+    looks: u32,
+}
+
+impl Channel {
+    /// Over an endpoint that knows its peer.
+    pub fn new(
+        endpoint: Endpoint,
+        has_rma: bool,
+        meeting: Meeting,
+        peer: Peer,
+        hello: Hello,
+    ) -> Channel {
+        Channel {
+            has_rma: has_rma && endpoint.has_rma(),
+            endpoint,
+            meeting,
+            peer,
+            hello,
+            arrived: VecDeque::with_capacity(WINDOW),
+            copied: VecDeque::with_capacity(COPYING.len()),
+            unposted: RECEIVING.collect(),
+            unsent: None,
+            credits: WINDOW,
+            owed: 0,
+            sent: 0,
+            received: 0,
+            farewell: None,
+            failure: None,
+            end: None,
+            looks: 0,
+        }
+    }
+
+    /// Who is at the other end.
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// What was said at the beginning.
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Whether both ends can put and get.
+    pub fn has_rma(&self) -> bool {
+        self.has_rma
+    }
+
+    /// The endpoint, for its regions.
+    pub fn endpoint(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
+    }
+
+    /// One step of getting to know each other by libfabric's way, which opens the provider's
+    /// connection: true when a piece has come and gone.
+    pub fn greet(&mut self) -> Result<bool> {
+        if self.sent == 0 && self.unsent.is_none() && self.unposted.is_empty() {
+            self.send(Kind::Credit, 0, |_| 0)?;
+        }
+        self.progress()?;
+        if let Some(end) = &self.end {
+            return Err(self.error(end));
+        }
+        let is_done = self.sent > 0 && self.received > 0 && self.is_flushed();
+        if is_done {
+            self.endpoint.hide();
+        }
+        Ok(is_done)
+    }
+
+    /// Lets things get on: what has arrived is queued, what is owed is paid.
+    pub fn progress(&mut self) -> Result<()> {
+        if self.end.is_some() {
+            return Ok(());
+        }
+        while let Some(slot) = self.unposted.pop() {
+            if !matches!(self.endpoint.receive(slot), Ok(true)) {
+                self.unposted.push(slot);
+                break;
+            }
+        }
+        let mut is_idle = true;
+        loop {
+            match self.endpoint.poll() {
+                Ok(None) => break,
+                Ok(Some(done)) => self.take_in(done),
+                Err(failure) => {
+                    self.fail(failure.to_string());
+                    break;
+                }
+            }
+            is_idle = false;
+        }
+        self.push();
+        if self.owed >= WINDOW / 2 {
+            self.send(Kind::Credit, 0, |_| 0)?;
+        }
+        self.looks = if is_idle { self.looks + 1 } else { 0 };
+        if self.looks >= LOOKS || self.farewell.is_some() || self.failure.is_some() {
+            self.look();
+        }
+        Ok(())
+    }
+
+    fn take_in(&mut self, done: Done) {
+        match done {
+            Done::Received(slot, size) => {
+                self.received += 1;
+                if let Err(what) = self.read_piece(slot, size) {
+                    self.end = Some(End::Malformed(what));
+                }
+            }
+            Done::Sent => {}
+            Done::Copied(slot) => self.copied.push_back(slot),
+            Done::Failed(slot, failure) => {
+                self.unposted.extend(RECEIVING.contains(&slot).then_some(slot));
+                self.fail(failure.to_string());
+            }
+        }
+    }
+
+    fn read_piece(&mut self, slot: usize, size: usize) -> std::result::Result<(), String> {
+        let piece = self.endpoint.buffer(slot).get(..size).ok_or("a piece that is too long")?;
+        let (header, _) = Header::read(piece)?;
+        self.credits += usize::from(header.credits);
+        if self.credits > WINDOW {
+            return Err(format!("{} credits that it does not owe", header.credits));
+        }
+        if header.kind == Kind::Credit {
+            self.unposted.push(slot);
+        } else if self.arrived.len() == WINDOW {
+            return Err("more pieces than it has credits".to_owned());
+        } else {
+            self.arrived.push_back(Arrived { header, slot, size });
+        }
+        Ok(())
+    }
+
+    /// Something of libfabric failed: the meeting tells whether the peer has gone.
+    fn fail(&mut self, what: String) {
+        self.failure.get_or_insert_with(|| (what, Instant::now()));
+    }
+
+    /// Looks at the meeting: whether the peer has said farewell, or is gone.
+    fn look(&mut self) {
+        self.looks = 0;
+        let is_closed = self.meeting.listen();
+        if self.farewell.is_none() {
+            match meeting::read_farewell(self.meeting.heard()) {
+                Ok(count) => self.farewell = count.map(|count| (count, Instant::now())),
+                Err(what) => self.end = Some(End::Malformed(what)),
+            }
+        }
+        let failure = self.failure.as_ref();
+        self.end = match (&self.end, self.farewell, is_closed) {
+            (Some(end), ..) => Some(end.clone()),
+            (None, Some((count, _)), _) if self.received >= count => Some(End::Closed),
+            (None, Some((count, at)), _) if at.elapsed() > OFI_LINGER => {
+                let missing = count - self.received;
+                Some(End::Dead(format!("{missing} of its last messages have not come")))
+            }
+            (None, Some(_), _) => None,
+            (None, None, Ok(true)) => {
+                Some(End::Dead("its connection has ended without a farewell".to_owned()))
+            }
+            (None, None, Err(error)) => Some(End::Malformed(error.to_string())),
+            (None, None, Ok(false)) => failure
+                .filter(|(_, at)| at.elapsed() > OFI_LINGER)
+                .map(|(what, _)| End::Dead(what.clone())),
+        };
+    }
+
+    fn error(&self, end: &End) -> Error {
+        let peer = self.peer.name.clone();
+        match end {
+            End::Closed => Error::Closed { peer },
+            End::Dead(evidence) => Error::Dead { peer, evidence: evidence.clone() },
+            End::Malformed(what) => Error::Malformed { peer, what: what.clone() },
+        }
+    }
+
+    /// The connection's end, when nothing more is to be had from it; else to be tried again.
+    pub fn nothing(&self) -> Error {
+        self.end.as_ref().map_or(Error::WouldBlock, |end| self.error(end))
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// What the peer sent is wrong: the connection ends.
+    pub fn malformed(&mut self, what: String) -> Error {
+        let end = End::Malformed(what);
+        let error = self.error(&end);
+        self.end = Some(end);
+        error
+    }
+
+    /// Whether a piece can be sent now.
+    pub fn has_room(&self) -> bool {
+        self.credits > 0 && self.sender().is_some()
+    }
+
+    fn is_open(&self) -> bool {
+        self.end.is_none() && self.farewell.is_none() && self.failure.is_none()
+    }
+
+    /// The buffer for the next piece.
+    fn sender(&self) -> Option<usize> {
+        let is_open = self.is_open() && self.unsent.is_none();
+        self.endpoint.free(SENDING).filter(|_| is_open)
+    }
+
+    /// Sends a piece which `fill` writes, and says how long it is; false if there is no room now,
+    /// and then `fill` was not called.
+    ///
+    /// # Errors
+    /// How the connection ended.
+    pub fn send(
+        &mut self,
+        kind: Kind,
+        number: u32,
+        fill: impl FnOnce(&mut [u8]) -> usize,
+    ) -> Result<bool> {
+        if let Some(end) = &self.end {
+            return Err(self.error(end));
+        }
+        let is_free = kind == Kind::Credit;
+        if self.farewell.is_some() && !is_free {
+            return Err(Error::Closed { peer: self.peer.name.clone() });
+        }
+        let Some(slot) = self.sender().filter(|_| is_free || self.credits > 0) else {
+            return Ok(false);
+        };
+        let owed = u16::try_from(self.owed).expect("a window");
+        let (header, body) = self.endpoint.buffer(slot).split_at_mut(HEADER);
+        header.copy_from_slice(&Header { kind, credits: owed, number }.write());
+        self.unsent = Some((slot, HEADER + fill(body)));
+        self.owed = 0;
+        self.credits -= usize::from(!is_free);
+        self.push();
+        Ok(true)
+    }
+
+    /// Gives the provider the piece that it did not take before.
+    fn push(&mut self) {
+        let Some((slot, size)) = self.unsent else { return };
+        match self.endpoint.send(slot, size) {
+            Ok(true) => {
+                self.sent += 1;
+                self.unsent = None;
+            }
+            Ok(false) => {}
+            Err(failure) => self.fail(failure.to_string()),
+        }
+    }
+
+    /// The first piece that has arrived.
+    pub fn first(&self) -> Option<Arrived> {
+        self.arrived.front().copied()
+    }
+
+    /// The bytes behind a piece's header.
+    pub fn body(&mut self, arrived: Arrived) -> &[u8] {
+        &self.endpoint.buffer(arrived.slot)[HEADER..arrived.size]
+    }
+
+    /// Gives the first piece's buffer back.
+    pub fn release(&mut self) {
+        let arrived = self.arrived.pop_front().expect("it was looked at");
+        self.unposted.push(arrived.slot);
+        self.owed += 1;
+    }
+
+    /// A buffer for a put or get.
+    pub fn free_slot(&self) -> Option<usize> {
+        self.endpoint.free(COPYING).filter(|_| self.is_open())
+    }
+
+    /// The next buffer whose put or get has ended.
+    pub fn copied(&mut self) -> Option<usize> {
+        self.copied.pop_front()
+    }
+
+    /// Whether all that was sent has left.
+    pub fn is_flushed(&self) -> bool {
+        self.unsent.is_none() && !self.endpoint.is_busy()
+    }
+
+    /// A wait, of which each step is a [`Channel::pause`].
+    pub fn patience(&self, deadline: Deadline, what: &'static str) -> Patience {
+        Patience { deadline, what, nap: Duration::from_micros(20), start: Instant::now() }
+    }
+
+    /// One step of a wait: looks again, or sleeps for a while.
+    pub fn pause(&mut self, patience: &mut Patience) -> Result<()> {
+        let Some(left) = patience.deadline.left() else {
+            return Err(Error::Deadline {
+                who: format!("an end of service {:?}", self.hello.service),
+                whom: self.peer.name.clone(),
+                what: patience.what.to_owned(),
+                waited: patience.deadline.waited(),
+            });
+        };
+        if patience.start.elapsed() < SPIN {
+            std::thread::yield_now();
+            return Ok(());
+        }
+        let descriptor = self.endpoint.waitable();
+        if descriptor.is_none() && self.endpoint.has_descriptor() {
+            return Ok(());
+        }
+        let nap = if descriptor.is_some() && self.is_open() { left } else { patience.nap };
+        patience.nap = (patience.nap * 2).min(NAP_MAX);
+        let time = Timespec::try_from(nap.min(left)).expect("less than a century");
+        let meeting = self.meeting.socket();
+        // A meeting that has ended would wake us forever.
+        let mut all: Vec<PollFd<'_>> = Vec::with_capacity(2);
+        all.extend(self.is_open().then(|| PollFd::from_borrowed_fd(meeting, PollFlags::IN)));
+        all.extend(descriptor.map(|wait| PollFd::from_borrowed_fd(wait, PollFlags::IN)));
+        match poll(&mut all, Some(&time)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(Error::io("waiting", error)),
+        }
+        self.look();
+        Ok(())
+    }
+}
+
+/// How a wait has gone so far.
+pub struct Patience {
+    deadline: Deadline,
+    what: &'static str,
+    nap: Duration,
+    start: Instant,
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        if self.received == 0 {
+            return; // Nobody has been there.
+        }
+        let mut patience = self.patience(Deadline::after(OFI_LINGER), "the end");
+        while self.is_open() && !self.is_flushed() {
+            if self.progress().and_then(|()| self.pause(&mut patience)).is_err() {
+                break;
+            }
+        }
+        if self.is_open() {
+            // If that fails, then the peer has gone as well.
+            let _ = self.meeting.say(&meeting::farewell(self.sent));
+        }
+    }
+}
