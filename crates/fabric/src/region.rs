@@ -151,6 +151,12 @@ impl Memory for Words {
     fn write(&self, offset: usize, bytes: &[u8]) {
         write_words(&self.words, offset, bytes);
     }
+
+    fn place(&self) -> Option<Place> {
+        // Words are kept as little-endian bytes, so on such a machine memory is the bytes.
+        let start = NonNull::from(&*self.words).cast();
+        cfg!(target_endian = "little").then(|| Place::new(start))
+    }
 }
 
 /// Copies bytes out of words that others may write meanwhile.
@@ -193,12 +199,6 @@ pub(crate) fn write_words(words: &[AtomicU64], offset: usize, bytes: &[u8]) {
             Ok(whole) => word.store(u64::from_le_bytes(whole), Ordering::Release),
             Err(_) => set(word, 0, bytes),
         }
-    }
-
-    fn place(&self) -> Option<Place> {
-        // Words are kept as little-endian bytes, so on such a machine memory is the bytes.
-        let start = NonNull::from(&*self.words).cast();
-        cfg!(target_endian = "little").then(|| Place::new(start))
     }
 }
 

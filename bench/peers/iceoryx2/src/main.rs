@@ -1,23 +1,16 @@
 //! iceoryx2, one way in microseconds: `peer-iceoryx2 SIZE ROUNDS`. Two threads, pinned to two
 //! processors, that copy a message in and out and look for the next one all the time.
 
+mod sys;
+
 use iceoryx2::prelude::*;
 use std::time::Instant;
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-fn pin(processor: usize) {
-    // SAFETY: a set of processors is bits, all zero at first; the kernel reads it.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(processor, &mut set);
-        libc::sched_setaffinity(0, std::mem::size_of_val(&set), &raw const set);
-    }
-}
-
 /// Sends and receives by turns, `rounds` times.
 fn play(first: bool, size: usize, rounds: u64, config: &Config) -> Result<f64, Fault> {
-    pin(usize::from(!first));
+    sys::pin(usize::from(!first));
     let node = NodeBuilder::new().config(config).create::<ipc::Service>()?;
     let service = |way: &str| -> Result<_, Fault> {
         let name = ServiceName::new(way)?;
