@@ -81,7 +81,8 @@ macro_rules! conformance {
 
         #[test]
         fn a_killed_peer_is_dead() {
-            $crate::conformance::a_killed_peer_is_dead(&$subject, concat!(module_path!(), "::child"));
+            let child = concat!(module_path!(), "::child");
+            $crate::conformance::a_killed_peer_is_dead(&$subject, child);
         }
 
         #[test]

@@ -230,8 +230,8 @@ impl Caller {
 /// The name of a Unix socket, which is removed with it.
 struct Name {
     path: PathBuf,
-    device: u64,
-    number: u64,
+    /// Device and inode.
+    file: (u64, u64),
 }
 
 impl Name {
@@ -253,15 +253,14 @@ impl Name {
         }
         listen(socket, QUEUE)?;
         let there = rustix::fs::lstat(path)?;
-        Ok(Name { path: path.to_owned(), device: there.st_dev, number: there.st_ino })
+        Ok(Name { path: path.to_owned(), file: (there.st_dev, there.st_ino) })
     }
 }
 
 impl Drop for Name {
     fn drop(&mut self) {
         // Somebody else may have put another one there.
-        let ours =
-            |there: &rustix::fs::Stat| (there.st_dev, there.st_ino) == (self.device, self.number);
+        let ours = |there: &rustix::fs::Stat| (there.st_dev, there.st_ino) == self.file;
         if rustix::fs::lstat(&self.path).as_ref().is_ok_and(ours) {
             let _ = rustix::fs::unlink(&self.path);
         }
