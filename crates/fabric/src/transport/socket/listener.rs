@@ -91,21 +91,22 @@ impl Door {
         Door { address, socket, protection, callers: VecDeque::new(), _name: name }
     }
 
-    /// Lets in whom the kernel holds for us.
+    /// Lets in whom the kernel holds for us. Those before the door were just looked at and said
+    /// nothing; where there is no room, they go for new ones.
     fn admit(&mut self) -> Result<()> {
-        loop {
+        let mut silent = self.callers.len();
+        while self.callers.len() < HELLOS_MAX || silent > 0 {
             match accept_with(&self.socket, FLAGS) {
                 Ok(socket) => {
                     if self.callers.len() == HELLOS_MAX {
-                        self.callers
-                            .pop_front()
-                            .expect("there are many")
-                            .send_away("it was too slow");
+                        silent -= 1;
+                        let oldest = self.callers.pop_front().expect("there are many");
+                        oldest.send_away("it was too slow");
                     }
                     let said = Vec::with_capacity(HELLO_MAX);
                     self.callers.push_back(Caller { socket, said, since: Instant::now() });
                 }
-                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::AGAIN) => break,
                 Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
                     return Err(Error::io(format!("accepting at {}", self.address), errno));
                 }
@@ -114,10 +115,11 @@ impl Door {
                 Err(_) => {}
             }
         }
+        Ok(())
     }
 
     /// Looks at everyone before the door; the first who has said hello comes in.
-    fn greet(&mut self) -> Option<Result<Box<dyn Adapter>>> {
+    fn greet(&mut self) -> Option<Box<dyn Adapter>> {
         let mut index = 0;
         while let Some(caller) = self.callers.get_mut(index) {
             match caller.turn() {
@@ -126,7 +128,7 @@ impl Door {
                 Turn::Greeted(hello) => {
                     let caller = self.callers.remove(index).expect("it was there");
                     if let Some(end) = self.welcome(caller, hello) {
-                        return Some(Ok(end));
+                        return Some(end);
                     }
                 }
             }
@@ -180,9 +182,12 @@ impl Listener for Door {
 
     fn accept(&mut self, deadline: Deadline) -> Result<Box<dyn Adapter>> {
         loop {
+            if let Some(accepted) = self.greet() {
+                return Ok(accepted);
+            }
             let admitted = self.admit();
             if let Some(accepted) = self.greet() {
-                return accepted;
+                return Ok(accepted);
             }
             admitted?;
             let Some(left) = deadline.left() else {
