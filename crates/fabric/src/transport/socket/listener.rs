@@ -280,3 +280,32 @@ fn is_left_over(path: &Path, address: &SocketAddrUnix) -> rustix::io::Result<boo
     let probe = socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
     Ok(connect(&probe, address) == Err(Errno::CONNREFUSED))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn the_silent_go_for_new_ones_the_oldest_first() {
+        let mut door = Door::tcp("127.0.0.1", 0).unwrap();
+        let Address::Tcp(host, port) = door.address.clone() else { panic!("it is TCP") };
+        let connect = |_| TcpStream::connect((host.as_str(), port)).unwrap();
+        let mut silent: Vec<_> = (0..HELLOS_MAX + 10).map(connect).collect();
+        // Nobody has looked at those who came first, so nobody goes.
+        door.admit().unwrap();
+        assert_eq!(door.callers.len(), HELLOS_MAX);
+        assert!(door.greet().is_none());
+        door.admit().unwrap();
+        assert_eq!(door.callers.len(), HELLOS_MAX);
+        assert_eq!(accept_with(&door.socket, FLAGS).err(), Some(Errno::AGAIN), "all are in");
+        for gone in &mut silent[..10] {
+            let mut answer = Vec::new();
+            gone.read_to_end(&mut answer).unwrap();
+            let refusal = hello::read_answer(&answer).unwrap_err();
+            assert_eq!(refusal, Refusal::Denied("it was too slow".to_owned()));
+        }
+        silent[10].set_nonblocking(true).unwrap();
+        assert!(silent[10].read(&mut [0]).is_err(), "the next one still waits");
+    }
+}
