@@ -42,7 +42,7 @@ impl Patience {
 
     /// Looking has found something.
     pub fn found(&mut self) {
-        self.rest = 0;
+        self.rest /= 2;
     }
 
     /// A wait had to sleep.
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn looking_in_vain_becomes_rare_and_one_success_brings_it_back() {
+    fn looking_in_vain_becomes_rare_and_successes_bring_it_back() {
         let mut patience = Patience::new();
         let mut looked = 0;
         for _ in 0..1000 {
@@ -72,7 +72,7 @@ mod tests {
         while patience.resting > 0 {
             patience.slept();
         }
-        patience.found();
+        (0..7).for_each(|_| patience.found());
         patience.slept();
         assert_eq!(patience.resting, 1);
     }

@@ -240,9 +240,9 @@ struct Name {
 }
 
 impl Name {
-    /// Has a socket listen at a path. A socket that is there and that nobody listens at was left by a
-    /// process that was killed; it is replaced. Two who do so at once are kept apart by a lock on
-    /// the directory.
+    /// Has a socket listen at a path. A socket that is there and that nobody listens at was left
+    /// by a process that was killed; it is replaced. Two who do so at once are kept apart by a
+    /// lock on the directory.
     fn take(socket: &OwnedFd, path: &Path) -> rustix::io::Result<Name> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
