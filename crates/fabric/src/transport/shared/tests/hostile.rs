@@ -120,6 +120,21 @@ fn a_count_that_cannot_be_ends_the_connection_on_both_sides() {
     assert!(matches!(error, Error::Dead { .. }), "{error}");
 }
 
+/// A sender whose peer turned out to be broken in the middle of a message forgot that it had ended,
+/// and looked for a rest that it had not kept.
+#[test]
+fn garbage_in_the_middle_of_sending_stays_an_error() {
+    let (_here, mut there) = pair(PIPELINED);
+    there.segment.word64(512 + 128).store(1 << 40, Ordering::Relaxed);
+    let error = there.try_send(&[IoSlice::new(&[1; 100_000])]).unwrap_err();
+    assert!(matches!(error, Error::Malformed { .. }), "{error}");
+    for _ in 0..3 {
+        let error = there.try_flush().unwrap_err();
+        assert!(matches!(error, Error::Malformed { .. }), "{error}");
+        there.wait(Ready::Send, soon()).unwrap();
+    }
+}
+
 #[test]
 fn a_lying_length_takes_no_memory() {
     let (_here, mut there) = pair(PIPELINED);
