@@ -2,22 +2,22 @@
 //! that both can write.
 //!
 //! *Layout.* [`ENTRIES`] entries of [`ENTRY`] bytes (two cache lines that the hardware fetches
-//! together), an arena, and a count of what the consumer has freed. An entry begins with its *flag*,
-//! a word of which the high half is a tag (the record's number plus one), the low half its kind and
-//! size. A short message stands in the entry, behind the flag, so it moves with it from cache to
-//! cache. A longer one, or a packet of one, stands in the arena, and the entry says where.
+//! together), an arena, and a count of what the consumer has freed. An entry begins with its
+//! *flag*, a word of which the high half is a tag (the record's number plus one), the low half its
+//! kind and size. A short message stands in the entry, behind the flag, so it moves with it from
+//! cache to cache. A longer one, or a packet of one, stands in the arena, and the entry says where.
 //!
-//! *Steps.* The producer writes the bytes, then the flag (release). The consumer sees the flag whose
-//! tag it expects (acquire), reads the bytes where they are, then counts them as freed (release).
-//! Each side writes words of its own only and waits for nothing, so wherever a side is stopped, the
-//! other goes on: it finds the ring empty, or full. The tag makes an entry's last record, a lap ago,
-//! look different; no step has to clean up.
+//! *Steps.* The producer writes the bytes, then the flag (release). The consumer sees the flag
+//! whose tag it expects (acquire), reads the bytes where they are, then counts them as freed
+//! (release). Each side writes words of its own only and waits for nothing, so wherever a side is
+//! stopped, the other goes on: it finds the ring empty, or full. The tag makes an entry's last
+//! record, a lap ago, look different; no step has to clean up.
 //!
 //! *Distrust.* The memory is the peer's too. Each word of it is read once and checked against what
 //! this side knows in private: the arena is given out by the producer from private state, the
-//! consumer checks every place it is told. What cannot be is [`Garbage`], never a wild access. Bytes
-//! of a message in place could still be changed by a peer that breaks the rules while they are
-//! read; who does not trust the peer copies first (`link.rs`).
+//! consumer checks every place it is told. What cannot be is [`Garbage`], never a wild access.
+//! Bytes of a message in place could still be changed by a peer that breaks the rules while they
+//! are read; who does not trust the peer copies first (`link.rs`).
 //!
 //! *Sleep.* Who is about to sleep says so in a word of its own, then looks again; who has published
 //! something looks at that word afterwards. A full fence on both sides between the two steps, and
@@ -371,14 +371,15 @@ pub(crate) trait Sleep {
     fn fence();
 }
 
-/// Says that this side sleeps until one of `events`; the caller has to look once more before it does.
+/// Says that this side sleeps until one of `events`; the caller has to look once more before it
+/// does.
 pub(crate) fn announce<S: Sleep>(own: &S, events: u32) {
     own.set(events);
     S::fence();
 }
 
-/// After `event` was published: whether the peer sleeps for it and is to be woken. Only one who asks
-/// is told so.
+/// After `event` was published: whether the peer sleeps for it and is to be woken. Only one who
+/// asks is told so.
 #[inline]
 pub(crate) fn wakes<S: Sleep>(peers: &S, event: u32) -> Option<u32> {
     S::fence();

@@ -143,7 +143,9 @@ proptest! {
             } else if way == 0 {
                 let mut buffer = vec![0; 200_000];
                 match there.try_receive(&mut buffer) {
-                    Ok(count) => prop_assert!(Some(&buffer[..count]) == sent.pop_front().as_deref()),
+                    Ok(count) => {
+                        prop_assert!(Some(&buffer[..count]) == sent.pop_front().as_deref());
+                    }
                     Err(error) => prop_assert!(error.is_would_block()),
                 }
             } else {

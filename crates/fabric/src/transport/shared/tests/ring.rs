@@ -1,7 +1,9 @@
-//! The ring over memory of tests: stopped at every access, filled with garbage, under loom and Miri.
+//! The ring over memory of tests: stopped at every access, filled with garbage, under loom and
+//! Miri.
 //!
-//!     RUSTFLAGS="--cfg loom" cargo test -p muster-fabric --lib --release shared::tests::ring
-//!     MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p muster-fabric --lib shared::tests::ring
+//!     RUSTFLAGS="--cfg loom" cargo test -p muster-fabric --lib --release tests::ring
+//!     MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p muster-fabric --lib \
+//!         shared::tests::ring
 #![allow(unsafe_code)]
 
 use crate::transport::shared::ring::{Cells, Consumer, Garbage, INLINE, Kind, Place, Producer};
@@ -337,23 +339,21 @@ mod interleavings {
 
         // SAFETY: loom checks what the caller promises.
         unsafe fn write<R>(&self, place: Place, size: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
+            // SAFETY: loom has found nobody else there.
+            let call = |to: *mut u8| f(unsafe { std::slice::from_raw_parts_mut(to, size) });
             match place {
-                // SAFETY: loom has found nobody else there.
-                Place::Entry(at) => self.entries[at].with_mut(|p| unsafe { f(&mut (*p)[..size]) }),
-                // SAFETY: the same.
-                Place::Arena(at) => {
-                    self.arena[at / 64].with_mut(|p| unsafe { f(&mut (*p)[..size]) })
-                }
+                Place::Entry(at) => self.entries[at].with_mut(|bytes| call(bytes.cast())),
+                Place::Arena(at) => self.arena[at / 64].with_mut(|bytes| call(bytes.cast())),
             }
         }
 
         // SAFETY: loom checks what the caller promises.
         unsafe fn read<R>(&self, place: Place, size: usize, f: impl FnOnce(&[u8]) -> R) -> R {
+            // SAFETY: loom has found nobody who writes there.
+            let call = |from: *const u8| f(unsafe { std::slice::from_raw_parts(from, size) });
             match place {
-                // SAFETY: loom has found nobody who writes there.
-                Place::Entry(at) => self.entries[at].with(|p| unsafe { f(&(*p)[..size]) }),
-                // SAFETY: the same.
-                Place::Arena(at) => self.arena[at / 64].with(|p| unsafe { f(&(*p)[..size]) }),
+                Place::Entry(at) => self.entries[at].with(|bytes| call(bytes.cast())),
+                Place::Arena(at) => self.arena[at / 64].with(|bytes| call(bytes.cast())),
             }
         }
     }
