@@ -1,10 +1,11 @@
 //! Waiting: look a while without sleeping, then sleep.
 //!
 //! To look again and again is the fastest way to see something that is about to come, and burns a
-//! core that another rank may need. So a [`Waiter`] looks only as long as that paid off lately: what
-//! came while it looked lets it look longer the next time, what did not halves that, down to nothing.
-//! In between it offers the core to others (`sched_yield`). When somebody takes it, more want to run
-//! than there are cores; then it sleeps at once, and tries again to look only after some waits.
+//! core that another rank may need. So a [`Waiter`] looks only as long as that paid off lately:
+//! what came while it looked lets it look longer the next time, what did not halves that, down to
+//! nothing. In between it offers the core to others (`sched_yield`). When somebody takes it, more
+//! want to run than there are cores; then it sleeps at once, and tries again to look only after
+//! some waits.
 
 use crate::deadline::Deadline;
 use crate::error::Result;

@@ -1,10 +1,10 @@
 //! Between threads of this process (`proc!NAME`).
 //!
-//! The same links as through shared memory between processes (`transport/shared`): both ends map one
-//! segment, and a pair of sockets shows each that the other is gone, so that nothing is different
-//! but how the two meet. Listeners are known by name in a table of this process; the connector makes
-//! both ends and hands one over. A listener's queue is limited, and a name is free again when its
-//! listener is dropped; who waits in its queue then finds the other end gone.
+//! The same links as through shared memory between processes (`transport/shared`): both ends map
+//! one segment, and a pair of sockets shows each that the other is gone, so that nothing is
+//! different but how the two meet. Listeners are known by name in a table of this process; the
+//! connector makes both ends and hands one over. A listener's queue is limited, and a name is free
+//! again when its listener is dropped; who waits in its queue then finds the other end gone.
 
 use super::shared::{self, Link, PLAN, Planners};
 use super::{Adapter, Capabilities, Hello, Listener, Protection, Transport};

@@ -1,11 +1,12 @@
-//! Remote copy between processes of a node: a put or a get is a copy into or out of memory that both
-//! have mapped, without the peer's doing.
+//! Remote copy between processes of a node: a put or a get is a copy into or out of memory that
+//! both have mapped, without the peer's doing.
 //!
-//! To expose such a region (`memory.rs`) is to pass its memory over the socket, with its key, and to
-//! count that in the segment, so that the peer looks at the socket only when there is something. All
-//! regions are also reached by the emulated way, over messages: those that are other memory, those
-//! that may be written but not read (no mapping is like that), and those that the peer could not
-//! map. Operations of one end keep their order: while emulated ones are under way, all go that way.
+//! To expose such a region (`memory.rs`) is to pass its memory over the socket, with its key, and
+//! to count that in the segment, so that the peer looks at the socket only when there is something.
+//! All regions are also reached by the emulated way, over messages: those that are other memory,
+//! those that may be written but not read (no mapping is like that), and those that the peer could
+//! not map. Operations of one end keep their order: while emulated ones are under way, all go that
+//! way.
 //!
 //! To withdraw a region is a note as well. A mapping cannot be taken back from a peer that ignores
 //! it, so a region is for peers that may keep what they had.

@@ -66,8 +66,8 @@ pub struct Link {
     end: Option<End>,
     /// Whether somebody polls the socket for arrivals.
     is_polled: Cell<bool>,
-    /// Whether the peer may be believed not to change what it has sent: it runs as the same user, who
-    /// could as well write into this process.
+    /// Whether the peer may be believed not to change what it has sent: it runs as the same user,
+    /// who could as well write into this process.
     pub(super) is_trusted: bool,
     waiter: Waiter,
     looks: u32,

@@ -2,8 +2,8 @@
 //!
 //! It keeps the boundaries of packets (SOCK_SEQPACKET). The connector makes the segment and sends
 //! its hello with the segment's descriptor, one packet; the listener checks both, maps the segment,
-//! and answers, one packet (`transport/hello.rs`). Then the socket belongs to the link. The memory is
-//! the connector's to pay, and a listener takes none for who has not said hello.
+//! and answers, one packet (`transport/hello.rs`). Then the socket belongs to the link. The memory
+//! is the connector's to pay, and a listener takes none for who has not said hello.
 //!
 //! Who has connected and says nothing waits in a list of limited length and keeps nobody up. A
 //! listener that has died leaves its path behind: nobody answers there, so the next one takes it,

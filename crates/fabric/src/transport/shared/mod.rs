@@ -2,18 +2,18 @@
 //!
 //! Two processes meet at a Unix socket (`meet.rs`) and share a sealed memfd (`segment.rs`) with a
 //! ring in each direction (`ring.rs`). From then on a message is a few stores and loads; the kernel
-//! is asked only by who sleeps, and by who wakes a sleeper. The socket stays open: its end shows that
-//! the peer is gone, however it went. Nothing has a name, so nothing is left behind.
+//! is asked only by who sleeps, and by who wakes a sleeper. The socket stays open: its end shows
+//! that the peer is gone, however it went. Nothing has a name, so nothing is left behind.
 //!
 //! *Teardown.* A side that leaves in order says so in the segment, then closes the socket; its peer
-//! receives what was sent and then [`crate::Error::Closed`]. Where the socket ends without that, the
-//! peer receives what was sent whole and then [`crate::Error::Dead`]. Either may die or stop at any
-//! instruction: there are no locks, so the other one finds the ring empty or full and goes on
+//! receives what was sent and then [`crate::Error::Closed`]. Where the socket ends without that,
+//! the peer receives what was sent whole and then [`crate::Error::Dead`]. Either may die or stop at
+//! any instruction: there are no locks, so the other one finds the ring empty or full and goes on
 //! (`ring.rs`), and its waits end at their deadline, or 50 ms after a death at the latest.
 //!
-//! *The fast way.* [`Shared::listen_link`] and [`Shared::connect_link`] give a [`Link`], whose methods
-//! are generic and inlined: what benchmarks measure and ranks use. The strategies are the same link
-//! behind traits.
+//! *The fast way.* [`Shared::listen_link`] and [`Shared::connect_link`] give a [`Link`], whose
+//! methods are generic and inlined: what benchmarks measure and ranks use. The strategies are the
+//! same link behind traits.
 
 mod copy;
 mod link;

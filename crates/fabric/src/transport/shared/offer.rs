@@ -11,8 +11,8 @@
 //! | 3 unreadable | receiver | when the kernel does not let it; the sender sends it otherwise |
 //!
 //! A state leaves 0 once, by compare-and-swap. So a sender that gives up knows whether the message
-//! was received, even when the receiver is stopped in the middle of reading; and what a receiver has
-//! read half before and half after counts for nothing.
+//! was received, even when the receiver is stopped in the middle of reading; and what a receiver
+//! has read half before and half after counts for nothing.
 
 use super::link::{ARRIVAL, Link, ROOM};
 use super::ring::{Kind, Place, Record};

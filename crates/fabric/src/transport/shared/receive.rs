@@ -1,6 +1,7 @@
-//! Receiving. A message that stands whole in the ring is seen there. One in packets is put together:
-//! in the buffer of who receives into one, else in a buffer of the link. What an unknown user's
-//! process sent is copied out before it is looked at, since that process could change it meanwhile.
+//! Receiving. A message that stands whole in the ring is seen there. One in packets is put
+//! together: in the buffer of who receives into one, else in a buffer of the link. What an unknown
+//! user's process sent is copied out before it is looked at, since that process could change it
+//! meanwhile.
 
 use super::link::{Link, ROOM};
 use super::ring::{ENTRIES, Kind, Record};

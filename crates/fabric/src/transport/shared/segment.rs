@@ -4,15 +4,15 @@
 //! |---|---|---|
 //! | 0 | 256 | the connector's own words |
 //! | 256 | 256 | the listener's own words |
-//! | 512 + 128 d | 8 | records freed in direction d (0: from the connector), counted by who receives |
+//! | 512 + 128 d | 8 | records freed in direction d (0: from the connector), by who receives |
 //! | 4096 + 16384 d | 16384 | entries of direction d |
-//! | 36864 + A d | A | arena of direction d, `SHARED_ARENA` bytes or `SHARED_ARENA_SYSTEM` by the lane |
+//! | 36864 + A d | A | arena of direction d: `SHARED_ARENA` or `SHARED_ARENA_SYSTEM` bytes |
 //!
 //! A side's own words, which only it writes unless said otherwise:
 //!
 //! | offset | size | what |
 //! |---|---|---|
-//! | 0 | 4 | what it sleeps for: 1 arrivals, 2 room, 4 in poll(2); the peer that wakes it writes 0 |
+//! | 0 | 4 | what it sleeps for: 1 arrivals, 2 room, 4 in poll(2); who wakes it writes 0 |
 //! | 4 | 4 | 1 when it has closed the connection in order |
 //! | 8 | 4 | messages it has sent over the socket (`copy.rs`) |
 //! | 64 | 4 | 1 when it can read the peer's memory |

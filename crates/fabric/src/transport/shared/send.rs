@@ -1,8 +1,8 @@
 //! Sending. A message of up to [`INLINE`] bytes stands in its entry. What the planner calls short
 //! stands in the arena, whole, and so does what is filled in place. Longer ones go in packets: the
 //! receiver copies one out while the next is copied in. What finds no room is kept, so a try never
-//! waits, or is sent from where it stands by who waits. And who waits can have the receiver fetch the
-//! message, with one copy (`offer.rs`).
+//! waits, or is sent from where it stands by who waits. And who waits can have the receiver fetch
+//! the message, with one copy (`offer.rs`).
 
 use super::link::{ARRIVAL, Link, ROOM};
 use super::ring::{ENTRIES, INLINE, Kind};
@@ -14,8 +14,8 @@ use muster_base::limits::SHARED_MESSAGE_MAX;
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
-/// The part of the arena that short messages go through: two of them fit many times, and it stays in
-/// a second-level cache.
+/// The part of the arena that short messages go through: two of them fit many times, and it stays
+/// in a second-level cache.
 const SHORT_WINDOW: usize = 64 * 1024;
 
 /// What is done where a plan says single copy and cannot have it.
@@ -335,6 +335,7 @@ impl Link {
 
     /// Sends on what was kept; true when nothing is left.
     pub(super) fn pump(&mut self) -> Result<bool> {
+        self.live()?;
         if self.outgoing.is_aborted {
             match self.out.push((Kind::Abort, 0), 0, usize::MAX, |_| ()) {
                 Ok(Some(_)) => self.ring(ARRIVAL),

@@ -1,4 +1,5 @@
-//! A link as the strategies: datagrams and remote copy by itself, the others emulated over datagrams.
+//! A link as the strategies: datagrams and remote copy by itself, the others emulated over
+//! datagrams.
 
 use super::copy::Copies;
 use super::link::Link;

@@ -1,5 +1,10 @@
 //! Links within this process and between processes.
 
+mod copies;
+mod hostile;
+mod processes;
+mod ring;
+
 use super::*;
 use crate::strategy::{Datagram, Ready};
 use crate::transport::Lane;
@@ -138,7 +143,9 @@ proptest! {
             } else if way == 0 {
                 let mut buffer = vec![0; 200_000];
                 match there.try_receive(&mut buffer) {
-                    Ok(count) => prop_assert!(Some(&buffer[..count]) == sent.pop_front().as_deref()),
+                    Ok(count) => {
+                        prop_assert!(Some(&buffer[..count]) == sent.pop_front().as_deref());
+                    }
                     Err(error) => prop_assert!(error.is_would_block()),
                 }
             } else {
