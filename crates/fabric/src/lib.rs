@@ -11,6 +11,7 @@
 
 pub mod adapter;
 pub mod address;
+pub mod bound;
 pub mod communicator;
 pub mod deadline;
 pub mod error;
