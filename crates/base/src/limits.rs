@@ -75,6 +75,37 @@ pub const SESSIONS_MAX: usize = 3072;
 /// more is a mistake in typing, and would stop the machine before it could be taken back.
 pub const NODES_HERE_MAX: usize = 256;
 
+/// Bytes of a name in a hello of the fabric: what its length in one byte can say.
+pub const HELLO_TEXT_MAX: usize = 255;
+
+/// Bytes of a frame that carries a message over a byte stream: 16 MiB of the user's and 4 KiB for
+/// what emulated strategies put before them.
+pub const FRAME_MAX: usize = 16 * 1024 * 1024 + 4096;
+
+/// Bytes of one put or get over active messages: one frame's worth of the user's.
+pub const COPY_MAX: usize = 16 * 1024 * 1024;
+
+/// Bytes of a piece of an emulated put or get: half of what a receiver reads at once, so a large
+/// one does not hold up the small ones behind it for longer than 10 us.
+pub const COPY_PIECE: usize = 64 * 1024;
+
+/// Pieces under way at once: 1 MiB hides a round trip of 100 us at 10 GB/s.
+pub const COPY_WINDOW: usize = 16;
+
+/// Puts and gets of one end that have not ended; those that wait hold at most [`COPY_MAX`] bytes
+/// beyond the first one's.
+pub const COPIES_MAX: usize = 64;
+
+/// Bytes of answers to active messages that wait for room: those to a full window of gets.
+pub const ANSWERS_MAX: usize = COPY_WINDOW * (COPY_PIECE + 64);
+
+/// Regions that one end exposes: the owner looks a key up in a table of at most 3 MiB.
+pub const REGIONS_MAX: usize = 1 << 16;
+
+/// Connectors of one listener that have not said hello yet. Each costs a descriptor and 519 bytes,
+/// for at most as long as a hello may take; who comes on top of them waits in the kernel's queue.
+pub const HELLOS_MAX: usize = 256;
+
 const _: () = assert!(SESSIONS_MAX * 5 + CONNECTIONS_MAX < 20_000);
 const _: () = assert!(MSIZE_MIN > WALK_MAX * (2 + NAME_MAX) / 2);
 const _: () = assert!(HEADER == 7 && IO_HEADER == 24);

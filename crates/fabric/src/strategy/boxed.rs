@@ -44,11 +44,23 @@ impl<T: Datagram + ?Sized> Datagram for Box<T> {
     fn try_flush(&mut self) -> Result<bool> {
         (**self).try_flush()
     }
+
+    fn send(&mut self, parts: &[IoSlice<'_>], deadline: Deadline) -> Result<()> {
+        (**self).send(parts, deadline)
+    }
+
+    fn take(&mut self, deadline: Deadline, take: &mut dyn FnMut(&[u8])) -> Result<()> {
+        (**self).take(deadline, take)
+    }
 }
 
 impl<T: Stream + ?Sized> Stream for Box<T> {
     fn try_write(&mut self, bytes: &[u8]) -> Result<usize> {
         (**self).try_write(bytes)
+    }
+
+    fn try_write_parts(&mut self, parts: &[IoSlice<'_>]) -> Result<usize> {
+        (**self).try_write_parts(parts)
     }
 
     fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize> {

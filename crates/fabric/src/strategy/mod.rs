@@ -120,6 +120,15 @@ pub trait Stream: Wait {
     /// [`Error::WouldBlock`]; the connection's.
     fn try_write(&mut self, bytes: &[u8]) -> Result<usize>;
 
+    /// Sends what there is room for of bytes that lie in several places, at least a byte.
+    ///
+    /// # Errors
+    /// As [`Stream::try_write`].
+    fn try_write_parts(&mut self, parts: &[IoSlice<'_>]) -> Result<usize> {
+        let first = parts.iter().find(|part| !part.is_empty());
+        self.try_write(first.map_or(&[], |part| part))
+    }
+
     /// Receives what is there, at least a byte; 0 when the peer sends no more.
     ///
     /// # Errors

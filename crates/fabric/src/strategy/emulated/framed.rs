@@ -1,0 +1,329 @@
+//! Messages over a byte stream: before each its length, and at the end a goodbye.
+//!
+//! A frame is a length in four bytes and so many bytes. The length [`GOODBYE`] ends it all: who
+//! drops its end says so, and a stream that ends without it was cut off. A length above
+//! [`FRAME_MAX`] is no frame; memory is taken for a message only when its length was found good.
+//!
+//! Sending: a short message is gathered and leaves in one piece; of a long one the stream takes
+//! what it has room for straight from the caller's memory. What has no room then waits here
+//! (`leaving`) and goes first; as long as there is any, no other message is accepted, so at most
+//! one message waits. [`Framed::send`] waits for room instead and copies nothing.
+//!
+//! Receiving: one read gets head and body, and often several messages; they are taken in place.
+
+use super::{Patience, wait_for_room, with_head};
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::strategy::{Datagram, Ready, Stream, Wait};
+use crate::transport::Peer;
+use muster_base::limits::FRAME_MAX;
+use std::io::IoSlice;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+
+/// The length in front of each message.
+const HEAD: usize = 4;
+
+/// The length that says goodbye.
+pub const GOODBYE: u32 = u32::MAX;
+
+/// Up to here, gathering costs less than handing over several parts.
+const GATHERED: usize = 4096;
+
+/// What is read at once, until a longer message comes.
+const BUFFER: usize = 64 * 1024;
+
+/// The receive buffer grows by whole pages, so that little more than a message fits into it and
+/// little of the next one is read with it, and moved when its turn comes.
+const PAGE: usize = 4096;
+
+/// Messages over a byte stream.
+#[derive(Debug)]
+pub struct Framed<S: Stream> {
+    inner: S,
+    arrived: Vec<u8>,
+    unread: Range<usize>,
+    leaving: Vec<u8>,
+    unsent: Range<usize>,
+    patience: Patience,
+}
+
+impl<S: Stream> Framed<S> {
+    /// Over a stream on which nothing was sent yet.
+    pub fn new(inner: S) -> Framed<S> {
+        Framed {
+            inner,
+            arrived: vec![0; BUFFER],
+            unread: 0..0,
+            leaving: vec![0; HEAD + GATHERED],
+            unsent: 0..0,
+            patience: Patience::new(),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.inner.peer().name.clone()
+    }
+
+    /// Where the first unread message is, if it is whole.
+    fn first(&self) -> Result<Option<Range<usize>>> {
+        let start = self.unread.start + HEAD;
+        Ok(self.announced()?.map(|size| start..start + size).filter(|at| at.end <= self.unread.end))
+    }
+
+    /// The length of the first unread message, if that much is there.
+    fn announced(&self) -> Result<Option<usize>> {
+        let Some(head) = self.arrived[self.unread.clone()].first_chunk::<HEAD>() else {
+            return Ok(None);
+        };
+        match u32::from_le_bytes(*head) {
+            GOODBYE => Err(Error::Closed { peer: self.name() }),
+            size if size as usize > FRAME_MAX => {
+                let what = format!("a frame of {size} bytes; it may have {FRAME_MAX}");
+                Err(Error::Malformed { peer: self.name(), what })
+            }
+            size => Ok(Some(size as usize)),
+        }
+    }
+
+    /// Reads more behind a first message that is not whole.
+    fn receive(&mut self) -> Result<()> {
+        let whole = HEAD + self.announced()?.unwrap_or(0);
+        if self.unread.is_empty() {
+            self.unread = 0..0;
+        }
+        if self.unread.start + whole > self.arrived.len() || self.unread.end == self.arrived.len() {
+            self.make_room(whole);
+        }
+        match self.inner.try_read(&mut self.arrived[self.unread.end..])? {
+            0 => {
+                let where_it_was =
+                    if self.unread.is_empty() { "without a goodbye" } else { "within a message" };
+                let evidence = format!("its connection ended {where_it_was}");
+                Err(Error::Dead { peer: self.name(), evidence })
+            }
+            size => {
+                self.unread.end += size;
+                Ok(())
+            }
+        }
+    }
+
+    /// Moves what is unread to the front of a buffer in which so much has room.
+    fn make_room(&mut self, whole: usize) {
+        let size = self.unread.len();
+        if whole > self.arrived.len() {
+            // The kernel gives zeroed pages as they are used, so to announce much costs nothing.
+            let mut larger = vec![0; whole.next_multiple_of(PAGE)];
+            larger[..size].copy_from_slice(&self.arrived[self.unread.clone()]);
+            self.arrived = larger;
+        } else {
+            self.arrived.copy_within(self.unread.clone(), 0);
+        }
+        self.unread = 0..size;
+    }
+
+    /// What a failure to send means: the peer may have said goodbye, behind messages that nobody
+    /// has taken yet.
+    fn ended(&mut self, error: Error) -> Error {
+        if !matches!(error, Error::Dead { .. }) {
+            return error;
+        }
+        let mut at = self.unread.start;
+        loop {
+            let rest = &self.arrived[at.min(self.unread.end)..self.unread.end];
+            match rest.first_chunk().map(|head| u32::from_le_bytes(*head)) {
+                Some(GOODBYE) => return Error::Closed { peer: self.name() },
+                Some(size) => at = at.saturating_add(HEAD + size as usize),
+                None if self.unread.end == self.arrived.len() => return error,
+                None => match self.inner.try_read(&mut self.arrived[self.unread.end..]) {
+                    Ok(size @ 1..) => self.unread.end += size,
+                    _ => return error,
+                },
+            }
+        }
+    }
+
+    fn check(&self, size: usize) -> Result<()> {
+        if size > FRAME_MAX {
+            return Err(Error::TooLarge { what: "a message", size, limit: FRAME_MAX });
+        }
+        Ok(())
+    }
+
+    /// Writes from the caller's memory; what was written is gone from `rest`.
+    fn write(&mut self, rest: &mut &mut [IoSlice<'_>]) -> Result<()> {
+        match self.inner.try_write_parts(rest) {
+            Ok(size) => {
+                IoSlice::advance_slices(rest, size);
+                Ok(())
+            }
+            Err(error) => Err(self.ended(error)),
+        }
+    }
+
+    /// Keeps what has no room in the stream.
+    fn keep(&mut self, rest: &[IoSlice<'_>]) {
+        let size = rest.iter().map(|part| part.len()).sum();
+        gather(rest, self.transmit_buffer(size));
+    }
+
+    fn transmit_buffer(&mut self, size: usize) -> &mut [u8] {
+        if size > self.leaving.len() {
+            self.leaving = vec![0; size];
+        }
+        self.unsent = 0..size;
+        &mut self.leaving[..size]
+    }
+}
+
+impl<S: Stream> Wait for Framed<S> {
+    fn peer(&self) -> &Peer {
+        self.inner.peer()
+    }
+
+    fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
+        if ready == Ready::Send {
+            let waited = self.inner.wait(Ready::Send, deadline);
+            waited.map_err(|error| self.ended(error))?;
+            return self.try_flush().map(drop);
+        }
+        if self.first()?.is_some() {
+            return Ok(());
+        }
+        if !self.try_flush()? {
+            // The peer may answer only to what has not left yet.
+            return match self.receive() {
+                Err(Error::WouldBlock) => wait_for_room(&mut self.inner, deadline),
+                done => done,
+            };
+        }
+        self.patience.begin();
+        while self.patience.lasts() {
+            match self.receive() {
+                Err(Error::WouldBlock) => {}
+                done => return done,
+            }
+        }
+        let waited = self.inner.wait(Ready::Receive, deadline);
+        self.patience.end();
+        waited
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.inner.descriptor()
+    }
+}
+
+impl<S: Stream> Datagram for Framed<S> {
+    fn limit(&self) -> usize {
+        FRAME_MAX
+    }
+
+    fn try_fill(&mut self, size: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<()> {
+        self.check(size)?;
+        if !self.try_flush()? {
+            return Err(Error::WouldBlock);
+        }
+        let (head, body) = self.transmit_buffer(HEAD + size).split_at_mut(HEAD);
+        head.copy_from_slice(&(size as u32).to_le_bytes());
+        fill(body);
+        self.try_flush().map(drop)
+    }
+
+    fn try_send(&mut self, parts: &[IoSlice<'_>]) -> Result<()> {
+        let size = parts.iter().map(|part| part.len()).sum();
+        if size <= GATHERED {
+            return self.try_fill(size, &mut |buffer| gather(parts, buffer));
+        }
+        self.check(size)?;
+        if !self.try_flush()? {
+            return Err(Error::WouldBlock);
+        }
+        with_head(&(size as u32).to_le_bytes(), parts, |mut rest| {
+            self.write(&mut rest)?;
+            while !rest.is_empty() {
+                match self.write(&mut rest) {
+                    Err(Error::WouldBlock) => {
+                        self.keep(rest);
+                        return Ok(());
+                    }
+                    done => done?,
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn try_take(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()> {
+        loop {
+            if let Some(at) = self.first()? {
+                take(&self.arrived[at.clone()]);
+                self.unread.start = at.end;
+                return Ok(());
+            }
+            self.receive()?;
+        }
+    }
+
+    fn try_flush(&mut self) -> Result<bool> {
+        while !self.unsent.is_empty() {
+            match self.inner.try_write(&self.leaving[self.unsent.clone()]) {
+                Ok(size) => self.unsent.start += size,
+                Err(Error::WouldBlock) => return Ok(false),
+                Err(error) => return Err(self.ended(error)),
+            }
+        }
+        Ok(true)
+    }
+
+    fn send(&mut self, parts: &[IoSlice<'_>], deadline: Deadline) -> Result<()> {
+        let size = parts.iter().map(|part| part.len()).sum();
+        self.check(size)?;
+        while !self.try_flush()? {
+            self.wait(Ready::Send, deadline)?;
+        }
+        if size <= GATHERED {
+            return self.try_send(parts);
+        }
+        with_head(&(size as u32).to_le_bytes(), parts, |mut rest| {
+            let mut begun = false;
+            while !rest.is_empty() {
+                match self.write(&mut rest) {
+                    Err(Error::WouldBlock) => {}
+                    done => {
+                        begun = true;
+                        done?;
+                        continue;
+                    }
+                }
+                match self.inner.wait(Ready::Send, deadline) {
+                    // What has begun is sent, as if it had been accepted at once.
+                    Err(Error::Deadline { .. }) if begun => {
+                        self.keep(rest);
+                        return Ok(());
+                    }
+                    waited => waited.map_err(|error| self.ended(error))?,
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+impl<S: Stream> Drop for Framed<S> {
+    fn drop(&mut self) {
+        // Behind half a message there is no goodbye: the peer is to know that it was cut off.
+        if let Ok(true) = self.try_flush() {
+            let _ = self.inner.try_write(&GOODBYE.to_le_bytes());
+        }
+    }
+}
+
+fn gather(parts: &[IoSlice<'_>], mut buffer: &mut [u8]) {
+    for part in parts {
+        let (here, behind) = buffer.split_at_mut(part.len());
+        here.copy_from_slice(part);
+        buffer = behind;
+    }
+}

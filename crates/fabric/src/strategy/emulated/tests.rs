@@ -1,0 +1,326 @@
+//! Each emulation over a pipe in memory that takes and gives as little at a time as it likes.
+
+use super::framed::GOODBYE;
+use super::*;
+use crate::region::{Region, Rights};
+use crate::strategy::{
+    ActiveMessage, Completion, Datagram, Handler, Handlers, Key, RemoteCopy, Stream,
+};
+use crate::transport::{Peer, Protection};
+use muster_base::limits::{COPY_MAX, FRAME_MAX};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+/// One direction: bytes under way, and whether the writer is gone.
+type Way = Arc<Mutex<(VecDeque<u8>, bool)>>;
+
+/// One end of a pipe that holds `room` bytes and moves `step` at a time.
+struct Pipe {
+    peer: Peer,
+    to: Way,
+    from: Way,
+    room: usize,
+    step: usize,
+}
+
+impl Pipe {
+    fn pair(room: usize, step: usize) -> (Pipe, Pipe) {
+        let ways = [Way::default(), Way::default()];
+        let peer = |name: &str| Peer {
+            name: name.to_owned(),
+            uid: None,
+            pid: None,
+            protection: Protection::Local,
+        };
+        let end = |peer, to: &Way, from: &Way| {
+            let (to, from) = (to.clone(), from.clone());
+            Pipe { peer, to, from, room, step }
+        };
+        (end(peer("right"), &ways[0], &ways[1]), end(peer("left"), &ways[1], &ways[0]))
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        self.to.lock().unwrap().1 = true;
+    }
+}
+
+impl Wait for Pipe {
+    fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Both ends are in one thread: to wait would be for ever.
+    fn wait(&mut self, _: Ready, deadline: Deadline) -> Result<()> {
+        let (who, whom) = ("a test".to_owned(), self.peer.name.clone());
+        Err(Error::Deadline { who, whom, what: "a turn".to_owned(), waited: deadline.waited() })
+    }
+}
+
+impl Stream for Pipe {
+    fn try_write(&mut self, bytes: &[u8]) -> Result<usize> {
+        let mut to = self.to.lock().unwrap();
+        if self.from.lock().unwrap().1 {
+            let evidence = "it was dropped".to_owned();
+            return Err(Error::Dead { peer: self.peer.name.clone(), evidence });
+        }
+        let size = bytes.len().min(self.step).min(self.room - to.0.len());
+        to.0.extend(&bytes[..size]);
+        if size == 0 { Err(Error::WouldBlock) } else { Ok(size) }
+    }
+
+    fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let mut from = self.from.lock().unwrap();
+        let size = buffer.len().min(self.step).min(from.0.len());
+        for (byte, arrived) in buffer.iter_mut().zip(from.0.drain(..size)) {
+            *byte = arrived;
+        }
+        if size == 0 && !from.1 { Err(Error::WouldBlock) } else { Ok(size) }
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.to.lock().unwrap().1 = true;
+        Ok(())
+    }
+}
+
+fn received(end: &mut impl Datagram) -> Result<Vec<u8>> {
+    let mut got = Vec::new();
+    end.try_take(&mut |message| got = message.to_vec())?;
+    Ok(got)
+}
+
+proptest! {
+    #[test]
+    fn messages_stay_whole_and_in_order_whatever_the_stream_cuts(
+        messages in vec(vec(any::<u8>(), 0..9000), 1..8),
+        room in 50usize..20_000,
+        step in 20usize..5000,
+        fill: bool,
+    ) {
+        let (left, right) = Pipe::pair(room, step);
+        let (mut left, mut right) = (Framed::new(left), Framed::new(right));
+        let (mut sent, mut got) = (0, Vec::new());
+        while got.len() < messages.len() {
+            if let Some(message) = messages.get(sent) {
+                let (first, second) = message.split_at(message.len() / 3);
+                let tried = match fill {
+                    true => left.try_fill(message.len(), &mut |to| to.copy_from_slice(message)),
+                    false => left.try_send(&[IoSlice::new(first), IoSlice::new(second)]),
+                };
+                match tried {
+                    Ok(()) => sent += 1,
+                    Err(error) => prop_assert!(error.is_would_block()),
+                }
+            }
+            left.try_flush().unwrap();
+            match received(&mut right) {
+                Ok(message) => got.push(message),
+                Err(error) => prop_assert!(error.is_would_block()),
+            }
+        }
+        prop_assert_eq!(&got, &messages);
+    }
+
+    #[test]
+    fn bytes_over_messages_are_the_same_bytes(
+        bytes in vec(any::<u8>(), 0..50_000),
+        cuts in vec(1usize..9000, 1..20),
+    ) {
+        let (left, right) = Pipe::pair(1 << 20, 1 << 20);
+        let mut left = Streamed::new(Framed::new(left));
+        let mut right = Streamed::new(Framed::new(right));
+        let (mut sent, mut got, mut turn) = (0, Vec::new(), cuts.iter().cycle());
+        let mut buffer = vec![0; 9000];
+        while sent < bytes.len() {
+            let end = bytes.len().min(sent + turn.next().unwrap());
+            sent += left.try_write(&bytes[sent..end]).unwrap();
+        }
+        left.finish().unwrap();
+        loop {
+            match right.try_read(&mut buffer[..*turn.next().unwrap()]).unwrap() {
+                0 => break,
+                size => got.extend_from_slice(&buffer[..size]),
+            }
+        }
+        prop_assert_eq!(got, bytes);
+    }
+}
+
+#[test]
+fn an_orderly_end_and_a_death_are_told_apart() {
+    let (left, right) = Pipe::pair(1000, 1000);
+    let (mut left, mut right) = (Framed::new(left), Framed::new(right));
+    left.try_send(&[IoSlice::new(b"last")]).unwrap();
+    drop(left);
+    // A failing send finds the goodbye behind a message that nobody has taken yet.
+    let refused = right.try_send(&[IoSlice::new(b"x")]);
+    assert!(matches!(refused, Err(Error::Closed { .. })), "{refused:?}");
+    assert_eq!(received(&mut right).unwrap(), b"last");
+    assert!(matches!(received(&mut right), Err(Error::Closed { .. })));
+
+    for cut in [0, 2, 5] {
+        let (mut left, right) = Pipe::pair(1000, 1000);
+        left.try_write(&[&9u32.to_le_bytes()[..], b"abc"].concat()[..cut + 1]).unwrap();
+        drop(left);
+        let ended = received(&mut Framed::new(right));
+        assert!(matches!(ended, Err(Error::Dead { .. })), "{ended:?}");
+    }
+}
+
+#[test]
+fn half_a_message_is_not_followed_by_a_goodbye() {
+    let (left, right) = Pipe::pair(100, 100);
+    let mut left = Framed::new(left);
+    left.try_fill(500, &mut |_| {}).unwrap();
+    drop(left);
+    let mut right = Framed::new(right);
+    assert!(matches!(received(&mut right), Err(Error::Dead { .. })));
+}
+
+#[test]
+fn a_lying_length_takes_no_memory() {
+    let (mut left, right) = Pipe::pair(1000, 1000);
+    left.try_write(&(FRAME_MAX as u32 + 1).to_le_bytes()).unwrap();
+    assert!(matches!(received(&mut Framed::new(right)), Err(Error::Malformed { .. })));
+    const { assert!(GOODBYE as usize > FRAME_MAX) };
+}
+
+#[test]
+fn a_peer_that_stops_reading_has_one_message_at_most_waiting_here() {
+    let (left, _right) = Pipe::pair(10_000, 10_000);
+    let mut left = Framed::new(left);
+    left.try_fill(100_000, &mut |_| {}).unwrap();
+    for _ in 0..3 {
+        let refused = left.try_fill(1, &mut |_| panic!("no room, so nothing is filled"));
+        assert!(refused.unwrap_err().is_would_block());
+        assert!(left.try_send(&[IoSlice::new(&[0; 9000])]).unwrap_err().is_would_block());
+    }
+    let large = left.try_fill(FRAME_MAX + 1, &mut |_| {});
+    assert!(matches!(large, Err(Error::TooLarge { .. })));
+}
+
+/// Answers each call with the arguments reversed; notes what came.
+#[derive(Default)]
+struct Echo(Vec<(Handler, Vec<u8>)>);
+
+impl Handlers for Echo {
+    fn handle(
+        &mut self,
+        handler: Handler,
+        arguments: &[u8],
+        answer: &mut dyn FnMut(Handler, &[u8]),
+    ) -> std::result::Result<(), String> {
+        self.0.push((handler, arguments.to_vec()));
+        match handler {
+            7 => answer(8, &arguments.iter().rev().copied().collect::<Vec<_>>()),
+            8 => {}
+            _ => return Err(format!("no handler {handler}")),
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn calls_are_answered_in_order_through_any_bottleneck() {
+    let (left, right) = Pipe::pair(50, 7);
+    let mut left = Active::new(Framed::new(left));
+    let mut right = Active::new(Framed::new(right));
+    let (mut here, mut there, mut sent) = (Echo::default(), Echo::default(), 0u8);
+    while here.0.len() < 100 {
+        if sent < 100 && left.try_call(7, &[IoSlice::new(&[sent; 20])]).is_ok() {
+            sent += 1;
+        }
+        right.try_progress(&mut there).unwrap();
+        left.try_progress(&mut here).unwrap();
+    }
+    let expected: Vec<_> = (0..100).map(|number| (8, vec![number; 20])).collect();
+    assert_eq!(here.0, expected);
+}
+
+#[test]
+fn a_call_of_no_handler_ends_the_connection() {
+    let (left, right) = Pipe::pair(1000, 1000);
+    let mut left = Active::new(Framed::new(left));
+    let mut right = Active::new(Framed::new(right));
+    left.try_call(99, &[]).unwrap();
+    let error = right.try_progress(&mut Echo::default());
+    assert!(matches!(error, Err(Error::Malformed { .. })), "{error:?}");
+}
+
+type Ends = (Copied<Active<Framed<Pipe>>>, Copied<Active<Framed<Pipe>>>);
+
+fn copying(room: usize) -> Ends {
+    let (left, right) = Pipe::pair(room, room);
+    (Copied::new(Active::new(Framed::new(left))), Copied::new(Active::new(Framed::new(right))))
+}
+
+fn complete((left, right): &mut Ends) -> Completion {
+    for _ in 0..1_000_000 {
+        assert!(right.try_progress().unwrap().is_none());
+        if let Some(completion) = left.try_progress().unwrap() {
+            return completion;
+        }
+    }
+    panic!("no completion");
+}
+
+#[test]
+fn large_copies_arrive_and_take_effect_in_order() {
+    let mut ends = copying(100_000);
+    let region = Region::new(COPY_MAX, Rights::ALL);
+    let key = ends.1.expose(&region).unwrap();
+    let bytes: Vec<u8> = (0..1_000_000u32).map(|i| (i % 251) as u8).collect();
+    ends.0.try_put(key, 3, &bytes, 1).unwrap();
+    ends.0.try_put(key, 4, b"xyz", 2).unwrap();
+    ends.0.try_get(key, 3, bytes.len(), 3).unwrap();
+    ends.0.try_get(key, 0, 0, 4).unwrap();
+    for token in [1, 2] {
+        let put = complete(&mut ends);
+        assert_eq!((put.token, put.bytes.len(), put.result.is_ok()), (token, 0, true));
+    }
+    let got = complete(&mut ends);
+    assert_eq!(&got.bytes[1..4], b"xyz");
+    assert_eq!(&got.bytes[4..], &bytes[4..]);
+    assert_eq!(complete(&mut ends).token, 4);
+}
+
+#[test]
+fn rights_and_bounds_are_the_owners_to_check() {
+    let mut ends = copying(1 << 20);
+    let region = Region::new(100_000, Rights::READ);
+    let readable = ends.1.expose(&region).unwrap();
+    let writable = ends.1.expose(&Region::new(100_000, Rights::WRITE)).unwrap();
+    let refused = |completion: Completion| {
+        let error = completion.result.expect_err("the owner does not allow it");
+        assert!(matches!(error, Error::Access { .. }), "{error}");
+    };
+    // The first piece would fit, but the operation does not.
+    ends.0.try_put(writable, 1, &[7; 100_000], 1).unwrap();
+    ends.0.try_put(readable, 0, b"x", 2).unwrap();
+    ends.0.try_get(writable, 0, 1, 3).unwrap();
+    ends.0.try_get(readable, u64::MAX, 1, 4).unwrap();
+    ends.0.try_get(Key(77), 0, 1, 5).unwrap();
+    (0..5).for_each(|_| refused(complete(&mut ends)));
+    ends.0.try_get(readable, 0, 100_000, 6).unwrap();
+    assert_eq!(complete(&mut ends).bytes, vec![0; 100_000]);
+    ends.1.withdraw(readable).unwrap();
+    ends.0.try_get(readable, 0, 1, 7).unwrap();
+    refused(complete(&mut ends));
+}
+
+#[test]
+fn an_owner_that_sleeps_holds_a_bounded_part_of_what_is_asked() {
+    let mut ends = copying(1 << 20);
+    let key = ends.1.expose(&Region::new(COPY_MAX, Rights::ALL)).unwrap();
+    let part = vec![1; COPY_MAX / 4];
+    let accepted = (0..).take_while(|token| ends.0.try_put(key, 0, &part, *token).is_ok()).count();
+    assert_eq!(accepted, 4);
+    for token in 0..4 {
+        assert_eq!(complete(&mut ends).token, token);
+    }
+    assert!(ends.0.try_put(key, 0, &vec![1; COPY_MAX + 1], 9).is_err());
+}
