@@ -106,6 +106,21 @@ pub const REGIONS_MAX: usize = 1 << 16;
 /// for at most as long as a hello may take; who comes on top of them waits in the kernel's queue.
 pub const HELLOS_MAX: usize = 256;
 
+/// Bytes of a message through shared memory: what one receiver can be made to take at most, and
+/// four times the largest frame of a socket.
+pub const SHARED_MESSAGE_MAX: usize = 64 * 1024 * 1024;
+
+/// Bytes of packets under way in one direction of a shared-memory connection: two second-level
+/// caches of 512 KiB, beyond which more packets only push each other out.
+pub const SHARED_ARENA: usize = 1024 * 1024;
+
+/// The same for the system's lane, whose messages are short.
+pub const SHARED_ARENA_SYSTEM: usize = 128 * 1024;
+
+/// Connectors of one shared-memory listener that have said no hello; the oldest goes when another
+/// comes.
+pub const SHARED_STRANGERS_MAX: usize = 64;
+
 const _: () = assert!(SESSIONS_MAX * 5 + CONNECTIONS_MAX < 20_000);
 const _: () = assert!(MSIZE_MIN > WALK_MAX * (2 + NAME_MAX) / 2);
 const _: () = assert!(HEADER == 7 && IO_HEADER == 24);

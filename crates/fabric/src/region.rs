@@ -5,6 +5,7 @@
 //! a memfd that another process may map too (`transport/shared`).
 
 use crate::error::{Error, Result};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -34,6 +35,10 @@ pub trait Memory: Send + Sync {
     fn read(&self, offset: usize, bytes: &mut [u8]);
     /// Copies in; the range was checked.
     fn write(&self, offset: usize, bytes: &[u8]);
+    /// The memfd whose first bytes these are, for memory that peers on this machine may map.
+    fn file(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 }
 
 /// Memory with rights. Clones are the same memory.
@@ -106,24 +111,6 @@ impl Words {
     fn new(size: usize) -> Words {
         Words { words: (0..size.div_ceil(8)).map(|_| AtomicU64::new(0)).collect(), size }
     }
-
-    /// Goes through a range by words: `each` gets the word, the part of it in the range, and the
-    /// part of the range that this is.
-    fn walk(
-        &self,
-        offset: usize,
-        count: usize,
-        mut each: impl FnMut(&AtomicU64, std::ops::Range<usize>, std::ops::Range<usize>),
-    ) {
-        let mut done = 0;
-        while done < count {
-            let at = offset + done;
-            let part = at % 8..8.min(at % 8 + count - done);
-            let range = done..done + part.len();
-            done = range.end;
-            each(&self.words[at / 8], part, range);
-        }
-    }
 }
 
 impl Memory for Words {
@@ -132,20 +119,54 @@ impl Memory for Words {
     }
 
     fn read(&self, offset: usize, bytes: &mut [u8]) {
-        self.walk(offset, bytes.len(), |word, part, range| {
-            bytes[range].copy_from_slice(&word.load(Ordering::Acquire).to_le_bytes()[part]);
-        });
+        read_words(&self.words, offset, bytes);
     }
 
     fn write(&self, offset: usize, bytes: &[u8]) {
-        self.walk(offset, bytes.len(), |word, part, range| {
-            let set = |old: u64| {
-                let mut new = old.to_le_bytes();
-                new[part.clone()].copy_from_slice(&bytes[range.clone()]);
-                Some(u64::from_le_bytes(new))
-            };
-            word.fetch_update(Ordering::AcqRel, Ordering::Acquire, set).expect("it always is set");
-        });
+        write_words(&self.words, offset, bytes);
+    }
+}
+
+/// Copies bytes out of words that others may write meanwhile.
+pub(crate) fn read_words(words: &[AtomicU64], offset: usize, bytes: &mut [u8]) {
+    let (words, skip) = (&words[offset / 8..], offset % 8);
+    let (head, rest) = bytes.split_at_mut(bytes.len().min((8 - skip) % 8));
+    let words = if head.is_empty() {
+        words
+    } else {
+        let word = words[0].load(Ordering::Acquire).to_le_bytes();
+        head.copy_from_slice(&word[skip..skip + head.len()]);
+        &words[1..]
+    };
+    for (word, bytes) in words.iter().zip(rest.chunks_mut(8)) {
+        let word = word.load(Ordering::Acquire).to_le_bytes();
+        bytes.copy_from_slice(&word[..bytes.len()]);
+    }
+}
+
+/// Copies bytes into words that others may access meanwhile.
+pub(crate) fn write_words(words: &[AtomicU64], offset: usize, bytes: &[u8]) {
+    let set = |word: &AtomicU64, skip: usize, bytes: &[u8]| {
+        let set = |old: u64| {
+            let mut new = old.to_le_bytes();
+            new[skip..skip + bytes.len()].copy_from_slice(bytes);
+            Some(u64::from_le_bytes(new))
+        };
+        word.fetch_update(Ordering::AcqRel, Ordering::Acquire, set).expect("it always is set");
+    };
+    let (words, skip) = (&words[offset / 8..], offset % 8);
+    let (head, rest) = bytes.split_at(bytes.len().min((8 - skip) % 8));
+    let words = if head.is_empty() {
+        words
+    } else {
+        set(&words[0], skip, head);
+        &words[1..]
+    };
+    for (word, bytes) in words.iter().zip(rest.chunks(8)) {
+        match bytes.try_into() {
+            Ok(whole) => word.store(u64::from_le_bytes(whole), Ordering::Release),
+            Err(_) => set(word, 0, bytes),
+        }
     }
 }
 

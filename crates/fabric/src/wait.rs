@@ -1,1 +1,137 @@
-//! Waiting: spin briefly, then block.
+//! Waiting: look a while without sleeping, then sleep.
+//!
+//! To look again and again is the fastest way to see something that is about to come, and burns a
+//! core that another rank may need. So a [`Waiter`] looks only as long as that paid off lately: what
+//! came while it looked lets it look longer the next time, what did not halves that, down to nothing.
+//! In between it offers the core to others (`sched_yield`). When somebody takes it, more want to run
+//! than there are cores; then it sleeps at once, and tries again to look only after some waits.
+
+use crate::deadline::Deadline;
+use crate::error::Result;
+use std::time::{Duration, Instant};
+
+/// What is waited for, and how to sleep until it comes.
+pub trait Sleeper {
+    /// Looks, without waiting.
+    fn is_ready(&mut self) -> bool;
+
+    /// Sleeps until it may have come, at most so long.
+    ///
+    /// # Errors
+    /// What ends the wait.
+    fn sleep(&mut self, most: Duration) -> Result<()>;
+}
+
+/// The longest that is looked: a sleep and a wake-up cost some 5 us, and several times that is what
+/// waiting the wrong way may cost.
+const LOOK_MAX: Duration = Duration::from_micros(50);
+
+/// How long is looked at first.
+const LOOK_FIRST: Duration = Duration::from_micros(20);
+
+/// Shorter is not worth reading the clock for: do not look.
+const LOOK_MIN: Duration = Duration::from_micros(1);
+
+/// Looks between two readings of the clock; some 100 ns.
+const LOOKS: u32 = 16;
+
+/// How long is looked before the core is offered.
+const OFFER: Duration = Duration::from_micros(5);
+
+/// An offer that took longer was taken by somebody; an empty one takes some 0.5 us.
+const TAKEN: Duration = Duration::from_micros(4);
+
+/// Waits after which a crowded core is tried again.
+const RETRY: u32 = 64;
+
+/// How one end waits; it learns.
+#[derive(Debug)]
+pub struct Waiter {
+    look: Duration,
+    /// Waits that sleep at once, because others need the core.
+    crowded: u32,
+}
+
+impl Default for Waiter {
+    fn default() -> Waiter {
+        Waiter { look: LOOK_FIRST, crowded: 0 }
+    }
+}
+
+/// How looking ended.
+#[derive(PartialEq, Eq)]
+enum Looked {
+    Seen,
+    InVain,
+    Crowded,
+}
+
+impl Waiter {
+    /// Waits until `sleeper` is ready; false when the deadline has passed before.
+    ///
+    /// # Errors
+    /// What [`Sleeper::sleep`] says.
+    pub fn wait(&mut self, sleeper: &mut impl Sleeper, deadline: Deadline) -> Result<bool> {
+        if (0..LOOKS).any(|_| look(sleeper)) {
+            return Ok(true);
+        }
+        if self.looks(sleeper, deadline) {
+            return Ok(true);
+        }
+        while !sleeper.is_ready() {
+            let Some(left) = deadline.left() else { return Ok(false) };
+            sleeper.sleep(left)?;
+        }
+        Ok(true)
+    }
+
+    /// Looks for as long as it makes sense, and learns.
+    fn looks(&mut self, sleeper: &mut impl Sleeper, deadline: Deadline) -> bool {
+        if self.crowded > 0 {
+            self.crowded -= 1;
+            return false;
+        }
+        let most = self.look.min(deadline.left().unwrap_or_default());
+        let looked = look_for(sleeper, most);
+        match looked {
+            Looked::Seen => self.look = (self.look * 2).clamp(LOOK_FIRST, LOOK_MAX),
+            Looked::InVain => self.look /= 2,
+            Looked::Crowded => self.crowded = RETRY,
+        }
+        if self.look < LOOK_MIN {
+            // Looking does not pay: try it again only now and then.
+            (self.crowded, self.look) = (RETRY / 4, LOOK_MIN * 2);
+        }
+        looked == Looked::Seen
+    }
+}
+
+/// One look, and a moment for the core's other thread.
+fn look(sleeper: &mut impl Sleeper) -> bool {
+    let is_ready = sleeper.is_ready();
+    if !is_ready {
+        std::hint::spin_loop();
+    }
+    is_ready
+}
+
+fn look_for(sleeper: &mut impl Sleeper, most: Duration) -> Looked {
+    let start = Instant::now();
+    let mut offered = start;
+    loop {
+        if (0..LOOKS).any(|_| look(sleeper)) {
+            return Looked::Seen;
+        }
+        let now = Instant::now();
+        if now - start >= most {
+            return Looked::InVain;
+        }
+        if now - offered >= OFFER {
+            std::thread::yield_now();
+            offered = Instant::now();
+            if offered - now > TAKEN {
+                return if sleeper.is_ready() { Looked::Seen } else { Looked::Crowded };
+            }
+        }
+    }
+}

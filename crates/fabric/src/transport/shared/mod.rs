@@ -1,1 +1,145 @@
-//! Shared memory between processes of a node.
+//! Shared memory between processes of a node (`shm!PATH`).
+//!
+//! Two processes meet at a Unix socket (`meet.rs`) and share a sealed memfd (`segment.rs`) with a
+//! ring in each direction (`ring.rs`). From then on a message is a few stores and loads; the kernel
+//! is asked only by who sleeps, and by who wakes a sleeper. The socket stays open: its end shows that
+//! the peer is gone, however it went. Nothing has a name, so nothing is left behind.
+//!
+//! *Teardown.* A side that leaves in order says so in the segment, then closes the socket; its peer
+//! receives what was sent and then [`crate::Error::Closed`]. Where the socket ends without that, the
+//! peer receives what was sent whole and then [`crate::Error::Dead`]. Either may die or stop at any
+//! instruction: there are no locks, so the other one finds the ring empty or full and goes on
+//! (`ring.rs`), and its waits end at their deadline, or 50 ms after a death at the latest.
+//!
+//! *The fast way.* [`Shared::listen_link`] and [`Shared::connect_link`] give a [`Link`], whose methods
+//! are generic and inlined: what benchmarks measure and ranks use. The strategies are the same link
+//! behind traits.
+
+mod copy;
+mod link;
+pub(super) mod meet;
+mod memory;
+mod offer;
+mod receive;
+mod ring;
+mod segment;
+mod send;
+mod socket;
+mod strategies;
+mod sys;
+#[cfg(test)]
+mod tests;
+
+pub use link::Link;
+pub use memory::region;
+
+use super::{Adapter, Capabilities, Hello, Listener, Protection, Strategies, Transport};
+use crate::address::Address;
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::pipeline::plan::{Fixed, Plan, Planner};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Gives each connection somebody who decides how its messages move.
+pub type Planners = Arc<dyn Fn(&Hello) -> Box<dyn Planner> + Send + Sync>;
+
+/// What is right on most machines, until it is measured: packets of 32 KiB, and as many as fit into
+/// a second-level cache of 512 KiB.
+pub const PLAN: Fixed =
+    Fixed { short: 8 * 1024, long: Plan::Pipelined { packet: 32 * 1024, slots: 16 } };
+
+/// The transport.
+#[derive(Clone)]
+pub struct Shared {
+    planners: Planners,
+}
+
+impl Default for Shared {
+    fn default() -> Shared {
+        Shared::new(Arc::new(|_| Box::new(PLAN)))
+    }
+}
+
+impl Shared {
+    /// With planners of one's own.
+    pub fn new(planners: Planners) -> Shared {
+        Shared { planners }
+    }
+
+    /// Connects, and stays with the link.
+    ///
+    /// # Errors
+    /// As [`Transport::connect`].
+    pub fn connect_link(&self, to: &Path, hello: &Hello, deadline: Deadline) -> Result<Link> {
+        meet::connect(to, hello, deadline, &self.planners)
+    }
+
+    /// Listens for links.
+    ///
+    /// # Errors
+    /// As [`Transport::listen`].
+    pub fn listen_link(&self, at: &Path) -> Result<Links> {
+        let address = Address::Shared(at.to_owned());
+        Ok(Links { meeting: meet::Meeting::new(at, self.planners.clone())?, address })
+    }
+}
+
+/// Who accepts links.
+pub struct Links {
+    meeting: meet::Meeting,
+    address: Address,
+}
+
+impl Links {
+    /// Waits for the next.
+    ///
+    /// # Errors
+    /// As [`Listener::accept`].
+    pub fn accept_link(&mut self, deadline: Deadline) -> Result<Link> {
+        self.meeting.accept(deadline)
+    }
+}
+
+impl Listener for Links {
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn accept(&mut self, deadline: Deadline) -> Result<Box<dyn Adapter>> {
+        Ok(Box::new(self.accept_link(deadline)?))
+    }
+}
+
+/// What links can do; so for the transport within a process, which uses them too.
+pub(super) const STRATEGIES: Strategies =
+    Strategies { datagram: true, stream: false, active_message: false, remote_copy: true };
+
+fn path(address: &Address) -> Result<&Path> {
+    match address {
+        Address::Shared(path) => Ok(path),
+        other => {
+            let why = "this is the transport of shm!PATH".to_owned();
+            Err(Error::Unsupported { address: other.clone(), why })
+        }
+    }
+}
+
+impl Transport for Shared {
+    fn scheme(&self) -> &'static str {
+        "shm"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let protection = Protection::Local;
+        Capabilities { native: STRATEGIES, processes: true, machines: false, protection }
+    }
+
+    fn listen(&self, at: &Address) -> Result<Box<dyn Listener>> {
+        Ok(Box::new(self.listen_link(path(at)?)?))
+    }
+
+    fn connect(&self, to: &Address, hello: &Hello, deadline: Deadline) -> Result<Box<dyn Adapter>> {
+        Ok(Box::new(self.connect_link(path(to)?, hello, deadline)?))
+    }
+}

@@ -1,0 +1,385 @@
+//! One end of a connection through shared memory: what both directions, waiting and the end of it
+//! have in common. Sending is in `send.rs`, receiving in `receive.rs`.
+
+use super::receive::Incoming;
+use super::ring::{Consumer, Garbage, Producer, Shared, announce, wakes};
+use super::segment::{self, ASLEEP, CLOSED, Side};
+use super::send::Outgoing;
+use super::socket::{Heard, Line};
+use super::sys::{self, Mapped};
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::pipeline::plan::Planner;
+use crate::strategy::Ready;
+use crate::transport::{Hello, Peer};
+use crate::wait::{Sleeper, Waiter};
+use rustix::thread::futex;
+use std::cell::Cell;
+use std::hash::{BuildHasher, RandomState};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What a side may sleep for.
+pub(super) const ARRIVAL: u32 = 1;
+pub(super) const ROOM: u32 = 2;
+/// It sleeps in poll(2), so it is woken over the socket.
+const POLL: u32 = 4;
+
+/// How long a sleep lasts at most before the socket is looked at, which shows a peer's death: half
+/// of the 100 ms within which it has to be known.
+const NAP: Duration = Duration::from_millis(50);
+
+/// Looks in vain after which the socket is looked at, by those who never wait.
+const LOOKS: u32 = 256;
+
+/// Messages sent after which the socket is looked at, by those who never receive.
+const SENDS: u32 = 64;
+
+/// How a connection has ended.
+#[derive(Clone, Debug)]
+pub(super) enum End {
+    Closed,
+    Dead(&'static str),
+    Malformed(String),
+}
+
+/// One end of a connection, to be used by one thread at a time.
+///
+/// Its inherent methods are what the strategies are made of, without a call through a pointer on
+/// the way of a short message: [`Link::try_fill`], [`Link::try_take`], [`Link::send`],
+/// [`Link::receive`], [`Link::wait`].
+pub struct Link {
+    pub(super) out: Producer<Shared>,
+    pub(super) inn: Consumer<Shared>,
+    pub(super) segment: Arc<Mapped>,
+    pub(super) side: Side,
+    line: Arc<Line>,
+    pub(super) peer: Peer,
+    pub(super) hello: Hello,
+    /// Who waits here, for people.
+    who: String,
+    pub(super) planner: Box<dyn Planner>,
+    pub(super) outgoing: Outgoing,
+    pub(super) incoming: Incoming,
+    end: Option<End>,
+    /// Whether somebody polls the socket for arrivals.
+    is_polled: Cell<bool>,
+    /// Whether the peer may be believed not to change what it has sent: it runs as the same user, who
+    /// could as well write into this process.
+    pub(super) is_trusted: bool,
+    waiter: Waiter,
+    looks: u32,
+    sends: u32,
+    /// What the peer reads to see whether it reads the right process.
+    _proof: Box<AtomicU64>,
+}
+
+impl Link {
+    /// An end over a segment and the socket that came with it.
+    pub(super) fn new(
+        (segment, side): (Arc<Mapped>, Side),
+        socket: OwnedFd,
+        (peer, who): (Peer, String),
+        hello: Hello,
+        planner: Box<dyn Planner>,
+    ) -> Link {
+        let proof = Box::new(AtomicU64::new(RandomState::new().hash_one(&who)));
+        let at = &raw const *proof as u64;
+        segment.word64(side.words() + segment::PROOF_AT).store(at, Ordering::Relaxed);
+        let value = proof.load(Ordering::Relaxed);
+        segment.word64(side.words() + segment::PROOF).store(value, Ordering::Release);
+        let uid = rustix::process::geteuid().as_raw();
+        Link {
+            out: Producer::new(segment::direction(&segment, hello.lane, side)),
+            inn: Consumer::new(segment::direction(&segment, hello.lane, side.other())),
+            side,
+            line: Arc::new(Line::new(socket)),
+            who,
+            planner,
+            outgoing: Outgoing::default(),
+            incoming: Incoming::default(),
+            end: None,
+            is_polled: Cell::new(false),
+            is_trusted: peer.uid == Some(uid),
+            waiter: Waiter::default(),
+            looks: 0,
+            sends: 0,
+            _proof: proof,
+            segment,
+            peer,
+            hello,
+        }
+    }
+
+    /// Sees whether the kernel lets this side read the peer's memory, and tells the peer.
+    pub(super) fn probe(&self) {
+        let theirs = self.side.other().words();
+        let at = self.segment.word64(theirs + segment::PROOF_AT).load(Ordering::Relaxed);
+        let value = self.segment.word64(theirs + segment::PROOF).load(Ordering::Acquire);
+        let mut bytes = [0; 8];
+        let is_right = match self.peer.pid {
+            Some(pid) => matches!(sys::read_memory(pid, at, &mut bytes), Ok(8)),
+            None => false,
+        };
+        if is_right && u64::from_ne_bytes(bytes) == value {
+            self.own(segment::READS).store(1, Ordering::Release);
+        }
+    }
+
+    #[inline]
+    pub(super) fn own(&self, word: usize) -> &AtomicU32 {
+        self.segment.word32(self.side.words() + word)
+    }
+
+    #[inline]
+    pub(super) fn peers(&self, word: usize) -> &AtomicU32 {
+        self.segment.word32(self.side.other().words() + word)
+    }
+
+    /// Who is at the other end.
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// What the connection is for.
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Has others decide how messages move.
+    pub fn set_planner(&mut self, planner: Box<dyn Planner>) {
+        self.planner = planner;
+    }
+
+    /// The socket: readable when something has arrived, if [`Link::try_take`] was told before that
+    /// nothing has.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.is_polled.set(true);
+        self.line.descriptor()
+    }
+
+    /// The socket and what comes over it, for who exchanges notes.
+    pub(super) fn line(&self) -> &Arc<Line> {
+        &self.line
+    }
+
+    /// Wakes the peer if it sleeps for this.
+    #[inline]
+    pub(super) fn ring(&self, event: u32) {
+        if let Some(events) = wakes(self.peers(ASLEEP), event) {
+            self.wake(events);
+        }
+    }
+
+    #[cold]
+    fn wake(&self, events: u32) {
+        if events & POLL == 0 {
+            // Nobody may be asleep any more, which is fine.
+            let _ = futex::wake(self.peers(ASLEEP), futex::Flags::empty(), 1);
+        } else {
+            self.line.ring();
+        }
+    }
+
+    /// Before a message is sent: whether the connection is there, and now and then more closely.
+    #[inline]
+    pub(super) fn check(&mut self) -> Result<()> {
+        self.sends = self.sends.wrapping_add(1);
+        let is_closed = self.peers(CLOSED).load(Ordering::Relaxed) != 0;
+        if is_closed || self.end.is_some() || self.sends.is_multiple_of(SENDS) {
+            return self.check_closely();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn check_closely(&mut self) -> Result<()> {
+        self.look();
+        if self.peers(CLOSED).load(Ordering::Acquire) != 0 && self.end.is_none() {
+            return Err(self.error(&End::Closed));
+        }
+        self.live()
+    }
+
+    /// How the connection has ended, if it has.
+    pub(super) fn live(&self) -> Result<()> {
+        self.end.as_ref().map_or(Ok(()), |end| Err(self.error(end)))
+    }
+
+    fn error(&self, end: &End) -> Error {
+        let peer = self.peer.name.clone();
+        match end {
+            End::Closed => Error::Closed { peer },
+            End::Dead(evidence) => Error::Dead { peer, evidence: (*evidence).to_owned() },
+            End::Malformed(what) => Error::Malformed { peer, what: what.clone() },
+        }
+    }
+
+    /// The peer breaks the rules, so the connection ends.
+    #[cold]
+    pub(super) fn malformed(&mut self, what: impl Into<String>) -> Error {
+        let end = End::Malformed(what.into());
+        let error = self.error(&end);
+        self.end.get_or_insert(end);
+        // The peer's next look at the socket shows it.
+        self.line.hang_up();
+        error
+    }
+
+    #[cold]
+    pub(super) fn garbage(&mut self, Garbage(what): Garbage) -> Error {
+        self.malformed(what)
+    }
+
+    /// Looks at the socket: what it says, and whether the peer is still there.
+    fn look(&mut self) {
+        if self.end.is_some() {
+            return;
+        }
+        match self.line.hear() {
+            Heard::Nothing => {}
+            Heard::Malformed(what) => drop(self.malformed(what)),
+            Heard::End if self.peers(CLOSED).load(Ordering::Acquire) != 0 => {
+                self.end = Some(End::Closed);
+            }
+            Heard::End => {
+                self.end = Some(End::Dead("its end of the socket is closed, without a farewell"));
+            }
+        }
+    }
+
+    /// Whether the peer's end of the socket is closed.
+    pub(super) fn is_gone(&mut self) -> bool {
+        self.look();
+        self.end.is_some()
+    }
+
+    /// Nothing has arrived: why, or nothing to say if it has meanwhile.
+    #[cold]
+    pub(super) fn nothing(&mut self) -> Result<()> {
+        if !self.outgoing.is_idle() {
+            self.pump()?;
+        }
+        self.looks = self.looks.wrapping_add(1);
+        let is_closed = self.peers(CLOSED).load(Ordering::Acquire) != 0;
+        if is_closed || self.end.is_some() || self.looks.is_multiple_of(LOOKS) {
+            self.look();
+            if is_closed {
+                self.end.get_or_insert(End::Closed);
+            }
+            // What was sent before the end is received before it.
+            if matches!(self.inn.peek(), Ok(Some(_)))
+                && !matches!(self.end, Some(End::Malformed(_)))
+            {
+                return Ok(());
+            }
+            if self.incoming.is_active() && matches!(self.end, Some(End::Closed)) {
+                self.end = Some(End::Dead("it has left in the middle of a message"));
+            }
+            self.live()?;
+        }
+        if self.is_polled.get() && self.own(ASLEEP).load(Ordering::Relaxed) & POLL == 0 {
+            self.look();
+            let events = if self.outgoing.is_idle() { ARRIVAL } else { ARRIVAL | ROOM };
+            announce(self.own(ASLEEP), events | POLL);
+            if self.end.is_some() || matches!(self.inn.peek(), Ok(Some(_)) | Err(_)) {
+                return Ok(());
+            }
+        }
+        Err(Error::WouldBlock)
+    }
+
+    /// Waits for something to arrive, or for room; it may return early.
+    ///
+    /// # Errors
+    /// [`Error::Deadline`].
+    pub fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
+        let what = match ready {
+            Ready::Receive => "a message",
+            Ready::Send => "room in the ring",
+        };
+        let events = match ready {
+            Ready::Receive if self.outgoing.is_idle() => ARRIVAL,
+            Ready::Receive => ARRIVAL | ROOM,
+            Ready::Send => ROOM,
+        };
+        self.wait_for(&|link| link.is_ready(ready), (events, what), deadline)
+    }
+
+    /// Waits until `is_done`, and looks whenever one of `events` happens.
+    pub(super) fn wait_for(
+        &mut self,
+        is_done: &dyn Fn(&mut Link) -> bool,
+        (events, what): (u32, &str),
+        deadline: Deadline,
+    ) -> Result<()> {
+        let mut waiter = std::mem::take(&mut self.waiter);
+        let in_time = waiter.wait(&mut Asleep { link: self, is_done, events }, deadline);
+        self.waiter = waiter;
+        if in_time? {
+            return Ok(());
+        }
+        let whom = match self.peer.pid {
+            Some(pid) => format!("{} (process {pid})", self.peer.name),
+            None => self.peer.name.clone(),
+        };
+        let waited = deadline.waited();
+        Err(Error::Deadline { who: self.who.clone(), whom, what: what.to_owned(), waited })
+    }
+
+    fn is_ready(&mut self, ready: Ready) -> bool {
+        let is_moved = self.outgoing.is_idle() || !matches!(self.pump(), Ok(false));
+        let is_ready = match ready {
+            Ready::Receive => !matches!(self.inn.peek(), Ok(None)),
+            Ready::Send => is_moved && self.has_room(),
+        };
+        is_ready || self.is_over()
+    }
+
+    /// Whether the connection has ended, as far as that shows.
+    pub(super) fn is_over(&self) -> bool {
+        self.end.is_some() || self.peers(CLOSED).load(Ordering::Relaxed) != 0
+    }
+}
+
+/// A link whose thread waits.
+struct Asleep<'a> {
+    link: &'a mut Link,
+    is_done: &'a dyn Fn(&mut Link) -> bool,
+    events: u32,
+}
+
+impl Sleeper for Asleep<'_> {
+    fn is_ready(&mut self) -> bool {
+        (self.is_done)(self.link)
+    }
+
+    fn sleep(&mut self, most: Duration) -> Result<()> {
+        let events = self.events;
+        announce(self.link.own(ASLEEP), events);
+        if !self.is_ready() {
+            let time = most.min(NAP).try_into().expect("50 ms at most");
+            let flags = futex::Flags::empty();
+            // Woken, interrupted, changed before: in all cases look again.
+            let woken = futex::wait(self.link.own(ASLEEP), flags, events, Some(&time));
+            if woken == Err(rustix::io::Errno::TIMEDOUT) {
+                self.link.look();
+            }
+        }
+        self.link.own(ASLEEP).store(0, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        // Who leaves in the middle of a message has not left in order.
+        let is_sent = self.outgoing.is_idle() || self.pump().is_ok_and(|is_sent| is_sent);
+        if is_sent && !matches!(self.end, Some(End::Malformed(_))) {
+            self.own(CLOSED).store(1, Ordering::Release);
+        }
+        self.ring(ARRIVAL | ROOM);
+    }
+}

@@ -1,0 +1,298 @@
+//! How two processes meet: at a Unix socket whose path is the address.
+//!
+//! It keeps the boundaries of packets (SOCK_SEQPACKET). The connector makes the segment and sends
+//! its hello with the segment's descriptor, one packet; the listener checks both, maps the segment,
+//! and answers, one packet (`transport/hello.rs`). Then the socket belongs to the link. The memory is
+//! the connector's to pay, and a listener takes none for who has not said hello.
+//!
+//! Who has connected and says nothing waits in a list of limited length and keeps nobody up. A
+//! listener that has died leaves its path behind: nobody answers there, so the next one takes it,
+//! under a lock on the directory, so that two do not both. A path where somebody answers, or where
+//! something else than a socket is, is refused.
+
+use super::link::Link;
+use super::segment::{self, Side, Unfit};
+use super::sys::Mapped;
+use super::{Planners, socket, sys};
+use crate::address::Address;
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::transport::hello::{self, ANSWER_MAX, HELLO_MAX, Refusal};
+use crate::transport::{Hello, Peer, Protection};
+use muster_base::limits::SHARED_STRANGERS_MAX;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Connectors that the kernel keeps for a listener that is busy.
+const BACKLOG: i32 = 128;
+
+/// Between two tries to reach a listener whose backlog is full.
+const AGAIN: Duration = Duration::from_millis(1);
+
+fn open() -> Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
+        .map_err(|error| Error::io("cannot open a socket", error))
+}
+
+fn place(path: &Path) -> Result<SocketAddrUnix> {
+    SocketAddrUnix::new(path).map_err(|error| Error::io(path.display().to_string(), error))
+}
+
+/// Who is at the other end, by what it is called and what the kernel knows.
+pub(super) fn peer(socket: &OwnedFd, name: String) -> Result<Peer> {
+    let (pid, uid) = sys::credentials(socket.as_fd())
+        .map_err(|error| Error::io("cannot see who the peer is", error))?;
+    let pid = Some(pid).filter(|pid| *pid != 0);
+    Ok(Peer { name, uid: Some(uid), pid, protection: Protection::Local })
+}
+
+/// Waits until one of these can be read, or the deadline has passed (then false).
+fn readable(sockets: &mut [PollFd<'_>], deadline: Deadline) -> Result<bool> {
+    loop {
+        let Some(left) = deadline.left() else { return Ok(false) };
+        let time = Timespec::try_from(left).ok();
+        match poll(sockets, time.as_ref()) {
+            Ok(0) => {}
+            Ok(_) => return Ok(true),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(Error::io("cannot wait", error)),
+        }
+    }
+}
+
+/// Connects to the listener at a path.
+pub(super) fn connect(
+    path: &Path,
+    hello: &Hello,
+    deadline: Deadline,
+    planners: &Planners,
+) -> Result<Link> {
+    let name = Address::Shared(path.to_owned()).to_string();
+    let late = |what: &str| Error::Deadline {
+        who: hello.name.clone(),
+        whom: name.clone(),
+        what: what.to_owned(),
+        waited: deadline.waited(),
+    };
+    let socket = open()?;
+    let at = place(path)?;
+    loop {
+        match rustix::net::connect(&socket, &at) {
+            Ok(()) => break,
+            Err(Errno::AGAIN | Errno::INTR) if deadline.left().is_some() => {
+                std::thread::sleep(AGAIN);
+            }
+            Err(Errno::AGAIN | Errno::INTR) => return Err(late("to be accepted")),
+            Err(error @ (Errno::NOENT | Errno::CONNREFUSED)) => {
+                let why = format!("nobody listens there ({error})");
+                return Err(Error::Refused { peer: name, why });
+            }
+            Err(error) => return Err(Error::io(format!("cannot connect to {name}"), error)),
+        }
+    }
+    let (memory, segment) = segment::create(hello.lane)?;
+    let peer = peer(&socket, name.clone())?;
+    let who = hello.name.clone();
+    let seat = (segment, Side::Connector);
+    let other = socket.try_clone().map_err(|error| Error::io("cannot share a socket", error))?;
+    let link = Link::new(seat, other, (peer, who), hello.clone(), planners(hello));
+    let gone = |error: Errno| Error::Refused { peer: name.clone(), why: error.to_string() };
+    socket::send(socket.as_fd(), &hello::write(hello), Some(memory.as_fd())).map_err(gone)?;
+    if !readable(&mut [PollFd::new(&socket, PollFlags::IN)], deadline)? {
+        return Err(late("an answer to its hello"));
+    }
+    let mut answer = [0; ANSWER_MAX];
+    let (count, _) = socket::receive(socket.as_fd(), &mut answer).map_err(gone)?;
+    match hello::read_answer(&answer[..count]) {
+        Ok(Some(_)) => {
+            link.probe();
+            Ok(link)
+        }
+        Ok(None) if count == 0 => {
+            Err(Error::Refused { peer: name, why: "it has hung up".to_owned() })
+        }
+        Ok(None) => Err(Error::Malformed { peer: name, what: "half of an answer".to_owned() }),
+        Err(refusal) => Err(refusal.error(&name)),
+    }
+}
+
+/// Both ends of a connection within this process: the connector's and the listener's.
+pub(in crate::transport) fn pair(
+    name: &str,
+    hello: &Hello,
+    planners: &Planners,
+) -> Result<(Link, Link)> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let (here, there) =
+        rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
+            .map_err(|error| Error::io("cannot open a socket", error))?;
+    let (_, segment) = segment::create(hello.lane)?;
+    let listener = (peer(&here, name.to_owned())?, hello.name.clone());
+    let connector = (peer(&there, hello.name.clone())?, name.to_owned());
+    let seat = (segment.clone(), Side::Connector);
+    let mine = Link::new(seat, here, listener, hello.clone(), planners(hello));
+    let seat = (segment, Side::Listener);
+    let theirs = Link::new(seat, there, connector, hello.clone(), planners(hello));
+    mine.probe();
+    theirs.probe();
+    Ok((mine, theirs))
+}
+
+/// Who accepts connections at a path.
+pub(super) struct Meeting {
+    socket: OwnedFd,
+    path: PathBuf,
+    /// The socket's number in the file system: by it the path is known to be still ours.
+    inode: (u64, u64),
+    /// Who has said no hello so far, in the order of coming.
+    strangers: VecDeque<OwnedFd>,
+    planners: Planners,
+}
+
+impl Meeting {
+    pub(super) fn new(path: &Path, planners: Planners) -> Result<Meeting> {
+        let name = Address::Shared(path.to_owned());
+        let parent =
+            path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(".".as_ref());
+        let failed = |error: Errno| Error::io(format!("cannot listen at {name}"), error);
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::open(parent, flags, Mode::empty()).map_err(failed)?;
+        rustix::fs::flock(&directory, FlockOperation::LockExclusive).map_err(failed)?;
+        if let Ok(stat) = rustix::fs::lstat(path) {
+            let is_socket = FileType::from_raw_mode(stat.st_mode) == FileType::Socket;
+            let is_dead = is_socket
+                && rustix::net::connect(open()?, &place(path)?) == Err(Errno::CONNREFUSED);
+            if !is_dead {
+                let why = if is_socket { "somebody listens there" } else { "a file is there" };
+                return Err(Error::Unsupported { address: name, why: why.to_owned() });
+            }
+            rustix::fs::unlink(path).map_err(failed)?;
+        }
+        let socket = open()?;
+        rustix::net::bind(&socket, &place(path)?).map_err(failed)?;
+        rustix::net::listen(&socket, BACKLOG).map_err(failed)?;
+        let stat = rustix::fs::lstat(path).map_err(failed)?;
+        let inode = (stat.st_dev, stat.st_ino);
+        Ok(Meeting { socket, path: path.to_owned(), inode, strangers: VecDeque::new(), planners })
+    }
+
+    /// Waits for the next peer that says a proper hello.
+    pub(super) fn accept(&mut self, deadline: Deadline) -> Result<Link> {
+        loop {
+            if let Some(link) = self.greet()? {
+                return Ok(link);
+            }
+            self.let_in()?;
+            let all = [&self.socket].into_iter().chain(&self.strangers);
+            let mut all: Vec<PollFd<'_>> =
+                all.map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
+            if !readable(&mut all, deadline)? {
+                return Err(Error::Deadline {
+                    who: Address::Shared(self.path.clone()).to_string(),
+                    whom: "anybody".to_owned(),
+                    what: "a connection".to_owned(),
+                    waited: deadline.waited(),
+                });
+            }
+        }
+    }
+
+    /// Takes in who has come.
+    fn let_in(&mut self) -> Result<()> {
+        loop {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            match rustix::net::accept_with(&self.socket, flags) {
+                Ok(stranger) => {
+                    if self.strangers.len() == SHARED_STRANGERS_MAX {
+                        self.strangers.pop_front();
+                    }
+                    self.strangers.push_back(stranger);
+                }
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR | Errno::CONNABORTED) => {}
+                Err(error) => return Err(Error::io("cannot accept a connection", error)),
+            }
+        }
+    }
+
+    /// Answers those who have said something; the first whose hello is proper.
+    fn greet(&mut self) -> Result<Option<Link>> {
+        for index in (0..self.strangers.len()).rev() {
+            let mut bytes = [0; HELLO_MAX + 1];
+            let received = socket::receive(self.strangers[index].as_fd(), &mut bytes);
+            if matches!(received, Err(Errno::AGAIN | Errno::INTR)) {
+                continue;
+            }
+            let stranger = self.strangers.remove(index).expect("it is there");
+            let Ok((count @ 1.., memory)) = received else { continue };
+            match welcome(&bytes[..count], memory) {
+                Ok((hello, seat)) => return self.seat(stranger, hello, seat).map(Some),
+                Err(Turned::Away(refusal)) => {
+                    let _ = socket::send(stranger.as_fd(), &refusal.answer(), None);
+                }
+                Err(Turned::Here(error)) => {
+                    let refusal = Refusal::Denied(error.to_string());
+                    let _ = socket::send(stranger.as_fd(), &refusal.answer(), None);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn seat(&self, stranger: OwnedFd, hello: Hello, segment: Arc<Mapped>) -> Result<Link> {
+        let peer = peer(&stranger, hello.name.clone())?;
+        let who = Address::Shared(self.path.clone()).to_string();
+        let planner = (self.planners)(&hello);
+        let answer = stranger.try_clone();
+        let answer = answer.map_err(|error| Error::io("cannot share a socket", error))?;
+        let link = Link::new((segment, Side::Listener), stranger, (peer, who), hello, planner);
+        link.probe();
+        // A connector that is gone meanwhile shows as every peer's death does.
+        let _ = socket::send(answer.as_fd(), &hello::welcome(), None);
+        Ok(link)
+    }
+}
+
+/// Checks a hello and what came with it.
+fn welcome(
+    bytes: &[u8],
+    memory: Option<OwnedFd>,
+) -> std::result::Result<(Hello, Arc<Mapped>), Turned> {
+    let no = |what: &str| Turned::Away(Refusal::Malformed(what.to_owned()));
+    let hello = match hello::read(bytes).map_err(Turned::Away)? {
+        Some((hello, size)) if size == bytes.len() => hello,
+        Some(_) => return Err(no("there is more than a hello")),
+        None => return Err(no("it ends early")),
+    };
+    let memory = memory.ok_or_else(|| no("it brings no memory"))?;
+    match segment::open(memory.as_fd(), hello.lane) {
+        Ok(segment) => Ok((hello, segment)),
+        Err(Unfit::Wrong(what)) => Err(no(what)),
+        Err(Unfit::Here(error)) => Err(Turned::Here(error)),
+    }
+}
+
+/// Why a stranger is not let in.
+enum Turned {
+    Away(Refusal),
+    Here(Error),
+}
+
+impl Drop for Meeting {
+    fn drop(&mut self) {
+        let ours = rustix::fs::lstat(&self.path)
+            .is_ok_and(|stat| (stat.st_dev, stat.st_ino) == self.inode);
+        if ours {
+            let _ = rustix::fs::unlink(&self.path);
+        }
+    }
+}

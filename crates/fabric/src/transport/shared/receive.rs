@@ -1,0 +1,227 @@
+//! Receiving. A message that stands whole in the ring is seen there. One in packets is put together:
+//! in the buffer of who receives into one, else in a buffer of the link. What an unknown user's
+//! process sent is copied out before it is looked at, since that process could change it meanwhile.
+
+use super::link::{Link, ROOM};
+use super::ring::{ENTRIES, Kind, Record};
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::strategy::Ready;
+use muster_base::limits::SHARED_MESSAGE_MAX;
+
+/// A message on its way.
+#[derive(Default)]
+pub(super) struct Incoming {
+    total: usize,
+    have: usize,
+    /// It has begun and not ended.
+    is_active: bool,
+    /// What came of it, unless it goes into a buffer of the caller's.
+    buffer: Vec<u8>,
+}
+
+impl Incoming {
+    pub(super) fn is_active(&self) -> bool {
+        self.is_active
+    }
+}
+
+impl Link {
+    /// Receives the next message, which `take` sees in place.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`], then `take` was not called; the connection's.
+    #[inline]
+    pub fn try_take<R>(&mut self, take: impl FnOnce(&[u8]) -> R) -> Result<R> {
+        match self.inn.peek() {
+            Ok(Some(record)) if self.is_plain(&record) => {
+                let taken = self.inn.read(&record, take);
+                self.done(&record);
+                Ok(taken)
+            }
+            _ => self.take_slowly(take),
+        }
+    }
+
+    /// Whether a record is a message to be seen where it stands.
+    #[inline]
+    fn is_plain(&self, record: &Record) -> bool {
+        record.kind == Kind::Whole && !self.incoming.is_active && self.is_trusted
+    }
+
+    #[inline]
+    fn done(&mut self, record: &Record) {
+        if self.inn.pop(record) {
+            self.ring(ROOM);
+        }
+    }
+
+    fn take_slowly<R>(&mut self, take: impl FnOnce(&[u8]) -> R) -> Result<R> {
+        loop {
+            self.live_to_receive()?;
+            match self.inn.peek() {
+                Ok(Some(record)) if self.is_plain(&record) => {
+                    let taken = self.inn.read(&record, take);
+                    self.done(&record);
+                    return Ok(taken);
+                }
+                Ok(_) => {}
+                Err(garbage) => return Err(self.garbage(garbage)),
+            }
+            if let Some(size) = self.advance(None)? {
+                return Ok(take(&self.incoming.buffer[..size]));
+            }
+            self.nothing()?;
+        }
+    }
+
+    /// Receives the next message into a buffer, of which it may fill the beginning only.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`], then the message can still be received; [`Error::WouldBlock`]; the
+    /// connection's.
+    pub fn try_receive(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        self.receive(buffer, Deadline::now()).map_err(|error| match error {
+            Error::Deadline { .. } => Error::WouldBlock,
+            error => error,
+        })
+    }
+
+    /// Waits for the next message and receives it into a buffer.
+    ///
+    /// # Errors
+    /// As [`Link::try_receive`]; [`Error::Deadline`].
+    pub fn receive(&mut self, buffer: &mut [u8], deadline: Deadline) -> Result<usize> {
+        // What has begun in the link's buffer ends there.
+        let is_own = self.incoming.is_active;
+        loop {
+            self.live_to_receive()?;
+            let given = if is_own { None } else { Some(&mut *buffer) };
+            if let Some(size) = self.advance(given)? {
+                if is_own {
+                    let room = fits(size, buffer.len())?;
+                    buffer[..room].copy_from_slice(&self.incoming.buffer[..room]);
+                }
+                return Ok(size);
+            }
+            let waited = match self.nothing() {
+                Err(Error::WouldBlock) => self.wait(Ready::Receive, deadline),
+                done => done,
+            };
+            if waited.is_err() && self.incoming.is_active && !is_own {
+                let have = &buffer[..self.incoming.have];
+                self.incoming.buffer.clear();
+                self.incoming.buffer.extend_from_slice(have);
+            }
+            waited?;
+        }
+    }
+
+    /// A peer that broke the rules is not listened to any more.
+    fn live_to_receive(&self) -> Result<()> {
+        match self.live() {
+            Err(error @ Error::Malformed { .. }) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes in what is there; the size of the message that this completes, if it does.
+    fn advance(&mut self, mut given: Option<&mut [u8]>) -> Result<Option<usize>> {
+        for _ in 0..ENTRIES {
+            let record = match self.inn.peek() {
+                Ok(Some(record)) => record,
+                Ok(None) => return Ok(None),
+                Err(garbage) => return Err(self.garbage(garbage)),
+            };
+            let total = match record.kind {
+                Kind::Whole => record.size,
+                _ => usize::try_from(record.extra).unwrap_or(usize::MAX),
+            };
+            match (record.kind, self.incoming.is_active) {
+                (Kind::Whole | Kind::First | Kind::Offer, true) => {
+                    return Err(self.malformed("a message within another"));
+                }
+                (Kind::Whole | Kind::First | Kind::Offer, false) => {
+                    self.start(total, given.as_deref())?;
+                }
+                (Kind::More | Kind::Abort, false) => {
+                    return Err(self.malformed("a message without its beginning"));
+                }
+                (Kind::Abort, true) => {
+                    self.incoming.is_active = false;
+                    self.done(&record);
+                    continue;
+                }
+                (Kind::More, true) => {}
+            }
+            if record.kind == Kind::Offer {
+                self.incoming.is_active = false;
+                if self.fetch(&record, total, given.as_deref_mut())? {
+                    return Ok(Some(total));
+                }
+                continue;
+            }
+            if self.put(&record, given.as_deref_mut())? {
+                return Ok(Some(self.incoming.total));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A message begins.
+    fn start(&mut self, total: usize, given: Option<&[u8]>) -> Result<()> {
+        if total > SHARED_MESSAGE_MAX {
+            return Err(self.malformed(format!("a message of {total} bytes")));
+        }
+        if let Some(given) = given {
+            fits(total, given.len())?;
+        }
+        self.incoming.buffer.clear();
+        (self.incoming.total, self.incoming.have, self.incoming.is_active) = (total, 0, true);
+        Ok(())
+    }
+
+    /// Copies a packet out; true when it was the last.
+    fn put(&mut self, record: &Record, given: Option<&mut [u8]>) -> Result<bool> {
+        let incoming = &mut self.incoming;
+        let end = incoming.have + record.size;
+        let is_empty = record.size == 0 && incoming.total > 0;
+        if is_empty || end > incoming.total {
+            return Err(self.malformed("a packet that does not fit its message"));
+        }
+        self.inn.read(record, |bytes| match given {
+            Some(given) => given[incoming.have..end].copy_from_slice(bytes),
+            None => incoming.buffer.extend_from_slice(bytes),
+        });
+        incoming.have = end;
+        incoming.is_active = end < incoming.total;
+        let is_last = !incoming.is_active;
+        self.done(record);
+        Ok(is_last)
+    }
+
+    /// Fetches a message that stands in the sender's memory; false when it was no longer meant, or
+    /// could not be fetched.
+    fn fetch(&mut self, record: &Record, total: usize, given: Option<&mut [u8]>) -> Result<bool> {
+        let mut own = std::mem::take(&mut self.incoming.buffer);
+        let to = match given {
+            Some(given) => &mut given[..total],
+            None => {
+                own.resize(total, 0);
+                &mut own[..]
+            }
+        };
+        let is_fetched = self.accept_offer(record, to);
+        self.incoming.buffer = own;
+        self.done(record);
+        is_fetched
+    }
+}
+
+/// Whether a message has room.
+fn fits(size: usize, limit: usize) -> Result<usize> {
+    if size <= limit {
+        return Ok(size);
+    }
+    Err(Error::TooLarge { what: "the next message for this buffer", size, limit })
+}

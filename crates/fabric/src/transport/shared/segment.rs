@@ -1,0 +1,145 @@
+//! A connection's memory: one memfd, which both sides map, with a ring for each direction.
+//!
+//! | offset | size | what |
+//! |---|---|---|
+//! | 0 | 256 | the connector's own words |
+//! | 256 | 256 | the listener's own words |
+//! | 512 + 128 d | 8 | records freed in direction d (0: from the connector), counted by who receives |
+//! | 4096 + 16384 d | 16384 | entries of direction d |
+//! | 36864 + A d | A | arena of direction d, `SHARED_ARENA` bytes or `SHARED_ARENA_SYSTEM` by the lane |
+//!
+//! A side's own words, which only it writes unless said otherwise:
+//!
+//! | offset | size | what |
+//! |---|---|---|
+//! | 0 | 4 | what it sleeps for: 1 arrivals, 2 room, 4 in poll(2); the peer that wakes it writes 0 |
+//! | 4 | 4 | 1 when it has closed the connection in order |
+//! | 8 | 4 | messages it has sent over the socket (`copy.rs`) |
+//! | 64 | 4 | 1 when it can read the peer's memory |
+//! | 72 | 8 | an address in its memory |
+//! | 80 | 8 | what stands there, which tells the peer whether it reads the right process |
+//!
+//! The memory is sealed against another size before it is passed on, and who gets it checks seals
+//! and size before it maps it. It has no name, so nothing is left when both are gone.
+
+use super::ring::{ENTRIES, ENTRY, Shared};
+use super::sys::Mapped;
+use crate::error::{Error, Result};
+use crate::transport::Lane;
+use muster_base::limits::{SHARED_ARENA, SHARED_ARENA_SYSTEM};
+use rustix::fs::{MemfdFlags, SealFlags};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+/// Offsets of a side's own words.
+pub(super) const ASLEEP: usize = 0;
+pub(super) const CLOSED: usize = 4;
+pub(super) const NOTES: usize = 8;
+pub(super) const READS: usize = 64;
+pub(super) const PROOF_AT: usize = 72;
+pub(super) const PROOF: usize = 80;
+
+const SIDE: usize = 256;
+const FREED: usize = 512;
+const FREED_STEP: usize = 128;
+const RINGS: usize = 4096;
+const ARENAS: usize = RINGS + 2 * ENTRIES * ENTRY;
+
+const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
+
+/// Which end of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Connector = 0,
+    Listener = 1,
+}
+
+impl Side {
+    pub(super) fn other(self) -> Side {
+        match self {
+            Side::Connector => Side::Listener,
+            Side::Listener => Side::Connector,
+        }
+    }
+
+    /// Where its own words begin.
+    pub(super) fn words(self) -> usize {
+        self as usize * SIDE
+    }
+}
+
+fn arena(lane: Lane) -> usize {
+    match lane {
+        Lane::System => SHARED_ARENA_SYSTEM,
+        Lane::Bulk => SHARED_ARENA,
+    }
+}
+
+fn size(lane: Lane) -> usize {
+    ARENAS + 2 * arena(lane)
+}
+
+/// Where an arena begins.
+pub(super) fn arena_at(lane: Lane, from: Side) -> usize {
+    ARENAS + from as usize * arena(lane)
+}
+
+/// The direction in which `from` sends.
+pub(super) fn direction(segment: &Arc<Mapped>, lane: Lane, from: Side) -> Shared {
+    let index = from as usize;
+    let offsets = [FREED + index * FREED_STEP, RINGS + index * Shared::RING, arena_at(lane, from)];
+    Shared::new(segment.clone(), offsets, arena(lane))
+}
+
+/// Memory of a size, all zero, and sealed against another one.
+pub(super) fn memory(name: &str, size: usize) -> Result<OwnedFd> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file = rustix::fs::memfd_create(name, flags)
+        .map_err(|error| Error::io("cannot create shared memory", error))?;
+    rustix::fs::ftruncate(&file, size as u64)
+        .and_then(|()| rustix::fs::fcntl_add_seals(&file, SEALS - SealFlags::SEAL))
+        .map_err(|error| Error::io("cannot size shared memory", error))?;
+    Ok(file)
+}
+
+/// A new segment.
+pub(super) fn create(lane: Lane) -> Result<(OwnedFd, Arc<Mapped>)> {
+    let file = memory("muster-fabric", size(lane))?;
+    rustix::fs::fcntl_add_seals(&file, SealFlags::SEAL)
+        .map_err(|error| Error::io("cannot seal shared memory", error))?;
+    let segment = map(file.as_fd(), size(lane), true)?;
+    Ok((file, Arc::new(segment)))
+}
+
+/// Maps a peer's segment.
+pub(super) fn open(file: BorrowedFd<'_>, lane: Lane) -> std::result::Result<Arc<Mapped>, Unfit> {
+    check(file, size(lane))?;
+    map(file, size(lane), true).map(Arc::new).map_err(Unfit::Here)
+}
+
+/// Why memory that a peer has passed is not mapped.
+#[derive(Debug)]
+pub(super) enum Unfit {
+    /// It is not what it should be.
+    Wrong(&'static str),
+    /// The fault is ours.
+    Here(Error),
+}
+
+/// Checks that a peer's memory has at least a size and keeps it.
+pub(super) fn check(file: BorrowedFd<'_>, size: usize) -> std::result::Result<(), Unfit> {
+    let needed = SealFlags::SHRINK;
+    match rustix::fs::fcntl_get_seals(file) {
+        Ok(seals) if seals.contains(needed) => {}
+        _ => return Err(Unfit::Wrong("memory that is not sealed against shrinking")),
+    }
+    match rustix::fs::fstat(file) {
+        Ok(stat) if u64::try_from(stat.st_size).is_ok_and(|there| there >= size as u64) => Ok(()),
+        _ => Err(Unfit::Wrong("memory of another size")),
+    }
+}
+
+pub(super) fn map(file: BorrowedFd<'_>, size: usize, is_writable: bool) -> Result<Mapped> {
+    Mapped::new(file, size, is_writable)
+        .map_err(|error| Error::io("cannot map shared memory", error))
+}

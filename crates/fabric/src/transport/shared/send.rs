@@ -1,0 +1,373 @@
+//! Sending. A message of up to [`INLINE`] bytes stands in its entry. What the planner calls short
+//! stands in the arena, whole, and so does what is filled in place. Longer ones go in packets: the
+//! receiver copies one out while the next is copied in. What finds no room is kept, so a try never
+//! waits, or is sent from where it stands by who waits. And who waits can have the receiver fetch the
+//! message, with one copy (`offer.rs`).
+
+use super::link::{ARRIVAL, Link, ROOM};
+use super::ring::{ENTRIES, INLINE, Kind};
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::pipeline::plan::Plan;
+use crate::strategy::Ready;
+use muster_base::limits::SHARED_MESSAGE_MAX;
+use std::io::IoSlice;
+use std::time::{Duration, Instant};
+
+/// The part of the arena that short messages go through: two of them fit many times, and it stays in
+/// a second-level cache.
+const SHORT_WINDOW: usize = 64 * 1024;
+
+/// What is done where a plan says single copy and cannot have it.
+const FALLBACK: (usize, usize) = (32 * 1024, 16);
+
+/// A message on its way.
+#[derive(Default)]
+pub(super) struct Outgoing {
+    total: usize,
+    sent: usize,
+    packet: usize,
+    slots: usize,
+    /// What is still to be sent: its end, from `at`.
+    rest: Vec<u8>,
+    at: usize,
+    /// It ends here, unfinished.
+    is_aborted: bool,
+    /// The last try found no room.
+    pub(super) is_blocked: bool,
+}
+
+impl Outgoing {
+    pub(super) fn is_idle(&self) -> bool {
+        self.sent == self.total && !self.is_aborted
+    }
+}
+
+/// A message's parts, copied out in turn.
+struct Parts<'a> {
+    parts: &'a [IoSlice<'a>],
+    skip: usize,
+}
+
+impl Parts<'_> {
+    fn copy(&mut self, to: &mut [u8]) {
+        let mut done = 0;
+        while done < to.len() {
+            let part = &self.parts[0][self.skip..];
+            let count = part.len().min(to.len() - done);
+            to[done..done + count].copy_from_slice(&part[..count]);
+            done += count;
+            self.skip += count;
+            if self.skip == self.parts[0].len() {
+                (self.parts, self.skip) = (&self.parts[1..], 0);
+            }
+        }
+    }
+}
+
+fn size_of(parts: &[IoSlice<'_>]) -> usize {
+    parts.iter().map(|part| part.len()).sum()
+}
+
+impl Link {
+    /// The largest message.
+    pub fn limit(&self) -> usize {
+        SHARED_MESSAGE_MAX
+    }
+
+    /// Sends a message of `size` bytes which `fill` writes in place.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`], then `fill` was not called; [`Error::TooLarge`]; the connection's.
+    #[inline]
+    pub fn try_fill(&mut self, size: usize, fill: impl FnOnce(&mut [u8])) -> Result<()> {
+        if size > INLINE || !self.outgoing.is_idle() {
+            return self.fill_long(size, fill);
+        }
+        self.check()?;
+        match self.out.push_short(size, fill) {
+            Ok(true) => {
+                self.ring(ARRIVAL);
+                Ok(())
+            }
+            Ok(false) => self.full(),
+            Err(garbage) => Err(self.garbage(garbage)),
+        }
+    }
+
+    fn fill_long(&mut self, size: usize, fill: impl FnOnce(&mut [u8])) -> Result<()> {
+        self.begin(size)?;
+        if size <= INLINE {
+            return self.try_fill(size, fill);
+        }
+        if size <= self.out.arena() / 4 {
+            return self.push_whole(size, fill);
+        }
+        let (packet, slots) = self.packets(size);
+        let mut rest = std::mem::take(&mut self.outgoing.rest);
+        rest.resize(size, 0);
+        fill(&mut rest);
+        self.outgoing = Outgoing { total: size, packet, slots, rest, ..Outgoing::default() };
+        self.pump().map(drop)
+    }
+
+    /// Sends a message that consists of parts.
+    ///
+    /// # Errors
+    /// As [`Link::try_fill`].
+    #[inline]
+    pub fn try_send(&mut self, parts: &[IoSlice<'_>]) -> Result<()> {
+        let size = size_of(parts);
+        if size <= INLINE {
+            return self.try_fill(size, |to| Parts { parts, skip: 0 }.copy(to));
+        }
+        self.begin(size)?;
+        let mut source = Parts { parts, skip: 0 };
+        let Some((packet, slots)) = self.pipelined(size) else {
+            return self.push_whole(size, |to| source.copy(to));
+        };
+        self.outgoing.begin(size, packet, slots);
+        if self.push_packets(&mut |to| source.copy(to))? {
+            return Ok(());
+        }
+        if self.outgoing.sent == 0 {
+            self.outgoing.total = 0;
+            return self.full();
+        }
+        self.outgoing.keep(|rest| source.copy(rest));
+        Ok(())
+    }
+
+    /// Sends a message, and waits for room if need be. When the deadline passes before all of it is
+    /// on its way, none of it is delivered.
+    ///
+    /// # Errors
+    /// As [`Link::try_send`]; [`Error::Deadline`].
+    #[inline]
+    pub fn send(&mut self, parts: &[IoSlice<'_>], deadline: Deadline) -> Result<()> {
+        if size_of(parts) <= INLINE {
+            match self.try_send(parts) {
+                Err(Error::WouldBlock) => {}
+                done => return done,
+            }
+        }
+        self.send_long(parts, deadline)
+    }
+
+    fn send_long(&mut self, parts: &[IoSlice<'_>], deadline: Deadline) -> Result<()> {
+        let size = size_of(parts);
+        loop {
+            match self.begin(size) {
+                Err(Error::WouldBlock) => self.wait(Ready::Send, deadline)?,
+                done => break done?,
+            }
+        }
+        let plan = self.plan(size);
+        let since = (plan != Plan::Short && self.planner.is_sampling()).then(Instant::now);
+        let single = plan == Plan::SingleCopy && self.offer(parts, deadline)?;
+        if !single {
+            self.send_copied(parts, size, deadline)?;
+        }
+        if let Some(since) = since {
+            self.observe(size, plan, since, deadline)?;
+        }
+        Ok(())
+    }
+
+    /// Sends through the ring, in as many steps as it takes.
+    fn send_copied(
+        &mut self,
+        parts: &[IoSlice<'_>],
+        size: usize,
+        deadline: Deadline,
+    ) -> Result<()> {
+        let Some((packet, slots)) = self.pipelined(size) else {
+            loop {
+                match self.try_send(parts) {
+                    Err(Error::WouldBlock) => self.wait(Ready::Send, deadline)?,
+                    done => return done,
+                }
+            }
+        };
+        let mut source = Parts { parts, skip: 0 };
+        self.outgoing.begin(size, packet, slots);
+        while !self.push_packets(&mut |to| source.copy(to))? {
+            let room = &|link: &mut Link| link.has_room() || link.is_over();
+            let waited = self.wait_for(room, (ROOM, "room for a packet"), deadline);
+            if let Err(error) = waited.and_then(|()| self.check()) {
+                // What has begun will not be finished.
+                self.outgoing.is_aborted = self.outgoing.sent > 0;
+                (self.outgoing.total, self.outgoing.sent) = (0, 0);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the planner how long a message took, if it arrives in a time that says something.
+    fn observe(
+        &mut self,
+        size: usize,
+        plan: Plan,
+        since: Instant,
+        deadline: Deadline,
+    ) -> Result<()> {
+        /// A receiver that is late tells nothing about the medium.
+        const PATIENCE: Duration = Duration::from_millis(2);
+        let last = self.out.sent();
+        let most = PATIENCE.min(deadline.left().unwrap_or_default());
+        while self.out.freed() < last && since.elapsed() < most {
+            if let Err(garbage) = self.out.refresh() {
+                return Err(self.garbage(garbage));
+            }
+            std::hint::spin_loop();
+        }
+        if self.out.freed() >= last {
+            self.planner.observe(size, plan, since.elapsed());
+        }
+        Ok(())
+    }
+
+    /// Moves on what was kept; true when all of it has left.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn try_flush(&mut self) -> Result<bool> {
+        if self.outgoing.is_idle() {
+            return Ok(true);
+        }
+        self.check()?;
+        self.pump()
+    }
+
+    /// Before a message begins: it is not too long, the connection is there, the last one is gone.
+    fn begin(&mut self, size: usize) -> Result<()> {
+        if size > SHARED_MESSAGE_MAX {
+            let limit = SHARED_MESSAGE_MAX;
+            return Err(Error::TooLarge { what: "a message", size, limit });
+        }
+        self.check()?;
+        if self.outgoing.is_idle() || self.pump()? { Ok(()) } else { self.full() }
+    }
+
+    fn plan(&mut self, size: usize) -> Plan {
+        if size <= INLINE { Plan::Short } else { self.planner.plan(size) }
+    }
+
+    /// How a message goes in packets; none if it goes whole.
+    fn pipelined(&mut self, size: usize) -> Option<(usize, usize)> {
+        let is_short = matches!(self.plan(size), Plan::Short) && size <= self.out.arena() / 4;
+        if is_short || size <= INLINE { None } else { Some(self.packets(size)) }
+    }
+
+    /// Length and number of packets, whatever the planner says within what the arena can do.
+    fn packets(&mut self, size: usize) -> (usize, usize) {
+        let (packet, slots) = match self.plan(size) {
+            Plan::Pipelined { packet, slots } => (packet, slots),
+            Plan::Short | Plan::SingleCopy => FALLBACK,
+        };
+        let packet = packet.clamp(INLINE, self.out.arena() / 2);
+        (packet, slots.clamp(2, ENTRIES / 2))
+    }
+
+    /// There is no room, until something is freed.
+    #[cold]
+    fn full<T>(&mut self) -> Result<T> {
+        self.outgoing.is_blocked = true;
+        Err(Error::WouldBlock)
+    }
+
+    fn push_whole(&mut self, size: usize, fill: impl FnOnce(&mut [u8])) -> Result<()> {
+        let window = SHORT_WINDOW.max(4 * size);
+        match self.out.push((Kind::Whole, 0), size, window, fill) {
+            Ok(Some(_)) => {
+                self.ring(ARRIVAL);
+                Ok(())
+            }
+            Ok(None) => self.full(),
+            Err(garbage) => Err(self.garbage(garbage)),
+        }
+    }
+
+    /// Sends packets as long as there is room; true when the message is complete.
+    fn push_packets(&mut self, copy: &mut dyn FnMut(&mut [u8])) -> Result<bool> {
+        let Outgoing { total, packet, slots, .. } = self.outgoing;
+        while self.outgoing.sent < total {
+            let sent = self.outgoing.sent;
+            if !self.has_slot()? {
+                self.outgoing.is_blocked = true;
+                return Ok(false);
+            }
+            let size = packet.min(total - sent);
+            let kind = if sent == 0 { Kind::First } else { Kind::More };
+            match self.out.push((kind, total as u64), size, packet * slots, &mut *copy) {
+                Ok(Some(_)) => self.ring(ARRIVAL),
+                Ok(None) => {
+                    self.outgoing.is_blocked = true;
+                    return Ok(false);
+                }
+                Err(garbage) => return Err(self.garbage(garbage)),
+            }
+            self.outgoing.sent += size;
+        }
+        Ok(true)
+    }
+
+    fn has_slot(&mut self) -> Result<bool> {
+        if self.out.live() < self.outgoing.slots {
+            return Ok(true);
+        }
+        match self.out.refresh() {
+            Ok(()) => Ok(self.out.live() < self.outgoing.slots),
+            Err(garbage) => Err(self.garbage(garbage)),
+        }
+    }
+
+    /// Whether it makes sense to try to send: unless nothing was freed since that failed.
+    pub(super) fn has_room(&mut self) -> bool {
+        let before = self.out.freed();
+        if self.outgoing.is_blocked && self.out.refresh().is_ok() && self.out.freed() == before {
+            return false;
+        }
+        self.outgoing.is_blocked = false;
+        true
+    }
+
+    /// Sends on what was kept; true when nothing is left.
+    pub(super) fn pump(&mut self) -> Result<bool> {
+        if self.outgoing.is_aborted {
+            match self.out.push((Kind::Abort, 0), 0, usize::MAX, |_| ()) {
+                Ok(Some(_)) => self.ring(ARRIVAL),
+                Ok(None) => {
+                    self.outgoing.is_blocked = true;
+                    return Ok(false);
+                }
+                Err(garbage) => return Err(self.garbage(garbage)),
+            }
+            self.outgoing.is_aborted = false;
+            return Ok(true);
+        }
+        let rest = std::mem::take(&mut self.outgoing.rest);
+        let mut at = self.outgoing.at;
+        let done = self.push_packets(&mut |to| {
+            to.copy_from_slice(&rest[at..at + to.len()]);
+            at += to.len();
+        });
+        self.outgoing.rest = rest;
+        self.outgoing.at = at;
+        done
+    }
+}
+
+impl Outgoing {
+    fn begin(&mut self, total: usize, packet: usize, slots: usize) {
+        (self.total, self.sent, self.packet, self.slots) = (total, 0, packet, slots);
+    }
+
+    /// Keeps what is not sent.
+    fn keep(&mut self, copy: impl FnOnce(&mut [u8])) {
+        self.rest.resize(self.total - self.sent, 0);
+        self.at = 0;
+        copy(&mut self.rest);
+    }
+}

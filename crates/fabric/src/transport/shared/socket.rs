@@ -1,0 +1,173 @@
+//! What goes over a connection's socket once both sides share memory: rings of the bell, which mean
+//! "look", and notes about regions with their memory. Each is one packet:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | `0` | the bell |
+//! | `1 key[4] size[8] ` and a descriptor | a region can be reached (`copy.rs`) |
+//! | `2 key[4]` | it can no longer be |
+//!
+//! The socket's end is the proof that the peer is gone: the kernel closes it whatever way the
+//! process ends.
+
+use rustix::io::Errno;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+use std::collections::VecDeque;
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Packets that one look takes: a peer that sends more cannot keep us from our work.
+const PACKETS: usize = 64;
+
+/// Notes that wait for somebody who asks. A peer that exposes more before any is used is wrong.
+const NOTES: usize = 4096;
+
+/// A note about a region.
+#[derive(Debug)]
+pub(super) enum Note {
+    Exposed { key: u32, size: u64, memory: OwnedFd },
+    Withdrawn { key: u32 },
+}
+
+/// What a look at the socket showed.
+#[derive(Debug)]
+pub(super) enum Heard {
+    Nothing,
+    End,
+    Malformed(&'static str),
+}
+
+/// A connection's socket, and the notes that have come over it.
+pub(super) struct Line {
+    socket: OwnedFd,
+    /// Notes that nobody has asked for yet.
+    notes: Mutex<VecDeque<Note>>,
+}
+
+impl Line {
+    pub(super) fn new(socket: OwnedFd) -> Line {
+        Line { socket, notes: Mutex::default() }
+    }
+
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Rings. Where there is no room for it the socket is readable anyway.
+    pub(super) fn ring(&self) {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        let _ = rustix::net::send(&self.socket, &[0], flags);
+    }
+
+    /// Ends it for both sides: the peer's next look shows it.
+    pub(super) fn hang_up(&self) {
+        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
+    }
+
+    /// Takes what has come.
+    pub(super) fn hear(&self) -> Heard {
+        hear(self.descriptor(), &mut self.notes())
+    }
+
+    /// The next note.
+    pub(super) fn note(&self) -> Option<Note> {
+        self.notes().pop_front()
+    }
+
+    fn notes(&self) -> MutexGuard<'_, VecDeque<Note>> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends a packet, with a descriptor or without.
+pub(super) fn send(
+    socket: BorrowedFd<'_>,
+    bytes: &[u8],
+    file: Option<BorrowedFd<'_>>,
+) -> rustix::io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let files = file.map(|file| [file]);
+    if let Some(files) = &files {
+        assert!(control.push(SendAncillaryMessage::ScmRights(files)), "there is room for one");
+    }
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    sendmsg(socket, &[IoSlice::new(bytes)], &mut control, flags).map(drop)
+}
+
+/// Receives a packet: its size, and the descriptor that came with it.
+pub(super) fn receive(
+    socket: BorrowedFd<'_>,
+    bytes: &mut [u8],
+) -> rustix::io::Result<(usize, Option<OwnedFd>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+    let got = recvmsg(socket, &mut [IoSliceMut::new(bytes)], &mut control, flags)?;
+    let mut file = None;
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(files) = message {
+            file = file.or(files.last());
+        }
+    }
+    Ok((got.bytes, file))
+}
+
+/// The bytes of a note.
+pub(super) fn exposed(key: u32, size: u64) -> [u8; 13] {
+    let mut bytes = [0; 13];
+    bytes[0] = 1;
+    bytes[1..5].copy_from_slice(&key.to_le_bytes());
+    bytes[5..].copy_from_slice(&size.to_le_bytes());
+    bytes
+}
+
+/// See [`exposed`].
+pub(super) fn withdrawn(key: u32) -> [u8; 5] {
+    let mut bytes = [0; 5];
+    bytes[0] = 2;
+    bytes[1..].copy_from_slice(&key.to_le_bytes());
+    bytes
+}
+
+/// Takes what has come.
+fn hear(socket: BorrowedFd<'_>, notes: &mut VecDeque<Note>) -> Heard {
+    for _ in 0..PACKETS {
+        let mut bytes = [0; 32];
+        let (bytes, file) = match receive(socket, &mut bytes) {
+            Ok((0, _)) => return Heard::End,
+            Ok((count, file)) => (&bytes[..count], file),
+            Err(Errno::INTR) => continue,
+            Err(Errno::AGAIN) => return Heard::Nothing,
+            Err(_) => return Heard::End,
+        };
+        match read(bytes, file) {
+            Ok(None) => {}
+            Ok(Some(_)) if notes.len() == NOTES => return Heard::Malformed("too many notes"),
+            Ok(Some(note)) => notes.push_back(note),
+            Err(what) => return Heard::Malformed(what),
+        }
+    }
+    Heard::Nothing
+}
+
+/// One packet: a note, or only the bell.
+fn read(bytes: &[u8], file: Option<OwnedFd>) -> Result<Option<Note>, &'static str> {
+    let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes"));
+    match (bytes, file) {
+        ([0], None) => Ok(None),
+        ([1, rest @ ..], Some(memory)) if rest.len() == 12 => {
+            let size = u64::from_le_bytes(rest[4..].try_into().expect("eight bytes"));
+            Ok(Some(Note::Exposed { key: number(&rest[..4]), size, memory }))
+        }
+        ([2, rest @ ..], None) if rest.len() == 4 => {
+            Ok(Some(Note::Withdrawn { key: number(rest) }))
+        }
+        _ => Err("a note over the socket that is none"),
+    }
+}

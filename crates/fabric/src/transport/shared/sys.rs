@@ -1,0 +1,125 @@
+//! The system calls that no safe wrapper offers: mappings, another process's memory, credentials.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Memory that others may have mapped as well.
+pub(crate) struct Mapped {
+    base: NonNull<u8>,
+    size: usize,
+    /// From the heap, not from a descriptor: for Miri, which knows no shared mappings.
+    #[cfg(test)]
+    is_heap: bool,
+}
+
+// SAFETY: it is but an address; who accesses the bytes has to keep to a protocol.
+unsafe impl Send for Mapped {}
+// SAFETY: see above.
+unsafe impl Sync for Mapped {}
+
+impl Mapped {
+    /// Maps the first `size` bytes of a descriptor. The caller knows that it cannot shrink.
+    pub(crate) fn new(file: BorrowedFd<'_>, size: usize, is_writable: bool) -> io::Result<Mapped> {
+        let rights = libc::PROT_READ | if is_writable { libc::PROT_WRITE } else { 0 };
+        let file = file.as_raw_fd();
+        // SAFETY: a new mapping at a place that the kernel chooses touches no other memory.
+        let base = unsafe { libc::mmap(ptr::null_mut(), size, rights, libc::MAP_SHARED, file, 0) };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(base.cast()).expect("no mapping is at zero");
+        Ok(Mapped {
+            base,
+            size,
+            #[cfg(test)]
+            is_heap: false,
+        })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn heap(size: usize) -> Mapped {
+        let layout = std::alloc::Layout::from_size_align(size, 4096).expect("a size");
+        // SAFETY: the size is not zero.
+        let base = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) }).expect("memory");
+        Mapped { base, size, is_heap: true }
+    }
+
+    #[inline]
+    pub(crate) fn base(&self) -> *mut u8 {
+        self.base.as_ptr()
+    }
+
+    #[inline]
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// All whole words.
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        // SAFETY: within the mapping and aligned; they are only accessed as atomics.
+        unsafe { std::slice::from_raw_parts(self.base().cast(), self.size / 8) }
+    }
+
+    /// The word at an offset.
+    ///
+    /// # Panics
+    /// Outside of the mapping, and where words do not begin.
+    #[inline]
+    pub(crate) fn word32(&self, offset: usize) -> &AtomicU32 {
+        assert!(offset.is_multiple_of(4) && offset + 4 <= self.size);
+        // SAFETY: within the mapping and aligned; such words are only accessed as atomics.
+        unsafe { &*self.base().add(offset).cast() }
+    }
+
+    /// As [`Mapped::word32`].
+    #[inline]
+    pub(crate) fn word64(&self, offset: usize) -> &AtomicU64 {
+        assert!(offset.is_multiple_of(8) && offset + 8 <= self.size);
+        // SAFETY: see above.
+        unsafe { &*self.base().add(offset).cast() }
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        #[cfg(test)]
+        if self.is_heap {
+            let layout = std::alloc::Layout::from_size_align(self.size, 4096).expect("a size");
+            // SAFETY: allocated with the same layout.
+            unsafe { std::alloc::dealloc(self.base(), layout) };
+            return;
+        }
+        // SAFETY: the mapping is ours, and who points into it holds it.
+        unsafe { libc::munmap(self.base().cast(), self.size) };
+    }
+}
+
+/// Copies from the memory of another process; how many bytes that were.
+pub(crate) fn read_memory(pid: u32, address: u64, to: &mut [u8]) -> io::Result<usize> {
+    let pid = i32::try_from(pid).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
+    let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
+    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: to.len() };
+    // SAFETY: the kernel writes into `to`, and checks the other process's addresses.
+    let count =
+        unsafe { libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) };
+    usize::try_from(count).map_err(|_| io::Error::last_os_error())
+}
+
+/// Who is at the other end of a Unix socket: process (0 when it is outside of our namespace), user.
+pub(crate) fn credentials(socket: BorrowedFd<'_>) -> io::Result<(u32, u32)> {
+    let mut ids = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut size = size_of::<libc::ucred>() as libc::socklen_t;
+    let to = (&raw mut ids).cast();
+    // SAFETY: the kernel writes at most `size` bytes into `ids`.
+    let result = unsafe {
+        let level = libc::SOL_SOCKET;
+        libc::getsockopt(socket.as_raw_fd(), level, libc::SO_PEERCRED, to, &raw mut size)
+    };
+    match result {
+        0 => Ok((u32::try_from(ids.pid).unwrap_or(0), ids.uid)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -1,0 +1,211 @@
+//! Links within this process and between processes.
+
+use super::*;
+use crate::strategy::{Datagram, Ready};
+use crate::transport::Lane;
+use crate::transport::process::Process;
+use proptest::prelude::*;
+use std::io::IoSlice;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+fn soon() -> Deadline {
+    Deadline::after(Duration::from_secs(20))
+}
+
+fn hello(lane: Lane) -> Hello {
+    Hello { name: "tester".to_owned(), service: "test".to_owned(), lane }
+}
+
+/// Planners that always say the same.
+fn planners(plan: Plan) -> Planners {
+    Arc::new(move |_| Box::new(Fixed { short: 1024, long: plan }))
+}
+
+/// A path in a directory that goes when this does.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Place {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("muster-shm-{}-{number}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        std::fs::create_dir(&directory).unwrap();
+        Place(directory)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.join("s")
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn pair(plan: Plan) -> (Link, Link) {
+    meet::pair("there", &hello(Lane::Bulk), &planners(plan)).unwrap()
+}
+
+const PIPELINED: Plan = Plan::Pipelined { packet: 4096, slots: 4 };
+
+/// Bytes that tell where they are.
+fn pattern(size: usize, seed: usize) -> Vec<u8> {
+    (0..size).map(|at| (at.wrapping_mul(31) ^ (at >> 8) ^ seed) as u8).collect()
+}
+
+fn take(link: &mut Link) -> Vec<u8> {
+    let mut got = Vec::new();
+    Datagram::take(link, soon(), &mut |bytes| got = bytes.to_vec()).unwrap();
+    got
+}
+
+#[test]
+fn messages_of_all_sizes_arrive_whole_and_in_order_whatever_the_plan() {
+    for plan in [Plan::Short, PIPELINED, Plan::SingleCopy, PLAN.long] {
+        let (mut here, mut there) = pair(plan);
+        let sizes = [0, 1, 56, 64, 120, 121, 1024, 4097, 65_536, 300_000, 3_000_001, 16 << 20];
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                for (seed, size) in sizes.into_iter().enumerate() {
+                    let bytes = pattern(size, seed);
+                    let (left, right) = bytes.split_at(size / 3);
+                    // In one part, then in two.
+                    here.send(&[IoSlice::new(&bytes)], soon()).unwrap();
+                    here.send(&[IoSlice::new(left), IoSlice::new(right)], soon()).unwrap();
+                }
+                here.wait(Ready::Receive, soon()).unwrap();
+            });
+            let mut buffer = vec![0; 16 << 20];
+            for (seed, size) in sizes.into_iter().enumerate() {
+                let bytes = pattern(size, seed);
+                assert!(take(&mut there) == bytes, "{plan:?}: {size} bytes");
+                let got = there.receive(&mut buffer, soon()).unwrap();
+                assert!(buffer[..got] == bytes, "{plan:?}: {size} bytes into a buffer");
+            }
+            there.try_fill(0, |_| ()).unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_try_never_waits_and_what_it_kept_leaves_with_flushes() {
+    let (mut here, mut there) = pair(PIPELINED);
+    let bytes = pattern(5 << 20, 7);
+    Datagram::try_send(&mut here, &[IoSlice::new(&bytes)]).unwrap();
+    assert!(matches!(here.try_fill(8, |_| ()), Err(Error::WouldBlock)));
+    let mut got = None;
+    while got.is_none() {
+        here.try_flush().unwrap();
+        match there.try_take(|bytes| bytes.to_vec()) {
+            Err(Error::WouldBlock) => {}
+            taken => got = Some(taken.unwrap()),
+        }
+    }
+    assert!(got.unwrap() == bytes);
+    here.try_fill(8, |to| to.fill(3)).unwrap();
+    assert_eq!(take(&mut there), [3; 8]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_mix_of_sends_and_receives_loses_nothing(
+        steps in proptest::collection::vec((any::<bool>(), 0_usize..200_000, 0_u8..3), 1..120),
+        slots in 1_usize..9,
+        packet in 1_usize..50_000,
+    ) {
+        let (mut here, mut there) = pair(Plan::Pipelined { packet, slots });
+        let mut sent = std::collections::VecDeque::new();
+        for (seed, (is_send, size, way)) in steps.into_iter().enumerate() {
+            // Half of them short.
+            let size = if seed % 2 == 0 { size % 200 } else { size };
+            let bytes = pattern(size, seed);
+            if is_send {
+                let tried = match way {
+                    0 => here.try_fill(size, |to| to.copy_from_slice(&bytes)),
+                    _ => here.try_send(&[IoSlice::new(&bytes)]),
+                };
+                match tried {
+                    Ok(()) => sent.push_back(bytes),
+                    Err(error) => prop_assert!(error.is_would_block()),
+                }
+            } else if way == 0 {
+                let mut buffer = vec![0; 200_000];
+                match there.try_receive(&mut buffer) {
+                    Ok(count) => prop_assert!(Some(&buffer[..count]) == sent.pop_front().as_deref()),
+                    Err(error) => prop_assert!(error.is_would_block()),
+                }
+            } else {
+                match there.try_take(|bytes| bytes.to_vec()) {
+                    Ok(bytes) => prop_assert!(Some(bytes) == sent.pop_front()),
+                    Err(error) => prop_assert!(error.is_would_block()),
+                }
+            }
+        }
+        while let Some(bytes) = sent.pop_front() {
+            here.try_flush().unwrap();
+            loop {
+                match there.try_take(|bytes| bytes.to_vec()) {
+                    Err(Error::WouldBlock) => here.try_flush().map(drop).unwrap(),
+                    got => break prop_assert!(got.unwrap() == bytes),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_end_that_leaves_in_order_has_its_last_words_heard() {
+    let (mut here, mut there) = pair(PIPELINED);
+    here.try_fill(3, |to| to.copy_from_slice(b"bye")).unwrap();
+    drop(here);
+    assert_eq!(take(&mut there), b"bye");
+    let error = Datagram::take(&mut there, soon(), &mut |_| ()).unwrap_err();
+    assert!(matches!(error, Error::Closed { .. }), "{error}");
+    let error = there.try_fill(1, |_| ()).unwrap_err();
+    assert!(matches!(error, Error::Closed { .. }), "{error}");
+}
+
+#[test]
+fn an_expired_wait_says_who_waited_for_whom() {
+    let (mut here, _there) = pair(PIPELINED);
+    let error = here.wait(Ready::Receive, Deadline::after(Duration::from_millis(3))).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("tester has waited") && text.contains("for there (process"), "{text}");
+}
+
+#[test]
+fn both_transports_meet_by_address() {
+    let place = Place::new();
+    let shm = Address::Shared(place.path());
+    for (transport, address) in [
+        (Box::new(Shared::default()) as Box<dyn Transport>, shm),
+        (Box::new(Process::default()), Address::Process("tests-meet".to_owned())),
+    ] {
+        let refused = transport.connect(&address, &hello(Lane::System), soon()).err().unwrap();
+        assert!(matches!(refused, Error::Refused { .. }), "{refused}");
+        let mut listener = transport.listen(&address).unwrap();
+        let again = transport.listen(&address).err().unwrap();
+        assert!(matches!(again, Error::Unsupported { .. }), "{again}");
+        let mut mine = std::thread::scope(|scope| {
+            let connecting =
+                scope.spawn(|| transport.connect(&address, &hello(Lane::System), soon()).unwrap());
+            let theirs = listener.accept(soon()).unwrap();
+            assert_eq!(theirs.hello(), &hello(Lane::System));
+            assert_eq!(theirs.peer().pid, Some(std::process::id()));
+            let mut theirs = theirs.datagram().unwrap();
+            theirs.send(&[IoSlice::new(b"hi")], soon()).unwrap();
+            connecting.join().unwrap().datagram().unwrap()
+        });
+        mine.take(soon(), &mut |bytes| assert_eq!(bytes, b"hi")).unwrap();
+        drop(listener);
+        transport.listen(&address).unwrap();
+    }
+    assert!(!place.path().exists(), "a listener takes its path with it");
+}
