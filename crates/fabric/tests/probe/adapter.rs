@@ -74,7 +74,7 @@ fn new() -> Loop {
 
 /// Nanoseconds of sending and receiving a message.
 fn time<A: Aspect>(end: &mut Adapted<Loop, A>) -> f64 {
-    const ROUNDS: u32 = 1_000_000;
+    const ROUNDS: u32 = 20_000;
     let start = Instant::now();
     for _ in 0..ROUNDS {
         send(black_box(end), black_box(b"message")).expect("there is room");
@@ -87,6 +87,7 @@ fn time<A: Aspect>(end: &mut Adapted<Loop, A>) -> f64 {
 }
 
 fn main() {
+    println!("main {:p}", main as fn());
     compare::<Loop, Adapted<Loop, ()>>("static");
     compare::<Loop, Adapted<Loop, ((), ())>>("twice");
     compare::<Box<dyn Datagram>, Adapted<Box<dyn Datagram>, ()>>("boxed");
@@ -94,10 +95,16 @@ fn main() {
     if std::env::args().any(|argument| argument == "--time") {
         let (mut bare, mut traced) =
             (Adapted::new(new(), ()), Adapted::new(new(), (Traced::default(),)));
-        let mut costs: Vec<f64> =
-            (0..31).map(|_| (time(&mut traced) - time(&mut bare)) / 2.0).collect();
-        costs.sort_by(f64::total_cmp);
-        let (least, median, most) = (costs[0], costs[15], costs[30]);
-        println!("tracing an operation costs {median:.2} ns ({least:.2} to {most:.2})");
+        let (mut without, mut with) = (Vec::new(), Vec::new());
+        for _ in 0..201 {
+            without.push(time(&mut bare));
+            with.push(time(&mut traced));
+        }
+        let median = |times: &mut Vec<f64>| {
+            times.sort_by(f64::total_cmp);
+            times[times.len() / 2] / 2.0
+        };
+        let (without, with) = (median(&mut without), median(&mut with));
+        println!("an operation takes {without:.2} ns, traced {with:.2} ns");
     }
 }

@@ -11,7 +11,8 @@ pub fn package(name: &str, file: &str, source: &str) -> PathBuf {
     fs::create_dir_all(room.join("src")).unwrap();
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n\
-         [dependencies]\nmuster-fabric = {{ path = {fabric:?} }}\n"
+         [dependencies]\nmuster-fabric = {{ path = {fabric:?} }}\n\
+         [profile.release]\ncodegen-units = 1\n"
     );
     fs::write(room.join("Cargo.toml"), manifest).unwrap();
     fs::write(room.join(file), source).unwrap();
