@@ -186,6 +186,10 @@ fn a_mailbox_listens_and_hears_every_sender_over_every_transport() {
         });
         let late = mailbox.receive(Deadline::now(), &mut |_| ()).unwrap_err();
         assert!(matches!(late, Error::Deadline { .. }), "{late}");
+        drop(mailbox);
+        let hello = Hello { name: "late".into(), service: "test".into(), lane: Lane::Bulk };
+        let late = transport.connect(&at, &hello, Deadline::after(Duration::from_secs(1)));
+        assert!(late.is_err(), "nobody listens any more");
     }
 }
 
