@@ -90,6 +90,8 @@ pub(crate) struct Garbage(pub(crate) &'static str);
 
 /// The shared memory of one direction.
 pub(crate) trait Cells {
+    /// Entries of the ring.
+    const ENTRIES: usize;
     /// Reads an entry's flag; what was written before it can be read after (acquire).
     fn flag(&self, entry: usize) -> u64;
     /// Writes it (release).
@@ -127,7 +129,7 @@ pub(crate) struct Producer<C> {
     /// Records that the consumer is known to have freed.
     freed: u64,
     /// What the records that are not freed hold, by entry.
-    spans: [Span; ENTRIES],
+    spans: Vec<Span>,
     /// Records in the arena that are not freed.
     live: usize,
     /// Where the next record in the arena begins, if there is room.
@@ -138,7 +140,7 @@ pub(crate) struct Producer<C> {
 
 impl<C: Cells> Producer<C> {
     pub(crate) fn new(cells: C) -> Producer<C> {
-        let spans = [Span::default(); ENTRIES];
+        let spans = vec![Span::default(); C::ENTRIES];
         Producer { cells, next: 0, freed: 0, spans, live: 0, head: 0, tail: 0 }
     }
 
@@ -165,13 +167,13 @@ impl<C: Cells> Producer<C> {
     /// The next record's entry, if the consumer has freed it.
     #[inline]
     fn entry(&mut self) -> Result<Option<usize>, Garbage> {
-        if self.next - self.freed == ENTRIES as u64 {
+        if self.next - self.freed == C::ENTRIES as u64 {
             self.refresh()?;
-            if self.next - self.freed == ENTRIES as u64 {
+            if self.next - self.freed == C::ENTRIES as u64 {
                 return Ok(None);
             }
         }
-        Ok(Some(self.next as usize % ENTRIES))
+        Ok(Some(self.next as usize % C::ENTRIES))
     }
 
     /// Learns what the consumer has freed meanwhile.
@@ -181,7 +183,7 @@ impl<C: Cells> Producer<C> {
             return Err(Garbage("a count of freed records that cannot be"));
         }
         for number in self.freed..freed {
-            let span = std::mem::take(&mut self.spans[number as usize % ENTRIES]);
+            let span = std::mem::take(&mut self.spans[number as usize % C::ENTRIES]);
             if span.start != span.end {
                 self.live -= 1;
                 self.tail = span.end;
@@ -288,7 +290,7 @@ impl<C: Cells> Consumer<C> {
     /// The next record, if there is one.
     #[inline]
     pub(crate) fn peek(&self) -> Result<Option<Record>, Garbage> {
-        let entry = self.next as usize % ENTRIES;
+        let entry = self.next as usize % C::ENTRIES;
         let flag = self.cells.flag(entry);
         if flag >> 32 != tag(self.next) {
             return self.absent(flag).map(|()| None);
@@ -304,7 +306,7 @@ impl<C: Cells> Consumer<C> {
 
     /// A flag that is not the expected one is the one of a lap ago, or none was ever written.
     fn absent(&self, flag: u64) -> Result<(), Garbage> {
-        let lap = ENTRIES as u64;
+        let lap = C::ENTRIES as u64;
         let old = if self.next < lap { 0 } else { tag(self.next - lap) };
         if flag >> 32 == old { Ok(()) } else { Err(Garbage("a record of another number")) }
     }
@@ -347,7 +349,7 @@ impl<C: Cells> Consumer<C> {
     #[inline]
     pub(crate) fn pop(&mut self, record: &Record) -> bool {
         self.next += 1;
-        let is_due = self.next - self.told >= ENTRIES as u64 / 4;
+        let is_due = self.next - self.told >= C::ENTRIES as u64 / 4;
         if is_due || matches!(record.place, Place::Arena(_)) {
             self.cells.set_freed(self.next);
             self.told = self.next;
@@ -410,27 +412,27 @@ pub(crate) struct Shared {
     segment: Arc<Mapped>,
     freed: usize,
     entries: usize,
+    start: usize,
     arena: usize,
-    size: usize,
 }
 
 impl Shared {
     /// Bytes of the entries.
     pub(crate) const RING: usize = ENTRIES * ENTRY;
 
-    /// A direction whose parts are at these offsets; the arena has `size` bytes.
+    /// A direction whose parts are at these offsets; the arena has `arena` bytes.
     ///
     /// # Panics
     /// Where the segment is shorter, or a part is not aligned to a cache line.
     pub(crate) fn new(
         segment: Arc<Mapped>,
-        [freed, entries, arena]: [usize; 3],
-        size: usize,
+        [freed, entries, start]: [usize; 3],
+        arena: usize,
     ) -> Shared {
         assert!(freed + FLAG <= segment.size() && entries + Shared::RING <= segment.size());
-        assert!(arena.checked_add(size).is_some_and(|end| end <= segment.size()));
-        assert!([freed, entries, arena].iter().all(|offset| offset.is_multiple_of(LINE)));
-        Shared { segment, freed, entries, arena, size }
+        assert!(start.checked_add(arena).is_some_and(|end| end <= segment.size()));
+        assert!([freed, entries, start].iter().all(|offset| offset.is_multiple_of(LINE)));
+        Shared { segment, freed, entries, start, arena }
     }
 
     #[inline]
@@ -444,13 +446,15 @@ impl Shared {
     fn at(&self, place: Place) -> *mut u8 {
         let offset = match place {
             Place::Entry(entry) => self.entries + entry * ENTRY + FLAG,
-            Place::Arena(start) => self.arena + start,
+            Place::Arena(at) => self.start + at,
         };
         self.segment.base().wrapping_add(offset)
     }
 }
 
 impl Cells for Shared {
+    const ENTRIES: usize = ENTRIES;
+
     #[inline]
     fn flag(&self, entry: usize) -> u64 {
         self.word(self.entries + entry * ENTRY).load(Ordering::Acquire)
@@ -471,7 +475,7 @@ impl Cells for Shared {
 
     #[inline]
     fn arena(&self) -> usize {
-        self.size
+        self.arena
     }
 
     #[inline]

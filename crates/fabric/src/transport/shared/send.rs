@@ -335,6 +335,7 @@ impl Link {
 
     /// Sends on what was kept; true when nothing is left.
     pub(super) fn pump(&mut self) -> Result<bool> {
+        self.live()?;
         if self.outgoing.is_aborted {
             match self.out.push((Kind::Abort, 0), 0, usize::MAX, |_| ()) {
                 Ok(Some(_)) => self.ring(ARRIVAL),

@@ -1,5 +1,10 @@
 //! Links within this process and between processes.
 
+mod copies;
+mod hostile;
+mod processes;
+mod ring;
+
 use super::*;
 use crate::strategy::{Datagram, Ready};
 use crate::transport::Lane;

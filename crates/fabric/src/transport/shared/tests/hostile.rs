@@ -1,0 +1,186 @@
+//! Peers that break the rules: at the meeting, in the segment, over the socket.
+
+use super::*;
+use crate::transport::hello::{self, ANSWER_MAX};
+use crate::transport::shared::segment;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use std::os::fd::{AsFd, OwnedFd};
+
+fn socket() -> OwnedFd {
+    let flags = SocketFlags::CLOEXEC;
+    rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap()
+}
+
+fn stranger(place: &Place) -> OwnedFd {
+    let stranger = socket();
+    rustix::net::connect(&stranger, &SocketAddrUnix::new(place.path()).unwrap()).unwrap();
+    stranger
+}
+
+/// Waits for an answer and reads it.
+fn answer(stranger: &OwnedFd) -> std::result::Result<Option<usize>, hello::Refusal> {
+    let mut bytes = [0; ANSWER_MAX];
+    let (count, _) =
+        rustix::net::recv(stranger, &mut bytes[..], rustix::net::RecvFlags::empty()).unwrap();
+    hello::read_answer(&bytes[..count])
+}
+
+/// One who listens, greets so many proper peers, and leaves.
+fn listen(place: &Place, proper: usize) -> std::thread::JoinHandle<()> {
+    let mut links = Shared::default().listen_link(&place.path()).unwrap();
+    std::thread::spawn(move || {
+        for _ in 0..proper {
+            let mut link = links.accept_link(soon()).unwrap();
+            link.try_fill(2, |to| to.copy_from_slice(b"ok")).unwrap();
+        }
+    })
+}
+
+#[test]
+fn strangers_are_told_what_is_wrong_and_keep_nobody_waiting() {
+    let place = Place::new();
+    let listener = listen(&place, 1);
+    let _silent = stranger(&place);
+    let good = hello::write(&hello(Lane::Bulk));
+    let mut newer = good.clone();
+    newer[4] = 9;
+    let (small, _) = segment::create(Lane::System).unwrap();
+    let unsealed = rustix::fs::memfd_create("test", rustix::fs::MemfdFlags::ALLOW_SEALING).unwrap();
+    rustix::fs::ftruncate(&unsealed, 8 << 20).unwrap();
+    let longer = [&good[..], b"!"].concat();
+    for (bytes, memory, says) in [
+        (b"GET / HTTP/1.1".to_vec(), None, "MSTR"),
+        (newer, None, "version 9 is spoken there, version 1 here"),
+        (good[..9].to_vec(), None, "it ends early"),
+        (longer, None, "more than a hello"),
+        (good.clone(), None, "no memory"),
+        (good.clone(), Some(&small), "another size"),
+        (good, Some(&unsealed), "sealed"),
+    ] {
+        let stranger = stranger(&place);
+        let memory = memory.map(AsFd::as_fd);
+        crate::transport::shared::socket::send(stranger.as_fd(), &bytes, memory).unwrap();
+        let refusal = answer(&stranger).unwrap_err().to_string();
+        let is_version = refusal.contains("version 1 is spoken there");
+        assert!(refusal.contains(says) || is_version && says.contains("version"), "{refusal}");
+    }
+    let mut link =
+        Shared::default().connect_link(&place.path(), &hello(Lane::Bulk), soon()).unwrap();
+    assert_eq!(take(&mut link), b"ok");
+    listener.join().unwrap();
+}
+
+#[test]
+fn a_listener_of_another_version_is_named_with_its_version() {
+    let place = Place::new();
+    let listener = socket();
+    rustix::net::bind(&listener, &SocketAddrUnix::new(place.path()).unwrap()).unwrap();
+    rustix::net::listen(&listener, 1).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let came = rustix::net::accept(&listener).unwrap();
+            let mut bytes = [0; 600];
+            rustix::net::recv(&came, &mut bytes[..], rustix::net::RecvFlags::empty()).unwrap();
+            let mut refusal = hello::Refusal::Version { theirs: 1 }.answer();
+            refusal[4] = 7;
+            rustix::net::send(&came, &refusal, rustix::net::SendFlags::empty()).unwrap();
+        });
+        let error = Shared::default().connect_link(&place.path(), &hello(Lane::Bulk), soon());
+        assert!(matches!(error.err().unwrap(), Error::Version { theirs: 7, .. }));
+    });
+}
+
+#[test]
+fn a_path_with_a_file_is_refused_and_the_file_kept() {
+    let place = Place::new();
+    std::fs::write(place.path(), "mine").unwrap();
+    let error = Shared::default().listen_link(&place.path()).err().unwrap();
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    assert_eq!(std::fs::read(place.path()).unwrap(), b"mine");
+}
+
+#[test]
+fn a_count_that_cannot_be_ends_the_connection_on_both_sides() {
+    let (mut here, mut there) = pair(PIPELINED);
+    // The listener counts what the connector has freed of its records at 512 + 128.
+    there.segment.word64(512 + 128).store(1 << 40, Ordering::Relaxed);
+    let error = loop {
+        if let Err(error) = there.try_fill(8, |_| ()) {
+            break error;
+        }
+    };
+    assert!(matches!(error, Error::Malformed { .. }), "{error}");
+    let error = there.try_fill(8, |_| ()).unwrap_err();
+    assert!(matches!(error, Error::Malformed { .. }), "{error}");
+    let error = loop {
+        if let Err(error) = Datagram::take(&mut here, soon(), &mut |_| ()) {
+            break error;
+        }
+    };
+    assert!(matches!(error, Error::Dead { .. }), "{error}");
+}
+
+/// A sender whose peer turned out to be broken in the middle of a message forgot that it had ended,
+/// and looked for a rest that it had not kept.
+#[test]
+fn garbage_in_the_middle_of_sending_stays_an_error() {
+    let (_here, mut there) = pair(PIPELINED);
+    there.segment.word64(512 + 128).store(1 << 40, Ordering::Relaxed);
+    let error = there.try_send(&[IoSlice::new(&[1; 100_000])]).unwrap_err();
+    assert!(matches!(error, Error::Malformed { .. }), "{error}");
+    for _ in 0..3 {
+        let error = there.try_flush().unwrap_err();
+        assert!(matches!(error, Error::Malformed { .. }), "{error}");
+        there.wait(Ready::Send, soon()).unwrap();
+    }
+}
+
+#[test]
+fn a_lying_length_takes_no_memory() {
+    let (_here, mut there) = pair(PIPELINED);
+    // The first record of the connector: the first packet of a message of 2^60 bytes.
+    let entry = 4096;
+    there.segment.word64(entry + 8).store(0, Ordering::Relaxed);
+    there.segment.word64(entry + 16).store(1 << 60, Ordering::Relaxed);
+    there.segment.word64(entry).store(1 << 32 | 2 << 28 | 64, Ordering::Release);
+    let error = there.try_take(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("a message of 1152921504606846976 bytes"), "{error}");
+}
+
+#[test]
+fn garbage_over_the_socket_ends_the_connection() {
+    let (here, mut there) = pair(PIPELINED);
+    let descriptor = here.descriptor();
+    crate::transport::shared::socket::send(descriptor, b"nonsense", None).unwrap();
+    let error = Datagram::take(&mut there, soon(), &mut |_| ()).unwrap_err();
+    assert!(matches!(error, Error::Malformed { .. }), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever a peer writes into the segment, each call returns.
+    #[test]
+    fn garbage_in_the_segment_is_an_error_or_a_message(
+        writes in proptest::collection::vec((0_usize..10_000, any::<u64>(), 0_u8..4), 1..80),
+    ) {
+        let (mut here, mut there) = pair(Plan::Pipelined { packet: 500, slots: 3 });
+        let mut buffer = vec![0; 4096];
+        for (number, (at, value, way)) in writes.into_iter().enumerate() {
+            let entry = 4096 + number % 128 * 128;
+            let (at, value) = match way {
+                0 => (at * 8 % 700, value % 5),
+                1 => (entry, (number as u64 + 1) << 32 | value & 0xffff_ffff),
+                2 => (entry + 8 + at % 2 * 8, value % 2048 * 64),
+                _ => (at * 8, value),
+            };
+            here.segment.word64(at / 8 * 8).store(value, Ordering::Relaxed);
+            let _ = here.try_send(&[IoSlice::new(&[7; 3000][..number * 30])]);
+            let _ = there.try_receive(&mut buffer);
+            let _ = there.try_take(|_| ());
+            let _ = there.try_fill(number, |to| to.fill(1));
+            let _ = here.try_take(|_| ());
+            let _ = here.try_flush();
+        }
+    }
+}
