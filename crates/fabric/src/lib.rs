@@ -11,6 +11,7 @@
 
 pub mod adapter;
 pub mod address;
+pub mod bound;
 pub mod communicator;
 #[cfg(feature = "conformance")]
 pub mod conformance;

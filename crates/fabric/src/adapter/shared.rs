@@ -19,6 +19,8 @@ use std::time::Duration;
 
 /// How long one who waits may keep the others out.
 const NAP: Duration = Duration::from_millis(1);
+/// How long to sleep before looking again.
+const SLEEP: Duration = Duration::from_millis(10);
 
 /// An abstraction that many hold.
 pub struct Shared<T> {
@@ -68,8 +70,8 @@ impl<T: Wait> Wait for Shared<T> {
         if ready == Ready::Receive
             && let Some(descriptor) = &self.descriptor
         {
-            let time = Timespec::try_from(left.min(Duration::from_secs(1 << 30)));
-            let time = time.expect("so many seconds fit into a timespec");
+            // Another holder may take in more than it takes out, which no descriptor tells.
+            let time = Timespec::try_from(left.min(SLEEP)).expect("it is short");
             let mut ends = [PollFd::new(descriptor, PollFlags::IN)];
             // Whatever it says, the strategy knows better.
             let _ = poll(&mut ends, Some(&time));
