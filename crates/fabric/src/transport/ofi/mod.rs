@@ -16,7 +16,7 @@
 //! | greet | the other's first piece | is connected |
 //!
 //! Either may die in every state: its kernel closes the meeting. A hello that takes longer than
-//! [`muster_base::limits::HELLO_TIME`] is given up, and meanwhile the listener goes on with the others.
+//! `HELLO_TIME` of the limits is given up, and meanwhile the listener goes on with the others.
 //!
 //! Providers for machines of one network protect nothing (`Protection::Plain`), and every process
 //! of one user may change what the shm provider shares; so use it between processes that trust

@@ -127,7 +127,8 @@ impl Library {
     /// What a provider offers at a numeric address of this machine, or at none.
     fn info(&self, provider: &CStr, host: Option<&CStr>, slots: usize, rma: bool) -> Outcome<Own> {
         // SAFETY: none means a new one, with all attributes that we set below.
-        let hints = Own { info: unsafe { (self.dupinfo)(ptr::null()) }, library: *self };
+        let hints = unsafe { (self.dupinfo)(ptr::null()) };
+        let hints = Own { info: hints, library: *self };
         if hints.info.is_null() {
             return Err(self.failure("allocate", -(libc::ENOMEM as isize)));
         }
