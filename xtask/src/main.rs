@@ -4,6 +4,7 @@
 mod bench;
 mod ci;
 mod fuzz;
+mod libfabric;
 mod setup;
 mod sim;
 mod tidy;

@@ -8,14 +8,20 @@ use std::process::{Command, ExitCode};
 use anyhow::Result;
 
 use crate::bench;
+use crate::libfabric;
 use crate::workspace::{check, find_program, no_arguments, output, root};
 
 /// A Debian package, and a program whose presence means that it is not needed.
-const PACKAGES: [(&str, &str); 4] = [
+const PACKAGES: [(&str, &str); 9] = [
+    ("autoconf", "autoreconf"), // with the next, libtool and make: libfabric
+    ("automake", "automake"),
     ("diod", "diod"),         // the 9P server to beat
     ("fuse3", "fusermount3"), // mounts without being root
     ("g++", "g++"),           // libFuzzer is C++
     ("golang-go", "go"),      // the other 9P server to beat, and a foreign 9P client
+    ("libtool", "libtoolize"),
+    ("make", "make"),
+    ("xz-utils", "xz"), // libfabric's source
 ];
 
 /// Prepares the Linux guest in which the kernel's own 9P client is tested.
@@ -42,6 +48,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         // Its libraries, checked against go.sum; the tests build it.
         check(Command::new("go").args(["mod", "download"]).current_dir(go_client))?;
     }
+    libfabric::build(&root)?;
     // Only a benchmark needs it, and that says so again.
     if let Err(error) = bench::build_peers(&root) {
         eprintln!("setup: `cargo xtask bench 9p` will lack a peer: {error:#}");

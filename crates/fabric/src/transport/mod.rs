@@ -155,7 +155,9 @@ pub trait Transport: Send + Sync {
 
 /// All transports of this crate.
 pub fn all() -> &'static [&'static dyn Transport] {
-    &[&socket::Unix, &socket::Tcp]
+    static OFI: ofi::Ofi = ofi::Ofi::new();
+    static ALL: [&dyn Transport; 3] = [&socket::Unix, &socket::Tcp, &OFI];
+    &ALL
 }
 
 /// The transport of an address.

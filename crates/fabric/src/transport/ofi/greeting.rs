@@ -33,6 +33,8 @@ enum State {
 pub struct Greeting {
     library: Library,
     provider: String,
+    /// This end's name.
+    who: String,
     /// The other one's name, until it says one.
     name: String,
     since: Instant,
@@ -45,10 +47,12 @@ impl Greeting {
         library: Library,
         provider: &str,
         meeting: Meeting,
+        at: &Address,
         from: SocketAddr,
     ) -> Greeting {
         let (provider, since) = (provider.to_owned(), Instant::now());
-        Greeting { library, provider, name: from.to_string(), since, state: State::Hello(meeting) }
+        let (who, name) = (at.to_string(), from.to_string());
+        Greeting { library, provider, who, name, since, state: State::Hello(meeting) }
     }
 
     /// Of us, who have said hello.
@@ -61,12 +65,13 @@ impl Greeting {
     ) -> Greeting {
         let (provider, since) = (provider.to_owned(), Instant::now());
         let state = State::Answer(meeting, hello.clone());
-        Greeting { library, provider, name: to.to_string(), since, state }
+        let (who, name) = (hello.name.clone(), to.to_string());
+        Greeting { library, provider, who, name, since, state }
     }
 
-    /// Whether it takes too long.
-    pub fn is_late(&self) -> bool {
-        self.since.elapsed() > HELLO_TIME
+    /// How long it may still take.
+    pub fn left(&self) -> Duration {
+        HELLO_TIME.saturating_sub(self.since.elapsed())
     }
 
     /// The socket that tells when to go on; none if only looking tells.
@@ -87,7 +92,7 @@ impl Greeting {
         loop {
             let was_closed = match &mut self.state {
                 State::Hello(meeting) | State::Answer(meeting, _) | State::Offer(meeting, ..) => {
-                    meeting.listen()?
+                    meeting.listen()
                 }
                 State::Greet(_) | State::Over => false,
             };
@@ -103,9 +108,9 @@ impl Greeting {
             };
             self.state = next;
             if !has_moved {
-                let why = "it ended the connection before it was made".to_owned();
+                let evidence = "it ended the connection before it was made".to_owned();
                 let peer = self.name.clone();
-                return if was_closed { Err(Error::Refused { peer, why }) } else { Ok(None) };
+                return if was_closed { Err(Error::Dead { peer, evidence }) } else { Ok(None) };
             }
         }
     }
@@ -119,10 +124,18 @@ impl Greeting {
                 return Err(refusal.error(&self.name));
             }
         };
+        if meeting.heard().len() > size {
+            let what = "it goes on before it has the answer".to_owned();
+            let refusal = Refusal::Malformed(what);
+            meeting.say(&refusal.answer())?;
+            return Err(refusal.error(&self.name));
+        }
         meeting.used(size);
         self.name.clone_from(&hello.name);
         let endpoint = match self.open(&meeting) {
             Ok(endpoint) => endpoint,
+            // The caller may try again, and the listener's owner is told.
+            Err(error @ Error::Exhausted { .. }) => return Err(error),
             Err(error) => {
                 meeting.say(&Refusal::Denied(error.to_string()).answer())?;
                 return Err(error);
@@ -162,16 +175,9 @@ impl Greeting {
         }
         check_name(endpoint.name(), &offer.name).map_err(malformed)?;
         endpoint.connect(&offer.name).map_err(|failure| failed("connecting", failure))?;
-        let peer = Peer {
-            name: self.name.clone(),
-            uid: None,
-            pid: None,
-            protection: match endpoint.name().starts_with(SHM) {
-                true => Protection::Local,
-                false => Protection::Plain,
-            },
-        };
-        let channel = Channel::new(*endpoint, offer.rma, meeting, peer, hello);
+        let peer =
+            Peer { name: self.name.clone(), uid: None, pid: None, protection: Protection::Plain };
+        let channel = Channel::new(*endpoint, offer.rma, meeting, self.who.clone(), peer, hello);
         Ok((State::Greet(Box::new(channel)), true))
     }
 

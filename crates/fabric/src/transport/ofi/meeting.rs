@@ -99,24 +99,24 @@ impl Meeting {
             .map_err(|error| Error::Io { doing: "writing to the peer".to_owned(), source: error })
     }
 
-    /// Reads what has arrived; true when it has ended.
-    pub fn listen(&mut self) -> Result<bool> {
+    /// Reads what has arrived, as far as there is room; true when it has ended.
+    pub fn listen(&mut self) -> bool {
         let mut bytes = [0; 512];
         while !self.is_closed {
-            match self.stream.read(&mut bytes) {
+            let room = bytes.len().min(INBOX_MAX - self.inbox.len());
+            if room == 0 {
+                return false;
+            }
+            match self.stream.read(&mut bytes[..room]) {
                 Ok(0) => self.is_closed = true,
-                Ok(count) if self.inbox.len() + count > INBOX_MAX => {
-                    let what = format!("more than {INBOX_MAX} bytes at once");
-                    return Err(Error::Malformed { peer: self.to_string(), what });
-                }
                 Ok(count) => self.inbox.extend(&bytes[..count]),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // Whatever else happens to a connection ends it.
                 Err(_) => self.is_closed = true,
             }
         }
-        Ok(true)
+        true
     }
 
     /// What has arrived and was not used.
@@ -138,14 +138,5 @@ impl Meeting {
     /// The socket.
     pub fn socket(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
-    }
-}
-
-impl std::fmt::Display for Meeting {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.stream.peer_addr() {
-            Ok(address) => write!(f, "{address}"),
-            Err(_) => f.write_str("a peer"),
-        }
     }
 }

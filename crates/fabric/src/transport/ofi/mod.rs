@@ -16,7 +16,7 @@
 //! | greet | the other's first piece | is connected |
 //!
 //! Either may die in every state: its kernel closes the meeting. A hello that takes longer than
-//! [`HELLO_TIME`] is given up, and meanwhile the listener goes on with the others.
+//! `HELLO_TIME` of the limits is given up, and meanwhile the listener goes on with the others.
 //!
 //! Providers for machines of one network protect nothing (`Protection::Plain`), and every process
 //! of one user may change what the shm provider shares; so use it between processes that trust
@@ -44,7 +44,7 @@ use channel::Channel;
 use datagram::Messages;
 use greeting::Greeting;
 use meeting::Meeting;
-use muster_base::limits::{HELLO_TIME, HELLOS_MAX};
+use muster_base::limits::HELLOS_MAX;
 use remote::Copies;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsStr;
@@ -74,8 +74,8 @@ pub struct Ofi {
 
 impl Ofi {
     /// With the system's library, or the one that the environment's `MUSTER_LIBFABRIC` names.
-    pub fn new() -> Ofi {
-        Ofi { file: std::env::var_os(VARIABLE).map(PathBuf::from), library: OnceLock::new() }
+    pub const fn new() -> Ofi {
+        Ofi { file: None, library: OnceLock::new() }
     }
 
     /// With this library.
@@ -87,9 +87,9 @@ impl Ofi {
     fn library(&self) -> std::result::Result<&Library, &str> {
         let open = || {
             let names = SONAMES.map(OsStr::new);
-            let file = self.file.as_ref().map(|file| [file.as_os_str()]);
-            let library = match &file {
-                Some(file) => Library::open(file),
+            let file = self.file.clone().map(PathBuf::into_os_string);
+            let library = match file.or_else(|| std::env::var_os(VARIABLE)) {
+                Some(file) => Library::open(&[&file]),
                 None => Library::open(&names),
             };
             let library =
@@ -155,6 +155,9 @@ impl Transport for Ofi {
         let doing = || format!("connecting to {to}");
         let io = |error: std::io::Error| match error.kind() {
             ErrorKind::TimedOut => late(to, "a connection", deadline),
+            ErrorKind::ConnectionRefused => {
+                Error::Refused { peer: to.to_string(), why: "nobody listens there".to_owned() }
+            }
             _ => Error::io(doing(), error),
         };
         let mut last = ErrorKind::AddrNotAvailable.into();
@@ -209,7 +212,10 @@ fn nap(all: &mut [PollFd<'_>], left: Duration) -> Result<()> {
 
 /// Something of libfabric that failed.
 fn failed(doing: &str, failure: Failure) -> Error {
-    Error::Io { doing: doing.to_owned(), source: std::io::Error::other(failure) }
+    match failure.system() {
+        Some(source) => Error::io(format!("{doing}: {failure}"), source),
+        None => Error::Io { doing: doing.to_owned(), source: std::io::Error::other(failure) },
+    }
 }
 
 /// Who accepts.
@@ -234,6 +240,7 @@ impl Door {
                             library,
                             &self.provider,
                             meeting,
+                            &self.address,
                             from,
                         ));
                     }
@@ -254,7 +261,11 @@ impl Door {
                     self.callers.swap_remove(at);
                     return Ok(Some(channel));
                 }
-                Ok(None) if !caller.is_late() => at += 1,
+                Ok(None) if !caller.left().is_zero() => at += 1,
+                Err(error @ Error::Exhausted { .. }) => {
+                    self.callers.swap_remove(at);
+                    return Err(error);
+                }
                 // It was told why, and is not ours to mourn.
                 Ok(None) | Err(_) => drop(self.callers.swap_remove(at)),
             }
@@ -282,11 +293,14 @@ impl Listener for Door {
                     waited: deadline.waited(),
                 });
             };
-            let mut all = vec![watch(self.listener.as_fd())];
+            // Who comes on top of them waits until one is through.
+            let has_room = self.callers.len() < HELLOS_MAX;
+            let door = has_room.then(|| watch(self.listener.as_fd()));
+            let mut all: Vec<PollFd<'_>> = door.into_iter().collect();
             for caller in &self.callers {
-                left =
-                    left.min(if caller.watch().is_some() { HELLO_TIME } else { greeting::MOMENT });
-                all.extend(caller.watch().map(watch));
+                let socket = caller.watch();
+                left = left.min(if socket.is_some() { caller.left() } else { greeting::MOMENT });
+                all.extend(socket.map(watch));
             }
             nap(&mut all, left)?;
         }

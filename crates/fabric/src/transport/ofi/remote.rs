@@ -370,10 +370,11 @@ impl RemoteCopy for Copies {
         let size = region.size();
         let place = match size {
             0 => Some(Place { key: 0, address: 0 }),
-            _ => self.channel.endpoint().register(key, region).map_err(|failure| Error::Io {
-                doing: "exposing a region".to_owned(),
-                source: std::io::Error::other(failure),
-            })?,
+            _ => self
+                .channel
+                .endpoint()
+                .register(key, region)
+                .map_err(|failure| super::failed("exposing", failure))?,
         };
         let Some(place) = place else {
             let why = "its memory has no address in this process";

@@ -13,6 +13,7 @@
 
 use super::abi;
 use crate::region::{Memory, Region};
+use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr, c_int, c_void};
@@ -36,6 +37,15 @@ const SIGNALS: [c_int; 4] = [libc::SIGBUS, libc::SIGSEGV, libc::SIGTERM, libc::S
 pub struct Failure {
     doing: &'static str,
     text: String,
+    code: c_int,
+}
+
+impl Failure {
+    /// The system's error, if it is one of those.
+    pub fn system(&self) -> Option<std::io::Error> {
+        // libfabric's own begin there (FI_ERRNO_OFFSET).
+        (self.code < 256).then(|| std::io::Error::from_raw_os_error(self.code))
+    }
 }
 
 type Outcome<T> = std::result::Result<T, Failure>;
@@ -107,17 +117,18 @@ impl Library {
         let code = c_int::try_from(code.abs()).unwrap_or(c_int::MAX);
         // SAFETY: it gives a C string that lives as long as the library, for any number.
         let text = unsafe { CStr::from_ptr((self.strerror)(code)) };
-        Failure { doing, text: text.to_string_lossy().into_owned() }
+        Failure { doing, text: text.to_string_lossy().into_owned(), code }
     }
 
-    fn check(&self, doing: &'static str, code: c_int) -> Outcome<()> {
+    fn checked(&self, doing: &'static str, code: c_int) -> Outcome<()> {
         if code == 0 { Ok(()) } else { Err(self.failure(doing, code as isize)) }
     }
 
     /// What a provider offers at a numeric address of this machine, or at none.
     fn info(&self, provider: &CStr, host: Option<&CStr>, slots: usize, rma: bool) -> Outcome<Own> {
         // SAFETY: none means a new one, with all attributes that we set below.
-        let hints = Own { info: unsafe { (self.dupinfo)(ptr::null()) }, library: *self };
+        let hints = unsafe { (self.dupinfo)(ptr::null()) };
+        let hints = Own { info: hints, library: *self };
         if hints.info.is_null() {
             return Err(self.failure("allocate", -(libc::ENOMEM as isize)));
         }
@@ -151,7 +162,7 @@ impl Library {
             let result = &raw mut found.info;
             (self.getinfo)(abi::VERSION, node, ptr::null(), flags, hints.info, result)
         };
-        self.check("find the provider", code)?;
+        self.checked("find the provider", code)?;
         Ok(found)
     }
 
@@ -182,6 +193,23 @@ impl Drop for Own {
 struct Slot {
     context: UnsafeCell<abi::Context>,
     bytes: UnsafeCell<[u8; SLOT]>,
+}
+
+impl Slot {
+    /// So many of them, all zero, and no memory before it is used.
+    fn many(count: usize) -> Box<[Slot]> {
+        let layout = Layout::array::<Slot>(count).expect("some buffers");
+        assert!(layout.size() > 0, "no buffers");
+        // SAFETY: the layout has a size; zeros are null pointers and bytes; the box gets what the
+        // global allocator made for just this type.
+        unsafe {
+            let start = alloc_zeroed(layout).cast::<Slot>();
+            if start.is_null() {
+                handle_alloc_error(layout);
+            }
+            Box::from_raw(ptr::slice_from_raw_parts_mut(start, count))
+        }
+    }
 }
 
 /// A region that peers may reach, until the endpoint ends or it is taken back.
@@ -290,10 +318,6 @@ impl Endpoint {
             Ok(own) => own,
             Err(_) => library.info(&provider, host.as_deref(), slots, false)?,
         };
-        let slot = || Slot {
-            context: UnsafeCell::new([null_mut(); 8]),
-            bytes: UnsafeCell::new([0; SLOT]),
-        };
         let mut objects = Objects {
             own,
             fabric: null_mut(),
@@ -303,7 +327,7 @@ impl Endpoint {
             ep: null_mut(),
             local: null_mut(),
             regions: Mutex::default(),
-            slots: (0..slots).map(|_| slot()).collect(),
+            slots: Slot::many(slots),
         };
         let wait = objects.fill()?;
         let name = objects.name()?;
@@ -539,7 +563,7 @@ impl Objects {
         // SAFETY: every call gets objects that are open and attributes that live as long as the
         // call; results go to pointers of their types.
         let wait = unsafe {
-            let call = |doing, code| library.check(doing, code);
+            let call = |doing, code| library.checked(doing, code);
             let attributes = (*info).fabric_attr;
             call("open", (library.fabric)(attributes, &mut self.fabric, null_mut()))?;
             let ops = &*(*self.fabric).ops;
@@ -590,7 +614,7 @@ impl Objects {
             }
             attributes.wait_obj = abi::FI_WAIT_NONE;
             let code = open(self.domain, &mut attributes, &mut self.cq, null_mut());
-            library.check("open a completion queue", code)?;
+            library.checked("open a completion queue", code)?;
         }
         Ok(None)
     }
@@ -602,7 +626,7 @@ impl Objects {
         let code = unsafe {
             ((*(*self.ep).cm).getname)(self.ep.cast(), name.as_mut_ptr().cast(), &mut size)
         };
-        self.own.library.check("tell its address", code)?;
+        self.own.library.checked("tell its address", code)?;
         name.truncate(size);
         Ok(name)
     }
@@ -621,7 +645,7 @@ impl Objects {
             let (fid, reg) = (self.domain.cast(), (*(*self.domain).mr).reg);
             reg(fid, start, size, access, 0, key, 0, &mut mr, null_mut())
         };
-        library.check("register memory", code)?;
+        library.checked("register memory", code)?;
         // SAFETY: the attributes belong to the information; the region was opened just now, and is
         // closed if it cannot be used.
         unsafe {
@@ -637,7 +661,7 @@ impl Objects {
             if code != 0 {
                 (ops.close)(fid);
             }
-            library.check("start a region", code)?;
+            library.checked("start a region", code)?;
         }
         Ok(mr)
     }

@@ -75,7 +75,7 @@ struct Other(Child);
 impl Other {
     fn start(role: &str, to: &Address) -> Other {
         let mut command = Command::new(std::env::current_exe().expect("a test has a file"));
-        command.args(["--exact", "transport::ofi::tests::the_other_process", "--ignored"]);
+        command.args(["--exact", "transport::ofi::tests::the_other_process"]);
         command.env(TO, to.to_string()).env(ROLE, role).stdout(Stdio::null());
         Other(command.spawn().expect("the test runs twice"))
     }
@@ -88,10 +88,11 @@ impl Drop for Other {
     }
 }
 
+/// Other tests run it in another process; by itself it has nothing to do.
 #[test]
-#[ignore = "other tests run it, as another process"]
 fn the_other_process() {
-    let to: Address = std::env::var(TO).expect("a place").parse().expect("an address");
+    let Ok(to) = std::env::var(TO) else { return };
+    let to: Address = to.parse().expect("an address");
     let adapter = ofi().connect(&to, &hello(), soon()).expect("connected");
     if std::env::var(ROLE).expect("a role") == "owner" {
         let region = Region::new(100_000, Rights::ALL);
