@@ -202,11 +202,14 @@ impl<S: Stream> Wait for Framed<S> {
         while self.patience.lasts() {
             match self.receive() {
                 Err(Error::WouldBlock) => {}
-                done => return done,
+                done => {
+                    self.patience.found();
+                    return done;
+                }
             }
         }
         let waited = self.inner.wait(Ready::Receive, deadline);
-        self.patience.end();
+        self.patience.slept();
         waited
     }
 

@@ -85,16 +85,15 @@ impl Wait for Socket {
             self.patience.begin();
             while self.patience.lasts() {
                 if self.is_ready(flags, Duration::ZERO)? {
+                    self.patience.found();
                     return Ok(());
                 }
             }
+            self.patience.slept();
         }
         loop {
             let left = deadline.left();
             if self.is_ready(flags, left.unwrap_or_default())? {
-                if ready == Ready::Receive {
-                    self.patience.end();
-                }
                 return Ok(());
             }
             if left.is_none() {
