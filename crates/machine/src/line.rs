@@ -63,6 +63,9 @@ fn told(error: FabricError) -> io::Error {
     match error {
         FabricError::Io { source, .. } | FabricError::Exhausted { source, .. } => source,
         FabricError::Deadline { .. } => io::ErrorKind::TimedOut.into(),
+        refused @ FabricError::Refused { .. } => {
+            io::Error::new(io::ErrorKind::ConnectionRefused, refused)
+        }
         other => io::Error::other(other),
     }
 }
@@ -120,16 +123,86 @@ fn attend(mut listener: Box<dyn Listener>, server: &Server, is_closing: &AtomicB
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::entry::File;
+    use muster_fabric::strategy::{Ready, Wait as _};
+    use muster_ninep::host::{self, HostTree};
     use muster_ninep::serve::same_user;
     use muster_ninep::tree::OpenFlags;
+    use std::fs;
+    use std::path::PathBuf;
 
-    /// A door behind which one file is served.
-    fn door(name: &str) -> (Address, Door) {
-        let path = std::env::temp_dir().join(format!("muster-line-{name}-{}", std::process::id()));
-        let address = Address::Unix(path);
-        let server = Server::start(&tree(), 1, same_user).expect("a thread");
-        let door = Door::open(&address, Arc::new(server)).expect("a socket");
-        (address, door)
+    /// A door behind which a directory with one file is served.
+    struct Fixture {
+        directory: PathBuf,
+        address: Address,
+        _server: Arc<Server>,
+        door: Option<Door>,
+    }
+
+    impl Fixture {
+        fn new(name: &str) -> Fixture {
+            let directory = format!("muster-line-{name}-{}", std::process::id());
+            let directory = std::env::temp_dir().join(directory);
+            fs::create_dir_all(&directory).expect("a directory");
+            fs::write(directory.join("greeting"), "hello").expect("a file");
+            let tree =
+                Arc::new(HostTree::new(&directory, host::Options::default()).expect("a tree"));
+            let address = Address::Unix(directory.join("sock"));
+            let server = Arc::new(Server::start(&tree, 1, same_user).expect("a thread"));
+            let door = Some(Door::open(&address, server.clone()).expect("a socket"));
+            Fixture { directory, address, _server: server, door }
+        }
+    }
+
+    impl Drop for Fixture {
+        fn drop(&mut self) {
+            drop(self.door.take());
+            let _ = fs::remove_dir_all(&self.directory);
+        }
+    }
+
+    fn greeting(client: &Client) -> Vec<u8> {
+        let file = client.open("greeting", OpenFlags::default()).expect("it is there").into_fid();
+        file.read_at(0, 64).expect("it can be read")
+    }
+
+    #[test]
+    fn daemons_and_plain_9p_clients_come_through_one_door() {
+        let fixture = Fixture::new("both");
+        let daemon = line_to(&fixture).expect("over the fabric");
+        assert_eq!(greeting(&daemon), b"hello");
+        let stranger = Client::connect(&fixture.address, Options::default()).expect("plain 9P");
+        assert_eq!(greeting(&stranger), b"hello");
+        assert_eq!(greeting(&daemon), b"hello");
+    }
+
+    fn line_to(fixture: &Fixture) -> Result<Client> {
+        connect("test", &fixture.address, Options::default())
+    }
+
+    #[test]
+    fn who_comes_for_another_service_is_let_go() {
+        let fixture = Fixture::new("service");
+        let to = fixture.address.to_string().parse().expect("an address");
+        let hello = Hello { name: "test".into(), service: "tea".into(), lane: Lane::Bulk };
+        let deadline = Deadline::after(PATIENCE);
+        let transport = transport::of(&to).expect("unix");
+        let mut stream = transport.connect(&to, &hello, deadline).unwrap().stream().unwrap();
+        let end = loop {
+            match stream.try_read(&mut [0; 8]) {
+                Err(FabricError::WouldBlock) => stream.wait(Ready::Receive, deadline).unwrap(),
+                end => break end,
+            }
+        };
+        assert!(matches!(end, Ok(0) | Err(FabricError::Dead { .. })), "{end:?}");
+        assert_eq!(greeting(&line_to(&fixture).expect("9P still")), b"hello");
+    }
+
+    #[test]
+    fn a_door_that_is_closed_leaves_no_socket_and_its_connections_live_on() {
+        let mut fixture = Fixture::new("closed");
+        let client = line_to(&fixture).expect("a connection");
+        drop(fixture.door.take());
+        assert!(line_to(&fixture).is_err_and(|error| error.text.contains("nobody serves there")));
+        assert_eq!(greeting(&client), b"hello");
     }
 }

@@ -148,7 +148,7 @@ impl Door {
                         lane: Lane::Bulk,
                     };
                     if let Some(end) = self.take_in(caller, hello) {
-                        return Some(Ok(Box::new(end)));
+                        return Some(Box::new(end));
                     }
                 }
                 Turn::Greeted(hello) => {
@@ -298,6 +298,8 @@ impl Name {
             }
             bound => bound?,
         }
+        // Nobody can connect before listen, so nobody sees the mode that the umask gave.
+        rustix::fs::chmod(path, Mode::RUSR | Mode::WUSR)?;
         listen(socket, QUEUE)?;
         let there = rustix::fs::lstat(path)?;
         Ok(Name { path: path.to_owned(), file: (there.st_dev, there.st_ino) })
