@@ -4,6 +4,7 @@
 
 pub mod files;
 pub mod keeper;
+pub mod line;
 pub mod manager;
 pub mod node;
 pub mod relay;

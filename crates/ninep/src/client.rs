@@ -286,7 +286,8 @@ fn at_server(error: Error, name: &str) -> Error {
     if error.text.contains(name) { error } else { error.at(name) }
 }
 
-fn unreachable_server(name: &str, error: std::io::Error) -> Error {
+/// What connecting to a server failed with, in a sentence that names it.
+pub fn unreachable_server(name: &str, error: std::io::Error) -> Error {
     let why = match error.kind() {
         std::io::ErrorKind::NotFound => "nobody serves there (no such socket)".into(),
         std::io::ErrorKind::ConnectionRefused => "nobody serves there (connection refused)".into(),

@@ -76,6 +76,11 @@ enum Status {
     Denied = 3,
 }
 
+/// Whether these first bytes may be a hello's.
+pub fn is_begun(bytes: &[u8]) -> bool {
+    bytes.iter().zip(&MAGIC).all(|(byte, magic)| byte == magic)
+}
+
 /// A hello's bytes. Of a name that is too long the beginning is said.
 ///
 /// # Panics

@@ -33,7 +33,8 @@ pub use directory::{Directory, Runtime, check_name};
 pub use down::{Downed, down};
 pub use present::{Presence, State};
 
-use muster_ninep::client::{Client, Options};
+use crate::line;
+use muster_ninep::client::Options;
 use present::{KeeperLock, keeper};
 use rustix::process::Pid;
 use std::ffi::OsString;
@@ -94,7 +95,8 @@ pub fn by_file() -> Report {
     Arc::new(|directory, line| {
         let deadline = Some(Duration::from_secs(1));
         let options = Options { deadline, name: "the manager".into(), ..Options::default() };
-        let client = Client::connect(&directory.manager(), options).map_err(io::Error::other)?;
+        let client =
+            line::connect("keeper", &directory.manager(), options).map_err(io::Error::other)?;
         let client = client.with_deadlines(deadline, deadline);
         client.write("ctl", format!("{line}\n")).map_err(io::Error::other)
     })

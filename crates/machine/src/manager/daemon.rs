@@ -2,8 +2,8 @@
 
 use super::{Manager, tree};
 use crate::keeper::{Directory, Presence};
+use crate::line::Door;
 use muster_ninep::serve::{Server, same_user};
-use muster_ninep::stream::Listener;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ pub fn run(directory: &Path) -> io::Result<()> {
     // The keeper ends the cluster when the manager ends in order.
     let down = || std::process::exit(0);
     let manager = Manager::start(directory.path(), down)?;
-    let listener = Listener::bind(&directory.manager())?;
-    let server = Server::start(&Arc::new(tree::of(&manager)), 1, same_user)?;
-    server.listen(listener);
+    let server = Arc::new(Server::start(&Arc::new(tree::of(&manager)), 1, same_user)?);
+    let door = Door::open(&directory.manager(), server.clone())?;
     // Nothing is ever written to the lifeline.
     io::stdin().lock().read_to_end(&mut Vec::new())?;
+    drop(door);
     drop(server);
     drop(manager);
     presence.leave(&directory).map_err(io::Error::other)?;

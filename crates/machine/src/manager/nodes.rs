@@ -6,6 +6,7 @@
 
 use super::Manager;
 use super::job::Job;
+use crate::line;
 use muster_ninep::address::Address;
 use muster_ninep::client::{Client, Options};
 use muster_ninep::error::{Errno, Result, fail};
@@ -131,7 +132,7 @@ impl Manager {
         };
         let options =
             Options { deadline: Some(ANSWER), name: name.to_owned(), ..Options::default() };
-        let client = Client::connect(&at, options)?;
+        let client = line::connect("manager", &at, options)?;
         let remote = Arc::new(Remote::new(&client, name));
         let link = Arc::new(Link {
             name: name.to_owned(),

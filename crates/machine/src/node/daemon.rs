@@ -2,12 +2,12 @@
 
 use super::{Node, Setup, tree};
 use crate::keeper::{Directory, Presence};
+use crate::line::{self, Door};
 use muster_base::quote;
 use muster_ninep::address::Address;
-use muster_ninep::client::{Client, Options};
+use muster_ninep::client::Options;
 use muster_ninep::error::Result;
 use muster_ninep::serve::{Server, same_user};
-use muster_ninep::stream::Listener;
 use muster_ninep::tree::OpenFlags;
 use std::io::{self, Read};
 use std::path::Path;
@@ -28,15 +28,14 @@ pub fn run(directory: &Path, name: &str) -> io::Result<()> {
     let directory = Directory::at(directory).map_err(io::Error::other)?;
     let presence = Presence::enter(&directory).map_err(io::Error::other)?;
     let address = directory.node(name);
-    let listener = Listener::bind(&address)?;
     let node = Node::start(Setup {
         name: name.to_owned(),
         address: address.to_string(),
         directory: directory.path().join(name),
         group: directory.group(name),
     })?;
-    let server = Server::start(&Arc::new(tree::of(&node)), 1, same_user)?;
-    server.listen(listener);
+    let server = Arc::new(Server::start(&Arc::new(tree::of(&node)), 1, same_user)?);
+    let door = Door::open(&address, server.clone())?;
     let line = format!(
         "join {} {} {}\n",
         quote::quote(name),
@@ -44,23 +43,23 @@ pub fn run(directory: &Path, name: &str) -> io::Result<()> {
         node.instance
     );
     let manager = directory.manager();
-    std::thread::Builder::new().name("join".into()).spawn(move || keep_joined(&manager, &line))?;
+    let from = name.to_owned();
+    let join = move || keep_joined(&from, &manager, &line);
+    std::thread::Builder::new().name("join".into()).spawn(join)?;
     // Nothing is ever written to the lifeline.
     io::stdin().lock().read_to_end(&mut Vec::new())?;
+    drop(door);
     drop(server);
     node.shut_down();
-    if let Address::Unix(path) = &address {
-        let _ = std::fs::remove_file(path);
-    }
     presence.leave(&directory).map_err(io::Error::other)?;
     Ok(())
 }
 
 /// Joins, and joins again whenever the manager was gone.
-fn keep_joined(manager: &Address, line: &str) {
+fn keep_joined(name: &str, manager: &Address, line: &str) {
     let mut pause = PAUSES.0;
     loop {
-        if join(manager, line).is_ok() {
+        if join(name, manager, line).is_ok() {
             pause = PAUSES.0;
         }
         std::thread::sleep(pause);
@@ -69,9 +68,9 @@ fn keep_joined(manager: &Address, line: &str) {
 }
 
 /// Joins, and returns when the connection has ended.
-fn join(manager: &Address, line: &str) -> Result<()> {
+fn join(name: &str, manager: &Address, line: &str) -> Result<()> {
     let options = Options { deadline: Some(ANSWER), ..Options::default() };
-    let client = Client::connect(manager, options)?.with_deadlines(Some(ANSWER), Some(ANSWER));
+    let client = line::connect(name, manager, options)?.with_deadlines(Some(ANSWER), Some(ANSWER));
     let (told, ended) = mpsc::channel::<()>();
     client.on_close(move |_| drop(told));
     let ctl = client.root().walk(&[b"ctl"])?;

@@ -2,8 +2,9 @@
 
 use super::format::{self, Header, Target};
 use super::pack::Load;
+use crate::line;
 use muster_ninep::address::Address;
-use muster_ninep::client::{Client, Fid, Options};
+use muster_ninep::client::{Fid, Options};
 use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::tree::OpenFlags;
 use std::fmt;
@@ -191,7 +192,8 @@ fn begin(most: usize, head: &Target, rest: &[Target]) -> Result<(Fid, u64)> {
     let address: Address =
         head.address.parse().map_err(|error| Error::new(Errno::INVAL, format!("{error}")))?;
     let options = Options { deadline: Some(ANSWER), ..Options::default() };
-    let client = Client::connect(&address, options)?.with_deadlines(Some(ANSWER), Some(PIECE));
+    let client =
+        line::connect("relay", &address, options)?.with_deadlines(Some(ANSWER), Some(PIECE));
     let Some((first, others)) = head.sessions.split_first() else {
         return Err(Error::new(Errno::INVAL, "a target without a session"));
     };

@@ -4,6 +4,9 @@
 //! at together, each has [`PATIENCE`], and when there are more than [`HELLOS_MAX`] the one who has
 //! been silent longest goes first. Who says a proper hello is answered at once and is the next to
 //! be accepted. Who dies or is sent away leaves nothing behind but its descriptor's number.
+//!
+//! An open door also lets in who says no hello but begins with something else: one address then
+//! serves the fabric and whatever protocol its foreign clients speak.
 
 use super::connect::{FLAGS, identify, resolve};
 use super::connection::{End, Socket, timespec};
@@ -11,8 +14,9 @@ use super::option;
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
+use crate::strategy::Stream;
 use crate::transport::hello::{self, HELLO_MAX, Refusal};
-use crate::transport::{Adapter, Hello, Listener, Protection};
+use crate::transport::{Adapter, Hello, Lane, Listener, Protection};
 use muster_base::limits::HELLOS_MAX;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
@@ -38,6 +42,8 @@ pub struct Door {
     address: Address,
     socket: OwnedFd,
     protection: Protection,
+    /// Who says no hello is let in as well, as a stranger.
+    is_open: bool,
     callers: VecDeque<Caller>,
     /// The file to remove in the end.
     _name: Option<Name>,
@@ -54,6 +60,8 @@ struct Caller {
 enum Turn {
     Waits,
     Greeted(Hello),
+    /// It has begun with something else, which is still to be read.
+    Strange,
     Gone,
 }
 
@@ -88,7 +96,14 @@ impl Door {
     }
 
     fn new(address: Address, socket: OwnedFd, protection: Protection, name: Option<Name>) -> Door {
-        Door { address, socket, protection, callers: VecDeque::new(), _name: name }
+        let callers = VecDeque::new();
+        Door { address, socket, protection, is_open: false, callers, _name: name }
+    }
+
+    /// Lets strangers in as well.
+    pub fn open(mut self) -> Door {
+        self.is_open = true;
+        self
     }
 
     /// Lets in whom the kernel holds for us. Those before the door were just looked at and said
@@ -122,9 +137,20 @@ impl Door {
     fn greet(&mut self) -> Option<Box<dyn Adapter>> {
         let mut index = 0;
         while let Some(caller) = self.callers.get_mut(index) {
-            match caller.turn() {
+            match caller.turn(self.is_open) {
                 Turn::Waits => index += 1,
                 Turn::Gone => drop(self.callers.remove(index)),
+                Turn::Strange => {
+                    let caller = self.callers.remove(index).expect("it was there");
+                    let hello = Hello {
+                        name: "a stranger".to_owned(),
+                        service: String::new(),
+                        lane: Lane::Bulk,
+                    };
+                    if let Some(end) = self.take_in(caller, hello) {
+                        return Some(Box::new(end));
+                    }
+                }
                 Turn::Greeted(hello) => {
                     let caller = self.callers.remove(index).expect("it was there");
                     if let Some(end) = self.welcome(caller, hello) {
@@ -138,6 +164,14 @@ impl Door {
 
     /// Answers; none if it is gone again.
     fn welcome(&self, caller: Caller, hello: Hello) -> Option<Box<dyn Adapter>> {
+        let end = self.take_in(caller, hello)?;
+        let answer = hello::welcome();
+        let sent = send(end.socket.socket()?, &answer, SendFlags::NOSIGNAL).ok()?;
+        (sent == answer.len()).then(|| Box::new(end) as Box<dyn Adapter>)
+    }
+
+    /// Sets a caller's socket up for its lane; none if it is gone again.
+    fn take_in(&self, caller: Caller, hello: Hello) -> Option<End> {
         let socket = match self.protection {
             Protection::Local => {
                 option::lane(caller.socket.as_fd(), hello.lane).ok()?;
@@ -151,11 +185,9 @@ impl Door {
                 stream.into()
             }
         };
-        let answer = hello::welcome();
-        let sent = send(&socket, &answer, SendFlags::NOSIGNAL).ok()?;
         let peer = identify(socket.as_fd(), hello.name.clone(), self.protection);
         let socket = Socket::new(socket, peer, self.address.to_string());
-        (sent == answer.len()).then(|| Box::new(End { socket, hello }) as Box<dyn Adapter>)
+        Some(End { socket, hello })
     }
 
     /// Sleeps until somebody comes or says something, or somebody's time is over.
@@ -201,7 +233,17 @@ impl Listener for Door {
 }
 
 impl Caller {
-    fn turn(&mut self) -> Turn {
+    fn turn(&mut self, is_open: bool) -> Turn {
+        if is_open && self.said.is_empty() {
+            let mut begin = [0; 4];
+            match recv(&self.socket, &mut begin, RecvFlags::PEEK) {
+                Ok((size, _)) if size > 0 && !hello::is_begun(&begin[..size]) => {
+                    return Turn::Strange;
+                }
+                Ok((1..=3, _)) if self.since.elapsed() < PATIENCE => return Turn::Waits,
+                _ => {}
+            }
+        }
         let mut buffer = [0; HELLO_MAX + 1];
         let room = buffer.len() - self.said.len();
         match recv(&self.socket, &mut buffer[..room], RecvFlags::empty()) {
@@ -256,6 +298,8 @@ impl Name {
             }
             bound => bound?,
         }
+        // Nobody can connect before listen, so nobody sees the mode that the umask gave.
+        rustix::fs::chmod(path, Mode::RUSR | Mode::WUSR)?;
         listen(socket, QUEUE)?;
         let there = rustix::fs::lstat(path)?;
         Ok(Name { path: path.to_owned(), file: (there.st_dev, there.st_ino) })

@@ -39,6 +39,20 @@ use crate::error::{Error, Result};
 pub use connection::Socket;
 pub use option::SILENCE;
 
+/// Listens at a door that is open to who says no hello as well: its [`Hello`] names no service, and
+/// not a byte of it has been read.
+///
+/// # Errors
+/// As [`Transport::listen`].
+pub fn listen_open(at: &Address) -> Result<Box<dyn Listener>> {
+    let door = match at {
+        Address::Tcp(host, port) => listener::Door::tcp(host, *port)?,
+        Address::Unix(path) => listener::Door::unix(path)?,
+        _ => return Err(foreign(at)),
+    };
+    Ok(Box::new(door.open()))
+}
+
 /// TCP.
 #[derive(Clone, Copy, Debug)]
 pub struct Tcp;

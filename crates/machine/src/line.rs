@@ -1,0 +1,208 @@
+//! The lines between daemons: 9P over connections of the fabric.
+//!
+//! A daemon has one [`Door`], at one address. Other daemons come in over the fabric and say who they
+//! are and what for (service `9p`); 9P clients that know nothing of it (the commands, v9fs, anybody's)
+//! come in at the same address and simply begin. Either way the connection is then the 9P server's.
+
+use muster_fabric::strategy::Stream as _;
+use muster_fabric::transport::{self, Adapter, Hello, Lane, Listener, socket};
+use muster_fabric::{Deadline, Error as FabricError};
+use muster_ninep::address::Address;
+use muster_ninep::client::{Client, Options, unreachable_server};
+use muster_ninep::error::Result;
+use muster_ninep::serve::Server;
+use muster_ninep::stream::Stream;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The service that speaks 9P.
+const NINEP: &str = "9p";
+
+/// How long to connect may take where nobody says.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often a door looks whether it is to close, and how long it waits for descriptors.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Connects to another daemon; `from` is who connects, for people.
+///
+/// # Errors
+/// As [`Client::connect`].
+pub fn connect(from: &str, to: &Address, mut options: Options) -> Result<Client> {
+    if options.name.is_empty() {
+        options.name = to.to_string();
+    }
+    let stream = reach(from, to, options.deadline.unwrap_or(PATIENCE))
+        .map_err(|error| unreachable_server(&options.name, error))?;
+    Client::over(stream, &options)
+}
+
+fn reach(from: &str, to: &Address, patience: Duration) -> io::Result<Stream> {
+    let to = to.to_string().parse().map_err(io::Error::other)?;
+    let hello = Hello { name: from.to_owned(), service: NINEP.to_owned(), lane: Lane::Bulk };
+    let transport = transport::of(&to).map_err(told)?;
+    stream_of(transport.connect(&to, &hello, Deadline::after(patience)).map_err(told)?)
+}
+
+/// The socket below a connection. The transports between daemons all have one.
+fn stream_of(adapter: Box<dyn Adapter>) -> io::Result<Stream> {
+    let stream = adapter.stream().map_err(told)?;
+    let socket: OwnedFd = match stream.socket() {
+        Some(socket) => socket.try_clone_to_owned()?,
+        None => return Err(io::ErrorKind::Unsupported.into()),
+    };
+    Stream::over(socket)
+}
+
+/// The system's word, where there is one: those who read it know what to do about it.
+fn told(error: FabricError) -> io::Error {
+    match error {
+        FabricError::Io { source, .. } | FabricError::Exhausted { source, .. } => source,
+        FabricError::Deadline { .. } => io::ErrorKind::TimedOut.into(),
+        refused @ FabricError::Refused { .. } => {
+            io::Error::new(io::ErrorKind::ConnectionRefused, refused)
+        }
+        other => io::Error::other(other),
+    }
+}
+
+/// Where a daemon is reached. Dropping it ends that; connections live on.
+pub struct Door {
+    is_closing: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Door {
+    /// Opens a daemon's door: who comes through it is served by `server`.
+    ///
+    /// # Errors
+    /// That of bind(2); [`io::ErrorKind::AddrInUse`] also when another daemon answers there.
+    pub fn open(at: &Address, server: Arc<Server>) -> io::Result<Door> {
+        let at = at.to_string().parse().map_err(io::Error::other)?;
+        let listener = socket::listen_open(&at).map_err(told)?;
+        let is_closing = Arc::new(AtomicBool::new(false));
+        let closing = is_closing.clone();
+        let attend = move || attend(listener, &server, &closing);
+        let thread = std::thread::Builder::new().name("door".into()).spawn(attend)?;
+        Ok(Door { is_closing, thread: Some(thread) })
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.is_closing.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has said so; there is nothing more to end.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn attend(mut listener: Box<dyn Listener>, server: &Server, is_closing: &AtomicBool) {
+    while !is_closing.load(Ordering::Acquire) {
+        match listener.accept(Deadline::after(LOOK)) {
+            Ok(adapter) if ["", NINEP].contains(&adapter.hello().service.as_str()) => {
+                // Who is gone again needs no service.
+                if let Ok(stream) = stream_of(adapter) {
+                    server.adopt(stream);
+                }
+            }
+            // Nobody here knows that service: the connection ends.
+            Ok(_) => {}
+            Err(FabricError::Deadline { .. }) => {}
+            // No descriptors are left: who connects waits in the kernel's queue until some are.
+            Err(_) => std::thread::sleep(LOOK),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_fabric::strategy::{Ready, Wait as _};
+    use muster_ninep::host::{self, HostTree};
+    use muster_ninep::serve::same_user;
+    use muster_ninep::tree::OpenFlags;
+    use std::fs;
+    use std::path::PathBuf;
+
+    /// A door behind which a directory with one file is served.
+    struct Fixture {
+        directory: PathBuf,
+        address: Address,
+        _server: Arc<Server>,
+        door: Option<Door>,
+    }
+
+    impl Fixture {
+        fn new(name: &str) -> Fixture {
+            let directory = format!("muster-line-{name}-{}", std::process::id());
+            let directory = std::env::temp_dir().join(directory);
+            fs::create_dir_all(&directory).expect("a directory");
+            fs::write(directory.join("greeting"), "hello").expect("a file");
+            let tree =
+                Arc::new(HostTree::new(&directory, host::Options::default()).expect("a tree"));
+            let address = Address::Unix(directory.join("sock"));
+            let server = Arc::new(Server::start(&tree, 1, same_user).expect("a thread"));
+            let door = Some(Door::open(&address, server.clone()).expect("a socket"));
+            Fixture { directory, address, _server: server, door }
+        }
+    }
+
+    impl Drop for Fixture {
+        fn drop(&mut self) {
+            drop(self.door.take());
+            let _ = fs::remove_dir_all(&self.directory);
+        }
+    }
+
+    fn greeting(client: &Client) -> Vec<u8> {
+        let file = client.open("greeting", OpenFlags::default()).expect("it is there").into_fid();
+        file.read_at(0, 64).expect("it can be read")
+    }
+
+    #[test]
+    fn daemons_and_plain_9p_clients_come_through_one_door() {
+        let fixture = Fixture::new("both");
+        let daemon = line_to(&fixture).expect("over the fabric");
+        assert_eq!(greeting(&daemon), b"hello");
+        let stranger = Client::connect(&fixture.address, Options::default()).expect("plain 9P");
+        assert_eq!(greeting(&stranger), b"hello");
+        assert_eq!(greeting(&daemon), b"hello");
+    }
+
+    fn line_to(fixture: &Fixture) -> Result<Client> {
+        connect("test", &fixture.address, Options::default())
+    }
+
+    #[test]
+    fn who_comes_for_another_service_is_let_go() {
+        let fixture = Fixture::new("service");
+        let to = fixture.address.to_string().parse().expect("an address");
+        let hello = Hello { name: "test".into(), service: "tea".into(), lane: Lane::Bulk };
+        let deadline = Deadline::after(PATIENCE);
+        let transport = transport::of(&to).expect("unix");
+        let mut stream = transport.connect(&to, &hello, deadline).unwrap().stream().unwrap();
+        let end = loop {
+            match stream.try_read(&mut [0; 8]) {
+                Err(FabricError::WouldBlock) => stream.wait(Ready::Receive, deadline).unwrap(),
+                end => break end,
+            }
+        };
+        assert!(matches!(end, Ok(0) | Err(FabricError::Dead { .. })), "{end:?}");
+        assert_eq!(greeting(&line_to(&fixture).expect("9P still")), b"hello");
+    }
+
+    #[test]
+    fn a_door_that_is_closed_leaves_no_socket_and_its_connections_live_on() {
+        let mut fixture = Fixture::new("closed");
+        let client = line_to(&fixture).expect("a connection");
+        drop(fixture.door.take());
+        assert!(line_to(&fixture).is_err_and(|error| error.text.contains("nobody serves there")));
+        assert_eq!(greeting(&client), b"hello");
+    }
+}
