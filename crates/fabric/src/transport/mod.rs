@@ -14,6 +14,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::strategy::{ActiveMessage, Datagram, RemoteCopy, Stream};
 use std::fmt;
+use std::sync::LazyLock;
 
 /// Traffic that must not wait for other traffic has a lane of its own, down to the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -156,8 +157,11 @@ pub trait Transport: Send + Sync {
 /// All transports of this crate.
 pub fn all() -> &'static [&'static dyn Transport] {
     static OFI: ofi::Ofi = ofi::Ofi::new();
-    static ALL: [&dyn Transport; 3] = [&socket::Unix, &socket::Tcp, &OFI];
-    &ALL
+    static SHARED: LazyLock<shared::Shared> = LazyLock::new(shared::Shared::default);
+    static PROCESS: LazyLock<process::Process> = LazyLock::new(process::Process::default);
+    static ALL: LazyLock<[&dyn Transport; 5]> =
+        LazyLock::new(|| [&*PROCESS, &*SHARED, &socket::Unix, &socket::Tcp, &OFI]);
+    &*ALL
 }
 
 /// The transport of an address.

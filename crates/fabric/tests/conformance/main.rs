@@ -51,6 +51,8 @@ impl Subject for Here {
         match self.scheme {
             "tcp" => Address::Tcp("127.0.0.1".to_owned(), 0),
             "unix" => Address::Unix(self.path(number)),
+            "shm" => Address::Shared(self.path(number)),
+            "proc" => Address::Process(format!("conformance-{number}")),
             other => panic!("how are addresses of {other} made?"),
         }
     }
@@ -63,7 +65,19 @@ impl Subject for Here {
                 stream.set_read_timeout(limit).expect("a limit");
                 Some(Box::new(stream))
             }
-            Address::Unix(path) | Address::Shared(path) => {
+            Address::Shared(path) => {
+                // Ends of shared memory meet at a socket with message boundaries.
+                let kind = rustix::net::SocketType::SEQPACKET;
+                let flags = rustix::net::SocketFlags::CLOEXEC;
+                let family = rustix::net::AddressFamily::UNIX;
+                let socket = rustix::net::socket_with(family, kind, flags, None).expect("one more");
+                let there = rustix::net::SocketAddrUnix::new(path).expect("a path");
+                rustix::net::connect(&socket, &there).expect("a listener");
+                let stream = UnixStream::from(socket);
+                stream.set_read_timeout(limit).expect("a limit");
+                Some(Box::new(stream))
+            }
+            Address::Unix(path) => {
                 let stream = UnixStream::connect(path).expect("a listener");
                 stream.set_read_timeout(limit).expect("a limit");
                 Some(Box::new(stream))
@@ -83,4 +97,4 @@ macro_rules! transports {
     };
 }
 
-transports!(unix tcp);
+transports!(proc shm unix tcp);
