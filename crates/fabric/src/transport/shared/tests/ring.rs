@@ -381,7 +381,7 @@ mod interleavings {
         if number.is_multiple_of(2) {
             return producer.push_short(1, |to| to[0] = number).unwrap();
         }
-        let pushed = producer.push((Kind::Whole, 0), 2, 128, |to| to.fill(number));
+        let pushed = producer.push((Kind::First, 2), 2, 128, |to| to.fill(number));
         pushed.unwrap().is_some()
     }
 
