@@ -92,8 +92,11 @@ impl Waiter {
             self.crowded -= 1;
             return false;
         }
-        let most = self.look.min(deadline.left().unwrap_or_default());
-        let looked = look_for(sleeper, most);
+        // A wait that must end sooner tells nothing about what looking is good for.
+        if deadline.left().is_none_or(|left| left <= self.look) {
+            return false;
+        }
+        let looked = look_for(sleeper, self.look);
         match looked {
             Looked::Seen => self.look = (self.look * 2).clamp(LOOK_FIRST, LOOK_MAX),
             Looked::InVain => self.look /= 2,
@@ -134,5 +137,41 @@ fn look_for(sleeper: &mut impl Sleeper, most: Duration) -> Looked {
                 return if sleeper.is_ready() { Looked::Seen } else { Looked::Crowded };
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ready after so many sleeps.
+    struct After(u32);
+
+    impl Sleeper for After {
+        fn is_ready(&mut self) -> bool {
+            self.0 == 0
+        }
+
+        fn sleep(&mut self, _most: Duration) -> Result<()> {
+            self.0 -= 1;
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_wait_sleeps_until_what_it_waits_for_has_come_or_its_deadline_has() {
+        let mut waiter = Waiter::default();
+        assert!(waiter.wait(&mut After(3), Deadline::after(Duration::from_secs(20))).unwrap());
+        assert!(waiter.wait(&mut After(0), Deadline::now()).unwrap());
+        assert!(!waiter.wait(&mut After(3), Deadline::now()).unwrap());
+    }
+
+    #[test]
+    fn who_is_never_served_while_looking_ends_up_sleeping_at_once() {
+        let mut waiter = Waiter::default();
+        for _ in 0..20 {
+            waiter.wait(&mut After(1), Deadline::after(Duration::from_secs(20))).unwrap();
+        }
+        assert!(waiter.crowded > 0 || waiter.look <= LOOK_MIN * 2, "{waiter:?}");
     }
 }

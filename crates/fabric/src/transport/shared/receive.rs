@@ -82,10 +82,7 @@ impl Link {
     /// [`Error::TooLarge`], then the message can still be received; [`Error::WouldBlock`]; the
     /// connection's.
     pub fn try_receive(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        self.receive(buffer, Deadline::now()).map_err(|error| match error {
-            Error::Deadline { .. } => Error::WouldBlock,
-            error => error,
-        })
+        self.receive_until(buffer, None)
     }
 
     /// Waits for the next message and receives it into a buffer.
@@ -93,6 +90,11 @@ impl Link {
     /// # Errors
     /// As [`Link::try_receive`]; [`Error::Deadline`].
     pub fn receive(&mut self, buffer: &mut [u8], deadline: Deadline) -> Result<usize> {
+        self.receive_until(buffer, Some(deadline))
+    }
+
+    /// Waits, or not at all.
+    fn receive_until(&mut self, buffer: &mut [u8], deadline: Option<Deadline>) -> Result<usize> {
         // What has begun in the link's buffer ends there.
         let is_own = self.incoming.is_active;
         loop {
@@ -105,9 +107,9 @@ impl Link {
                 }
                 return Ok(size);
             }
-            let waited = match self.nothing() {
-                Err(Error::WouldBlock) => self.wait(Ready::Receive, deadline),
-                done => done,
+            let waited = match (self.nothing(), deadline) {
+                (Err(Error::WouldBlock), Some(deadline)) => self.wait(Ready::Receive, deadline),
+                (done, _) => done,
             };
             if waited.is_err() && self.incoming.is_active && !is_own {
                 let have = &buffer[..self.incoming.have];

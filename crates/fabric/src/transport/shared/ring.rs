@@ -217,6 +217,7 @@ impl<C: Cells> Producer<C> {
         window: usize,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<Option<usize>, Garbage> {
+        assert!(kind != Kind::Whole || size > INLINE, "{size} bytes belong into the entry");
         let Some(entry) = self.entry()? else { return Ok(None) };
         let room = size.next_multiple_of(LINE).max(LINE);
         let mut start = self.find(room, window);

@@ -16,16 +16,6 @@ fn next<C: Cells>(consumer: &mut Consumer<C>) -> Result<Option<(Kind, Vec<u8>)>,
     Ok(Some((record.kind, bytes)))
 }
 
-/// Sends a message by the way that suits its size; false without room.
-fn push<C: Cells>(producer: &mut Producer<C>, bytes: &[u8]) -> Result<bool, Garbage> {
-    if bytes.len() <= INLINE {
-        return producer.push_short(bytes.len(), |to| to.copy_from_slice(bytes));
-    }
-    let place =
-        producer.push((Kind::Whole, 0), bytes.len(), usize::MAX, |to| to.copy_from_slice(bytes));
-    place.map(|place| place.is_some())
-}
-
 #[cfg(not(loom))]
 mod steps {
     use super::*;
@@ -36,6 +26,16 @@ mod steps {
     use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
     use std::rc::Rc;
     use std::sync::Arc;
+
+    /// Sends a message by the way that suits its size; false without room.
+    fn push<C: Cells>(producer: &mut Producer<C>, bytes: &[u8]) -> Result<bool, Garbage> {
+        if bytes.len() <= INLINE {
+            return producer.push_short(bytes.len(), |to| to.copy_from_slice(bytes));
+        }
+        let place = producer
+            .push((Kind::Whole, 0), bytes.len(), usize::MAX, |to| to.copy_from_slice(bytes));
+        place.map(|place| place.is_some())
+    }
 
     const ARENA: usize = 1024;
     const SIZE: usize = 4096 + ENTRIES * ENTRY + ARENA;
@@ -381,7 +381,7 @@ mod interleavings {
         if number.is_multiple_of(2) {
             return producer.push_short(1, |to| to[0] = number).unwrap();
         }
-        let pushed = producer.push((Kind::Whole, 0), 2, 128, |to| to.fill(number));
+        let pushed = producer.push((Kind::First, 2), 2, 128, |to| to.fill(number));
         pushed.unwrap().is_some()
     }
 
