@@ -17,14 +17,16 @@ const STATES_MAX: usize = 1_000_000;
 
 /// Explores a setting; returns what does not hold, and the size.
 fn explore(setting: Setting) -> (Vec<String>, String) {
-    let (name, begin) = (setting.name, Instant::now());
+    let begin = Instant::now();
+    let Setting { nodes, asks, .. } = &setting;
+    let name = format!("{nodes} nodes, {} operations: {}", asks.len(), setting.name);
     let checker = setting.checker().threads(2).target_state_count(STATES_MAX).spawn_bfs().join();
     let broken = checker
         .discoveries()
         .into_iter()
         .map(|(property, path)| format!("{property} after {:?}", path.into_actions()));
     let size = format!(
-        "{name:<44} {:>10} states {:>4} deep {:>7.1} s",
+        "{name:<56} {:>9} states {:>4} deep {:>7.1} s",
         checker.unique_state_count(),
         checker.max_depth(),
         begin.elapsed().as_secs_f64()
