@@ -289,6 +289,22 @@ impl Cluster {
         });
     }
 
+    /// Whether a restarted master waits for what others know.
+    pub fn is_collecting(&self) -> bool {
+        let master = &self.nodes[0];
+        master.health == Health::Well && master.core.epoch().0 << 32 == 0
+    }
+
+    /// The time of a lease passes for all.
+    pub fn expire(&mut self, setting: &Setting) {
+        for node in (0..setting.nodes).rev() {
+            if self.nodes[node as usize].health != Health::Dead {
+                self.change(setting, node, |node| node.now += LEASE);
+            }
+        }
+        self.change(setting, 0, |node| node.core.tick(Time(node.now)));
+    }
+
     /// A dead node comes back with nothing.
     pub fn restart(&mut self, setting: &Setting, node: u32) {
         self.terms += 1;
@@ -377,10 +393,10 @@ impl Node {
                     self.saw(seq, Saw::Delivered(origin.0, u64::from(body[0])));
                 }
                 Notice::Written { seq, variable, value } => {
-                    self.saw(seq, Saw::Wrote(variable, value))
+                    self.saw(seq, Saw::Wrote(variable, value));
                 }
                 Notice::Completed { ticket, seq, outcome } => {
-                    self.ended.push((ticket, seq, outcome))
+                    self.ended.push((ticket, seq, outcome));
                 }
                 Notice::Removed { .. } => self.is_broken = true,
                 Notice::Refused { .. } | Notice::Epoch { .. } | Notice::Joined { .. } => {}
