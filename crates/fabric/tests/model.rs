@@ -13,7 +13,7 @@ use stateright::{Checker, Model};
 use std::time::Instant;
 
 /// More than any setting has: an unbounded one ends here, and fails.
-const STATES_MAX: usize = 1_000_000;
+const STATES_MAX: usize = 5_000_000;
 
 /// Explores a setting; returns what does not hold, and the size.
 fn explore(setting: Setting) -> (Vec<String>, String) {

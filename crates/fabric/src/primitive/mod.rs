@@ -32,7 +32,8 @@
 //!   (`lease.rs`); it learns that it was removed, its user's operations end as *unknown*, and it
 //!   joins again with the state of the variables (`epoch.rs`).
 //! - The master dies and is restarted: it asks all nodes what they know, and goes on in a higher
-//!   term (`recover.rs`).
+//!   term (`recover.rs`). If the only nodes that saw a decision are cut off at that very time, they
+//!   are removed, and the operation ends among the others without regard to what was told there.
 //!
 //! **Assumed.** One master process at a time (it is one process with a journal), whose terms grow;
 //! a node's incarnations grow. Clocks run at about the same rate: two drift apart by less than the

@@ -368,8 +368,9 @@ fn is_finished(setting: &Setting, state: &Cluster) -> bool {
         let within = living(state).filter(|(at, _)| (first..=last).contains(at));
         let mut whole = within.filter(|(_, node)| !node.is_broken).map(|(_, node)| has(node, saw));
         match ended {
-            Some((_, _, Outcome::Committed)) => whole.all(|done| done),
-            Some((_, _, Outcome::Unknown)) | None => {
+            // What a removed origin was told may have died with the master: all or none, then.
+            Some((_, _, Outcome::Committed)) if !node.is_broken => whole.all(|done| done),
+            Some((_, _, Outcome::Unknown | Outcome::Committed)) | None => {
                 let done: Vec<bool> = whole.collect();
                 done.iter().all(|one| *one == done[0])
             }

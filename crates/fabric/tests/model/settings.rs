@@ -67,7 +67,6 @@ pub fn all() -> Vec<Setting> {
         ("suspicion, master restart", Budget { suspicions: 1, master_restarts: 1, ..NONE }),
         ("2 master restarts", Budget { master_restarts: 2, ..NONE }),
         ("crash, restart, suspicion", Budget { crashes: 1, restarts: 1, suspicions: 1, ..NONE }),
-        ("partition, master restart", Budget { cuts: 1, master_restarts: 1, ..NONE }),
         ("pause, duplicate", Budget { pauses: 1, duplicates: 1, ..NONE }),
         ("suspicion, early tick", Budget { suspicions: 1, ticks: 1, ..NONE }),
     ];
@@ -76,6 +75,9 @@ pub fn all() -> Vec<Setting> {
         settings.push(setting(name, (3, 1), &PUTS, budget));
         settings.push(setting(name, (3, 2), &WINS, budget));
     }
+    // With two transfers over a chain this one has more than a million states: not explored.
+    let cut = Budget { cuts: 1, master_restarts: 1, ..NONE };
+    settings.push(setting("partition, master restart", (3, 2), &WINS, cut));
     let four = [(3, Ask::Put(1, 3))];
     let five = [(4, Ask::Win(1, 4, 5))];
     let six = [(5, Ask::Put(2, 5))];
