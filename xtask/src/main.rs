@@ -5,6 +5,7 @@ mod bench;
 mod ci;
 mod fuzz;
 mod libfabric;
+mod model;
 mod setup;
 mod sim;
 mod tidy;
@@ -41,6 +42,12 @@ const COMMANDS: [Command; 6] = [
         arguments: "GROUP|TARGET [--seconds N] | --replay FILE [--target NAME]",
         about: "fuzz with libFuzzer; group: 9p",
         run: fuzz::run,
+    },
+    Command {
+        name: "model",
+        arguments: "[--quick]",
+        about: "explore all states of the three primitives within bounds",
+        run: model::run,
     },
     Command {
         name: "bench",
