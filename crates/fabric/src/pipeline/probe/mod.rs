@@ -137,13 +137,13 @@ pub fn searched_lengths() -> impl Iterator<Item = usize> {
 
 /// Probes shared memory between two threads; `searches` has all plans tried as well.
 pub fn shared_memory(searches: bool) -> Report {
-    let cores = cores();
+    let (cores, machine) = (cores(), Machine::here());
     // In a thread of its own, because the caller may not want to stay on one core.
     let measure = || {
         pin(cores.first().copied());
         let other = cores.last().copied().filter(|_| cores.len() > 1);
         let mut raw = raw::Raw::start(other.or(cores.first().copied()));
-        probe("shared memory, two threads", &mut raw, searches)
+        probe("shared memory, two threads", machine, &mut raw, searches)
     };
     std::thread::scope(|scope| match scope.spawn(measure).join() {
         Ok(report) => report,
@@ -152,7 +152,12 @@ pub fn shared_memory(searches: bool) -> Report {
 }
 
 /// Calibrates a medium and compares what is predicted with what is measured.
-pub fn probe<M: Medium + Track>(name: &str, medium: &mut M, searches: bool) -> Report {
+pub fn probe<M: Medium + Track>(
+    name: &str,
+    machine: Machine,
+    medium: &mut M,
+    searches: bool,
+) -> Report {
     let costs = calibrate(medium, THOROUGH);
     let ranges = Ranges::new(&grid(), &costs);
     let lengths = std::iter::successors(Some(MESSAGE_MIN), |bytes| Some(bytes * 2));
@@ -161,18 +166,11 @@ pub fn probe<M: Medium + Track>(name: &str, medium: &mut M, searches: bool) -> R
     let search = |bytes| {
         let chosen = ranges.at(bytes).plan;
         exhaustive(&grid(), costs.depth(), bytes, chosen, 5, &mut |plan| {
-            medium.latency(plan, bytes, times(costs.time(plan, bytes)).min(50))
+            medium.latency(plan, bytes, (times(costs.time(plan, bytes)) / 10).clamp(3, 50))
         })
     };
     let searched = if searches { searched_lengths().map(search).collect() } else { Vec::new() };
-    Report {
-        medium: name.to_owned(),
-        machine: Machine::here(),
-        steps: ranges.steps(),
-        costs,
-        points,
-        searched,
-    }
+    Report { medium: name.to_owned(), machine, steps: ranges.steps(), costs, points, searched }
 }
 
 /// How often a message of that time is sent for one figure.

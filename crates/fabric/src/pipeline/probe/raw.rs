@@ -39,11 +39,16 @@ impl Ring {
 
     /// Waits until packet number `index` has this side's turn, and lets `copy` have the buffer.
     fn pass(&self, index: usize, side: usize, desk: &Desk, copy: impl FnOnce(&mut [u8])) {
+        let (slot, turn) = self.reached(index, side, desk);
+        copy(&mut slot.data.lock().unwrap_or_else(PoisonError::into_inner));
+        slot.turn.0.store(turn + 1, Ordering::Release);
+    }
+
+    fn reached(&self, index: usize, side: usize, desk: &Desk) -> (&Slot, usize) {
         let slot = &self.slots[index % self.slots.len()];
         let turn = 2 * (index / self.slots.len()) + side;
         desk.until(|| slot.turn.0.load(Ordering::Acquire) == turn);
-        copy(&mut slot.data.lock().unwrap_or_else(PoisonError::into_inner));
-        slot.turn.0.store(turn + 1, Ordering::Release);
+        (slot, turn)
     }
 
     /// Waits until the receiver is done with packet number `index`.
@@ -62,11 +67,11 @@ enum Job {
     Hop {
         rounds: u64,
     },
-    /// Take packets, all of a ring at once, out of each round; tell how long a packet took.
+    /// Take packets, one at a time; tell how long one took.
     Lockstep {
         ring: Arc<Ring>,
         first: usize,
-        rounds: u64,
+        packets: usize,
         message: usize,
     },
     /// Take messages in packets.
@@ -178,29 +183,25 @@ impl Raw {
         }
     }
 
-    /// Goes round the ring, one side after the other; nanoseconds of either for a packet.
-    fn lockstep(&mut self, rounds: u64, message: usize) -> (f64, f64) {
-        let (ring, first) = (self.ring.clone(), self.passed);
-        let count = ring.slots.len();
-        self.desk.ping.0.store(0, Ordering::Relaxed);
-        self.give(Job::Lockstep { ring: ring.clone(), first, rounds, message });
+    /// Goes round the ring, one packet at a time and one side after the other, as the paper does;
+    /// nanoseconds of either for a packet.
+    fn lockstep(&mut self, rounds: usize, message: usize) -> (f64, f64) {
+        let (ring, first, packets) =
+            (self.ring.clone(), self.passed, rounds * self.ring.slots.len());
+        self.give(Job::Lockstep { ring: ring.clone(), first, packets, message });
         let (mut spent, mut at) = (Duration::ZERO, 0);
-        for round in 0..rounds {
+        for _ in 0..packets {
             let start = Instant::now();
-            for index in 0..count {
-                ring.pass(self.passed + index, 0, &self.desk, |to| {
-                    to.copy_from_slice(&self.source[at..at + to.len()]);
-                });
-                at = next(at, ring.packet, message);
-            }
+            ring.pass(self.passed, 0, &self.desk, |to| {
+                to.copy_from_slice(&self.source[at..at + to.len()]);
+            });
             spent += start.elapsed();
-            self.passed += count;
-            self.desk.ping.0.store(round + 1, Ordering::Release);
-            ring.emptied(self.passed - 1, &self.desk);
+            ring.emptied(self.passed, &self.desk);
+            self.passed += 1;
+            at = next(at, ring.packet, message);
         }
         self.finish();
-        let ours = spent.as_nanos() as f64 / (rounds * count as u64) as f64;
-        (ours, f64::from_bits(self.desk.told.load(Ordering::Relaxed)))
+        (each(spent, packets), f64::from_bits(self.desk.told.load(Ordering::Relaxed)))
     }
 
     /// Waits until the receiver has done its job.
@@ -293,8 +294,8 @@ fn receive(desk: &Desk) {
                 // The last answer is to be seen before it is overwritten.
                 desk.until(|| desk.ping.0.load(Ordering::Acquire) == rounds + 1);
             }
-            Job::Lockstep { ring, first, rounds, message } => {
-                drain(desk, &ring, first, rounds, message, &mut into);
+            Job::Lockstep { ring, first, packets, message } => {
+                drain(desk, &ring, first, packets, message, &mut into);
             }
             Job::Messages { ring, first, bytes, count } => {
                 let mut index = first;
@@ -328,20 +329,23 @@ fn receive(desk: &Desk) {
     }
 }
 
-fn drain(desk: &Desk, ring: &Ring, first: usize, rounds: u64, message: usize, into: &mut [u8]) {
-    let (mut index, mut at, mut spent) = (first, 0, Duration::ZERO);
-    for round in 1..=rounds {
-        desk.until(|| desk.ping.0.load(Ordering::Acquire) >= round);
+fn drain(desk: &Desk, ring: &Ring, first: usize, packets: usize, message: usize, into: &mut [u8]) {
+    let (mut at, mut spent) = (0, Duration::ZERO);
+    for index in first..first + packets {
+        ring.reached(index, 1, desk);
         let start = Instant::now();
-        for _ in 0..ring.slots.len() {
-            ring.pass(index, 1, desk, |from| into[at..at + from.len()].copy_from_slice(from));
-            index += 1;
-            at = next(at, ring.packet, message);
-        }
+        ring.pass(index, 1, desk, |from| into[at..at + from.len()].copy_from_slice(from));
         spent += start.elapsed();
+        at = next(at, ring.packet, message);
     }
-    let each = spent.as_nanos() as f64 / (rounds as usize * ring.slots.len()) as f64;
-    desk.told.store(each.to_bits(), Ordering::Relaxed);
+    desk.told.store(each(spent, packets).to_bits(), Ordering::Relaxed);
+}
+
+/// Nanoseconds of one of some timed steps, without what looking at the clock takes.
+fn each(spent: Duration, steps: usize) -> f64 {
+    let mut clock: Vec<f64> =
+        (0..101).map(|_| Instant::now().elapsed().as_nanos() as f64).collect();
+    (spent.as_nanos() as f64 / steps as f64 - median(&mut clock)).max(0.0)
 }
 
 impl Medium for Raw {
@@ -373,9 +377,13 @@ impl Medium for Raw {
 
     fn single_copy(&mut self, sample: Sample) -> Option<Duration> {
         let hops = 2.0 * self.hop().as_nanos() as f64;
-        let bytes = sample.packet.min(MESSAGE_MAX);
+        // It has no packets: what a part costs of a message outside of the cache, the whole tells.
+        let is_spilled = sample.message > self.cache();
+        let bytes = if is_spilled { sample.message } else { sample.packet }.min(MESSAGE_MAX);
         let mut times = self.fetched(bytes, 8)?;
-        Some(nanoseconds((median(&mut times) - hops).max(1.0)))
+        let share = sample.packet as f64 / bytes as f64;
+        let time = (median(&mut times) - hops).max(1.0);
+        Some(nanoseconds(time * share))
     }
 }
 
@@ -389,7 +397,7 @@ impl Raw {
         self.shape(sample.packet, slots);
         let packets = (sample.message / sample.packet).clamp(1, 1024);
         // Once round the message at least, so that it has left the cache if it does not fit.
-        let rounds = packets.div_ceil(slots).max(2) as u64;
+        let rounds = packets.div_ceil(slots).max(2);
         self.lockstep(rounds, sample.message)
     }
 }
