@@ -7,6 +7,7 @@ mod daemon;
 mod down;
 mod explain;
 mod export;
+mod fabric;
 mod kill;
 mod logs;
 mod ls;
@@ -47,6 +48,7 @@ pub enum Command {
     Mount(mount::Args),
     Umount(umount::Args),
     Export(export::Args),
+    Fabric(fabric::Args),
     Explain(explain::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -74,6 +76,7 @@ pub fn run(command: Command, context: &Context) -> Result<ExitCode> {
         Command::Mount(args) => mount::run(&args, context),
         Command::Umount(args) => umount::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Fabric(args) => fabric::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

@@ -13,5 +13,7 @@ pub mod cache;
 pub mod calibrate;
 pub mod choice;
 pub mod costs;
+pub mod figure;
 pub mod plan;
+pub mod probe;
 pub mod stage;

@@ -1,0 +1,234 @@
+//! `muster fabric`: what this machine's communication costs.
+
+use super::{SCHEMA, print_json};
+use anyhow::{Context as _, Result};
+use muster_fabric::pipeline::choice::Searched;
+use muster_fabric::pipeline::costs::Copy;
+use muster_fabric::pipeline::figure::{self, Mark, Panel, Series};
+use muster_fabric::pipeline::plan::Plan;
+use muster_fabric::pipeline::probe::{Point, Report, shared_memory};
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Look at how programs communicate on this machine.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    Probe(Probe),
+}
+
+/// Measure the stages of the communication pipeline, and compare what the model predicts with
+/// what messages take. It needs two idle cores for a few seconds.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  muster fabric probe
+  muster fabric probe --svg probe.svg
+  muster fabric probe --json | jq .stages")]
+struct Probe {
+    /// Print for programs
+    #[arg(long)]
+    json: bool,
+    /// Draw latency and bandwidth over message size
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Also try all packet lengths and slot counts, which takes longer
+    #[arg(long)]
+    search: bool,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let Action::Probe(probe) = &args.action;
+    let report = shared_memory(probe.search);
+    if let Some(path) = &probe.svg {
+        let svg = draw(&report);
+        std::fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if probe.json {
+        print_json(&value(&report))?;
+    } else {
+        io::stdout().lock().write_all(text(&report).as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The plan in a few words.
+fn plan(plan: Plan) -> String {
+    match plan {
+        Plan::Short => "short".to_owned(),
+        Plan::SingleCopy => "single copy".to_owned(),
+        Plan::Pipelined { packet, slots } => {
+            format!("{slots} x {}", figure::bytes(packet as f64))
+        }
+    }
+}
+
+fn stages(report: &Report) -> impl Iterator<Item = &Copy> {
+    report.costs.copies.iter().chain(&report.costs.single)
+}
+
+fn about(report: &Report) -> String {
+    let machine = &report.machine;
+    let cache = figure::bytes(machine.cache as f64);
+    format!("{}, {} cores, L2 {cache}", machine.processor, machine.cores)
+}
+
+fn text(report: &Report) -> String {
+    let mut lines = vec![format!("{} on {}", report.medium, about(report)), String::new()];
+    lines.push("STAGE          ns/packet  ns/byte   GB/s  + ring not in L2  + message".into());
+    lines.push(format!("{:<14} {:>9.0}", "hop", report.costs.hop));
+    lines.extend(stages(report).map(|copy| {
+        let (stage, ring, message) = (copy.stage, copy.ring_spills, copy.message_spills);
+        format!(
+            "{:<14} {:>9.0} {:>8.4} {:>6.1} {ring:>16.4} {message:>10.4}",
+            copy.name,
+            stage.beta,
+            stage.tau,
+            1.0 / stage.tau
+        )
+    }));
+    lines.extend([String::new(), "UP TO      PLAN (slots x packet)".into()]);
+    let step = |&(bytes, chosen): &(usize, Plan)| format!("{bytes:<10} {}", plan(chosen));
+    lines.extend(report.steps.iter().map(step));
+    lines.extend([
+        String::new(),
+        "                      ONE WAY, us                 STREAM, GB/s".into(),
+    ]);
+    lines.push(
+        "SIZE  PLAN          predicted  measured     limit  predicted  measured   limit  hop/ns"
+            .into(),
+    );
+    lines.extend(report.points.iter().map(point));
+    if !report.searched.is_empty() {
+        lines.extend([
+            String::new(),
+            "SIZE      CHOSEN         BEST OF ALL    TIMES THE BEST".into(),
+        ]);
+        lines.extend(report.searched.iter().map(|found| {
+            let Searched { bytes, chosen, best, .. } = *found;
+            format!("{bytes:<9} {:<14} {:<14} {:.3}", plan(chosen), plan(best), found.ratio())
+        }));
+    }
+    if let Some(noise) = report.noise() {
+        lines.extend([String::new(), format!("noisy: {noise}; these figures are not typical")]);
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn point(point: &Point) -> String {
+    let rate = |time: f64| point.bytes as f64 / time;
+    format!(
+        "{:<5} {:<12} {:>10.3} {:>9.3} {:>9.3} {:>10.2} {:>9.2} {:>7.2} {:>7.0}",
+        figure::bytes(point.bytes as f64),
+        plan(point.plan),
+        point.predicted / 1e3,
+        point.measured / 1e3,
+        point.limit / 1e3,
+        rate(point.predicted_stream),
+        rate(point.measured_stream),
+        rate(point.limit),
+        point.sentinel,
+    )
+}
+
+fn value(report: &Report) -> Value {
+    let stage = |copy: &Copy| {
+        json!({
+            "name": copy.name, "beta_ns": copy.stage.beta, "tau_ns_per_byte": copy.stage.tau,
+            "ring_spills_ns_per_byte": copy.ring_spills,
+            "message_spills_ns_per_byte": copy.message_spills,
+        })
+    };
+    let point = |point: &Point| {
+        json!({
+            "bytes": point.bytes, "plan": plan(point.plan),
+            "predicted_ns": point.predicted, "measured_ns": point.measured,
+            "limit_ns": point.limit, "predicted_stream_ns": point.predicted_stream,
+            "measured_stream_ns": point.measured_stream, "hop_ns": point.sentinel,
+        })
+    };
+    let searched = |found: &Searched| {
+        json!({
+            "bytes": found.bytes, "chosen": plan(found.chosen), "chosen_ns": found.chosen_time,
+            "best": plan(found.best), "best_ns": found.best_time,
+        })
+    };
+    let steps: Vec<Value> = report
+        .steps
+        .iter()
+        .map(|&(bytes, chosen)| json!({ "upto": bytes, "plan": plan(chosen) }))
+        .collect();
+    json!({
+        "schema": SCHEMA, "medium": report.medium,
+        "processor": report.machine.processor, "cores": report.machine.cores,
+        "cache": report.machine.cache, "hop_ns": report.costs.hop,
+        "stages": stages(report).map(stage).collect::<Vec<_>>(), "plans": steps,
+        "points": report.points.iter().map(point).collect::<Vec<_>>(),
+        "searched": report.searched.iter().map(searched).collect::<Vec<_>>(),
+        "noise": report.noise(),
+    })
+}
+
+/// The paper's figure 3: latency left, bandwidth right, over message size.
+fn draw(report: &Report) -> String {
+    let series = |name: &str, color, mark, of: &dyn Fn(&Point) -> f64| Series {
+        name: name.to_owned(),
+        color,
+        mark,
+        points: report.points.iter().map(|point| (point.bytes as f64, of(point))).collect(),
+    };
+    let panel = |title: &str, y: &str, series| Panel {
+        title: title.to_owned(),
+        x: "message size, bytes".to_owned(),
+        y: y.to_owned(),
+        x_label: figure::bytes,
+        series,
+    };
+    let rate = |point: &Point, time: f64| point.bytes as f64 / time;
+    let latency = vec![
+        series("one copy (limit)", "#999", Mark::Dashes, &|point| point.limit / 1e3),
+        series("predicted", "#1f6fb4", Mark::Line, &|point| point.predicted / 1e3),
+        series("measured", "#d1541e", Mark::Dots, &|point| point.measured / 1e3),
+    ];
+    let bandwidth = vec![
+        series("one copy (limit)", "#999", Mark::Dashes, &|point| rate(point, point.limit)),
+        series("predicted", "#1f6fb4", Mark::Line, &|p| rate(p, p.predicted_stream)),
+        series("measured", "#d1541e", Mark::Dots, &|p| rate(p, p.measured_stream)),
+    ];
+    let panels = [
+        panel("latency, one way", "microseconds", latency),
+        panel("bandwidth of a stream", "GB/s", bandwidth),
+    ];
+    let below = match report.noise() {
+        None => about(report),
+        Some(noise) => format!("{}; noisy: {noise}", about(report)),
+    };
+    figure::svg(&format!("muster fabric probe: {}", report.medium), &below, &panels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_told_as_text_as_json_and_as_a_figure() {
+        let report = shared_memory(false);
+        let said = text(&report);
+        for part in ["copy in", "copy out", "SIZE", "64 ", "16M", "L2"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        let value = value(&report);
+        assert_eq!(value["points"].as_array().map(Vec::len), Some(report.points.len()));
+        assert_eq!(value["plans"][0]["plan"], "short");
+        let svg = draw(&report);
+        assert!(svg.contains("latency") && svg.contains("bandwidth"), "{svg}");
+        assert!(!svg.contains("NaN"), "{svg}");
+    }
+}
