@@ -18,8 +18,10 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         return Err(Usage("which benchmark?".to_owned()).into());
     }
     let root = root()?;
-    if arguments[0] != "spawn" {
-        build_peers(&root)?;
+    match arguments[0].as_str() {
+        "spawn" => {}
+        "primitives" => build_collectives(&root)?,
+        _ => build_peers(&root)?,
     }
     let build = ["build", "--quiet", "--release", "-p", "muster-cli", "-p", "muster-bench"];
     check(cargo(&root).args(build))?;
@@ -46,4 +48,19 @@ pub fn build_peers(root: &Path) -> Result<()> {
     let mut build = Command::new(go);
     build.current_dir(root.join(P9UFS_MODULE)).args(["build", "-o"]).arg(&peer).arg(P9UFS);
     check(&mut build)
+}
+
+/// Builds the program that measures MPI's collectives, with each MPI's own compiler.
+fn build_collectives(root: &Path) -> Result<()> {
+    let peers = target_dir(root).join("peers");
+    std::fs::create_dir_all(&peers).context("cannot make the peers' folder")?;
+    for (kind, package) in [("openmpi", "libopenmpi-dev"), ("mpich", "libmpich-dev")] {
+        let Some(compiler) = find_program(&format!("mpicc.{kind}")) else {
+            bail!("no mpicc.{kind} for a peer: apt-get install {package}");
+        };
+        let mut build = Command::new(compiler);
+        build.args(["-O2", "-o"]).arg(peers.join(format!("collectives-{kind}")));
+        check(build.arg(root.join("bench/peers/collectives.c")))?;
+    }
+    Ok(())
 }

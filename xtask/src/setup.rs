@@ -11,11 +11,15 @@ use crate::bench;
 use crate::workspace::{check, find_program, no_arguments, output, root};
 
 /// A Debian package, and a program whose presence means that it is not needed.
-const PACKAGES: [(&str, &str); 4] = [
-    ("diod", "diod"),         // the 9P server to beat
-    ("fuse3", "fusermount3"), // mounts without being root
-    ("g++", "g++"),           // libFuzzer is C++
-    ("golang-go", "go"),      // the other 9P server to beat, and a foreign 9P client
+const PACKAGES: [(&str, &str); 8] = [
+    ("diod", "diod"),                  // the 9P server to beat
+    ("fuse3", "fusermount3"),          // mounts without being root
+    ("g++", "g++"),                    // libFuzzer is C++
+    ("golang-go", "go"),               // the other 9P server to beat, and a foreign 9P client
+    ("openmpi-bin", "mpirun.openmpi"), // `bench primitives` is against both
+    ("libopenmpi-dev", "mpicc.openmpi"),
+    ("mpich", "mpirun.mpich"),
+    ("libmpich-dev", "mpicc.mpich"),
 ];
 
 /// Prepares the Linux guest in which the kernel's own 9P client is tested.
