@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use crate::workspace::{Usage, cargo, check, output, root, target_dir};
 
 /// A word on the command line, and how the names of its targets begin.
-const GROUPS: [(&str, &str); 2] = [("9p", "ninep_"), ("all", "")];
+const GROUPS: [(&str, &str); 3] = [("9p", "ninep_"), ("fabric", "fabric_"), ("all", "")];
 
 /// What makes libFuzzer see the program. Only the fuzz crate and what it links are built so.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module \

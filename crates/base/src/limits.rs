@@ -82,11 +82,11 @@ pub const HELLO_TEXT_MAX: usize = 255;
 /// what emulated strategies put before them.
 pub const FRAME_MAX: usize = 16 * 1024 * 1024 + 4096;
 
-/// Bytes of one put or get over active messages: one frame's worth of the user's.
+/// Bytes of one put or get over active messages: the user's part of a frame.
 pub const COPY_MAX: usize = 16 * 1024 * 1024;
 
-/// Bytes of a piece of an emulated put or get: half of what a receiver reads at once, so a large
-/// one does not hold up the small ones behind it for longer than 10 us.
+/// Bytes of a piece of an emulated put or get: about what a receiver reads at once, so that the
+/// owner is never kept for longer than 10 us by one of them.
 pub const COPY_PIECE: usize = 64 * 1024;
 
 /// Pieces under way at once: 1 MiB hides a round trip of 100 us at 10 GB/s.
@@ -103,7 +103,7 @@ pub const ANSWERS_MAX: usize = COPY_WINDOW * (COPY_PIECE + 64);
 pub const REGIONS_MAX: usize = 1 << 16;
 
 /// Connectors of one listener that have not said hello yet. Each costs a descriptor and 519 bytes,
-/// for at most as long as a hello may take; who comes on top of them waits in the kernel's queue.
+/// for at most as long as a hello may take; when more come, the one that is silent longest goes.
 pub const HELLOS_MAX: usize = 256;
 
 /// Bytes of one XFER-AND-SIGNAL. It is staged whole, and a message of a tree waits for the one

@@ -6,6 +6,7 @@ use crate::strategy::Datagram;
 use crate::transport::hello::{self as wire, Refusal};
 use crate::transport::{Lane, Listener};
 use muster_base::limits::{FRAME_MAX, HELLOS_MAX};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{ErrorKind, Read};
 use std::time::Duration;
 
@@ -63,8 +64,35 @@ pub fn another_version_is_told_so(subject: &impl Subject) {
     assert_eq!(answer.len(), wire::answer_size(answer.first_chunk().unwrap()));
 }
 
+/// More than may wait at the door say their hellos before anybody looks; none of them is lost.
+pub fn a_crowd_is_accepted(subject: &impl Subject) {
+    allow_many_descriptors();
+    let mut listener = listen(subject);
+    let count = HELLOS_MAX + 40;
+    let callers: Option<Vec<_>> = (0..count)
+        .map(|_| {
+            let mut caller = raw(subject, &*listener)?;
+            caller.write_all(&wire::write(&hello(Lane::Bulk))).unwrap();
+            Some(caller)
+        })
+        .collect();
+    for mut caller in callers.into_iter().flatten() {
+        drop(listener.accept(soon()).unwrap());
+        let mut answer = [0; wire::ANSWER_HEAD];
+        caller.read_exact(&mut answer).unwrap();
+        assert_eq!(wire::read_answer(&answer), Ok(Some(answer.len())));
+    }
+}
+
+/// Tests run beside each other, and some of these hold hundreds.
+fn allow_many_descriptors() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+}
+
 /// More than may wait at the door connect and say nothing, or half a hello.
 pub fn silent_connectors_hold_up_nobody(subject: &impl Subject) {
+    allow_many_descriptors();
     let mut listener = listen(subject);
     let mut silent = Vec::new();
     for number in 0..HELLOS_MAX + 40 {

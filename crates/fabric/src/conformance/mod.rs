@@ -17,7 +17,7 @@ pub use child::{a_killed_peer_is_dead, child, exhausted_descriptors_are_an_error
 pub use connection::{a_foreign_address_is_unsupported, nobody_there_is_a_refusal};
 pub use connection::{a_full_bulk_lane_does_not_hold_up_the_system_lane, many_have_one_listener};
 pub use connection::{both_know_each_other, dropping_the_listener_leaves_what_was_accepted};
-pub use hostile::another_version_is_told_so;
+pub use hostile::{a_crowd_is_accepted, another_version_is_told_so};
 pub use hostile::{a_cut_message_is_a_death, a_lying_length_ends_its_connection_alone};
 pub use hostile::{garbage_is_no_hello, silent_connectors_hold_up_nobody};
 pub use message::messages_of_all_sizes_stay_whole;
@@ -75,13 +75,15 @@ macro_rules! conformance {
             garbage_is_no_hello
             another_version_is_told_so
             silent_connectors_hold_up_nobody
+            a_crowd_is_accepted
             a_lying_length_ends_its_connection_alone
             a_cut_message_is_a_death
         );
 
         #[test]
         fn a_killed_peer_is_dead() {
-            $crate::conformance::a_killed_peer_is_dead(&$subject, concat!(module_path!(), "::child"));
+            let child = concat!(module_path!(), "::child");
+            $crate::conformance::a_killed_peer_is_dead(&$subject, child);
         }
 
         #[test]

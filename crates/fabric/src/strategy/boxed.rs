@@ -67,6 +67,10 @@ impl<T: Stream + ?Sized> Stream for Box<T> {
         (**self).try_read(buffer)
     }
 
+    fn read(&mut self, buffer: &mut [u8], deadline: Deadline) -> Result<usize> {
+        (**self).read(buffer, deadline)
+    }
+
     fn finish(&mut self) -> Result<()> {
         (**self).finish()
     }

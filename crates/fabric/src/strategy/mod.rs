@@ -135,6 +135,19 @@ pub trait Stream: Wait {
     /// [`Error::WouldBlock`]; the connection's.
     fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize>;
 
+    /// As [`Stream::try_read`], asleep until something is there.
+    ///
+    /// # Errors
+    /// Those of [`Wait::wait`]; the connection's.
+    fn read(&mut self, buffer: &mut [u8], deadline: Deadline) -> Result<usize> {
+        loop {
+            match self.try_read(buffer) {
+                Err(Error::WouldBlock) => self.wait(Ready::Receive, deadline)?,
+                done => return done,
+            }
+        }
+    }
+
     /// Sends no more: the peer reads to the end.
     ///
     /// # Errors

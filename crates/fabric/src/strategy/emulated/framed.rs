@@ -88,6 +88,10 @@ impl<S: Stream> Framed<S> {
 
     /// Reads more behind a first message that is not whole.
     fn receive(&mut self) -> Result<()> {
+        self.receive_by(|inner, buffer| inner.try_read(buffer))
+    }
+
+    fn receive_by(&mut self, read: impl FnOnce(&mut S, &mut [u8]) -> Result<usize>) -> Result<()> {
         let whole = HEAD + self.announced()?.unwrap_or(0);
         if self.unread.is_empty() {
             self.unread = 0..0;
@@ -95,7 +99,7 @@ impl<S: Stream> Framed<S> {
         if self.unread.start + whole > self.arrived.len() || self.unread.end == self.arrived.len() {
             self.make_room(whole);
         }
-        match self.inner.try_read(&mut self.arrived[self.unread.end..])? {
+        match read(&mut self.inner, &mut self.arrived[self.unread.end..])? {
             0 => {
                 let where_it_was =
                     if self.unread.is_empty() { "without a goodbye" } else { "within a message" };
@@ -202,12 +206,15 @@ impl<S: Stream> Wait for Framed<S> {
         while self.patience.lasts() {
             match self.receive() {
                 Err(Error::WouldBlock) => {}
-                done => return done,
+                done => {
+                    self.patience.found();
+                    return done;
+                }
             }
         }
-        let waited = self.inner.wait(Ready::Receive, deadline);
-        self.patience.end();
-        waited
+        self.patience.slept();
+        // To sleep in the read itself saves two calls of three.
+        self.receive_by(|inner, buffer| inner.read(buffer, deadline))
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
@@ -275,6 +282,15 @@ impl<S: Stream> Datagram for Framed<S> {
             }
         }
         Ok(true)
+    }
+
+    fn take(&mut self, deadline: Deadline, take: &mut dyn FnMut(&[u8])) -> Result<()> {
+        loop {
+            if self.first()?.is_some() {
+                return self.try_take(take);
+            }
+            self.wait(Ready::Receive, deadline)?;
+        }
     }
 
     fn send(&mut self, parts: &[IoSlice<'_>], deadline: Deadline) -> Result<()> {

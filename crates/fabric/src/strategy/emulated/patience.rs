@@ -6,19 +6,27 @@ use std::time::{Duration, Instant};
 /// How long looking goes on: to sleep and be woken takes about half of it.
 const LOOKING: Duration = Duration::from_micros(50);
 
-/// Looks before it sleeps while that is worth it: when what was waited for last came soon. So one
-/// end of a ping-pong never sleeps, and an idle end sleeps at once and takes no one's core.
+/// Waits at most that sleep at once after looking was in vain.
+const REST_MAX: u32 = 64;
+
+/// Looks before it sleeps while that is worth it, which it learns from its own success: where the
+/// peer needs the core that looks, or has nothing to say, looking is in vain, and after each such
+/// time twice as many waits sleep at once. How soon something came while asleep tells nothing: it
+/// comes just as soon where only sleeping lets the peer run.
 #[derive(Debug)]
 pub struct Patience {
-    brisk: bool,
     since: Instant,
+    /// Waits that still sleep at once.
+    resting: u32,
+    /// How many that were the last time.
+    rest: u32,
 }
 
 impl Patience {
     /// At first it looks.
     #[expect(clippy::new_without_default, reason = "a moment has no default")]
     pub fn new() -> Patience {
-        Patience { brisk: true, since: Instant::now() }
+        Patience { since: Instant::now(), resting: 0, rest: 0 }
     }
 
     /// A wait begins.
@@ -29,11 +37,43 @@ impl Patience {
     /// Whether to look once more; if not, it is time to sleep.
     pub fn lasts(&self) -> bool {
         spin_loop();
-        self.brisk && self.since.elapsed() < LOOKING
+        self.resting == 0 && self.since.elapsed() < LOOKING
     }
 
-    /// A wait that slept has ended.
-    pub fn end(&mut self) {
-        self.brisk = self.since.elapsed() < 2 * LOOKING;
+    /// Looking has found something.
+    pub fn found(&mut self) {
+        self.rest /= 2;
+    }
+
+    /// A wait had to sleep.
+    pub fn slept(&mut self) {
+        if self.resting > 0 {
+            self.resting -= 1;
+        } else {
+            self.rest = (2 * self.rest).clamp(1, REST_MAX);
+            self.resting = self.rest;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_in_vain_becomes_rare_and_successes_bring_it_back() {
+        let mut patience = Patience::new();
+        let mut looked = 0;
+        for _ in 0..1000 {
+            looked += u32::from(patience.resting == 0);
+            patience.slept();
+        }
+        assert!((10..30).contains(&looked), "{looked}");
+        while patience.resting > 0 {
+            patience.slept();
+        }
+        (0..7).for_each(|_| patience.found());
+        patience.slept();
+        assert_eq!(patience.resting, 1);
     }
 }

@@ -94,6 +94,8 @@ fn received(end: &mut impl Datagram) -> Result<Vec<u8>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn messages_stay_whole_and_in_order_whatever_the_stream_cuts(
         messages in vec(vec(any::<u8>(), 0..9000), 1..8),

@@ -7,10 +7,18 @@ use crate::strategy::{ActiveMessage, Datagram, Ready, RemoteCopy, Stream, Wait};
 use crate::transport::{Adapter, Hello, Peer};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recv, send, sendmsg};
+use rustix::net::{
+    RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recv, send, sendmsg, sockopt,
+};
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
+
+/// How long a read sleeps in its call; after that, it sleeps in poll(2) to its very deadline.
+const NAP: Duration = Duration::from_millis(100);
+
+/// How everything is sent.
+const SEND: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::DONTWAIT);
 
 /// A connected socket.
 #[derive(Debug)]
@@ -26,6 +34,28 @@ impl Socket {
     /// A socket that is connected and does not block.
     pub(super) fn new(socket: OwnedFd, peer: Peer, me: String) -> Socket {
         Socket { socket, peer, me, patience: Patience::new() }
+    }
+
+    /// Lets [`Stream::read`] sleep in its call. Those who get the descriptor of a stream want one
+    /// that never blocks; messages keep theirs to themselves.
+    fn sleeping(self) -> Result<Socket> {
+        let fallible = || {
+            sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Recv, Some(NAP))?;
+            rustix::io::ioctl_fionbio(&self.socket, false)
+        };
+        fallible().map_err(|errno| self.error("an option of the connection to", errno))?;
+        Ok(self)
+    }
+
+    fn receive(&self, buffer: &mut [u8], flags: RecvFlags) -> Result<usize> {
+        loop {
+            match recv(&self.socket, &mut *buffer, flags) {
+                Err(Errno::INTR) if flags.contains(RecvFlags::DONTWAIT) => {}
+                Err(Errno::INTR) => return Err(Error::WouldBlock),
+                Err(errno) => return Err(self.error("receiving from", errno)),
+                Ok((size, _)) => return Ok(size),
+            }
+        }
     }
 
     /// What the kernel's refusal says about the connection.
@@ -85,16 +115,15 @@ impl Wait for Socket {
             self.patience.begin();
             while self.patience.lasts() {
                 if self.is_ready(flags, Duration::ZERO)? {
+                    self.patience.found();
                     return Ok(());
                 }
             }
+            self.patience.slept();
         }
         loop {
             let left = deadline.left();
             if self.is_ready(flags, left.unwrap_or_default())? {
-                if ready == Ready::Receive {
-                    self.patience.end();
-                }
                 return Ok(());
             }
             if left.is_none() {
@@ -113,7 +142,7 @@ impl Wait for Socket {
 impl Stream for Socket {
     fn try_write(&mut self, bytes: &[u8]) -> Result<usize> {
         loop {
-            match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
+            match send(&self.socket, bytes, SEND) {
                 Err(Errno::INTR) => {}
                 sent => return sent.map_err(|errno| self.error("sending to", errno)),
             }
@@ -123,7 +152,7 @@ impl Stream for Socket {
     fn try_write_parts(&mut self, parts: &[IoSlice<'_>]) -> Result<usize> {
         loop {
             let mut nothing = SendAncillaryBuffer::default();
-            match sendmsg(&self.socket, parts, &mut nothing, SendFlags::NOSIGNAL) {
+            match sendmsg(&self.socket, parts, &mut nothing, SEND) {
                 Err(Errno::INTR) => {}
                 sent => return sent.map_err(|errno| self.error("sending to", errno)),
             }
@@ -131,13 +160,20 @@ impl Stream for Socket {
     }
 
     fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        self.receive(buffer, RecvFlags::DONTWAIT)
+    }
+
+    fn read(&mut self, buffer: &mut [u8], deadline: Deadline) -> Result<usize> {
+        if deadline.left() > Some(NAP) {
+            match self.receive(buffer, RecvFlags::empty()) {
+                Err(Error::WouldBlock) => {}
+                done => return done,
+            }
+        }
         loop {
-            match recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
-                Err(Errno::INTR) => {}
-                received => {
-                    let size = received.map_err(|errno| self.error("receiving from", errno))?;
-                    return Ok(size.0);
-                }
+            match self.try_read(buffer) {
+                Err(Error::WouldBlock) => self.wait(Ready::Receive, deadline)?,
+                done => return done,
             }
         }
     }
@@ -174,7 +210,7 @@ impl Adapter for End {
     }
 
     fn datagram(self: Box<Self>) -> Result<Box<dyn Datagram>> {
-        Ok(Box::new(Framed::new(self.socket)))
+        Ok(Box::new(Framed::new(self.socket.sleeping()?)))
     }
 
     fn stream(self: Box<Self>) -> Result<Box<dyn Stream>> {
@@ -182,10 +218,10 @@ impl Adapter for End {
     }
 
     fn active_message(self: Box<Self>) -> Result<Box<dyn ActiveMessage>> {
-        Ok(Box::new(Active::new(Framed::new(self.socket))))
+        Ok(Box::new(Active::new(Framed::new(self.socket.sleeping()?))))
     }
 
     fn remote_copy(self: Box<Self>) -> Result<Box<dyn RemoteCopy>> {
-        Ok(Box::new(Copied::new(Active::new(Framed::new(self.socket)))))
+        Ok(Box::new(Copied::new(Active::new(Framed::new(self.socket.sleeping()?)))))
     }
 }

@@ -91,21 +91,22 @@ impl Door {
         Door { address, socket, protection, callers: VecDeque::new(), _name: name }
     }
 
-    /// Lets in whom the kernel holds for us.
+    /// Lets in whom the kernel holds for us. Those before the door were just looked at and said
+    /// nothing; where there is no room, they go for new ones.
     fn admit(&mut self) -> Result<()> {
-        loop {
+        let mut silent = self.callers.len();
+        while self.callers.len() < HELLOS_MAX || silent > 0 {
             match accept_with(&self.socket, FLAGS) {
                 Ok(socket) => {
                     if self.callers.len() == HELLOS_MAX {
-                        self.callers
-                            .pop_front()
-                            .expect("there are many")
-                            .send_away("it was too slow");
+                        silent -= 1;
+                        let oldest = self.callers.pop_front().expect("there are many");
+                        oldest.send_away("it was too slow");
                     }
                     let said = Vec::with_capacity(HELLO_MAX);
                     self.callers.push_back(Caller { socket, said, since: Instant::now() });
                 }
-                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::AGAIN) => break,
                 Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
                     return Err(Error::io(format!("accepting at {}", self.address), errno));
                 }
@@ -114,10 +115,11 @@ impl Door {
                 Err(_) => {}
             }
         }
+        Ok(())
     }
 
     /// Looks at everyone before the door; the first who has said hello comes in.
-    fn greet(&mut self) -> Option<Result<Box<dyn Adapter>>> {
+    fn greet(&mut self) -> Option<Box<dyn Adapter>> {
         let mut index = 0;
         while let Some(caller) = self.callers.get_mut(index) {
             match caller.turn() {
@@ -126,7 +128,7 @@ impl Door {
                 Turn::Greeted(hello) => {
                     let caller = self.callers.remove(index).expect("it was there");
                     if let Some(end) = self.welcome(caller, hello) {
-                        return Some(Ok(end));
+                        return Some(end);
                     }
                 }
             }
@@ -180,9 +182,12 @@ impl Listener for Door {
 
     fn accept(&mut self, deadline: Deadline) -> Result<Box<dyn Adapter>> {
         loop {
+            if let Some(accepted) = self.greet() {
+                return Ok(accepted);
+            }
             let admitted = self.admit();
             if let Some(accepted) = self.greet() {
-                return accepted;
+                return Ok(accepted);
             }
             admitted?;
             let Some(left) = deadline.left() else {
@@ -230,14 +235,14 @@ impl Caller {
 /// The name of a Unix socket, which is removed with it.
 struct Name {
     path: PathBuf,
-    device: u64,
-    number: u64,
+    /// Device and inode.
+    file: (u64, u64),
 }
 
 impl Name {
-    /// Has a socket listen at a path. A socket that is there and that nobody listens at was left by a
-    /// process that was killed; it is replaced. Two who do so at once are kept apart by a lock on
-    /// the directory.
+    /// Has a socket listen at a path. A socket that is there and that nobody listens at was left
+    /// by a process that was killed; it is replaced. Two who do so at once are kept apart by a
+    /// lock on the directory.
     fn take(socket: &OwnedFd, path: &Path) -> rustix::io::Result<Name> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -253,15 +258,14 @@ impl Name {
         }
         listen(socket, QUEUE)?;
         let there = rustix::fs::lstat(path)?;
-        Ok(Name { path: path.to_owned(), device: there.st_dev, number: there.st_ino })
+        Ok(Name { path: path.to_owned(), file: (there.st_dev, there.st_ino) })
     }
 }
 
 impl Drop for Name {
     fn drop(&mut self) {
         // Somebody else may have put another one there.
-        let ours =
-            |there: &rustix::fs::Stat| (there.st_dev, there.st_ino) == (self.device, self.number);
+        let ours = |there: &rustix::fs::Stat| (there.st_dev, there.st_ino) == self.file;
         if rustix::fs::lstat(&self.path).as_ref().is_ok_and(ours) {
             let _ = rustix::fs::unlink(&self.path);
         }
@@ -275,4 +279,33 @@ fn is_left_over(path: &Path, address: &SocketAddrUnix) -> rustix::io::Result<boo
     }
     let probe = socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
     Ok(connect(&probe, address) == Err(Errno::CONNREFUSED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn the_silent_go_for_new_ones_the_oldest_first() {
+        let mut door = Door::tcp("127.0.0.1", 0).unwrap();
+        let Address::Tcp(host, port) = door.address.clone() else { panic!("it is TCP") };
+        let connect = |_| TcpStream::connect((host.as_str(), port)).unwrap();
+        let mut silent: Vec<_> = (0..HELLOS_MAX + 10).map(connect).collect();
+        // Nobody has looked at those who came first, so nobody goes.
+        door.admit().unwrap();
+        assert_eq!(door.callers.len(), HELLOS_MAX);
+        assert!(door.greet().is_none());
+        door.admit().unwrap();
+        assert_eq!(door.callers.len(), HELLOS_MAX);
+        assert_eq!(accept_with(&door.socket, FLAGS).err(), Some(Errno::AGAIN), "all are in");
+        for gone in &mut silent[..10] {
+            let mut answer = Vec::new();
+            gone.read_to_end(&mut answer).unwrap();
+            let refusal = hello::read_answer(&answer).unwrap_err();
+            assert_eq!(refusal, Refusal::Denied("it was too slow".to_owned()));
+        }
+        silent[10].set_nonblocking(true).unwrap();
+        assert!(silent[10].read(&mut [0]).is_err(), "the next one still waits");
+    }
 }

@@ -16,7 +16,8 @@
 //! little room to queue in, and its packets ask for low delay, which puts them into the first band
 //! of the network card's queue.
 //!
-//! *Waiting.* All sockets are non-blocking. A waiter looks for a moment, then sleeps in poll(2).
+//! *Waiting.* A waiter looks for a moment while that has been worth it, then sleeps: in its read,
+//! which is one call, and after a while in poll(2).
 //!
 //! *Protection.* A Unix socket's bytes stay in the kernel, which vouches for the peer's user and
 //! process. TCP is plain. TLS belongs between the hello's answer and the strategy: a handshake on
