@@ -166,15 +166,13 @@ impl Node {
     }
 }
 
-/// How much later than the earliest of them, by the period, strobes came: sorted, microseconds.
+/// How much longer than a period each strobe let wait for it: sorted, microseconds.
 fn lateness(arrivals: &[(u64, u64)]) -> Vec<f64> {
-    let period = PERIOD.as_nanos() as i128;
-    let phase = |(sequence, when): &(u64, u64)| i128::from(*when) - i128::from(*sequence) * period;
-    let least = arrivals.iter().map(phase).min().unwrap_or(0);
-    let mut late: Vec<f64> =
-        arrivals.iter().map(|arrival| (phase(arrival) - least) as f64 / 1e3).collect();
-    late.sort_by(f64::total_cmp);
-    if late.is_empty() { vec![f64::NAN] } else { late }
+    let gap = |two: &[(u64, u64)]| Duration::from_nanos(two[1].1 - two[0].1);
+    let late = |two: &[(u64, u64)]| gap(two).saturating_sub(PERIOD).as_secs_f64() * 1e6;
+    let mut all: Vec<f64> = arrivals.windows(2).map(late).collect();
+    all.sort_by(f64::total_cmp);
+    if all.is_empty() { vec![f64::NAN] } else { all }
 }
 
 /// Repeats an operation, and prints how long each took.

@@ -139,6 +139,10 @@ impl Memory for Words {
 
     fn write(&self, offset: usize, bytes: &[u8]) {
         self.walk(offset, bytes.len(), |word, part, range| {
+            // A whole word needs no look at what was there, and a megabyte has many.
+            if let Ok(whole) = bytes[range.clone()].try_into() {
+                return word.store(u64::from_le_bytes(whole), Ordering::Release);
+            }
             let set = |old: u64| {
                 let mut new = old.to_le_bytes();
                 new[part.clone()].copy_from_slice(&bytes[range.clone()]);

@@ -240,7 +240,7 @@ impl Handler<Core> for Desk {
                     self.0.events.signal(event);
                 }
             }
-            Notice::Completed { ticket, outcome } => self.0.end(ticket, Ok(outcome)),
+            Notice::Completed { ticket, outcome, .. } => self.0.end(ticket, Ok(outcome)),
             Notice::Refused { ticket, why } => self.0.end(ticket, Err(why)),
             Notice::Written { .. }
             | Notice::Epoch { .. }
