@@ -4,6 +4,7 @@
 mod bench;
 mod ci;
 mod fuzz;
+mod model;
 mod setup;
 mod tidy;
 mod workspace;
@@ -20,7 +21,7 @@ struct Command {
     run: fn(&[String]) -> anyhow::Result<ExitCode>,
 }
 
-const COMMANDS: [Command; 5] = [
+const COMMANDS: [Command; 6] = [
     Command { name: "tidy", arguments: "", about: "check the rules of the house", run: tidy::run },
     Command {
         name: "ci",
@@ -39,6 +40,12 @@ const COMMANDS: [Command; 5] = [
         arguments: "GROUP|TARGET [--seconds N] | --replay FILE [--target NAME]",
         about: "fuzz with libFuzzer; group: 9p",
         run: fuzz::run,
+    },
+    Command {
+        name: "model",
+        arguments: "[--quick]",
+        about: "explore all states of the three primitives within bounds",
+        run: model::run,
     },
     Command {
         name: "bench",

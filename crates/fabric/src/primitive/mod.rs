@@ -18,15 +18,14 @@
 //! origin            master (root)            inner node             leaf
 //!   |---- Ask -------->|------- Stage --------->|------ Stage ------->|
 //!   |                  |<------ Staged ---------|<----- Staged -------|
-//!   |<--- Decide ------|------- Decide -------->|------ Decide ------>|    (and later, with other
-//!   |                  |<...... done ...........|<..... done .........|     messages: all below
-//!                                                                          have done it)
+//!   |<--- Decide ------|------- Decide -------->|------ Decide ------>|
+//!   |                  |<...... done ...........|<..... done .........| with later messages
 //! ```
 //!
 //! **Who may die when.** The invariant: *if an operation was decided, then every living member of
 //! its set has its data or has delivered it, until it is known to be done everywhere.*
 //! - A member dies: the master learns it by evidence or because its lease was not renewed, and
-//!   opens an epoch without it. Decisions are told again; what is undecided is staged again over the
+//!   opens an epoch without it. Decisions are told again; what is undecided is staged again in the
 //!   new tree, or fails if the dead one was in its set. Who did it already skips it, by its number.
 //! - The origin dies: the master has the data; the operation ends without it.
 //! - A member is cut off or stopped: it delivers and answers nothing once its lease is over

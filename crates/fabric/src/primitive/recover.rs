@@ -128,17 +128,17 @@ impl Core {
     fn conclude(&mut self, now: Time) {
         let Some(sequencer) = &mut self.sequencer else { return };
         let Some(collection) = sequencer.collecting.take() else { return };
-        // Who is not in the last epoch that anyone knows was removed and does not know it.
+        // Who is not in the last epoch that anyone knows was removed and does not know it; but what
+        // it saw decided was decided.
         let accounts = collection.accounts;
         let last = accounts.values().max_by_key(|account| account.epoch);
         let members = last.map_or(Nodes::none(), |account| account.members.clone());
-        let kept = accounts.into_iter().filter(|(node, account)| {
-            account.epoch > 0 && members.contains(*node) && *node != self.config.node
-        });
         let mut all: BTreeMap<u64, Known> = BTreeMap::new();
         let mut stable = 0;
-        for (node, account) in kept {
-            sequencer.heard.insert(node, now);
+        for (node, account) in accounts {
+            if account.epoch > 0 && members.contains(node) {
+                sequencer.heard.insert(node, now);
+            }
             self.memory.adopt(&account.written);
             stable = stable.max(account.stable);
             for known in account.known {

@@ -271,3 +271,6 @@ impl Reader<'_> {
         Ok(Account { epoch, members, stable, written, known })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,6 +20,8 @@ pub enum Action {
     Tick(u32),
     /// Nothing is under way: all timers.
     Beat,
+    /// A restarted master has not heard of all: all leases of before end.
+    Expire,
     /// A node dies; what it had sent arrives.
     Crash(u32),
     /// A node dies, and with it what it had sent.
@@ -68,6 +70,9 @@ impl Model for Setting {
         // What is under way to a paused node waits for it.
         if state.channels.keys().all(|(_, to)| health(*to) == Health::Paused) {
             actions.push(Action::Beat);
+            if state.is_collecting() {
+                actions.push(Action::Expire);
+            }
         }
         for node in 0..self.nodes {
             self.faults(state, node, actions);
@@ -96,6 +101,7 @@ impl Model for Setting {
                 next.tick(self, node);
             }
             Action::Beat => next.beat(self),
+            Action::Expire => next.expire(self),
             Action::Crash(node) => next.crash(self, node, false),
             Action::Vanish(node) => next.crash(self, node, true),
             Action::Restart(0) => {
@@ -128,7 +134,7 @@ impl Model for Setting {
 
     fn properties(&self) -> Vec<Property<Setting>> {
         vec![
-            Property::always("atomicity", |setting, state| atomicity(setting, state)),
+            Property::always("atomicity", atomicity),
             Property::always("agreement", |_, state| agreement(state)),
             Property::always("sequential consistency", |setting, state| {
                 consistency(setting, state)
@@ -220,6 +226,13 @@ fn living(state: &Cluster) -> impl Iterator<Item = (u32, &super::cluster::Node)>
     nodes.filter(|(_, node)| node.health != Health::Dead)
 }
 
+/// Those of them that are members, as far as can be known: a node that was removed learns it later,
+/// and its user then has to fetch what it missed.
+fn current(state: &Cluster) -> impl Iterator<Item = (u32, &super::cluster::Node)> {
+    let last = living(state).map(|(_, node)| node.core.epoch().0).max();
+    living(state).filter(move |(_, node)| !node.is_broken && Some(node.core.epoch().0) == last)
+}
+
 /// What an operation leaves at the nodes of its set.
 fn trace(setting: &Setting, ticket: u64) -> Option<(u32, u32, Saw)> {
     let (origin, ask) = setting.asks[ticket as usize];
@@ -237,13 +250,13 @@ fn has(node: &super::cluster::Node, saw: Saw) -> bool {
 /// What was said to have failed was done nowhere, what was done was done once.
 fn atomicity(setting: &Setting, state: &Cluster) -> bool {
     let failed = |outcome| !matches!(outcome, Outcome::Committed | Outcome::Unknown);
-    living(state).all(|(_, node)| {
+    current(state).all(|(_, node)| {
         let once = (0..node.log.len())
             .all(|at| node.log[..at].iter().all(|(_, earlier)| *earlier != node.log[at].1));
         let ended = node.ended.iter().filter(|(_, _, outcome)| failed(*outcome));
         once && ended
             .filter_map(|(ticket, ..)| trace(setting, *ticket))
-            .all(|(.., saw)| living(state).all(|(_, other)| !has(other, saw)))
+            .all(|(.., saw)| current(state).all(|(_, other)| !has(other, saw)))
     })
 }
 
@@ -261,7 +274,7 @@ fn agreement(state: &Cluster) -> bool {
 fn consistency(setting: &Setting, state: &Cluster) -> bool {
     // What is known of each number: what was written, and what comparisons answered.
     let mut order: BTreeMap<u64, (Option<u64>, Option<bool>)> = BTreeMap::new();
-    for (_, node) in living(state) {
+    for (_, node) in current(state) {
         for (seq, saw) in &node.log {
             if let Saw::Wrote(_, value) = saw {
                 order.entry(*seq).or_default().0 = Some(*value);
@@ -313,7 +326,11 @@ fn progress(setting: &Setting, state: &Cluster) -> bool {
             Health::Dead => {}
         }
     }
-    for _ in 0..20 {
+    for round in 0..20 {
+        // Who can answer a restarted master has done so.
+        if round > 1 && state.is_collecting() {
+            state.expire(setting);
+        }
         for node in 1..setting.nodes {
             if state.nodes[node as usize].health == Health::Dead {
                 state.accuse(setting, node);

@@ -221,7 +221,12 @@ impl Cluster {
                 Some(fault) => spoil(fault, out),
                 None => out,
             };
-            self.channels.entry((from, to)).or_default().push_back(Arc::new(out));
+            let paused = self.nodes[to as usize].health == Health::Paused;
+            let channel = self.channels.entry((from, to)).or_default();
+            // What is sent to a paused node again and again waits for it once.
+            if !paused || channel.iter().all(|waiting| **waiting != out) {
+                channel.push_back(Arc::new(out));
+            }
         }
     }
 
@@ -282,6 +287,22 @@ impl Cluster {
             node.health = health;
             node.now += LEASE;
         });
+    }
+
+    /// Whether a restarted master waits for what others know.
+    pub fn is_collecting(&self) -> bool {
+        let master = &self.nodes[0];
+        master.health == Health::Well && master.core.epoch().0 << 32 == 0
+    }
+
+    /// The time of a lease passes for all.
+    pub fn expire(&mut self, setting: &Setting) {
+        for node in (0..setting.nodes).rev() {
+            if self.nodes[node as usize].health != Health::Dead {
+                self.change(setting, node, |node| node.now += LEASE);
+            }
+        }
+        self.change(setting, 0, |node| node.core.tick(Time(node.now)));
     }
 
     /// A dead node comes back with nothing.
@@ -372,10 +393,10 @@ impl Node {
                     self.saw(seq, Saw::Delivered(origin.0, u64::from(body[0])));
                 }
                 Notice::Written { seq, variable, value } => {
-                    self.saw(seq, Saw::Wrote(variable, value))
+                    self.saw(seq, Saw::Wrote(variable, value));
                 }
                 Notice::Completed { ticket, seq, outcome } => {
-                    self.ended.push((ticket, seq, outcome))
+                    self.ended.push((ticket, seq, outcome));
                 }
                 Notice::Removed { .. } => self.is_broken = true,
                 Notice::Refused { .. } | Notice::Epoch { .. } | Notice::Joined { .. } => {}

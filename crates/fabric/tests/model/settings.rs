@@ -59,9 +59,33 @@ pub fn quick() -> Vec<Setting> {
     settings
 }
 
-/// All.
+/// Minutes on two cores: all of the quick ones, more nodes, and faults that meet.
 pub fn all() -> Vec<Setting> {
-    quick()
+    let two = [
+        ("2 crashes", Budget { crashes: 2, ..NONE }),
+        ("crash, master restart", Budget { crashes: 1, master_restarts: 1, ..NONE }),
+        ("suspicion, master restart", Budget { suspicions: 1, master_restarts: 1, ..NONE }),
+        ("2 master restarts", Budget { master_restarts: 2, ..NONE }),
+        ("crash, restart, suspicion", Budget { crashes: 1, restarts: 1, suspicions: 1, ..NONE }),
+        ("partition, master restart", Budget { cuts: 1, master_restarts: 1, ..NONE }),
+        ("pause, duplicate", Budget { pauses: 1, duplicates: 1, ..NONE }),
+        ("suspicion, early tick", Budget { suspicions: 1, ticks: 1, ..NONE }),
+    ];
+    let mut settings = quick();
+    for (name, budget) in two {
+        settings.push(setting(name, (3, 1), &PUTS, budget));
+        settings.push(setting(name, (3, 2), &WINS, budget));
+    }
+    let four = [(3, Ask::Put(1, 3))];
+    let five = [(4, Ask::Win(1, 4, 5))];
+    let six = [(5, Ask::Put(2, 5))];
+    let crashes = Budget { crashes: 2, ..NONE };
+    settings.push(setting("2 crashes", (4, 2), &four, crashes));
+    settings.push(setting("2 crashes", (5, 2), &five, crashes));
+    settings.push(setting("crash", (6, 2), &six, Budget { crashes: 1, ..NONE }));
+    settings.push(setting("master restart", (4, 2), &four, Budget { master_restarts: 1, ..NONE }));
+    settings.push(setting("master restart", (5, 2), &five, Budget { master_restarts: 1, ..NONE }));
+    settings
 }
 
 /// A setting in which a broken rule shows.
