@@ -3,16 +3,17 @@
 use std::hint::spin_loop;
 use std::time::{Duration, Instant};
 
-/// How long looking goes on: to sleep and be woken takes about half of it.
-const LOOKING: Duration = Duration::from_micros(50);
+/// How long looking goes on: some times what it takes to sleep and be woken (5 to 50 us).
+const LOOKING: Duration = Duration::from_micros(100);
 
-/// Waits at most that sleep at once after looking was in vain.
-const REST_MAX: u32 = 64;
+/// Waits at most that sleep at once after looking was in vain: it costs each of them 0.2 us.
+const REST_MAX: u32 = 512;
 
 /// Looks before it sleeps while that is worth it, which it learns from its own success: where the
 /// peer needs the core that looks, or has nothing to say, looking is in vain, and after each such
-/// time twice as many waits sleep at once. How soon something came while asleep tells nothing: it
-/// comes just as soon where only sleeping lets the peer run.
+/// time twice as many waits sleep at once. A success saves little, so it takes back but one. How
+/// soon something came while asleep tells nothing: it comes just as soon where only sleeping lets
+/// the peer run.
 #[derive(Debug)]
 pub struct Patience {
     since: Instant,
@@ -42,7 +43,7 @@ impl Patience {
 
     /// Looking has found something.
     pub fn found(&mut self) {
-        self.rest /= 2;
+        self.rest = self.rest.saturating_sub(1);
     }
 
     /// A wait had to sleep.
@@ -68,11 +69,11 @@ mod tests {
             looked += u32::from(patience.resting == 0);
             patience.slept();
         }
-        assert!((10..30).contains(&looked), "{looked}");
+        assert!((5..15).contains(&looked), "{looked}");
         while patience.resting > 0 {
             patience.slept();
         }
-        (0..7).for_each(|_| patience.found());
+        (0..REST_MAX).for_each(|_| patience.found());
         patience.slept();
         assert_eq!(patience.resting, 1);
     }
