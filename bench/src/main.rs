@@ -3,6 +3,7 @@
 mod child;
 mod fabric;
 mod ninep;
+mod primitives;
 mod report;
 mod spawn;
 
@@ -19,6 +20,9 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
                        measures memory, not servers)
       --ours SERVER    what stands for ours: muster (default), diod, p9ufs
   spawn     a session spread to 4, 8, 16 and 32 nodes by the tree and flat
+      --quick --json   as above
+  primitives  COMPARE-AND-WRITE, XFER-AND-SIGNAL and the heartbeat among 2 to 64 processes, and
+            Open MPI and MPICH among as many
       --quick --json   as above
   parked    memory of a running 9P server with many reads that do not return
       --address ADDR   HOST:PORT, or the path of a Unix socket
@@ -77,6 +81,15 @@ fn parse(arguments: &[String]) -> Result<(String, Options), String> {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some((primitives::NODE, rest)) = arguments.split_first().map(|(f, r)| (f.as_str(), r)) {
+        return match primitives::node(rest) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("bench: node: {error:#}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
@@ -95,6 +108,7 @@ fn main() -> ExitCode {
             ninep::run(&ninep::Settings::new(options.quick, dir, size, &options.ours))
         }
         "spawn" => spawn::run(options.quick),
+        "primitives" => primitives::run(options.quick),
         "parked" => ninep::parked::run(&options.parked),
         _ => return wrong(format!("no benchmark '{name}'")),
     };

@@ -24,6 +24,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     match arguments[0].as_str() {
         "9p" => build_peers(&root)?,
         "fabric" => build_iceoryx2(&root)?,
+        "primitives" => build_collectives(&root)?,
         _ => {}
     }
     let build = ["build", "--quiet", "--release", "-p", "muster-cli", "-p", "muster-bench"];
@@ -59,4 +60,19 @@ fn build_iceoryx2(root: &Path) -> Result<()> {
     let target = target_dir(root).join("peers/iceoryx2");
     let mut build = cargo(&folder);
     check(build.args(["build", "--quiet", "--release", "--locked"]).env("CARGO_TARGET_DIR", target))
+}
+
+/// Builds the program that measures MPI's collectives, with each MPI's own compiler.
+fn build_collectives(root: &Path) -> Result<()> {
+    let peers = target_dir(root).join("peers");
+    std::fs::create_dir_all(&peers).context("cannot make the peers' folder")?;
+    for (kind, package) in [("openmpi", "libopenmpi-dev"), ("mpich", "libmpich-dev")] {
+        let Some(compiler) = find_program(&format!("mpicc.{kind}")) else {
+            bail!("no mpicc.{kind} for a peer: apt-get install {package}");
+        };
+        let mut build = Command::new(compiler);
+        build.args(["-O2", "-o"]).arg(peers.join(format!("collectives-{kind}")));
+        check(build.arg(root.join("bench/peers/collectives.c")))?;
+    }
+    Ok(())
 }

@@ -160,8 +160,8 @@ const _: () = assert!(SESSIONS_MAX * 5 + CONNECTIONS_MAX < 20_000);
 const _: () = assert!(MSIZE_MIN > WALK_MAX * (2 + NAME_MAX) / 2);
 const _: () = assert!(HEADER == 7 && IO_HEADER == 24);
 
-/// Shortest period of the heartbeat, in microseconds: on one machine a strobe costs a node about
-/// 5 us, so even here it stays below 2 % of a processor.
+/// Shortest period of the heartbeat, in microseconds. A strobe was measured to cost a leaf 12 to
+/// 19 us on a busy machine, which is 4 to 6 % of a processor at this period.
 pub const PERIOD_MIN_US: u64 = 300;
 
 /// Longest period of the heartbeat, in microseconds: a minute.
@@ -207,7 +207,7 @@ pub const QUEUE_MAX: usize = 2 * HISTORY_MAX;
 /// See [`QUEUE_MAX`]. Bodies are shared, so many peers' queues may hold the same bytes.
 pub const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Requests that wait for a shell's thread: more than it gets through in 1 ms.
+/// Requests that wait for a shell's thread. At 64 bytes each they hold 256 KiB, bodies not counted.
 pub const REQUESTS_MAX: usize = 4096;
 
 /// Senders of one mailbox: as many as a server has connections.

@@ -29,13 +29,10 @@ impl Events {
         self.lock().counts.get(event as usize).copied().unwrap_or(0)
     }
 
-    /// Says how often an event was signalled.
-    pub fn set(&self, event: u32, count: u64) {
-        let mut state = self.lock();
-        if let Some(old) = state.counts.get_mut(event as usize)
-            && *old != count
-        {
-            *old = count;
+    /// Signals an event; one that does not exist is nobody's.
+    pub fn signal(&self, event: u32) {
+        if let Some(count) = self.lock().counts.get_mut(event as usize) {
+            *count += 1;
             self.changed.notify_all();
         }
     }

@@ -25,7 +25,7 @@ mod run;
 mod wire;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use events::Events;
 

@@ -13,7 +13,10 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_millis(10);
 /// The longest pause.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
-/// When to try again to send where the descriptor says that there is room and there is none.
+/// So often a descriptor may say that there is room, and what is sent still does not end: long
+/// messages need many turns, but some descriptors only tell of what arrives.
+const TURNS: u32 = 256;
+/// When to try again then.
 const RETRY: Duration = Duration::from_micros(200);
 
 /// How far a connection has come.
@@ -37,6 +40,8 @@ pub struct Peer {
     pause: Duration,
     /// Something waits for room.
     pub is_full: bool,
+    /// How often in a row it has waited.
+    turns: u32,
     /// When to look for room, whatever the descriptor says.
     pub retry: Option<Time>,
 }
@@ -51,6 +56,7 @@ impl Peer {
             not_before: Time::default(),
             pause: PAUSE,
             is_full: false,
+            turns: 0,
             retry: None,
         }
     }
@@ -93,8 +99,7 @@ impl Peer {
     /// Sends what there is room for.
     pub fn send(&mut self, now: Time) -> Result<()> {
         let State::Up { connection, .. } = &mut self.state else { return Ok(()) };
-        let was_full = std::mem::take(&mut self.is_full);
-        self.retry = None;
+        (self.is_full, self.retry) = (false, None);
         let blocked = loop {
             let Some(Outgoing { head, body, .. }) = self.queue.front() else {
                 break !connection.try_flush()?;
@@ -102,7 +107,7 @@ impl Peer {
             let size = u16::try_from(head.len()).expect("a head is short").to_le_bytes();
             let parts = [IoSlice::new(&size), IoSlice::new(head), IoSlice::new(body)];
             match connection.try_send(&parts) {
-                Ok(()) => self.bytes -= head.len() + body.len(),
+                Ok(()) => (self.bytes, self.turns) = (self.bytes - head.len() - body.len(), 0),
                 Err(Error::WouldBlock) => break true,
                 Err(error) => return Err(error),
             }
@@ -110,7 +115,8 @@ impl Peer {
         };
         if blocked {
             self.is_full = true;
-            self.retry = was_full.then(|| now + RETRY);
+            self.turns += 1;
+            self.retry = (self.turns > TURNS).then(|| now + RETRY);
         }
         Ok(())
     }

@@ -1,1 +1,386 @@
+//! Shells over sockets of this machine.
 
+use super::*;
+use crate::heartbeat::{self, Heartbeat};
+use crate::protocol::{Malformed, Outgoing, Payload};
+use crate::strategy::Datagram;
+use crate::transport::{self, Hello, Lane};
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel};
+
+/// Where nodes listen; goes with what is in it.
+pub(crate) struct Place {
+    dir: Option<PathBuf>,
+    addresses: BTreeMap<NodeId, Address>,
+}
+
+impl Place {
+    pub(crate) fn tcp() -> Place {
+        Place { dir: None, addresses: BTreeMap::new() }
+    }
+
+    pub(crate) fn unix() -> Place {
+        static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let name = format!("muster-shell-{}-{number}", std::process::id());
+        let dir = std::env::temp_dir().join(name);
+        std::fs::create_dir(&dir).expect("a directory can be made");
+        Place { dir: Some(dir), addresses: BTreeMap::new() }
+    }
+
+    /// Listens as nodes 0 to count - 1.
+    pub(crate) fn listen(&mut self, count: u32) -> Vec<Box<dyn Listener>> {
+        let mut listen = |node: u32| {
+            let address = match &self.dir {
+                Some(dir) => Address::Unix(dir.join(node.to_string())),
+                None => Address::Tcp("127.0.0.1".to_owned(), 0),
+            };
+            let transport = transport::of(&address).expect("it is known");
+            let listener = transport.listen(&address).expect("it is free");
+            self.addresses.insert(NodeId(node), listener.address().clone());
+            listener
+        };
+        (0..count).map(&mut listen).collect()
+    }
+
+    pub(crate) fn setup(&self, me: NodeId, service: &str) -> Setup {
+        Setup {
+            me,
+            service: service.to_owned(),
+            addresses: self.addresses.clone(),
+            transports: transport::of,
+            patience: Duration::from_micros(20),
+        }
+    }
+
+    /// Connects as somebody, past any shell.
+    fn connect(&self, to: u32, name: &str) -> Box<dyn Datagram> {
+        let address = &self.addresses[&NodeId(to)];
+        let name = name.to_owned();
+        let hello = Hello { name, service: "talk".to_owned(), lane: Lane::System };
+        let transport = transport::of(address).expect("it is known");
+        let adapter = transport.connect(address, &hello, soon()).expect("it is there");
+        adapter.datagram().expect("it has messages")
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(dir) = &self.dir {
+            let _ = std::fs::remove_dir_all(dir);
+        }
+    }
+}
+
+fn soon() -> Deadline {
+    Deadline::after(Duration::from_secs(30))
+}
+
+/// A protocol that says what it is asked to say, and tells what it hears.
+#[derive(Default)]
+struct Talk {
+    out: VecDeque<Outgoing>,
+    heard: VecDeque<Heard>,
+    alarm: Option<Time>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Heard {
+    Said(NodeId, Vec<u8>, Payload),
+    Lost(NodeId),
+    Alarm(Time),
+}
+
+enum Ask {
+    Say(u32, Vec<u8>, Payload),
+    Alarm(Time),
+}
+
+impl Protocol for Talk {
+    type Request = Ask;
+    type Notice = Heard;
+
+    fn request(&mut self, _: Time, request: Ask) {
+        match request {
+            Ask::Say(to, head, body) => {
+                self.out.push_back(Outgoing { to: NodeId(to), head, body });
+            }
+            Ask::Alarm(time) => self.alarm = Some(time),
+        }
+    }
+
+    fn receive(
+        &mut self,
+        _: Time,
+        from: NodeId,
+        head: &[u8],
+        body: Payload,
+    ) -> std::result::Result<(), Malformed> {
+        if head == b"garbage" {
+            return Err(Malformed { from, what: "garbage".to_owned() });
+        }
+        self.heard.push_back(Heard::Said(from, head.to_vec(), body));
+        Ok(())
+    }
+
+    fn lost(&mut self, _: Time, peer: NodeId) {
+        self.heard.push_back(Heard::Lost(peer));
+    }
+
+    fn tick(&mut self, now: Time) {
+        self.alarm = None;
+        self.heard.push_back(Heard::Alarm(now));
+    }
+
+    fn alarm(&self) -> Option<Time> {
+        self.alarm
+    }
+
+    fn outgoing(&mut self) -> Option<Outgoing> {
+        self.out.pop_front()
+    }
+
+    fn notice(&mut self) -> Option<Heard> {
+        self.heard.pop_front()
+    }
+}
+
+/// A shell that talks, and what it hears.
+struct Talker {
+    shell: Shell<Talk>,
+    heard: Receiver<Heard>,
+}
+
+impl Talker {
+    fn start(place: &Place, me: u32, listener: Box<dyn Listener>) -> Talker {
+        let (tell, heard) = channel();
+        let handler = move |_: Time, _: &Talk, notice: Heard| drop(tell.send(notice));
+        let setup = place.setup(NodeId(me), "talk");
+        let shell = Shell::start(setup, listener, |_| Talk::default(), handler).expect("it starts");
+        Talker { shell, heard }
+    }
+
+    fn say(&self, to: u32, head: &[u8], body: impl Into<Payload>) {
+        let body = body.into();
+        while let Err(error) = self.shell.request(Ask::Say(to, head.to_vec(), body.clone())) {
+            assert!(error.is_would_block(), "{error}");
+            std::thread::yield_now();
+        }
+    }
+
+    fn hear(&self) -> Heard {
+        self.heard.recv_timeout(Duration::from_secs(30)).expect("something is heard")
+    }
+}
+
+fn talkers(place: &mut Place, count: u32) -> Vec<Talker> {
+    let listeners = place.listen(count);
+    (0..count).zip(listeners).map(|(node, door)| Talker::start(place, node, door)).collect()
+}
+
+fn said(from: u32, head: &[u8], body: impl Into<Payload>) -> Heard {
+    Heard::Said(NodeId(from), head.to_vec(), body.into())
+}
+
+fn messages_arrive_in_order(mut place: Place) {
+    let talkers = talkers(&mut place, 2);
+    let large = vec![7; 3 << 20];
+    // Both begin at once, and use one connection.
+    for number in 0..2000u32 {
+        talkers[0].say(1, &number.to_le_bytes(), vec![]);
+        talkers[1].say(0, &number.to_le_bytes(), vec![1]);
+        if number % 500 == 0 {
+            talkers[0].say(1, b"large", large.clone());
+        }
+    }
+    for number in 0..2000u32 {
+        assert_eq!(talkers[0].hear(), said(1, &number.to_le_bytes(), vec![1]));
+        assert_eq!(talkers[1].hear(), said(0, &number.to_le_bytes(), vec![]));
+        if number % 500 == 0 {
+            assert!(talkers[1].hear() == said(0, b"large", large.clone()));
+        }
+    }
+}
+
+#[test]
+fn messages_of_two_who_begin_at_once_arrive_in_order_over_unix_sockets() {
+    messages_arrive_in_order(Place::unix());
+}
+
+#[test]
+fn messages_of_two_who_begin_at_once_arrive_in_order_over_tcp() {
+    messages_arrive_in_order(Place::tcp());
+}
+
+#[test]
+fn who_ends_is_lost_and_found_when_it_begins_again() {
+    let mut place = Place::unix();
+    let mut all = talkers(&mut place, 2);
+    all[0].say(1, b"hi", vec![]);
+    assert_eq!(all[1].hear(), said(0, b"hi", vec![]));
+    drop(all.pop());
+    assert_eq!(all[0].hear(), Heard::Lost(NodeId(1)));
+    // Nobody is there: what is said is lost.
+    all[0].say(1, b"hi", vec![]);
+    assert_eq!(all[0].hear(), Heard::Lost(NodeId(1)));
+    let address = place.addresses[&NodeId(1)].clone();
+    let listener = transport::of(&address).unwrap().listen(&address).expect("it is free again");
+    let again = Talker::start(&place, 1, listener);
+    again.say(0, b"here", vec![]);
+    assert_eq!(all[0].hear(), said(1, b"here", vec![]));
+    all[0].say(1, b"hi", vec![]);
+    assert_eq!(again.hear(), said(0, b"hi", vec![]));
+}
+
+#[test]
+fn garbage_ends_its_connection_and_no_other() {
+    let mut place = Place::tcp();
+    let all = talkers(&mut place, 2);
+    for (number, garbage) in [&b"\xff"[..], b"\xff\xff", b"\x07\0garbage"].iter().enumerate() {
+        let name = wire::name(NodeId(7), number as u64);
+        let mut stranger = place.connect(0, &name);
+        let mut verdict = Vec::new();
+        stranger.take(soon(), &mut |message| verdict = message.to_vec()).expect("a verdict");
+        assert_eq!(wire::read_verdict(&verdict).map(|(is_used, _)| is_used), Some(true));
+        stranger.send(&[IoSlice::new(garbage)], soon()).expect("it is taken");
+        stranger.take(soon(), &mut |_| ()).expect_err("the connection ends");
+        assert_eq!(all[0].hear(), Heard::Lost(NodeId(7)));
+    }
+    // Names that are none, and one's own.
+    for name in ["", "x", "7", "7.1", "07.0000000000000001"] {
+        place.connect(0, name).take(soon(), &mut |_| ()).expect_err("nobody has this name");
+    }
+    let mut verdict = Vec::new();
+    let mut myself = place.connect(0, &wire::name(NodeId(0), 1));
+    myself.take(soon(), &mut |message| verdict = message.to_vec()).expect("a verdict");
+    assert_eq!(verdict[0], 0);
+    all[1].say(0, b"hi", vec![]);
+    assert_eq!(all[0].hear(), said(1, b"hi", vec![]));
+}
+
+#[test]
+fn a_peer_that_does_not_read_is_lost_and_holds_up_nobody() {
+    let mut place = Place::unix();
+    let all = talkers(&mut place, 2);
+    let mut deaf = place.connect(0, &wire::name(NodeId(7), 1));
+    deaf.take(soon(), &mut |_| ()).expect("a verdict");
+    deaf.send(&[IoSlice::new(b"\x02\0hi")], soon()).expect("it is taken");
+    assert_eq!(all[0].hear(), said(7, b"hi", vec![]));
+    let body = Payload::from(vec![0; 1 << 20]);
+    let mut lost = false;
+    for _ in 0..100 {
+        all[0].say(7, b"much", body.clone());
+        all[0].say(1, b"hi", vec![]);
+        assert_eq!(all[1].hear(), said(0, b"hi", vec![]));
+        lost |= all[0].heard.try_iter().any(|heard| heard == Heard::Lost(NodeId(7)));
+    }
+    assert!(lost, "100 MiB are more than may wait");
+}
+
+#[test]
+fn an_alarm_is_never_early() {
+    let mut place = Place::unix();
+    let all = talkers(&mut place, 1);
+    for _ in 0..20 {
+        let time = all[0].shell.clock().now() + Duration::from_micros(777);
+        all[0].shell.request(Ask::Alarm(time)).expect("it is taken");
+        let Heard::Alarm(when) = all[0].hear() else { panic!("an alarm") };
+        assert!(when >= time);
+    }
+}
+
+#[test]
+fn a_heartbeat_reaches_all_and_a_death_is_told() {
+    let mut place = Place::unix();
+    let listeners = place.listen(8);
+    let mut shells = Vec::new();
+    let mut notices = Vec::new();
+    for (node, listener) in (0..8).zip(listeners) {
+        let (tell, told) = channel();
+        let handler =
+            move |_: Time, _: &Heartbeat, notice: heartbeat::Notice| drop(tell.send(notice));
+        let config = heartbeat::Config {
+            arity: 2,
+            period: Duration::from_millis(5),
+            ..heartbeat::Config::new(NodeId(node), NodeId(0))
+        };
+        let setup = place.setup(NodeId(node), "heartbeat");
+        let start = |now| Heartbeat::new(config, now);
+        shells.push(Shell::start(setup, listener, start, handler).expect("it starts"));
+        notices.push(told);
+    }
+    let ask = |request| shells[0].request(request).expect("it is taken");
+    ask(heartbeat::Request::Members { epoch: 1, members: (0..8).map(NodeId).collect() });
+    ask(heartbeat::Request::Event(heartbeat::Event::new(heartbeat::USER, b"all".to_vec())));
+    for told in &notices {
+        let mut last = 0;
+        loop {
+            let notice = told.recv_timeout(Duration::from_secs(30)).expect("a strobe");
+            let heartbeat::Notice::Strobe { sequence, events, .. } = notice else { continue };
+            assert_eq!(sequence, last + 1);
+            last = sequence;
+            if events.iter().any(|event| event.kind == heartbeat::USER) {
+                break;
+            }
+        }
+    }
+    drop(shells.pop());
+    let lost = heartbeat::Notice::Lost { node: NodeId(7) };
+    while notices[0].recv_timeout(Duration::from_secs(30)).expect("the death is told") != lost {}
+}
+
+#[test]
+fn nothing_is_left_when_a_shell_ends() {
+    let mut place = Place::unix();
+    let all = talkers(&mut place, 3);
+    all[0].say(1, b"hi", vec![]);
+    all[0].say(2, b"hi", vec![]);
+    assert_eq!(all[2].hear(), said(0, b"hi", vec![]));
+    drop(all);
+    let dir = place.dir.clone().expect("a directory");
+    let sockets = std::fs::read_dir(dir).expect("it is there").filter(|entry| {
+        use std::os::unix::fs::FileTypeExt;
+        entry.as_ref().is_ok_and(|entry| entry.file_type().is_ok_and(|kind| kind.is_socket()))
+    });
+    assert_eq!(sockets.count(), 0);
+}
+
+#[test]
+fn events_are_waited_for_until_nobody_can_signal_them() {
+    let events = Arc::new(Events::new(2));
+    let waiter = std::thread::spawn({
+        let events = events.clone();
+        move || (events.wait(1, 1, soon()), events.wait(0, 0, soon()))
+    });
+    events.signal(1);
+    events.signal(1);
+    events.signal(9);
+    events.end();
+    let (first, second) = waiter.join().expect("it ends");
+    assert_eq!(first.expect("it was signalled twice"), 2);
+    assert!(matches!(second, Err(Error::Closed { .. })), "{second:?}");
+    assert!(matches!(events.wait(0, 0, Deadline::now()), Err(Error::Closed { .. })));
+    assert_eq!((events.count(0), events.count(1), events.count(9)), (0, 2, 0));
+}
+
+#[test]
+fn the_samples_of_the_document_are_read() {
+    let text = include_str!("../../../../docs/wire/shell.md");
+    let sample = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)).expect("a sample");
+        line.trim().to_owned()
+    };
+    let bytes = |text: String| -> Vec<u8> {
+        text.split(' ').map(|hex| u8::from_str_radix(hex, 16).expect("hexadecimal")).collect()
+    };
+    assert_eq!(wire::read_name(&sample("name ")), Some((NodeId(7), 0xff)));
+    assert_eq!(wire::name(NodeId(7), 0xff), sample("name "));
+    let verdict = bytes(sample("verdict "));
+    assert_eq!(wire::read_verdict(&verdict), Some((true, 0xff)));
+    assert_eq!(wire::verdict(true, 0xff)[..], verdict);
+    let message = bytes(sample("message "));
+    assert_eq!(wire::divide(&message), Some((&b"head"[..], &b"body"[..])));
+    assert_eq!((wire::divide(&message[..1]), wire::divide(&message[..5])), (None, None));
+}

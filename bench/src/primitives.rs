@@ -1,0 +1,212 @@
+//! `bench primitives`: the three primitives and the heartbeat among node processes of this
+//! machine, against what Open MPI and MPICH have for the same among as many processes.
+//!
+//! COMPARE-AND-WRITE is set against MPI_Allreduce of one int, XFER-AND-SIGNAL against MPI_Bcast
+//! and MPI_Barrier: then, too, the data is everywhere and everybody knows it. All times are those
+//! that the first process sees, one operation at a time. The peers have the settings that they
+//! need where processes outnumber cores: they give the core up while they wait.
+
+mod node;
+mod peers;
+
+use crate::report::{Better, Case, Report, Samples};
+use anyhow::{Context, Result, ensure};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+pub use node::run as node;
+
+/// The word that makes this program a node.
+pub const NODE: &str = "primitives-node";
+
+/// What is measured, as nodes and peers name it, and as the report does.
+const OPERATIONS: [(&str, &str); 4] = [
+    ("query", "COMPARE-AND-WRITE"),
+    ("0B", "XFER-AND-SIGNAL 0 B"),
+    ("4KB", "XFER-AND-SIGNAL 4 KB"),
+    ("1MB", "XFER-AND-SIGNAL 1 MB"),
+];
+
+/// From so many processes on we have to be faster, and by how much.
+const MANY: usize = 16;
+const FASTER: f64 = 3.0;
+
+/// Children of a node in the tree: two levels for 64 nodes. Others have not been compared.
+const ARITY: usize = 8;
+
+/// What a run found: samples by name.
+type Found = BTreeMap<String, Samples>;
+
+/// Measures.
+///
+/// # Errors
+/// When a peer is missing, or a process fails.
+pub fn run(quick: bool) -> Result<Report> {
+    let peers = peers::all()?;
+    let counts: &[usize] = if quick { &[2, 16] } else { &[2, 4, 8, 16, 32, 64] };
+    let schemes: &[&str] = if quick { &["unix"] } else { &["unix", "tcp"] };
+    let (rounds, milliseconds) = if quick { (1, 60) } else { (3, 300) };
+    let mut cases = Vec::new();
+    for scheme in schemes {
+        for count in counts {
+            let mut ours = Found::new();
+            let mut theirs = vec![Found::new(); peers.len()];
+            for _ in 0..rounds {
+                merge(&mut ours, Nodes::start(*count, scheme)?.measure("drive", milliseconds)?);
+                for (peer, found) in peers.iter().zip(&mut theirs) {
+                    merge(found, peer.measure(*count, scheme, milliseconds)?);
+                }
+            }
+            for (peer, found) in peers.iter().zip(&theirs) {
+                cases.extend(OPERATIONS.iter().map(|(name, title)| Case {
+                    case: format!("{title}, {count} over {scheme}"),
+                    unit: "us",
+                    better: Better::Lower,
+                    ours: ours.get(*name).cloned().unwrap_or_default(),
+                    peer: found.get(*name).cloned().unwrap_or_default(),
+                    peer_name: peer.name.to_owned(),
+                    limit: if *count >= MANY { FASTER } else { 0.0 },
+                }));
+            }
+        }
+    }
+    let mut over64 = Nodes::start(64, "unix")?.measure("drive", milliseconds)?;
+    let query = over64.remove("query").unwrap_or_default();
+    cases.push(bound("global query over 64, p50", "us", query, 600.0));
+    cases.extend(heartbeat(milliseconds * 20)?);
+    let mut notes: Vec<String> = peers.iter().map(|peer| peer.note()).collect();
+    notes.push(format!("ours: tree of arity {ARITY}; times as the first process sees them"));
+    Ok(Report { bench: "primitives", notes, cases })
+}
+
+/// The heartbeat of 1 ms: 16 nodes by themselves, and 4 whose links are full of other bytes.
+fn heartbeat(milliseconds: u64) -> Result<Vec<Case>> {
+    let mut found = Nodes::start(MANY, "unix")?.measure("beat", milliseconds)?;
+    let mut full = Nodes::start(4, "tcp")?.measure("full", milliseconds)?;
+    let take = |from: &mut Found, name: &str| from.remove(name).unwrap_or_default();
+    let most =
+        |samples: Samples| Samples(samples.0.into_iter().reduce(f64::max).into_iter().collect());
+    Ok(vec![
+        bound(
+            "heartbeat 1 ms, 16 nodes: CPU per node and strobe",
+            "us",
+            take(&mut found, "cpu"),
+            5.0,
+        ),
+        bound("heartbeat 1 ms, 16 nodes: jitter p99", "us", take(&mut found, "late99"), 1000.0),
+        bound("heartbeat 1 ms, full links: p99", "us", take(&mut full, "late99"), 1000.0),
+        bound("heartbeat 1 ms, full links: latest", "us", most(take(&mut full, "latest")), 1000.0),
+        Case {
+            better: Better::Higher,
+            ..bound("bulk bytes beside it, per link", "MB/s", take(&mut full, "bulk"), 1.0)
+        },
+    ])
+}
+
+fn bound(case: &str, unit: &'static str, ours: Samples, most: f64) -> Case {
+    Case {
+        case: case.to_owned(),
+        unit,
+        better: Better::Lower,
+        ours,
+        peer: Samples(vec![most]),
+        peer_name: "bound".to_owned(),
+        limit: 1.0,
+    }
+}
+
+fn merge(into: &mut Found, found: Found) {
+    for (name, samples) in found {
+        into.entry(name).or_default().0.extend(samples.0);
+    }
+}
+
+/// Reads lines of a name and a number.
+fn read_found(from: impl Read, into: &mut Found) -> Result<()> {
+    for line in BufReader::new(from).lines() {
+        let line = line?;
+        let (name, value) =
+            line.split_once(' ').with_context(|| format!("not a sample: {line}"))?;
+        let value = value.parse().with_context(|| format!("not a sample: {line}"))?;
+        into.entry(name.to_owned()).or_default().0.push(value);
+    }
+    Ok(())
+}
+
+/// Node processes, each this program again. They end with their standard input.
+struct Nodes {
+    children: Vec<Child>,
+    outputs: Vec<BufReader<std::process::ChildStdout>>,
+    book: String,
+    dir: PathBuf,
+}
+
+impl Nodes {
+    fn start(count: usize, scheme: &str) -> Result<Nodes> {
+        let dir = std::env::temp_dir().join(format!("muster-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&dir)?;
+        let mut nodes = Nodes { children: vec![], outputs: vec![], book: String::new(), dir };
+        for number in 0..count {
+            nodes.spawn(number, count, scheme)?;
+        }
+        for output in &mut nodes.outputs {
+            output.read_line(&mut nodes.book)?;
+        }
+        Ok(nodes)
+    }
+
+    fn spawn(&mut self, number: usize, count: usize, scheme: &str) -> Result<()> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg(NODE).args([number.to_string(), count.to_string(), ARITY.to_string()]);
+        command.arg(address(&self.dir, scheme, number, ""));
+        command.arg(address(&self.dir, scheme, number, "-bulk"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().context("cannot start a node process")?;
+        self.outputs.extend(child.stdout.take().map(BufReader::new));
+        self.children.push(child);
+        Ok(())
+    }
+
+    /// Has them do something for so long.
+    fn measure(mut self, what: &str, milliseconds: u64) -> Result<Found> {
+        let start = format!("{}{what} {milliseconds}\n", self.book);
+        for child in &mut self.children {
+            child.stdin.as_mut().context("it is piped")?.write_all(start.as_bytes())?;
+        }
+        let mut found = Found::new();
+        // The first one says when it is over.
+        let mut outputs = std::mem::take(&mut self.outputs).into_iter();
+        let mut lines = String::new();
+        let mut first = outputs.next().context("there is a node")?;
+        while first.read_line(&mut lines)? > 0 && !lines.ends_with("end\n") {}
+        self.children.iter_mut().for_each(|child| drop(child.stdin.take()));
+        let lines = lines.strip_suffix("end\n").context("the first node has failed")?;
+        read_found(lines.as_bytes(), &mut found)?;
+        read_found(first, &mut found)?;
+        outputs.try_for_each(|output| read_found(output, &mut found))?;
+        for child in &mut self.children {
+            let status = child.wait()?;
+            ensure!(status.success(), "a node process ended with {status}");
+        }
+        Ok(found)
+    }
+}
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+fn address(dir: &Path, scheme: &str, number: usize, suffix: &str) -> String {
+    match scheme {
+        "tcp" => "tcp!127.0.0.1!0".to_owned(),
+        _ => format!("unix!{}", dir.join(format!("{number}{suffix}")).display()),
+    }
+}
