@@ -77,7 +77,7 @@ fn all(options: &Options, out: &mut impl Write) -> io::Result<bool> {
             out,
             "{}: {} seeds, {} faults, {:.1} M events in {seconds:.1} s, digest {}: {}",
             scenario.name,
-            options.seeds,
+            summary.seeds,
             summary.faults,
             summary.events as f64 / 1e6,
             summary.digest,

@@ -47,7 +47,8 @@ impl Children {
     /// Takes a child's report; true when it tells of a node that is newly lost.
     pub fn report(&mut self, node: NodeId, report: Report) -> bool {
         let Some(child) = self.children.get_mut(&node) else { return false };
-        if report.sequence < child.report.sequence {
+        // An old report is none, unless it is the first of another life, which has seen less.
+        if report.sequence < child.report.sequence && !child.is_lost {
             return false;
         }
         let known = |lost: &Behind| child.report.behind.iter().any(|old| same(old, lost));

@@ -4,6 +4,8 @@
 //! fails is run again with fewer faults until none can be left out, and what is left is printed.
 
 pub mod heartbeat;
+mod judge;
+pub mod primitive;
 
 use crate::digest::Digest;
 use crate::fault::{self, Micros, Schedule};
@@ -15,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const NODES: u32 = 64;
 
 /// Lines of the trace that a failure shows.
-const TRACE: usize = 60;
+const TRACE: usize = 20;
 
 /// A kind of run.
 #[derive(Clone, Copy)]
@@ -29,7 +31,7 @@ pub struct Scenario {
 }
 
 /// All kinds.
-pub const SCENARIOS: [Scenario; 1] = [heartbeat::SCENARIO];
+pub const SCENARIOS: [Scenario; 2] = [primitive::SCENARIO, heartbeat::SCENARIO];
 
 /// How a run has ended.
 #[derive(Clone, Debug, Default)]
@@ -84,6 +86,8 @@ impl Scenario {
 /// What many seeds came to.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
+    /// How many seeds were run.
+    pub seeds: u64,
     /// Covers the digests of all seeds, in their order.
     pub digest: Digest,
     /// Events of all.
@@ -122,6 +126,7 @@ pub fn many(scenario: &Scenario, seeds: std::ops::Range<u64>) -> Summary {
     outcomes.sort_by_key(|(seed, _)| *seed);
     let mut summary = Summary::default();
     for (seed, outcome) in outcomes {
+        summary.seeds += 1;
         summary.digest.number(outcome.digest.value());
         summary.events += outcome.events;
         summary.faults += (scenario.faults)(seed).len() as u64;
