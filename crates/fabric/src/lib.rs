@@ -12,6 +12,8 @@
 pub mod adapter;
 pub mod address;
 pub mod communicator;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod deadline;
 pub mod error;
 pub mod heartbeat;

@@ -11,7 +11,7 @@ pub mod socket;
 
 use crate::address::Address;
 use crate::deadline::Deadline;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::strategy::{ActiveMessage, Datagram, RemoteCopy, Stream};
 use std::fmt;
 
@@ -151,4 +151,21 @@ pub trait Transport: Send + Sync {
     /// # Errors
     /// [`crate::Error::Refused`], [`crate::Error::Version`], [`crate::Error::Deadline`] and others.
     fn connect(&self, to: &Address, hello: &Hello, deadline: Deadline) -> Result<Box<dyn Adapter>>;
+}
+
+/// All transports of this crate.
+pub fn all() -> &'static [&'static dyn Transport] {
+    &[&socket::Unix, &socket::Tcp]
+}
+
+/// The transport of an address.
+///
+/// # Errors
+/// [`Error::Unsupported`] where this crate has none; so for simulated networks, which hold theirs.
+pub fn of(address: &Address) -> Result<&'static dyn Transport> {
+    let scheme = address.scheme();
+    all().iter().copied().find(|transport| transport.scheme() == scheme).ok_or_else(|| {
+        let why = format!("no transport here is named {scheme}");
+        Error::Unsupported { address: address.clone(), why }
+    })
 }

@@ -1,1 +1,108 @@
-//! Sockets: TCP and Unix.
+//! Sockets: TCP (`tcp!HOST!PORT`) and Unix (`unix!PATH`).
+//!
+//! A connection is one socket and belongs to one lane. Its life: connect, hello, answer
+//! (`hello.rs`), then the strategy's bytes, then the end. A stream is the socket itself; the other
+//! strategies are emulated over it.
+//!
+//! *Ends.* An orderly end of a stream is the end of its bytes, as every socket says it; when a
+//! process is killed its kernel says the same, so who must tell them apart uses messages, which
+//! end with a goodbye. A reset, or an end without goodbye, is evidence of death. A machine that
+//! vanishes says nothing: an idle connection is probed and ends within [`option::SILENCE`], and so
+//! does one of the system lane while bytes wait for it. On the bulk lane bytes may wait for a peer
+//! that is merely stopped (a debugger, another job's turn), which the kernel does not tell from
+//! one that vanished: whoever hears the node's heartbeat does, and drops the connection.
+//!
+//! *Lanes.* A message of the system lane never stands behind others: it has its own socket, with
+//! little room to queue in, and its packets ask for low delay, which puts them into the first band
+//! of the network card's queue.
+//!
+//! *Waiting.* All sockets are non-blocking. A waiter looks for a moment, then sleeps in poll(2).
+//!
+//! *Protection.* A Unix socket's bytes stay in the kernel, which vouches for the peer's user and
+//! process. TCP is plain. TLS belongs between the hello's answer and the strategy: a handshake on
+//! the socket, whose keys are then given to the kernel (`TCP_ULP` "tls"). Then the descriptor
+//! stays a stream of plain bytes, and nothing here changes but [`super::Protection::KernelTls`].
+
+mod connect;
+mod connection;
+mod listener;
+mod option;
+#[cfg(test)]
+mod tests;
+
+use super::{Capabilities, Hello, Listener, Protection, Strategies, Transport};
+use crate::address::Address;
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+
+pub use connection::Socket;
+pub use option::SILENCE;
+
+/// TCP.
+#[derive(Clone, Copy, Debug)]
+pub struct Tcp;
+
+/// Unix sockets.
+#[derive(Clone, Copy, Debug)]
+pub struct Unix;
+
+fn capabilities(machines: bool, protection: Protection) -> Capabilities {
+    let native = Strategies { stream: true, ..Strategies::default() };
+    Capabilities { native, processes: true, machines, protection }
+}
+
+fn foreign(address: &Address) -> Error {
+    Error::Unsupported { address: address.clone(), why: "it is no socket's address".to_owned() }
+}
+
+impl Transport for Tcp {
+    fn scheme(&self) -> &'static str {
+        "tcp"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        capabilities(true, Protection::Plain)
+    }
+
+    fn listen(&self, at: &Address) -> Result<Box<dyn Listener>> {
+        let Address::Tcp(host, port) = at else { return Err(foreign(at)) };
+        Ok(Box::new(listener::Door::tcp(host, *port)?))
+    }
+
+    fn connect(
+        &self,
+        to: &Address,
+        hello: &Hello,
+        deadline: Deadline,
+    ) -> Result<Box<dyn super::Adapter>> {
+        let Address::Tcp(host, port) = to else { return Err(foreign(to)) };
+        let socket = connect::tcp(to, host, *port, hello, deadline)?;
+        Ok(Box::new(connect::greet(socket, to, hello, Protection::Plain, deadline)?))
+    }
+}
+
+impl Transport for Unix {
+    fn scheme(&self) -> &'static str {
+        "unix"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        capabilities(false, Protection::Local)
+    }
+
+    fn listen(&self, at: &Address) -> Result<Box<dyn Listener>> {
+        let Address::Unix(path) = at else { return Err(foreign(at)) };
+        Ok(Box::new(listener::Door::unix(path)?))
+    }
+
+    fn connect(
+        &self,
+        to: &Address,
+        hello: &Hello,
+        deadline: Deadline,
+    ) -> Result<Box<dyn super::Adapter>> {
+        let Address::Unix(path) = to else { return Err(foreign(to)) };
+        let socket = connect::unix(to, path, hello, deadline)?;
+        Ok(Box::new(connect::greet(socket, to, hello, Protection::Local, deadline)?))
+    }
+}

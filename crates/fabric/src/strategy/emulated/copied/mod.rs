@@ -174,7 +174,10 @@ impl Asked {
 
     /// The next operation that is complete.
     fn completion(&mut self) -> Option<Completion> {
-        let operation = self.operations.pop_front_if(|first| first.complete)?;
+        if !self.operations.front()?.complete {
+            return None;
+        }
+        let operation = self.operations.pop_front()?;
         let Head { key, offset, count, .. } = operation.head;
         self.held -= count as usize;
         let bytes = if operation.is_put { Vec::new() } else { operation.bytes };

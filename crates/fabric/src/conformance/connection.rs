@@ -1,0 +1,102 @@
+//! Promises about listening and connecting.
+
+use super::{Subject, hello, listen, meet, meet_at, soon};
+use crate::address::Address;
+use crate::error::Error;
+use crate::strategy::Datagram;
+use crate::transport::Lane;
+use std::io::IoSlice;
+
+/// The listener knows its peer and what it comes for; where the kernel vouches, it is right.
+pub fn both_know_each_other(subject: &impl Subject) {
+    let mut listener = listen(subject);
+    for lane in [Lane::Bulk, Lane::System] {
+        let (connected, accepted) = meet_at(subject, &mut *listener, lane);
+        assert_eq!((accepted.hello(), connected.hello()), (&hello(lane), &hello(lane)));
+        assert_eq!(accepted.peer().name, "connector");
+        assert_eq!(connected.peer().name, listener.address().to_string());
+        for peer in [connected.peer(), accepted.peer()] {
+            assert_eq!(peer.protection, subject.transport().capabilities().protection);
+            let user = rustix::process::geteuid().as_raw();
+            assert!(peer.uid.is_none_or(|uid| uid == user), "{peer:?}");
+            assert!(peer.pid.is_none_or(|pid| pid == std::process::id()), "{peer:?}");
+        }
+    }
+}
+
+/// Two hundred connections of one listener each carry their own messages.
+pub fn many_have_one_listener(subject: &impl Subject) {
+    let mut listener = listen(subject);
+    let mut ends: Vec<_> = (0..200u8)
+        .map(|_| {
+            let (connected, accepted) = meet_at(subject, &mut *listener, Lane::Bulk);
+            (connected.datagram().unwrap(), accepted.datagram().unwrap())
+        })
+        .collect();
+    for (number, (connected, accepted)) in ends.iter_mut().enumerate() {
+        connected.send(&[IoSlice::new(&[number as u8])], soon()).unwrap();
+        accepted.send(&[IoSlice::new(&[!number as u8])], soon()).unwrap();
+    }
+    for (number, (connected, accepted)) in ends.iter_mut().enumerate().rev() {
+        accepted.take(soon(), &mut |message| assert_eq!(message, [number as u8])).unwrap();
+        connected.take(soon(), &mut |message| assert_eq!(message, [!number as u8])).unwrap();
+    }
+}
+
+/// While nobody reads the bulk lane, the system lane's messages arrive.
+pub fn a_full_bulk_lane_does_not_hold_up_the_system_lane(subject: &impl Subject) {
+    let mut listener = listen(subject);
+    let (bulk, _unread) = meet_at(subject, &mut *listener, Lane::Bulk);
+    let (system, heard) = meet_at(subject, &mut *listener, Lane::System);
+    let (mut bulk, _unread) = (bulk.datagram().unwrap(), _unread.datagram().unwrap());
+    let (mut system, mut heard) = (system.datagram().unwrap(), heard.datagram().unwrap());
+    let size = bulk.limit().min(100_000);
+    while bulk.try_fill(size, &mut |_| {}).is_ok() {}
+    for number in 0..100u8 {
+        system.send(&[IoSlice::new(&[number])], soon()).unwrap();
+        heard.take(soon(), &mut |message| assert_eq!(message, [number])).unwrap();
+    }
+}
+
+/// What was accepted lives on without its listener; the address is free again, and nobody there.
+pub fn dropping_the_listener_leaves_what_was_accepted(subject: &impl Subject) {
+    let mut listener = listen(subject);
+    let address = listener.address().clone();
+    let (connected, accepted) = meet_at(subject, &mut *listener, Lane::Bulk);
+    drop(listener);
+    let (mut connected, mut accepted) =
+        (connected.datagram().unwrap(), accepted.datagram().unwrap());
+    connected.send(&[IoSlice::new(b"still here")], soon()).unwrap();
+    accepted.take(soon(), &mut |message| assert_eq!(message, b"still here")).unwrap();
+    let nobody = subject.transport().connect(&address, &hello(Lane::Bulk), soon());
+    assert!(matches!(nobody, Err(Error::Refused { .. })));
+    let mut again = subject.transport().listen(&address).expect("the address is free");
+    drop(meet_at(subject, &mut *again, Lane::Bulk));
+}
+
+/// Where nobody listens, one is refused.
+pub fn nobody_there_is_a_refusal(subject: &impl Subject) {
+    let address = {
+        let listener = listen(subject);
+        listener.address().clone()
+    };
+    match subject.transport().connect(&address, &hello(Lane::Bulk), soon()) {
+        Err(Error::Refused { peer, .. }) => assert_eq!(peer, address.to_string()),
+        other => panic!("{:?}", other.map(|end| end.peer().clone())),
+    }
+}
+
+/// An address of another transport is no address here.
+pub fn a_foreign_address_is_unsupported(subject: &impl Subject) {
+    let transport = subject.transport();
+    let foreign = match transport.scheme() {
+        "tcp" => Address::Process("a".to_owned()),
+        _ => Address::Tcp("127.0.0.1".to_owned(), 1),
+    };
+    let listening = transport.listen(&foreign).map(|listener| listener.address().clone());
+    assert!(matches!(listening, Err(Error::Unsupported { .. })), "{listening:?}");
+    let connected = transport.connect(&foreign, &hello(Lane::Bulk), soon());
+    assert!(matches!(connected, Err(Error::Unsupported { .. })));
+    // And the right one is right.
+    drop(meet(subject));
+}

@@ -1,0 +1,172 @@
+//! Promises about messages.
+
+use super::{Subject, is_end, meet, pattern, soon, together};
+use crate::deadline::Deadline;
+use crate::error::Error;
+use crate::strategy::{Datagram, Ready, Wait};
+use std::io::IoSlice;
+use std::time::Duration;
+
+const MEBIBYTE: usize = 1 << 20;
+
+/// What a peer that does not read may make this side hold, with all that the kernel holds.
+const HELD_MAX: usize = 64 * MEBIBYTE;
+
+fn sizes(limit: usize) -> Vec<usize> {
+    let powers = [0, 1 << 6, 1 << 12, 1 << 16, MEBIBYTE, 16 * MEBIBYTE];
+    let around =
+        powers.iter().flat_map(|&power: &usize| [power.saturating_sub(1), power, power + 1]);
+    around.filter(|&size| size <= limit && size <= 16 * MEBIBYTE).collect()
+}
+
+/// Messages of 0 bytes to 16 MiB arrive as they were sent, filled in place or sent in parts.
+pub fn messages_of_all_sizes_stay_whole(subject: &impl Subject) {
+    let (connected, accepted) = meet(subject);
+    let (mut from, mut to) = (connected.datagram().unwrap(), accepted.datagram().unwrap());
+    let sizes = sizes(from.limit());
+    let send = || {
+        for &size in &sizes {
+            let message = pattern(size, size);
+            let (first, second) = message.split_at(size / 3);
+            from.send(&[IoSlice::new(first), IoSlice::new(second)], soon()).unwrap();
+            fill(&mut *from, &pattern(size, size + 1));
+        }
+        while !from.try_flush().unwrap() {
+            from.wait(Ready::Send, soon()).unwrap();
+        }
+        let limit = from.limit();
+        let larger = from.try_fill(limit + 1, &mut |_| panic!("there is no room for it"));
+        assert!(matches!(larger, Err(Error::TooLarge { .. })), "{larger:?}");
+        from
+    };
+    together(send, || {
+        for &size in &sizes {
+            for seed in [size, size + 1] {
+                let expected = pattern(size, seed);
+                let take = &mut |message: &[u8]| {
+                    assert!(message == expected, "a message of {size} bytes is another");
+                };
+                to.take(soon(), take).unwrap();
+            }
+        }
+    });
+}
+
+fn fill(end: &mut dyn Datagram, message: &[u8]) {
+    loop {
+        match end.try_fill(message.len(), &mut |buffer| buffer.copy_from_slice(message)) {
+            Err(Error::WouldBlock) => end.wait(Ready::Send, soon()).unwrap(),
+            done => return done.unwrap(),
+        }
+    }
+}
+
+/// Many messages both ways at once come in the order in which they were sent.
+pub fn messages_come_in_order(subject: &impl Subject) {
+    const COUNT: u32 = 5000;
+    let (connected, accepted) = meet(subject);
+    let exchange = |mut end: Box<dyn Datagram>| {
+        let (mut sent, mut received) = (0, 0);
+        while received < COUNT || sent < COUNT || !end.try_flush().unwrap() {
+            let message = [&sent.to_le_bytes()[..], &[7; 100][..sent as usize % 100]].concat();
+            let sending =
+                if sent < COUNT { end.try_send(&[IoSlice::new(&message)]) } else { Ok(()) };
+            match sending {
+                Ok(()) => sent += u32::from(sent < COUNT),
+                Err(error) => assert!(error.is_would_block(), "{error}"),
+            }
+            let taken = end.try_take(&mut |message| {
+                assert_eq!(message[..4], u32::to_le_bytes(received));
+                assert_eq!(message.len(), 4 + received as usize % 100);
+                received += 1;
+            });
+            match taken {
+                Err(Error::WouldBlock) if sent == COUNT && received < COUNT => {
+                    end.wait(Ready::Receive, soon()).unwrap();
+                }
+                Err(Error::WouldBlock) => {}
+                taken => taken.unwrap(),
+            }
+        }
+        end
+    };
+    let other = accepted.datagram().unwrap();
+    let one = connected.datagram().unwrap();
+    together(move || exchange(one), move || exchange(other));
+}
+
+/// Sends end with would-block before much memory is taken, and go on when the peer reads again.
+pub fn a_peer_that_stops_reading_takes_little(subject: &impl Subject) {
+    let (connected, accepted) = meet(subject);
+    let (mut from, mut to) = (connected.datagram().unwrap(), accepted.datagram().unwrap());
+    let none = to.try_take(&mut |_| panic!("nothing was sent"));
+    assert!(none.unwrap_err().is_would_block());
+
+    let size = from.limit().min(100_000);
+    let mut sent = 0;
+    loop {
+        match from.try_fill(size, &mut |buffer| buffer.fill(sent as u8)) {
+            Ok(()) => sent += 1,
+            Err(error) => break assert!(error.is_would_block(), "{error}"),
+        }
+        assert!(sent * size <= HELD_MAX, "{sent} messages of {size} bytes are held");
+    }
+    let refused = from.try_fill(size, &mut |_| panic!("there is no room"));
+    assert!(refused.unwrap_err().is_would_block());
+    let send = || {
+        from.send(&[IoSlice::new(b"the last")], soon()).unwrap();
+        while !from.try_flush().unwrap() {
+            from.wait(Ready::Send, soon()).unwrap();
+        }
+        from
+    };
+    together(send, || {
+        for number in 0..sent {
+            to.take(soon(), &mut |message| assert!(message.iter().all(|&it| it == number as u8)))
+                .unwrap();
+        }
+        to.take(soon(), &mut |message| assert_eq!(message, b"the last")).unwrap();
+    });
+}
+
+/// Who waits in vain is told so, by the names of both.
+pub fn a_deadline_says_who_waits_for_whom(subject: &impl Subject) {
+    let (connected, accepted) = meet(subject);
+    let (mut one, mut other) = (connected.datagram().unwrap(), accepted.datagram().unwrap());
+    let wait = |end: &mut dyn Datagram| {
+        match end.wait(Ready::Receive, Deadline::after(Duration::from_millis(10))) {
+            Err(Error::Deadline { who, whom, .. }) => (who, whom),
+            // It may return early, but the message is not there.
+            other => panic!("{other:?}"),
+        }
+    };
+    let (who, whom) = wait(&mut *one);
+    assert_eq!((who.as_str(), &whom), ("connector", &one.peer().name));
+    let (who, whom) = wait(&mut *other);
+    assert_eq!(whom, "connector");
+    assert!(who.contains(subject.transport().scheme()), "{who}");
+    let late = other.take(Deadline::now(), &mut |_| panic!("nothing was sent"));
+    assert!(matches!(late, Err(Error::Deadline { .. })), "{late:?}");
+}
+
+/// All that was sent before an end was dropped arrives, and then that it was closed.
+pub fn an_orderly_end_comes_after_the_last_message(subject: &impl Subject) {
+    for connector_goes in [true, false] {
+        let (connected, accepted) = meet(subject);
+        let (one, other) = (connected.datagram().unwrap(), accepted.datagram().unwrap());
+        let (mut goes, mut stays) = if connector_goes { (one, other) } else { (other, one) };
+        for number in 0..10u8 {
+            goes.send(&[IoSlice::new(&[number; 1000])], soon()).unwrap();
+        }
+        drop(goes);
+        for number in 0..10u8 {
+            stays.take(soon(), &mut |message| assert_eq!(message, [number; 1000])).unwrap();
+        }
+        for _ in 0..2 {
+            let end = stays.take(soon(), &mut |_| panic!("no more was sent")).unwrap_err();
+            assert!(matches!(end, Error::Closed { .. }), "{end}");
+        }
+        let refused = (0..1000).find_map(|_| stays.send(&[IoSlice::new(b"x")], soon()).err());
+        assert!(is_end(&refused.expect("nobody is there")));
+    }
+}

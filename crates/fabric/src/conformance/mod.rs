@@ -1,0 +1,158 @@
+//! What every transport promises, as tests: one function for each promise, run for each transport.
+//!
+//! A transport is a [`Subject`], and [`crate::conformance!`] makes its tests; see
+//! `tests/conformance/`. Promises about bytes that are not ours need a way to say such bytes
+//! ([`Subject::raw`]); promises about processes start the test program again as a child
+//! ([`child`]). No promise is about time: deadlines here only end a test that hangs.
+
+mod bytes;
+mod child;
+mod connection;
+mod hostile;
+mod message;
+
+pub use bytes::{bytes_end_where_the_writer_ends_them, copies_respect_rights_and_bounds};
+pub use bytes::{calls_are_carried_out_in_order, large_copies_arrive};
+pub use child::{a_killed_peer_is_dead, child, exhausted_descriptors_are_an_error_that_passes};
+pub use connection::{a_foreign_address_is_unsupported, nobody_there_is_a_refusal};
+pub use connection::{a_full_bulk_lane_does_not_hold_up_the_system_lane, many_have_one_listener};
+pub use connection::{both_know_each_other, dropping_the_listener_leaves_what_was_accepted};
+pub use hostile::another_version_is_told_so;
+pub use hostile::{a_cut_message_is_a_death, a_lying_length_ends_its_connection_alone};
+pub use hostile::{garbage_is_no_hello, silent_connectors_hold_up_nobody};
+pub use message::messages_of_all_sizes_stay_whole;
+pub use message::{a_deadline_says_who_waits_for_whom, a_peer_that_stops_reading_takes_little};
+pub use message::{an_orderly_end_comes_after_the_last_message, messages_come_in_order};
+
+use crate::address::Address;
+use crate::deadline::Deadline;
+use crate::error::Error;
+use crate::transport::{Adapter, Hello, Lane, Listener, Transport};
+use std::io::{Read, Write};
+use std::thread;
+use std::time::Duration;
+
+/// A transport to be tested.
+pub trait Subject: Sync {
+    /// The transport.
+    fn transport(&self) -> &dyn Transport;
+
+    /// An address at which nobody listens and nobody else will.
+    fn address(&self) -> Address;
+
+    /// A way to send a listener any bytes, where it takes its hellos from a byte stream. Reads
+    /// have to end by themselves after some seconds.
+    fn raw(&self, at: &Address) -> Option<Box<dyn Raw>> {
+        let _ = at;
+        None
+    }
+}
+
+/// A connection of which the other end trusts nothing.
+pub trait Raw: Read + Write + Send {}
+impl<T: Read + Write + Send> Raw for T {}
+
+/// Makes the tests of one transport: of an expression that makes its [`Subject`].
+#[macro_export]
+macro_rules! conformance {
+    ($subject:expr) => {
+        $crate::conformance!($subject =>
+            messages_of_all_sizes_stay_whole
+            messages_come_in_order
+            a_peer_that_stops_reading_takes_little
+            a_deadline_says_who_waits_for_whom
+            an_orderly_end_comes_after_the_last_message
+            bytes_end_where_the_writer_ends_them
+            calls_are_carried_out_in_order
+            large_copies_arrive
+            copies_respect_rights_and_bounds
+            both_know_each_other
+            many_have_one_listener
+            a_full_bulk_lane_does_not_hold_up_the_system_lane
+            dropping_the_listener_leaves_what_was_accepted
+            nobody_there_is_a_refusal
+            a_foreign_address_is_unsupported
+            garbage_is_no_hello
+            another_version_is_told_so
+            silent_connectors_hold_up_nobody
+            a_lying_length_ends_its_connection_alone
+            a_cut_message_is_a_death
+        );
+
+        #[test]
+        fn a_killed_peer_is_dead() {
+            $crate::conformance::a_killed_peer_is_dead(&$subject, concat!(module_path!(), "::child"));
+        }
+
+        #[test]
+        fn exhausted_descriptors_are_an_error_that_passes() {
+            let child = concat!(module_path!(), "::child");
+            $crate::conformance::exhausted_descriptors_are_an_error_that_passes(child);
+        }
+
+        /// What the two above start again as a process of its own; by itself it does nothing.
+        #[test]
+        fn child() {
+            $crate::conformance::child(&$subject);
+        }
+    };
+    ($subject:expr => $($name:ident)*) => {
+        $(
+            #[test]
+            fn $name() {
+                $crate::conformance::$name(&$subject);
+            }
+        )*
+    };
+}
+
+/// Ends what hangs.
+fn soon() -> Deadline {
+    Deadline::after(Duration::from_secs(20))
+}
+
+fn hello(lane: Lane) -> Hello {
+    Hello { name: "connector".to_owned(), service: "conformance".to_owned(), lane }
+}
+
+fn listen(subject: &impl Subject) -> Box<dyn Listener> {
+    subject.transport().listen(&subject.address()).expect("an address of its own")
+}
+
+/// Connects and accepts: the connector's end, and the listener's.
+fn meet_at(
+    subject: &impl Subject,
+    listener: &mut dyn Listener,
+    lane: Lane,
+) -> (Box<dyn Adapter>, Box<dyn Adapter>) {
+    let address = listener.address().clone();
+    thread::scope(|scope| {
+        let connect = || subject.transport().connect(&address, &hello(lane), soon());
+        let connected = scope.spawn(connect);
+        let accepted = listener.accept(soon()).expect("somebody connects");
+        (connected.join().expect("no panic").expect("somebody accepts"), accepted)
+    })
+}
+
+/// Two ends of a new connection.
+fn meet(subject: &impl Subject) -> (Box<dyn Adapter>, Box<dyn Adapter>) {
+    meet_at(subject, &mut *listen(subject), Lane::Bulk)
+}
+
+/// Bytes that differ from place to place.
+fn pattern(size: usize, seed: usize) -> Vec<u8> {
+    (0..size).map(|at| ((at / 251) ^ at ^ seed) as u8).collect()
+}
+
+/// Runs both ends' parts at the same time.
+fn together<A: Send, B: Send>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+    thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        (one.join().expect("no panic"), other)
+    })
+}
+
+fn is_end(error: &Error) -> bool {
+    matches!(error, Error::Closed { .. } | Error::Dead { .. })
+}

@@ -1,0 +1,180 @@
+//! The connector's side, up to the answer to its hello.
+
+use super::connection::{End, Socket, is_ready};
+use super::option;
+use crate::address::Address;
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::transport::hello::{self, ANSWER_HEAD};
+use crate::transport::{Hello, Peer, Protection};
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
+    send, socket_with, sockopt,
+};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::time::Duration;
+
+/// How often a listener is asked whose queue is full: the kernel gives no sign when it is not.
+const AGAIN: Duration = Duration::from_millis(1);
+
+/// The flags of every socket here.
+pub const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
+
+/// Connects over TCP, to the first of the host's addresses that answers.
+pub fn tcp(
+    to: &Address,
+    host: &str,
+    port: u16,
+    hello: &Hello,
+    deadline: Deadline,
+) -> Result<OwnedFd> {
+    let mut failed = None;
+    for there in resolve(to, host, port)? {
+        match tcp_to(to, there, hello, deadline) {
+            Err(error @ (Error::Refused { .. } | Error::Io { .. })) => failed = Some(error),
+            done => return done,
+        }
+    }
+    Err(failed.unwrap_or_else(|| refused(to, "the host has no address")))
+}
+
+/// The addresses of a host.
+pub fn resolve(to: &Address, host: &str, port: u16) -> Result<Vec<SocketAddr>> {
+    let found = (host, port).to_socket_addrs();
+    Ok(found.map_err(|source| Error::io(format!("looking up {to}"), source))?.collect())
+}
+
+fn tcp_to(to: &Address, there: SocketAddr, hello: &Hello, deadline: Deadline) -> Result<OwnedFd> {
+    let failed = |errno| Error::io(format!("connecting to {to}"), errno);
+    let family = if there.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, SocketType::STREAM, FLAGS, None).map_err(failed)?;
+    match connect(&socket, &there) {
+        Ok(()) => {}
+        Err(Errno::INPROGRESS) => {
+            wait(socket.as_fd(), PollFlags::OUT, (to, hello), "a connection", deadline)?;
+            match sockopt::socket_error(&socket).map_err(failed)? {
+                Ok(()) => {}
+                Err(Errno::CONNREFUSED) => return Err(refused(to, "nobody listens there")),
+                Err(errno) => return Err(failed(errno)),
+            }
+        }
+        Err(Errno::CONNREFUSED) => return Err(refused(to, "nobody listens there")),
+        Err(errno) => return Err(failed(errno)),
+    }
+    let stream = TcpStream::from(socket);
+    let here =
+        stream.local_addr().map_err(|source| Error::io(format!("connecting to {to}"), source))?;
+    // Where nobody listens, the kernel may choose that very port for us.
+    if here == there {
+        return Err(refused(to, "nobody listens there"));
+    }
+    option::tcp(stream.as_fd(), hello.lane, here.ip(), there.ip()).map_err(failed)?;
+    Ok(stream.into())
+}
+
+/// Connects to a Unix socket.
+pub fn unix(to: &Address, path: &Path, hello: &Hello, deadline: Deadline) -> Result<OwnedFd> {
+    let failed = |errno| Error::io(format!("connecting to {to}"), errno);
+    let there = SocketAddrUnix::new(path).map_err(failed)?;
+    loop {
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None);
+        let socket = socket.map_err(failed)?;
+        match connect(&socket, &there) {
+            Ok(()) => {
+                option::lane(socket.as_fd(), hello.lane).map_err(failed)?;
+                return Ok(socket);
+            }
+            Err(Errno::CONNREFUSED | Errno::NOENT) => {
+                return Err(refused(to, "nobody listens there"));
+            }
+            Err(Errno::AGAIN) if deadline.left().is_some() => std::thread::sleep(AGAIN),
+            Err(Errno::AGAIN) => return Err(late((to, hello), "room in its queue", deadline)),
+            Err(errno) => return Err(failed(errno)),
+        }
+    }
+}
+
+/// Says hello and waits for the answer, of which it reads no byte too many.
+pub fn greet(
+    socket: OwnedFd,
+    to: &Address,
+    hello: &Hello,
+    protection: Protection,
+    deadline: Deadline,
+) -> Result<End> {
+    let name = to.to_string();
+    let dead = |errno: Errno| Error::Dead { peer: to.to_string(), evidence: errno.to_string() };
+    let said = hello::write(hello);
+    // A new socket has room for a whole hello. Who has sent us away already has said why.
+    match send(&socket, &said, SendFlags::NOSIGNAL) {
+        Ok(size) => assert_eq!(size, said.len(), "a new socket took part of a hello"),
+        Err(Errno::PIPE | Errno::CONNRESET) => {}
+        Err(errno) => return Err(dead(errno)),
+    }
+    let mut answer = [0; hello::ANSWER_MAX];
+    let (mut size, mut there) = (ANSWER_HEAD, 0);
+    while there < size {
+        match recv(&socket, &mut answer[there..size], RecvFlags::empty()) {
+            Ok((0, _)) => {
+                let evidence = "it ended the connection before it answered".to_owned();
+                return Err(Error::Dead { peer: name, evidence });
+            }
+            Ok((count, _)) => there += count,
+            Err(Errno::AGAIN) => {
+                let what = "an answer to its hello";
+                wait(socket.as_fd(), PollFlags::IN, (to, hello), what, deadline)?;
+            }
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(dead(errno)),
+        }
+        // What is wrong at the beginning is known before the rest is there.
+        hello::read_answer(&answer[..there]).map_err(|refusal| refusal.error(&name))?;
+        if let Some(head) = answer[..there].first_chunk() {
+            size = hello::answer_size(head);
+        }
+    }
+    let peer = identify(socket.as_fd(), name, protection);
+    Ok(End { socket: Socket::new(socket, peer, hello.name.clone()), hello: hello.clone() })
+}
+
+/// Who is at the other end, by the kernel's word where it gives one.
+pub fn identify(socket: BorrowedFd<'_>, name: String, protection: Protection) -> Peer {
+    let known = match protection {
+        Protection::Local => sockopt::socket_peercred(socket).ok(),
+        _ => None,
+    };
+    let uid = known.map(|known| known.uid.as_raw());
+    let pid = known.and_then(|known| u32::try_from(known.pid.as_raw_nonzero().get()).ok());
+    Peer { name, uid, pid, protection }
+}
+
+fn refused(to: &Address, why: &str) -> Error {
+    Error::Refused { peer: to.to_string(), why: why.to_owned() }
+}
+
+fn late((to, hello): (&Address, &Hello), what: &str, deadline: Deadline) -> Error {
+    let (who, whom) = (hello.name.clone(), to.to_string());
+    Error::Deadline { who, whom, what: what.to_owned(), waited: deadline.waited() }
+}
+
+fn wait(
+    socket: BorrowedFd<'_>,
+    flags: PollFlags,
+    ends: (&Address, &Hello),
+    what: &str,
+    deadline: Deadline,
+) -> Result<()> {
+    loop {
+        let left = deadline.left();
+        let ready = is_ready(socket, flags, left.unwrap_or_default());
+        match ready.map_err(|errno| Error::io(format!("waiting for {}", ends.0), errno))? {
+            true => return Ok(()),
+            false if left.is_none() => return Err(late(ends, what, deadline)),
+            false => {}
+        }
+    }
+}

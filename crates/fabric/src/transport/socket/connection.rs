@@ -1,0 +1,191 @@
+//! One end of a connection: a non-blocking socket.
+
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::strategy::emulated::{Active, Copied, Framed, Patience};
+use crate::strategy::{ActiveMessage, Datagram, Ready, RemoteCopy, Stream, Wait};
+use crate::transport::{Adapter, Hello, Peer};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recv, send, sendmsg};
+use std::io::IoSlice;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// A connected socket.
+#[derive(Debug)]
+pub struct Socket {
+    socket: OwnedFd,
+    peer: Peer,
+    /// Who waits, in errors.
+    me: String,
+    patience: Patience,
+}
+
+impl Socket {
+    /// A socket that is connected and does not block.
+    pub(super) fn new(socket: OwnedFd, peer: Peer, me: String) -> Socket {
+        Socket { socket, peer, me, patience: Patience::new() }
+    }
+
+    /// What the kernel's refusal says about the connection.
+    fn error(&self, doing: &str, errno: Errno) -> Error {
+        match errno {
+            Errno::PIPE
+            | Errno::CONNRESET
+            | Errno::CONNABORTED
+            | Errno::TIMEDOUT
+            | Errno::HOSTUNREACH
+            | Errno::HOSTDOWN
+            | Errno::NETUNREACH
+            | Errno::NETDOWN
+            | Errno::NETRESET => {
+                let (peer, evidence) = (self.peer.name.clone(), errno.to_string());
+                Error::Dead { peer, evidence }
+            }
+            errno => Error::io(format!("{doing} {}", self.peer), errno),
+        }
+    }
+
+    fn is_ready(&self, flags: PollFlags, most: Duration) -> Result<bool> {
+        is_ready(self.socket.as_fd(), flags, most).map_err(|errno| self.error("waiting for", errno))
+    }
+}
+
+/// Whether a descriptor is ready, or becomes so in time, or has failed. May end early.
+pub fn is_ready(
+    socket: BorrowedFd<'_>,
+    flags: PollFlags,
+    most: Duration,
+) -> rustix::io::Result<bool> {
+    let mut polled = [PollFd::from_borrowed_fd(socket, flags)];
+    match poll(&mut polled, Some(&timespec(most))) {
+        Ok(count) => Ok(count > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// As the kernel wants it.
+pub fn timespec(time: Duration) -> Timespec {
+    Timespec { tv_sec: time.as_secs().min(1 << 30) as i64, tv_nsec: time.subsec_nanos().into() }
+}
+
+impl Wait for Socket {
+    fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
+        let (flags, what) = match ready {
+            Ready::Receive => (PollFlags::IN, "something to receive"),
+            Ready::Send => (PollFlags::OUT, "room to send"),
+        };
+        if ready == Ready::Receive {
+            self.patience.begin();
+            while self.patience.lasts() {
+                if self.is_ready(flags, Duration::ZERO)? {
+                    return Ok(());
+                }
+            }
+        }
+        loop {
+            let left = deadline.left();
+            if self.is_ready(flags, left.unwrap_or_default())? {
+                if ready == Ready::Receive {
+                    self.patience.end();
+                }
+                return Ok(());
+            }
+            if left.is_none() {
+                let (who, whom) = (self.me.clone(), self.peer.name.clone());
+                let (what, waited) = (what.to_owned(), deadline.waited());
+                return Err(Error::Deadline { who, whom, what, waited });
+            }
+        }
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.socket.as_fd())
+    }
+}
+
+impl Stream for Socket {
+    fn try_write(&mut self, bytes: &[u8]) -> Result<usize> {
+        loop {
+            match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
+                Err(Errno::INTR) => {}
+                sent => return sent.map_err(|errno| self.error("sending to", errno)),
+            }
+        }
+    }
+
+    fn try_write_parts(&mut self, parts: &[IoSlice<'_>]) -> Result<usize> {
+        loop {
+            let mut nothing = SendAncillaryBuffer::default();
+            match sendmsg(&self.socket, parts, &mut nothing, SendFlags::NOSIGNAL) {
+                Err(Errno::INTR) => {}
+                sent => return sent.map_err(|errno| self.error("sending to", errno)),
+            }
+        }
+    }
+
+    fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        loop {
+            match recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
+                Err(Errno::INTR) => {}
+                received => {
+                    let size = received.map_err(|errno| self.error("receiving from", errno))?;
+                    return Ok(size.0);
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        match rustix::net::shutdown(&self.socket, Shutdown::Write) {
+            // It is gone already; who reads is told so.
+            Err(Errno::NOTCONN) => Ok(()),
+            finished => finished.map_err(|errno| self.error("ending the bytes to", errno)),
+        }
+    }
+
+    fn socket(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.socket.as_fd())
+    }
+}
+
+/// A connection after its hello.
+#[derive(Debug)]
+pub struct End {
+    /// The socket.
+    pub socket: Socket,
+    /// What was said.
+    pub hello: Hello,
+}
+
+impl Adapter for End {
+    fn peer(&self) -> &Peer {
+        &self.socket.peer
+    }
+
+    fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    fn datagram(self: Box<Self>) -> Result<Box<dyn Datagram>> {
+        Ok(Box::new(Framed::new(self.socket)))
+    }
+
+    fn stream(self: Box<Self>) -> Result<Box<dyn Stream>> {
+        Ok(Box::new(self.socket))
+    }
+
+    fn active_message(self: Box<Self>) -> Result<Box<dyn ActiveMessage>> {
+        Ok(Box::new(Active::new(Framed::new(self.socket))))
+    }
+
+    fn remote_copy(self: Box<Self>) -> Result<Box<dyn RemoteCopy>> {
+        Ok(Box::new(Copied::new(Active::new(Framed::new(self.socket)))))
+    }
+}

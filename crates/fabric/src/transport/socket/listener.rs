@@ -1,0 +1,278 @@
+//! The listener's side: a door, and those who stand before it and have not said hello yet.
+//!
+//! Anybody can connect and say nothing. So nobody is waited for: all who have connected are looked
+//! at together, each has [`PATIENCE`], and when there are more than [`HELLOS_MAX`] the one who has
+//! been silent longest goes first. Who says a proper hello is answered at once and is the next to
+//! be accepted. Who dies or is sent away leaves nothing behind but its descriptor's number.
+
+use super::connect::{FLAGS, identify, resolve};
+use super::connection::{End, Socket, timespec};
+use super::option;
+use crate::address::Address;
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::transport::hello::{self, HELLO_MAX, Refusal};
+use crate::transport::{Adapter, Hello, Listener, Protection};
+use muster_base::limits::HELLOS_MAX;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketType, accept_with, bind, connect,
+    listen, recv, send, socket_with, sockopt,
+};
+use std::collections::VecDeque;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long a hello may take. It is sent with the connection.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Connections that the kernel holds for us; it cuts this to its own limit.
+const QUEUE: i32 = 1024;
+
+/// A listening socket.
+pub struct Door {
+    address: Address,
+    socket: OwnedFd,
+    protection: Protection,
+    callers: VecDeque<Caller>,
+    /// The file to remove in the end.
+    _name: Option<Name>,
+}
+
+/// Who has connected and not said hello.
+struct Caller {
+    socket: OwnedFd,
+    said: Vec<u8>,
+    since: Instant,
+}
+
+/// What became of a caller.
+enum Turn {
+    Waits,
+    Greeted(Hello),
+    Gone,
+}
+
+impl Door {
+    /// Listens on TCP.
+    pub fn tcp(host: &str, port: u16) -> Result<Door> {
+        let asked = Address::Tcp(host.to_owned(), port);
+        let failed = |errno| Error::io(format!("listening at {asked}"), errno);
+        let here = resolve(&asked, host, port)?;
+        let here = here.first().copied().ok_or_else(|| failed(Errno::ADDRNOTAVAIL))?;
+        let family = if here.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let socket = socket_with(family, SocketType::STREAM, FLAGS, None).map_err(failed)?;
+        // Connections of a listener that was here before do not keep the port.
+        sockopt::set_socket_reuseaddr(&socket, true).map_err(failed)?;
+        bind(&socket, &here).map_err(failed)?;
+        listen(&socket, QUEUE).map_err(failed)?;
+        let socket = TcpListener::from(socket);
+        let here = socket.local_addr();
+        let here = here.map_err(|source| Error::io(format!("listening at {asked}"), source))?;
+        let address = Address::Tcp(host.to_owned(), here.port());
+        Ok(Door::new(address, socket.into(), Protection::Plain, None))
+    }
+
+    /// Listens on a Unix socket.
+    pub fn unix(path: &Path) -> Result<Door> {
+        let address = Address::Unix(path.to_owned());
+        let failed = |errno| Error::io(format!("listening at {address}"), errno);
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None);
+        let socket = socket.map_err(failed)?;
+        let name = Name::take(&socket, path).map_err(failed)?;
+        Ok(Door::new(address, socket, Protection::Local, Some(name)))
+    }
+
+    fn new(address: Address, socket: OwnedFd, protection: Protection, name: Option<Name>) -> Door {
+        Door { address, socket, protection, callers: VecDeque::new(), _name: name }
+    }
+
+    /// Lets in whom the kernel holds for us.
+    fn admit(&mut self) -> Result<()> {
+        loop {
+            match accept_with(&self.socket, FLAGS) {
+                Ok(socket) => {
+                    if self.callers.len() == HELLOS_MAX {
+                        self.callers
+                            .pop_front()
+                            .expect("there are many")
+                            .send_away("it was too slow");
+                    }
+                    let said = Vec::with_capacity(HELLO_MAX);
+                    self.callers.push_back(Caller { socket, said, since: Instant::now() });
+                }
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
+                    return Err(Error::io(format!("accepting at {}", self.address), errno));
+                }
+                Err(Errno::BADF | Errno::INVAL | Errno::NOTSOCK) => unreachable!("it listens"),
+                // Those of a connection that has failed already (accept(2)).
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Looks at everyone before the door; the first who has said hello comes in.
+    fn greet(&mut self) -> Option<Result<Box<dyn Adapter>>> {
+        let mut index = 0;
+        while let Some(caller) = self.callers.get_mut(index) {
+            match caller.turn() {
+                Turn::Waits => index += 1,
+                Turn::Gone => drop(self.callers.remove(index)),
+                Turn::Greeted(hello) => {
+                    let caller = self.callers.remove(index).expect("it was there");
+                    if let Some(end) = self.welcome(caller, hello) {
+                        return Some(Ok(end));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Answers; none if it is gone again.
+    fn welcome(&self, caller: Caller, hello: Hello) -> Option<Box<dyn Adapter>> {
+        let socket = match self.protection {
+            Protection::Local => {
+                option::lane(caller.socket.as_fd(), hello.lane).ok()?;
+                caller.socket
+            }
+            _ => {
+                let stream = TcpStream::from(caller.socket);
+                let (here, there) = (stream.local_addr().ok()?, stream.peer_addr().ok()?);
+                let ip = |address: SocketAddr| address.ip().to_canonical();
+                option::tcp(stream.as_fd(), hello.lane, ip(here), ip(there)).ok()?;
+                stream.into()
+            }
+        };
+        let answer = hello::welcome();
+        let sent = send(&socket, &answer, SendFlags::NOSIGNAL).ok()?;
+        let peer = identify(socket.as_fd(), hello.name.clone(), self.protection);
+        let socket = Socket::new(socket, peer, self.address.to_string());
+        (sent == answer.len()).then(|| Box::new(End { socket, hello }) as Box<dyn Adapter>)
+    }
+
+    /// Sleeps until somebody comes or says something, or somebody's time is over.
+    fn sleep(&self, most: Duration) -> Result<()> {
+        let oldest =
+            self.callers.front().map(|caller| PATIENCE.saturating_sub(caller.since.elapsed()));
+        let most = oldest.map_or(most, |left| left.min(most));
+        let sockets = self.callers.iter().map(|caller| &caller.socket);
+        let mut polled: Vec<_> = std::iter::once(&self.socket)
+            .chain(sockets)
+            .map(|socket| PollFd::new(socket, PollFlags::IN))
+            .collect();
+        match poll(&mut polled, Some(&timespec(most))) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(errno) => Err(Error::io(format!("waiting at {}", self.address), errno)),
+        }
+    }
+}
+
+impl Listener for Door {
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn accept(&mut self, deadline: Deadline) -> Result<Box<dyn Adapter>> {
+        loop {
+            let admitted = self.admit();
+            if let Some(accepted) = self.greet() {
+                return accepted;
+            }
+            admitted?;
+            let Some(left) = deadline.left() else {
+                let (who, whom) = (self.address.to_string(), "anybody".to_owned());
+                let (what, waited) = ("a hello".to_owned(), deadline.waited());
+                return Err(Error::Deadline { who, whom, what, waited });
+            };
+            self.sleep(left)?;
+        }
+    }
+}
+
+impl Caller {
+    fn turn(&mut self) -> Turn {
+        let mut buffer = [0; HELLO_MAX + 1];
+        let room = buffer.len() - self.said.len();
+        match recv(&self.socket, &mut buffer[..room], RecvFlags::empty()) {
+            Ok((0, _)) => return Turn::Gone,
+            Ok((size, _)) => self.said.extend_from_slice(&buffer[..size]),
+            Err(Errno::AGAIN | Errno::INTR) if self.since.elapsed() < PATIENCE => {
+                return Turn::Waits;
+            }
+            Err(Errno::AGAIN | Errno::INTR) => return self.send_away("it was too slow"),
+            Err(_) => return Turn::Gone,
+        }
+        match hello::read(&self.said) {
+            Ok(Some((hello, size))) if size == self.said.len() => Turn::Greeted(hello),
+            Ok(None) => Turn::Waits,
+            Ok(Some(_)) => self.send_away("it went on before it was answered"),
+            Err(refusal) => self.refuse(&refusal),
+        }
+    }
+
+    fn send_away(&self, why: &str) -> Turn {
+        self.refuse(&Refusal::Denied(why.to_owned()))
+    }
+
+    fn refuse(&self, refusal: &Refusal) -> Turn {
+        // It may be gone; then nobody needs to know.
+        let _ = send(&self.socket, &refusal.answer(), SendFlags::NOSIGNAL);
+        Turn::Gone
+    }
+}
+
+/// The name of a Unix socket, which is removed with it.
+struct Name {
+    path: PathBuf,
+    device: u64,
+    number: u64,
+}
+
+impl Name {
+    /// Has a socket listen at a path. A socket that is there and that nobody listens at was left by a
+    /// process that was killed; it is replaced. Two who do so at once are kept apart by a lock on
+    /// the directory.
+    fn take(socket: &OwnedFd, path: &Path) -> rustix::io::Result<Name> {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(parent.unwrap_or(Path::new(".")), flags, Mode::empty())?;
+        rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
+        let address = SocketAddrUnix::new(path)?;
+        match bind(socket, &address) {
+            Err(Errno::ADDRINUSE) if is_left_over(path, &address)? => {
+                rustix::fs::unlink(path)?;
+                bind(socket, &address)?;
+            }
+            bound => bound?,
+        }
+        listen(socket, QUEUE)?;
+        let there = rustix::fs::lstat(path)?;
+        Ok(Name { path: path.to_owned(), device: there.st_dev, number: there.st_ino })
+    }
+}
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        // Somebody else may have put another one there.
+        let ours =
+            |there: &rustix::fs::Stat| (there.st_dev, there.st_ino) == (self.device, self.number);
+        if rustix::fs::lstat(&self.path).as_ref().is_ok_and(ours) {
+            let _ = rustix::fs::unlink(&self.path);
+        }
+    }
+}
+
+fn is_left_over(path: &Path, address: &SocketAddrUnix) -> rustix::io::Result<bool> {
+    let there = rustix::fs::lstat(path)?;
+    if FileType::from_raw_mode(there.st_mode) != FileType::Socket {
+        return Ok(false);
+    }
+    let probe = socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
+    Ok(connect(&probe, address) == Err(Errno::CONNREFUSED))
+}

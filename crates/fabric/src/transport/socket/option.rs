@@ -1,0 +1,55 @@
+//! What is asked of the kernel for each socket.
+
+use crate::transport::Lane;
+use rustix::io;
+use rustix::net::sockopt;
+use std::net::IpAddr;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+/// How long a silent peer's machine is given: what the cluster gives a silent node.
+pub const SILENCE: Duration = Duration::from_secs(5);
+
+/// An idle connection is probed after so long, this often, and so many times.
+const IDLE: Duration = Duration::from_secs(2);
+const PROBE: Duration = Duration::from_secs(1);
+const PROBES: u32 = 3;
+const _: () = assert!(IDLE.as_secs() + PROBE.as_secs() * PROBES as u64 == SILENCE.as_secs());
+
+/// What may queue in a socket of the system lane; the kernel doubles it for its own use.
+const SYSTEM_BUFFER: usize = 64 * 1024;
+
+/// Low delay (RFC 1349): Linux takes the packet's priority from it, and puts it before others.
+const LOW_DELAY: u8 = 0x10;
+
+/// Of a socket of either kind.
+pub fn lane(socket: BorrowedFd<'_>, lane: Lane) -> io::Result<()> {
+    if lane == Lane::System {
+        sockopt::set_socket_send_buffer_size(socket, SYSTEM_BUFFER)?;
+    }
+    Ok(())
+}
+
+/// Of a connection over TCP between two machines' addresses.
+pub fn tcp(socket: BorrowedFd<'_>, of: Lane, here: IpAddr, there: IpAddr) -> io::Result<()> {
+    // A message is sent when it is whole; nothing is to wait for more.
+    sockopt::set_tcp_nodelay(socket, true)?;
+    sockopt::set_socket_keepalive(socket, true)?;
+    sockopt::set_tcp_keepidle(socket, IDLE)?;
+    sockopt::set_tcp_keepintvl(socket, PROBE)?;
+    sockopt::set_tcp_keepcnt(socket, PROBES)?;
+    if here == there {
+        // Within a machine there is no bottleneck to find out about: BBR, where it is the default,
+        // paces packets and wakes the sender by timers. Reno is in every kernel and allowed to all.
+        let chosen = sockopt::set_tcp_congestion(socket, "cubic");
+        chosen.or_else(|_| sockopt::set_tcp_congestion(socket, "reno"))?;
+    }
+    if of == Lane::System {
+        sockopt::set_tcp_user_timeout(socket, SILENCE.as_millis() as u32)?;
+        sockopt::set_ip_tos(socket, LOW_DELAY)?;
+        if there.is_ipv6() {
+            sockopt::set_ipv6_tclass(socket, LOW_DELAY.into())?;
+        }
+    }
+    lane(socket, of)
+}

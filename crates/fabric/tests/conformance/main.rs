@@ -1,0 +1,86 @@
+//! The suite of `muster_fabric::conformance`, for every transport of this crate. A transport is
+//! one line at the end of this file, and what it takes to make its addresses.
+
+use muster_fabric::address::Address;
+use muster_fabric::conformance::{Raw, Subject};
+use muster_fabric::transport::{self, Transport};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// A transport, and a directory for those that meet at a path.
+struct Here {
+    scheme: &'static str,
+    folder: PathBuf,
+}
+
+static FOLDERS: AtomicU32 = AtomicU32::new(0);
+static ADDRESSES: AtomicU32 = AtomicU32::new(0);
+
+impl Here {
+    fn new(scheme: &'static str) -> Here {
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("muster-conformance-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        Here { scheme, folder }
+    }
+
+    /// Only who listens needs the directory: a child that connects is killed, and leaves nothing.
+    fn path(&self, number: u32) -> PathBuf {
+        std::fs::create_dir_all(&self.folder).expect("a directory of its own");
+        self.folder.join(number.to_string())
+    }
+}
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Subject for Here {
+    fn transport(&self) -> &dyn Transport {
+        let all = transport::all().iter();
+        *all.clone().find(|transport| transport.scheme() == self.scheme).expect("it is one of all")
+    }
+
+    fn address(&self) -> Address {
+        let number = ADDRESSES.fetch_add(1, Ordering::Relaxed);
+        match self.scheme {
+            "tcp" => Address::Tcp("127.0.0.1".to_owned(), 0),
+            "unix" => Address::Unix(self.path(number)),
+            other => panic!("how are addresses of {other} made?"),
+        }
+    }
+
+    fn raw(&self, at: &Address) -> Option<Box<dyn Raw>> {
+        let limit = Some(Duration::from_secs(20));
+        match at {
+            Address::Tcp(host, port) => {
+                let stream = TcpStream::connect((host.as_str(), *port)).expect("a listener");
+                stream.set_read_timeout(limit).expect("a limit");
+                Some(Box::new(stream))
+            }
+            Address::Unix(path) | Address::Shared(path) => {
+                let stream = UnixStream::connect(path).expect("a listener");
+                stream.set_read_timeout(limit).expect("a limit");
+                Some(Box::new(stream))
+            }
+            _ => None,
+        }
+    }
+}
+
+macro_rules! transports {
+    ($($scheme:ident)*) => {
+        $(
+            mod $scheme {
+                muster_fabric::conformance!(crate::Here::new(stringify!($scheme)));
+            }
+        )*
+    };
+}
+
+transports!(unix tcp);
