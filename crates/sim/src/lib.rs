@@ -11,9 +11,11 @@ pub mod clock;
 pub mod digest;
 pub mod engine;
 pub mod fault;
+pub mod figure;
 pub mod network;
 pub mod random;
 pub mod run;
+pub mod scale;
 pub mod transport;
 
 /// A microsecond of virtual time.
