@@ -8,7 +8,6 @@ use super::member::{Core, Notice, Standing};
 use super::message::{Carried, Message, Opening};
 use super::nodes::Nodes;
 use crate::protocol::{NodeId, Time};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Core {
@@ -28,9 +27,9 @@ impl Core {
             sequencer.heard.remove(node);
             sequencer.fresh.remove(node);
         }
-        for node in std::mem::take(&mut sequencer.joining) {
+        for (node, incarnation) in std::mem::take(&mut sequencer.joining) {
             sequencer.heard.insert(node, now);
-            sequencer.fresh.insert(node, epoch);
+            sequencer.fresh.insert(node, (epoch, incarnation));
         }
         let members = sequencer.heard.keys().copied().collect();
         let joined: Nodes = sequencer.fresh.keys().copied().collect();
@@ -133,8 +132,11 @@ impl Core {
             return Ok(());
         }
         if epoch == self.epoch {
-            let joining: BTreeSet<_> = sequencer.joining.iter().copied().chain([from]).collect();
-            sequencer.joining = joining.into_iter().collect();
+            sequencer.joining.insert(from, incarnation);
+            return Ok(());
+        }
+        if sequencer.fresh.get(&from).is_some_and(|(_, taken)| *taken == incarnation) {
+            // It was taken in, and the epoch is on its way.
             return Ok(());
         }
         let member = self.members.contains(from);
@@ -155,14 +157,14 @@ impl Core {
             return Err("a node's standing from one that does not lead");
         }
         match self.standing {
-            Standing::Outside(_) => {
-                if incarnation == self.config.incarnation && epoch > self.promised {
-                    self.promised = epoch;
-                    self.standing = Standing::Outside(now);
-                    self.send_join();
-                }
+            Standing::Outside(_)
+                if incarnation == self.config.incarnation && epoch > self.promised =>
+            {
+                self.promised = epoch;
+                self.standing = Standing::Outside(now);
+                self.send_join();
             }
-            _ if !member && epoch > self.epoch => {
+            Standing::Member | Standing::Frozen if !member && epoch > self.epoch => {
                 self.standing = Standing::Outside(now);
                 self.promised = self.promised.max(epoch);
                 self.lease.end();

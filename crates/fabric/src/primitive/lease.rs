@@ -65,7 +65,7 @@ impl Core {
         let mut answer = Message::Granted { epoch: self.epoch, stamp };
         match sequencer.heard.get_mut(&from) {
             // An earlier life of a node that has joined again.
-            Some(_) if sequencer.fresh.get(&from).is_some_and(|since| epoch < *since) => {
+            Some(_) if sequencer.fresh.get(&from).is_some_and(|(since, _)| epoch < *since) => {
                 return Ok(());
             }
             Some(heard) => {

@@ -106,8 +106,9 @@ pub enum Notice {
     },
     /// COMPARE-AND-WRITE has written this node's instance of a variable.
     Written { seq: u64, variable: u32, value: u64 },
-    /// How an operation ended; in the order of the requests.
-    Completed { ticket: u64, outcome: Outcome },
+    /// How an operation ended, and its sequence number where that is known; in the order of the
+    /// requests.
+    Completed { ticket: u64, seq: Option<u64>, outcome: Outcome },
     /// A request was not taken; nothing has happened.
     Refused { ticket: u64, why: Refusal },
     /// Another epoch, with these members.
@@ -334,7 +335,7 @@ impl Core {
                 if !self.is_within(&work, body.len()) {
                     return Err("a transfer or comparison outside of global memory");
                 }
-                self.from_parent(from, expected, done)?;
+                self.hear_parent(from, expected, done)?;
                 if self.parent.is_expected(number) {
                     self.parent.take();
                     self.stage(seq, work, body);
@@ -342,7 +343,7 @@ impl Core {
                 Ok(())
             }
             Carried::Decide(seq, outcome, work) => {
-                self.from_parent(from, expected, done)?;
+                self.hear_parent(from, expected, done)?;
                 if self.parent.is_expected(number) {
                     self.may_decide(seq, outcome, &work)?;
                     self.parent.take();
@@ -351,7 +352,7 @@ impl Core {
                 Ok(())
             }
             Carried::Staged(seq, holds) => {
-                let child = self.from_child(from, expected, done)?;
+                let child = self.hear_child(from, expected, done)?;
                 if self.children[child].is_expected(number) {
                     self.may_gather(seq, child)?;
                     self.children[child].take();
@@ -364,7 +365,7 @@ impl Core {
     }
 
     /// What every message of the parent says.
-    fn from_parent(&mut self, from: NodeId, expected: u64, done: u64) -> Result<(), &'static str> {
+    fn hear_parent(&mut self, from: NodeId, expected: u64, done: u64) -> Result<(), &'static str> {
         if self.place.parent != Some(from) {
             return Err("a parent's message from a node that is none");
         }
@@ -376,7 +377,7 @@ impl Core {
     }
 
     /// What every message of a child says.
-    fn from_child(
+    fn hear_child(
         &mut self,
         from: NodeId,
         expected: u64,
@@ -404,8 +405,8 @@ impl Core {
             return Ok(());
         }
         match self.place.parent == Some(from) {
-            true => self.from_parent(from, expected, done),
-            false => self.from_child(from, expected, done).map(|_| ()),
+            true => self.hear_parent(from, expected, done),
+            false => self.hear_child(from, expected, done).map(|_| ()),
         }
     }
 

@@ -18,8 +18,8 @@ pub struct Pending {
     pub body: Payload,
     /// The event here that is signalled when it is done.
     pub local: Option<u32>,
-    /// How it ended.
-    pub outcome: Option<Outcome>,
+    /// Its sequence number, and how it ended.
+    pub ended: Option<(u64, Outcome)>,
 }
 
 impl Core {
@@ -29,13 +29,13 @@ impl Core {
             Request::Transfer { ticket, set, region, offset, body, remote, local } => {
                 let what = What::Transfer { region, offset, event: remote };
                 let work = Work { op: self.next_op(), set, what };
-                self.submit(Pending { ticket, work: Arc::new(work), body, local, outcome: None });
+                self.submit(Pending { ticket, work: Arc::new(work), body, local, ended: None });
             }
             Request::Compare { ticket, set, variable, relation, value, write } => {
                 let what = What::Compare { variable, relation, value, write };
                 let work = Arc::new(Work { op: self.next_op(), set, what });
                 let body = Payload::default();
-                self.submit(Pending { ticket, work, body, local: None, outcome: None });
+                self.submit(Pending { ticket, work, body, local: None, ended: None });
             }
             Request::Set { variable, value } => {
                 if variable < self.config.variables {
@@ -94,7 +94,7 @@ impl Core {
 
     /// Another epoch: asks for all that has not ended.
     pub(super) fn ask_again(&mut self) {
-        let open = self.pending.iter().filter(|pending| pending.outcome.is_none());
+        let open = self.pending.iter().filter(|pending| pending.ended.is_none());
         let asks: Vec<_> =
             open.map(|pending| Carried::Ask(pending.work.clone(), pending.body.clone())).collect();
         for ask in asks {
@@ -103,26 +103,28 @@ impl Core {
     }
 
     /// An operation of this node has ended.
-    pub(super) fn complete(&mut self, number: u64, outcome: Outcome) {
+    pub(super) fn complete(&mut self, number: u64, seq: u64, outcome: Outcome) {
         let at = self.pending.partition_point(|pending| pending.work.op.number < number);
         let pending = self.pending.get_mut(at).filter(|found| found.work.op.number == number);
         let Some(pending) = pending.filter(|_| outcome != Outcome::Again) else { return };
-        pending.outcome = Some(outcome);
-        while let Some(outcome) = self.pending.front().and_then(|first| first.outcome) {
+        pending.ended = Some((seq, outcome));
+        while let Some((seq, outcome)) = self.pending.front().and_then(|first| first.ended) {
             let Some(first) = self.pending.pop_front() else { return };
             self.pending_bytes -= first.body.len();
             if let (Outcome::Committed, Some(event)) = (outcome, first.local) {
                 self.memory.signal(event);
             }
-            self.notices.push_back(Notice::Completed { ticket: first.ticket, outcome });
+            let (ticket, seq) = (first.ticket, Some(seq));
+            self.notices.push_back(Notice::Completed { ticket, seq, outcome });
         }
     }
 
     /// This node is no member any more: it will not learn how its operations end.
     pub(super) fn give_up(&mut self) {
         for pending in std::mem::take(&mut self.pending) {
-            let (ticket, outcome) = (pending.ticket, pending.outcome.unwrap_or(Outcome::Unknown));
-            self.notices.push_back(Notice::Completed { ticket, outcome });
+            let (seq, outcome) = pending.ended.unzip();
+            let (ticket, outcome) = (pending.ticket, outcome.unwrap_or(Outcome::Unknown));
+            self.notices.push_back(Notice::Completed { ticket, seq, outcome });
         }
         self.pending_bytes = 0;
     }

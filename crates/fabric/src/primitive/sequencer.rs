@@ -31,10 +31,11 @@ pub struct Sequencer {
     pub floor: BTreeMap<NodeId, u64>,
     /// When each member was last heard of.
     pub heard: BTreeMap<NodeId, Time>,
-    /// Members that have not shown yet that they have the state, and since which epoch.
-    pub fresh: BTreeMap<NodeId, u64>,
-    /// Nodes that want to be members; they are taken in with the next tick.
-    pub joining: Vec<NodeId>,
+    /// Members that have not shown yet that they have the state: since which epoch, and which life
+    /// of theirs was taken in.
+    pub fresh: BTreeMap<NodeId, (u64, u32)>,
+    /// Nodes that want to be members, and in which life; they are taken in with the next tick.
+    pub joining: BTreeMap<NodeId, u32>,
     /// The last tick, to notice that this node was stopped.
     pub ticked: Time,
     /// After a restart, until all is known.
@@ -54,7 +55,7 @@ impl Sequencer {
             floor: BTreeMap::new(),
             heard: members.iter().map(|node| (node, now)).collect(),
             fresh: BTreeMap::new(),
-            joining: vec![],
+            joining: BTreeMap::new(),
             ticked: now,
             collecting: None,
         }

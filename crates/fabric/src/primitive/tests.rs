@@ -92,7 +92,7 @@ impl Cluster {
 
     fn outcomes(&self, node: u32) -> Vec<(u64, Outcome)> {
         let outcome = |notice: &Notice| match notice {
-            Notice::Completed { ticket, outcome } => Some((*ticket, *outcome)),
+            Notice::Completed { ticket, outcome, .. } => Some((*ticket, *outcome)),
             _ => None,
         };
         self.notices[&node].iter().filter_map(outcome).collect()

@@ -99,7 +99,7 @@ impl Core {
             }
         }
         if work.op.origin == self.config.node {
-            self.complete(work.op.number, outcome);
+            self.complete(work.op.number, seq, outcome);
         }
         let mut waiting = 0;
         for child in 0..self.children.len() {

@@ -1,0 +1,82 @@
+//! The primitives under the model checker: the shipped cores, every order of messages and faults
+//! within the bounds of each setting. `cargo xtask model` runs all of them.
+
+#[path = "model/checker.rs"]
+mod checker;
+#[path = "model/cluster.rs"]
+mod cluster;
+#[path = "model/settings.rs"]
+mod settings;
+
+use cluster::{Fault, Setting};
+use stateright::{Checker, Model};
+use std::time::Instant;
+
+/// More than any setting has: an unbounded one ends here, and fails.
+const STATES_MAX: usize = 1_000_000;
+
+/// Explores a setting; returns what does not hold, and the size.
+fn explore(setting: Setting) -> (Vec<String>, String) {
+    let (name, begin) = (setting.name, Instant::now());
+    let checker = setting.checker().threads(2).target_state_count(STATES_MAX).spawn_bfs().join();
+    let broken = checker
+        .discoveries()
+        .into_iter()
+        .map(|(property, path)| format!("{property} after {:?}", path.into_actions()));
+    let size = format!(
+        "{name:<44} {:>10} states {:>4} deep {:>7.1} s",
+        checker.unique_state_count(),
+        checker.max_depth(),
+        begin.elapsed().as_secs_f64()
+    );
+    let mut broken: Vec<String> = broken.collect();
+    if checker.state_count() >= STATES_MAX {
+        broken.push("more states than expected; not exhausted".to_owned());
+    }
+    (broken, size)
+}
+
+#[test]
+fn every_order_of_a_few_messages_is_safe_and_ends() {
+    for setting in settings::small() {
+        let (broken, size) = explore(setting);
+        assert_eq!(broken, [""; 0], "{size}");
+    }
+}
+
+#[test]
+fn a_commit_that_does_not_wait_is_found() {
+    let (broken, _) = explore(settings::broken(Fault::DeliversWhenStaged));
+    assert!(broken.iter().any(|what| what.starts_with("atomicity")), "{broken:?}");
+}
+
+#[test]
+fn a_master_that_forgets_decisions_is_found() {
+    let (broken, _) = explore(settings::broken(Fault::ForgetsDecisions));
+    assert!(!broken.is_empty());
+}
+
+#[test]
+fn a_wrong_comparison_is_found() {
+    let (broken, _) = explore(settings::broken(Fault::AnswersForOthers));
+    assert!(broken.iter().any(|what| what.starts_with("sequential")), "{broken:?}");
+}
+
+/// For `cargo xtask model`, in release mode.
+#[test]
+#[ignore = "takes minutes; cargo xtask model runs it"]
+fn all_settings() {
+    let quick = std::env::var_os("MUSTER_MODEL_QUICK").is_some();
+    let settings = if quick { settings::quick() } else { settings::all() };
+    let only = std::env::var("MUSTER_MODEL_ONLY").unwrap_or_default();
+    let mut failed = 0;
+    for setting in settings.into_iter().filter(|setting| setting.name.contains(&only)) {
+        let (broken, size) = explore(setting);
+        println!("{size}");
+        for what in &broken {
+            println!("  BROKEN: {what}");
+        }
+        failed += broken.len();
+    }
+    assert_eq!(failed, 0);
+}
