@@ -140,6 +140,8 @@ impl User<Core> for Clock {
         let config = Config {
             arity: self.arity,
             regions: vec![1 << 20],
+            variables: 4,
+            events: 4,
             beat: std::time::Duration::from_nanos(SECOND),
             lease: std::time::Duration::from_nanos(10 * SECOND),
             ..Config::new(at.node)

@@ -4,8 +4,8 @@
 //! belongs to its *session*: the time from its becoming a member to its death or removal. At the
 //! end, what the sessions that go on have delivered is the *sequence*; then
 //! - a session has delivered a part of the sequence without gaps, in its order, each once: all of
-//!   it if it goes on and has from the beginning, the rest of it if it goes on, and if it has ended,
-//!   perhaps some more at its own end that died with the master;
+//!   it if it goes on and has from the beginning, the rest of it if it goes on, and if it has
+//!   ended, perhaps some more at its own end that died with the master;
 //! - every number stands for one operation, and no operation has two;
 //! - an operation that its origin was told of as done is done, one that failed is not;
 //! - each comparison that wrote holds on what was written before it.

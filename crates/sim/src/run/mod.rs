@@ -134,3 +134,33 @@ pub fn many(scenario: &Scenario, seeds: std::ops::Range<u64>) -> Summary {
     }
     summary
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_with_faults_holds_and_replays_to_the_last_event() {
+        for scenario in SCENARIOS {
+            let seed = (0..).find(|seed| (scenario.faults)(*seed).len() > 5).expect("one has many");
+            let (first, second) = (scenario.seed(seed), scenario.seed(seed));
+            assert_eq!(first.failure, None, "{} seed {seed}", scenario.name);
+            assert_eq!((first.digest, first.events), (second.digest, second.events));
+            assert_ne!(first.digest, scenario.seed(seed + 1).digest);
+        }
+    }
+
+    #[test]
+    fn a_failing_seed_is_told_with_the_least_faults_and_a_panic_is_a_failure() {
+        fn run(_: u64, faults: &Schedule, _: usize) -> Outcome {
+            assert!(faults.len() < 3, "three are too many");
+            Outcome::default()
+        }
+        let scenario = Scenario { faults: primitive::SCENARIO.faults, name: "broken", run };
+        let seed = (0..).find(|seed| (scenario.faults)(*seed).len() > 5).expect("one has many");
+        let text = scenario.explain(seed);
+        assert!(text.contains("it panicked: three are too many"), "{text}");
+        assert!(text.contains("with 3 of its"), "{text}");
+        assert_eq!(many(&scenario, seed..seed + 1).failed, [seed]);
+    }
+}

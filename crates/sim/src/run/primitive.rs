@@ -229,7 +229,7 @@ impl User<Core> for Clients {
                 self.values[variable as usize] = value;
                 self.judge.written(at, seq, variable, value);
             }
-            Notice::Completed { ticket, outcome } => {
+            Notice::Completed { ticket, outcome, .. } => {
                 self.judge.completed(at, ticket, outcome);
                 let after = self.draw.around(4 * MILLI);
                 self.next(at.node, after, agenda);
