@@ -47,8 +47,7 @@ impl Children {
     /// Takes a child's report; true when it tells of a node that is newly lost.
     pub fn report(&mut self, node: NodeId, report: Report) -> bool {
         let Some(child) = self.children.get_mut(&node) else { return false };
-        // An old report is none, unless it is the first of another life, which has seen less.
-        if report.sequence < child.report.sequence && !child.is_lost {
+        if report.sequence < child.report.sequence {
             return false;
         }
         let known = |lost: &Behind| child.report.behind.iter().any(|old| same(old, lost));

@@ -19,8 +19,8 @@
 //! ends is reported at once. What that means (removal, a new epoch) is for the user to say with
 //! [`Request::Members`].
 //!
-//! **Silence**: a node that hears no strobe for long ([`Config::silence`]) suspects itself first: it
-//! tells its user, and asks the master.
+//! **Silence**: a node that hears no strobe for long ([`Config::silence`]) suspects itself first:
+//! it tells its user, and asks the master.
 //!
 //! **A new master** begins with a `first` sequence beyond all that were used before it (its epoch,
 //! shifted, will do): strobes of an old master then are old news, and are dropped.
@@ -220,8 +220,6 @@ struct Asking {
 const RETRY_PERIODS: u32 = 8;
 /// And no sooner than this: a connection has to be made.
 const RETRY_MIN: Duration = Duration::from_millis(50);
-/// Strobes that are sent at once to who has missed them; who lacks more asks again.
-const RESUME_MAX: usize = 256;
 
 impl Heartbeat {
     /// A node that has not seen anything; if it is the master it strobes at the first tick.
@@ -291,7 +289,12 @@ impl Heartbeat {
         if !early && now - std::mem::replace(&mut self.paced, now) < self.rhythm.period / 2 {
             self.children.excuse(sequence);
         }
-        if self.tree.parent(self.config.me).is_none_or(|parent| parent == from) {
+        // Only who is asked knows for certain that this node is there.
+        let parent = self.tree.parent(self.config.me);
+        if parent.is_some_and(|parent| parent != from) {
+            let at = now + self.retry();
+            self.asking.get_or_insert(Asking { at, tries: 0 });
+        } else {
             self.asking = None;
         }
         let message = Message::Strobe(strobe);
@@ -398,7 +401,7 @@ impl Heartbeat {
             return;
         }
         let missed: Option<Vec<Strobe>> =
-            self.history.after(seen).map(|strobes| strobes.take(RESUME_MAX).cloned().collect());
+            self.history.after(seen).map(|strobes| strobes.cloned().collect());
         match missed {
             Some(strobes) => {
                 strobes.into_iter().for_each(|strobe| self.send(to, &Message::Strobe(strobe)));

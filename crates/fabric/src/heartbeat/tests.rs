@@ -435,7 +435,7 @@ fn faults() -> impl Strategy<Value = Vec<(Fault, u64)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// Messages come late, twice and in any order; nodes freeze, die and begin again. Nobody ever
     /// sees a gap or another event, and in the end all are there again.
