@@ -2,8 +2,8 @@
 //!
 //! A calendar queue, made for events that lie microseconds ahead. The near future is a ring of
 //! days, each a list in no order; a day is sorted when it begins, and what is added to the day that
-//! has begun goes to its place. The far future is a heap, from which a day takes what belongs to it
-//! when the ring reaches it. A bit for each day finds the next that holds something.
+//! has begun goes to a heap beside it. The far future is a heap too, from which a day takes what
+//! belongs to it when the ring reaches it. A bit for each day finds the next that holds something.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -53,6 +53,8 @@ impl<T> Ord for Entry<T> {
 pub struct Calendar<T> {
     /// What is left of today, the last first.
     today: Vec<Entry<T>>,
+    /// What was added to today since it began.
+    added: BinaryHeap<Reverse<Entry<T>>>,
     /// The number of today.
     day: u64,
     /// The days after today; a day's place is its number modulo `DAYS`.
@@ -68,6 +70,7 @@ impl<T: Copy> Default for Calendar<T> {
     fn default() -> Calendar<T> {
         Calendar {
             today: Vec::new(),
+            added: BinaryHeap::new(),
             day: 0,
             ring: (0..DAYS).map(|_| Vec::new()).collect(),
             full: vec![0; DAYS / 64],
@@ -99,8 +102,7 @@ impl<T: Copy> Calendar<T> {
     fn put(&mut self, entry: Entry<T>) {
         let day = entry.time >> DAY_BITS;
         if day <= self.day {
-            let at = self.today.partition_point(|other| other.key() > entry.key());
-            self.today.insert(at, entry);
+            self.added.push(Reverse(entry));
         } else if day < self.day + DAYS as u64 {
             let place = day as usize % DAYS;
             self.ring[place].push(entry);
@@ -112,20 +114,29 @@ impl<T: Copy> Calendar<T> {
 
     /// When the next thing happens.
     pub fn next_time(&mut self) -> Option<u64> {
-        if self.today.is_empty() {
+        if self.today.is_empty() && self.added.is_empty() {
             self.turn();
         }
-        self.today.last().map(|entry| entry.time)
+        let added = self.added.peek().map(|Reverse(entry)| entry.time);
+        self.today.last().map(|entry| entry.time).into_iter().chain(added).min()
     }
 
     /// Takes what happens next.
     pub fn take(&mut self) -> Option<(u64, T)> {
-        if self.today.is_empty() {
+        if self.today.is_empty() && self.added.is_empty() {
             self.turn();
         }
-        let entry = self.today.pop()?;
+        let entry = match (self.today.last(), self.added.peek()) {
+            (Some(entry), Some(Reverse(added))) if added.key() < entry.key() => self.take_added(),
+            (None, Some(_)) => self.take_added(),
+            _ => self.today.pop(),
+        }?;
         self.count -= 1;
         Some((entry.time, entry.what))
+    }
+
+    fn take_added(&mut self) -> Option<Entry<T>> {
+        self.added.pop().map(|Reverse(entry)| entry)
     }
 
     /// Goes to the next day on which something happens.

@@ -3,17 +3,20 @@
 //!
 //! [`engine`] drives any [`muster_fabric::protocol::Protocol`] at thousands of nodes. [`network`]
 //! says what a message costs and what may happen to it, [`fault`] what happens to nodes and
-//! connections; all of it is drawn from a seed, so a run that fails is run again exactly.
-//! [`run`] has the runs that `cargo xtask sim` makes. [`transport`] is the same idea for programs with threads: addresses `sim!NETWORK!NODE`.
+//! connections; all of it is drawn from a seed, so a run that fails is run again exactly. [`run`]
+//! has the runs that `cargo xtask sim` makes, [`scale`] what the primitives cost in large clusters.
+//! [`transport`] is the same idea for programs with threads: addresses `sim!NETWORK!NODE`.
 
 pub mod calendar;
 pub mod clock;
 pub mod digest;
 pub mod engine;
 pub mod fault;
+pub mod figure;
 pub mod network;
 pub mod random;
 pub mod run;
+pub mod scale;
 pub mod transport;
 
 /// A microsecond of virtual time.

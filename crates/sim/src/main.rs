@@ -1,11 +1,15 @@
 //! `cargo xtask sim`: runs seeds, and says which of them fail and why.
 
+use muster_sim::figure::{Curve, draw};
+use muster_sim::network::Costs;
 use muster_sim::run::{SCENARIOS, Scenario, many};
+use muster_sim::scale::{Point, points, rate};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str = "usage: muster-sim [--scenario NAME] [--first N] [--seeds N] [SEED]";
+const USAGE: &str =
+    "usage: muster-sim [--scenario NAME] [--first N] [--seeds N] [SEED] | --scale [FILE]";
 
 /// What the command line asks for.
 struct Options {
@@ -13,12 +17,19 @@ struct Options {
     first: u64,
     seeds: u64,
     seed: Option<u64>,
+    /// Measure how cost grows, and draw it there.
+    scale: Option<Option<String>>,
 }
 
 impl Options {
     fn read(mut arguments: impl Iterator<Item = String>) -> Result<Options, String> {
-        let mut options =
-            Options { scenarios: SCENARIOS.to_vec(), first: 0, seeds: 1000, seed: None };
+        let mut options = Options {
+            scenarios: SCENARIOS.to_vec(),
+            first: 0,
+            seeds: 1000,
+            seed: None,
+            scale: None,
+        };
         let number = |text: Option<String>| {
             let text = text.ok_or("a number is missing")?;
             text.parse().map_err(|_| format!("{text:?} is no number"))
@@ -26,6 +37,7 @@ impl Options {
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--first" => options.first = number(arguments.next())?,
+                "--scale" => options.scale = Some(arguments.next()),
                 "--seeds" => options.seeds = number(arguments.next())?,
                 "--scenario" => {
                     let name = arguments.next().unwrap_or_default();
@@ -52,9 +64,10 @@ fn main() -> ExitCode {
     // A core's panic is told with its seed.
     std::panic::set_hook(Box::new(|_| {}));
     let mut out = io::stdout().lock();
-    let good = match options.seed {
-        Some(seed) => replay(&options.scenarios, seed, &mut out),
-        None => all(&options, &mut out),
+    let good = match (&options.scale, options.seed) {
+        (Some(file), _) => scale(file.as_deref(), &mut out),
+        (None, Some(seed)) => replay(&options.scenarios, seed, &mut out),
+        (None, None) => all(&options, &mut out),
     };
     match good {
         Ok(true) => ExitCode::SUCCESS,
@@ -77,7 +90,7 @@ fn all(options: &Options, out: &mut impl Write) -> io::Result<bool> {
             out,
             "{}: {} seeds, {} faults, {:.1} M events in {seconds:.1} s, digest {}: {}",
             scenario.name,
-            options.seeds,
+            summary.seeds,
             summary.faults,
             summary.events as f64 / 1e6,
             summary.digest,
@@ -113,4 +126,51 @@ fn replay(scenarios: &[Scenario], seed: u64, out: &mut impl Write) -> io::Result
         }
     }
     Ok(good)
+}
+
+/// Measures how the primitives' cost grows with the cluster, and the engine's rate.
+fn scale(file: Option<&str>, out: &mut impl Write) -> io::Result<bool> {
+    let points = points(Costs::FAST);
+    writeln!(out, "LogGP: L 1.5 us, o 0.3 us, g 0.1 us; times in us")?;
+    writeln!(out, " nodes  arity    query    bound  ratio   transfer visible    bound  ratio")?;
+    let micros = |time: u64| time as f64 / 1e3;
+    for point in &points {
+        writeln!(
+            out,
+            "{:>6} {:>6} {:>8.2} {:>8.2} {:>6.3} {:>18.2} {:>8.2} {:>6.3}",
+            point.nodes,
+            point.arity,
+            micros(point.query),
+            micros(point.query_bound),
+            point.query as f64 / point.query_bound as f64,
+            micros(point.transfer),
+            micros(point.transfer_bound),
+            point.transfer as f64 / point.transfer_bound as f64,
+        )?;
+    }
+    for nodes in [64, 1024, 4096, 16_384] {
+        let rate = rate(nodes, 4_000_000) / 1e6;
+        writeln!(out, "{nodes:>6} nodes: {rate:.1} M events in a second of processor time")?;
+    }
+    if let Some(file) = file {
+        std::fs::write(file, figure(&points))?;
+        writeln!(out, "drawn: {file}")?;
+    }
+    Ok(true)
+}
+
+fn figure(points: &[Point]) -> String {
+    let curve = |name, color, dashed, of: fn(&Point) -> u64| {
+        let points = points.iter().map(|point| (point.nodes.into(), of(point) as f64 / 1e3));
+        Curve { name, color, dashed, points: points.collect() }
+    };
+    let curves = [
+        curve("XFER-AND-SIGNAL, 0 B, visible at all", "#c0392b", false, |point| point.transfer),
+        curve("its LogGP bound: down, up, down", "#c0392b", true, |point| point.transfer_bound),
+        curve("COMPARE-AND-WRITE, a query", "#2060a0", false, |point| point.query),
+        curve("its LogGP bound: down, up", "#2060a0", true, |point| point.query_bound),
+    ];
+    let title =
+        "The primitives' cost against the cluster's size (simulated: L 1.5, o 0.3, g 0.1 us)";
+    draw(title, "nodes", "us", &curves)
 }

@@ -14,11 +14,11 @@ impl Random {
     /// of one kind does not change what is drawn of another.
     pub fn branch(&self, name: u64) -> Random {
         let mut branch = Random(self.0 ^ name.wrapping_mul(0xd134_2543_de82_ef95));
-        Random(branch.next())
+        Random(branch.number())
     }
 
     /// Any number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -28,7 +28,7 @@ impl Random {
 
     /// A number below `end`, 0 if `end` is.
     pub fn below(&mut self, end: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
+        ((u128::from(self.number()) * u128::from(end)) >> 64) as u64
     }
 
     /// A number of a range, its end included.
@@ -49,7 +49,7 @@ impl Random {
     /// A number around a mean, most often below it and rarely far above it.
     pub fn around(&mut self, mean: u64) -> u64 {
         // The sum of the upper bits of a geometric draw: no floating point, so the same everywhere.
-        let doubling = self.next().leading_zeros().min(6);
+        let doubling = self.number().leading_zeros().min(6);
         let low = (mean / 2) << doubling >> 1;
         low + self.below(low.max(1))
     }

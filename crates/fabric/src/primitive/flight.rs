@@ -170,6 +170,16 @@ impl Flights {
         self.advance();
     }
 
+    /// This one is decided. What came before it and was not sent here in this epoch will not be:
+    /// it concerned this node as a relay in an earlier tree, and must not be waited for.
+    pub fn pass_over(&mut self, seq: u64) {
+        let is_left = |flight: &Flight| flight.seq < seq && flight.waiting == UNSENT;
+        self.flights.retain(|flight| !is_left(flight) || flight.outcome().is_some());
+        for flight in self.flights.iter_mut().filter(|flight| is_left(flight)) {
+            flight.waiting = 0;
+        }
+    }
+
     /// Looks how far all is done.
     pub fn advance(&mut self) {
         let first = self.flights.partition_point(|flight| flight.seq <= self.done);

@@ -120,7 +120,19 @@ impl Nodes {
     /// These without one.
     pub fn without(&self, node: NodeId) -> Nodes {
         match self.contains(node) {
-            true => self.iter().filter(|other| *other != node).collect(),
+            true => {
+                // By ranges: a whole cluster is one, and every member does this in every epoch.
+                let split = |&(first, last): &(u32, u32)| {
+                    let before =
+                        (first < node.0).then(|| (first, last.min(node.0.wrapping_sub(1))));
+                    let behind = (last > node.0).then(|| (first.max(node.0 + 1), last));
+                    match (first..=last).contains(&node.0) {
+                        true => [before, behind],
+                        false => [Some((first, last)), None],
+                    }
+                };
+                Nodes { ranges: self.ranges.iter().flat_map(split).flatten().collect() }
+            }
             false => self.clone(),
         }
     }
@@ -175,6 +187,8 @@ mod tests {
             for (place, node) in nodes.iter().enumerate() {
                 prop_assert_eq!((nodes.at(place), nodes.place(node)), (Some(node), Some(place)));
             }
+            let others = one.iter().copied().filter(|other| *other != node).collect();
+            prop_assert_eq!(nodes.without(NodeId(node)), make(&others));
             prop_assert_eq!(Nodes::from_ranges(nodes.ranges().to_vec()), Some(nodes));
         }
     }

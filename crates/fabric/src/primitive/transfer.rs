@@ -111,6 +111,9 @@ impl Core {
         if let Some(flight) = self.flights.get(seq) {
             flight.waiting = waiting;
         }
+        if !self.is_master() {
+            self.flights.pass_over(seq);
+        }
         self.flights.advance();
         self.report();
     }

@@ -321,7 +321,7 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
         let start = node.busy.max(self.now);
         // A busy node's alarm rings late. Whether it is heard before the next message is up to the
         // shell, so it is up to the seed here.
-        if node.alarm <= start && self.random.next() & 1 == 0 {
+        if node.alarm <= start && self.random.number() & 1 == 0 {
             self.ring(number, start);
         }
         let node = &mut self.nodes[number as usize];

@@ -331,19 +331,3 @@ fn a_seed_replays_to_the_last_event_and_another_does_not() {
     assert_eq!(all, (0..20).map(digest).collect::<Vec<_>>());
     assert!((1..20).all(|seed| all[seed - 1] != all[seed]));
 }
-
-#[test]
-#[ignore = "a measurement: cargo test --release -p muster-sim speed -- --ignored --nocapture"]
-fn speed() {
-    for nodes in [64, 1024, 16_384] {
-        let mut large = tree(nodes, 4, Network::calm(Costs::FAST));
-        let cpu = || {
-            let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-            text.split(' ').next().and_then(|time| time.parse().ok()).unwrap_or(0u64)
-        };
-        let start = cpu();
-        large.run(1000 * SECOND, |user| user.ended.len() == 6_000_000 / nodes as usize);
-        let rate = large.events() as f64 / (cpu() - start) as f64 * 1e3;
-        eprintln!("{nodes} nodes: {rate:.1} M events/s");
-    }
-}

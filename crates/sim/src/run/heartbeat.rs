@@ -71,7 +71,8 @@ fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
     let failed = |user: &mut Manager| user.failure.is_some();
     engine.run(mends.max(FAULTS_END) + SETTLES, failed);
     let reached = engine.core(MASTER).map_or(0, Heartbeat::seen);
-    engine.run(engine.now() + 20 * MILLI, failed);
+    // Longer than a message is ever late.
+    engine.run(engine.now() + 100 * MILLI, failed);
     let failure = engine.user.failure.take().or_else(|| settled(&engine, reached).err());
     let (digest, events) = (engine.digest(), engine.events());
     Outcome { digest, events, failure, trace: engine.trace() }

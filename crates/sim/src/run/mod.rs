@@ -4,6 +4,8 @@
 //! fails is run again with fewer faults until none can be left out, and what is left is printed.
 
 pub mod heartbeat;
+mod judge;
+pub mod primitive;
 
 use crate::digest::Digest;
 use crate::fault::{self, Micros, Schedule};
@@ -15,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const NODES: u32 = 64;
 
 /// Lines of the trace that a failure shows.
-const TRACE: usize = 60;
+const TRACE: usize = 20;
 
 /// A kind of run.
 #[derive(Clone, Copy)]
@@ -29,7 +31,7 @@ pub struct Scenario {
 }
 
 /// All kinds.
-pub const SCENARIOS: [Scenario; 1] = [heartbeat::SCENARIO];
+pub const SCENARIOS: [Scenario; 2] = [primitive::SCENARIO, heartbeat::SCENARIO];
 
 /// How a run has ended.
 #[derive(Clone, Debug, Default)]
@@ -84,6 +86,8 @@ impl Scenario {
 /// What many seeds came to.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
+    /// How many seeds were run.
+    pub seeds: u64,
     /// Covers the digests of all seeds, in their order.
     pub digest: Digest,
     /// Events of all.
@@ -122,10 +126,41 @@ pub fn many(scenario: &Scenario, seeds: std::ops::Range<u64>) -> Summary {
     outcomes.sort_by_key(|(seed, _)| *seed);
     let mut summary = Summary::default();
     for (seed, outcome) in outcomes {
+        summary.seeds += 1;
         summary.digest.number(outcome.digest.value());
         summary.events += outcome.events;
         summary.faults += (scenario.faults)(seed).len() as u64;
         summary.failed.extend(outcome.failure.map(|_| seed));
     }
     summary
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_with_faults_holds_and_replays_to_the_last_event() {
+        for scenario in SCENARIOS {
+            let seed = (0..).find(|seed| (scenario.faults)(*seed).len() > 5).expect("one has many");
+            let (first, second) = (scenario.seed(seed), scenario.seed(seed));
+            assert_eq!(first.failure, None, "{} seed {seed}", scenario.name);
+            assert_eq!((first.digest, first.events), (second.digest, second.events));
+            assert_ne!(first.digest, scenario.seed(seed + 1).digest);
+        }
+    }
+
+    #[test]
+    fn a_failing_seed_is_told_with_the_least_faults_and_a_panic_is_a_failure() {
+        fn run(_: u64, faults: &Schedule, _: usize) -> Outcome {
+            assert!(faults.len() < 3, "three are too many");
+            Outcome::default()
+        }
+        let scenario = Scenario { faults: primitive::SCENARIO.faults, name: "broken", run };
+        let seed = (0..).find(|seed| (scenario.faults)(*seed).len() > 5).expect("one has many");
+        let text = scenario.explain(seed);
+        assert!(text.contains("it panicked: three are too many"), "{text}");
+        assert!(text.contains("with 3 of its"), "{text}");
+        assert_eq!(many(&scenario, seed..seed + 1).failed, [seed]);
+    }
 }

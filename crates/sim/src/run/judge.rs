@@ -1,0 +1,314 @@
+//! What nodes were told of the primitives' operations, and whether it fits together.
+//!
+//! Operations are numbered by tickets, which bodies and written values carry. What a node delivers
+//! belongs to its *session*: the time from its becoming a member to its death or removal. At the
+//! end, what the sessions that go on have delivered is the *sequence*; then
+//! - a session has delivered a part of the sequence without gaps, in its order, each once: all of
+//!   it if it goes on and has from the beginning, the rest of it if it goes on, and if it has
+//!   ended, perhaps some more at its own end that died with the master;
+//! - every number stands for one operation, and no operation has two;
+//! - an operation that its origin was told of as done is done, one that failed is not;
+//! - each comparison that wrote holds on what was written before it.
+
+use crate::engine::Moment;
+use muster_fabric::primitive::{Nodes, Outcome, Refusal, Relation};
+use muster_fabric::protocol::NodeId;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// XFER-AND-SIGNAL.
+    Transfer,
+    /// COMPARE-AND-WRITE; it writes its ticket.
+    Compare {
+        /// The variable compared and perhaps written.
+        variable: u32,
+        /// How.
+        relation: Relation,
+        /// With what.
+        value: u64,
+        /// Whether it writes.
+        writes: bool,
+    },
+}
+
+/// An operation that was asked for.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    origin: NodeId,
+    set: Nodes,
+    kind: Kind,
+    /// How it ended, and in which session of its origin.
+    ended: Option<(Outcome, usize)>,
+    refused: Option<Refusal>,
+}
+
+impl Asked {
+    /// One that has not ended.
+    pub fn new(origin: NodeId, set: Nodes, kind: Kind) -> Asked {
+        Asked { origin, set, kind, ended: None, refused: None }
+    }
+}
+
+/// A session.
+#[derive(Debug)]
+struct Session {
+    node: NodeId,
+    /// Since the cluster began.
+    is_first: bool,
+    has_ended: bool,
+    /// Numbers and tickets, in the order of delivery.
+    delivered: Vec<(u64, u64)>,
+}
+
+impl Session {
+    /// Whether it was there all the time, and an operation on this set concerns it.
+    fn witnesses(&self, set: &Nodes) -> bool {
+        self.is_first && !self.has_ended && set.contains(self.node)
+    }
+}
+
+/// All that was told.
+#[derive(Debug, Default)]
+pub struct Judge {
+    /// By tickets.
+    pub asked: Vec<Asked>,
+    sessions: Vec<Session>,
+    /// The session of each node that is a member.
+    current: HashMap<NodeId, usize>,
+    /// What is wrong, as soon as it is known.
+    pub failure: Option<String>,
+}
+
+impl Judge {
+    /// An operation is asked for: its ticket.
+    pub fn ask(&mut self, asked: Asked) -> u64 {
+        self.asked.push(asked);
+        self.asked.len() as u64 - 1
+    }
+
+    /// A node becomes a member.
+    pub fn begin(&mut self, node: NodeId, is_first: bool) {
+        self.end(node);
+        self.current.insert(node, self.sessions.len());
+        self.sessions.push(Session { node, is_first, has_ended: false, delivered: Vec::new() });
+    }
+
+    /// A node is no member any more.
+    pub fn end(&mut self, node: NodeId) {
+        if let Some(session) = self.current.remove(&node) {
+            self.sessions[session].has_ended = true;
+        }
+    }
+
+    /// A transfer is delivered.
+    pub fn delivered(&mut self, at: Moment, seq: u64, body: &[u8]) {
+        let (head, rest) = body.split_first_chunk::<8>().expect("a ticket");
+        let ticket = u64::from_le_bytes(*head);
+        let asked = &self.asked[ticket as usize];
+        if asked.kind != Kind::Transfer || rest.iter().any(|byte| *byte != ticket as u8) {
+            return self.fail(at, format!("number {seq} delivers other bytes than were sent"));
+        }
+        self.visible(at, seq, ticket);
+    }
+
+    /// A comparison has written.
+    pub fn written(&mut self, at: Moment, seq: u64, variable: u32, ticket: u64) {
+        match self.asked[ticket as usize].kind {
+            Kind::Compare { variable: asked, writes: true, .. } if asked == variable => {
+                self.visible(at, seq, ticket);
+            }
+            _ => self.fail(at, format!("number {seq} writes what nobody asked for")),
+        }
+    }
+
+    fn visible(&mut self, at: Moment, seq: u64, ticket: u64) {
+        let Some(&session) = self.current.get(&at.node) else {
+            return self.fail(at, format!("number {seq} is delivered though it is no member"));
+        };
+        if !self.asked[ticket as usize].set.contains(at.node) {
+            self.fail(at, format!("number {seq}, ticket {ticket}, was not meant for it"));
+        }
+        let delivered = &mut self.sessions[session].delivered;
+        let last = delivered.last().copied();
+        delivered.push((seq, ticket));
+        if let Some((last, _)) = last.filter(|(last, _)| *last >= seq) {
+            self.fail(at, format!("number {seq} is delivered after {last}"));
+        }
+    }
+
+    /// An operation has ended, as its origin was told.
+    pub fn completed(&mut self, at: Moment, ticket: u64, outcome: Outcome) {
+        let session = self.current.get(&at.node).copied();
+        let asked = &mut self.asked[ticket as usize];
+        let again = asked.ended.is_some() || asked.origin != at.node;
+        // Who was removed is told so after its session; what it is told counts as its last.
+        asked.ended = Some((outcome, session.unwrap_or(usize::MAX)));
+        if again || outcome == Outcome::Again {
+            self.fail(at, format!("ticket {ticket} ends with {outcome:?}, again"));
+        }
+    }
+
+    /// An operation was not taken.
+    pub fn refused(&mut self, ticket: u64, why: Refusal) {
+        self.asked[ticket as usize].refused = Some(why);
+    }
+
+    fn fail(&mut self, at: Moment, what: String) {
+        let life = at.life;
+        self.failure.get_or_insert(format!("{}, life {life}, at {} ns: {what}", at.node, at.now));
+    }
+
+    /// Whether all fits together; the operations from ticket `last` on have to be done.
+    ///
+    /// # Errors
+    /// What does not.
+    pub fn judge(&self, last: u64) -> Result<(), String> {
+        let sequence = self.sequence()?;
+        for session in &self.sessions {
+            self.judge_session(session, &sequence)?;
+        }
+        let done: BTreeSet<u64> = sequence.values().copied().collect();
+        for (ticket, asked) in self.asked.iter().enumerate() {
+            self.judge_end(ticket as u64, asked, &done)?;
+            let is_done = matches!(asked.ended, Some((Outcome::Committed, _)));
+            if ticket as u64 >= last && !is_done {
+                let (ended, refused) = (&asked.ended, &asked.refused);
+                let origin = asked.origin;
+                return Err(format!("{origin}'s last transfer: {ended:?}, refused {refused:?}"));
+            }
+        }
+        self.judge_writes(&sequence)
+    }
+
+    /// What the sessions that go on have delivered: tickets by numbers.
+    fn sequence(&self) -> Result<BTreeMap<u64, u64>, String> {
+        let mut sequence = BTreeMap::new();
+        let mut numbers = HashMap::new();
+        for session in self.sessions.iter().filter(|session| !session.has_ended) {
+            for &(seq, ticket) in &session.delivered {
+                let (known, number) =
+                    (*sequence.entry(seq).or_insert(ticket), *numbers.entry(ticket).or_insert(seq));
+                if known != ticket || number != seq {
+                    let node = session.node;
+                    return Err(format!(
+                        "number {seq} is ticket {ticket} at {node}, and ticket {known} elsewhere; \
+                         the ticket has number {number} too"
+                    ));
+                }
+            }
+        }
+        Ok(sequence)
+    }
+
+    fn judge_session(
+        &self,
+        session: &Session,
+        sequence: &BTreeMap<u64, u64>,
+    ) -> Result<(), String> {
+        let node = session.node;
+        let first = match session.delivered.first() {
+            _ if session.is_first => 0,
+            Some((first, _)) => *first,
+            // It may have begun after all that was for it.
+            None => return Ok(()),
+        };
+        let for_it = |(_, ticket): &(&u64, &u64)| self.asked[**ticket as usize].set.contains(node);
+        let wanted = sequence.range(first..).filter(for_it).map(|(seq, ticket)| (*seq, *ticket));
+        // Of what only ended sessions were to deliver, the sequence knows nothing.
+        let is_witnessed = |(seq, ticket): &(u64, u64)| {
+            let set = &self.asked[*ticket as usize].set;
+            sequence.contains_key(seq) || self.sessions.iter().any(|other| other.witnesses(set))
+        };
+        let mut delivered = session.delivered.iter().copied().filter(is_witnessed).peekable();
+        for (seq, ticket) in wanted {
+            match delivered.peek() {
+                Some(next) if *next == (seq, ticket) => delivered.next(),
+                None if session.has_ended => return Ok(()),
+                // What died with the master; nothing that others have delivered comes behind it.
+                Some((other, _)) if session.has_ended && !sequence.contains_key(other) => break,
+                other => {
+                    return Err(format!(
+                        "a partial delivery: {node} has not delivered number {seq}, ticket \
+                         {ticket}, but {other:?}"
+                    ));
+                }
+            };
+        }
+        match delivered.find(|(seq, _)| sequence.contains_key(seq) || !session.has_ended) {
+            Some(more) => Err(format!("{node} has delivered {more:?} that is not the sequence's")),
+            None => Ok(()),
+        }
+    }
+
+    /// What an origin was told is so.
+    fn judge_end(&self, ticket: u64, asked: &Asked, done: &BTreeSet<u64>) -> Result<(), String> {
+        let is_done = done.contains(&ticket);
+        let keeps = !matches!(asked.kind, Kind::Compare { writes: false, .. });
+        let origin = asked.origin;
+        match asked.ended {
+            Some((Outcome::Committed, session)) if keeps => {
+                let goes_on = |at: usize| self.sessions.get(at).is_some_and(|it| !it.has_ended);
+                // Who was told and died with the master takes that along.
+                if !is_done
+                    && goes_on(session)
+                    && self.sessions.iter().any(|other| other.witnesses(&asked.set))
+                {
+                    return Err(format!("{origin} was told that {ticket} is done, and it is not"));
+                }
+            }
+            Some((Outcome::Committed | Outcome::Unknown, _)) | None => {}
+            Some((outcome, _)) if is_done => {
+                return Err(format!("{origin} was told {outcome:?} of {ticket}, and it is done"));
+            }
+            Some(_) => {}
+        }
+        match asked.refused {
+            Some(why) if is_done => Err(format!("{ticket} was refused ({why}), and it is done")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Each comparison that wrote held on what was written before it.
+    fn judge_writes(&self, sequence: &BTreeMap<u64, u64>) -> Result<(), String> {
+        // What only ended sessions have seen may have died with them, or be what others joined on.
+        let uncertain: BTreeMap<u64, u64> = self
+            .sessions
+            .iter()
+            .flat_map(|session| session.delivered.iter().copied())
+            .filter(|(seq, _)| !sequence.contains_key(seq))
+            .collect();
+        let mut all: Vec<(u64, u64, bool)> = Vec::new();
+        all.extend(sequence.iter().map(|(seq, ticket)| (*seq, *ticket, true)));
+        all.extend(uncertain.iter().map(|(seq, ticket)| (*seq, *ticket, false)));
+        all.sort_unstable();
+        // The value of each variable, if it is certain.
+        let mut values: HashMap<u32, Option<u64>> = HashMap::new();
+        for (seq, ticket, is_certain) in all {
+            let Kind::Compare { variable, relation, value, .. } = self.asked[ticket as usize].kind
+            else {
+                continue;
+            };
+            let entry = values.entry(variable).or_insert(Some(0));
+            if let Some(before) = entry.filter(|_| is_certain)
+                && !holds(before, relation, value)
+            {
+                return Err(format!(
+                    "number {seq} wrote variable {variable}: {before} {relation:?} {value}?"
+                ));
+            }
+            *entry = is_certain.then_some(ticket);
+        }
+        Ok(())
+    }
+}
+
+fn holds(here: u64, relation: Relation, value: u64) -> bool {
+    match relation {
+        Relation::AtLeast => here >= value,
+        Relation::Less => here < value,
+        Relation::Equal => here == value,
+        Relation::NotEqual => here != value,
+    }
+}

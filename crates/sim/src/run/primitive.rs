@@ -1,0 +1,250 @@
+//! The primitives under faults: transfers are delivered by all or by none, in one sequence, and
+//! comparisons see what that sequence has written.
+//!
+//! A dozen nodes ask for one operation after the other; any node may die, node 0 (which leads) too.
+//! What every node is told is written down by *sessions*: from when a node becomes a member until
+//! it dies or is removed. `judge` compares them when all is over.
+
+use super::judge::{Asked, Judge, Kind};
+use super::{NODES, Outcome, Scenario};
+use crate::engine::{Agenda, Engine, Moment, User};
+use crate::fault::{self, Fault, Range, Schedule};
+use crate::network::{Costs, Network};
+use crate::random::Random;
+use crate::{MICRO, MILLI};
+use muster_fabric::primitive::{Config, Core, Nodes, Notice, Relation, Request};
+use muster_fabric::protocol::{NodeId, Payload};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// The runs.
+pub const SCENARIO: Scenario = Scenario { name: "primitive", faults, run };
+
+/// Who leads.
+const MASTER: NodeId = NodeId(0);
+
+/// Every so many nodes one asks for operations.
+const CLIENTS: u32 = 5;
+
+/// When the last fault comes, at the latest.
+const FAULTS_END: u64 = 500 * MILLI;
+
+/// Within this all are members again after the last fault has mended: connections over which
+/// nothing got through, two leases, some beats.
+const SETTLES: u64 = 800 * MILLI;
+
+/// Bytes of the region.
+const REGION: u64 = 1 << 16;
+
+/// Variables that only COMPARE-AND-WRITE changes; each has its own set of nodes.
+const VARIABLES: u32 = 6;
+
+fn faults(seed: u64) -> Schedule {
+    let range = Range {
+        nodes: NODES,
+        when: (0, FAULTS_END),
+        faults: 12,
+        longest: 200 * MILLI,
+        forever: 200_000,
+        spared: Vec::new(),
+    };
+    let mut schedule = fault::draw(&mut Random::new(seed).branch(3), &range);
+    for (_, fault) in &mut schedule {
+        // Without a master nothing goes on: it comes back.
+        if let Fault::Kill(MASTER, back @ None) = fault {
+            *back = Some(50 * MILLI);
+        }
+    }
+    schedule
+}
+
+fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
+    let mut draw = Random::new(seed).branch(4);
+    let config = Config {
+        arity: draw.between(1, 8) as usize,
+        variables: VARIABLES,
+        events: 4,
+        regions: vec![REGION],
+        lease: Duration::from_millis(60),
+        slack: Duration::from_millis(20),
+        beat: Duration::from_millis(10),
+        end_is_death: draw.happens(500_000),
+        ..Config::new(MASTER)
+    };
+    let network = Network::rough(Costs::FAST);
+    let mut engine = Engine::new(seed, NODES, true, network, Clients::new(config, draw));
+    engine.keep_trace(trace);
+    engine.plan(faults.clone());
+    let mends = faults.iter().map(|(time, fault)| time + fault.lasts()).max().unwrap_or(0);
+    let failed = |user: &mut Clients| user.judge.failure.is_some();
+    engine.run(mends.max(FAULTS_END) + SETTLES, failed);
+    let last = last_round(&mut engine);
+    engine.run(engine.now() + 200 * MILLI, failed);
+    let failure = engine.user.judge.failure.take();
+    let failure = failure.or_else(|| settled(&engine, last).err());
+    let (digest, events) = (engine.digest(), engine.events());
+    Outcome { digest, events, failure, trace: engine.trace() }
+}
+
+/// Every living node transfers something to all of them: the first ticket of it.
+fn last_round(engine: &mut Engine<Core, Clients>) -> u64 {
+    engine.user.is_over = true;
+    let first = engine.user.judge.asked.len() as u64;
+    let alive: Nodes = engine.user.alive.iter().copied().collect();
+    for node in alive.iter() {
+        let request = engine.user.transfer(node, alive.clone(), Some(0));
+        engine.ask(MICRO, node, request);
+    }
+    first
+}
+
+/// What holds long after the last fault.
+fn settled(engine: &Engine<Core, Clients>, last: u64) -> Result<(), String> {
+    let user = &engine.user;
+    for node in user.alive.iter().copied() {
+        let (_, members) = engine.core(node).expect("it lives").epoch();
+        if *members != user.alive.iter().copied().collect() {
+            return Err(format!("{node} knows the members {members:?}, not {:?}", user.alive));
+        }
+    }
+    user.judge.judge(last)
+}
+
+/// The user at all nodes.
+struct Clients {
+    config: Config,
+    draw: Random,
+    alive: BTreeSet<NodeId>,
+    /// The nodes of each variable; node 0 is one of each.
+    sets: Vec<Nodes>,
+    /// What each variable was last seen to be.
+    values: Vec<u64>,
+    is_over: bool,
+    judge: Judge,
+}
+
+impl Clients {
+    fn new(config: Config, mut draw: Random) -> Clients {
+        let all = Nodes::range(0..=NODES - 1);
+        let sets = (0..VARIABLES)
+            .map(|variable| match variable {
+                0 | 1 => all.clone(),
+                _ => some(&mut draw, all.iter().collect()).with(MASTER),
+            })
+            .collect();
+        let values = vec![0; VARIABLES as usize];
+        let (alive, judge) = (BTreeSet::new(), Judge::default());
+        Clients { config, draw, alive, sets, values, is_over: false, judge }
+    }
+
+    fn transfer(&mut self, origin: NodeId, set: Nodes, local: Option<u32>) -> Request {
+        let ticket = self.judge.ask(Asked::new(origin, set.clone(), Kind::Transfer));
+        let most = *self.draw.pick(&[1, 100, 4000, 40_000]);
+        let length = 8 + self.draw.below(most);
+        let mut body = ticket.to_le_bytes().to_vec();
+        body.resize(length as usize, ticket as u8);
+        let remote = Some(self.draw.below(8) as u32).filter(|event| *event < 4);
+        let offset = self.draw.below(REGION - length + 1);
+        let body = Payload::from(body);
+        Request::Transfer { ticket, set, region: 0, offset, body, remote, local }
+    }
+
+    fn compare(&mut self, origin: NodeId) -> Request {
+        let variable = self.draw.below(VARIABLES.into()) as u32;
+        let set = self.sets[variable as usize].clone();
+        let known = self.values[variable as usize];
+        let relation = *self.draw.pick(&[
+            Relation::Equal,
+            Relation::Equal,
+            Relation::AtLeast,
+            Relation::Less,
+            Relation::NotEqual,
+        ]);
+        let value = if relation == Relation::Less { known + 1 } else { known };
+        let writes = self.draw.happens(700_000);
+        let kind = Kind::Compare { variable, relation, value, writes };
+        let ticket = self.judge.ask(Asked::new(origin, set.clone(), kind));
+        let write = writes.then_some((variable, ticket));
+        Request::Compare { ticket, set, variable, relation, value, write }
+    }
+
+    /// The next operation of a node.
+    fn next(&mut self, node: NodeId, after: u64, agenda: &mut Agenda<Request>) {
+        if self.is_over || !node.0.is_multiple_of(CLIENTS) {
+            return;
+        }
+        let request = match self.draw.below(10) {
+            0..=4 => {
+                let alive: Vec<NodeId> = self.alive.iter().copied().collect();
+                let set = match self.draw.below(3) {
+                    0 => alive.into_iter().collect(),
+                    _ => some(&mut self.draw, alive),
+                };
+                self.transfer(node, set, None)
+            }
+            _ => self.compare(node),
+        };
+        agenda.ask(after, node, request);
+    }
+}
+
+/// Some nodes of several, at least one.
+fn some(draw: &mut Random, from: Vec<NodeId>) -> Nodes {
+    let count = draw.between(1, from.len() as u64);
+    (0..count).map(|_| *draw.pick(&from)).collect()
+}
+
+impl User<Core> for Clients {
+    fn begin(&mut self, at: Moment, agenda: &mut Agenda<Request>) -> Core {
+        self.alive.insert(at.node);
+        let all = Nodes::range(0..=NODES - 1);
+        let life = at.life + 1;
+        let config = Config { node: at.node, incarnation: life, ..self.config.clone() };
+        let core = match at.life {
+            0 => Core::member(config, all, at.clock),
+            _ if at.node == MASTER => Core::restarted(config, &all, life, at.clock),
+            _ => Core::outside(config, at.clock),
+        };
+        if at.life == 0 || at.node == MASTER {
+            self.judge.begin(at.node, at.life == 0);
+        }
+        let after = self.draw.below(10 * MILLI);
+        if at.life == 0 {
+            // All others begin at the same moment, and are not there yet.
+            self.alive = all_nodes();
+        }
+        self.next(at.node, after, agenda);
+        core
+    }
+
+    fn end(&mut self, at: Moment) {
+        self.alive.remove(&at.node);
+        self.judge.end(at.node);
+    }
+
+    fn notice(&mut self, at: Moment, notice: Notice, agenda: &mut Agenda<Request>) {
+        match notice {
+            Notice::Delivered { seq, body, .. } => self.judge.delivered(at, seq, &body),
+            Notice::Written { seq, variable, value } => {
+                self.values[variable as usize] = value;
+                self.judge.written(at, seq, variable, value);
+            }
+            Notice::Completed { ticket, outcome, .. } => {
+                self.judge.completed(at, ticket, outcome);
+                let after = self.draw.around(4 * MILLI);
+                self.next(at.node, after, agenda);
+            }
+            Notice::Refused { ticket, why } => {
+                self.judge.refused(ticket, why);
+                self.next(at.node, 20 * MILLI, agenda);
+            }
+            Notice::Joined { .. } => self.judge.begin(at.node, false),
+            Notice::Removed { .. } => self.judge.end(at.node),
+            Notice::Epoch { .. } => {}
+        }
+    }
+}
+
+fn all_nodes() -> BTreeSet<NodeId> {
+    (0..NODES).map(NodeId).collect()
+}

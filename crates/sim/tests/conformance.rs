@@ -1,0 +1,23 @@
+//! The suite that every transport passes, for the simulated one.
+
+use muster_fabric::Address;
+use muster_fabric::conformance::Subject;
+use muster_fabric::transport::Transport;
+use muster_sim::transport::Simulated;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Each test has nodes of its own.
+struct Nodes;
+
+impl Subject for Nodes {
+    fn transport(&self) -> &dyn Transport {
+        &Simulated
+    }
+
+    fn address(&self) -> Address {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Address::Simulated("conformance".to_owned(), NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+muster_fabric::conformance!(Nodes);
