@@ -23,7 +23,7 @@ struct Command {
     run: fn(&[String]) -> anyhow::Result<ExitCode>,
 }
 
-const COMMANDS: [Command; 6] = [
+const COMMANDS: [Command; 7] = [
     Command { name: "tidy", arguments: "", about: "check the rules of the house", run: tidy::run },
     Command {
         name: "ci",

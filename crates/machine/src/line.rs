@@ -1,8 +1,9 @@
 //! The lines between daemons: 9P over connections of the fabric.
 //!
-//! A daemon has one [`Door`], at one address. Other daemons come in over the fabric and say who they
-//! are and what for (service `9p`); 9P clients that know nothing of it (the commands, v9fs, anybody's)
-//! come in at the same address and simply begin. Either way the connection is then the 9P server's.
+//! A daemon has one [`Door`], at one address. Other daemons come in over the fabric and say who
+//! they are and what for (service `9p`); 9P clients that know nothing of it (the commands, v9fs,
+//! anybody's) come in at the same address and simply begin. Either way the connection is then the
+//! 9P server's.
 
 use muster_fabric::strategy::Stream as _;
 use muster_fabric::transport::{self, Adapter, Hello, Lane, Listener, socket};
