@@ -24,6 +24,8 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
   primitives  COMPARE-AND-WRITE, XFER-AND-SIGNAL and the heartbeat among 2 to 64 processes, and
             Open MPI and MPICH among as many
       --quick --json   as above
+  fabric    messages through shared memory and TCP: ours, bare, UCX, libfabric, iceoryx2
+      --quick --json   as above
   parked    memory of a running 9P server with many reads that do not return
       --address ADDR   HOST:PORT, or the path of a Unix socket
       --path PATH      a file there whose reads do not return
@@ -90,6 +92,18 @@ fn main() -> ExitCode {
             }
         };
     }
+    if let Some(figure) = arguments.first().and_then(|name| fabric::helper(name)) {
+        return match figure {
+            Ok(figure) => {
+                println!("{figure}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("bench: {error:#}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
@@ -109,6 +123,7 @@ fn main() -> ExitCode {
         }
         "spawn" => spawn::run(options.quick),
         "primitives" => primitives::run(options.quick),
+        "fabric" => fabric::run(options.quick),
         "parked" => ninep::parked::run(&options.parked),
         _ => return wrong(format!("no benchmark '{name}'")),
     };

@@ -33,13 +33,17 @@ impl Ucx {
         }
     }
 
-    fn perftest(self, test: &str, size: usize, rounds: u64) -> Result<Vec<f64>> {
+    /// `pinned`: one half on each of the two processors, else where the kernel wants.
+    fn perftest(self, test: &str, size: usize, rounds: u64, pinned: bool) -> Result<Vec<f64>> {
         let program =
             in_path("ucx_perftest").context("no ucx_perftest: apt-get install ucx-utils")?;
         let port = free_address()?.port().to_string();
         let command = |processor: &str| {
             let mut command = child::command(&program);
-            command.args(["-c", processor, "-p", &port, "-f"]).stdin(Stdio::null());
+            if pinned {
+                command.args(["-c", processor]);
+            }
+            command.args(["-p", &port, "-f"]).stdin(Stdio::null());
             command.env("UCX_WARN_UNUSED_ENV_VARS", "n").env_remove("UCX_TLS");
             if let Some(transports) = self.transports() {
                 command.env("UCX_TLS", transports);
@@ -48,8 +52,8 @@ impl Ucx {
         };
         let mut server = command("1");
         let _server = Child::start(server.stdout(Stdio::null()).stderr(Stdio::null()))?;
+        let warm = (rounds / 10).max(1).to_string();
         let (size, rounds) = (size.to_string(), rounds.to_string());
-        let warm = (rounds.parse::<u64>()? / 10).max(1).to_string();
         let arguments = ["-t", test, "-s", &size, "-n", &rounds, "-w", &warm, "127.0.0.1"];
         let text = last_words(command("0").args(arguments))?;
         let figures: Vec<f64> = text.split_whitespace().flat_map(str::parse).collect();
@@ -61,12 +65,17 @@ impl Ucx {
 
     /// One way, in microseconds: the mean of all rounds.
     pub fn latency(self, size: usize, rounds: u64) -> Result<f64> {
-        Ok(self.perftest("tag_lat", size, rounds)?[3])
+        Ok(self.perftest("tag_lat", size, rounds, true)?[3])
+    }
+
+    /// The same where many such pairs share two processors.
+    pub fn crowded(self, size: usize, rounds: u64) -> Result<f64> {
+        Ok(self.perftest("tag_lat", size, rounds, false)?[3])
     }
 
     /// MB/s (its own are MiB/s).
     pub fn bandwidth(self, size: usize, rounds: u64) -> Result<f64> {
-        Ok(self.perftest("tag_bw", size, rounds)?[5] * 1.048_576)
+        Ok(self.perftest("tag_bw", size, rounds, true)?[5] * 1.048_576)
     }
 }
 
@@ -87,6 +96,14 @@ pub fn libfabric(provider: &str, size: usize, rounds: u64) -> Result<f64> {
     // bytes #sent #ack total time MB/sec usec/xfer Mxfers/sec
     let figure = text.split_whitespace().nth(6).and_then(|word| word.parse().ok());
     figure.with_context(|| format!("fi_pingpong said {text:?}"))
+}
+
+/// iceoryx2, one way in microseconds.
+pub fn iceoryx2(size: usize, rounds: u64) -> Result<f64> {
+    let program = child::target().join("peers/iceoryx2/release/peer-iceoryx2");
+    let rounds = rounds.min(10_000).to_string();
+    let text = last_words(child::command(program).args([size.to_string(), rounds]))?;
+    text.parse().with_context(|| format!("peer-iceoryx2 said {text:?}"))
 }
 
 /// What iperf3 moves over one connection on loopback, in MB/s.
