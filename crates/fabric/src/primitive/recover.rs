@@ -106,17 +106,24 @@ impl Core {
         epoch: u64,
         account: Account,
     ) -> Result<(), &'static str> {
-        let Some(sequencer) = &mut self.sequencer else {
+        let Some(sequencer) = &self.sequencer else {
             return Err("an answer to a node that does not lead");
         };
-        let (Some(collection), true) = (&mut sequencer.collecting, epoch == self.epoch) else {
+        let (Some(collection), true) = (&sequencer.collecting, epoch == self.epoch) else {
             return Ok(());
         };
+        // Who was not asked must not stand for one who was.
+        if !collection.nodes.contains(from) {
+            return Ok(());
+        }
         let variables = self.config.variables;
-        let known = account.known.iter().all(|known| known.seq <= epoch);
+        let could_be = |known: &Known| known.seq <= epoch && self.is_within(&known.work, 0);
+        let known = account.known.iter().all(could_be);
         if account.written.iter().any(|wrote| wrote.variable >= variables) || !known {
             return Err("an account of what cannot have been");
         }
+        let collection = self.sequencer.as_mut().and_then(|all| all.collecting.as_mut());
+        let collection = collection.expect("it was there");
         collection.accounts.insert(from, account);
         if collection.accounts.len() == collection.nodes.len() {
             self.conclude(now);
@@ -165,5 +172,44 @@ impl Core {
             flight.phase = Phase::Decided(outcome);
         }
         self.reopen(now, &[]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::primitive::message::{Op, Relation, What, Work};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_restarted_master_believes_only_whom_it_asked_and_only_what_can_have_been() {
+        let all = Nodes::range(0..=2);
+        let mut master = Core::restarted(Config::new(NodeId(0)), &all, 2, Time(0));
+        let epoch = master.epoch;
+        let account =
+            |known| Account { epoch: 1, members: all.clone(), stable: 0, written: vec![], known };
+        let impossible = Known {
+            seq: 1,
+            outcome: Some(Outcome::Committed),
+            work: Arc::new(Work {
+                op: Op { origin: NodeId(1), number: 1 },
+                set: all.clone(),
+                what: What::Compare {
+                    variable: 0,
+                    relation: Relation::Equal,
+                    value: 0,
+                    write: Some((u32::MAX, 1)),
+                },
+            }),
+        };
+        let mut report =
+            |from, known| master.reported(Time(0), NodeId(from), epoch, account(known));
+        assert!(report(1, vec![impossible]).is_err(), "no such variable");
+        // With its account there are as many as were asked; but node 2 has said nothing.
+        report(9, vec![]).unwrap();
+        report(1, vec![]).unwrap();
+        assert!(master.is_collecting());
+        master.reported(Time(0), NodeId(2), epoch, account(vec![])).unwrap();
+        assert!(!master.is_collecting());
     }
 }
