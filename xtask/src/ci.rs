@@ -8,14 +8,17 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 
 use crate::workspace::{cargo, check, no_arguments, root};
-use crate::{fuzz, tidy};
+use crate::{fuzz, model, sim, tidy};
 
 /// Seconds for each fuzz target.
 const FUZZ_SECONDS: u64 = 20;
 
+/// Seeds of each scenario of the simulator; 1000 take some minutes.
+const SIM_SEEDS: u64 = 50;
+
 type Step = (&'static str, fn(&Path) -> Result<()>);
 
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 7] = [
     ("format", |root| check(cargo(root).args(["fmt", "--all", "--check"]))),
     ("clippy", |root| {
         let flags = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
@@ -23,6 +26,8 @@ const STEPS: [Step; 5] = [
     }),
     ("tidy", |_| succeeded(tidy::run(&[])?)),
     ("tests", |root| check(cargo(root).args(["test", "--workspace"]))),
+    ("model", |_| succeeded(model::run(&["--quick".into()])?)),
+    ("sim", |_| succeeded(sim::run(&["--seeds".into(), SIM_SEEDS.to_string()])?)),
     ("fuzz", |root| {
         let seconds = FUZZ_SECONDS * fuzz::targets(root)?.len() as u64;
         succeeded(fuzz::run(&["all".into(), "--seconds".into(), seconds.to_string()])?)

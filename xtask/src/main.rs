@@ -28,7 +28,7 @@ const COMMANDS: [Command; 7] = [
     Command {
         name: "ci",
         arguments: "",
-        about: "format, clippy, tidy, all tests, a short fuzz run",
+        about: "format, clippy, tidy, all tests, short runs of model, simulator and fuzzing",
         run: ci::run,
     },
     Command {
@@ -40,7 +40,7 @@ const COMMANDS: [Command; 7] = [
     Command {
         name: "fuzz",
         arguments: "GROUP|TARGET [--seconds N] | --replay FILE [--target NAME]",
-        about: "fuzz with libFuzzer; group: 9p",
+        about: "fuzz with libFuzzer; groups: 9p, fabric, all",
         run: fuzz::run,
     },
     Command {
@@ -52,7 +52,7 @@ const COMMANDS: [Command; 7] = [
     Command {
         name: "bench",
         arguments: "NAME [--quick] [--json] [...]",
-        about: "measure ours and the peers in turn; names: 9p, spawn",
+        about: "measure ours and the peers in turn; names: 9p, spawn, fabric, primitives",
         run: bench::run,
     },
     Command {
