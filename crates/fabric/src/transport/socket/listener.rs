@@ -236,11 +236,18 @@ impl Caller {
     fn turn(&mut self, is_open: bool) -> Turn {
         if is_open && self.said.is_empty() {
             let mut begin = [0; 4];
+            let is_early = self.since.elapsed() < PATIENCE;
+            // Not a byte is taken before it is known whose it is: what comes between two looks
+            // may be a stranger's.
             match recv(&self.socket, &mut begin, RecvFlags::PEEK) {
                 Ok((size, _)) if size > 0 && !hello::is_begun(&begin[..size]) => {
                     return Turn::Strange;
                 }
-                Ok((1..=3, _)) if self.since.elapsed() < PATIENCE => return Turn::Waits,
+                Ok((1..=3, _)) | Err(Errno::AGAIN | Errno::INTR) if is_early => {
+                    return Turn::Waits;
+                }
+                // It may be a stranger, who could not read an answer.
+                Err(Errno::AGAIN | Errno::INTR) => return Turn::Gone,
                 _ => {}
             }
         }
