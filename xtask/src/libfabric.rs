@@ -79,7 +79,13 @@ pub fn build(root: &Path) -> Result<()> {
 /// Fetches the source from the Debian mirror that apt uses.
 fn download(to: &Path) -> Result<()> {
     let from = ["indextargets", "--format", "$(REPO_URI)", "Origin: Debian", "Component: main"];
-    let mirrors = output(Command::new("apt-get").args(from))?;
+    let known = || output(Command::new("apt-get").args(from));
+    let mut mirrors = known()?;
+    if mirrors.trim().is_empty() {
+        // Images of containers come without apt's lists.
+        check(Command::new("apt-get").args(["update", "-qq"]))?;
+        mirrors = known()?;
+    }
     let Some(mirror) = mirrors.lines().next() else {
         bail!("apt knows no Debian mirror, which has libfabric's source: {SOURCE}");
     };
