@@ -47,7 +47,14 @@ fn the_three_primitives_work(mut place: Place) {
     assert!(ask(Relation::AtLeast, 1, None));
     assert!(!ask(Relation::AtLeast, 2, Some((6, 9))));
     assert!(ask(Relation::NotEqual, 0, Some((6, 10))));
-    assert!(members.iter().all(|m| m.variable(6, soon()).expect("looked") == Some(10)));
+    // What comes after it in the one order sees it everywhere; who merely looks may look early.
+    let wrote = members[1].compare_and_write(&all, (6, Relation::Equal, 10), None, soon());
+    assert!(wrote.expect("asked"));
+    for member in &members {
+        while member.variable(6, soon()).expect("looked") != Some(10) {
+            std::thread::yield_now();
+        }
+    }
 }
 
 #[test]
