@@ -231,6 +231,17 @@ pub const INVOCATION_OBJECTS_MAX: usize = 1024;
 /// endpoint, on a machine that is busy. Nobody waits for it but the one who says it.
 pub const HELLO_TIME: Duration = Duration::from_secs(5);
 
+/// Host names that one process looks up at once. Each costs a thread for as long as the system's
+/// resolver takes, half a minute where no server answers: two new ones a second meanwhile.
+pub const LOOKUPS_MAX: usize = 64;
+
+/// How long a listener waits for the addresses of its own host, which rarely need a server.
+pub const LISTEN_LOOKUP_TIME: Duration = Duration::from_secs(10);
+
+/// How long a listener waits for the lock on its socket's directory. Others of ours hold it for
+/// some calls of the system; whoever may read the directory can hold it for ever.
+pub const NAME_LOCK_TIME: Duration = Duration::from_secs(1);
+
 /// How long the end of a libfabric connection waits for what is under way: a hundred times what a
 /// full window takes at 100 MB/s.
 pub const OFI_LINGER: Duration = Duration::from_secs(1);

@@ -3,6 +3,9 @@
 
 use std::time::{Duration, Instant};
 
+/// Eighty years: every clock and every call of the system can say so much.
+const LIFETIME: Duration = Duration::from_secs(80 * 365 * 24 * 60 * 60);
+
 /// When a wait ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deadline {
@@ -11,10 +14,10 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// So long from now.
+    /// So long from now; what is longer than a lifetime is a lifetime.
     pub fn after(time: Duration) -> Deadline {
         let start = Instant::now();
-        Deadline { start, end: start + time }
+        Deadline { start, end: start + time.min(LIFETIME) }
     }
 
     /// Now: look, do not wait.
@@ -30,5 +33,16 @@ impl Deadline {
     /// How long it has been waited for.
     pub fn waited(&self) -> Duration {
         self.start.elapsed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_may_be_as_far_away_as_a_duration_can_say() {
+        let never = Deadline::after(Duration::MAX);
+        assert!(never.left().is_some_and(|left| left > LIFETIME / 2));
     }
 }

@@ -7,7 +7,7 @@
 
 use muster_fabric::strategy::Stream as _;
 use muster_fabric::transport::{self, Adapter, Hello, Lane, Listener, socket};
-use muster_fabric::{Deadline, Error as FabricError};
+use muster_fabric::{self as fabric, Deadline, Error as FabricError};
 use muster_ninep::address::Address;
 use muster_ninep::client::{Client, Options, unreachable_server};
 use muster_ninep::error::Result;
@@ -26,8 +26,12 @@ const NINEP: &str = "9p";
 /// How long to connect may take where nobody says.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often a door looks whether it is to close, and how long it waits for descriptors.
+/// How long a door waits for descriptors, and for a look at whether it is to close when it cannot
+/// be reached to be told.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// What a door comes for to itself when it closes: nobody serves that, so it only wakes it.
+const CLOSING: &str = "closing";
 
 /// Connects to another daemon; `from` is who connects, for people.
 ///
@@ -73,6 +77,7 @@ fn told(error: FabricError) -> io::Error {
 
 /// Where a daemon is reached. Dropping it ends that; connections live on.
 pub struct Door {
+    at: fabric::Address,
     is_closing: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -83,19 +88,31 @@ impl Door {
     /// # Errors
     /// That of bind(2); [`io::ErrorKind::AddrInUse`] also when another daemon answers there.
     pub fn open(at: &Address, server: Arc<Server>) -> io::Result<Door> {
+        Door::looking(at, server, LOOK)
+    }
+
+    /// A door that looks so often whether it is to close.
+    fn looking(at: &Address, server: Arc<Server>, look: Duration) -> io::Result<Door> {
         let at = at.to_string().parse().map_err(io::Error::other)?;
         let listener = socket::listen_open(&at).map_err(told)?;
+        let at = listener.address().clone();
         let is_closing = Arc::new(AtomicBool::new(false));
         let closing = is_closing.clone();
-        let attend = move || attend(listener, &server, &closing);
+        let attend = move || attend(listener, &server, &closing, look);
         let thread = std::thread::Builder::new().name("door".into()).spawn(attend)?;
-        Ok(Door { is_closing, thread: Some(thread) })
+        Ok(Door { at, is_closing, thread: Some(thread) })
     }
 }
 
 impl Drop for Door {
     fn drop(&mut self) {
         self.is_closing.store(true, Ordering::Release);
+        // It sleeps until somebody comes. Where this fails, it wakes at its next look.
+        if let Ok(transport) = transport::of(&self.at) {
+            let (name, service) = ("this door".to_owned(), CLOSING.to_owned());
+            let hello = Hello { name, service, lane: Lane::System };
+            let _ = transport.connect(&self.at, &hello, Deadline::after(LOOK));
+        }
         if let Some(thread) = self.thread.take() {
             // A thread that panicked has said so; there is nothing more to end.
             let _ = thread.join();
@@ -103,9 +120,14 @@ impl Drop for Door {
     }
 }
 
-fn attend(mut listener: Box<dyn Listener>, server: &Server, is_closing: &AtomicBool) {
+fn attend(
+    mut listener: Box<dyn Listener>,
+    server: &Server,
+    is_closing: &AtomicBool,
+    look: Duration,
+) {
     while !is_closing.load(Ordering::Acquire) {
-        match listener.accept(Deadline::after(LOOK)) {
+        match listener.accept(Deadline::after(look)) {
             Ok(adapter) if ["", NINEP].contains(&adapter.hello().service.as_str()) => {
                 // Who is gone again needs no service.
                 if let Ok(stream) = stream_of(adapter) {
@@ -141,6 +163,10 @@ mod tests {
 
     impl Fixture {
         fn new(name: &str) -> Fixture {
+            Fixture::looking(name, LOOK)
+        }
+
+        fn looking(name: &str, look: Duration) -> Fixture {
             let directory = format!("muster-line-{name}-{}", std::process::id());
             let directory = std::env::temp_dir().join(directory);
             fs::create_dir_all(&directory).expect("a directory");
@@ -149,7 +175,7 @@ mod tests {
                 Arc::new(HostTree::new(&directory, host::Options::default()).expect("a tree"));
             let address = Address::Unix(directory.join("sock"));
             let server = Arc::new(Server::start(&tree, 1, same_user).expect("a thread"));
-            let door = Some(Door::open(&address, server.clone()).expect("a socket"));
+            let door = Some(Door::looking(&address, server.clone(), look).expect("a socket"));
             Fixture { directory, address, _server: server, door }
         }
     }
@@ -196,6 +222,22 @@ mod tests {
         };
         assert!(matches!(end, Ok(0) | Err(FabricError::Dead { .. })), "{end:?}");
         assert_eq!(greeting(&line_to(&fixture).expect("9P still")), b"hello");
+    }
+
+    #[test]
+    fn a_door_closes_when_it_is_told_to_and_not_at_its_next_look() {
+        let never = Duration::from_secs(1 << 20);
+        let mut fixture = Fixture::looking("prompt", never);
+        let Address::Unix(socket) = fixture.address.clone() else { unreachable!("it is one") };
+        let door = fixture.door.take().expect("it is open");
+        let (closed, told) = std::sync::mpsc::channel();
+        let closing = std::thread::spawn(move || {
+            drop(door);
+            closed.send(socket.exists()).expect("the test waits");
+        });
+        let is_left = told.recv_timeout(Duration::from_secs(20)).expect("it closes");
+        assert!(!is_left, "its name is gone when it is closed");
+        closing.join().expect("it did not panic");
     }
 
     #[test]

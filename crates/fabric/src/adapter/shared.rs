@@ -2,6 +2,11 @@
 //!
 //! Each operation has it alone; to wait does not keep the others out for longer than a nap. So
 //! messages of several threads never mix, but the bytes of a stream do, at each call.
+//!
+//! So what waits by itself (`send`, `take`, `read`) is not handed on: the strategy would have its
+//! lock until the deadline, and who waits for a message would keep those out who could cause it.
+//! Here these try and wait by turns, and where a strategy copies less in its own ones, sharing it
+//! costs that copy.
 
 use crate::communicator::Object;
 use crate::deadline::Deadline;
@@ -116,6 +121,10 @@ impl<T: Datagram> Datagram for Shared<T> {
 impl<T: Stream> Stream for Shared<T> {
     fn try_write(&mut self, bytes: &[u8]) -> Result<usize> {
         self.alone().try_write(bytes)
+    }
+
+    fn try_write_parts(&mut self, parts: &[IoSlice<'_>]) -> Result<usize> {
+        self.alone().try_write_parts(parts)
     }
 
     fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize> {

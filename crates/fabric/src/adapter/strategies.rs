@@ -78,6 +78,36 @@ impl<T: Datagram, A: Aspect> Datagram for Adapted<T, A> {
     fn try_flush(&mut self) -> Result<bool> {
         self.inner.try_flush()
     }
+
+    /// The strategy's own, which may copy once where `try_send` copies twice. As an operation it
+    /// includes its wait.
+    #[inline]
+    fn send(&mut self, parts: &[IoSlice<'_>], deadline: Deadline) -> Result<()> {
+        if !A::IS_PRESENT {
+            return self.inner.send(parts, deadline);
+        }
+        let bytes = total(parts);
+        let operation = Operation { kind: Kind::Send, bytes };
+        self.enclose(operation, |inner| inner.send(parts, deadline), |()| bytes)
+    }
+
+    /// See `send`.
+    #[inline]
+    fn take(&mut self, deadline: Deadline, take: &mut dyn FnMut(&[u8])) -> Result<()> {
+        if !A::IS_PRESENT {
+            return self.inner.take(deadline, take);
+        }
+        let operation = Operation { kind: Kind::Receive, bytes: self.inner.limit() };
+        let carry_out = |inner: &mut T| {
+            let mut bytes = 0;
+            inner.take(deadline, &mut |message| {
+                bytes = message.len();
+                take(message);
+            })?;
+            Ok(bytes)
+        };
+        self.enclose(operation, carry_out, |&bytes| bytes).map(drop)
+    }
 }
 
 impl<T: Stream, A: Aspect> Stream for Adapted<T, A> {
@@ -88,9 +118,24 @@ impl<T: Stream, A: Aspect> Stream for Adapted<T, A> {
     }
 
     #[inline]
+    fn try_write_parts(&mut self, parts: &[IoSlice<'_>]) -> Result<usize> {
+        if !A::IS_PRESENT {
+            return self.inner.try_write_parts(parts);
+        }
+        let operation = Operation { kind: Kind::Write, bytes: total(parts) };
+        self.enclose(operation, |inner| inner.try_write_parts(parts), |&count| count)
+    }
+
+    #[inline]
     fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let operation = Operation { kind: Kind::Read, bytes: buffer.len() };
         self.enclose(operation, |inner| inner.try_read(buffer), |&count| count)
+    }
+
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8], deadline: Deadline) -> Result<usize> {
+        let operation = Operation { kind: Kind::Read, bytes: buffer.len() };
+        self.enclose(operation, |inner| inner.read(buffer, deadline), |&count| count)
     }
 
     #[inline]

@@ -4,11 +4,12 @@ use super::{
     Adapted, Aspect, Capability, Guarded, Kind, Operation, Outcome, Profiled, Remote, Shared,
     Traced,
 };
-use crate::communicator::double::{LIMIT, ROOM, pair};
+use crate::communicator::double::{End, LIMIT, ROOM, pair};
 use crate::communicator::{Invocation, Link, Object, Port};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::strategy::Datagram;
+use crate::strategy::{Datagram, Ready, Stream, Wait};
+use crate::transport::Peer;
 use std::io::IoSlice;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -174,6 +175,95 @@ fn threads_that_share_a_port_lose_no_message_and_do_not_mix_them() {
         }
         b.send(b"done", soon()).unwrap();
     });
+}
+
+/// Does better in one step than in two, and writes down which of them it was asked for.
+struct OneStep(End, Arc<Mutex<Vec<&'static str>>>);
+
+impl OneStep {
+    fn note<T>(&self, method: &'static str, value: T) -> Result<T> {
+        self.1.lock().unwrap().push(method);
+        Ok(value)
+    }
+}
+
+impl Wait for OneStep {
+    fn peer(&self) -> &Peer {
+        self.0.peer()
+    }
+
+    fn wait(&mut self, _: Ready, _: Deadline) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Datagram for OneStep {
+    fn limit(&self) -> usize {
+        LIMIT
+    }
+
+    fn try_fill(&mut self, _: usize, _: &mut dyn FnMut(&mut [u8])) -> Result<()> {
+        self.note("try_fill", ())
+    }
+
+    fn try_take(&mut self, _: &mut dyn FnMut(&[u8])) -> Result<()> {
+        self.note("try_take", ())
+    }
+
+    fn send(&mut self, _: &[IoSlice<'_>], _: Deadline) -> Result<()> {
+        self.note("send", ())
+    }
+
+    fn take(&mut self, _: Deadline, take: &mut dyn FnMut(&[u8])) -> Result<()> {
+        take(b"abc");
+        self.note("take", ())
+    }
+}
+
+impl Stream for OneStep {
+    fn try_write(&mut self, _: &[u8]) -> Result<usize> {
+        self.note("try_write", 1)
+    }
+
+    fn try_write_parts(&mut self, parts: &[IoSlice<'_>]) -> Result<usize> {
+        self.note("try_write_parts", parts.len())
+    }
+
+    fn try_read(&mut self, _: &mut [u8]) -> Result<usize> {
+        self.note("try_read", 1)
+    }
+
+    fn read(&mut self, _: &mut [u8], _: Deadline) -> Result<usize> {
+        self.note("read", 1)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn what_a_strategy_does_in_one_step_it_does_so_in_every_scenario() {
+    let (asked, profiled) = (Arc::new(Mutex::new(Vec::new())), Profiled::default());
+    let profile = profiled.profile();
+    let one_step = || OneStep(pair("a", "b").0, asked.clone());
+    let parts = [IoSlice::new(b"a"), IoSlice::new(b"bc")];
+    fn use_it(mut end: impl Datagram + Stream, parts: &[IoSlice<'_>]) {
+        end.send(parts, soon()).unwrap();
+        end.take(soon(), &mut |message| assert_eq!(message, b"abc")).unwrap();
+        assert_eq!(end.try_write_parts(parts).unwrap(), 2);
+        end.read(&mut [0], soon()).unwrap();
+    }
+    use_it(Adapted::new(one_step(), ()), &parts);
+    use_it(Adapted::new(one_step(), (profiled,)), &parts);
+    let all = ["send", "take", "try_write_parts", "read"];
+    assert_eq!(*asked.lock().unwrap(), [all, all].concat());
+    for (kind, bytes) in [(Kind::Send, 3), (Kind::Receive, 3), (Kind::Write, 2), (Kind::Read, 1)] {
+        assert_eq!((profile.summary(kind).done, profile.summary(kind).bytes), (1, bytes));
+    }
+    asked.lock().unwrap().clear();
+    Shared::new(one_step()).try_write_parts(&parts).unwrap();
+    assert_eq!(*asked.lock().unwrap(), ["try_write_parts"]);
 }
 
 /// Adds up.

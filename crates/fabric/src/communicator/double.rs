@@ -215,8 +215,10 @@ impl Stream for End {
         Ok(count)
     }
 
+    /// There always is room for it.
     fn finish(&mut self) -> Result<()> {
-        self.push(Vec::new())
+        self.out.change(|state| state.messages.push_back(Vec::new()));
+        Ok(())
     }
 }
 

@@ -166,8 +166,6 @@ impl<A: ActiveMessage> Invocation<A> {
         loop {
             match self.messages.try_call(CALL, &parts) {
                 Ok(()) => break,
-                // The peer may wait for room as well: what it sent makes room when it is taken.
-                Err(Error::WouldBlock) if self.progress()? > 0 => {}
                 Err(Error::WouldBlock) => self.make_room(deadline)?,
                 Err(error) => return Err(error),
             }
@@ -176,13 +174,25 @@ impl<A: ActiveMessage> Invocation<A> {
         Ok(call)
     }
 
-    /// Waits a moment for room to send; then the peer's answers get on again.
+    /// The peer may wait for room as well: what it sent makes room when it is taken. If nothing
+    /// has come, waits for a moment.
     fn make_room(&mut self, deadline: Deadline) -> Result<()> {
-        let left = deadline.left().unwrap_or_default();
+        let has_moved = self.progress()? > 0;
+        let Some(left) = deadline.left() else {
+            return Err(self.late("room for a call", deadline));
+        };
+        if has_moved {
+            return Ok(());
+        }
         match self.messages.wait(Ready::Send, Deadline::after(left.min(NAP))) {
-            Err(Error::Deadline { .. }) if left > NAP => Ok(()),
+            Err(Error::Deadline { .. }) => Ok(()),
             other => other,
         }
+    }
+
+    fn late(&self, what: &str, deadline: Deadline) -> Error {
+        let (who, whom) = ("an invocation".to_owned(), self.ends.peer.clone());
+        Error::Deadline { who, whom, what: what.to_owned(), waited: deadline.waited() }
     }
 
     /// Waits for what a call returns. After an error, a deadline's too, nobody can wait for it any
@@ -197,15 +207,17 @@ impl<A: ActiveMessage> Invocation<A> {
         let is_there = self.ends.place(call.0).is_some_and(|place| !place.is_free());
         assert!(is_there, "a call can be waited for once");
         loop {
-            let state = &mut self.ends.place(call.0).expect("it is there").state;
-            if let State::Answered(answer) = state {
-                let answer = std::mem::replace(answer, Ok(Vec::new()));
-                self.ends.end(call.0);
+            if let Some(answer) = self.ends.answered(call.0) {
                 let peer = &self.ends.peer;
                 return answer.map_err(|why| Error::Refused { peer: peer.clone(), why });
             }
+            // The peer's calls come without end if it likes; what was there at the deadline counts.
+            let is_last = deadline.left().is_none();
             let progress = match self.progress() {
                 Ok(0) => self.messages.wait(Ready::Receive, deadline),
+                Ok(_) if is_last && !self.ends.is_answered(call.0) => {
+                    Err(self.late("an answer", deadline))
+                }
                 other => other.map(drop),
             };
             if let Err(error) = progress {
@@ -251,6 +263,22 @@ impl Ends {
     fn place(&mut self, number: u32) -> Option<&mut Place> {
         let place = self.calls.get_mut((number & 0xff) as usize)?;
         (place.visit & 0xff_ffff == number >> 8).then_some(place)
+    }
+
+    fn is_answered(&mut self, number: u32) -> bool {
+        matches!(self.place(number), Some(Place { state: State::Answered(_), .. }))
+    }
+
+    /// The answer to a call, which ends with it.
+    fn answered(&mut self, number: u32) -> Option<Answer> {
+        match &mut self.place(number).expect("it is there").state {
+            State::Answered(answer) => {
+                let answer = std::mem::replace(answer, Ok(Vec::new()));
+                self.end(number);
+                Some(answer)
+            }
+            _ => None,
+        }
     }
 
     fn end(&mut self, number: u32) {

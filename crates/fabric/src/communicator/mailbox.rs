@@ -186,6 +186,7 @@ impl<D: Datagram> Mailbox<D> {
     /// # Errors
     /// [`Error::Deadline`]; what ended the listening, and then it goes on with those it has.
     pub fn receive(&mut self, deadline: Deadline, take: &mut dyn FnMut(&[u8])) -> Result<Mail> {
+        let mut has_looked = false;
         loop {
             if self.since >= ROUND {
                 self.look()?;
@@ -206,9 +207,11 @@ impl<D: Datagram> Mailbox<D> {
                     Err(why) => return Ok(self.lose(index, why)),
                 }
             }
-            self.look()?;
-            if self.ready.is_empty() {
-                self.wait(deadline)?;
+            // Whoever is named from now on, only the wait goes on: it knows the deadline, which
+            // those who have no descriptor, or send half messages, must not put off.
+            match std::mem::replace(&mut has_looked, true) {
+                false => self.look()?,
+                true => self.wait(deadline)?,
             }
         }
     }

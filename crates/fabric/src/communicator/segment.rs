@@ -95,8 +95,13 @@ impl<R: RemoteCopy> Segment<R> {
     /// A segment of these pieces, each of `size` bytes.
     ///
     /// # Errors
-    /// [`Error::Access`] when a piece of this place is smaller; [`Error::Exhausted`].
+    /// [`Error::Access`] when a piece of this place is smaller; [`Error::TooLarge`] when all of
+    /// them are more than offsets can name; [`Error::Exhausted`].
     pub fn new(size: u64, pieces: Vec<Piece<R>>) -> Result<Segment<R>> {
+        if size.checked_mul(pieces.len() as u64).is_none() {
+            let limit = usize::MAX / pieces.len();
+            return Err(Error::TooLarge { what: "a segment's piece", size: size as usize, limit });
+        }
         let mut many = Many::new()?;
         for (index, piece) in pieces.iter().enumerate() {
             match piece {

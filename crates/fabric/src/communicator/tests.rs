@@ -1,14 +1,15 @@
 //! What communicators promise, over a connection that breaks on demand.
 
 use super::double::{End, LIMIT, pair};
-use super::invocation::ANSWER;
+use super::invocation::{ANSWER, CALL};
 use super::mailbox::ROUND;
 use super::segment::Piece;
 use super::{Invocation, Link, Mail, Mailbox, Object, Port, Segment, Sender};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::region::{Region, Rights};
-use crate::strategy::{ActiveMessage, Datagram, RemoteCopy};
+use crate::strategy::{ActiveMessage, Datagram, Handler, Handlers, Key, Ready, RemoteCopy, Wait};
+use crate::transport::Peer;
 use std::io::{IoSlice, Read, Write};
 use std::thread;
 use std::time::Duration;
@@ -17,6 +18,15 @@ const LONG: Duration = Duration::from_secs(60);
 
 fn soon() -> Deadline {
     Deadline::after(LONG)
+}
+
+/// What this returns, unless it hangs.
+fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, result) = std::sync::mpsc::channel();
+    let working = thread::spawn(move || done.send(work()).expect("the test waits"));
+    let result = result.recv_timeout(LONG).expect("it ends");
+    working.join().unwrap();
+    result
 }
 
 #[test]
@@ -147,6 +157,23 @@ fn a_sender_that_never_stops_cannot_keep_the_others_out_of_a_mailbox() {
 }
 
 #[test]
+fn a_wait_for_silent_senders_without_descriptors_ends_at_its_deadline() {
+    in_time(|| {
+        let mut mailbox = Mailbox::new("box", 2).unwrap();
+        let (mut a, end) = pair("a", "box");
+        let a_is = mailbox.admit(end.silent()).unwrap();
+        let (_b, end) = pair("b", "box");
+        mailbox.admit(end.silent()).unwrap();
+        let brief = Deadline::after(Duration::from_millis(5));
+        let error = mailbox.receive(brief, &mut |_| ()).unwrap_err();
+        assert!(error.to_string().contains("any of 2 senders"), "{error}");
+        send(&mut a, "at last").unwrap();
+        let mail = mailbox.receive(Deadline::now(), &mut |_| ()).expect("it is there");
+        assert!(matches!(mail, Mail::From(sender) if sender == a_is));
+    });
+}
+
+#[test]
 fn a_sender_that_dies_or_talks_nonsense_leaves_and_the_others_stay() {
     let mut mailbox = Mailbox::new("box", 3).unwrap();
     let (mut good, end) = pair("good", "box");
@@ -238,6 +265,22 @@ fn a_range_across_all_pieces_of_a_segment_is_written_and_read() {
 }
 
 #[test]
+fn a_segment_has_no_more_bytes_than_offsets_can_name_and_may_have_none() {
+    let nothing = || Piece::<End>::Here(Region::new(0, Rights::ALL));
+    let mut empty = Segment::new(0, vec![nothing(), nothing()]).unwrap();
+    assert_eq!(empty.size(), 0);
+    empty.write(0, &[], soon()).unwrap();
+    assert!(matches!(empty.write(0, b"x", soon()), Err(Error::Access { .. })));
+    let there = |_| {
+        let (mine, _) = pair("reader", "owner");
+        Piece::There(mine, Key(0))
+    };
+    assert!(Segment::new(u64::MAX, (0..1).map(there).collect()).is_ok());
+    let too_large = Segment::new(u64::MAX / 2, (0..3).map(there).collect());
+    assert!(matches!(too_large, Err(Error::TooLarge { .. })));
+}
+
+#[test]
 fn after_a_fence_all_earlier_puts_have_taken_effect() {
     let (mut segment, regions, _ends) = segment();
     let first = segment.put(0, b"first", soon()).unwrap();
@@ -271,7 +314,7 @@ fn a_lost_owner_takes_its_piece_along_and_nothing_else() {
 #[test]
 fn a_withdrawn_region_refuses_and_a_failed_put_is_told_by_the_fence() {
     let (mut segment, _regions, mut ends) = segment();
-    ends[0].withdraw(crate::strategy::Key(0)).unwrap();
+    ends[0].withdraw(Key(0)).unwrap();
     assert!(matches!(segment.read(0, &mut [0; 4], soon()), Err(Error::Access { .. })));
     let _ = segment.put(0, b"lost", soon()).unwrap();
     assert!(matches!(segment.fence(soon()), Err(Error::Access { .. })));
@@ -364,6 +407,54 @@ fn an_answer_after_the_deadline_is_not_the_answer_to_the_next_call() {
     let call = caller.start(7, 0, &[2, 2], soon()).unwrap();
     assert_eq!(owner.progress().unwrap() + owner.progress().unwrap(), 2);
     assert_eq!(caller.wait(call, soon()).unwrap(), [4]);
+}
+
+/// An end whose peer calls without a break, and answers nothing.
+struct Flood(End);
+
+impl Wait for Flood {
+    fn peer(&self) -> &Peer {
+        self.0.peer()
+    }
+
+    fn wait(&mut self, _: Ready, _: Deadline) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl ActiveMessage for Flood {
+    fn limit(&self) -> usize {
+        LIMIT
+    }
+
+    fn try_call(&mut self, handler: Handler, arguments: &[IoSlice<'_>]) -> Result<()> {
+        self.0.try_call(handler, arguments)
+    }
+
+    fn try_progress(&mut self, handlers: &mut dyn Handlers) -> Result<usize> {
+        let call = [0; 10];
+        handlers.handle(CALL, &call, &mut |_, _| ()).map(|()| 1).map_err(|what| panic!("{what}"))
+    }
+}
+
+#[test]
+fn a_peer_that_never_stops_calling_puts_off_no_deadline() {
+    let (a, _b) = pair("caller", "owner");
+    let waited = in_time(move || {
+        let mut caller = Invocation::new(Flood(a));
+        let brief = || Deadline::after(Duration::from_millis(5));
+        let waited = caller.call(7, 0, &[1, 1], brief()).unwrap_err();
+        // Nobody takes anything, so there soon is no room.
+        loop {
+            match caller.start(7, 0, &[1, 1], brief()) {
+                Ok(_) => {}
+                Err(error) => return [waited, error],
+            }
+        }
+    });
+    for (error, expected) in waited.iter().zip(["an answer", "room for a call"]) {
+        assert!(matches!(error, Error::Deadline { what, .. } if what == expected), "{error}");
+    }
 }
 
 #[test]

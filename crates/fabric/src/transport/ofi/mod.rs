@@ -34,6 +34,7 @@ mod sys;
 mod tests;
 
 use super::hello;
+use super::host::resolve;
 use super::{Adapter, Capabilities, Hello, Listener, Peer, Protection, Strategies, Transport};
 use crate::address::Address;
 use crate::deadline::Deadline;
@@ -44,12 +45,12 @@ use channel::Channel;
 use datagram::Messages;
 use greeting::Greeting;
 use meeting::Meeting;
-use muster_base::limits::HELLOS_MAX;
+use muster_base::limits::{HELLOS_MAX, LISTEN_LOOKUP_TIME};
 use remote::Copies;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
-use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -115,6 +116,48 @@ impl Ofi {
         offered.map_err(|why| unsupported(format!("provider {provider:?}: {why}")))?;
         Ok((library, provider, (host, *port)))
     }
+
+    fn door(&self, at: &Address) -> Result<Door> {
+        let (library, provider, place) = self.check(at)?;
+        let doing = || format!("listening at {at}");
+        let deadline = Deadline::after(LISTEN_LOOKUP_TIME);
+        let places = resolve(at, place.0, place.1, deadline)?;
+        let listener = TcpListener::bind(&*places).map_err(|error| Error::io(doing(), error))?;
+        listener.set_nonblocking(true).map_err(|error| Error::io(doing(), error))?;
+        let local = listener.local_addr().map_err(|error| Error::io(doing(), error))?;
+        let address = Address::Ofi(provider.to_owned(), place.0.to_owned(), local.port());
+        let library = *library;
+        let (provider, callers) = (provider.to_owned(), Vec::new());
+        Ok(Door { library, provider, address, listener, callers })
+    }
+
+    fn reach(&self, to: &Address, hello: &Hello, deadline: Deadline) -> Result<Channel> {
+        let (library, provider, place) = self.check(to)?;
+        let doing = || format!("connecting to {to}");
+        let io = |error: std::io::Error| match error.kind() {
+            ErrorKind::TimedOut => late(to, "a connection", deadline),
+            ErrorKind::ConnectionRefused => {
+                Error::Refused { peer: to.to_string(), why: "nobody listens there".to_owned() }
+            }
+            _ => Error::io(doing(), error),
+        };
+        let mut last = ErrorKind::AddrNotAvailable.into();
+        for address in resolve(to, place.0, place.1, deadline)? {
+            let Some(left) = deadline.left() else {
+                return Err(late(to, "a connection", deadline));
+            };
+            match TcpStream::connect_timeout(&address, left) {
+                Ok(stream) => {
+                    let mut meeting = Meeting::new(stream).map_err(io)?;
+                    meeting.say(&hello::write(hello))?;
+                    let mut greeting = Greeting::connector(*library, provider, meeting, hello, to);
+                    return finish(&mut greeting, to, deadline);
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(io(last))
+    }
 }
 
 impl Default for Ofi {
@@ -134,56 +177,19 @@ impl Transport for Ofi {
     }
 
     fn listen(&self, at: &Address) -> Result<Box<dyn Listener>> {
-        let (library, provider, place) = self.check(at)?;
-        let doing = || format!("listening at {at}");
-        let listener = TcpListener::bind(place).map_err(|error| Error::io(doing(), error))?;
-        listener.set_nonblocking(true).map_err(|error| Error::io(doing(), error))?;
-        let local = listener.local_addr().map_err(|error| Error::io(doing(), error))?;
-        let address = Address::Ofi(provider.to_owned(), place.0.to_owned(), local.port());
-        let library = *library;
-        Ok(Box::new(Door {
-            library,
-            provider: provider.to_owned(),
-            address,
-            listener,
-            callers: Vec::new(),
-        }))
+        Ok(Box::new(self.door(at)?))
     }
 
     fn connect(&self, to: &Address, hello: &Hello, deadline: Deadline) -> Result<Box<dyn Adapter>> {
-        let (library, provider, place) = self.check(to)?;
-        let doing = || format!("connecting to {to}");
-        let io = |error: std::io::Error| match error.kind() {
-            ErrorKind::TimedOut => late(to, "a connection", deadline),
-            ErrorKind::ConnectionRefused => {
-                Error::Refused { peer: to.to_string(), why: "nobody listens there".to_owned() }
-            }
-            _ => Error::io(doing(), error),
-        };
-        let mut last = ErrorKind::AddrNotAvailable.into();
-        for address in place.to_socket_addrs().map_err(io)? {
-            let Some(left) = deadline.left() else {
-                return Err(late(to, "a connection", deadline));
-            };
-            match TcpStream::connect_timeout(&address, left) {
-                Ok(stream) => {
-                    let mut meeting = Meeting::new(stream).map_err(io)?;
-                    meeting.say(&hello::write(hello))?;
-                    let mut greeting = Greeting::connector(*library, provider, meeting, hello, to);
-                    return finish(&mut greeting, to, deadline);
-                }
-                Err(error) => last = error,
-            }
-        }
-        Err(io(last))
+        Ok(Box::new(Connection(self.reach(to, hello, deadline)?)))
     }
 }
 
 /// Waits until a connector's greeting is over.
-fn finish(greeting: &mut Greeting, to: &Address, deadline: Deadline) -> Result<Box<dyn Adapter>> {
+fn finish(greeting: &mut Greeting, to: &Address, deadline: Deadline) -> Result<Channel> {
     loop {
         if let Some(channel) = greeting.advance()? {
-            return Ok(Box::new(Connection(channel)));
+            return Ok(channel);
         }
         let Some(left) = deadline.left() else { return Err(late(to, "its greeting", deadline)) };
         nap(&mut greeting.watch().map(watch).into_iter().collect::<Vec<_>>(), left)?;
@@ -272,18 +278,13 @@ impl Door {
         }
         Ok(None)
     }
-}
 
-impl Listener for Door {
-    fn address(&self) -> &Address {
-        &self.address
-    }
-
-    fn accept(&mut self, deadline: Deadline) -> Result<Box<dyn Adapter>> {
+    /// Waits for the next connection.
+    fn next(&mut self, deadline: Deadline) -> Result<Channel> {
         use std::os::fd::AsFd;
         loop {
             if let Some(channel) = self.progress()? {
-                return Ok(Box::new(Connection(channel)));
+                return Ok(channel);
             }
             let Some(mut left) = deadline.left() else {
                 return Err(Error::Deadline {
@@ -304,6 +305,16 @@ impl Listener for Door {
             }
             nap(&mut all, left)?;
         }
+    }
+}
+
+impl Listener for Door {
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn accept(&mut self, deadline: Deadline) -> Result<Box<dyn Adapter>> {
+        Ok(Box::new(Connection(self.next(deadline)?)))
     }
 }
 

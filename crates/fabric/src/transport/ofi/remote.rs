@@ -94,7 +94,7 @@ struct Mine {
 }
 
 /// What we know of a key of the peer's.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Theirs {
     Asked,
     Known { place: Place, size: u64, rights: Rights },
@@ -191,10 +191,18 @@ impl Copies {
     fn understand(&mut self, key: u32, word: Word) -> std::result::Result<(), String> {
         match word {
             Word::Region { place, size, rights } => {
-                if self.theirs.len() >= REGIONS_MAX {
-                    return Err(format!("more than {REGIONS_MAX} regions"));
-                }
-                self.theirs.insert(key, Theirs::Known { place, size, rights });
+                let known = Theirs::Known { place, size, rights };
+                match self.theirs.get(&key) {
+                    // It has told us of it, and then heard our question.
+                    Some(theirs) if *theirs == known => return Ok(()),
+                    Some(Theirs::Known { .. }) => {
+                        return Err(format!("it says of region {key} that it is another one"));
+                    }
+                    _ if self.theirs.len() >= REGIONS_MAX => {
+                        return Err(format!("more than {REGIONS_MAX} regions"));
+                    }
+                    _ => self.theirs.insert(key, known),
+                };
             }
             // Whoever uses it from now on asks again.
             Word::Gone => match self.theirs.remove(&key) {
@@ -295,7 +303,12 @@ impl Copies {
         }
     }
 
+    /// Ends the first copy, when nothing of it is under way any more: its region may have become
+    /// another one since it began.
     fn refuse(&mut self, why: &'static str) -> Result<bool> {
+        if !self.pieces.is_empty() {
+            return Ok(false);
+        }
         let copy = self.queue.front().expect("it was looked at");
         let (key, offset, count) = (copy.key, copy.offset, copy.bytes.len());
         self.end(Err(Error::Access { key, offset, count, why }));
@@ -415,5 +428,51 @@ impl RemoteCopy for Copies {
             None if self.channel.has_ended() => Err(self.channel.nothing()),
             None => Ok(None),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{copies, soon};
+    use super::*;
+
+    /// What is said of a region of this size.
+    fn region(size: u64) -> Word {
+        Word::Region { place: Place { key: 1, address: 0 }, size, rights: Rights::ALL }
+    }
+
+    #[test]
+    fn a_region_that_becomes_another_one_is_malformed_and_one_told_of_twice_is_not() {
+        let (mut liar, mut peer) = copies("tcp");
+        liar.outbox.extend([(5, region(64)), (5, region(64)), (5, region(32))]);
+        liar.progress().expect("connected");
+        let error = peer.wait(Ready::Receive, soon()).expect_err("it lies");
+        assert!(matches!(&error, Error::Malformed { what, .. } if what.contains("5")), "{error}");
+        assert!(matches!(peer.theirs[&5], Theirs::Known { size: 64, .. }));
+    }
+
+    #[test]
+    fn a_region_that_shrinks_under_a_copy_ends_it_with_an_error_and_not_before_its_pieces() {
+        let (mut owner, mut peer) = copies("tcp");
+        // More than can be under way at once.
+        let size = 4 * WINDOW * SLOT;
+        let memory = Region::new(size, Rights::ALL);
+        let key = owner.expose(&memory).expect("exposed");
+        while !peer.theirs.contains_key(&key.0) {
+            peer.progress().expect("connected");
+        }
+        peer.try_get(key, 0, size, 7).expect("begun");
+        assert!(!peer.pieces.is_empty(), "the owner has not answered");
+        for word in [Word::Gone, region(1)] {
+            peer.understand(key.0, word).expect("a new region of the old name");
+        }
+        let ended = loop {
+            owner.progress().expect("connected");
+            if let Some(ended) = peer.try_progress().expect("connected") {
+                break ended;
+            }
+        };
+        assert!(peer.pieces.is_empty(), "nothing of it is under way");
+        assert!(ended.token == 7 && matches!(ended.result, Err(Error::Access { .. })));
     }
 }

@@ -21,7 +21,7 @@ const PROVIDERS: [&str; 2] = ["tcp", "shm"];
 const TO: &str = "MUSTER_TEST_OFI_TO";
 const ROLE: &str = "MUSTER_TEST_OFI_ROLE";
 
-fn soon() -> Deadline {
+pub(super) fn soon() -> Deadline {
     Deadline::after(Duration::from_secs(20))
 }
 
@@ -56,6 +56,19 @@ fn pair(provider: &str) -> (Box<dyn Adapter>, Box<dyn Adapter>) {
         let connector = scope.spawn(|| ofi.connect(&to, &hello(), soon()).expect("connected"));
         let accepted = listener.accept(soon()).expect("accepted");
         (connector.join().expect("no panic"), accepted)
+    })
+}
+
+/// Two ends of remote copy in this process.
+pub(super) fn copies(provider: &str) -> (Copies, Copies) {
+    let ofi = ofi();
+    let at = Address::Ofi(provider.to_owned(), "127.0.0.1".to_owned(), 0);
+    let mut door = ofi.door(&at).expect("the provider is there");
+    let to = door.address.clone();
+    thread::scope(|scope| {
+        let connector = scope.spawn(|| ofi.reach(&to, &hello(), soon()).expect("connected"));
+        let accepted = door.next(soon()).expect("accepted");
+        (Copies::new(connector.join().expect("no panic")), Copies::new(accepted))
     })
 }
 

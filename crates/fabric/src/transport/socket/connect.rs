@@ -6,6 +6,7 @@ use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::transport::hello::{self, ANSWER_HEAD};
+use crate::transport::host::resolve;
 use crate::transport::{Hello, Peer, Protection};
 use rustix::event::PollFlags;
 use rustix::io::Errno;
@@ -13,7 +14,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
     send, socket_with, sockopt,
 };
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
@@ -33,19 +34,13 @@ pub fn tcp(
     deadline: Deadline,
 ) -> Result<OwnedFd> {
     let mut failed = None;
-    for there in resolve(to, host, port)? {
+    for there in resolve(to, host, port, deadline)? {
         match tcp_to(to, there, hello, deadline) {
             Err(error @ (Error::Refused { .. } | Error::Io { .. })) => failed = Some(error),
             done => return done,
         }
     }
     Err(failed.unwrap_or_else(|| refused(to, "the host has no address")))
-}
-
-/// The addresses of a host.
-pub fn resolve(to: &Address, host: &str, port: u16) -> Result<Vec<SocketAddr>> {
-    let found = (host, port).to_socket_addrs();
-    Ok(found.map_err(|source| Error::io(format!("looking up {to}"), source))?.collect())
 }
 
 fn tcp_to(to: &Address, there: SocketAddr, hello: &Hello, deadline: Deadline) -> Result<OwnedFd> {

@@ -6,9 +6,11 @@
 //! be accepted. Who dies or is sent away leaves nothing behind but its descriptor's number.
 //!
 //! An open door also lets in who says no hello but begins with something else: one address then
-//! serves the fabric and whatever protocol its foreign clients speak.
+//! serves the fabric and whatever protocol its foreign clients speak. Who has said nothing there,
+//! or not enough to tell, may be such a client: it has as long as the others, and when it goes its
+//! connection ends without an answer, which it could not read.
 
-use super::connect::{FLAGS, identify, resolve};
+use super::connect::{FLAGS, identify};
 use super::connection::{End, Socket, timespec};
 use super::option;
 use crate::address::Address;
@@ -16,8 +18,9 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::strategy::Stream;
 use crate::transport::hello::{self, HELLO_MAX, Refusal};
+use crate::transport::host::resolve;
 use crate::transport::{Adapter, Hello, Lane, Listener, Protection};
-use muster_base::limits::HELLOS_MAX;
+use muster_base::limits::{HELLOS_MAX, LISTEN_LOOKUP_TIME, NAME_LOCK_TIME};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -33,6 +36,13 @@ use std::time::{Duration, Instant};
 
 /// How long a hello may take. It is sent with the connection.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often a lock that somebody has is asked for.
+const AGAIN: Duration = Duration::from_millis(1);
+
+/// How often an open door looks at who has said the first letters of a hello and no more: they
+/// stay unread in case they are a foreign protocol's, so no poll(2) tells when there are more.
+const GLANCE: Duration = Duration::from_millis(10);
 
 /// Connections that the kernel holds for us; it cuts this to its own limit.
 const QUEUE: i32 = 1024;
@@ -54,6 +64,8 @@ struct Caller {
     socket: OwnedFd,
     said: Vec<u8>,
     since: Instant,
+    /// It has said something that is left unread for now.
+    is_unclear: bool,
 }
 
 /// What became of a caller.
@@ -70,7 +82,7 @@ impl Door {
     pub fn tcp(host: &str, port: u16) -> Result<Door> {
         let asked = Address::Tcp(host.to_owned(), port);
         let failed = |errno| Error::io(format!("listening at {asked}"), errno);
-        let here = resolve(&asked, host, port)?;
+        let here = resolve(&asked, host, port, Deadline::after(LISTEN_LOOKUP_TIME))?;
         let here = here.first().copied().ok_or_else(|| failed(Errno::ADDRNOTAVAIL))?;
         let family = if here.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let socket = socket_with(family, SocketType::STREAM, FLAGS, None).map_err(failed)?;
@@ -91,6 +103,7 @@ impl Door {
         let failed = |errno| Error::io(format!("listening at {address}"), errno);
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None);
         let socket = socket.map_err(failed)?;
+        let _lock = lock(path, &address)?;
         let name = Name::take(&socket, path).map_err(failed)?;
         Ok(Door::new(address, socket, Protection::Local, Some(name)))
     }
@@ -116,10 +129,11 @@ impl Door {
                     if self.callers.len() == HELLOS_MAX {
                         silent -= 1;
                         let oldest = self.callers.pop_front().expect("there are many");
-                        oldest.send_away("it was too slow");
+                        oldest.give_up(self.is_open);
                     }
                     let said = Vec::with_capacity(HELLO_MAX);
-                    self.callers.push_back(Caller { socket, said, since: Instant::now() });
+                    let since = Instant::now();
+                    self.callers.push_back(Caller { socket, said, since, is_unclear: false });
                 }
                 Err(Errno::AGAIN) => break,
                 Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
@@ -190,17 +204,23 @@ impl Door {
         Some(End { socket, hello })
     }
 
+    /// Who wakes a sleeper.
+    fn polled(&self) -> Vec<PollFd<'_>> {
+        let callers = self.callers.iter().filter(|caller| !caller.is_unclear);
+        std::iter::once(&self.socket)
+            .chain(callers.map(|caller| &caller.socket))
+            .map(|socket| PollFd::new(socket, PollFlags::IN))
+            .collect()
+    }
+
     /// Sleeps until somebody comes or says something, or somebody's time is over.
     fn sleep(&self, most: Duration) -> Result<()> {
         let oldest =
             self.callers.front().map(|caller| PATIENCE.saturating_sub(caller.since.elapsed()));
         let most = oldest.map_or(most, |left| left.min(most));
-        let sockets = self.callers.iter().map(|caller| &caller.socket);
-        let mut polled: Vec<_> = std::iter::once(&self.socket)
-            .chain(sockets)
-            .map(|socket| PollFd::new(socket, PollFlags::IN))
-            .collect();
-        match poll(&mut polled, Some(&timespec(most))) {
+        let is_clear = self.callers.iter().all(|caller| !caller.is_unclear);
+        let most = if is_clear { most } else { most.min(GLANCE) };
+        match poll(&mut self.polled(), Some(&timespec(most))) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(errno) => Err(Error::io(format!("waiting at {}", self.address), errno)),
         }
@@ -243,12 +263,13 @@ impl Caller {
                 Ok((size, _)) if size > 0 && !hello::is_begun(&begin[..size]) => {
                     return Turn::Strange;
                 }
-                Ok((1..=3, _)) | Err(Errno::AGAIN | Errno::INTR) if is_early => {
+                Ok((1..=3, _)) if is_early => {
+                    self.is_unclear = true;
                     return Turn::Waits;
                 }
-                // It may be a stranger, who could not read an answer.
-                Err(Errno::AGAIN | Errno::INTR) => return Turn::Gone,
-                _ => {}
+                Err(Errno::AGAIN | Errno::INTR) if is_early => return Turn::Waits,
+                Ok((1..=3, _)) | Err(Errno::AGAIN | Errno::INTR) => return self.give_up(is_open),
+                _ => self.is_unclear = false,
             }
         }
         let mut buffer = [0; HELLO_MAX + 1];
@@ -259,7 +280,7 @@ impl Caller {
             Err(Errno::AGAIN | Errno::INTR) if self.since.elapsed() < PATIENCE => {
                 return Turn::Waits;
             }
-            Err(Errno::AGAIN | Errno::INTR) => return self.send_away("it was too slow"),
+            Err(Errno::AGAIN | Errno::INTR) => return self.give_up(is_open),
             Err(_) => return Turn::Gone,
         }
         match hello::read(&self.said) {
@@ -268,6 +289,15 @@ impl Caller {
             Ok(Some(_)) => self.send_away("it went on before it was answered"),
             Err(refusal) => self.refuse(&refusal),
         }
+    }
+
+    /// It was too slow. At an open door only who has begun a hello, which then was read, can read
+    /// an answer.
+    fn give_up(&self, is_open: bool) -> Turn {
+        if is_open && self.said.is_empty() {
+            return Turn::Gone;
+        }
+        self.send_away("it was too slow")
     }
 
     fn send_away(&self, why: &str) -> Turn {
@@ -281,6 +311,28 @@ impl Caller {
     }
 }
 
+/// Locks the directory of a path, until what is returned is dropped.
+fn lock(path: &Path, address: &Address) -> Result<OwnedFd> {
+    let failed = |errno| Error::io(format!("listening at {address}"), errno);
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(parent.unwrap_or(Path::new(".")), flags, Mode::empty());
+    let folder = folder.map_err(failed)?;
+    let deadline = Deadline::after(NAME_LOCK_TIME);
+    loop {
+        match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(folder),
+            Err(Errno::WOULDBLOCK) if deadline.left().is_some() => std::thread::sleep(AGAIN),
+            Err(Errno::WOULDBLOCK) => {
+                let (who, whom) = (address.to_string(), "whoever has locked its directory");
+                let (whom, what) = (whom.to_owned(), "the lock".to_owned());
+                return Err(Error::Deadline { who, whom, what, waited: deadline.waited() });
+            }
+            Err(errno) => return Err(failed(errno)),
+        }
+    }
+}
+
 /// The name of a Unix socket, which is removed with it.
 struct Name {
     path: PathBuf,
@@ -290,13 +342,9 @@ struct Name {
 
 impl Name {
     /// Has a socket listen at a path. A socket that is there and that nobody listens at was left
-    /// by a process that was killed; it is replaced. Two who do so at once are kept apart by a
-    /// lock on the directory.
+    /// by a process that was killed; it is replaced. Two who do so at once are kept apart by
+    /// [`lock`].
     fn take(socket: &OwnedFd, path: &Path) -> rustix::io::Result<Name> {
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = rustix::fs::open(parent.unwrap_or(Path::new(".")), flags, Mode::empty())?;
-        rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
         let address = SocketAddrUnix::new(path)?;
         match bind(socket, &address) {
             Err(Errno::ADDRINUSE) if is_left_over(path, &address)? => {
@@ -335,7 +383,7 @@ fn is_left_over(path: &Path, address: &SocketAddrUnix) -> rustix::io::Result<boo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Read;
+    use std::io::{Read, Write};
 
     #[test]
     fn the_silent_go_for_new_ones_the_oldest_first() {
@@ -358,5 +406,52 @@ mod tests {
         }
         silent[10].set_nonblocking(true).unwrap();
         assert!(silent[10].read(&mut [0]).is_err(), "the next one still waits");
+    }
+
+    /// Its door, and a caller that stands before it and has said this.
+    fn open_door(said: &[u8]) -> (Door, TcpStream) {
+        let mut door = Door::tcp("127.0.0.1", 0).unwrap().open();
+        let Address::Tcp(host, port) = door.address.clone() else { panic!("it is TCP") };
+        let mut caller = TcpStream::connect((host, port)).unwrap();
+        caller.write_all(said).unwrap();
+        door.admit().unwrap();
+        assert_eq!(door.callers.len(), 1);
+        while !said.is_empty() && recv(&door.callers[0].socket, &mut [0], RecvFlags::PEEK).is_err()
+        {
+            std::thread::yield_now();
+        }
+        (door, caller)
+    }
+
+    #[test]
+    fn who_has_said_the_first_letters_of_a_hello_does_not_keep_an_open_door_awake() {
+        let (mut door, mut caller) = open_door(b"MST");
+        assert!(door.greet().is_none());
+        let now = Some(timespec(Duration::ZERO));
+        assert_eq!(poll(&mut door.polled(), now.as_ref()), Ok(0), "nothing is new");
+        let hello = Hello { name: "x".into(), service: String::new(), lane: Lane::Bulk };
+        caller.write_all(&hello::write(&hello)[3..]).unwrap();
+        let accepted = door.accept(Deadline::after(Duration::from_secs(60))).unwrap();
+        assert_eq!(accepted.hello(), &hello);
+    }
+
+    #[test]
+    fn an_open_door_answers_nobody_who_has_not_begun_a_hello() {
+        let long_ago = Instant::now().checked_sub(2 * PATIENCE).expect("the machine runs longer");
+        for (said, is_answered) in [(&b""[..], false), (b"MST", false), (b"MSTR", true)] {
+            let (mut door, mut caller) = open_door(said);
+            // What has arrived is read, and then it says no more.
+            assert!(door.greet().is_none());
+            door.callers[0].since = long_ago;
+            assert!(door.greet().is_none());
+            assert!(door.callers.is_empty(), "it is gone");
+            let mut answer = Vec::new();
+            let end = caller.read_to_end(&mut answer);
+            // Of what it said, not all was read.
+            let is_reset =
+                |error: std::io::Error| error.kind() == std::io::ErrorKind::ConnectionReset;
+            assert!(end.is_ok() || end.is_err_and(is_reset));
+            assert_eq!(!answer.is_empty(), is_answered, "{said:?}");
+        }
     }
 }

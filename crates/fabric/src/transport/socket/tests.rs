@@ -77,6 +77,21 @@ fn a_listener_removes_no_name_but_its_own() {
     assert!(there.file_type().is_socket() && there.permissions().mode() != 0);
 }
 
+#[test]
+fn who_locks_the_directory_for_ever_keeps_no_listener_waiting_for_ever() {
+    let folder = Folder::new();
+    let directory = fs::File::open(&folder.0).unwrap();
+    directory.lock().unwrap();
+    let at = folder.address();
+    let (done, result) = std::sync::mpsc::channel();
+    let listening = thread::spawn(move || done.send(Unix.listen(&at).map(drop)));
+    let error = result.recv_timeout(Duration::from_secs(20)).expect("it ends").unwrap_err();
+    assert!(matches!(error, Error::Deadline { .. }), "{error}");
+    listening.join().unwrap().unwrap();
+    directory.unlock().unwrap();
+    Unix.listen(&folder.address()).expect("the lock is free again");
+}
+
 /// Connects to a listener that answers with these bytes.
 fn answered(answer: Vec<u8>) -> Result<Box<dyn Adapter>> {
     let folder = Folder::new();
