@@ -57,6 +57,13 @@ impl Link {
         }
     }
 
+    /// As [`Link::done`], for one of several packets.
+    fn free(&mut self, record: &Record) {
+        if self.inn.pop(record) {
+            self.nudge(ROOM);
+        }
+    }
+
     fn take_slowly<R>(&mut self, take: impl FnOnce(&[u8]) -> R) -> Result<R> {
         loop {
             self.live_to_receive()?;
@@ -129,7 +136,17 @@ impl Link {
     }
 
     /// Takes in what is there; the size of the message that this completes, if it does.
-    fn advance(&mut self, mut given: Option<&mut [u8]>) -> Result<Option<usize>> {
+    fn advance(&mut self, given: Option<&mut [u8]>) -> Result<Option<usize>> {
+        let before = self.inn.told();
+        let size = self.advance_through(given);
+        if self.inn.told() != before {
+            self.ring(ROOM);
+        }
+        size
+    }
+
+    /// As [`Link::advance`], but who has gone to sleep a moment ago may not be woken.
+    fn advance_through(&mut self, mut given: Option<&mut [u8]>) -> Result<Option<usize>> {
         for _ in 0..ENTRIES {
             let record = match self.inn.peek() {
                 Ok(Some(record)) => record,
@@ -152,7 +169,7 @@ impl Link {
                 }
                 (Kind::Abort, true) => {
                     self.incoming.is_active = false;
-                    self.done(&record);
+                    self.free(&record);
                     continue;
                 }
                 (Kind::More, true) => {}
@@ -199,7 +216,7 @@ impl Link {
         incoming.have = end;
         incoming.is_active = end < incoming.total;
         let is_last = !incoming.is_active;
-        self.done(record);
+        self.free(record);
         Ok(is_last)
     }
 
@@ -216,7 +233,7 @@ impl Link {
         };
         let is_fetched = self.accept_offer(record, to);
         self.incoming.buffer = own;
-        self.done(record);
+        self.free(record);
         is_fetched
     }
 }

@@ -338,6 +338,11 @@ impl<C: Cells> Consumer<C> {
         }
     }
 
+    /// How many freed records the producer was told of.
+    pub(crate) fn told(&self) -> u64 {
+        self.told
+    }
+
     /// Reads a record that [`Consumer::peek`] gave and that was not popped.
     #[inline]
     pub(crate) fn read<R>(&self, record: &Record, f: impl FnOnce(&[u8]) -> R) -> R {

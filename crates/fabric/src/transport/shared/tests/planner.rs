@@ -1,0 +1,67 @@
+//! Links and those who decide how their messages move.
+
+use super::*;
+use std::sync::Mutex;
+
+/// What a planner was asked and told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    Plan(usize),
+    Sampling,
+    Observed(usize),
+}
+
+/// Samples everything, and writes down what it hears.
+struct Scribe(Plan, Arc<Mutex<Vec<Said>>>);
+
+impl Planner for Scribe {
+    fn plan(&mut self, bytes: usize) -> Plan {
+        self.1.lock().unwrap().push(Said::Plan(bytes));
+        self.0
+    }
+
+    fn is_sampling(&mut self) -> bool {
+        self.1.lock().unwrap().push(Said::Sampling);
+        true
+    }
+
+    fn observe(&mut self, bytes: usize, plan: Plan, _time: Duration) {
+        assert_eq!(plan, self.0);
+        self.1.lock().unwrap().push(Said::Observed(bytes));
+    }
+}
+
+#[test]
+fn a_planner_is_asked_once_for_each_message_and_told_of_samples_of_the_same() {
+    for plan in [Plan::Short, PIPELINED, Plan::SingleCopy] {
+        let (mut here, mut there) = pair(plan);
+        let said = Arc::new(Mutex::new(Vec::new()));
+        here.set_planner(Box::new(Scribe(plan, said.clone())));
+        let sizes = [121, 5000, 70_000, 700_000];
+        let receiver = std::thread::spawn(move || {
+            let mut buffer = vec![0; 1 << 20];
+            for size in [8].into_iter().chain(sizes) {
+                assert_eq!(there.receive(&mut buffer, soon()).unwrap(), size);
+            }
+            there
+        });
+        here.send(&[IoSlice::new(&[1; 8])], soon()).unwrap();
+        for size in sizes {
+            here.send(&[IoSlice::new(&vec![1; size])], soon()).unwrap();
+        }
+        let mut there = receiver.join().unwrap();
+        here.try_send(&[IoSlice::new(&[1; 300])]).unwrap();
+        assert_eq!(take(&mut there).len(), 300);
+        let said = said.lock().unwrap();
+        let asked = said.iter().filter(|said| !matches!(said, Said::Observed(_)));
+        let expected = sizes.iter().flat_map(|&size| [Said::Plan(size), Said::Sampling]);
+        let expected: Vec<Said> = expected.chain([Said::Plan(300)]).collect();
+        assert_eq!(asked.copied().collect::<Vec<_>>(), expected, "{plan:?}");
+        // Whether a message is told of depends on the receiver's being there, but never which.
+        for (at, &heard) in said.iter().enumerate() {
+            if let Said::Observed(size) = heard {
+                assert_eq!(said[at - 2..at], [Said::Plan(size), Said::Sampling]);
+            }
+        }
+    }
+}
