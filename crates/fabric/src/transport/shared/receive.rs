@@ -18,7 +18,7 @@ pub(super) struct Incoming {
     /// It has begun and not ended.
     is_active: bool,
     /// What came of it, unless it goes into a buffer of the caller's.
-    buffer: Vec<u8>,
+    pub(super) buffer: Vec<u8>,
 }
 
 impl Incoming {
@@ -166,6 +166,12 @@ impl Link {
                 }
                 (Kind::More | Kind::Abort, false) => {
                     return Err(self.malformed("a message without its beginning"));
+                }
+                (Kind::Trial, true) => return Err(self.malformed("a trial within a message")),
+                (Kind::Trial, false) => {
+                    self.answer(&record)?;
+                    self.free(&record);
+                    continue;
                 }
                 (Kind::Abort, true) => {
                     self.incoming.is_active = false;

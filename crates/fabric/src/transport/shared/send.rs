@@ -164,6 +164,7 @@ impl Link {
                 done => break done?,
             }
         }
+        self.meet(size, deadline);
         let plan = if size <= INLINE { Plan::Short } else { self.planner.plan(size) };
         let is_sample = size > INLINE && self.planner.is_sampling() && self.is_drained(deadline)?;
         let since = is_sample.then(Instant::now);
@@ -208,7 +209,7 @@ impl Link {
     }
 
     /// Waits a moment until what was sent before is out of the ring, or a sample would tell of it.
-    fn is_drained(&mut self, deadline: Deadline) -> Result<bool> {
+    pub(super) fn is_drained(&mut self, deadline: Deadline) -> Result<bool> {
         self.until(self.out.arena(), deadline, |out| out.live() == 0)
     }
 

@@ -1,6 +1,10 @@
 //! Links and those who decide how their messages move.
 
 use super::*;
+use crate::pipeline::adapt::Peers;
+use crate::pipeline::choice::Grid;
+use crate::pipeline::contact::Contact;
+use muster_base::limits::SHARED_ARENA;
 use std::sync::Mutex;
 
 /// What a planner was asked and told.
@@ -64,4 +68,51 @@ fn a_planner_is_asked_once_for_each_message_and_told_of_samples_of_the_same() {
             }
         }
     }
+}
+
+/// A pair that asks `peers` at its first long message.
+fn strangers(peers: &Arc<Peers>) -> (Link, Link) {
+    let peers = peers.clone();
+    let planners: Planners = Arc::new(move |_| Box::new(Contact::new(peers.clone(), PLAN)));
+    meet::pair("there", &hello(Lane::Bulk), &planners).unwrap()
+}
+
+const LONG: usize = 100_000;
+
+#[test]
+fn the_first_long_message_to_a_receiver_that_waits_measures_the_way_to_it() {
+    let peers = Peers::new(Grid::new(SHARED_ARENA, 64 * 1024));
+    // Where others have the cores, an answer may come too late; then the next ones try again.
+    for _ in 0..100 {
+        let (mut here, mut there) = strangers(&peers);
+        let bytes = pattern(LONG, 3);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut buffer = vec![0; LONG];
+                for size in [8, 5000, LONG, LONG] {
+                    assert_eq!(there.receive(&mut buffer, soon()).unwrap(), size);
+                    assert!(buffer[..size] == bytes[..size]);
+                }
+            });
+            for size in [8, 5000, LONG] {
+                assert!(here.planner.is_new(LONG), "short messages measure nothing");
+                here.send(&[IoSlice::new(&bytes[..size])], soon()).unwrap();
+            }
+            here.send(&[IoSlice::new(&bytes)], soon()).unwrap();
+        });
+        if !here.planner.is_new(LONG) && peers.knows("there") {
+            return;
+        }
+    }
+    panic!("it was never measured");
+}
+
+#[test]
+fn a_receiver_that_is_not_there_is_not_measured_and_gets_its_message() {
+    let peers = Peers::new(Grid::new(SHARED_ARENA, 64 * 1024));
+    let (mut here, mut there) = strangers(&peers);
+    let bytes = pattern(LONG, 5);
+    here.send(&[IoSlice::new(&bytes)], soon()).unwrap();
+    assert!(!peers.knows("there"));
+    assert!(take(&mut there) == bytes);
 }
