@@ -1,11 +1,14 @@
 //! Waiting: look a while without sleeping, then sleep.
 //!
 //! To look again and again is the fastest way to see something that is about to come, and burns a
-//! core that another rank may need. So a [`Waiter`] looks only as long as that paid off lately:
-//! what came while it looked lets it look longer the next time, what did not halves that, down to
-//! nothing. In between it offers the core to others (`sched_yield`). When somebody takes it, more
-//! want to run than there are cores; then it sleeps at once, and tries again to look only after
-//! some waits.
+//! core that another rank may need. So a [`Waiter`] looks for a moment that is some sleeps long,
+//! and when it has looked in vain it sleeps at once the next time, then twice, four times and so
+//! on, up to 1024 times: who is never served while looking spends 50 ns a wait on it. Once
+//! served, it looks every time. That is enough for two that answer each other: one that looks sees
+//! the answer of one that has to be woken, and then answers fast enough for the other to see.
+//!
+//! It never offers its core to others (`sched_yield`): who gives it away like that gets it back
+//! after their time slices, some milliseconds, but who sleeps gets it when it is woken.
 
 use crate::deadline::Deadline;
 use crate::error::Result;
@@ -23,48 +26,23 @@ pub trait Sleeper {
     fn sleep(&mut self, most: Duration) -> Result<()>;
 }
 
-/// The longest that is looked: a sleep and a wake-up cost some 5 us, and several times that is what
-/// waiting the wrong way may cost.
-const LOOK_MAX: Duration = Duration::from_micros(50);
-
-/// How long is looked at first.
-const LOOK_FIRST: Duration = Duration::from_micros(20);
-
-/// Shorter is not worth reading the clock for: do not look.
-const LOOK_MIN: Duration = Duration::from_micros(1);
+/// How long is looked: a sleep and a wake-up cost 5 to 25 us, for this side and again for the other
+/// one, which is what waiting the wrong way may cost.
+const LOOK: Duration = Duration::from_micros(50);
 
 /// Looks between two readings of the clock; some 100 ns.
 const LOOKS: u32 = 16;
 
-/// How long is looked before the core is offered.
-const OFFER: Duration = Duration::from_micros(5);
-
-/// An offer that took longer was taken by somebody; an empty one takes some 0.5 us.
-const TAKEN: Duration = Duration::from_micros(4);
-
-/// Waits after which a crowded core is tried again.
-const RETRY: u32 = 64;
+/// The most waits in a row that do not look.
+const SKIP_MAX: u32 = 1024;
 
 /// How one end waits; it learns.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Waiter {
-    look: Duration,
-    /// Waits that sleep at once, because others need the core.
-    crowded: u32,
-}
-
-impl Default for Waiter {
-    fn default() -> Waiter {
-        Waiter { look: LOOK_FIRST, crowded: 0 }
-    }
-}
-
-/// How looking ended.
-#[derive(PartialEq, Eq)]
-enum Looked {
-    Seen,
-    InVain,
-    Crowded,
+    /// Waits that still sleep at once.
+    skip: u32,
+    /// How many did after the last look in vain.
+    skipped: u32,
 }
 
 impl Waiter {
@@ -73,9 +51,6 @@ impl Waiter {
     /// # Errors
     /// What [`Sleeper::sleep`] says.
     pub fn wait(&mut self, sleeper: &mut impl Sleeper, deadline: Deadline) -> Result<bool> {
-        if (0..LOOKS).any(|_| look(sleeper)) {
-            return Ok(true);
-        }
         if self.looks(sleeper, deadline) {
             return Ok(true);
         }
@@ -88,25 +63,22 @@ impl Waiter {
 
     /// Looks for as long as it makes sense, and learns.
     fn looks(&mut self, sleeper: &mut impl Sleeper, deadline: Deadline) -> bool {
-        if self.crowded > 0 {
-            self.crowded -= 1;
+        if self.skip > 0 {
+            self.skip -= 1;
             return false;
+        }
+        if (0..LOOKS).any(|_| look(sleeper)) {
+            self.skipped = 0;
+            return true;
         }
         // A wait that must end sooner tells nothing about what looking is good for.
-        if deadline.left().is_none_or(|left| left <= self.look) {
+        if deadline.left().is_none_or(|left| left <= LOOK) {
             return false;
         }
-        let looked = look_for(sleeper, self.look);
-        match looked {
-            Looked::Seen => self.look = (self.look * 2).clamp(LOOK_FIRST, LOOK_MAX),
-            Looked::InVain => self.look /= 2,
-            Looked::Crowded => self.crowded = RETRY,
-        }
-        if self.look < LOOK_MIN {
-            // Looking does not pay: try it again only now and then.
-            (self.crowded, self.look) = (RETRY / 4, LOOK_MIN * 2);
-        }
-        looked == Looked::Seen
+        let is_seen = look_for(sleeper, LOOK);
+        self.skipped = if is_seen { 0 } else { (2 * self.skipped).clamp(1, SKIP_MAX) };
+        self.skip = self.skipped;
+        is_seen
     }
 }
 
@@ -119,25 +91,14 @@ fn look(sleeper: &mut impl Sleeper) -> bool {
     is_ready
 }
 
-fn look_for(sleeper: &mut impl Sleeper, most: Duration) -> Looked {
+fn look_for(sleeper: &mut impl Sleeper, most: Duration) -> bool {
     let start = Instant::now();
-    let mut offered = start;
-    loop {
+    while start.elapsed() < most {
         if (0..LOOKS).any(|_| look(sleeper)) {
-            return Looked::Seen;
-        }
-        let now = Instant::now();
-        if now - start >= most {
-            return Looked::InVain;
-        }
-        if now - offered >= OFFER {
-            std::thread::yield_now();
-            offered = Instant::now();
-            if offered - now > TAKEN {
-                return if sleeper.is_ready() { Looked::Seen } else { Looked::Crowded };
-            }
+            return true;
         }
     }
+    false
 }
 
 #[cfg(test)]
@@ -169,9 +130,37 @@ mod tests {
     #[test]
     fn who_is_never_served_while_looking_ends_up_sleeping_at_once() {
         let mut waiter = Waiter::default();
-        for _ in 0..20 {
+        for _ in 0..4 * SKIP_MAX {
             waiter.wait(&mut After(1), Deadline::after(Duration::from_secs(20))).unwrap();
         }
-        assert!(waiter.crowded > 0 || waiter.look <= LOOK_MIN * 2, "{waiter:?}");
+        assert_eq!(waiter.skipped, SKIP_MAX, "{waiter:?}");
+    }
+
+    /// Ready after so many looks.
+    struct Looked(u32);
+
+    impl Sleeper for Looked {
+        fn is_ready(&mut self) -> bool {
+            self.0 = self.0.saturating_sub(1);
+            self.0 == 0
+        }
+
+        fn sleep(&mut self, _most: Duration) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn who_is_served_again_while_looking_looks_every_time() {
+        let mut waiter = Waiter { skip: SKIP_MAX, skipped: SKIP_MAX };
+        // Now and then a look may end early, where others have the core.
+        for _ in 0..10_000 {
+            waiter.wait(&mut Looked(40), Deadline::after(Duration::from_secs(20))).unwrap();
+            if waiter.skipped == 0 {
+                assert_eq!(waiter.skip, 0);
+                return;
+            }
+        }
+        panic!("{waiter:?}");
     }
 }

@@ -140,10 +140,12 @@ pub fn a_deadline_says_who_waits_for_whom(subject: &impl Subject) {
             other => panic!("{other:?}"),
         }
     };
+    // A transport that knows the peer's process may add it to the name.
     let (who, whom) = wait(&mut *one);
-    assert_eq!((who.as_str(), &whom), ("connector", &one.peer().name));
+    assert_eq!(who, "connector");
+    assert!(whom.starts_with(&one.peer().name), "{whom}");
     let (who, whom) = wait(&mut *other);
-    assert_eq!(whom, "connector");
+    assert!(whom.starts_with("connector"), "{whom}");
     assert!(who.contains(subject.transport().scheme()), "{who}");
     let late = other.take(Deadline::now(), &mut |_| panic!("nothing was sent"));
     assert!(matches!(late, Err(Error::Deadline { .. })), "{late:?}");

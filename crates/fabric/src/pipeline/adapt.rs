@@ -188,17 +188,29 @@ impl Peers {
         Arc::new(Peers { grid, known: Mutex::default() })
     }
 
-    /// A planner for a peer. At first contact `medium` is measured; later it is not touched.
-    pub fn planner(self: &Arc<Self>, peer: &str, medium: &mut dyn Medium) -> Adaptive {
+    /// A planner for a peer. At first contact `medium` is measured; later it is not touched. None,
+    /// and nothing is remembered, where the peer took no part.
+    pub fn meet(self: &Arc<Self>, peer: &str, medium: &mut dyn Medium) -> Option<Adaptive> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(peer).cloned();
-        let known = known.unwrap_or_else(|| {
-            let state = State::new(&self.grid, calibrate(medium, CONTACT));
-            let known = Known { states: vec![state], present: 0 };
-            self.remember(peer, &known);
-            known
-        });
+        let known = match known {
+            Some(known) => known,
+            None => {
+                let costs = calibrate(medium, CONTACT);
+                if medium.is_absent() {
+                    return None;
+                }
+                let known = Known { states: vec![State::new(&self.grid, costs)], present: 0 };
+                self.remember(peer, &known);
+                known
+            }
+        };
         let (grid, home) = (self.grid.clone(), Some((self.clone(), peer.to_owned())));
-        Adaptive { home, ..Adaptive::of(grid, known) }
+        Some(Adaptive { home, ..Adaptive::of(grid, known) })
+    }
+
+    /// Whether a peer was met.
+    pub fn knows(&self, peer: &str) -> bool {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).contains_key(peer)
     }
 
     fn remember(&self, peer: &str, known: &Known) {

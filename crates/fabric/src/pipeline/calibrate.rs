@@ -39,6 +39,11 @@ pub trait Medium {
 
     /// Out of the sender's memory into the receiver's, where the medium can.
     fn single_copy(&mut self, sample: Sample) -> Option<Duration>;
+
+    /// Whether the peer took no part, so that what was measured is nothing.
+    fn is_absent(&self) -> bool {
+        false
+    }
 }
 
 /// How much is measured.
@@ -169,6 +174,10 @@ impl<M: Medium> Medium for Injected<M> {
     fn single_copy(&mut self, sample: Sample) -> Option<Duration> {
         Some(self.injection.apply(Plan::SingleCopy, self.inner.single_copy(sample)?))
     }
+
+    fn is_absent(&self) -> bool {
+        self.inner.is_absent()
+    }
 }
 
 impl<P: Planner> Planner for Injected<P> {
@@ -183,6 +192,14 @@ impl<P: Planner> Planner for Injected<P> {
     fn observe(&mut self, bytes: usize, plan: Plan, time: Duration) {
         self.inner.observe(bytes, plan, self.injection.apply(plan, time));
     }
+
+    fn is_new(&mut self, bytes: usize) -> bool {
+        self.inner.is_new(bytes)
+    }
+
+    fn meet(&mut self, peer: &str, medium: &mut dyn Medium) {
+        self.inner.meet(peer, medium);
+    }
 }
 
 #[cfg(test)]
@@ -194,11 +211,12 @@ pub(super) mod tests {
     pub struct Simulated {
         pub costs: Costs,
         pub spent: f64,
+        pub is_absent: bool,
     }
 
     impl Simulated {
         pub fn new(costs: Costs) -> Simulated {
-            Simulated { costs, spent: 0.0 }
+            Simulated { costs, spent: 0.0, is_absent: false }
         }
 
         fn stage(&mut self, copy: Copy, sample: Sample) -> Duration {
@@ -231,6 +249,10 @@ pub(super) mod tests {
 
         fn single_copy(&mut self, sample: Sample) -> Option<Duration> {
             self.costs.single.map(|copy| self.stage(copy, sample))
+        }
+
+        fn is_absent(&self) -> bool {
+            self.is_absent
         }
     }
 

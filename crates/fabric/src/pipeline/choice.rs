@@ -15,26 +15,35 @@ pub struct Grid {
     pub ring: usize,
     /// The longest message that [`Plan::Short`] carries.
     pub short: usize,
+    /// The fewest bytes of a ring: what a send is to be rid of without its receiver.
+    pub ring_least: usize,
+    /// The longest message that [`Plan::SingleCopy`] does not carry, for the same reason: its
+    /// sender waits for the receiver.
+    pub ring_only: usize,
 }
 
 impl Grid {
     /// Powers of two: packets of 1 KB up to 256 KB, 4 to 64 slots.
     pub fn new(ring: usize, short: usize) -> Grid {
         let powers = |range: std::ops::RangeInclusive<u32>| range.map(|power| 1 << power).collect();
-        Grid { packets: powers(10..=18), slots: powers(2..=6), ring, short }
+        let (packets, slots) = (powers(10..=18), powers(2..=6));
+        Grid { packets, slots, ring, short, ring_least: 0, ring_only: 0 }
     }
 
     /// The plans for messages of `bytes` over a medium whose pipeline has `depth` stages.
     pub fn plans(&self, bytes: usize, depth: usize) -> impl Iterator<Item = Plan> {
         let short = (bytes <= self.short).then_some(Plan::Short);
+        let single = (bytes > self.ring_only).then_some(Plan::SingleCopy);
         let pairs = self.packets.iter().flat_map(|&packet| {
             self.slots.iter().map(move |&slots| Plan::Pipelined { packet, slots })
         });
         let possible = move |plan: &Plan| match *plan {
-            Plan::Pipelined { packet, slots } => slots >= depth && packet * slots <= self.ring,
+            Plan::Pipelined { packet, slots } => {
+                slots >= depth && (self.ring_least..=self.ring).contains(&(packet * slots))
+            }
             _ => true,
         };
-        short.into_iter().chain([Plan::SingleCopy]).chain(pairs.filter(possible))
+        short.into_iter().chain(single).chain(pairs.filter(possible))
     }
 
     /// The plan that is predicted to take least, and its nanoseconds. Of equals it is the first:

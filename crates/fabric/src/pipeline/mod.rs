@@ -12,6 +12,7 @@ pub mod adapt;
 pub mod cache;
 pub mod calibrate;
 pub mod choice;
+pub mod contact;
 pub mod costs;
 pub mod figure;
 pub mod plan;

@@ -1,5 +1,6 @@
 //! How to move one message: what a transport asks before each, and tells after some.
 
+use super::calibrate::Medium;
 use std::time::Duration;
 
 /// How a message moves through shared memory or a socket.
@@ -27,6 +28,18 @@ pub trait Planner: Send {
     /// [`Planner::observe`]: one in 256. Asked between the two.
     fn is_sampling(&mut self) -> bool {
         false
+    }
+
+    /// Whether the way to the peer is to be measured before a message of this many bytes, with
+    /// [`Planner::meet`]. Asked before [`Planner::plan`].
+    fn is_new(&mut self, bytes: usize) -> bool {
+        let _ = bytes;
+        false
+    }
+
+    /// Measures the way to a peer.
+    fn meet(&mut self, peer: &str, medium: &mut dyn Medium) {
+        let _ = (peer, medium);
     }
 
     /// How long a message took from the first byte to the last, acknowledged.

@@ -97,7 +97,7 @@ impl World {
 /// each of them: what is tried of the other method is rare.
 fn flip(lengths: &[usize], noise: f64) {
     let mut world = World { noise, ..World::new(medium(false)) };
-    let mut planner = Peers::new(grid()).planner("b", &mut Simulated::new(medium(false)));
+    let mut planner = Peers::new(grid()).meet("b", &mut Simulated::new(medium(false))).unwrap();
     world.run(&mut planner, lengths, 100.0 * MS);
     for flip in 0..8 {
         world.become_other(medium(flip % 2 == 0));
@@ -231,16 +231,16 @@ fn who_takes_no_samples_is_not_made_to_try() {
 fn a_peer_is_calibrated_once() {
     let peers = Peers::new(grid());
     let mut medium_of_b = Simulated::new(medium(false));
-    let mut planner = peers.planner("b", &mut medium_of_b);
+    let mut planner = peers.meet("b", &mut medium_of_b).unwrap();
     let spent = medium_of_b.spent;
     assert!(spent > 0.0);
     // What is learned later is known to the next connection as well.
     World::new(medium(true)).run(&mut planner, &[64 << 10], 100.0 * MS);
-    let again = peers.planner("b", &mut medium_of_b);
+    let again = peers.meet("b", &mut medium_of_b).unwrap();
     assert_eq!(medium_of_b.spent, spent);
     assert_eq!(again.ranges().at(64 << 10).plan, Plan::SingleCopy);
     // Another peer is another medium.
-    let other = peers.planner("c", &mut Simulated::new(medium(false)));
+    let other = peers.meet("c", &mut Simulated::new(medium(false))).unwrap();
     assert_ne!(other.ranges().at(64 << 10).plan, Plan::SingleCopy);
 }
 
@@ -248,7 +248,7 @@ fn a_peer_is_calibrated_once() {
 fn not_more_peers_are_remembered_than_allowed() {
     let peers = Peers::new(Grid { packets: vec![4096], slots: vec![4], ..grid() });
     for peer in 0..=PIPELINE_PEERS_MAX {
-        peers.planner(&peer.to_string(), &mut Simulated::new(medium(false)));
+        peers.meet(&peer.to_string(), &mut Simulated::new(medium(false))).unwrap();
     }
     assert!(peers.known.lock().expect("nobody panicked").len() <= PIPELINE_PEERS_MAX);
 }

@@ -173,6 +173,15 @@ impl Link {
         }
     }
 
+    /// As [`Link::ring`], but who goes to sleep at this moment may be missed: for all but the last
+    /// of several packets, because a fence waits until the packet's bytes are written.
+    #[inline]
+    pub(super) fn nudge(&self, event: u32) {
+        if self.peers(ASLEEP).load(Ordering::Relaxed) & event != 0 {
+            self.ring(event);
+        }
+    }
+
     #[cold]
     fn wake(&self, events: u32) {
         if events & POLL == 0 {

@@ -29,17 +29,22 @@ mod strategies;
 mod sys;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 pub use link::Link;
 pub use memory::region;
 
-use super::{Adapter, Capabilities, Hello, Listener, Protection, Strategies, Transport};
+use super::{Adapter, Capabilities, Hello, Lane, Listener, Protection, Strategies, Transport};
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
+use crate::pipeline::adapt::Peers;
+use crate::pipeline::choice::Grid;
+use crate::pipeline::contact::Contact;
 use crate::pipeline::plan::{Fixed, Plan, Planner};
+use muster_base::limits::SHARED_ARENA;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Gives each connection somebody who decides how its messages move.
 pub type Planners = Arc<dyn Fn(&Hello) -> Box<dyn Planner> + Send + Sync>;
@@ -48,6 +53,23 @@ pub type Planners = Arc<dyn Fn(&Hello) -> Box<dyn Planner> + Send + Sync>;
 /// a second-level cache of 512 KiB.
 pub const PLAN: Fixed =
     Fixed { short: 8 * 1024, long: Plan::Pipelined { packet: 32 * 1024, slots: 16 } };
+
+/// What was found out about peers; processes that meet again do not measure again.
+static PEERS: LazyLock<Arc<Peers>> = LazyLock::new(|| {
+    let Plan::Pipelined { packet, slots } = PLAN.long else { unreachable!("it is a pipeline") };
+    let grid = Grid::new(SHARED_ARENA, 64 * 1024);
+    Peers::new(Grid { ring_least: packet * slots, ring_only: SHARED_ARENA, ..grid })
+});
+
+/// By [`PLAN`] until the first long message, at which the way to the peer is measured. It is to be
+/// asked for: measured over links, its choices are up to 1.3 times slower than `PLAN` so far
+/// (docs/decisions/pipeline.md).
+pub fn adaptive() -> Planners {
+    Arc::new(|hello| match hello.lane {
+        Lane::Bulk => Box::new(Contact::new(PEERS.clone(), PLAN)),
+        Lane::System => Box::new(PLAN),
+    })
+}
 
 /// The transport.
 #[derive(Clone)]

@@ -18,7 +18,7 @@ pub(super) struct Incoming {
     /// It has begun and not ended.
     is_active: bool,
     /// What came of it, unless it goes into a buffer of the caller's.
-    buffer: Vec<u8>,
+    pub(super) buffer: Vec<u8>,
 }
 
 impl Incoming {
@@ -54,6 +54,13 @@ impl Link {
     fn done(&mut self, record: &Record) {
         if self.inn.pop(record) {
             self.ring(ROOM);
+        }
+    }
+
+    /// As [`Link::done`], for one of several packets.
+    fn free(&mut self, record: &Record) {
+        if self.inn.pop(record) {
+            self.nudge(ROOM);
         }
     }
 
@@ -129,7 +136,17 @@ impl Link {
     }
 
     /// Takes in what is there; the size of the message that this completes, if it does.
-    fn advance(&mut self, mut given: Option<&mut [u8]>) -> Result<Option<usize>> {
+    fn advance(&mut self, given: Option<&mut [u8]>) -> Result<Option<usize>> {
+        let before = self.inn.told();
+        let size = self.advance_through(given);
+        if self.inn.told() != before {
+            self.ring(ROOM);
+        }
+        size
+    }
+
+    /// As [`Link::advance`], but who has gone to sleep a moment ago may not be woken.
+    fn advance_through(&mut self, mut given: Option<&mut [u8]>) -> Result<Option<usize>> {
         for _ in 0..ENTRIES {
             let record = match self.inn.peek() {
                 Ok(Some(record)) => record,
@@ -150,9 +167,15 @@ impl Link {
                 (Kind::More | Kind::Abort, false) => {
                     return Err(self.malformed("a message without its beginning"));
                 }
+                (Kind::Trial, true) => return Err(self.malformed("a trial within a message")),
+                (Kind::Trial, false) => {
+                    self.answer(&record)?;
+                    self.free(&record);
+                    continue;
+                }
                 (Kind::Abort, true) => {
                     self.incoming.is_active = false;
-                    self.done(&record);
+                    self.free(&record);
                     continue;
                 }
                 (Kind::More, true) => {}
@@ -199,7 +222,7 @@ impl Link {
         incoming.have = end;
         incoming.is_active = end < incoming.total;
         let is_last = !incoming.is_active;
-        self.done(record);
+        self.free(record);
         Ok(is_last)
     }
 
@@ -216,7 +239,7 @@ impl Link {
         };
         let is_fetched = self.accept_offer(record, to);
         self.incoming.buffer = own;
-        self.done(record);
+        self.free(record);
         is_fetched
     }
 }

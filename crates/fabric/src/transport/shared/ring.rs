@@ -63,6 +63,8 @@ pub(crate) enum Kind {
     Abort = 4,
     /// A message of `extra` bytes, offered in the sender's memory (`offer.rs`).
     Offer = 5,
+    /// Bytes that are measured and thrown away (`trial.rs`).
+    Trial = 6,
 }
 
 /// Where a record's bytes are.
@@ -320,6 +322,7 @@ impl<C: Cells> Consumer<C> {
             3 => Kind::More,
             4 => Kind::Abort,
             5 => Kind::Offer,
+            6 => Kind::Trial,
             _ => return Err(Garbage("a record of no known kind")),
         };
         // SAFETY: the entry is published, and has room for two words.
@@ -336,6 +339,11 @@ impl<C: Cells> Consumer<C> {
             }
             _ => Err(Garbage("a record outside of the arena")),
         }
+    }
+
+    /// How many freed records the producer was told of.
+    pub(crate) fn told(&self) -> u64 {
+        self.told
     }
 
     /// Reads a record that [`Consumer::peek`] gave and that was not popped.

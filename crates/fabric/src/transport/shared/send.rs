@@ -5,7 +5,7 @@
 //! the message, with one copy (`offer.rs`).
 
 use super::link::{ARRIVAL, Link, ROOM};
-use super::ring::{ENTRIES, INLINE, Kind};
+use super::ring::{ENTRIES, INLINE, Kind, Producer, Shared};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::pipeline::plan::Plan;
@@ -103,7 +103,8 @@ impl Link {
         if size <= self.out.arena() / 4 {
             return self.push_whole(size, fill);
         }
-        let (packet, slots) = self.packets(size);
+        let plan = self.planner.plan(size);
+        let (packet, slots) = self.lengths(plan);
         let mut rest = std::mem::take(&mut self.outgoing.rest);
         rest.resize(size, 0);
         fill(&mut rest);
@@ -122,10 +123,11 @@ impl Link {
             return self.try_fill(size, |to| Parts { parts, skip: 0 }.copy(to));
         }
         self.begin(size)?;
-        let mut source = Parts { parts, skip: 0 };
-        let Some((packet, slots)) = self.pipelined(size) else {
-            return self.push_whole(size, |to| source.copy(to));
+        let plan = self.planner.plan(size);
+        let Some((packet, slots)) = self.packets(plan, size) else {
+            return self.try_whole(parts, size);
         };
+        let mut source = Parts { parts, skip: 0 };
         self.outgoing.begin(size, packet, slots);
         if self.push_packets(&mut |to| source.copy(to))? {
             return Ok(());
@@ -162,13 +164,15 @@ impl Link {
                 done => break done?,
             }
         }
-        let plan = self.plan(size);
-        let since = (plan != Plan::Short && self.planner.is_sampling()).then(Instant::now);
+        self.meet(size, deadline);
+        let plan = if size <= INLINE { Plan::Short } else { self.planner.plan(size) };
+        let is_sample = size > INLINE && self.planner.is_sampling() && self.is_drained(deadline)?;
+        let since = is_sample.then(Instant::now);
         let single = plan == Plan::SingleCopy && self.offer(parts, deadline)?;
         if !single {
-            self.send_copied(parts, size, deadline)?;
+            self.send_copied(parts, (size, plan), deadline)?;
         }
-        if let Some(since) = since {
+        if let Some(since) = since.filter(|_| single || plan != Plan::SingleCopy) {
             self.observe(size, plan, since, deadline)?;
         }
         Ok(())
@@ -178,12 +182,12 @@ impl Link {
     fn send_copied(
         &mut self,
         parts: &[IoSlice<'_>],
-        size: usize,
+        (size, plan): (usize, Plan),
         deadline: Deadline,
     ) -> Result<()> {
-        let Some((packet, slots)) = self.pipelined(size) else {
+        let Some((packet, slots)) = self.packets(plan, size) else {
             loop {
-                match self.try_send(parts) {
+                match self.begin(size).and_then(|()| self.try_whole(parts, size)) {
                     Err(Error::WouldBlock) => self.wait(Ready::Send, deadline)?,
                     done => return done,
                 }
@@ -204,6 +208,11 @@ impl Link {
         Ok(())
     }
 
+    /// Waits a moment until what was sent before is out of the ring, or a sample would tell of it.
+    pub(super) fn is_drained(&mut self, deadline: Deadline) -> Result<bool> {
+        self.until(self.out.arena(), deadline, |out| out.live() == 0)
+    }
+
     /// Tells the planner how long a message took, if it arrives in a time that says something.
     fn observe(
         &mut self,
@@ -212,20 +221,36 @@ impl Link {
         since: Instant,
         deadline: Deadline,
     ) -> Result<()> {
-        /// A receiver that is late tells nothing about the medium.
-        const PATIENCE: Duration = Duration::from_millis(2);
         let last = self.out.sent();
-        let most = PATIENCE.min(deadline.left().unwrap_or_default());
-        while self.out.freed() < last && since.elapsed() < most {
-            if let Err(garbage) = self.out.refresh() {
-                return Err(self.garbage(garbage));
-            }
-            std::hint::spin_loop();
-        }
-        if self.out.freed() >= last {
+        if plan == Plan::SingleCopy || self.until(size, deadline, |out| out.freed() >= last)? {
             self.planner.observe(size, plan, since.elapsed());
         }
         Ok(())
+    }
+
+    /// Looks until the receiver has freed enough, as long as it takes to receive so many bytes.
+    fn until(
+        &mut self,
+        bytes: usize,
+        deadline: Deadline,
+        is_enough: impl Fn(&Producer<Shared>) -> bool,
+    ) -> Result<bool> {
+        // Who is later is not there, which tells nothing about the medium.
+        let most = Duration::from_micros(50) + Duration::from_nanos(bytes as u64);
+        let most = most.min(deadline.left().unwrap_or_default());
+        let since = Instant::now();
+        loop {
+            if let Err(garbage) = self.out.refresh() {
+                return Err(self.garbage(garbage));
+            }
+            if is_enough(&self.out) {
+                return Ok(true);
+            }
+            if since.elapsed() >= most {
+                return Ok(false);
+            }
+            std::hint::spin_loop();
+        }
     }
 
     /// Moves on what was kept; true when all of it has left.
@@ -250,24 +275,29 @@ impl Link {
         if self.outgoing.is_idle() || self.pump()? { Ok(()) } else { self.full() }
     }
 
-    fn plan(&mut self, size: usize) -> Plan {
-        if size <= INLINE { Plan::Short } else { self.planner.plan(size) }
-    }
-
     /// How a message goes in packets; none if it goes whole.
-    fn pipelined(&mut self, size: usize) -> Option<(usize, usize)> {
-        let is_short = matches!(self.plan(size), Plan::Short) && size <= self.out.arena() / 4;
-        if is_short || size <= INLINE { None } else { Some(self.packets(size)) }
+    fn packets(&self, plan: Plan, size: usize) -> Option<(usize, usize)> {
+        let is_whole = plan == Plan::Short && size <= self.out.arena() / 4;
+        if is_whole { None } else { Some(self.lengths(plan)) }
     }
 
     /// Length and number of packets, whatever the planner says within what the arena can do.
-    fn packets(&mut self, size: usize) -> (usize, usize) {
-        let (packet, slots) = match self.plan(size) {
+    fn lengths(&self, plan: Plan) -> (usize, usize) {
+        let (packet, slots) = match plan {
             Plan::Pipelined { packet, slots } => (packet, slots),
             Plan::Short | Plan::SingleCopy => FALLBACK,
         };
         let packet = packet.clamp(INLINE, self.out.arena() / 2);
         (packet, slots.clamp(2, ENTRIES / 2))
+    }
+
+    /// Sends a message whole, unless there is no room.
+    fn try_whole(&mut self, parts: &[IoSlice<'_>], size: usize) -> Result<()> {
+        let mut source = Parts { parts, skip: 0 };
+        if size <= INLINE {
+            return self.try_fill(size, |to| source.copy(to));
+        }
+        self.push_whole(size, |to| source.copy(to))
     }
 
     /// There is no room, until something is freed.
@@ -291,21 +321,28 @@ impl Link {
 
     /// Sends packets as long as there is room; true when the message is complete.
     fn push_packets(&mut self, copy: &mut dyn FnMut(&mut [u8])) -> Result<bool> {
+        let before = self.out.sent();
+        let is_complete = self.push_until_full(copy);
+        if self.out.sent() != before {
+            self.ring(ARRIVAL);
+        }
+        self.outgoing.is_blocked |= matches!(is_complete, Ok(false));
+        is_complete
+    }
+
+    /// As [`Link::push_packets`], but who has gone to sleep a moment ago may not be woken.
+    fn push_until_full(&mut self, copy: &mut dyn FnMut(&mut [u8])) -> Result<bool> {
         let Outgoing { total, packet, slots, .. } = self.outgoing;
         while self.outgoing.sent < total {
             let sent = self.outgoing.sent;
             if !self.has_slot()? {
-                self.outgoing.is_blocked = true;
                 return Ok(false);
             }
             let size = packet.min(total - sent);
             let kind = if sent == 0 { Kind::First } else { Kind::More };
             match self.out.push((kind, total as u64), size, packet * slots, &mut *copy) {
-                Ok(Some(_)) => self.ring(ARRIVAL),
-                Ok(None) => {
-                    self.outgoing.is_blocked = true;
-                    return Ok(false);
-                }
+                Ok(Some(_)) => self.nudge(ARRIVAL),
+                Ok(None) => return Ok(false),
                 Err(garbage) => return Err(self.garbage(garbage)),
             }
             self.outgoing.sent += size;

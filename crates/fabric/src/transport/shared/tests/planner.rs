@@ -1,0 +1,118 @@
+//! Links and those who decide how their messages move.
+
+use super::*;
+use crate::pipeline::adapt::Peers;
+use crate::pipeline::choice::Grid;
+use crate::pipeline::contact::Contact;
+use muster_base::limits::SHARED_ARENA;
+use std::sync::Mutex;
+
+/// What a planner was asked and told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    Plan(usize),
+    Sampling,
+    Observed(usize),
+}
+
+/// Samples everything, and writes down what it hears.
+struct Scribe(Plan, Arc<Mutex<Vec<Said>>>);
+
+impl Planner for Scribe {
+    fn plan(&mut self, bytes: usize) -> Plan {
+        self.1.lock().unwrap().push(Said::Plan(bytes));
+        self.0
+    }
+
+    fn is_sampling(&mut self) -> bool {
+        self.1.lock().unwrap().push(Said::Sampling);
+        true
+    }
+
+    fn observe(&mut self, bytes: usize, plan: Plan, _time: Duration) {
+        assert_eq!(plan, self.0);
+        self.1.lock().unwrap().push(Said::Observed(bytes));
+    }
+}
+
+#[test]
+fn a_planner_is_asked_once_for_each_message_and_told_of_samples_of_the_same() {
+    for plan in [Plan::Short, PIPELINED, Plan::SingleCopy] {
+        let (mut here, mut there) = pair(plan);
+        let said = Arc::new(Mutex::new(Vec::new()));
+        here.set_planner(Box::new(Scribe(plan, said.clone())));
+        let sizes = [121, 5000, 70_000, 700_000];
+        let receiver = std::thread::spawn(move || {
+            let mut buffer = vec![0; 1 << 20];
+            for size in [8].into_iter().chain(sizes) {
+                assert_eq!(there.receive(&mut buffer, soon()).unwrap(), size);
+            }
+            there
+        });
+        here.send(&[IoSlice::new(&[1; 8])], soon()).unwrap();
+        for size in sizes {
+            here.send(&[IoSlice::new(&vec![1; size])], soon()).unwrap();
+        }
+        let mut there = receiver.join().unwrap();
+        here.try_send(&[IoSlice::new(&[1; 300])]).unwrap();
+        assert_eq!(take(&mut there).len(), 300);
+        let said = said.lock().unwrap();
+        let asked = said.iter().filter(|said| !matches!(said, Said::Observed(_)));
+        let expected = sizes.iter().flat_map(|&size| [Said::Plan(size), Said::Sampling]);
+        let expected: Vec<Said> = expected.chain([Said::Plan(300)]).collect();
+        assert_eq!(asked.copied().collect::<Vec<_>>(), expected, "{plan:?}");
+        // Whether a message is told of depends on the receiver's being there, but never which.
+        for (at, &heard) in said.iter().enumerate() {
+            if let Said::Observed(size) = heard {
+                assert_eq!(said[at - 2..at], [Said::Plan(size), Said::Sampling]);
+            }
+        }
+    }
+}
+
+/// A pair that asks `peers` at its first long message.
+fn strangers(peers: &Arc<Peers>) -> (Link, Link) {
+    let peers = peers.clone();
+    let planners: Planners = Arc::new(move |_| Box::new(Contact::new(peers.clone(), PLAN)));
+    meet::pair("there", &hello(Lane::Bulk), &planners).unwrap()
+}
+
+const LONG: usize = 100_000;
+
+#[test]
+fn the_first_long_message_to_a_receiver_that_waits_measures_the_way_to_it() {
+    let peers = Peers::new(Grid::new(SHARED_ARENA, 64 * 1024));
+    // Where others have the cores, an answer may come too late; then the next ones try again.
+    for _ in 0..100 {
+        let (mut here, mut there) = strangers(&peers);
+        let bytes = pattern(LONG, 3);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut buffer = vec![0; LONG];
+                for size in [8, 5000, LONG, LONG] {
+                    assert_eq!(there.receive(&mut buffer, soon()).unwrap(), size);
+                    assert!(buffer[..size] == bytes[..size]);
+                }
+            });
+            for size in [8, 5000, LONG] {
+                assert!(here.planner.is_new(LONG), "short messages measure nothing");
+                here.send(&[IoSlice::new(&bytes[..size])], soon()).unwrap();
+            }
+            here.send(&[IoSlice::new(&bytes)], soon()).unwrap();
+        });
+        if !here.planner.is_new(LONG) && peers.knows("there") {
+            return;
+        }
+    }
+    panic!("it was never measured");
+}
+
+#[test]
+fn a_receiver_that_is_not_there_is_not_measured_and_gets_its_message() {
+    let peers = Peers::new(Grid::new(SHARED_ARENA, 64 * 1024));
+    let (mut here, mut there) = strangers(&peers);
+    let bytes = pattern(LONG, 5);
+    here.send(&[IoSlice::new(&bytes)], soon()).unwrap();
+    assert!(!peers.knows("there"));
+    assert!(take(&mut there) == bytes);
+}
