@@ -4,6 +4,7 @@
 //! which *service* one comes; who listens knows its peer before the first message.
 
 pub mod hello;
+mod name;
 pub mod ofi;
 pub mod process;
 pub mod shared;
