@@ -203,6 +203,23 @@ fn notes_about_regions_are_for_connections_with_remote_copy() {
     assert!(error.to_string().contains("no remote copy"), "{error}");
 }
 
+#[test]
+fn the_samples_in_the_documentation_are_what_is_shared() {
+    let page = include_str!("../../../../../../docs/wire/shared.md");
+    let sample = |name: &str| -> Vec<u8> {
+        let (_, rest) = page.split_once(&format!("sample {name}: ")).unwrap();
+        let bytes = rest.lines().next().unwrap().split_whitespace();
+        bytes.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+    };
+    let (mut here, there) = pair(PIPELINED);
+    here.try_fill(2, |to| to.copy_from_slice(b"hi")).unwrap();
+    let words = [4096, 4104].map(|at| there.segment.word64(at).load(Ordering::Acquire));
+    assert_eq!(words.map(u64::to_le_bytes).concat()[..10], sample("record"));
+    let socket = crate::transport::shared::socket::exposed(7, 4096);
+    assert_eq!(socket[..], sample("exposed"));
+    assert_eq!(crate::transport::shared::socket::withdrawn(7)[..], sample("withdrawn"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
