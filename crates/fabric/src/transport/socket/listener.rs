@@ -2,8 +2,8 @@
 //!
 //! Anybody can connect and say nothing. So nobody is waited for: all who have connected are looked
 //! at together, each has [`HELLO_TIME`], and when there are more than [`HELLOS_MAX`] the one who
-//! has been silent longest goes first. Who says a proper hello is answered at once and is the next to
-//! be accepted. Who dies or is sent away leaves nothing behind but its descriptor's number.
+//! has been silent longest goes first. Who says a proper hello is answered at once and is the next
+//! to be accepted. Who dies or is sent away leaves nothing behind but its descriptor's number.
 //!
 //! An open door also lets in who says no hello but begins with something else: one address then
 //! serves the fabric and whatever protocol its foreign clients speak.
