@@ -118,6 +118,18 @@ pub const REGIONS_MAX: usize = 1 << 16;
 /// for at most as long as a hello may take; when more come, the one that is silent longest goes.
 pub const HELLOS_MAX: usize = 256;
 
+/// Connections that the kernel holds for a listening socket, which cuts this to its own limit (4096
+/// since Linux 5.4): those of a second in which 1,000 nodes start.
+pub const BACKLOG: i32 = 1024;
+
+/// How long to wait for the lock under which a Unix socket's name is taken: ten thousand times what
+/// that takes.
+pub const NAME_LOCK_TIME: Duration = Duration::from_secs(1);
+
+/// Packets that one look at a shared-memory connection's socket takes: at 1 us each, a peer that
+/// sends more keeps nobody for longer than a message of 1 MiB does.
+pub const SHARED_PACKETS: usize = 64;
+
 /// Bytes of a message through shared memory: what one receiver can be made to take at most, and
 /// four times the largest frame of a socket.
 pub const SHARED_MESSAGE_MAX: usize = 64 * 1024 * 1024;
@@ -129,9 +141,12 @@ pub const SHARED_ARENA: usize = 1024 * 1024;
 /// The same for the system's lane, whose messages are short.
 pub const SHARED_ARENA_SYSTEM: usize = 128 * 1024;
 
-/// Connectors of one shared-memory listener that have said no hello; the oldest goes when another
-/// comes.
-pub const SHARED_STRANGERS_MAX: usize = 64;
+/// Regions of one shared-memory peer that are mapped; more are reached by messages. Linux lets a
+/// process have 65,530 mappings: room for 200 such peers and for everything else.
+pub const SHARED_WINDOWS_MAX: usize = 256;
+
+/// Bytes of these: [`CONNECTIONS_MAX`] such peers use half of a process's 128 TiB of addresses.
+pub const SHARED_WINDOW_BYTES_MAX: u64 = 16 * 1024 * 1024 * 1024;
 
 /// Bytes of one XFER-AND-SIGNAL. It is staged whole, and a message of a tree waits for the one
 /// before it: 1 MiB takes 0.1 ms through memory and 1 ms over 10 Gbit/s. Longer data goes in
@@ -227,8 +242,8 @@ pub const INVOCATION_CALLS_MAX: usize = 256;
 /// Objects that one end of a remote object invocation lets the other call.
 pub const INVOCATION_OBJECTS_MAX: usize = 1024;
 
-/// How long a hello to a libfabric listener may take: some round trips and the opening of an
-/// endpoint, on a machine that is busy. Nobody waits for it but the one who says it.
+/// How long a hello to a listener may take: some round trips and the opening of an endpoint, on a
+/// machine that is busy. Nobody waits for it but the one who says it.
 pub const HELLO_TIME: Duration = Duration::from_secs(5);
 
 /// Host names that one process looks up at once. Each costs a thread for as long as the system's
@@ -237,10 +252,6 @@ pub const LOOKUPS_MAX: usize = 64;
 
 /// How long a listener waits for the addresses of its own host, which rarely need a server.
 pub const LISTEN_LOOKUP_TIME: Duration = Duration::from_secs(10);
-
-/// How long a listener waits for the lock on its socket's directory. Others of ours hold it for
-/// some calls of the system; whoever may read the directory can hold it for ever.
-pub const NAME_LOCK_TIME: Duration = Duration::from_secs(1);
 
 /// How long the end of a libfabric connection waits for what is under way: a hundred times what a
 /// full window takes at 100 MB/s.

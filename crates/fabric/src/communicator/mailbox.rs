@@ -135,8 +135,9 @@ impl<D: Datagram> Mailbox<D> {
                     // Who cannot be talked to has left already.
                     Ok(adapter) => drop(make(adapter).map(|end| door.bring(Ok(end)))),
                     Err(Error::Deadline { .. } | Error::WouldBlock) => {}
-                    Err(Error::Exhausted { .. }) => std::thread::sleep(ACCEPT),
-                    Err(error) => return door.bring(Err(error)),
+                    Err(error @ Error::Unsupported { .. }) => return door.bring(Err(error)),
+                    // One caller's fault, or want of something that may come back.
+                    Err(_) => std::thread::sleep(ACCEPT),
                 }
             }
         });

@@ -5,11 +5,13 @@ use super::invocation::{ANSWER, CALL};
 use super::mailbox::ROUND;
 use super::segment::Piece;
 use super::{Invocation, Link, Mail, Mailbox, Object, Port, Segment, Sender};
+use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::region::{Region, Rights};
 use crate::strategy::{ActiveMessage, Datagram, Handler, Handlers, Key, Ready, RemoteCopy, Wait};
-use crate::transport::Peer;
+use crate::transport::process::Process;
+use crate::transport::{Adapter, Hello, Lane, Listener, Peer, Transport};
 use std::io::{IoSlice, Read, Write};
 use std::thread;
 use std::time::Duration;
@@ -517,4 +519,37 @@ fn calls_that_nobody_waits_for_are_limited() {
         };
         assert!(matches!(error, Error::Exhausted { .. }), "{error}");
     });
+}
+
+/// Fails in ways that one caller can cause, then accepts.
+struct Unlucky {
+    failures: Vec<Error>,
+    inner: Box<dyn Listener>,
+}
+
+impl Listener for Unlucky {
+    fn address(&self) -> &Address {
+        self.inner.address()
+    }
+
+    fn accept(&mut self, deadline: Deadline) -> Result<Box<dyn Adapter>> {
+        self.failures.pop().map_or_else(|| self.inner.accept(deadline), Err)
+    }
+}
+
+#[test]
+fn what_one_caller_breaks_does_not_end_the_listening() {
+    let malformed = Error::Malformed { peer: "x".to_owned(), what: "y".to_owned() };
+    let broken = Error::io("taking a caller in", std::io::Error::other("broken"));
+    let address = Address::Process("tests-unlucky".to_owned());
+    let transport = Process::default();
+    let inner = transport.listen(&address).unwrap();
+    let mut mailbox = Mailbox::new("mailbox", 4).unwrap();
+    let listener = Box::new(Unlucky { failures: vec![malformed, broken], inner });
+    mailbox.listen(listener, |adapter| adapter.datagram()).unwrap();
+    let hello = Hello { name: "sender".to_owned(), service: String::new(), lane: Lane::Bulk };
+    let mut sender = transport.connect(&address, &hello, soon()).unwrap().datagram().unwrap();
+    sender.try_send(&[IoSlice::new(b"hi")]).unwrap();
+    let mail = mailbox.receive(soon(), &mut |bytes| assert_eq!(bytes, b"hi"));
+    assert!(matches!(mail, Ok(Mail::From(_))), "{mail:?}");
 }

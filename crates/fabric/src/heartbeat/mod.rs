@@ -29,7 +29,8 @@ mod history;
 mod late;
 mod master;
 mod tree;
-mod wire;
+#[allow(missing_docs, reason = "docs/wire/heartbeat.md says what the fields are")]
+pub mod wire;
 
 #[cfg(test)]
 mod tests;

@@ -22,7 +22,7 @@ mod events;
 mod inbox;
 mod peer;
 mod run;
-mod wire;
+pub mod wire;
 
 #[cfg(test)]
 pub(crate) mod tests;

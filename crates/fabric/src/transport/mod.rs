@@ -5,6 +5,7 @@
 
 pub mod hello;
 mod host;
+mod name;
 pub mod ofi;
 pub mod process;
 pub mod shared;

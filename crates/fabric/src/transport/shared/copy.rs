@@ -12,9 +12,9 @@
 //! it, so a region is for peers that may keep what they had.
 
 use super::link::Link;
-use super::memory::{Window, shareable};
+use super::memory::{Window, Windows, shareable};
 use super::segment::{CLOSED, NOTES};
-use super::socket::{self, Heard, Line, Note};
+use super::socket::{self, Heard, Line};
 use super::sys::Mapped;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
@@ -22,8 +22,8 @@ use crate::region::Region;
 use crate::strategy::emulated::{Active, Copied};
 use crate::strategy::{Completion, Key, Ready, RemoteCopy, Wait};
 use crate::transport::Peer;
-use muster_base::limits::{COPIES_MAX, COPY_MAX, REGIONS_MAX};
-use std::collections::{HashMap, VecDeque};
+use muster_base::limits::{COPIES_MAX, COPY_MAX};
+use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -35,9 +35,6 @@ pub(super) struct Copies {
     segment: Arc<Mapped>,
     /// Where this side's and the peer's words are in the segment.
     words: [usize; 2],
-    windows: HashMap<u32, Window>,
-    /// The peer's notes that were seen.
-    seen: u32,
     /// Emulated operations under way.
     emulated: usize,
     done: VecDeque<Completion>,
@@ -47,12 +44,11 @@ pub(super) struct Copies {
 
 impl Copies {
     pub(super) fn new(link: Link) -> Copies {
+        link.line().expect_notes();
         Copies {
             line: link.line().clone(),
             segment: link.segment.clone(),
             words: [link.side.words(), link.side.other().words()],
-            windows: HashMap::new(),
-            seen: 0,
             emulated: 0,
             done: VecDeque::with_capacity(COPIES_MAX),
             untold: VecDeque::new(),
@@ -89,43 +85,33 @@ impl Copies {
     /// Learns what the peer has told.
     fn learn(&mut self) -> Result<()> {
         let told = self.peers(NOTES).load(Ordering::Acquire);
-        if told == self.seen {
+        if told == self.line.with_windows(Windows::seen) {
             return Ok(());
         }
         if let Heard::Malformed(what) = self.line.hear() {
-            return Err(self.malformed(what));
-        }
-        while let Some(note) = self.line.note() {
-            self.seen = self.seen.wrapping_add(1);
-            match note {
-                Note::Withdrawn { key } => drop(self.windows.remove(&key)),
-                Note::Exposed { .. } if self.windows.len() == REGIONS_MAX => {}
-                Note::Exposed { key, size, memory } => match Window::new(&memory, size) {
-                    Ok(window) => drop(window.map(|window| self.windows.insert(key, window))),
-                    Err(what) => return Err(self.malformed(what)),
-                },
-            }
+            self.line.hang_up();
+            return Err(Error::Malformed { peer: self.peer().name.clone(), what: what.to_owned() });
         }
         Ok(())
     }
 
-    fn malformed(&self, what: &str) -> Error {
-        self.line.hang_up();
-        Error::Malformed { peer: self.peer().name.clone(), what: what.to_owned() }
-    }
-
-    /// The window for an operation, if it is to go that way.
-    fn window(&mut self, key: Key) -> Result<Option<&Window>> {
+    /// Copies through the window of a region; none if the operation is not to go that way.
+    fn through<R>(&mut self, key: Key, copy: impl FnOnce(&Window) -> R) -> Result<Option<R>> {
         self.learn()?;
         let is_closed = self.peers(CLOSED).load(Ordering::Relaxed) != 0;
         if is_closed || self.emulated > 0 {
             return Ok(None);
         }
-        let is_full = self.done.len() == COPIES_MAX;
-        match self.windows.get(&key.0) {
+        let is_full = self.is_full();
+        self.line.with_windows(|windows| match windows.get(key.0) {
             Some(_) if is_full => Err(Error::WouldBlock),
-            window => Ok(window),
-        }
+            window => Ok(window.map(copy)),
+        })
+    }
+
+    /// Whether there is no room for one more that has ended.
+    fn is_full(&self) -> bool {
+        self.done.len() == COPIES_MAX
     }
 
     fn finish(&mut self, token: u64, (key, offset, count): (Key, u64, usize), copied: Copy) {
@@ -153,7 +139,12 @@ impl Wait for Copies {
     }
 
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
-        if self.done.is_empty() { self.inner.wait(ready, deadline) } else { Ok(()) }
+        // Who has filled the queue makes room by taking what is there.
+        let is_there = match ready {
+            Ready::Receive => !self.done.is_empty(),
+            Ready::Send => self.is_full(),
+        };
+        if is_there { Ok(()) } else { self.inner.wait(ready, deadline) }
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
@@ -178,28 +169,31 @@ impl RemoteCopy for Copies {
 
     fn try_put(&mut self, key: Key, offset: u64, bytes: &[u8], token: u64) -> Result<()> {
         limited(bytes.len())?;
-        let Some(window) = self.window(key)? else {
+        let copied = self.through(key, |window| {
+            window.at(offset, bytes.len(), true).map(|at| window.write(at, bytes))
+        })?;
+        let Some(copied) = copied else {
             self.inner.try_put(key, offset, bytes, token)?;
             self.emulated += 1;
             return Ok(());
         };
-        let copied = window.at(offset, bytes.len(), true).map(|at| window.write(at, bytes));
         self.finish(token, (key, offset, bytes.len()), copied.map(|()| Vec::new()));
         Ok(())
     }
 
     fn try_get(&mut self, key: Key, offset: u64, count: usize, token: u64) -> Result<()> {
         limited(count)?;
-        let Some(window) = self.window(key)? else {
+        let copied = self.through(key, |window| {
+            let at = window.at(offset, count, false)?;
+            let mut bytes = vec![0; count];
+            window.read(at, &mut bytes);
+            Ok(bytes)
+        })?;
+        let Some(copied) = copied else {
             self.inner.try_get(key, offset, count, token)?;
             self.emulated += 1;
             return Ok(());
         };
-        let copied = window.at(offset, count, false).map(|at| {
-            let mut bytes = vec![0; count];
-            window.read(at, &mut bytes);
-            bytes
-        });
         self.finish(token, (key, offset, count), copied);
         Ok(())
     }

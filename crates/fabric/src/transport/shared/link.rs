@@ -341,7 +341,7 @@ impl Link {
     fn is_ready(&mut self, ready: Ready) -> bool {
         let is_moved = self.outgoing.is_idle() || !matches!(self.pump(), Ok(false));
         let is_ready = match ready {
-            Ready::Receive => !matches!(self.inn.peek(), Ok(None)),
+            Ready::Receive => self.incoming.is_kept() || !matches!(self.inn.peek(), Ok(None)),
             Ready::Send => is_moved && self.has_room(),
         };
         is_ready || self.is_over()

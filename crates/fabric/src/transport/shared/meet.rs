@@ -6,9 +6,8 @@
 //! is the connector's to pay, and a listener takes none for who has not said hello.
 //!
 //! Who has connected and says nothing waits in a list of limited length and keeps nobody up. A
-//! listener that has died leaves its path behind: nobody answers there, so the next one takes it,
-//! under a lock on the directory, so that two do not both. A path where somebody answers, or where
-//! something else than a socket is, is refused.
+//! listener that has died leaves its path behind; the next one takes it (`transport/name.rs`). A
+//! path where somebody answers, or where something else than a socket is, is refused.
 
 use super::link::Link;
 use super::segment::{self, Side, Unfit};
@@ -18,10 +17,10 @@ use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::transport::hello::{self, ANSWER_MAX, HELLO_MAX, Refusal};
+use crate::transport::name::SocketName;
 use crate::transport::{Hello, Peer, Protection};
-use muster_base::limits::SHARED_STRANGERS_MAX;
+use muster_base::limits::HELLOS_MAX;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::collections::VecDeque;
@@ -29,9 +28,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Connectors that the kernel keeps for a listener that is busy.
-const BACKLOG: i32 = 128;
 
 /// Between two tries to reach a listener whose backlog is full.
 const AGAIN: Duration = Duration::from_millis(1);
@@ -150,8 +146,7 @@ pub(in crate::transport) fn pair(
 pub(super) struct Meeting {
     socket: OwnedFd,
     path: PathBuf,
-    /// The socket's number in the file system: by it the path is known to be still ours.
-    inode: (u64, u64),
+    _name: SocketName,
     /// Who has said no hello so far, in the order of coming.
     strangers: VecDeque<OwnedFd>,
     planners: Planners,
@@ -160,28 +155,15 @@ pub(super) struct Meeting {
 impl Meeting {
     pub(super) fn new(path: &Path, planners: Planners) -> Result<Meeting> {
         let name = Address::Shared(path.to_owned());
-        let parent =
-            path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(".".as_ref());
-        let failed = |error: Errno| Error::io(format!("cannot listen at {name}"), error);
-        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = rustix::fs::open(parent, flags, Mode::empty()).map_err(failed)?;
-        rustix::fs::flock(&directory, FlockOperation::LockExclusive).map_err(failed)?;
-        if let Ok(stat) = rustix::fs::lstat(path) {
-            let is_socket = FileType::from_raw_mode(stat.st_mode) == FileType::Socket;
-            let is_dead = is_socket
-                && rustix::net::connect(open()?, &place(path)?) == Err(Errno::CONNREFUSED);
-            if !is_dead {
-                let why = if is_socket { "somebody listens there" } else { "a file is there" };
-                return Err(Error::Unsupported { address: name, why: why.to_owned() });
-            }
-            rustix::fs::unlink(path).map_err(failed)?;
-        }
         let socket = open()?;
-        rustix::net::bind(&socket, &place(path)?).map_err(failed)?;
-        rustix::net::listen(&socket, BACKLOG).map_err(failed)?;
-        let stat = rustix::fs::lstat(path).map_err(failed)?;
-        let inode = (stat.st_dev, stat.st_ino);
-        Ok(Meeting { socket, path: path.to_owned(), inode, strangers: VecDeque::new(), planners })
+        let _name = SocketName::take(&socket, path).map_err(|error| match error {
+            Errno::ADDRINUSE => {
+                let why = "somebody listens there, or it is no socket".to_owned();
+                Error::Unsupported { address: name.clone(), why }
+            }
+            error => Error::io(format!("cannot listen at {name}"), error),
+        })?;
+        Ok(Meeting { socket, path: path.to_owned(), _name, strangers: VecDeque::new(), planners })
     }
 
     /// Waits for the next peer that says a proper hello.
@@ -211,7 +193,7 @@ impl Meeting {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             match rustix::net::accept_with(&self.socket, flags) {
                 Ok(stranger) => {
-                    if self.strangers.len() == SHARED_STRANGERS_MAX {
+                    if self.strangers.len() == HELLOS_MAX {
                         self.strangers.pop_front();
                     }
                     self.strangers.push_back(stranger);
@@ -232,8 +214,14 @@ impl Meeting {
                 continue;
             }
             let stranger = self.strangers.remove(index).expect("it is there");
-            let Ok((count @ 1.., memory)) = received else { continue };
-            match welcome(&bytes[..count], memory) {
+            let welcomed = match received {
+                Ok((count @ 1.., memory)) => welcome(&bytes[..count], memory),
+                Err(Errno::MFILE) => {
+                    Err(Turned::Here(Error::io("cannot receive a segment", Errno::MFILE)))
+                }
+                _ => continue,
+            };
+            match welcomed {
                 Ok((hello, seat)) => return self.seat(stranger, hello, seat).map(Some),
                 Err(Turned::Away(refusal)) => {
                     let _ = socket::send(stranger.as_fd(), &refusal.answer(), None);
@@ -285,14 +273,4 @@ fn welcome(
 enum Turned {
     Away(Refusal),
     Here(Error),
-}
-
-impl Drop for Meeting {
-    fn drop(&mut self) {
-        let ours = rustix::fs::lstat(&self.path)
-            .is_ok_and(|stat| (stat.st_dev, stat.st_ino) == self.inode);
-        if ours {
-            let _ = rustix::fs::unlink(&self.path);
-        }
-    }
 }

@@ -7,7 +7,9 @@ use super::segment::{self, check};
 use super::sys::Mapped;
 use crate::error::{Error, Result};
 use crate::region::{Memory, Region, Rights, read_words, write_words};
+use muster_base::limits::{SHARED_WINDOW_BYTES_MAX, SHARED_WINDOWS_MAX};
 use rustix::fs::SealFlags;
+use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -58,6 +60,58 @@ pub(super) fn shareable(region: &Region) -> Option<BorrowedFd<'_>> {
     let seals = rustix::fs::fcntl_get_seals(file).ok()?;
     let rights = region.rights();
     (rights.read && (rights.write || seals.contains(FROZEN))).then_some(file)
+}
+
+/// The regions of a peer that are mapped. Beyond the limits they are reached by messages: a peer
+/// that exposes much uses up neither our mappings nor our addresses, and no descriptor stays open.
+#[derive(Default)]
+pub(super) struct Windows {
+    map: HashMap<u32, Window>,
+    /// Bytes of all of them.
+    bytes: u64,
+    /// The peer's notes that were seen.
+    seen: u32,
+}
+
+impl Windows {
+    pub(super) fn seen(&self) -> u32 {
+        self.seen
+    }
+
+    /// Another note was seen.
+    pub(super) fn count(&mut self) {
+        self.seen = self.seen.wrapping_add(1);
+    }
+
+    pub(super) fn get(&self, key: u32) -> Option<&Window> {
+        self.map.get(&key)
+    }
+
+    pub(super) fn withdraw(&mut self, key: u32) {
+        if let Some(window) = self.map.remove(&key) {
+            self.bytes -= window.size as u64;
+        }
+    }
+
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn expose(
+        &mut self,
+        key: u32,
+        size: u64,
+        memory: &OwnedFd,
+    ) -> std::result::Result<(), &'static str> {
+        self.withdraw(key);
+        let bytes = self.bytes.saturating_add(size);
+        if self.map.len() == SHARED_WINDOWS_MAX || bytes > SHARED_WINDOW_BYTES_MAX {
+            return Ok(());
+        }
+        if let Some(window) = Window::new(memory, size)? {
+            self.map.insert(key, window);
+            self.bytes = bytes;
+        }
+        Ok(())
+    }
 }
 
 /// A peer's region.

@@ -25,6 +25,16 @@ impl Incoming {
     pub(super) fn is_active(&self) -> bool {
         self.is_active
     }
+
+    /// Whether all of a message stands in the link's buffer: it was too large for who asked.
+    pub(super) fn is_kept(&self) -> bool {
+        self.is_active && self.have == self.total
+    }
+
+    /// Its message, all of which is in the link's buffer, is still to be received.
+    fn keep(&mut self, size: usize) {
+        (self.total, self.have, self.is_active) = (size, size, true);
+    }
 }
 
 impl Link {
@@ -103,17 +113,19 @@ impl Link {
     /// Waits, or not at all.
     fn receive_until(&mut self, buffer: &mut [u8], deadline: Option<Deadline>) -> Result<usize> {
         // What has begun in the link's buffer ends there.
-        let is_own = self.incoming.is_active;
+        let mut is_own = self.incoming.is_active;
         loop {
             self.live_to_receive()?;
             let given = if is_own { None } else { Some(&mut *buffer) };
             if let Some(size) = self.advance(given)? {
                 if is_own {
-                    let room = fits(size, buffer.len())?;
-                    buffer[..room].copy_from_slice(&self.incoming.buffer[..room]);
+                    fits(size, buffer.len()).inspect_err(|_| self.incoming.keep(size))?;
+                    buffer[..size].copy_from_slice(&self.incoming.buffer[..size]);
                 }
                 return Ok(size);
             }
+            // Where that was taken back, the next message is another one.
+            is_own &= self.incoming.is_active;
             let waited = match (self.nothing(), deadline) {
                 (Err(Error::WouldBlock), Some(deadline)) => self.wait(Ready::Receive, deadline),
                 (done, _) => done,
@@ -147,6 +159,10 @@ impl Link {
 
     /// As [`Link::advance`], but who has gone to sleep a moment ago may not be woken.
     fn advance_through(&mut self, mut given: Option<&mut [u8]>) -> Result<Option<usize>> {
+        if self.incoming.is_kept() {
+            self.incoming.is_active = false;
+            return Ok(Some(self.incoming.total));
+        }
         for _ in 0..ENTRIES {
             let record = match self.inn.peek() {
                 Ok(Some(record)) => record,

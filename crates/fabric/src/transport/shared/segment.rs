@@ -114,7 +114,12 @@ pub(super) fn create(lane: Lane) -> Result<(OwnedFd, Arc<Mapped>)> {
 /// Maps a peer's segment.
 pub(super) fn open(file: BorrowedFd<'_>, lane: Lane) -> std::result::Result<Arc<Mapped>, Unfit> {
     check(file, size(lane))?;
-    map(file, size(lane), true).map(Arc::new).map_err(Unfit::Here)
+    match map(file, size(lane), true) {
+        Ok(segment) => Ok(Arc::new(segment)),
+        Err(error @ Error::Exhausted { .. }) => Err(Unfit::Here(error)),
+        // Sealed against writing, opened for reading only, or not to be mapped at all.
+        Err(_) => Err(Unfit::Wrong("memory that cannot be mapped")),
+    }
 }
 
 /// Why memory that a peer has passed is not mapped.
@@ -122,7 +127,7 @@ pub(super) fn open(file: BorrowedFd<'_>, lane: Lane) -> std::result::Result<Arc<
 pub(super) enum Unfit {
     /// It is not what it should be.
     Wrong(&'static str),
-    /// The fault is ours.
+    /// We have no room for it.
     Here(Error),
 }
 

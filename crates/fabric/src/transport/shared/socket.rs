@@ -10,26 +10,21 @@
 //! The socket's end is the proof that the peer is gone: the kernel closes it whatever way the
 //! process ends.
 
+use super::memory::Windows;
+use muster_base::limits::SHARED_PACKETS;
 use rustix::io::Errno;
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
-use std::collections::VecDeque;
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Packets that one look takes: a peer that sends more cannot keep us from our work.
-const PACKETS: usize = 64;
-
-/// Notes that wait for somebody who asks. A peer that exposes more before any is used is wrong.
-const NOTES: usize = 4096;
-
 /// A note about a region.
 #[derive(Debug)]
-pub(super) enum Note {
+enum Note {
     Exposed { key: u32, size: u64, memory: OwnedFd },
     Withdrawn { key: u32 },
 }
@@ -42,16 +37,16 @@ pub(super) enum Heard {
     Malformed(&'static str),
 }
 
-/// A connection's socket, and the notes that have come over it.
+/// A connection's socket, and what has come over it.
 pub(super) struct Line {
     socket: OwnedFd,
-    /// Notes that nobody has asked for yet.
-    notes: Mutex<VecDeque<Note>>,
+    /// The peer's regions; none where the connection is not for remote copy.
+    windows: Mutex<Option<Windows>>,
 }
 
 impl Line {
     pub(super) fn new(socket: OwnedFd) -> Line {
-        Line { socket, notes: Mutex::default() }
+        Line { socket, windows: Mutex::default() }
     }
 
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
@@ -71,16 +66,24 @@ impl Line {
 
     /// Takes what has come.
     pub(super) fn hear(&self) -> Heard {
-        hear(self.descriptor(), &mut self.notes())
+        hear(self.descriptor(), &mut self.lock())
     }
 
-    /// The next note.
-    pub(super) fn note(&self) -> Option<Note> {
-        self.notes().pop_front()
+    /// From now on the peer may expose regions.
+    pub(super) fn expect_notes(&self) {
+        self.lock().get_or_insert_default();
     }
 
-    fn notes(&self) -> MutexGuard<'_, VecDeque<Note>> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Looks at the peer's regions.
+    ///
+    /// # Panics
+    /// Before [`Line::expect_notes`].
+    pub(super) fn with_windows<R>(&self, look: impl FnOnce(&Windows) -> R) -> R {
+        look(self.lock().as_ref().expect("the connection is for remote copy"))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Windows>> {
+        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -101,6 +104,10 @@ pub(super) fn send(
 }
 
 /// Receives a packet: its size, and the descriptor that came with it.
+///
+/// # Errors
+/// [`Errno::MFILE`] when there is no number for the descriptor here: the packet is gone, and its
+/// sender is not to blame.
 pub(super) fn receive(
     socket: BorrowedFd<'_>,
     bytes: &mut [u8],
@@ -114,6 +121,9 @@ pub(super) fn receive(
         if let RecvAncillaryMessage::ScmRights(files) = message {
             file = file.or(files.last());
         }
+    }
+    if file.is_none() && got.flags.contains(ReturnFlags::CTRUNC) {
+        return Err(Errno::MFILE);
     }
     Ok((got.bytes, file))
 }
@@ -136,24 +146,45 @@ pub(super) fn withdrawn(key: u32) -> [u8; 5] {
 }
 
 /// Takes what has come.
-fn hear(socket: BorrowedFd<'_>, notes: &mut VecDeque<Note>) -> Heard {
-    for _ in 0..PACKETS {
+fn hear(socket: BorrowedFd<'_>, windows: &mut Option<Windows>) -> Heard {
+    for _ in 0..SHARED_PACKETS {
         let mut bytes = [0; 32];
         let (bytes, file) = match receive(socket, &mut bytes) {
             Ok((0, _)) => return Heard::End,
             Ok((count, file)) => (&bytes[..count], file),
             Err(Errno::INTR) => continue,
             Err(Errno::AGAIN) => return Heard::Nothing,
+            // There is no number for its memory here, so that region is reached by messages.
+            Err(Errno::MFILE) => {
+                if let Some(windows) = windows {
+                    windows.count();
+                }
+                continue;
+            }
             Err(_) => return Heard::End,
         };
-        match read(bytes, file) {
-            Ok(None) => {}
-            Ok(Some(_)) if notes.len() == NOTES => return Heard::Malformed("too many notes"),
-            Ok(Some(note)) => notes.push_back(note),
-            Err(what) => return Heard::Malformed(what),
+        let learned = match (read(bytes, file), &mut *windows) {
+            (Ok(None), _) => Ok(()),
+            (Ok(Some(note)), Some(windows)) => windows.learn(note),
+            (Ok(Some(_)), None) => Err("a note about a region where there is no remote copy"),
+            (Err(what), _) => Err(what),
+        };
+        if let Err(what) = learned {
+            return Heard::Malformed(what);
         }
     }
     Heard::Nothing
+}
+
+impl Windows {
+    fn learn(&mut self, note: Note) -> Result<(), &'static str> {
+        self.count();
+        match note {
+            Note::Withdrawn { key } => self.withdraw(key),
+            Note::Exposed { key, size, memory } => self.expose(key, size, &memory)?,
+        }
+        Ok(())
+    }
 }
 
 /// One packet: a note, or only the bell.

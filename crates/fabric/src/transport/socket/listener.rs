@@ -1,9 +1,9 @@
 //! The listener's side: a door, and those who stand before it and have not said hello yet.
 //!
 //! Anybody can connect and say nothing. So nobody is waited for: all who have connected are looked
-//! at together, each has [`PATIENCE`], and when there are more than [`HELLOS_MAX`] the one who has
-//! been silent longest goes first. Who says a proper hello is answered at once and is the next to
-//! be accepted. Who dies or is sent away leaves nothing behind but its descriptor's number.
+//! at together, each has [`HELLO_TIME`], and when there are more than [`HELLOS_MAX`] the one who
+//! has been silent longest goes first. Who says a proper hello is answered at once and is the next
+//! to be accepted. Who dies or is sent away leaves nothing behind but its descriptor's number.
 //!
 //! An open door also lets in who says no hello but begins with something else: one address then
 //! serves the fabric and whatever protocol its foreign clients speak. Who has said nothing there,
@@ -19,33 +19,24 @@ use crate::error::{Error, Result};
 use crate::strategy::Stream;
 use crate::transport::hello::{self, HELLO_MAX, Refusal};
 use crate::transport::host::resolve;
+use crate::transport::name::SocketName;
 use crate::transport::{Adapter, Hello, Lane, Listener, Protection};
-use muster_base::limits::{HELLOS_MAX, LISTEN_LOOKUP_TIME, NAME_LOCK_TIME};
+use muster_base::limits::{BACKLOG, HELLO_TIME, HELLOS_MAX, LISTEN_LOOKUP_TIME};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketType, accept_with, bind, connect,
-    listen, recv, send, socket_with, sockopt,
+    AddressFamily, RecvFlags, SendFlags, SocketType, accept_with, bind, listen, recv, send,
+    socket_with, sockopt,
 };
 use std::collections::VecDeque;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
-
-/// How long a hello may take. It is sent with the connection.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// How often a lock that somebody has is asked for.
-const AGAIN: Duration = Duration::from_millis(1);
 
 /// How often an open door looks at who has said the first letters of a hello and no more: they
 /// stay unread in case they are a foreign protocol's, so no poll(2) tells when there are more.
 const GLANCE: Duration = Duration::from_millis(10);
-
-/// Connections that the kernel holds for us; it cuts this to its own limit.
-const QUEUE: i32 = 1024;
 
 /// A listening socket.
 pub struct Door {
@@ -56,7 +47,7 @@ pub struct Door {
     is_open: bool,
     callers: VecDeque<Caller>,
     /// The file to remove in the end.
-    _name: Option<Name>,
+    _name: Option<SocketName>,
 }
 
 /// Who has connected and not said hello.
@@ -89,7 +80,7 @@ impl Door {
         // Connections of a listener that was here before do not keep the port.
         sockopt::set_socket_reuseaddr(&socket, true).map_err(failed)?;
         bind(&socket, &here).map_err(failed)?;
-        listen(&socket, QUEUE).map_err(failed)?;
+        listen(&socket, BACKLOG).map_err(failed)?;
         let socket = TcpListener::from(socket);
         let here = socket.local_addr();
         let here = here.map_err(|source| Error::io(format!("listening at {asked}"), source))?;
@@ -103,12 +94,16 @@ impl Door {
         let failed = |errno| Error::io(format!("listening at {address}"), errno);
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None);
         let socket = socket.map_err(failed)?;
-        let _lock = lock(path, &address)?;
-        let name = Name::take(&socket, path).map_err(failed)?;
+        let name = SocketName::take(&socket, path).map_err(failed)?;
         Ok(Door::new(address, socket, Protection::Local, Some(name)))
     }
 
-    fn new(address: Address, socket: OwnedFd, protection: Protection, name: Option<Name>) -> Door {
+    fn new(
+        address: Address,
+        socket: OwnedFd,
+        protection: Protection,
+        name: Option<SocketName>,
+    ) -> Door {
         let callers = VecDeque::new();
         Door { address, socket, protection, is_open: false, callers, _name: name }
     }
@@ -216,7 +211,7 @@ impl Door {
     /// Sleeps until somebody comes or says something, or somebody's time is over.
     fn sleep(&self, most: Duration) -> Result<()> {
         let oldest =
-            self.callers.front().map(|caller| PATIENCE.saturating_sub(caller.since.elapsed()));
+            self.callers.front().map(|caller| HELLO_TIME.saturating_sub(caller.since.elapsed()));
         let most = oldest.map_or(most, |left| left.min(most));
         let is_clear = self.callers.iter().all(|caller| !caller.is_unclear);
         let most = if is_clear { most } else { most.min(GLANCE) };
@@ -256,7 +251,7 @@ impl Caller {
     fn turn(&mut self, is_open: bool) -> Turn {
         if is_open && self.said.is_empty() {
             let mut begin = [0; 4];
-            let is_early = self.since.elapsed() < PATIENCE;
+            let is_early = self.since.elapsed() < HELLO_TIME;
             // Not a byte is taken before it is known whose it is: what comes between two looks
             // may be a stranger's.
             match recv(&self.socket, &mut begin, RecvFlags::PEEK) {
@@ -277,7 +272,7 @@ impl Caller {
         match recv(&self.socket, &mut buffer[..room], RecvFlags::empty()) {
             Ok((0, _)) => return Turn::Gone,
             Ok((size, _)) => self.said.extend_from_slice(&buffer[..size]),
-            Err(Errno::AGAIN | Errno::INTR) if self.since.elapsed() < PATIENCE => {
+            Err(Errno::AGAIN | Errno::INTR) if self.since.elapsed() < HELLO_TIME => {
                 return Turn::Waits;
             }
             Err(Errno::AGAIN | Errno::INTR) => return self.give_up(is_open),
@@ -309,75 +304,6 @@ impl Caller {
         let _ = send(&self.socket, &refusal.answer(), SendFlags::NOSIGNAL);
         Turn::Gone
     }
-}
-
-/// Locks the directory of a path, until what is returned is dropped.
-fn lock(path: &Path, address: &Address) -> Result<OwnedFd> {
-    let failed = |errno| Error::io(format!("listening at {address}"), errno);
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let folder = rustix::fs::open(parent.unwrap_or(Path::new(".")), flags, Mode::empty());
-    let folder = folder.map_err(failed)?;
-    let deadline = Deadline::after(NAME_LOCK_TIME);
-    loop {
-        match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(folder),
-            Err(Errno::WOULDBLOCK) if deadline.left().is_some() => std::thread::sleep(AGAIN),
-            Err(Errno::WOULDBLOCK) => {
-                let (who, whom) = (address.to_string(), "whoever has locked its directory");
-                let (whom, what) = (whom.to_owned(), "the lock".to_owned());
-                return Err(Error::Deadline { who, whom, what, waited: deadline.waited() });
-            }
-            Err(errno) => return Err(failed(errno)),
-        }
-    }
-}
-
-/// The name of a Unix socket, which is removed with it.
-struct Name {
-    path: PathBuf,
-    /// Device and inode.
-    file: (u64, u64),
-}
-
-impl Name {
-    /// Has a socket listen at a path. A socket that is there and that nobody listens at was left
-    /// by a process that was killed; it is replaced. Two who do so at once are kept apart by
-    /// [`lock`].
-    fn take(socket: &OwnedFd, path: &Path) -> rustix::io::Result<Name> {
-        let address = SocketAddrUnix::new(path)?;
-        match bind(socket, &address) {
-            Err(Errno::ADDRINUSE) if is_left_over(path, &address)? => {
-                rustix::fs::unlink(path)?;
-                bind(socket, &address)?;
-            }
-            bound => bound?,
-        }
-        // Nobody can connect before listen, so nobody sees the mode that the umask gave.
-        rustix::fs::chmod(path, Mode::RUSR | Mode::WUSR)?;
-        listen(socket, QUEUE)?;
-        let there = rustix::fs::lstat(path)?;
-        Ok(Name { path: path.to_owned(), file: (there.st_dev, there.st_ino) })
-    }
-}
-
-impl Drop for Name {
-    fn drop(&mut self) {
-        // Somebody else may have put another one there.
-        let ours = |there: &rustix::fs::Stat| (there.st_dev, there.st_ino) == self.file;
-        if rustix::fs::lstat(&self.path).as_ref().is_ok_and(ours) {
-            let _ = rustix::fs::unlink(&self.path);
-        }
-    }
-}
-
-fn is_left_over(path: &Path, address: &SocketAddrUnix) -> rustix::io::Result<bool> {
-    let there = rustix::fs::lstat(path)?;
-    if FileType::from_raw_mode(there.st_mode) != FileType::Socket {
-        return Ok(false);
-    }
-    let probe = socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
-    Ok(connect(&probe, address) == Err(Errno::CONNREFUSED))
 }
 
 #[cfg(test)]
@@ -437,7 +363,7 @@ mod tests {
 
     #[test]
     fn an_open_door_answers_nobody_who_has_not_begun_a_hello() {
-        let long_ago = Instant::now().checked_sub(2 * PATIENCE).expect("the machine runs longer");
+        let long_ago = Instant::now().checked_sub(2 * HELLO_TIME).expect("the machine runs longer");
         for (said, is_answered) in [(&b""[..], false), (b"MST", false), (b"MSTR", true)] {
             let (mut door, mut caller) = open_door(said);
             // What has arrived is read, and then it says no more.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::region::{Region, Rights};
 use crate::strategy::{Completion, Key, RemoteCopy};
+use muster_base::limits::{SHARED_WINDOW_BYTES_MAX, SHARED_WINDOWS_MAX};
 
 fn ends() -> (Box<dyn RemoteCopy>, Box<dyn RemoteCopy>) {
     let (here, there) = pair(PIPELINED);
@@ -65,6 +66,55 @@ fn every_kind_of_region_keeps_its_bounds_and_rights() {
             assert!(end(&mut *here, &mut *there).result.is_err(), "{rights:?} after withdrawal");
         }
     }
+}
+
+/// A peer that exposes more than is mapped has it reached by messages, and one that says it exposes
+/// more than there are addresses uses up none.
+#[test]
+fn what_a_peer_exposes_is_mapped_within_limits_and_reached_beyond() {
+    let memory = segment::memory("test", 4096).unwrap();
+    let mut windows = memory::Windows::default();
+    for key in 0..SHARED_WINDOWS_MAX as u32 + 10 {
+        windows.expose(key, 4096, &memory).unwrap();
+    }
+    let is_mapped = |windows: &memory::Windows, key: usize| windows.get(key as u32).is_some();
+    assert!(is_mapped(&windows, 0) && is_mapped(&windows, SHARED_WINDOWS_MAX - 1));
+    assert!(!is_mapped(&windows, SHARED_WINDOWS_MAX));
+    windows.withdraw(3);
+    windows.expose(3, SHARED_WINDOW_BYTES_MAX, &memory).unwrap();
+    assert!(!is_mapped(&windows, 3), "too many bytes");
+    windows.expose(3, 4096, &memory).unwrap();
+    assert!(is_mapped(&windows, 3), "there is room again");
+
+    let (mut here, mut there) = ends();
+    let regions: Vec<Region> =
+        (0..SHARED_WINDOWS_MAX + 3).map(|_| region(8, Rights::ALL).unwrap()).collect();
+    let mut keys = Vec::new();
+    for region in &regions {
+        keys.push(there.expose(region).unwrap());
+        // Looks at the socket, which has not room for all of them.
+        here.try_get(keys[0], 0, 1, 0).unwrap();
+        assert!(end(&mut *here, &mut *there).result.is_ok());
+    }
+    for (key, region) in keys.iter().zip(&regions) {
+        here.try_put(*key, 0, &[9; 8], 1).unwrap();
+        assert!(end(&mut *here, &mut *there).result.is_ok());
+        let mut bytes = [0; 8];
+        region.read(0, &mut bytes).unwrap();
+        assert_eq!(bytes, [9; 8]);
+    }
+}
+
+#[test]
+fn a_wait_for_room_is_not_over_because_something_has_ended() {
+    let (mut here, mut there) = ends();
+    let mapped = there.expose(&region(8, Rights::ALL).unwrap()).unwrap();
+    let other = there.expose(&Region::new(8, Rights::ALL)).unwrap();
+    here.try_put(mapped, 0, &[1], 0).unwrap();
+    while here.try_put(other, 0, &[1], 1).is_ok() {}
+    here.wait(Ready::Receive, soon()).unwrap();
+    let error = here.wait(Ready::Send, Deadline::after(Duration::from_millis(5))).unwrap_err();
+    assert!(matches!(error, Error::Deadline { .. }), "{error}");
 }
 
 #[test]

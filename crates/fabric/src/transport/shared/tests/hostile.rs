@@ -4,21 +4,21 @@ use super::*;
 use crate::transport::hello::{self, ANSWER_MAX};
 use crate::transport::shared::segment;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 fn socket() -> OwnedFd {
     let flags = SocketFlags::CLOEXEC;
     rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap()
 }
 
-fn stranger(place: &Place) -> OwnedFd {
+pub(super) fn stranger(path: &Path) -> OwnedFd {
     let stranger = socket();
-    rustix::net::connect(&stranger, &SocketAddrUnix::new(place.path()).unwrap()).unwrap();
+    rustix::net::connect(&stranger, &SocketAddrUnix::new(path).unwrap()).unwrap();
     stranger
 }
 
 /// Waits for an answer and reads it.
-fn answer(stranger: &OwnedFd) -> std::result::Result<Option<usize>, hello::Refusal> {
+pub(super) fn answer(stranger: &OwnedFd) -> std::result::Result<Option<usize>, hello::Refusal> {
     let mut bytes = [0; ANSWER_MAX];
     let (count, _) =
         rustix::net::recv(stranger, &mut bytes[..], rustix::net::RecvFlags::empty()).unwrap();
@@ -40,7 +40,7 @@ fn listen(place: &Place, proper: usize) -> std::thread::JoinHandle<()> {
 fn strangers_are_told_what_is_wrong_and_keep_nobody_waiting() {
     let place = Place::new();
     let listener = listen(&place, 1);
-    let _silent = stranger(&place);
+    let _silent = stranger(&place.path());
     let good = hello::write(&hello(Lane::Bulk));
     let mut newer = good.clone();
     newer[4] = 9;
@@ -57,7 +57,7 @@ fn strangers_are_told_what_is_wrong_and_keep_nobody_waiting() {
         (good.clone(), Some(&small), "another size"),
         (good, Some(&unsealed), "sealed"),
     ] {
-        let stranger = stranger(&place);
+        let stranger = stranger(&place.path());
         let memory = memory.map(AsFd::as_fd);
         crate::transport::shared::socket::send(stranger.as_fd(), &bytes, memory).unwrap();
         let refusal = answer(&stranger).unwrap_err().to_string();
@@ -88,6 +88,18 @@ fn a_listener_of_another_version_is_named_with_its_version() {
         let error = Shared::default().connect_link(&place.path(), &hello(Lane::Bulk), soon());
         assert!(matches!(error.err().unwrap(), Error::Version { theirs: 7, .. }));
     });
+}
+
+#[test]
+fn only_its_user_reaches_a_listener_and_a_dead_ones_path_is_taken() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let dead = socket();
+    rustix::net::bind(&dead, &SocketAddrUnix::new(place.path()).unwrap()).unwrap();
+    drop(dead);
+    let _links = Shared::default().listen_link(&place.path()).unwrap();
+    let mode = std::fs::metadata(place.path()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]
@@ -154,6 +166,58 @@ fn garbage_over_the_socket_ends_the_connection() {
     crate::transport::shared::socket::send(descriptor, b"nonsense", None).unwrap();
     let error = Datagram::take(&mut there, soon(), &mut |_| ()).unwrap_err();
     assert!(matches!(error, Error::Malformed { .. }), "{error}");
+}
+
+#[test]
+fn memory_that_cannot_be_mapped_is_its_senders_fault() {
+    let place = Place::new();
+    let listener = listen(&place, 1);
+    let good = hello::write(&hello(Lane::Bulk));
+    let size = 8 << 20;
+    let sealed = segment::memory("test", size).unwrap();
+    rustix::fs::fcntl_add_seals(&sealed, rustix::fs::SealFlags::FUTURE_WRITE).unwrap();
+    let whole = segment::memory("test", size).unwrap();
+    let path = format!("/proc/self/fd/{}", whole.as_raw_fd());
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
+    let read_only = rustix::fs::open(path, flags, rustix::fs::Mode::empty()).unwrap();
+    for memory in [sealed, read_only] {
+        let stranger = stranger(&place.path());
+        crate::transport::shared::socket::send(stranger.as_fd(), &good, Some(memory.as_fd()))
+            .unwrap();
+        let refusal = answer(&stranger).unwrap_err().to_string();
+        assert!(refusal.contains("cannot be mapped"), "{refusal}");
+    }
+    let mut link =
+        Shared::default().connect_link(&place.path(), &hello(Lane::Bulk), soon()).unwrap();
+    assert_eq!(take(&mut link), b"ok");
+    listener.join().unwrap();
+}
+
+#[test]
+fn notes_about_regions_are_for_connections_with_remote_copy() {
+    let (here, mut there) = pair(PIPELINED);
+    let memory = segment::memory("test", 4096).unwrap();
+    let note = crate::transport::shared::socket::exposed(1, 4096);
+    crate::transport::shared::socket::send(here.descriptor(), &note, Some(memory.as_fd())).unwrap();
+    let error = Datagram::take(&mut there, soon(), &mut |_| ()).unwrap_err();
+    assert!(error.to_string().contains("no remote copy"), "{error}");
+}
+
+#[test]
+fn the_samples_in_the_documentation_are_what_is_shared() {
+    let page = include_str!("../../../../../../docs/wire/shared.md");
+    let sample = |name: &str| -> Vec<u8> {
+        let (_, rest) = page.split_once(&format!("sample {name}: ")).unwrap();
+        let bytes = rest.lines().next().unwrap().split_whitespace();
+        bytes.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+    };
+    let (mut here, there) = pair(PIPELINED);
+    here.try_fill(2, |to| to.copy_from_slice(b"hi")).unwrap();
+    let words = [4096, 4104].map(|at| there.segment.word64(at).load(Ordering::Acquire));
+    assert_eq!(words.map(u64::to_le_bytes).concat()[..10], sample("record"));
+    let socket = crate::transport::shared::socket::exposed(7, 4096);
+    assert_eq!(socket[..], sample("exposed"));
+    assert_eq!(crate::transport::shared::socket::withdrawn(7)[..], sample("withdrawn"));
 }
 
 proptest! {

@@ -117,6 +117,44 @@ fn a_try_never_waits_and_what_it_kept_leaves_with_flushes() {
     assert_eq!(take(&mut there), [3; 8]);
 }
 
+#[test]
+fn a_message_that_began_in_the_links_buffer_and_is_too_large_is_not_lost() {
+    let (mut here, mut there) = pair(Plan::Pipelined { packet: 4096, slots: 2 });
+    let bytes = pattern(10_000, 3);
+    for is_by_buffer in [true, false] {
+        here.try_send(&[IoSlice::new(&bytes)]).unwrap();
+        assert!(there.try_take(|_| ()).unwrap_err().is_would_block());
+        here.try_flush().unwrap();
+        for _ in 0..2 {
+            let error = there.try_receive(&mut [0; 9]).unwrap_err();
+            assert!(matches!(error, Error::TooLarge { size: 10_000, .. }), "{error}");
+        }
+        there.wait(Ready::Receive, soon()).unwrap();
+        if is_by_buffer {
+            let mut buffer = [0; 20_000];
+            assert_eq!(there.try_receive(&mut buffer).unwrap(), bytes.len());
+            assert!(buffer[..bytes.len()] == bytes);
+        } else {
+            assert!(take(&mut there) == bytes);
+        }
+        assert!(there.try_receive(&mut [0; 9]).unwrap_err().is_would_block());
+    }
+}
+
+#[test]
+fn what_follows_a_message_taken_back_is_received_where_it_is_asked_for() {
+    let (mut here, mut there) = pair(Plan::Pipelined { packet: 4096, slots: 2 });
+    let short = Deadline::after(Duration::from_millis(3));
+    let error = here.send(&[IoSlice::new(&[1; 100_000])], short).unwrap_err();
+    assert!(matches!(error, Error::Deadline { .. }), "{error}");
+    assert!(there.try_take(|_| ()).unwrap_err().is_would_block());
+    here.try_flush().unwrap();
+    here.try_send(&[IoSlice::new(&[2; 3000])]).unwrap();
+    let error = there.try_receive(&mut [0; 9]).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { size: 3000, .. }), "{error}");
+    assert_eq!(take(&mut there), [2; 3000]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -1,6 +1,7 @@
 //! Two real processes: this test's program is started again, as the peer.
 
 use super::*;
+use std::os::fd::{AsFd, AsRawFd};
 use std::process::{Child, Command, Stdio};
 
 /// Names the path to the peer, and with it that it is one.
@@ -223,7 +224,7 @@ fn few_descriptors(path: &Path) {
     let shared = Shared::default();
     let mut links = shared.listen_link(path).unwrap();
     let before = getrlimit(Resource::Nofile);
-    let next = u64::try_from(std::os::fd::AsRawFd::as_raw_fd(&std::fs::File::open("/").unwrap()));
+    let next = u64::try_from(std::fs::File::open("/").unwrap().as_raw_fd());
     for more in 0..3 {
         let limit = Rlimit { current: Some(next.unwrap() + more), maximum: before.maximum };
         setrlimit(Resource::Nofile, limit).unwrap();
@@ -233,6 +234,22 @@ fn few_descriptors(path: &Path) {
     }
     let accepted = links.accept_link(Deadline::after(Duration::from_millis(1))).err().unwrap();
     assert!(matches!(accepted, Error::Exhausted { .. } | Error::Deadline { .. }), "{accepted}");
+    setrlimit(Resource::Nofile, before).unwrap();
+    links.accept_link(Deadline::after(Duration::from_millis(1))).err().unwrap();
+    // Room for the connection, and none for its memory.
+    let (stranger, memory) = (hostile::stranger(path), segment::memory("test", 8 << 20).unwrap());
+    let bytes = crate::transport::hello::write(&hello(Lane::Bulk));
+    socket::send(stranger.as_fd(), &bytes, Some(memory.as_fd())).unwrap();
+    let next = std::fs::File::open("/").unwrap().as_raw_fd() as u64;
+    let limit = Rlimit { current: Some(next + 1), maximum: before.maximum };
+    setrlimit(Resource::Nofile, limit).unwrap();
+    // Takes it in, and then hears it.
+    for _ in 0..2 {
+        let error = links.accept_link(soon()).err().unwrap();
+        assert!(matches!(error, Error::Exhausted { .. }), "{error}");
+    }
+    let refusal = hostile::answer(&stranger).unwrap_err().to_string();
+    assert!(refusal.contains("no file descriptors left"), "{refusal}");
     setrlimit(Resource::Nofile, before).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| shared.connect_link(path, &hello(Lane::Bulk), soon()).unwrap());
