@@ -22,6 +22,7 @@ mod events;
 mod inbox;
 mod peer;
 mod run;
+mod sys;
 mod watch;
 mod wire;
 

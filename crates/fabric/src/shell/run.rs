@@ -17,6 +17,9 @@ use std::time::Duration;
 /// Messages taken from one peer before the next one's turn.
 const TURN: usize = 64;
 
+/// Who yields may wait for a few slices of others before it runs again: not when an alarm is near.
+const SLICES: Duration = Duration::from_millis(20);
+
 /// What the thread has.
 pub struct Runner<P: Protocol, H> {
     setup: Setup,
@@ -73,6 +76,7 @@ where
     pub fn run(mut self) {
         // Otherwise timers of usual threads may be 50 us late, to spare wake-ups.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        super::sys::ask_for_short_slices();
         while self.inbox.take(&mut self.commands) {
             // Time first: a node that was stopped is to know that before it hears of anything.
             if self.protocol.alarm().is_some_and(|alarm| alarm <= self.clock.now()) {
@@ -253,9 +257,11 @@ where
         let (begun, patience) = (self.clock.now(), self.setup.patience);
         let end = self.alarm();
         let mut now = begun;
-        let mut may_look = self.is_brisk || self.peers.len() > 1;
+        let mut may_look = self.is_brisk;
         while may_look && end.is_none_or(|end| end > now) {
-            std::thread::yield_now();
+            if end.is_none_or(|end| end - now > SLICES) {
+                std::thread::yield_now();
+            }
             self.look(Some(Duration::ZERO));
             if !self.ready.is_empty() || self.inbox.has_some() {
                 return self.is_brisk = true;
