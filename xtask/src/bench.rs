@@ -74,5 +74,7 @@ fn build_collectives(root: &Path) -> Result<()> {
         build.args(["-O2", "-o"]).arg(peers.join(format!("collectives-{kind}")));
         check(build.arg(root.join("bench/peers/collectives.c")))?;
     }
-    Ok(())
+    let mut build = Command::new("cc");
+    build.args(["-O2", "-shared", "-fPIC", "-o"]).arg(peers.join("yield.so"));
+    check(build.arg(root.join("bench/peers/yield.c")))
 }

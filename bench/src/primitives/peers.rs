@@ -1,45 +1,49 @@
 //! Open MPI and MPICH, from Debian's packages; `cargo xtask bench` has built the program.
 
 use super::{Found, read_found};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// One of them.
+/// One of them, with one way between processes.
 pub struct Peer {
     pub name: &'static str,
     package: &'static str,
     launcher: &'static str,
-    /// How transports are chosen: a variable of the environment, its values for one machine and
-    /// for TCP.
-    transports: (&'static str, &'static str, &'static str),
     arguments: &'static [&'static str],
     environment: &'static [(&'static str, &'static str)],
+    /// Gives the core up after each look, where no setting does.
+    has_to_yield: bool,
 }
 
-const PEERS: [Peer; 2] = [
-    Peer {
-        name: "Open MPI",
-        package: "openmpi-bin",
-        launcher: "mpirun.openmpi",
-        transports: ("OMPI_MCA_btl", "self,vader", "self,tcp"),
-        arguments: &["--oversubscribe", "--bind-to", "none"],
-        environment: &[
-            ("OMPI_MCA_mpi_yield_when_idle", "1"),
-            ("OMPI_MCA_pml", "ob1"),
-            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-        ],
-    },
-    Peer {
-        name: "MPICH",
-        package: "mpich",
-        launcher: "mpirun.mpich",
-        transports: ("UCX_TLS", "self,posix,cma", "self,tcp"),
-        arguments: &["-bind-to", "none"],
-        environment: &[("MPIR_CVAR_POLLS_BEFORE_YIELD", "1")],
-    },
+/// Our nodes are as separate as machines and share no memory, so the peers over sockets are what
+/// is like them. Over shared memory they show what a machine could do.
+const PEERS: [Peer; 4] = [
+    openmpi("Open MPI tcp", &[("OMPI_MCA_btl", "self,tcp"), YIELD, OB1, ROOT, CONFIRM]),
+    mpich("MPICH tcp", &[("UCX_TLS", "self,tcp")]),
+    openmpi("Open MPI shm", &[("OMPI_MCA_btl", "self,vader"), YIELD, OB1, ROOT, CONFIRM]),
+    mpich("MPICH shm", &[("UCX_TLS", "self,posix,cma")]),
 ];
+
+const YIELD: (&str, &str) = ("OMPI_MCA_mpi_yield_when_idle", "1");
+const OB1: (&str, &str) = ("OMPI_MCA_pml", "ob1");
+const ROOT: (&str, &str) = ("OMPI_ALLOW_RUN_AS_ROOT", "1");
+const CONFIRM: (&str, &str) = ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+
+const fn openmpi(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> Peer {
+    let arguments: &[&str] = &["--oversubscribe", "--bind-to", "none"];
+    let (package, launcher) = ("openmpi-bin", "mpirun.openmpi");
+    Peer { name, package, launcher, arguments, environment, has_to_yield: false }
+}
+
+const fn mpich(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> Peer {
+    let arguments: &[&str] = &["-bind-to", "none"];
+    let (package, launcher) = ("mpich", "mpirun.mpich");
+    Peer { name, package, launcher, arguments, environment, has_to_yield: true }
+}
+
+/// Seconds that a peer may take: over TCP some of them hang at times with many processes.
+const LONGEST: &str = "12";
 
 /// All peers.
 ///
@@ -56,36 +60,39 @@ pub fn all() -> Result<Vec<Peer>> {
 
 impl Peer {
     /// Measures for about so long with each operation.
-    pub fn measure(&self, count: usize, scheme: &str, milliseconds: u64) -> Result<Found> {
-        let (variable, here, tcp) = self.transports;
-        let mut command = Command::new(self.launcher);
-        command.args(self.arguments).args(["-np", &count.to_string()]);
-        command.arg(self.program()).arg(milliseconds.to_string());
-        command.env(variable, if scheme == "tcp" { tcp } else { here });
-        command.envs(self.environment.iter().copied());
-        let output = command.stderr(Stdio::null()).output().context(self.launcher)?;
-        ensure!(output.status.success(), "{} ended with {}", self.name, output.status);
-        let mut found = Found::new();
-        read_found(&*output.stdout, &mut found)?;
-        Ok(found)
-    }
-
-    fn program(&self) -> PathBuf {
-        let target = std::env::var_os("MUSTER_BENCH_TARGET").unwrap_or_else(|| "target".into());
+    pub fn measure(&self, count: usize, milliseconds: u64) -> Result<Found> {
         let (_, kind) = self.launcher.split_once('.').expect("it is written so");
-        Path::new(&target).join("peers").join(format!("collectives-{kind}"))
+        let mut command = Command::new("timeout");
+        command.args([LONGEST, self.launcher]);
+        command.args(self.arguments).args(["-np", &count.to_string()]);
+        command.arg(built(&format!("collectives-{kind}"))).arg(milliseconds.to_string());
+        command.envs(self.environment.iter().copied());
+        if self.has_to_yield {
+            command.env("LD_PRELOAD", built("yield.so"));
+        }
+        let output = command.stderr(Stdio::null()).output().context(self.launcher)?;
+        let mut found = Found::new();
+        match output.status.code() {
+            // It did not end in time: no samples, and the report says so.
+            Some(124) => {}
+            Some(0) => read_found(&*output.stdout, &mut found)?,
+            _ => bail!("{} ended with {}", self.name, output.status),
+        }
+        Ok(found)
     }
 
     /// Its settings, for people.
     pub fn note(&self) -> String {
-        let (variable, here, tcp) = self.transports;
         let set: Vec<String> = self.environment.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        format!(
-            "{}: {} {}, {variable}={here} or {tcp}, {}",
-            self.name,
-            self.launcher,
-            self.arguments.join(" "),
-            set.join(" ")
-        )
+        let (name, launcher, arguments) = (self.name, self.launcher, self.arguments.join(" "));
+        let preload = if self.has_to_yield { "; yields after each look (yield.c)" } else { "" };
+        format!("{name}: {launcher} {arguments}, {}{preload}", set.join(" "))
     }
+}
+
+/// A program or library that `cargo xtask bench` has built.
+fn built(name: &str) -> PathBuf {
+    let target = std::env::var_os("MUSTER_BENCH_TARGET").unwrap_or_else(|| "target".into());
+    let path = Path::new(&target).join("peers").join(name);
+    std::path::absolute(&path).unwrap_or(path)
 }

@@ -170,9 +170,13 @@ pub(crate) fn read_words(words: &[AtomicU64], offset: usize, bytes: &mut [u8]) {
         head.copy_from_slice(&word[skip..skip + head.len()]);
         &words[1..]
     };
-    for (word, bytes) in words.iter().zip(rest.chunks_mut(8)) {
-        let word = word.load(Ordering::Acquire).to_le_bytes();
-        bytes.copy_from_slice(&word[..bytes.len()]);
+    let (whole, tail) = rest.as_chunks_mut();
+    for (word, bytes) in words.iter().zip(whole.iter_mut()) {
+        *bytes = word.load(Ordering::Acquire).to_le_bytes();
+    }
+    if !tail.is_empty() {
+        let word = words[whole.len()].load(Ordering::Acquire).to_le_bytes();
+        tail.copy_from_slice(&word[..tail.len()]);
     }
 }
 
@@ -194,11 +198,12 @@ pub(crate) fn write_words(words: &[AtomicU64], offset: usize, bytes: &[u8]) {
         set(&words[0], skip, head);
         &words[1..]
     };
-    for (word, bytes) in words.iter().zip(rest.chunks(8)) {
-        match bytes.try_into() {
-            Ok(whole) => word.store(u64::from_le_bytes(whole), Ordering::Release),
-            Err(_) => set(word, 0, bytes),
-        }
+    let (whole, tail) = rest.as_chunks();
+    for (word, bytes) in words.iter().zip(whole) {
+        word.store(u64::from_le_bytes(*bytes), Ordering::Release);
+    }
+    if !tail.is_empty() {
+        set(&words[whole.len()], 0, tail);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Promises about peers that say what is no message, or nothing, or half of it.
 
 use super::{Raw, Subject, hello, listen, meet_at, soon};
+use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::strategy::Datagram;
 use crate::transport::hello::{self as wire, Refusal};
@@ -21,6 +22,12 @@ fn assert_serves(subject: &impl Subject, listener: &mut dyn Listener) {
     let (mut one, mut other) = (connected.datagram().unwrap(), accepted.datagram().unwrap());
     one.send(&[std::io::IoSlice::new(b"served")], soon()).unwrap();
     other.take(soon(), &mut |message| assert_eq!(message, b"served")).unwrap();
+}
+
+/// Whoever came before may still stand at the door: a listener looks only when it is asked to.
+fn assert_nobody_comes(listener: &mut dyn Listener) {
+    let nobody = listener.accept(Deadline::after(Duration::from_millis(50)));
+    assert!(matches!(nobody, Err(Error::Deadline { .. })), "somebody came in");
 }
 
 /// What the listener answers before it ends the connection.
@@ -46,6 +53,7 @@ pub fn garbage_is_no_hello(subject: &impl Subject) {
         let Some(mut caller) = raw(subject, &*listener) else { return };
         caller.write_all(garbage).unwrap();
         assert_serves(subject, &mut *listener);
+        assert_nobody_comes(&mut *listener);
         let refusal = wire::read_answer(&answer(&mut *caller)).unwrap_err();
         assert!(matches!(refusal, Refusal::Denied(_)), "{refusal}");
     }
@@ -59,6 +67,7 @@ pub fn another_version_is_told_so(subject: &impl Subject) {
     newer[4] += 1;
     caller.write_all(&newer).unwrap();
     assert_serves(subject, &mut *listener);
+    assert_nobody_comes(&mut *listener);
     let answer = answer(&mut *caller);
     assert_eq!(answer[..7], *b"MSTR\x01\0\x01", "magic, our version, wrong version");
     assert_eq!(answer.len(), wire::answer_size(answer.first_chunk().unwrap()));

@@ -1,6 +1,6 @@
 //! Runs a protocol over connections: the thin part with threads, sockets and a clock.
 //!
-//! One thread has the protocol and all connections. It sleeps in ppoll(2) until a message comes,
+//! One thread has the protocol and all connections. It sleeps ([`watch`]) until a message comes,
 //! the protocol's alarm is due, or another thread has put something into its [`inbox`]; then it
 //! gives the protocol what there is, and sends what the protocol wants sent. It never waits for a
 //! peer: what has no room queues, and a peer behind which too much has gathered does not read, so
@@ -22,6 +22,8 @@ mod events;
 mod inbox;
 mod peer;
 mod run;
+mod sys;
+mod watch;
 pub mod wire;
 
 #[cfg(test)]
@@ -105,9 +107,10 @@ where
     ) -> Result<Shell<P>> {
         let clock = Clock(Instant::now());
         let inbox = Arc::new(Inbox::new()?);
+        let watch = watch::Watch::new(inbox.descriptor())?;
         let protocol = protocol(clock.now());
         let doors = door::Doors::open(&setup, listener, inbox.clone())?;
-        let runner = run::Runner::new(setup, clock, inbox.clone(), doors, protocol, handler);
+        let runner = run::Runner::new(setup, clock, inbox.clone(), watch, doors, protocol, handler);
         let builder = std::thread::Builder::new().name("fabric-shell".to_owned());
         let thread = builder.spawn(move || runner.run());
         let thread = Some(thread.map_err(|error| Error::io("starting a thread", error))?);

@@ -42,6 +42,8 @@ pub struct Peer {
     pub is_full: bool,
     /// How often in a row it has waited.
     turns: u32,
+    /// Its descriptor is being watched, also for room or not.
+    pub watched: Option<bool>,
     /// When to look for room, whatever the descriptor says.
     pub retry: Option<Time>,
 }
@@ -57,6 +59,7 @@ impl Peer {
             pause: PAUSE,
             is_full: false,
             turns: 0,
+            watched: None,
             retry: None,
         }
     }
@@ -80,7 +83,7 @@ impl Peer {
     /// There is a connection.
     pub fn raise(&mut self, life: u64, connection: Box<dyn Datagram>) {
         self.state = State::Up { life, connection };
-        (self.pause, self.is_full, self.retry) = (PAUSE, false, None);
+        (self.pause, self.is_full, self.retry, self.watched) = (PAUSE, false, None, None);
     }
 
     /// There is none any more, and what is queued is lost.
@@ -119,6 +122,14 @@ impl Peer {
             self.retry = (self.turns > TURNS).then(|| now + RETRY);
         }
         Ok(())
+    }
+
+    /// Whether nothing more is known to have arrived.
+    pub fn is_drained(&self) -> bool {
+        match &self.state {
+            State::Up { connection, .. } => connection.is_drained(),
+            _ => true,
+        }
     }
 
     /// The next message, divided by `take`; false when there is none.

@@ -3,20 +3,22 @@
 use super::door::Doors;
 use super::inbox::{Command, Connected, Inbox};
 use super::peer::{Peer, State};
+use super::watch::Watch;
 use super::{Clock, Handler, Setup, wire};
 use crate::error::Result;
 use crate::protocol::{NodeId, Payload, Protocol, Time};
 use crate::strategy::Datagram;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::IoSlice;
 use std::num::NonZeroU64;
-use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Messages taken from one peer before the next one's turn.
 const TURN: usize = 64;
+
+/// Who yields may wait for a few slices of others before it runs again: not when an alarm is near.
+const SLICES: Duration = Duration::from_millis(20);
 
 /// What the thread has.
 pub struct Runner<P: Protocol, H> {
@@ -28,8 +30,12 @@ pub struct Runner<P: Protocol, H> {
     protocol: P,
     handler: H,
     peers: BTreeMap<NodeId, Peer>,
-    /// Peers that have to be looked at, whatever their descriptors say.
+    /// What to look for at the peers' descriptors.
+    watch: Watch,
+    /// Peers that have to be looked at, and those whose turn has ended before they had.
     ready: Vec<NodeId>,
+    rest: Vec<NodeId>,
+    lost: Vec<NodeId>,
     attempts: u64,
     /// The last sleep was short.
     is_brisk: bool,
@@ -43,6 +49,7 @@ where
         setup: Setup,
         clock: Clock,
         inbox: Arc<Inbox<P>>,
+        watch: Watch,
         doors: Doors<P>,
         protocol: P,
         handler: H,
@@ -56,7 +63,10 @@ where
             protocol,
             handler,
             peers: BTreeMap::new(),
+            watch,
             ready: Vec::new(),
+            rest: Vec::new(),
+            lost: Vec::new(),
             attempts: 0,
             is_brisk: false,
         }
@@ -66,6 +76,7 @@ where
     pub fn run(mut self) {
         // Otherwise timers of usual threads may be 50 us late, to spare wake-ups.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        super::sys::ask_for_short_slices();
         while self.inbox.take(&mut self.commands) {
             // Time first: a node that was stopped is to know that before it hears of anything.
             if self.protocol.alarm().is_some_and(|alarm| alarm <= self.clock.now()) {
@@ -74,9 +85,11 @@ where
             while let Some(command) = self.commands.pop_front() {
                 self.carry_out(command);
             }
-            for node in std::mem::take(&mut self.ready) {
-                self.receive(node);
+            for at in 0..self.ready.len() {
+                self.receive(self.ready[at], false);
             }
+            std::mem::swap(&mut self.ready, &mut self.rest);
+            self.rest.clear();
             self.pump();
             self.wait();
         }
@@ -103,7 +116,7 @@ where
     /// Decides whether a connection is the one to use.
     fn accepted(&mut self, node: NodeId, life: u64, mut connection: Box<dyn Datagram>) {
         // The peer may know before us that the last one has ended.
-        self.receive(node);
+        self.receive(node, true);
         let (me, own) = (self.setup.me, self.doors.life);
         let is_used = match &self.peer(node).state {
             State::Up { life: known, .. } => *known != life,
@@ -151,24 +164,28 @@ where
         self.protocol.lost(now, node);
     }
 
-    /// Gives the protocol what a peer has sent.
-    fn receive(&mut self, node: NodeId) {
+    /// Gives the protocol what a peer has sent; to the very end of it, if that has to be known.
+    fn receive(&mut self, node: NodeId, to_the_end: bool) {
         let now = self.clock.now();
         for _ in 0..TURN {
             let Some(peer) = self.peers.get_mut(&node) else { return };
             let mut malformed = false;
             let protocol = &mut self.protocol;
             let taken = peer.take(&mut |head, body| {
-                malformed =
-                    protocol.receive(now, node, head, Payload::from(body.to_vec())).is_err();
+                let body = Payload::from(body.to_vec());
+                malformed = protocol.receive(now, node, head, body).is_err();
             });
             match taken {
-                Ok(true) if !malformed => {}
+                Ok(true) if !malformed => {
+                    if !to_the_end && peer.is_drained() {
+                        return;
+                    }
+                }
                 Ok(false) => return,
                 Ok(true) | Err(_) => return self.lose(node),
             }
         }
-        self.ready.push(node);
+        self.rest.push(node);
     }
 
     /// Sends what the protocol wants sent, and tells what it has to tell, until there is nothing.
@@ -187,35 +204,40 @@ where
                 touched = true;
                 self.handler.notice(now, &self.protocol, notice);
             }
-            if !touched {
-                let nodes: Vec<NodeId> = self.peers.keys().copied().collect();
-                let lost = nodes.into_iter().filter(|node| !self.serve(*node)).count();
-                if lost == 0 {
-                    return;
-                }
+            if !touched && !self.serve() {
+                return;
             }
         }
     }
 
-    /// Connects to a peer, or sends what is queued for it; false if it is lost.
-    fn serve(&mut self, node: NodeId) -> bool {
+    /// Connects to peers, and sends what is queued for them; true if some of them are lost.
+    fn serve(&mut self) -> bool {
         let now = self.clock.now();
-        let peer = self.peers.get_mut(&node).expect("it is known");
-        if peer.wants_connection() && peer.not_before <= now {
-            let Some(address) = self.setup.addresses.get(&node) else {
-                peer.pause(now);
-                self.lose(node);
-                return false;
-            };
-            self.attempts += 1;
-            peer.state = State::Connecting { attempt: self.attempts };
-            self.doors.connect(node, address.clone(), self.attempts);
+        for peer in self.peers.values_mut() {
+            if peer.wants_connection() && peer.not_before <= now {
+                let Some(address) = self.setup.addresses.get(&peer.node) else {
+                    peer.pause(now);
+                    self.lost.push(peer.node);
+                    continue;
+                };
+                self.attempts += 1;
+                peer.state = State::Connecting { attempt: self.attempts };
+                self.doors.connect(peer.node, address.clone(), self.attempts);
+            }
+            if peer.retry.is_none_or(|retry| retry <= now) && peer.send(now).is_err() {
+                self.lost.push(peer.node);
+            }
         }
-        if peer.retry.is_none_or(|retry| retry <= now) && peer.send(now).is_err() {
+        self.lose_all()
+    }
+
+    /// Tells of connections that have ended; false if there are none.
+    fn lose_all(&mut self) -> bool {
+        let some = !self.lost.is_empty();
+        while let Some(node) = self.lost.pop() {
             self.lose(node);
-            return false;
         }
-        true
+        some
     }
 
     /// When something is to be done, whatever comes.
@@ -225,55 +247,40 @@ where
         peers.chain(self.protocol.alarm()).min()
     }
 
-    /// Waits for something to do: without sleeping as long as that promises to be short.
+    /// Waits for something to do: without sleeping as long as that promises to be short. Meanwhile
+    /// others have the core: they may be those whose messages are waited for, and then many of
+    /// these are there at once.
     fn wait(&mut self) {
-        let (begun, patience) = (self.clock.now(), self.setup.patience);
         if !self.ready.is_empty() {
-            return self.poll(Some(Duration::ZERO));
+            return self.look(Some(Duration::ZERO));
         }
+        let (begun, patience) = (self.clock.now(), self.setup.patience);
         let end = self.alarm();
-        while self.is_brisk && self.ready.is_empty() {
-            let now = self.clock.now();
-            if now - begun >= patience || end.is_some_and(|end| end <= now) {
-                break;
+        let mut now = begun;
+        let mut may_look = self.is_brisk;
+        while may_look && end.is_none_or(|end| end > now) {
+            if end.is_none_or(|end| end - now > SLICES) {
+                std::thread::yield_now();
             }
-            self.poll(Some(Duration::ZERO));
-            if self.ready.is_empty() && self.inbox.has_some() {
-                return;
+            self.look(Some(Duration::ZERO));
+            if !self.ready.is_empty() || self.inbox.has_some() {
+                return self.is_brisk = true;
             }
+            now = self.clock.now();
+            may_look = self.is_brisk && now - begun < patience;
         }
-        if self.ready.is_empty() {
-            self.poll(end.map(|end| end - self.clock.now()));
-        }
+        self.look(end.map(|end| end - self.clock.now()));
         self.is_brisk = self.clock.now() - begun < patience;
     }
 
-    fn poll(&mut self, time: Option<Duration>) {
-        let mut nodes = Vec::with_capacity(self.peers.len());
-        let mut fds = Vec::with_capacity(self.peers.len() + 1);
-        fds.push(PollFd::from_borrowed_fd(self.inbox.descriptor(), PollFlags::IN));
-        for peer in self.peers.values() {
-            if let Some((fd, flags)) = interest(peer) {
-                nodes.push(peer.node);
-                fds.push(PollFd::from_borrowed_fd(fd, flags));
+    fn look(&mut self, time: Option<Duration>) {
+        for peer in self.peers.values_mut() {
+            if self.watch.see_to(peer).is_err() {
+                self.lost.push(peer.node);
             }
         }
-        let time = time.map(|time| Timespec {
-            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: time.subsec_nanos().into(),
-        });
-        // Interrupted, or short of memory for a moment: all are looked at again.
-        if poll(&mut fds, time.as_ref()).is_ok() {
-            let ready = nodes.iter().zip(&fds[1..]).filter(|(_, fd)| !fd.revents().is_empty());
-            self.ready.extend(ready.map(|(node, _)| *node));
+        if !self.lose_all() {
+            self.watch.look(time, &mut self.ready);
         }
     }
-}
-
-/// What to wait for at a peer.
-fn interest(peer: &Peer) -> Option<(BorrowedFd<'_>, PollFlags)> {
-    let State::Up { connection, .. } = &peer.state else { return None };
-    let waits_for_room = peer.is_full && peer.retry.is_none();
-    let room = if waits_for_room { PollFlags::OUT } else { PollFlags::empty() };
-    Some((connection.descriptor()?, PollFlags::IN | room))
 }

@@ -41,6 +41,10 @@ impl<T: Datagram + ?Sized> Datagram for Box<T> {
         (**self).try_take(take)
     }
 
+    fn is_drained(&self) -> bool {
+        (**self).is_drained()
+    }
+
     fn try_flush(&mut self) -> Result<bool> {
         (**self).try_flush()
     }

@@ -76,6 +76,12 @@ pub trait Datagram: Wait {
     /// [`Error::WouldBlock`], then `take` was not called; the connection's.
     fn try_take(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()>;
 
+    /// Whether the last receive took all that had arrived, as far as can be known: to try again is
+    /// worth a call only once poll(2) says so.
+    fn is_drained(&self) -> bool {
+        false
+    }
+
     /// Moves on what was sent and is still on its way out; true when all of it has left. A
     /// transport whose sends leave at once has nothing to do.
     ///

@@ -43,6 +43,8 @@ pub struct Framed<S: Stream> {
     inner: S,
     arrived: Vec<u8>,
     unread: Range<usize>,
+    /// The last read got less than it had room for.
+    is_drained: bool,
     leaving: Vec<u8>,
     unsent: Range<usize>,
     patience: Patience,
@@ -55,6 +57,7 @@ impl<S: Stream> Framed<S> {
             inner,
             arrived: vec![0; BUFFER],
             unread: 0..0,
+            is_drained: false,
             leaving: vec![0; HEAD + GATHERED],
             unsent: 0..0,
             patience: Patience::new(),
@@ -108,6 +111,7 @@ impl<S: Stream> Framed<S> {
             }
             size => {
                 self.unread.end += size;
+                self.is_drained = self.unread.end < self.arrived.len();
                 Ok(())
             }
         }
@@ -271,6 +275,10 @@ impl<S: Stream> Datagram for Framed<S> {
             }
             self.receive()?;
         }
+    }
+
+    fn is_drained(&self) -> bool {
+        self.is_drained && matches!(self.first(), Ok(None))
     }
 
     fn try_flush(&mut self) -> Result<bool> {
