@@ -1,5 +1,7 @@
 //! A Unix socket's name in the file system: taken, shown to its user only, and removed with it.
 
+use crate::address::Address;
+use crate::error::Error;
 use muster_base::limits::{BACKLOG, NAME_LOCK_TIME};
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -55,6 +57,16 @@ impl Drop for SocketName {
         if rustix::fs::lstat(&self.path).as_ref().is_ok_and(ours) {
             let _ = rustix::fs::unlink(&self.path);
         }
+    }
+}
+
+/// That somebody keeps the directory's lock is a wait which has ended.
+pub(super) fn kept_waiting(address: &Address) -> Error {
+    Error::Deadline {
+        who: address.to_string(),
+        whom: "somebody who keeps its directory locked".to_owned(),
+        what: "the lock of the directory".to_owned(),
+        waited: NAME_LOCK_TIME,
     }
 }
 

@@ -17,7 +17,7 @@ use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::transport::hello::{self, ANSWER_MAX, HELLO_MAX, Refusal};
-use crate::transport::name::SocketName;
+use crate::transport::name::{SocketName, kept_waiting};
 use crate::transport::{Hello, Peer, Protection};
 use muster_base::limits::HELLOS_MAX;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -157,6 +157,7 @@ impl Meeting {
         let name = Address::Shared(path.to_owned());
         let socket = open()?;
         let _name = SocketName::take(&socket, path).map_err(|error| match error {
+            Errno::BUSY => kept_waiting(&name),
             Errno::ADDRINUSE => {
                 let why = "somebody listens there, or it is no socket".to_owned();
                 Error::Unsupported { address: name.clone(), why }

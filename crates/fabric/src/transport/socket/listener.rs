@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::strategy::Stream;
 use crate::transport::hello::{self, HELLO_MAX, Refusal};
 use crate::transport::host::resolve;
-use crate::transport::name::SocketName;
+use crate::transport::name::{SocketName, kept_waiting};
 use crate::transport::{Adapter, Hello, Lane, Listener, Protection};
 use muster_base::limits::{BACKLOG, HELLO_TIME, HELLOS_MAX, LISTEN_LOOKUP_TIME};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -94,7 +94,10 @@ impl Door {
         let failed = |errno| Error::io(format!("listening at {address}"), errno);
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None);
         let socket = socket.map_err(failed)?;
-        let name = SocketName::take(&socket, path).map_err(failed)?;
+        let name = SocketName::take(&socket, path).map_err(|errno| match errno {
+            Errno::BUSY => kept_waiting(&address),
+            errno => failed(errno),
+        })?;
         Ok(Door::new(address, socket, Protection::Local, Some(name)))
     }
 
