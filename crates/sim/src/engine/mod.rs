@@ -218,18 +218,15 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
             if done(&mut self.user) {
                 return true;
             }
-            if self.calendar.next_time().is_none_or(|time| time > until) {
+            let Some((time, event)) = self.calendar.take(until) else {
                 self.now = self.now.max(until);
                 return false;
-            }
-            self.step();
+            };
+            self.happen(time, event);
         }
     }
 
-    fn step(&mut self) {
-        let Some((time, event)) = self.calendar.take() else {
-            return;
-        };
+    fn happen(&mut self, time: u64, event: Event) {
         self.now = time;
         self.digest.number(time);
         match event {

@@ -294,7 +294,7 @@ impl Net {
             if done(&mut state) {
                 return (state, true);
             }
-            if state.advance() {
+            if state.advance(u64::MAX) {
                 self.changed.notify_all();
                 continue;
             }
@@ -360,9 +360,9 @@ impl State {
         self.calendar.add(time, number);
     }
 
-    /// Goes to the next moment at which something arrives; false if nothing is under way.
-    fn advance(&mut self) -> bool {
-        let Some((time, number)) = self.calendar.take() else {
+    /// Goes to the next moment at which something arrives; false if that is not by `until`.
+    fn advance(&mut self, until: u64) -> bool {
+        let Some((time, number)) = self.calendar.take(until) else {
             return false;
         };
         self.clock = self.clock.max(time);
@@ -374,9 +374,7 @@ impl State {
     /// A look that has found nothing takes time.
     fn look(&mut self) {
         self.clock += self.costs.overhead.max(1);
-        while self.calendar.next_time().is_some_and(|time| time <= self.clock) {
-            self.advance();
-        }
+        while self.advance(self.clock) {}
     }
 
     fn arrive(&mut self, arrival: Arrival) {
