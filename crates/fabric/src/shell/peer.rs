@@ -107,7 +107,7 @@ impl Peer {
             let Some(Outgoing { head, body, .. }) = self.queue.front() else {
                 break !connection.try_flush()?;
             };
-            let size = u16::try_from(head.len()).expect("a head is short").to_le_bytes();
+            let size = u32::try_from(head.len()).expect("limits keep heads short").to_le_bytes();
             let parts = [IoSlice::new(&size), IoSlice::new(head), IoSlice::new(body)];
             match connection.try_send(&parts) {
                 Ok(()) => (self.bytes, self.turns) = (self.bytes - head.len() - body.len(), 0),

@@ -235,10 +235,23 @@ fn who_ends_is_lost_and_found_when_it_begins_again() {
 }
 
 #[test]
+fn a_head_may_be_longer_than_sixteen_bits_say() {
+    let mut place = Place::unix();
+    let all = talkers(&mut place, 2);
+    for size in [0xffff, 0x1_0000, 0x2_0001] {
+        let head = vec![1; size];
+        all[0].say(1, &head, vec![2; 3]);
+        assert!(all[1].hear() == said(0, &head, vec![2; 3]), "{size}");
+    }
+}
+
+#[test]
 fn garbage_ends_its_connection_and_no_other() {
     let mut place = Place::tcp();
     let all = talkers(&mut place, 2);
-    for (number, garbage) in [&b"\xff"[..], b"\xff\xff", b"\x07\0garbage"].iter().enumerate() {
+    for (number, garbage) in
+        [&b"\xff"[..], b"\xff\xff\xff\xff", b"\x07\0\0\0garbage"].iter().enumerate()
+    {
         let name = wire::name(NodeId(7), number as u64);
         let mut stranger = place.connect(0, &name);
         let mut verdict = Vec::new();
@@ -266,7 +279,7 @@ fn a_peer_that_does_not_read_is_lost_and_holds_up_nobody() {
     let all = talkers(&mut place, 2);
     let mut deaf = place.connect(0, &wire::name(NodeId(7), 1));
     deaf.take(soon(), &mut |_| ()).expect("a verdict");
-    deaf.send(&[IoSlice::new(b"\x02\0hi")], soon()).expect("it is taken");
+    deaf.send(&[IoSlice::new(b"\x02\0\0\0hi")], soon()).expect("it is taken");
     assert_eq!(all[0].hear(), said(7, b"hi", vec![]));
     let body = Payload::from(vec![0; 1 << 20]);
     let mut lost = false;
@@ -382,5 +395,5 @@ fn the_samples_of_the_document_are_read() {
     assert_eq!(wire::verdict(true, 0xff)[..], verdict);
     let message = bytes(sample("message "));
     assert_eq!(wire::divide(&message), Some((&b"head"[..], &b"body"[..])));
-    assert_eq!((wire::divide(&message[..1]), wire::divide(&message[..5])), (None, None));
+    assert_eq!((wire::divide(&message[..3]), wire::divide(&message[..7])), (None, None));
 }
