@@ -118,6 +118,11 @@ pub const REGIONS_MAX: usize = 1 << 16;
 /// for at most as long as a hello may take; when more come, the one that is silent longest goes.
 pub const HELLOS_MAX: usize = 256;
 
+/// Connections that a shell's door has let in and its thread has not taken: each has a first buffer
+/// of 64 KiB, 16 MiB for all. The thread takes all of them in one turn, so more come only from one
+/// who connects again and again.
+pub const GUESTS_MAX: usize = 256;
+
 /// Connections that the kernel holds for a listening socket, which cuts this to its own limit (4096
 /// since Linux 5.4): those of a second in which 1,000 nodes start.
 pub const BACKLOG: i32 = 1024;

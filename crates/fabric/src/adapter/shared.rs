@@ -53,8 +53,7 @@ impl<T: Wait> Shared<T> {
 impl<T: Object> Shared<T> {
     /// Shares an object.
     pub fn object(name: impl Into<String>, value: T) -> Shared<T> {
-        let protection = Protection::Local;
-        let peer = Peer { name: name.into(), uid: None, pid: None, protection };
+        let peer = Peer::new(name.into(), Protection::Local);
         Shared { value: Arc::new(Mutex::new(value)), peer: Arc::new(peer), descriptor: None }
     }
 }

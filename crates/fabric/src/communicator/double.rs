@@ -52,7 +52,7 @@ enum Copy {
 pub fn pair(a: &str, b: &str) -> (End, End) {
     let (there, back) = (Way::new(), Way::new());
     let end = |name: &str, out: &Arc<Way>, back: &Arc<Way>| End {
-        peer: Peer { name: name.to_owned(), uid: None, pid: None, protection: Protection::Local },
+        peer: Peer::new(name.to_owned(), Protection::Local),
         out: out.clone(),
         back: back.clone(),
         has_descriptor: true,

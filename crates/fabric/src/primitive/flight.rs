@@ -104,6 +104,7 @@ impl Flights {
     fn at(&self, seq: u64) -> Result<usize, usize> {
         match self.flights.back() {
             Some(back) if back.seq < seq => Err(self.flights.len()),
+            Some(back) if back.seq == seq => Ok(self.flights.len() - 1),
             _ => self.flights.binary_search_by_key(&seq, |flight| flight.seq),
         }
     }

@@ -1,4 +1,5 @@
-//! Sets of nodes as sorted ranges: a whole cluster is one range, however large, and clones share.
+//! Sets of nodes as sorted ranges: a whole cluster is one range, however large, and takes no memory
+//! of its own; clones of others share theirs.
 
 use crate::protocol::NodeId;
 use std::fmt;
@@ -7,50 +8,65 @@ use std::sync::Arc;
 
 /// A set of nodes.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Nodes {
-    /// First and last of each range; sorted, with a gap between any two.
-    ranges: Arc<[(u32, u32)]>,
+pub struct Nodes(Ranges);
+
+/// First and last of each range; sorted, with a gap between any two.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Ranges {
+    One([(u32, u32); 1]),
+    /// Any other number.
+    Some(Arc<[(u32, u32)]>),
 }
 
 impl Nodes {
     /// No node.
     pub fn none() -> Nodes {
-        Nodes { ranges: Arc::new([]) }
+        Nodes(Ranges::Some(Arc::new([])))
     }
 
     /// One node.
     pub fn one(node: NodeId) -> Nodes {
-        Nodes { ranges: Arc::new([(node.0, node.0)]) }
+        Nodes(Ranges::One([(node.0, node.0)]))
     }
 
     /// All nodes from a first to a last.
     pub fn range(range: RangeInclusive<u32>) -> Nodes {
         match range.is_empty() {
             true => Nodes::none(),
-            false => Nodes { ranges: Arc::new([(*range.start(), *range.end())]) },
+            false => Nodes(Ranges::One([(*range.start(), *range.end())])),
         }
     }
 
     /// Ranges as a peer sent them, if they are sorted with a gap between any two.
-    pub fn from_ranges(ranges: Vec<(u32, u32)>) -> Option<Nodes> {
+    pub fn from_ranges(ranges: &[(u32, u32)]) -> Option<Nodes> {
         let ordered = ranges.iter().all(|&(first, last)| first <= last);
         let apart = ranges.windows(2).all(|two| two[0].1 < two[1].0 && two[1].0 - two[0].1 > 1);
-        (ordered && apart).then(|| Nodes { ranges: ranges.into() })
+        (ordered && apart).then(|| Nodes::of(ranges))
+    }
+
+    fn of(ranges: &[(u32, u32)]) -> Nodes {
+        match ranges {
+            [one] => Nodes(Ranges::One([*one])),
+            _ => Nodes(Ranges::Some(ranges.into())),
+        }
     }
 
     /// The ranges: first and last of each.
     pub fn ranges(&self) -> &[(u32, u32)] {
-        &self.ranges
+        match &self.0 {
+            Ranges::One(one) => one,
+            Ranges::Some(ranges) => ranges,
+        }
     }
 
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
+        self.ranges().is_empty()
     }
 
     /// How many.
     pub fn len(&self) -> usize {
-        self.ranges.iter().map(|&(first, last)| (last - first) as usize + 1).sum()
+        self.ranges().iter().map(|&(first, last)| (last - first) as usize + 1).sum()
     }
 
     /// Whether the node is one of them.
@@ -60,15 +76,15 @@ impl Nodes {
 
     /// Whether any of them lies between two nodes, both included.
     pub fn meets(&self, first: u32, last: u32) -> bool {
-        let at = self.ranges.partition_point(|range| range.1 < first);
-        self.ranges.get(at).is_some_and(|range| range.0 <= last)
+        let at = self.ranges().partition_point(|range| range.1 < first);
+        self.ranges().get(at).is_some_and(|range| range.0 <= last)
     }
 
     /// The first that is not one of the others.
     pub fn first_outside(&self, others: &Nodes) -> Option<NodeId> {
-        for &(first, last) in self.ranges.iter() {
-            let at = others.ranges.partition_point(|range| range.1 < first);
-            match others.ranges.get(at) {
+        for &(first, last) in self.ranges().iter() {
+            let at = others.ranges().partition_point(|range| range.1 < first);
+            match others.ranges().get(at) {
                 Some(range) if range.0 <= first && last <= range.1 => {}
                 Some(range) if range.0 <= first => return Some(NodeId(range.1 + 1)),
                 _ => return Some(NodeId(first)),
@@ -79,12 +95,12 @@ impl Nodes {
 
     /// In order.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.ranges.iter().flat_map(|&(first, last)| (first..=last).map(NodeId))
+        self.ranges().iter().flat_map(|&(first, last)| (first..=last).map(NodeId))
     }
 
     /// The one at a place in the order.
     pub fn at(&self, mut place: usize) -> Option<NodeId> {
-        for &(first, last) in self.ranges.iter() {
+        for &(first, last) in self.ranges().iter() {
             let count = (last - first) as usize + 1;
             if place < count {
                 return Some(NodeId(first + place as u32));
@@ -97,7 +113,7 @@ impl Nodes {
     /// Where in the order a node is.
     pub fn place(&self, node: NodeId) -> Option<usize> {
         let mut before = 0;
-        for &(first, last) in self.ranges.iter() {
+        for &(first, last) in self.ranges().iter() {
             if node.0 < first {
                 return None;
             }
@@ -131,7 +147,8 @@ impl Nodes {
                         false => [Some((first, last)), None],
                     }
                 };
-                Nodes { ranges: self.ranges.iter().flat_map(split).flatten().collect() }
+                let ranges: Vec<_> = self.ranges().iter().flat_map(split).flatten().collect();
+                Nodes::of(&ranges)
             }
             false => self.clone(),
         }
@@ -149,7 +166,7 @@ impl FromIterator<NodeId> for Nodes {
                 _ => ranges.push((node, node)),
             }
         }
-        Nodes { ranges: ranges.into() }
+        Nodes::of(&ranges)
     }
 }
 
@@ -159,7 +176,7 @@ impl fmt::Debug for Nodes {
             true => first.to_string(),
             false => format!("{first}-{last}"),
         };
-        write!(f, "{{{}}}", self.ranges.iter().map(name).collect::<Vec<_>>().join(","))
+        write!(f, "{{{}}}", self.ranges().iter().map(name).collect::<Vec<_>>().join(","))
     }
 }
 
@@ -189,7 +206,7 @@ mod tests {
             }
             let others = one.iter().copied().filter(|other| *other != node).collect();
             prop_assert_eq!(nodes.without(NodeId(node)), make(&others));
-            prop_assert_eq!(Nodes::from_ranges(nodes.ranges().to_vec()), Some(nodes));
+            prop_assert_eq!(Nodes::from_ranges(nodes.ranges()), Some(nodes));
         }
     }
 }

@@ -8,7 +8,7 @@ use muster_base::limits::{RANGES_MAX, SET_RANGES_MAX};
 use std::sync::Arc;
 
 /// Most messages fit.
-const ROOM: usize = 128;
+const ROOM: usize = 96;
 
 /// No event.
 const NONE: u32 = u32::MAX;
@@ -193,8 +193,12 @@ impl Reader<'_> {
         if count > most {
             return Err("a node set of too many ranges");
         }
-        let ranges = (0..count).map(|_| Ok((self.u32()?, self.u32()?))).collect::<Read<_>>()?;
-        Nodes::from_ranges(ranges).ok_or("ranges of nodes in disorder")
+        let mut range = || Ok((self.u32()?, self.u32()?));
+        let nodes = match count {
+            1 => Nodes::from_ranges(&[range()?]),
+            _ => Nodes::from_ranges(&(0..count).map(|_| range()).collect::<Read<Vec<_>>>()?),
+        };
+        nodes.ok_or("ranges of nodes in disorder")
     }
 
     fn some_outcome(&mut self) -> Read<Option<Outcome>> {

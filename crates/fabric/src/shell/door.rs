@@ -6,9 +6,12 @@ use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::protocol::{NodeId, Protocol};
-use crate::transport::{Adapter, Hello, Lane, Listener};
+use crate::transport::{Adapter, Hello, Lane, Listener, Peer, Protection};
+use muster_base::limits::GUESTS_MAX;
+use std::collections::BTreeSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
+use std::io::IoSlice;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -44,8 +47,8 @@ where
         let hello = Hello { name, service: setup.service.clone(), lane: Lane::System };
         let transports = setup.transports;
         let mut doors = Doors { inbox, hello, transports, threads: Vec::new(), life };
-        let (inbox, service) = (doors.inbox.clone(), setup.service.clone());
-        doors.spawn(move || listen(listener, &service, &inbox))?;
+        let (inbox, guests) = (doors.inbox.clone(), Guests::of(setup));
+        doors.spawn(move || listen(listener, &guests, &inbox))?;
         Ok(doors)
     }
 
@@ -77,24 +80,32 @@ where
 
 fn connect(transports: Transports, to: &Address, hello: &Hello) -> Result<Option<Connected>> {
     let deadline = Deadline::after(PATIENCE);
-    let mut connection = transports(to)?.connect(to, hello, deadline)?.datagram()?;
-    let mut verdict = None;
-    connection.take(deadline, &mut |message| verdict = wire::read_verdict(message))?;
-    match verdict {
-        Some((true, life)) => Ok(Some(Connected { life, connection })),
-        Some((false, _)) => Ok(None),
-        None => {
-            let peer = connection.peer().name.clone();
-            Err(Error::Malformed { peer, what: "not whether the connection is used".to_owned() })
+    let adapter = transports(to)?.connect(to, hello, deadline)?;
+    if let Err(why) = check_place(adapter.peer()) {
+        return Err(Error::Unsupported { address: to.clone(), why });
+    }
+    let mut connection = adapter.datagram()?;
+    let (mut verdict, mut refusal) = (None, None);
+    connection.take(deadline, &mut |message| {
+        (verdict, refusal) = (wire::read_verdict(message), wire::read_refusal(message));
+    })?;
+    let peer = || to.to_string();
+    match (verdict, refusal) {
+        (Some((true, life)), _) => Ok(Some(Connected { life, connection })),
+        (Some((false, _)), _) => Ok(None),
+        (None, Some(why)) => Err(Error::Refused { peer: peer(), why }),
+        (None, None) => {
+            let what = "not whether the connection is used".to_owned();
+            Err(Error::Malformed { peer: peer(), what })
         }
     }
 }
 
-fn listen<P: Protocol>(mut listener: Box<dyn Listener>, service: &str, inbox: &Inbox<P>) {
+fn listen<P: Protocol>(mut listener: Box<dyn Listener>, guests: &Guests, inbox: &Inbox<P>) {
     while !inbox.is_closed() {
         match listener.accept(Deadline::after(LOOK)) {
             Ok(adapter) => {
-                if let Some(command) = admit(adapter, service) {
+                if let Some(command) = admit(adapter, guests, inbox.guests()) {
                     inbox.bring(command);
                 }
             }
@@ -105,14 +116,83 @@ fn listen<P: Protocol>(mut listener: Box<dyn Listener>, service: &str, inbox: &I
     }
 }
 
-/// Who comes for our service, over the right lane, as the same user and with a node's name.
-fn admit<P: Protocol>(adapter: Box<dyn Adapter>, service: &str) -> Option<Command<P>> {
+/// Who may come in.
+struct Guests {
+    service: String,
+    members: BTreeSet<NodeId>,
+}
+
+impl Guests {
+    fn of(setup: &Setup) -> Guests {
+        let members = setup.addresses.keys().copied().collect();
+        Guests { service: setup.service.clone(), members }
+    }
+
+    /// Whether a node may come in from there, or why not.
+    fn check(&self, node: NodeId, peer: &Peer, waiting: usize) -> std::result::Result<(), String> {
+        if !self.members.contains(&node) {
+            return Err(format!("{node} is not in the membership list"));
+        }
+        check_place(peer)?;
+        if waiting >= GUESTS_MAX {
+            return Err(format!("{waiting} connections wait already"));
+        }
+        Ok(())
+    }
+}
+
+/// Whom a transport does not protect is talked to within this machine only; nothing turns it off.
+fn check_place(peer: &Peer) -> std::result::Result<(), String> {
+    match peer.protection {
+        Protection::Plain if !peer.is_here => {
+            Err("without protection only nodes of one machine talk to each other".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Lets in who comes for our service, over the right lane, as the same user and with a member's
+/// name. Others are told why not, as far as they speak like nodes.
+fn admit<P: Protocol>(
+    adapter: Box<dyn Adapter>,
+    guests: &Guests,
+    waiting: usize,
+) -> Option<Command<P>> {
     let hello = adapter.hello();
     let me = rustix::process::getuid().as_raw();
-    let is_ours = hello.service == service && hello.lane == Lane::System;
+    let is_ours = hello.service == guests.service && hello.lane == Lane::System;
     if !is_ours || adapter.peer().uid.is_some_and(|uid| uid != me) {
         return None;
     }
     let (node, life) = wire::read_name(&hello.name)?;
-    Some(Command::Accepted { node, life, connection: adapter.datagram().ok()? })
+    let checked = guests.check(node, adapter.peer(), waiting);
+    let mut connection = adapter.datagram().ok()?;
+    match checked {
+        Ok(()) => Some(Command::Accepted { node, life, connection }),
+        Err(why) => {
+            // It may be gone; then nobody needs to know.
+            let _ = connection.try_send(&[IoSlice::new(&wire::refusal(&why))]);
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_come_in_from_this_machine_while_there_is_room() {
+        let members = BTreeSet::from([NodeId(3)]);
+        let guests = Guests { service: "talk".to_owned(), members };
+        let here = Peer::new("3.1".to_owned(), Protection::Local);
+        let plain = Peer::new("3.1".to_owned(), Protection::Plain);
+        let loopback = Peer { is_here: true, ..plain.clone() };
+        let why = |node, peer, waiting| guests.check(NodeId(node), peer, waiting).err();
+        assert_eq!(why(3, &here, 0), None);
+        assert_eq!(why(3, &loopback, GUESTS_MAX - 1), None);
+        for refused in [why(4, &here, 0), why(3, &plain, 0), why(3, &here, GUESTS_MAX)] {
+            assert!(refused.is_some());
+        }
+    }
 }

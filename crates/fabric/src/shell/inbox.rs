@@ -69,7 +69,14 @@ impl<P: Protocol> Inbox<P> {
         Ok(())
     }
 
-    /// What the doors bring is limited by the peers' number. It is dropped after the end.
+    /// How many have connected to us and are not taken yet. Their number is the door's to limit.
+    pub fn guests(&self) -> usize {
+        let is_guest = |command: &&Command<P>| matches!(command, Command::Accepted { .. });
+        self.lock().commands.iter().filter(is_guest).count()
+    }
+
+    /// What the doors bring is limited: connections made by the peers' number, accepted ones by
+    /// [`muster_base::limits::GUESTS_MAX`]. It is dropped after the end.
     pub fn bring(&self, command: Command<P>) {
         let mut queue = self.lock();
         if !queue.is_closed {

@@ -18,7 +18,7 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn tcp() -> Place {
-        Place { dir: None, addresses: BTreeMap::new() }
+        Place { dir: None, addresses: Place::members() }
     }
 
     pub(crate) fn unix() -> Place {
@@ -27,7 +27,12 @@ impl Place {
         let name = format!("muster-shell-{}-{number}", std::process::id());
         let dir = std::env::temp_dir().join(name);
         std::fs::create_dir(&dir).expect("a directory can be made");
-        Place { dir: Some(dir), addresses: BTreeMap::new() }
+        Place { dir: Some(dir), addresses: Place::members() }
+    }
+
+    /// Node 7 belongs to all clusters and has no shell: tests speak in its name.
+    fn members() -> BTreeMap<NodeId, Address> {
+        BTreeMap::from([(NodeId(7), Address::Process("nobody".to_owned()))])
     }
 
     /// Listens as nodes 0 to count - 1.
@@ -273,6 +278,56 @@ fn garbage_ends_its_connection_and_no_other() {
     assert_eq!(all[0].hear(), said(1, b"hi", vec![]));
 }
 
+/// What the first message to somebody says.
+fn first(stranger: &mut dyn Datagram) -> Vec<u8> {
+    let mut first = Vec::new();
+    stranger.take(soon(), &mut |message| first = message.to_vec()).expect("a first message");
+    first
+}
+
+#[test]
+fn who_is_not_in_the_membership_list_is_told_so_and_not_heard() {
+    for mut place in [Place::tcp(), Place::unix()] {
+        let all = talkers(&mut place, 2);
+        let mut stranger = place.connect(0, &wire::name(NodeId(9), 1));
+        let why = wire::read_refusal(&first(&mut *stranger)).expect("a refusal");
+        assert_eq!(why, "node 9 is not in the membership list");
+        let _ = stranger.send(&[IoSlice::new(b"\x02\0hi")], soon());
+        stranger.take(soon(), &mut |_| ()).expect_err("the connection ends");
+        all[1].say(0, b"hi", vec![]);
+        assert_eq!(all[0].hear(), said(1, b"hi", vec![]));
+    }
+}
+
+/// An address of this machine that other machines may know, if it has one.
+fn outer_address() -> Option<std::net::IpAddr> {
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0").ok()?;
+    // Nothing is sent: the kernel only says by which way it would go.
+    socket.connect("192.0.2.1:9").ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}
+
+#[test]
+fn without_protection_only_this_machines_nodes_are_talked_to() {
+    let Some(outer) = outer_address() else { return };
+    let mut place = Place::tcp();
+    let at = Address::Tcp(outer.to_string(), 0);
+    let listener = transport::of(&at).unwrap().listen(&at).expect("it is ours");
+    place.addresses.insert(NodeId(0), listener.address().clone());
+    let listeners = place.listen(2);
+    let other = listeners.into_iter().nth(1).expect("two");
+    place.addresses.insert(NodeId(0), listener.address().clone());
+    let all = [Talker::start(&place, 0, listener), Talker::start(&place, 1, other)];
+    let mut stranger = place.connect(0, &wire::name(NodeId(7), 1));
+    let why = wire::read_refusal(&first(&mut *stranger)).expect("a refusal");
+    assert!(why.contains("protection"), "{why}");
+    // Nor does a node send anything there.
+    all[1].say(0, b"hi", vec![]);
+    assert_eq!(all[1].hear(), Heard::Lost(NodeId(0)));
+    all[0].say(1, b"hi", vec![]);
+    assert_eq!(all[1].hear(), said(0, b"hi", vec![]));
+}
+
 #[test]
 fn a_peer_that_does_not_read_is_lost_and_holds_up_nobody() {
     let mut place = Place::unix();
@@ -393,6 +448,10 @@ fn the_samples_of_the_document_are_read() {
     let verdict = bytes(sample("verdict "));
     assert_eq!(wire::read_verdict(&verdict), Some((true, 0xff)));
     assert_eq!(wire::verdict(true, 0xff)[..], verdict);
+    let refusal = bytes(sample("refusal "));
+    assert_eq!(wire::refusal("no room"), refusal);
+    assert_eq!(wire::read_refusal(&refusal).as_deref(), Some("no room"));
+    assert_eq!((wire::read_verdict(&refusal), wire::read_refusal(&verdict)), (None, None));
     let message = bytes(sample("message "));
     assert_eq!(wire::divide(&message), Some((&b"head"[..], &b"body"[..])));
     assert_eq!((wire::divide(&message[..3]), wire::divide(&message[..7])), (None, None));

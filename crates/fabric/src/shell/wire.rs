@@ -2,6 +2,12 @@
 
 use crate::protocol::NodeId;
 
+/// How a refusal begins, where a verdict has 0 or 1.
+const REFUSED: u8 = 2;
+
+/// Bytes of a refusal's sentence that are read.
+const REASON_MAX: usize = 255;
+
 /// A node and its life, as the hello names them.
 pub fn name(node: NodeId, life: u64) -> String {
     format!("{}.{life:016x}", node.0)
@@ -26,6 +32,18 @@ pub fn read_verdict(message: &[u8]) -> Option<(bool, u64)> {
     let (first, life) = message.split_first()?;
     let life = u64::from_le_bytes(life.try_into().ok()?);
     matches!(first, 0 | 1).then_some((*first == 1, life))
+}
+
+/// The first message to one who is not let in: a sentence for people.
+pub fn refusal(why: &str) -> Vec<u8> {
+    [&[REFUSED], why.as_bytes()].concat()
+}
+
+/// Reads a refusal, which is shown to people: what would move their cursor is left out.
+pub fn read_refusal(message: &[u8]) -> Option<String> {
+    let why = message.strip_prefix(&[REFUSED])?;
+    let why = String::from_utf8_lossy(why.get(..REASON_MAX).unwrap_or(why));
+    Some(why.chars().filter(|letter| !letter.is_control()).collect())
 }
 
 /// Divides a message into head and body.

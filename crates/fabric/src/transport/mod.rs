@@ -51,6 +51,16 @@ pub struct Peer {
     pub pid: Option<u32>,
     /// How the connection is protected.
     pub protection: Protection,
+    /// What goes between the two does not leave this machine.
+    pub is_here: bool,
+}
+
+impl Peer {
+    /// One of whom only this is known.
+    pub fn new(name: String, protection: Protection) -> Peer {
+        let is_here = protection == Protection::Local;
+        Peer { name, uid: None, pid: None, protection, is_here }
+    }
 }
 
 impl fmt::Display for Peer {

@@ -67,8 +67,7 @@ fn compare<A: Datagram, B: Datagram>(name: &str) {
 }
 
 fn new() -> Loop {
-    let peer =
-        Peer { name: "itself".to_owned(), uid: None, pid: None, protection: Protection::Local };
+    let peer = Peer::new("itself".to_owned(), Protection::Local);
     Loop { peer, buffer: [0; 64], size: 0 }
 }
 

@@ -388,6 +388,9 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
     }
 
     fn take_agenda(&mut self) {
+        if self.agenda.items.is_empty() {
+            return;
+        }
         for (after, node, request) in self.agenda.items.drain(..) {
             let number = self.asked.put((node, request));
             self.calendar.add(self.now + after, Event::Ask(number));

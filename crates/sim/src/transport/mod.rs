@@ -104,7 +104,7 @@ struct Half {
 
 impl Half {
     fn boxed(net: Arc<Net>, number: usize, peer: String, me: String, hello: Hello) -> Box<Half> {
-        let peer = Peer { name: peer, uid: None, pid: None, protection: Protection::Local };
+        let peer = Peer::new(peer, Protection::Local);
         Box::new(Half { end: End::new(net, number, me, peer), hello })
     }
 }

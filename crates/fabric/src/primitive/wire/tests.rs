@@ -19,7 +19,7 @@ fn page() -> Vec<Vec<u8>> {
 }
 
 fn nodes(ranges: &[(u32, u32)]) -> Nodes {
-    Nodes::from_ranges(ranges.to_vec()).unwrap()
+    Nodes::from_ranges(ranges).unwrap()
 }
 
 fn linked(epoch: u64, numbers: [u64; 3], carried: Carried) -> Message {

@@ -28,12 +28,7 @@ struct Pipe {
 impl Pipe {
     fn pair(room: usize, step: usize) -> (Pipe, Pipe) {
         let ways = [Way::default(), Way::default()];
-        let peer = |name: &str| Peer {
-            name: name.to_owned(),
-            uid: None,
-            pid: None,
-            protection: Protection::Local,
-        };
+        let peer = |name: &str| Peer::new(name.to_owned(), Protection::Local);
         let end = |peer, to: &Way, from: &Way| {
             let (to, from) = (to.clone(), from.clone());
             Pipe { peer, to, from, room, step }

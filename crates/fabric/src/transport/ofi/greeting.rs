@@ -175,8 +175,8 @@ impl Greeting {
         }
         check_name(endpoint.name(), &offer.name).map_err(malformed)?;
         endpoint.connect(&offer.name).map_err(|failure| failed("connecting", failure))?;
-        let peer =
-            Peer { name: self.name.clone(), uid: None, pid: None, protection: Protection::Plain };
+        let is_here = meeting.is_here();
+        let peer = Peer { is_here, ..Peer::new(self.name.clone(), Protection::Plain) };
         let channel = Channel::new(*endpoint, offer.rma, meeting, self.who.clone(), peer, hello);
         Ok((State::Greet(Box::new(channel)), true))
     }

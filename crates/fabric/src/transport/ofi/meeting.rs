@@ -135,6 +135,11 @@ impl Meeting {
         Ok(address.map_err(|error| Error::io("asking for an address", error))?.ip())
     }
 
+    /// Whether both ends are on this machine.
+    pub fn is_here(&self) -> bool {
+        self.stream.peer_addr().is_ok_and(|there| there.ip().to_canonical().is_loopback())
+    }
+
     /// The socket.
     pub fn socket(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()

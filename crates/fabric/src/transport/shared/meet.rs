@@ -47,7 +47,7 @@ pub(super) fn peer(socket: &OwnedFd, name: String) -> Result<Peer> {
     let (pid, uid) = sys::credentials(socket.as_fd())
         .map_err(|error| Error::io("cannot see who the peer is", error))?;
     let pid = Some(pid).filter(|pid| *pid != 0);
-    Ok(Peer { name, uid: Some(uid), pid, protection: Protection::Local })
+    Ok(Peer { uid: Some(uid), pid, ..Peer::new(name, Protection::Local) })
 }
 
 /// Waits until one of these can be read, or the deadline has passed (then false).

@@ -11,8 +11,8 @@ use crate::transport::{Hello, Peer, Protection};
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
-    send, socket_with, sockopt,
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect,
+    getpeername, recv, send, socket_with, sockopt,
 };
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -144,7 +144,15 @@ pub fn identify(socket: BorrowedFd<'_>, name: String, protection: Protection) ->
     };
     let uid = known.map(|known| known.uid.as_raw());
     let pid = known.and_then(|known| u32::try_from(known.pid.as_raw_nonzero().get()).ok());
-    Peer { name, uid, pid, protection }
+    let is_here = known.is_some() || is_loopback(socket);
+    Peer { uid, pid, is_here, ..Peer::new(name, protection) }
+}
+
+/// Whether the other end of a connection over TCP is on this machine.
+fn is_loopback(socket: BorrowedFd<'_>) -> bool {
+    let there = getpeername(socket).ok().flatten();
+    let there = there.and_then(|there| SocketAddr::try_from(there).ok());
+    there.is_some_and(|there| there.ip().to_canonical().is_loopback())
 }
 
 fn refused(to: &Address, why: &str) -> Error {
