@@ -17,7 +17,7 @@ pub struct Samples(pub Vec<f64>);
 
 impl Samples {
     /// The value at a part of the sorted samples, between neighbours if need be.
-    fn quantile(&self, part: f64) -> f64 {
+    pub fn quantile(&self, part: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
         let Some(last) = sorted.len().checked_sub(1) else {
@@ -35,6 +35,9 @@ impl Samples {
 
     /// Half the distance between the quartiles, in percent of the median.
     pub fn spread(&self) -> f64 {
+        if self.median() == 0.0 {
+            return 0.0;
+        }
         (self.quantile(0.75) - self.quantile(0.25)) / 2.0 / self.median() * 100.0
     }
 }
@@ -59,8 +62,11 @@ pub struct Case {
 }
 
 impl Case {
-    /// How many times better than the peer.
+    /// How many times better than the peer; 1 where both are nothing.
     pub fn ratio(&self) -> f64 {
+        if self.ours.median() == self.peer.median() {
+            return 1.0;
+        }
         match self.better {
             Better::Higher => self.ours.median() / self.peer.median(),
             Better::Lower => self.peer.median() / self.ours.median(),
@@ -151,11 +157,8 @@ impl Report {
 
 /// Four digits are more than the spread leaves true.
 fn rounded(value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return value;
-    }
-    let step = 10_f64.powi(value.abs().log10().floor() as i32 - 3);
-    if step >= 1.0 { (value / step).round() * step } else { (value / step).round() / (1.0 / step) }
+    // By way of the text: a product with a power of ten has digits of its own.
+    format!("{value:.3e}").parse().unwrap_or(value)
 }
 
 #[cfg(test)]
@@ -210,8 +213,10 @@ mod tests {
     #[test]
     fn figures_have_four_digits() {
         assert_eq!(
-            [0.0, 1234567.0, 12.3456, 0.123456].map(rounded),
-            [0.0, 1235000.0, 12.35, 0.1235]
+            [0.0, 1234567.0, 12.3456, 0.123456, 0.0910004]
+                .map(rounded)
+                .map(|figure| figure.to_string()),
+            ["0", "1235000", "12.35", "0.1235", "0.091"]
         );
     }
 }
