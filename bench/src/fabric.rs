@@ -2,14 +2,15 @@
 //!
 //! In each round every case is measured once at every side, one after the other: ours, the limit
 //! (what the medium does bare) and the peers, UCX in each of its settings. Every side is a pair of
-//! processes, one on each of two processors. Medians over the rounds are compared; UCX counts once
+//! processes, one on each of two processors. UCX counts once
 //! with the setting that was best for the case, and once as it comes.
 //!
 //! How far the processors are from each other changes by itself, several times a second: a flag
-//! takes some 50 ns ("near") or some 200 ns ("far"). So a flag is timed before and after each
-//! sample, and where the processors were not near at both times the sample is taken again, some
-//! times at most; so like is compared with like. What happens when the medium changes is a case of
-//! its own (`planner.rs`).
+//! takes some 40 or 50 ns ("near") or some 200 ns ("far"), and copies change with it. So samples are
+//! taken in pairs, one of ours beside one of each side, with a flag before, between and after; where
+//! it says that the processors were not near, or moved, the pair is taken again, some times at
+//! most. Ratios are medians of the pairs'. What happens when the medium changes is a case of its
+//! own (`planner.rs`).
 //!
 //! That an empty adapter adds no instruction is no matter of time: `crates/fabric/tests` has it.
 
@@ -24,106 +25,119 @@ mod raw;
 mod sys;
 mod trials;
 
-use crate::report::{Better, Case, Report, Samples};
+use crate::report::{Case, Report, Samples};
 use anyhow::{Context, Result, ensure};
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::fmt::Debug;
-use std::time::Instant;
-use trials::{How, Side, Trial};
+use std::time::{Duration, Instant};
+use trials::Trial;
 
 pub use half::{HALF, run as half};
 
-/// Rounds of a run, and of a quick one.
-const ROUNDS: usize = 7;
-const QUICK: usize = 2;
+/// Rounds of a run, and of a quick one; and for how long it takes samples again.
+const RUN: (usize, Duration) = (5, Duration::from_secs(300));
+const QUICK: (usize, Duration) = (1, Duration::from_secs(20));
 
 /// Nanoseconds that a flag takes at most between processors that are near.
 const NEAR: f64 = 100.0;
 
-/// What came of a trial.
+/// How often a pair of samples is taken at most until they are, and how long is waited for it.
+const TRIES: usize = 5;
+const UNTIL_NEAR: Duration = Duration::from_millis(300);
+
+/// By how much a flag's way differs at most while nothing has changed.
+const STEADY: f64 = 1.3;
+
+/// What came of a trial: for each side our samples, and its, taken in turn.
 #[derive(Default)]
 struct Found {
-    ours: Samples,
-    sides: Vec<Samples>,
-    /// The flag's way beside each sample, the longer one of before and after.
+    sides: Vec<(Samples, Samples)>,
+    /// The flag's way beside each pair of samples.
     flags: Samples,
 }
 
-/// One sample, told to who watches.
-fn sample<R: Debug>(
-    trial: &Trial,
-    side: &str,
-    flags: &mut Samples,
-    measure: impl Fn() -> Result<R>,
-) -> Result<R> {
-    for attempt in 1.. {
-        let (before, start) = (raw::sentinel()?, Instant::now());
-        let figure = measure().with_context(|| format!("{}: {side}", trial.case))?;
-        let seconds = start.elapsed().as_secs_f64();
-        let flag = before.max(raw::sentinel()?);
-        eprintln!("{seconds:6.2} s  flag {flag:4.0} ns  {}: {side}: {figure:.4?}", trial.case);
-        if flag <= NEAR || attempt == trial.tries {
-            flags.0.push(flag);
-            return Ok(figure);
+/// A flag's way, once the processors are near each other, or will not be.
+fn flag(tries: usize) -> Result<f64> {
+    let start = Instant::now();
+    loop {
+        let flag = raw::sentinel()?;
+        if flag <= NEAR || tries == 1 || start.elapsed() > UNTIL_NEAR {
+            return Ok(flag);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Two samples beside each other, and the longest flag of those about them. The pair is taken again
+/// until that was short and the same all the time.
+fn beside(tries: usize, both: [&dyn Fn() -> Result<f64>; 2]) -> Result<([f64; 2], f64)> {
+    let mut left = tries;
+    loop {
+        let before = flag(tries)?;
+        let first = both[0]()?;
+        let between = raw::sentinel()?;
+        let second = both[1]()?;
+        let flags = [before, between, raw::sentinel()?];
+        let [least, most] = [f64::min, f64::max].map(|of| flags.into_iter().fold(before, of));
+        left -= 1;
+        if left == 0 || most <= NEAR.min(STEADY * least) {
+            return Ok(([first, second], most));
         }
     }
-    unreachable!("tries are at least one")
 }
 
 impl Found {
-    fn measure(&mut self, trial: &Trial, ours_first: bool) -> Result<()> {
-        let Found { ours, sides, flags } = self;
-        match &trial.how {
-            How::Together(_, _, measure) => {
-                let both = sample(trial, "both", flags, measure)?;
-                ensure!(both.len() == 2, "{}: not two figures: {both:?}", trial.case);
-                sides.resize_with(1, Samples::default);
-                ours.0.push(both[0]);
-                sides[0].0.push(both[1]);
-            }
-            How::Apart(mine, others) => {
-                sides.resize_with(others.len(), Samples::default);
-                if ours_first {
-                    ours.0.push(sample(trial, "ours", flags, mine)?);
-                }
-                for (side, samples) in others.iter().zip(sides) {
-                    samples.0.push(sample(trial, &side.name, flags, &side.measure)?);
-                }
-                if !ours_first {
-                    ours.0.push(sample(trial, "ours", flags, mine)?);
-                }
-            }
+    /// A round: each side with ours beside it, and a line for who watches.
+    fn measure(&mut self, trial: &Trial, ours_first: bool, is_over: bool) -> Result<()> {
+        self.sides.resize_with(trial.sides.len(), Default::default);
+        let tries = if is_over || !trial.wants_near { 1 } else { TRIES };
+        let once = Cell::new(None);
+        let mine = || {
+            let found = match once.get().filter(|_| trial.ours_once) {
+                Some(found) => found,
+                None => (trial.ours)().with_context(|| format!("{}: ours", trial.case))?,
+            };
+            once.set(Some(found));
+            Ok(found)
+        };
+        for (side, (ours, theirs)) in trial.sides.iter().zip(&mut self.sides) {
+            let name = format!("{} {}", side.name, side.how);
+            let its = || (side.measure)().with_context(|| format!("{}: {name}", trial.case));
+            let start = Instant::now();
+            let both: [&dyn Fn() -> Result<f64>; 2] =
+                if ours_first { [&mine, &its] } else { [&its, &mine] };
+            let ([first, second], flag) = beside(tries, both)?;
+            let (mine, its) = if ours_first { (first, second) } else { (second, first) };
+            let (seconds, case) = (start.elapsed().as_secs_f64(), &trial.case);
+            let figures = format!("{mine:.4} {}, {its:.4} {name}", trial.unit);
+            eprintln!("{seconds:6.2} s  flag {flag:4.0} ns  {case}: {figures}");
+            ours.0.push(mine);
+            theirs.0.push(its);
+            self.flags.0.push(flag);
         }
         Ok(())
     }
 
-    /// A row for each side of a case; of sides with one name, the best.
+    /// A row for each side of a case; of sides with one name, the one that is best beside ours.
     fn rows(&self, trial: &Trial) -> Vec<Case> {
-        let case = |name: &str, limit: f64, samples: &Samples| Case {
-            case: trial.case.clone(),
-            unit: trial.unit,
-            better: trial.better,
-            ours: self.ours.clone(),
-            peer: samples.clone(),
-            peer_name: name.to_owned(),
-            limit,
-        };
-        let others = match &trial.how {
-            How::Together(name, limit, _) => return vec![case(name, *limit, &self.sides[0])],
-            How::Apart(_, others) => others,
-        };
-        let mut best: BTreeMap<&str, (&Side, &Samples)> = BTreeMap::new();
-        for (side, samples) in others.iter().zip(&self.sides) {
-            let is_better = |other: &Samples| match trial.better {
-                Better::Higher => samples.median() > other.median(),
-                Better::Lower => samples.median() < other.median(),
+        let mut rows: BTreeMap<&str, Case> = BTreeMap::new();
+        for (side, (ours, theirs)) in trial.sides.iter().zip(&self.sides) {
+            let row = Case {
+                case: trial.case.clone(),
+                unit: trial.unit,
+                better: trial.better,
+                ours: ours.clone(),
+                peer: theirs.clone(),
+                peer_name: side.name.to_owned(),
+                limit: side.limit,
+                in_pairs: true,
             };
-            let here = best.entry(&side.name).or_insert((side, samples));
-            if is_better(here.1) {
-                *here = (side, samples);
+            let is_best = rows.get(side.name).is_none_or(|other| row.ratio() < other.ratio());
+            if is_best {
+                rows.insert(side.name, row);
             }
         }
-        best.into_values().map(|(side, found)| case(&side.name, side.limit, found)).collect()
+        rows.into_values().collect()
     }
 
     fn note(&self, trial: &Trial) -> String {
@@ -140,12 +154,13 @@ pub fn run(quick: bool, only: Option<&str>) -> Result<Report> {
     ensure!(!trials.is_empty(), "no case contains {:?}", only.unwrap_or_default());
     let mut found: Vec<Found> = Vec::new();
     found.resize_with(trials.len(), Found::default);
-    let rounds = if quick { QUICK } else { ROUNDS };
+    let ((rounds, again), start) = (if quick { QUICK } else { RUN }, Instant::now());
     for round in 0..rounds {
         eprintln!("round {} of {rounds}", round + 1);
         for (trial, found) in trials.iter().zip(&mut found) {
             if round < trial.rounds {
-                found.measure(trial, round % 2 == 0)?;
+                let ours_first = round % 2 == 0 || trial.ours_once;
+                found.measure(trial, ours_first, start.elapsed() > again)?;
             }
         }
     }

@@ -59,18 +59,23 @@ pub struct Case {
     pub peer_name: String,
     /// What the ratio must be at least.
     pub limit: f64,
+    /// Whether the samples of the two were taken beside each other, and are compared so.
+    pub in_pairs: bool,
 }
 
 impl Case {
     /// How many times better than the peer; 1 where both are nothing.
     pub fn ratio(&self) -> f64 {
-        if self.ours.median() == self.peer.median() {
-            return 1.0;
+        let ratio = |ours: f64, peer: f64| match self.better {
+            _ if ours == peer => 1.0,
+            Better::Higher => ours / peer,
+            Better::Lower => peer / ours,
+        };
+        if self.in_pairs {
+            let pairs = self.ours.0.iter().zip(&self.peer.0);
+            return Samples(pairs.map(|(ours, peer)| ratio(*ours, *peer)).collect()).median();
         }
-        match self.better {
-            Better::Higher => self.ours.median() / self.peer.median(),
-            Better::Lower => self.peer.median() / self.ours.median(),
-        }
+        ratio(self.ours.median(), self.peer.median())
     }
 
     fn verdict(&self) -> &'static str {
@@ -175,6 +180,7 @@ mod tests {
             peer: Samples(peer.to_vec()),
             peer_name: "diod".into(),
             limit: 1.3,
+            in_pairs: false,
         };
         Report { bench: "9p", notes: vec!["a note".into()], cases: vec![case] }
     }
@@ -208,6 +214,14 @@ mod tests {
         assert!(table.starts_with("a note\ncase") && table.ends_with("1.30  ok\n"), "{table}");
         let table = report(Better::Lower, &[300.0], &[200.0]).table();
         assert!(table.ends_with("0.67   1.30  MISSED\n"), "{table}");
+    }
+
+    #[test]
+    fn samples_in_pairs_are_compared_in_pairs() {
+        let mut report = report(Better::Higher, &[1.0, 9.0, 10.0], &[2.0, 3.0, 20.0]);
+        assert_eq!(report.cases[0].ratio(), 3.0);
+        report.cases[0].in_pairs = true;
+        assert_eq!(report.cases[0].ratio(), 0.5);
     }
 
     #[test]

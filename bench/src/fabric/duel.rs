@@ -80,13 +80,18 @@ impl Call {
 
 /// Has the two play; what the one who asks prints last. `who` is for people.
 pub fn duel(who: &str, place: Place, server: &Call, client: &Call) -> Result<String> {
-    let text = whole(who, place, server, client)?;
+    let text = whole(who, place, (server, client), &|text| !text.trim().is_empty())?;
     let last = text.lines().rfind(|line| !line.trim().is_empty());
     Ok(last.unwrap_or_default().to_owned())
 }
 
-/// As [`duel`], but all that is printed.
-pub fn whole(who: &str, place: Place, server: &Call, client: &Call) -> Result<String> {
+/// As [`duel`], but all that is printed, once it is an answer.
+pub fn whole(
+    who: &str,
+    place: Place,
+    (server, client): (&Call, &Call),
+    is_answer: &dyn Fn(&str) -> bool,
+) -> Result<String> {
     let deadline = Instant::now() + PATIENCE;
     let mut serving = server.command(place, false);
     let mut serving = Child::start(serving.stdout(Stdio::null()).stderr(Stdio::null()))?;
@@ -98,7 +103,7 @@ pub fn whole(who: &str, place: Place, server: &Call, client: &Call) -> Result<St
             bail!("{who}: no end after {PATIENCE:?}, so both of its processes were ended");
         };
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        if output.status.success() && !text.trim().is_empty() {
+        if output.status.success() && is_answer(&text) {
             return Ok(text);
         }
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
@@ -107,7 +112,7 @@ pub fn whole(who: &str, place: Place, server: &Call, client: &Call) -> Result<St
         }
         // It may not listen so far. Who has not after a quarter of the time never will.
         if deadline.saturating_duration_since(Instant::now()) < PATIENCE * 3 / 4 {
-            bail!("{who}: its client ended with {}: {said}", output.status);
+            bail!("{who}: its client ended with {}: {said}{text}", output.status);
         }
         std::thread::sleep(AGAIN);
     }

@@ -7,6 +7,8 @@ use super::place::Home;
 use super::raw::Sheet;
 use crate::report::Better;
 use anyhow::{Context, Result, bail};
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// How long a stream is measured, in milliseconds.
@@ -15,28 +17,19 @@ const STREAM: u64 = 300;
 /// Pairs of processes at once, for two processors too many.
 const CROWD: usize = 4;
 
-/// How often a sample is taken at most until the processors were near each other.
-const TRIES: usize = 6;
-
 /// How to measure once.
-type Measure = Box<dyn Fn() -> Result<f64>>;
+pub type Measure = Box<dyn Fn() -> Result<f64>>;
 
 /// One side of a case.
 pub struct Side {
     /// Of sides with one name the best counts.
-    pub name: String,
+    pub name: &'static str,
+    /// Which of those it is, for people.
+    pub how: String,
     /// How many times as good ours has to be.
     pub limit: f64,
     /// How to measure it.
     pub measure: Measure,
-}
-
-/// How figures are found.
-pub enum How {
-    /// Each side by itself; ours first.
-    Apart(Measure, Vec<Side>),
-    /// Ours and the other, who has this name and limit, in one measurement.
-    Together(String, f64, Box<dyn Fn() -> Result<Vec<f64>>>),
 }
 
 /// One thing that is measured.
@@ -49,10 +42,14 @@ pub struct Trial {
     pub better: Better,
     /// How often at most.
     pub rounds: usize,
-    /// How often a sample is taken at most until the processors were near each other.
-    pub tries: usize,
-    /// How.
-    pub how: How,
+    /// Whether the processors are to be near each other.
+    pub wants_near: bool,
+    /// Whether ours is measured but once in each round, before the others.
+    pub ours_once: bool,
+    /// Ours.
+    pub ours: Measure,
+    /// The others.
+    pub sides: Vec<Side>,
 }
 
 impl Trial {
@@ -61,32 +58,45 @@ impl Trial {
         (unit, better): (&'static str, Better),
         ours: impl Fn() -> Result<f64> + 'static,
     ) -> Trial {
-        let how = How::Apart(Box::new(ours), Vec::new());
-        Trial { case: case.into(), unit, better, rounds: usize::MAX, tries: TRIES, how }
+        let (case, ours) = (case.into(), Box::new(ours));
+        Trial {
+            case,
+            unit,
+            better,
+            rounds: usize::MAX,
+            wants_near: true,
+            ours_once: false,
+            ours,
+            sides: Vec::new(),
+        }
     }
 
     fn than(
-        mut self,
-        name: &str,
+        self,
+        name: &'static str,
         limit: f64,
         measure: impl Fn() -> Result<f64> + 'static,
     ) -> Trial {
-        if let How::Apart(_, sides) = &mut self.how {
-            sides.push(Side { name: name.to_owned(), limit, measure: Box::new(measure) });
-        }
+        self.best((name, String::new()), limit, measure)
+    }
+
+    fn best(
+        mut self,
+        (name, how): (&'static str, String),
+        limit: f64,
+        measure: impl Fn() -> Result<f64> + 'static,
+    ) -> Trial {
+        self.sides.push(Side { name, how, limit, measure: Box::new(measure) });
         self
     }
 
     /// At most so much, or at least.
-    fn bound(mut self, bound: f64) -> Trial {
-        // How far the processors are from each other is no matter.
-        self.tries = 1;
-        self.than("bound", 1.0, move || Ok(bound))
+    fn bound(self, bound: f64) -> Trial {
+        Trial { wants_near: false, ..self.than("bound", 1.0, move || Ok(bound)) }
     }
 
-    fn at_most(mut self, rounds: usize) -> Trial {
-        self.rounds = rounds;
-        self
+    fn at_most(self, rounds: usize) -> Trial {
+        Trial { rounds, ..self }
     }
 }
 
@@ -152,7 +162,8 @@ fn shared(size: usize, quick: bool) -> Trial {
         .than("libfabric shm", 1.0, move || peers::libfabric("shm", size, rounds, Place::Apart))
         .than("iceoryx2", 1.0, move || peers::iceoryx2(size, rounds, Place::Apart));
     for setting in UCX_SHARED {
-        trial = trial.than("UCX at its best", best, move || setting.latency(size, rounds));
+        let name = ("UCX at its best", format!("{setting:?}"));
+        trial = trial.best(name, best, move || setting.latency(size, rounds));
     }
     trial
 }
@@ -165,7 +176,8 @@ fn stream(size: usize, quick: bool) -> Trial {
         .than("memcpy", 0.0, one("memcpy"))
         .than("bottleneck stage", 0.92, one("stage"));
     for setting in UCX_SHARED {
-        trial = trial.than("UCX at its best", 1.3, move || setting.bandwidth(size, rounds));
+        let name = ("UCX at its best", format!("{setting:?}"));
+        trial = trial.best(name, 1.3, move || setting.bandwidth(size, rounds));
     }
     trial
 }
@@ -173,11 +185,12 @@ fn stream(size: usize, quick: bool) -> Trial {
 fn tcp(size: usize, quick: bool) -> Trial {
     let rounds = if quick { 400 } else { 1_000 } * if size <= 64 { 10 } else { 1 };
     let limit = if size <= 64 { 1.0 / 1.1 } else { 1.0 / 1.15 };
+    let raw = |how: &str| ("raw TCP", how.to_owned());
     Trial::new(format!("TCP {}", bytes(size)), TIME, move || {
         first(ours("latency", "tcp", size, rounds)?)
     })
-    .than("raw TCP", limit, move || bare_tcp("raw-tcp-spin", size, rounds))
-    .than("raw TCP", limit, move || bare_tcp("raw-tcp-block", size, rounds))
+    .best(raw("looks"), limit, move || bare_tcp("raw-tcp-spin", size, rounds))
+    .best(raw("sleeps"), limit, move || bare_tcp("raw-tcp-block", size, rounds))
     .than("UCX over TCP", 1.0, move || Ucx::Tcp.latency(size, rounds))
     .than("libfabric tcp", 1.0, move || peers::libfabric("tcp", size, rounds, Place::Apart))
 }
@@ -207,23 +220,25 @@ fn blocking(place: Place, think: Duration, quick: bool) -> Trial {
 /// the time, so there are as many rounds as take a while.
 fn crowd(one: impl Fn(u64) -> Result<f64> + Send + Sync) -> Result<f64> {
     const WHILE: f64 = 3e5;
-    const MOST: u64 = 1 << 20;
-    let mut rounds = 32;
+    const MOST: f64 = 1e6;
+    let mut rounds = 32.0;
     loop {
         let all: Vec<Result<f64>> = std::thread::scope(|scope| {
-            let pairs: Vec<_> = (0..CROWD).map(|_| scope.spawn(|| one(rounds))).collect();
+            let pairs: Vec<_> = (0..CROWD).map(|_| scope.spawn(|| one(rounds as u64))).collect();
             pairs.into_iter().map(|pair| pair.join().expect("it does not panic")).collect()
         });
         let all = all.into_iter().collect::<Result<Vec<f64>>>()?;
         let mean = all.iter().sum::<f64>() / all.len() as f64;
-        if 2.0 * mean * rounds as f64 >= WHILE || rounds == MOST {
+        let time = 2.0 * mean * rounds;
+        if time >= WHILE || rounds >= MOST {
             return Ok(mean);
         }
-        rounds *= 8;
+        // A few of them tell little of how long many take.
+        rounds = (rounds * (1.5 * WHILE / time).min(30.0)).min(MOST);
     }
 }
 
-fn crowded() -> Trial {
+fn crowded(quick: bool) -> Trial {
     let anywhere =
         |subject, at: String, rounds| Half::new(subject, at, 64, rounds).figure(Place::Anywhere);
     let ours = move |rounds| {
@@ -234,40 +249,57 @@ fn crowded() -> Trial {
         let sheet = Sheet::new()?;
         anywhere("raw-futex", sheet.path().display().to_string(), rounds)
     };
+    let peer = |how| ("best peer", how);
     let mut trial = Trial::new("8 processes on 2 processors, 64 B", TIME, move || crowd(ours))
         .than("raw futex", 0.0, move || crowd(futex))
-        .than("best peer", 5.0, || crowd(|rounds| peers::iceoryx2(64, rounds, Place::Anywhere)))
-        .at_most(3);
+        .best(peer("iceoryx2".to_owned()), 5.0, || {
+            crowd(|rounds| peers::iceoryx2(64, rounds, Place::Anywhere))
+        })
+        .at_most(if quick { 1 } else { 3 });
     for setting in [Ucx::Posix, Ucx::Tcp] {
         for wait in ["poll", "sleep"] {
             let measure = move || crowd(|rounds| setting.crowded(wait, 64, rounds));
-            trial = trial.than("best peer", 5.0, measure);
+            trial = trial.best(peer(format!("UCX {setting:?}, {wait}")), 5.0, measure);
         }
     }
     for provider in ["shm", "tcp"] {
         let one = move |rounds| peers::libfabric(provider, 64, rounds, Place::Anywhere);
-        trial = trial.than("best peer", 5.0, move || crowd(one));
+        let name = peer(format!("libfabric {provider}"));
+        trial = trial.best(name, 5.0, move || crowd(one));
     }
-    trial.tries = 1;
-    trial
+    Trial { wants_near: false, ours_once: true, ..trial }
+}
+
+/// Ours and the other come of one measurement: it is made for ours, and the other told after.
+fn together(
+    case: String,
+    (other, limit): (&'static str, f64),
+    measure: impl Fn() -> Result<Vec<f64>> + 'static,
+) -> Trial {
+    let told = Rc::new(Cell::new(f64::NAN));
+    let tell = told.clone();
+    let ours = move || {
+        let &[ours, other] = &measure()?[..] else { bail!("not two figures") };
+        tell.set(other);
+        Ok(ours)
+    };
+    let trial = Trial::new(case, TIME, ours).than(other, limit, move || Ok(told.get()));
+    Trial { wants_near: false, ours_once: true, ..trial }
 }
 
 fn planner(quick: bool) -> Vec<Trial> {
-    let together = |subject, case: String, name: &str, limit, size, time| {
-        let both = move || ours(subject, "shm", size, time);
-        let how = How::Together(name.to_owned(), limit, Box::new(both));
-        Trial { case, unit: "us", better: Better::Lower, rounds: 3, tries: 1, how }
-    };
     let flips: &[usize] = if quick { &[4 << 20] } else { &[65_536, 1 << 20, 4 << 20] };
-    let (time, best) = (if quick { 800 } else { 2_000 }, "best in each state");
+    let time = if quick { 800 } else { 2_000 };
     let flip = |&size: &usize| {
-        let case = format!("forced flips, {}", bytes(size));
-        together("flips", case, best, 1.0 / 1.1, size, time)
+        let (case, best) =
+            (format!("forced flips, {}", bytes(size)), ("best of each state", 1.0 / 1.1));
+        together(case, best, move || ours("flips", "shm", size, time)).at_most(3)
     };
     let sizes: Vec<usize> = muster_fabric::pipeline::probe::searched_lengths().collect();
     let search = |&size: &usize| {
-        let case = format!("packets and slots, {}", bytes(size));
-        together("search", case, "exhaustive search", 1.0 / 1.05, size, 0).at_most(1)
+        let (case, best) =
+            (format!("packets and slots, {}", bytes(size)), ("exhaustive search", 1.0 / 1.05));
+        together(case, best, move || ours("search", "shm", size, 0)).at_most(3)
     };
     let step = if quick { 5 } else { 1 };
     flips.iter().map(flip).chain(sizes.iter().step_by(step).map(search)).collect()
@@ -304,7 +336,7 @@ pub fn all(quick: bool) -> Vec<Trial> {
     trials.push(bulk.than("iperf3", 0.97, || peers::iperf3(Duration::from_secs(1))));
     trials.push(blocking(Place::Together, Duration::ZERO, quick));
     trials.push(blocking(Place::Apart, Duration::from_micros(200), quick));
-    trials.push(crowded());
+    trials.push(crowded(quick));
     for scheme in ["shm", "tcp"] {
         let idle = move || first(ours("idle", scheme, 64, 1_000)?);
         let case = format!("idle waiter over {scheme}");
