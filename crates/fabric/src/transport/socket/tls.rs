@@ -42,6 +42,9 @@ use rustls::{
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
+#[cfg(test)]
+mod tests;
+
 /// TCP with TLS, of one identity.
 #[derive(Clone, Debug)]
 pub struct Tls {
