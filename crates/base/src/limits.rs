@@ -114,9 +114,14 @@ pub const ANSWERS_MAX: usize = COPY_WINDOW * (COPY_PIECE + 64);
 /// Regions that one end exposes: the owner looks a key up in a table of at most 3 MiB.
 pub const REGIONS_MAX: usize = 1 << 16;
 
-/// Connectors of one listener that have not said hello yet. Each costs a descriptor and 519 bytes,
-/// for at most as long as a hello may take; when more come, the one that is silent longest goes.
+/// Connectors of one listener that have not said hello yet. Each costs a descriptor and 519 bytes
+/// (with TLS three, and 200 KiB: 50 MiB for all), for at most as long as a hello may take; when more come, the one that is silent longest goes.
 pub const HELLOS_MAX: usize = 256;
+
+/// Bytes of a protected connection that are taken from its local end at once, and twice what is
+/// taken from the network: four of TLS's records. What waits on the way is at most one such chunk
+/// and its records' heads, and a handshake message of at most 64 KiB before that.
+pub const TLS_CHUNK: usize = 64 * 1024;
 
 /// Connections that a shell's door has let in and its thread has not taken: each has a first buffer
 /// of 64 KiB, 16 MiB for all. The thread takes all of them in one turn, so more come only from one

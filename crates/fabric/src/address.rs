@@ -8,6 +8,7 @@
 //! | `shm!PATH` | shared memory between processes of a node; they meet at a Unix socket |
 //! | `unix!PATH` | a Unix socket |
 //! | `tcp!HOST!PORT` | TCP |
+//! | `tls!HOST!PORT` | TCP with TLS, between members who know each other's keys |
 //! | `ofi!PROVIDER!HOST!PORT` | libfabric, with the provider of that name |
 //! | `sim!NETWORK!NODE` | a simulated network of this process |
 
@@ -26,6 +27,8 @@ pub enum Address {
     Unix(PathBuf),
     /// TCP: host (a name or a number) and port.
     Tcp(String, u16),
+    /// TCP with TLS: host and port.
+    Tls(String, u16),
     /// libfabric: provider, host, port.
     Ofi(String, String, u16),
     /// A node of a simulated network.
@@ -42,8 +45,8 @@ pub struct BadAddress {
     pub why: &'static str,
 }
 
-const FORMS: &str =
-    "proc!NAME, shm!PATH, unix!PATH, tcp!HOST!PORT, ofi!PROVIDER!HOST!PORT or sim!NETWORK!NODE";
+const FORMS: &str = "proc!NAME, shm!PATH, unix!PATH, tcp!HOST!PORT, tls!HOST!PORT, ofi!PROVIDER!HOST!PORT or \
+     sim!NETWORK!NODE";
 
 /// `sun_path` of unix(7) has 108 bytes, the last of them zero.
 const PATH_MAX: usize = 107;
@@ -56,6 +59,7 @@ impl Address {
             Address::Shared(_) => "shm",
             Address::Unix(_) => "unix",
             Address::Tcp(..) => "tcp",
+            Address::Tls(..) => "tls",
             Address::Ofi(..) => "ofi",
             Address::Simulated(..) => "sim",
         }
@@ -82,9 +86,10 @@ impl FromStr for Address {
             "proc" => Ok(Address::Process(name(rest)?)),
             "shm" => Ok(Address::Shared(path(rest)?)),
             "unix" => Ok(Address::Unix(path(rest)?)),
-            "tcp" => {
+            "tcp" | "tls" => {
                 let (host, at) = rest.rsplit_once('!').ok_or_else(|| bad("it has no port"))?;
-                Ok(Address::Tcp(name(host)?, port(at)?))
+                let address = if scheme == "tcp" { Address::Tcp } else { Address::Tls };
+                Ok(address(name(host)?, port(at)?))
             }
             "ofi" => {
                 let (provider, at) = rest.split_once('!').ok_or_else(|| bad("it has no host"))?;
@@ -109,7 +114,9 @@ impl fmt::Display for Address {
             Address::Shared(path) | Address::Unix(path) => {
                 write!(f, "{scheme}!{}", path.display())
             }
-            Address::Tcp(host, port) => write!(f, "{scheme}!{host}!{port}"),
+            Address::Tcp(host, port) | Address::Tls(host, port) => {
+                write!(f, "{scheme}!{host}!{port}")
+            }
             Address::Ofi(provider, host, port) => write!(f, "{scheme}!{provider}!{host}!{port}"),
             Address::Simulated(network, node) => write!(f, "{scheme}!{network}!{node}"),
         }
@@ -128,6 +135,7 @@ mod tests {
             "unix!/run/x",
             "tcp!localhost!80",
             "tcp!::1!564",
+            "tls!lab7!564",
             "ofi!tcp!127.0.0.1!7000",
             "sim!net!3",
         ] {

@@ -36,6 +36,12 @@ pub enum Error {
     /// The peer does not let us.
     #[error("{peer} refuses: {why}")]
     Refused { peer: String, why: String },
+    /// We do not let the peer.
+    #[error("{peer} is not trusted: {why}")]
+    Untrusted { peer: String, why: String },
+    /// A key, or what should be one.
+    #[error("{place}: {bad}")]
+    Key { place: String, bad: BadKey },
     /// Outside of a region, or not allowed there.
     #[error("no access to {count} bytes at {offset} of region {key}: {why}")]
     Access { key: u32, offset: u64, count: usize, why: &'static str },
@@ -52,6 +58,11 @@ pub enum Error {
     #[error("{doing}: {source}")]
     Io { doing: String, source: io::Error },
 }
+
+/// What is wrong with a key or where it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadKey(pub &'static str);
 
 impl Error {
     /// An error of the system; want of descriptors, memory and the like are told apart.

@@ -57,7 +57,7 @@ where
         let (inbox, hello, transports) = (self.inbox.clone(), self.hello.clone(), self.transports);
         self.threads.retain(|thread| !thread.is_finished());
         let spawned = self.spawn(move || {
-            let result = connect(transports, &to, &hello);
+            let result = connect(transports, node, &to, &hello);
             inbox.bring(Command::Connected { node, attempt, result });
         });
         if let Err(error) = spawned {
@@ -78,11 +78,16 @@ where
     }
 }
 
-fn connect(transports: Transports, to: &Address, hello: &Hello) -> Result<Option<Connected>> {
+fn connect(
+    transports: Transports,
+    node: NodeId,
+    to: &Address,
+    hello: &Hello,
+) -> Result<Option<Connected>> {
     let deadline = Deadline::after(PATIENCE);
     let adapter = transports(to)?.connect(to, hello, deadline)?;
-    if let Err(why) = check_place(adapter.peer()) {
-        return Err(Error::Unsupported { address: to.clone(), why });
+    if let Err(why) = check(node, adapter.peer()) {
+        return Err(Error::Untrusted { peer: to.to_string(), why });
     }
     let mut connection = adapter.datagram()?;
     let (mut verdict, mut refusal) = (None, None);
@@ -133,7 +138,7 @@ impl Guests {
         if !self.members.contains(&node) {
             return Err(format!("{node} is not in the membership list"));
         }
-        check_place(peer)?;
+        check(node, peer)?;
         if waiting >= GUESTS_MAX {
             return Err(format!("{waiting} connections wait already"));
         }
@@ -141,13 +146,20 @@ impl Guests {
     }
 }
 
-/// Whom a transport does not protect is talked to within this machine only; nothing turns it off.
-fn check_place(peer: &Peer) -> std::result::Result<(), String> {
-    match peer.protection {
-        Protection::Plain if !peer.is_here => {
+/// Whether a peer is the node that it is said to be, as far as its transport knows. In a membership
+/// list of keys nodes are named by their numbers. Whom a transport does not protect is talked to
+/// within this machine only; nothing turns that off.
+fn check(node: NodeId, peer: &Peer) -> std::result::Result<(), String> {
+    match (&peer.member, peer.protection) {
+        (Some(member), _) if member.name == node.0.to_string() => Ok(()),
+        (Some(member), _) => {
+            Err(format!("its key is that of member {}, not of {node}", member.name))
+        }
+        (None, Protection::Plain) if !peer.is_here => {
             Err("without protection only nodes of one machine talk to each other".to_owned())
         }
-        _ => Ok(()),
+        (None, Protection::Local | Protection::Plain) => Ok(()),
+        (None, Protection::KernelTls | Protection::Tls) => Err("it has shown no key".to_owned()),
     }
 }
 
@@ -180,6 +192,7 @@ fn admit<P: Protocol>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::socket::{Identity, Member};
 
     #[test]
     fn members_come_in_from_this_machine_while_there_is_room() {
@@ -194,5 +207,18 @@ mod tests {
         for refused in [why(4, &here, 0), why(3, &plain, 0), why(3, &here, GUESTS_MAX)] {
             assert!(refused.is_some());
         }
+    }
+
+    #[test]
+    fn over_tls_a_node_is_the_member_of_its_number() {
+        let peer = Peer::new("3.1".to_owned(), Protection::Tls);
+        let key = Identity::from_secret(&[1; 32]).public_key();
+        let of = |name: &str| {
+            let member = Some(Member { name: name.to_owned(), key });
+            check(NodeId(3), &Peer { member, ..peer.clone() })
+        };
+        assert_eq!(of("3"), Ok(()));
+        assert_eq!(of("4"), Err("its key is that of member 4, not of node 3".to_owned()));
+        assert!(check(NodeId(3), &peer).is_err());
     }
 }

@@ -165,6 +165,11 @@ fn answer(status: Status, reason: &str) -> Vec<u8> {
 /// Takes magic and version away; false if they are not whole.
 fn read_head(rest: &mut &[u8]) -> Result<bool, Refusal> {
     let there = rest.len().min(MAGIC.len());
+    // An alert record of TLS (RFC 8446, section 5.1): the answer to bytes in the clear.
+    if rest.starts_with(&[21, 3]) {
+        let what = "it speaks TLS, so its address is tls!HOST!PORT".to_owned();
+        return Err(Refusal::Malformed(what));
+    }
     if rest[..there] != MAGIC[..there] {
         return Err(Refusal::Malformed("it does not begin with MSTR".to_owned()));
     }

@@ -15,6 +15,7 @@ use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::strategy::{ActiveMessage, Datagram, RemoteCopy, Stream};
+use socket::Member;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -53,13 +54,15 @@ pub struct Peer {
     pub protection: Protection,
     /// What goes between the two does not leave this machine.
     pub is_here: bool,
+    /// Whose key it has proved to have, where it was asked for one.
+    pub member: Option<Member>,
 }
 
 impl Peer {
     /// One of whom only this is known.
     pub fn new(name: String, protection: Protection) -> Peer {
         let is_here = protection == Protection::Local;
-        Peer { name, uid: None, pid: None, protection, is_here }
+        Peer { name, uid: None, pid: None, protection, is_here, member: None }
     }
 }
 
@@ -179,11 +182,15 @@ pub fn all() -> &'static [&'static dyn Transport] {
 /// The transport of an address.
 ///
 /// # Errors
-/// [`Error::Unsupported`] where this crate has none; so for simulated networks, which hold theirs.
+/// [`Error::Unsupported`] where this crate has none; so for simulated networks, which hold theirs,
+/// and for TLS, which needs keys ([`socket::Tls::new`]).
 pub fn of(address: &Address) -> Result<&'static dyn Transport> {
     let scheme = address.scheme();
     all().iter().copied().find(|transport| transport.scheme() == scheme).ok_or_else(|| {
-        let why = format!("no transport here is named {scheme}");
+        let why = match address {
+            Address::Tls(..) => "it needs a key and a membership list".to_owned(),
+            _ => format!("no transport here is named {scheme}"),
+        };
         Error::Unsupported { address: address.clone(), why }
     })
 }

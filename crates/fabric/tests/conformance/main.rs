@@ -1,12 +1,15 @@
 //! The suite of `muster_fabric::conformance`, for every transport of this crate. A transport is
 //! one line at the end of this file, and what it takes to make its addresses.
 
+use muster_fabric::Deadline;
 use muster_fabric::address::Address;
 use muster_fabric::conformance::{Raw, Subject};
+use muster_fabric::transport::socket::{Identity, Members, Tls};
 use muster_fabric::transport::{self, Transport};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -15,6 +18,14 @@ struct Here {
     scheme: &'static str,
     folder: PathBuf,
 }
+
+/// Both ends, and the children of these tests, have the same key. It protects nothing.
+static TLS: LazyLock<Tls> = LazyLock::new(|| {
+    let identity = Identity::from_secret(&[7; 32]);
+    let members = Members::default();
+    members.pin("connector", identity.public_key()).expect("a member");
+    Tls::new(&identity, &members)
+});
 
 static FOLDERS: AtomicU32 = AtomicU32::new(0);
 static ADDRESSES: AtomicU32 = AtomicU32::new(0);
@@ -42,6 +53,9 @@ impl Drop for Here {
 
 impl Subject for Here {
     fn transport(&self) -> &dyn Transport {
+        if self.scheme == "tls" {
+            return &*TLS;
+        }
         let all = transport::all().iter();
         *all.clone().find(|transport| transport.scheme() == self.scheme).expect("it is one of all")
     }
@@ -50,6 +64,7 @@ impl Subject for Here {
         let number = ADDRESSES.fetch_add(1, Ordering::Relaxed);
         match self.scheme {
             "tcp" => Address::Tcp("127.0.0.1".to_owned(), 0),
+            "tls" => Address::Tls("127.0.0.1".to_owned(), 0),
             "unix" => Address::Unix(self.path(number)),
             "shm" => Address::Shared(self.path(number)),
             "proc" => Address::Process(format!("conformance-{number}")),
@@ -62,6 +77,12 @@ impl Subject for Here {
         match at {
             Address::Tcp(host, port) => {
                 let stream = TcpStream::connect((host.as_str(), *port)).expect("a listener");
+                stream.set_read_timeout(limit).expect("a limit");
+                Some(Box::new(stream))
+            }
+            Address::Tls(..) => {
+                let soon = Deadline::after(Duration::from_secs(20));
+                let stream = TLS.raw(at, soon).expect("a listener");
                 stream.set_read_timeout(limit).expect("a limit");
                 Some(Box::new(stream))
             }
@@ -97,4 +118,4 @@ macro_rules! transports {
     };
 }
 
-transports!(proc shm unix tcp);
+transports!(proc shm unix tcp tls);

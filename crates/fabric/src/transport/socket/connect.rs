@@ -2,19 +2,20 @@
 
 use super::connection::{End, Socket, is_ready};
 use super::option;
+use super::pump::Tunnel;
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::transport::hello::{self, ANSWER_HEAD};
 use crate::transport::host::resolve;
-use crate::transport::{Hello, Peer, Protection};
+use crate::transport::{Hello, Lane, Peer, Protection};
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect,
-    getpeername, recv, send, socket_with, sockopt,
+    AddressFamily, RecvFlags, SendFlags, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType,
+    connect, getsockname, recv, send, socket_with, sockopt,
 };
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
@@ -60,15 +61,12 @@ fn tcp_to(to: &Address, there: SocketAddr, hello: &Hello, deadline: Deadline) ->
         Err(Errno::CONNREFUSED) => return Err(refused(to, "nobody listens there")),
         Err(errno) => return Err(failed(errno)),
     }
-    let stream = TcpStream::from(socket);
-    let here =
-        stream.local_addr().map_err(|source| Error::io(format!("connecting to {to}"), source))?;
     // Where nobody listens, the kernel may choose that very port for us.
-    if here == there {
+    if getsockname(&socket).map_err(failed)? == SocketAddrAny::from(there) {
         return Err(refused(to, "nobody listens there"));
     }
-    option::tcp(stream.as_fd(), hello.lane, here.ip(), there.ip()).map_err(failed)?;
-    Ok(stream.into())
+    option::tcp(socket.as_fd(), hello.lane).map_err(failed)?;
+    Ok(socket)
 }
 
 /// Connects to a Unix socket.
@@ -94,37 +92,35 @@ pub fn unix(to: &Address, path: &Path, hello: &Hello, deadline: Deadline) -> Res
 }
 
 /// Says hello and waits for the answer, of which it reads no byte too many.
-pub fn greet(
-    socket: OwnedFd,
-    to: &Address,
-    hello: &Hello,
-    protection: Protection,
-    deadline: Deadline,
-) -> Result<End> {
+pub fn greet(mut line: Line, to: &Address, hello: &Hello, deadline: Deadline) -> Result<End> {
     let name = to.to_string();
-    let dead = |errno: Errno| Error::Dead { peer: to.to_string(), evidence: errno.to_string() };
+    let dead = |line: &Line, errno: Errno| match line.end(&name) {
+        Ok(()) => Error::Dead { peer: name.clone(), evidence: errno.to_string() },
+        Err(cut) => cut,
+    };
     let said = hello::write(hello);
     // A new socket has room for a whole hello. Who has sent us away already has said why.
-    match send(&socket, &said, SendFlags::NOSIGNAL) {
+    match send(&line.socket, &said, SendFlags::NOSIGNAL) {
         Ok(size) => assert_eq!(size, said.len(), "a new socket took part of a hello"),
         Err(Errno::PIPE | Errno::CONNRESET) => {}
-        Err(errno) => return Err(dead(errno)),
+        Err(errno) => return Err(dead(&line, errno)),
     }
     let mut answer = [0; hello::ANSWER_MAX];
     let (mut size, mut there) = (ANSWER_HEAD, 0);
     while there < size {
-        match recv(&socket, &mut answer[there..size], RecvFlags::empty()) {
+        match recv(&line.socket, &mut answer[there..size], RecvFlags::empty()) {
             Ok((0, _)) => {
+                line.end(&name)?;
                 let evidence = "it ended the connection before it answered".to_owned();
                 return Err(Error::Dead { peer: name, evidence });
             }
             Ok((count, _)) => there += count,
             Err(Errno::AGAIN) => {
                 let what = "an answer to its hello";
-                wait(socket.as_fd(), PollFlags::IN, (to, hello), what, deadline)?;
+                wait(line.socket.as_fd(), PollFlags::IN, (to, hello), what, deadline)?;
             }
             Err(Errno::INTR) => {}
-            Err(errno) => return Err(dead(errno)),
+            Err(errno) => return Err(dead(&line, errno)),
         }
         // What is wrong at the beginning is known before the rest is there.
         hello::read_answer(&answer[..there]).map_err(|refusal| refusal.error(&name))?;
@@ -132,27 +128,66 @@ pub fn greet(
             size = hello::answer_size(head);
         }
     }
-    let peer = identify(socket.as_fd(), name, protection);
-    Ok(End { socket: Socket::new(socket, peer, hello.name.clone()), hello: hello.clone() })
+    line.enter(hello.lane)?;
+    let peer = line.peer(name);
+    if line.tunnel.is_some() && peer.member.is_none() {
+        let why = "its key is no longer in the membership list".to_owned();
+        return Err(Error::Untrusted { peer: peer.name, why });
+    }
+    Ok(End { socket: Socket::new(line, peer, hello.name.clone()), hello: hello.clone() })
 }
 
-/// Who is at the other end, by the kernel's word where it gives one.
-pub fn identify(socket: BorrowedFd<'_>, name: String, protection: Protection) -> Peer {
-    let known = match protection {
-        Protection::Local => sockopt::socket_peercred(socket).ok(),
-        _ => None,
-    };
-    let uid = known.map(|known| known.uid.as_raw());
-    let pid = known.and_then(|known| u32::try_from(known.pid.as_raw_nonzero().get()).ok());
-    let is_here = known.is_some() || is_loopback(socket);
-    Peer { uid, pid, is_here, ..Peer::new(name, protection) }
+/// A connection on which no hello was said.
+#[derive(Debug)]
+pub struct Line {
+    /// Where bytes in the clear come and go.
+    pub socket: OwnedFd,
+    /// What protects them behind it. It goes after the socket.
+    pub tunnel: Option<Tunnel>,
+    /// Both ends are on this machine.
+    pub is_here: bool,
+    /// By whom it is protected.
+    pub protection: Protection,
 }
 
-/// Whether the other end of a connection over TCP is on this machine.
-fn is_loopback(socket: BorrowedFd<'_>) -> bool {
-    let there = getpeername(socket).ok().flatten();
-    let there = there.and_then(|there| SocketAddr::try_from(there).ok());
-    there.is_some_and(|there| there.ip().to_canonical().is_loopback())
+impl Line {
+    /// A socket as it is.
+    pub fn new(socket: OwnedFd, protection: Protection) -> Line {
+        let is_here = protection == Protection::Local || option::is_loopback(socket.as_fd());
+        Line { socket, tunnel: None, is_here, protection }
+    }
+
+    /// Who is at the other end: by the kernel's word where it gives one, and by the key it has
+    /// proved to have where it was asked for one.
+    pub fn peer(&self, name: String) -> Peer {
+        let known = match self.protection {
+            Protection::Local => sockopt::socket_peercred(&self.socket).ok(),
+            _ => None,
+        };
+        let uid = known.map(|known| known.uid.as_raw());
+        let pid = known.and_then(|known| u32::try_from(known.pid.as_raw_nonzero().get()).ok());
+        let member = self.tunnel.as_ref().and_then(Tunnel::member);
+        Peer { uid, pid, is_here: self.is_here, member, ..Peer::new(name, self.protection) }
+    }
+
+    /// Sets it up for its lane.
+    pub fn enter(&mut self, lane: Lane) -> Result<()> {
+        let failed = |errno| Error::io("setting up a connection", errno);
+        match &mut self.tunnel {
+            Some(tunnel) => tunnel.enter(lane)?,
+            None if self.protection == Protection::Plain => {
+                option::tcp(self.socket.as_fd(), lane).map_err(failed)?;
+            }
+            None => {}
+        }
+        option::lane(self.socket.as_fd(), lane).map_err(failed)
+    }
+
+    /// What the end of its bytes means: an end, or what cut it off.
+    pub fn end(&self, peer: &str) -> Result<()> {
+        let cut = self.tunnel.as_ref().and_then(Tunnel::cut);
+        cut.map_or(Ok(()), |cut| Err(cut.error(peer)))
+    }
 }
 
 fn refused(to: &Address, why: &str) -> Error {

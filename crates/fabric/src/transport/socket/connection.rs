@@ -1,5 +1,6 @@
 //! One end of a connection: a non-blocking socket.
 
+use super::connect::Line;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::strategy::emulated::{Active, Copied, Framed, Patience};
@@ -11,7 +12,7 @@ use rustix::net::{
     RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recv, send, sendmsg, sockopt,
 };
 use std::io::IoSlice;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 /// How long a read sleeps in its call; after that, it sleeps in poll(2) to its very deadline.
@@ -23,7 +24,7 @@ const SEND: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::DONTWAIT);
 /// A connected socket.
 #[derive(Debug)]
 pub struct Socket {
-    socket: OwnedFd,
+    line: Line,
     peer: Peer,
     /// Who waits, in errors.
     me: String,
@@ -32,16 +33,16 @@ pub struct Socket {
 
 impl Socket {
     /// A socket that is connected and does not block.
-    pub(super) fn new(socket: OwnedFd, peer: Peer, me: String) -> Socket {
-        Socket { socket, peer, me, patience: Patience::new() }
+    pub(super) fn new(line: Line, peer: Peer, me: String) -> Socket {
+        Socket { line, peer, me, patience: Patience::new() }
     }
 
     /// Lets [`Stream::read`] sleep in its call. Those who get the descriptor of a stream want one
     /// that never blocks; messages keep theirs to themselves.
     fn sleeping(self) -> Result<Socket> {
         let fallible = || {
-            sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Recv, Some(NAP))?;
-            rustix::io::ioctl_fionbio(&self.socket, false)
+            sockopt::set_socket_timeout(&self.line.socket, sockopt::Timeout::Recv, Some(NAP))?;
+            rustix::io::ioctl_fionbio(&self.line.socket, false)
         };
         fallible().map_err(|errno| self.error("an option of the connection to", errno))?;
         Ok(self)
@@ -49,17 +50,25 @@ impl Socket {
 
     fn receive(&self, buffer: &mut [u8], flags: RecvFlags) -> Result<usize> {
         loop {
-            match recv(&self.socket, &mut *buffer, flags) {
+            match recv(&self.line.socket, &mut *buffer, flags) {
                 Err(Errno::INTR) if flags.contains(RecvFlags::DONTWAIT) => {}
                 Err(Errno::INTR) => return Err(Error::WouldBlock),
                 Err(errno) => return Err(self.error("receiving from", errno)),
+                Ok((0, _)) if !buffer.is_empty() => {
+                    return self.line.end(&self.peer.name).map(|()| 0);
+                }
                 Ok((size, _)) => return Ok(size),
             }
         }
     }
 
-    /// What the kernel's refusal says about the connection.
+    /// What the kernel's refusal, or who protects its bytes, says about the connection.
     fn error(&self, doing: &str, errno: Errno) -> Error {
+        if errno != Errno::AGAIN
+            && let Err(cut) = self.line.end(&self.peer.name)
+        {
+            return cut;
+        }
         match errno {
             Errno::PIPE
             | Errno::CONNRESET
@@ -78,7 +87,8 @@ impl Socket {
     }
 
     fn is_ready(&self, flags: PollFlags, most: Duration) -> Result<bool> {
-        is_ready(self.socket.as_fd(), flags, most).map_err(|errno| self.error("waiting for", errno))
+        is_ready(self.line.socket.as_fd(), flags, most)
+            .map_err(|errno| self.error("waiting for", errno))
     }
 }
 
@@ -135,14 +145,14 @@ impl Wait for Socket {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.socket.as_fd())
+        Some(self.line.socket.as_fd())
     }
 }
 
 impl Stream for Socket {
     fn try_write(&mut self, bytes: &[u8]) -> Result<usize> {
         loop {
-            match send(&self.socket, bytes, SEND) {
+            match send(&self.line.socket, bytes, SEND) {
                 Err(Errno::INTR) => {}
                 sent => return sent.map_err(|errno| self.error("sending to", errno)),
             }
@@ -152,7 +162,7 @@ impl Stream for Socket {
     fn try_write_parts(&mut self, parts: &[IoSlice<'_>]) -> Result<usize> {
         loop {
             let mut nothing = SendAncillaryBuffer::default();
-            match sendmsg(&self.socket, parts, &mut nothing, SEND) {
+            match sendmsg(&self.line.socket, parts, &mut nothing, SEND) {
                 Err(Errno::INTR) => {}
                 sent => return sent.map_err(|errno| self.error("sending to", errno)),
             }
@@ -179,7 +189,7 @@ impl Stream for Socket {
     }
 
     fn finish(&mut self) -> Result<()> {
-        match rustix::net::shutdown(&self.socket, Shutdown::Write) {
+        match rustix::net::shutdown(&self.line.socket, Shutdown::Write) {
             // It is gone already; who reads is told so.
             Err(Errno::NOTCONN) => Ok(()),
             finished => finished.map_err(|errno| self.error("ending the bytes to", errno)),
@@ -187,7 +197,7 @@ impl Stream for Socket {
     }
 
     fn socket(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.socket.as_fd())
+        Some(self.line.socket.as_fd())
     }
 }
 

@@ -10,9 +10,10 @@
 //! or not enough to tell, may be such a client: it has as long as the others, and when it goes its
 //! connection ends without an answer, which it could not read.
 
-use super::connect::{FLAGS, identify};
+use super::connect::{FLAGS, Line};
 use super::connection::{End, Socket, timespec};
-use super::option;
+use super::identity::Member;
+use super::tls::Keys;
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
@@ -29,20 +30,27 @@ use rustix::net::{
     socket_with, sockopt,
 };
 use std::collections::VecDeque;
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, OwnedFd};
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How often an open door looks at who has said the first letters of a hello and no more: they
 /// stay unread in case they are a foreign protocol's, so no poll(2) tells when there are more.
 const GLANCE: Duration = Duration::from_millis(10);
 
+/// What a caller over TLS is given before it goes for a new one: some round trips, and the work of
+/// as many handshakes as callers can be. Meanwhile new ones wait in the kernel's queue.
+const HANDSHAKE: Duration = Duration::from_millis(500);
+
 /// A listening socket.
 pub struct Door {
     address: Address,
     socket: OwnedFd,
     protection: Protection,
+    /// What connections are protected with.
+    keys: Option<Arc<Keys>>,
     /// Who says no hello is let in as well, as a stranger.
     is_open: bool,
     callers: VecDeque<Caller>,
@@ -52,7 +60,7 @@ pub struct Door {
 
 /// Who has connected and not said hello.
 struct Caller {
-    socket: OwnedFd,
+    line: Line,
     said: Vec<u8>,
     since: Instant,
     /// It has said something that is left unread for now.
@@ -72,20 +80,17 @@ impl Door {
     /// Listens on TCP.
     pub fn tcp(host: &str, port: u16) -> Result<Door> {
         let asked = Address::Tcp(host.to_owned(), port);
-        let failed = |errno| Error::io(format!("listening at {asked}"), errno);
-        let here = resolve(&asked, host, port, Deadline::after(LISTEN_LOOKUP_TIME))?;
-        let here = here.first().copied().ok_or_else(|| failed(Errno::ADDRNOTAVAIL))?;
-        let family = if here.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let socket = socket_with(family, SocketType::STREAM, FLAGS, None).map_err(failed)?;
-        // Connections of a listener that was here before do not keep the port.
-        sockopt::set_socket_reuseaddr(&socket, true).map_err(failed)?;
-        bind(&socket, &here).map_err(failed)?;
-        listen(&socket, BACKLOG).map_err(failed)?;
-        let socket = TcpListener::from(socket);
-        let here = socket.local_addr();
-        let here = here.map_err(|source| Error::io(format!("listening at {asked}"), source))?;
-        let address = Address::Tcp(host.to_owned(), here.port());
-        Ok(Door::new(address, socket.into(), Protection::Plain, None))
+        let (socket, port) = listen_at(&asked, host, port)?;
+        let address = Address::Tcp(host.to_owned(), port);
+        Ok(Door::new(address, socket, Protection::Plain))
+    }
+
+    /// Listens on TCP for members.
+    pub fn tls(host: &str, port: u16, keys: Arc<Keys>) -> Result<Door> {
+        let asked = Address::Tls(host.to_owned(), port);
+        let (socket, port) = listen_at(&asked, host, port)?;
+        let address = Address::Tls(host.to_owned(), port);
+        Ok(Door { keys: Some(keys), ..Door::new(address, socket, Protection::Tls) })
     }
 
     /// Listens on a Unix socket.
@@ -98,17 +103,12 @@ impl Door {
             Errno::BUSY => kept_waiting(&address),
             errno => failed(errno),
         })?;
-        Ok(Door::new(address, socket, Protection::Local, Some(name)))
+        Ok(Door { _name: Some(name), ..Door::new(address, socket, Protection::Local) })
     }
 
-    fn new(
-        address: Address,
-        socket: OwnedFd,
-        protection: Protection,
-        name: Option<SocketName>,
-    ) -> Door {
+    fn new(address: Address, socket: OwnedFd, protection: Protection) -> Door {
         let callers = VecDeque::new();
-        Door { address, socket, protection, is_open: false, callers, _name: name }
+        Door { address, socket, protection, keys: None, is_open: false, callers, _name: None }
     }
 
     /// Lets strangers in as well.
@@ -121,7 +121,7 @@ impl Door {
     /// nothing; where there is no room, they go for new ones.
     fn admit(&mut self) -> Result<()> {
         let mut silent = self.callers.len();
-        while self.callers.len() < HELLOS_MAX || silent > 0 {
+        while self.callers.len() < HELLOS_MAX || silent > 0 && self.patience().is_none() {
             match accept_with(&self.socket, FLAGS) {
                 Ok(socket) => {
                     if self.callers.len() == HELLOS_MAX {
@@ -129,9 +129,13 @@ impl Door {
                         let oldest = self.callers.pop_front().expect("there are many");
                         oldest.give_up(self.is_open);
                     }
+                    let line = match &self.keys {
+                        Some(keys) => keys.line_from(socket)?,
+                        None => Line::new(socket, self.protection),
+                    };
                     let said = Vec::with_capacity(HELLO_MAX);
                     let since = Instant::now();
-                    self.callers.push_back(Caller { socket, said, since, is_unclear: false });
+                    self.callers.push_back(Caller { line, said, since, is_unclear: false });
                 }
                 Err(Errno::AGAIN) => break,
                 Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
@@ -182,31 +186,29 @@ impl Door {
         (sent == answer.len()).then(|| Box::new(end) as Box<dyn Adapter>)
     }
 
-    /// Sets a caller's socket up for its lane; none if it is gone again.
+    /// Sets a caller's connection up for its lane; none if it is gone again.
     fn take_in(&self, caller: Caller, hello: Hello) -> Option<End> {
-        let socket = match self.protection {
-            Protection::Local => {
-                option::lane(caller.socket.as_fd(), hello.lane).ok()?;
-                caller.socket
-            }
-            _ => {
-                let stream = TcpStream::from(caller.socket);
-                let (here, there) = (stream.local_addr().ok()?, stream.peer_addr().ok()?);
-                let ip = |address: SocketAddr| address.ip().to_canonical();
-                option::tcp(stream.as_fd(), hello.lane, ip(here), ip(there)).ok()?;
-                stream.into()
-            }
-        };
-        let peer = identify(socket.as_fd(), hello.name.clone(), self.protection);
-        let socket = Socket::new(socket, peer, self.address.to_string());
+        let mut line = caller.line;
+        line.enter(hello.lane).ok()?;
+        let peer = line.peer(hello.name.clone());
+        let socket = Socket::new(line, peer, self.address.to_string());
         Some(End { socket, hello })
+    }
+
+    /// How long new ones have to wait: there is no room, and who came first has not had the time
+    /// for a handshake. None if they need not.
+    fn patience(&self) -> Option<Duration> {
+        let oldest = self.callers.front()?;
+        let is_full = self.keys.is_some() && self.callers.len() >= HELLOS_MAX;
+        HANDSHAKE.checked_sub(oldest.since.elapsed()).filter(|_| is_full)
     }
 
     /// Who wakes a sleeper.
     fn polled(&self) -> Vec<PollFd<'_>> {
         let callers = self.callers.iter().filter(|caller| !caller.is_unclear);
-        std::iter::once(&self.socket)
-            .chain(callers.map(|caller| &caller.socket))
+        let new = self.patience().is_none().then_some(&self.socket);
+        new.into_iter()
+            .chain(callers.map(|caller| &caller.line.socket))
             .map(|socket| PollFd::new(socket, PollFlags::IN))
             .collect()
     }
@@ -216,6 +218,7 @@ impl Door {
         let oldest =
             self.callers.front().map(|caller| HELLO_TIME.saturating_sub(caller.since.elapsed()));
         let most = oldest.map_or(most, |left| left.min(most));
+        let most = self.patience().map_or(most, |patience| patience.min(most));
         let is_clear = self.callers.iter().all(|caller| !caller.is_unclear);
         let most = if is_clear { most } else { most.min(GLANCE) };
         match poll(&mut self.polled(), Some(&timespec(most))) {
@@ -223,6 +226,23 @@ impl Door {
             Err(errno) => Err(Error::io(format!("waiting at {}", self.address), errno)),
         }
     }
+}
+
+/// A socket that listens on TCP, and its port.
+fn listen_at(asked: &Address, host: &str, port: u16) -> Result<(OwnedFd, u16)> {
+    let failed = |errno| Error::io(format!("listening at {asked}"), errno);
+    let here = resolve(asked, host, port, Deadline::after(LISTEN_LOOKUP_TIME))?;
+    let here = here.first().copied().ok_or_else(|| failed(Errno::ADDRNOTAVAIL))?;
+    let family = if here.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, SocketType::STREAM, FLAGS, None).map_err(failed)?;
+    // Connections of a listener that was here before do not keep the port.
+    sockopt::set_socket_reuseaddr(&socket, true).map_err(failed)?;
+    bind(&socket, &here).map_err(failed)?;
+    listen(&socket, BACKLOG).map_err(failed)?;
+    let socket = TcpListener::from(socket);
+    let here = socket.local_addr();
+    let here = here.map_err(|source| Error::io(format!("listening at {asked}"), source))?;
+    Ok((socket.into(), here.port()))
 }
 
 impl Listener for Door {
@@ -257,7 +277,7 @@ impl Caller {
             let is_early = self.since.elapsed() < HELLO_TIME;
             // Not a byte is taken before it is known whose it is: what comes between two looks
             // may be a stranger's.
-            match recv(&self.socket, &mut begin, RecvFlags::PEEK) {
+            match recv(&self.line.socket, &mut begin, RecvFlags::PEEK) {
                 Ok((size, _)) if size > 0 && !hello::is_begun(&begin[..size]) => {
                     return Turn::Strange;
                 }
@@ -272,7 +292,7 @@ impl Caller {
         }
         let mut buffer = [0; HELLO_MAX + 1];
         let room = buffer.len() - self.said.len();
-        match recv(&self.socket, &mut buffer[..room], RecvFlags::empty()) {
+        match recv(&self.line.socket, &mut buffer[..room], RecvFlags::empty()) {
             Ok((0, _)) => return Turn::Gone,
             Ok((size, _)) => self.said.extend_from_slice(&buffer[..size]),
             Err(Errno::AGAIN | Errno::INTR) if self.since.elapsed() < HELLO_TIME => {
@@ -282,10 +302,23 @@ impl Caller {
             Err(_) => return Turn::Gone,
         }
         match hello::read(&self.said) {
-            Ok(Some((hello, size))) if size == self.said.len() => Turn::Greeted(hello),
+            Ok(Some((hello, size))) if size == self.said.len() => self.identify(hello),
             Ok(None) => Turn::Waits,
             Ok(Some(_)) => self.send_away("it went on before it was answered"),
             Err(refusal) => self.refuse(&refusal),
+        }
+    }
+
+    /// Whoever was asked for a key may say no other member's name.
+    fn identify(&self, hello: Hello) -> Turn {
+        let Some(tunnel) = &self.line.tunnel else { return Turn::Greeted(hello) };
+        match tunnel.member() {
+            Some(member) if member.may_say(&hello.name) => Turn::Greeted(hello),
+            Some(Member { name, .. }) => {
+                let said = &hello.name;
+                self.send_away(&format!("the key is {name}'s, and the hello says {said}"))
+            }
+            None => self.send_away("the key is no longer in the membership list"),
         }
     }
 
@@ -304,7 +337,7 @@ impl Caller {
 
     fn refuse(&self, refusal: &Refusal) -> Turn {
         // It may be gone; then nobody needs to know.
-        let _ = send(&self.socket, &refusal.answer(), SendFlags::NOSIGNAL);
+        let _ = send(&self.line.socket, &refusal.answer(), SendFlags::NOSIGNAL);
         Turn::Gone
     }
 }
@@ -313,6 +346,7 @@ impl Caller {
 mod tests {
     use super::*;
     use std::io::{Read, Write};
+    use std::net::TcpStream;
 
     #[test]
     fn the_silent_go_for_new_ones_the_oldest_first() {
@@ -345,7 +379,8 @@ mod tests {
         caller.write_all(said).unwrap();
         door.admit().unwrap();
         assert_eq!(door.callers.len(), 1);
-        while !said.is_empty() && recv(&door.callers[0].socket, &mut [0], RecvFlags::PEEK).is_err()
+        while !said.is_empty()
+            && recv(&door.callers[0].line.socket, &mut [0], RecvFlags::PEEK).is_err()
         {
             std::thread::yield_now();
         }

@@ -1,4 +1,4 @@
-//! Sockets: TCP (`tcp!HOST!PORT`) and Unix (`unix!PATH`).
+//! Sockets: TCP (`tcp!HOST!PORT`), TCP with TLS (`tls!HOST!PORT`) and Unix (`unix!PATH`).
 //!
 //! A connection is one socket and belongs to one lane. Its life: connect, hello, answer
 //! (`hello.rs`), then the strategy's bytes, then the end. A stream is the socket itself; the other
@@ -20,16 +20,23 @@
 //! which is one call, and after a while in poll(2).
 //!
 //! *Protection.* A Unix socket's bytes stay in the kernel, which vouches for the peer's user and
-//! process. TCP is plain. TLS belongs between the hello's answer and the strategy: a handshake on
-//! the socket, whose keys are then given to the kernel (`TCP_ULP` "tls"). Then the descriptor
-//! stays a stream of plain bytes, and nothing here changes but [`super::Protection::KernelTls`].
+//! process. TCP is plain. With TLS (`tls.rs`) a thread of this process moves records between the
+//! TCP socket and one end of a pair of Unix sockets (`pump.rs`, `joint.rs`); the other end is the
+//! connection that everything above sees, hello included, so nothing above knows of it. Where the
+//! kernel can do TLS, the keys would go to it after the handshake (`TCP_ULP` "tls", and
+//! [`super::Protection::KernelTls`]), and the TCP socket would be that end: the place is
+//! [`pump::Tunnel::enter`], where a connection changes hands anyway.
 
 mod connect;
 mod connection;
+mod identity;
+mod joint;
 mod listener;
 mod option;
+mod pump;
 #[cfg(test)]
 mod tests;
+mod tls;
 
 use super::{Capabilities, Hello, Listener, Protection, Strategies, Transport};
 use crate::address::Address;
@@ -37,7 +44,11 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 
 pub use connection::Socket;
+pub use identity::{Identity, Member, Members, PublicKey};
 pub use option::SILENCE;
+pub use tls::Tls;
+
+use connect::Line;
 
 /// Listens at a door that is open to who says no hello as well: its [`Hello`] names no service, and
 /// not a byte of it has been read.
@@ -92,7 +103,8 @@ impl Transport for Tcp {
     ) -> Result<Box<dyn super::Adapter>> {
         let Address::Tcp(host, port) = to else { return Err(foreign(to)) };
         let socket = connect::tcp(to, host, *port, hello, deadline)?;
-        Ok(Box::new(connect::greet(socket, to, hello, Protection::Plain, deadline)?))
+        let line = Line::new(socket, Protection::Plain);
+        Ok(Box::new(connect::greet(line, to, hello, deadline)?))
     }
 }
 
@@ -118,6 +130,7 @@ impl Transport for Unix {
     ) -> Result<Box<dyn super::Adapter>> {
         let Address::Unix(path) = to else { return Err(foreign(to)) };
         let socket = connect::unix(to, path, hello, deadline)?;
-        Ok(Box::new(connect::greet(socket, to, hello, Protection::Local, deadline)?))
+        let line = Line::new(socket, Protection::Local);
+        Ok(Box::new(connect::greet(line, to, hello, deadline)?))
     }
 }

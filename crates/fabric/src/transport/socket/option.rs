@@ -2,8 +2,8 @@
 
 use crate::transport::Lane;
 use rustix::io;
-use rustix::net::sockopt;
-use std::net::IpAddr;
+use rustix::net::{SocketAddrAny, getpeername, getsockname, sockopt};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
@@ -30,8 +30,23 @@ pub fn lane(socket: BorrowedFd<'_>, lane: Lane) -> io::Result<()> {
     Ok(())
 }
 
-/// Of a connection over TCP between two machines' addresses.
-pub fn tcp(socket: BorrowedFd<'_>, of: Lane, here: IpAddr, there: IpAddr) -> io::Result<()> {
+/// The addresses of both ends of a connection over TCP.
+fn ends(socket: BorrowedFd<'_>) -> io::Result<[IpAddr; 2]> {
+    let ip = |address: Option<SocketAddrAny>| {
+        let address = address.and_then(|address| SocketAddr::try_from(address).ok());
+        Ok(address.ok_or(io::Errno::NOTCONN)?.ip().to_canonical())
+    };
+    Ok([ip(Some(getsockname(socket)?))?, ip(getpeername(socket)?)?])
+}
+
+/// Whether the other end of a connection over TCP is on this machine.
+pub fn is_loopback(socket: BorrowedFd<'_>) -> bool {
+    ends(socket).is_ok_and(|[_, there]| there.is_loopback())
+}
+
+/// Of a connection over TCP.
+pub fn tcp(socket: BorrowedFd<'_>, of: Lane) -> io::Result<()> {
+    let [here, there] = ends(socket)?;
     // A message is sent when it is whole; nothing is to wait for more.
     sockopt::set_tcp_nodelay(socket, true)?;
     sockopt::set_socket_keepalive(socket, true)?;

@@ -1,0 +1,358 @@
+//! One protected connection between its TCP socket and its local one, as far as it goes by itself.
+//!
+//! TLS records come and go at the TCP socket; the same bytes in the clear at the local one, a pair
+//! of Unix sockets whose other end is the connection that everybody sees.
+//!
+//! *Ends.* Each way ends for itself, as TCP does it. When the local end finishes, TLS's goodbye
+//! (`close_notify`) is sent and then TCP's; when the peer's goodbye has come, the local end is
+//! told. TCP's end without a goodbye, a reset, and a record that cannot be read are a [`Cut`]: what
+//! had arrived before is still handed over, then the local socket closes, and who asks is told why
+//! ([`super::pump::Tunnel`]). A local end that is dropped with bytes unread says no goodbye, as TCP
+//! resets then, so the peer takes it for dead. Before the handshake nothing is read from the local
+//! end, and its end is the connection's.
+//!
+//! *Memory.* As long as records wait for room, nothing more is read from the local end, and as long
+//! as bytes wait for the local end, nothing more is read from the peer. So a connection holds at
+//! most a chunk of [`TLS_CHUNK`] each way, beyond what the sockets do.
+
+use super::identity::PublicKey;
+use super::option::SILENCE;
+use super::pump::{Cut, Link};
+use muster_base::limits::TLS_CHUNK;
+use rustix::io::Errno;
+use rustix::net::{
+    RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recv, send, sendmsg, shutdown,
+};
+use rustls::{AlertDescription, CertificateError, Connection};
+use std::io::{self, BufRead, IoSlice, Write};
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// How much is done before other connections have their turn.
+const TURNS: usize = 16;
+
+/// One way of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Open,
+    /// No more comes; what there is has to be handed on, and the end.
+    Ending,
+    Ended,
+}
+
+/// What to do with a joint after its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// There is more to do.
+    Again,
+    /// Wait until a socket is ready.
+    Wait,
+    /// It is over.
+    Over,
+}
+
+/// What a socket has told, and has not been refuted since.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    /// Something can be read.
+    pub readable: bool,
+    /// There is room to write.
+    pub writable: bool,
+    /// The other end is gone, or says no more.
+    pub ended: bool,
+}
+
+impl Told {
+    const NEW: Told = Told { readable: true, writable: true, ended: false };
+}
+
+/// See above.
+pub struct Joint {
+    pub tcp: OwnedFd,
+    pub local: OwnedFd,
+    pub far: Told,
+    pub near: Told,
+    session: Connection,
+    link: Arc<Link>,
+    /// Records that have arrived.
+    arrived: Box<[u8]>,
+    unread: Range<usize>,
+    outward: Way,
+    inward: Way,
+    is_cut: bool,
+    /// The local end was dropped.
+    is_left: bool,
+    /// Since when what a dropped end had sent waits for the peer.
+    waits_since: Option<Instant>,
+}
+
+impl Joint {
+    pub fn new(tcp: OwnedFd, local: OwnedFd, mut session: Connection, link: Arc<Link>) -> Joint {
+        // A chunk is only taken when nothing waits, so it need not be limited again.
+        session.set_buffer_limit(None);
+        Joint {
+            tcp,
+            local,
+            far: Told::NEW,
+            near: Told::NEW,
+            session,
+            link,
+            arrived: vec![0; TLS_CHUNK / 2].into_boxed_slice(),
+            unread: 0..0,
+            outward: Way::Open,
+            inward: Way::Open,
+            is_cut: false,
+            is_left: false,
+            waits_since: None,
+        }
+    }
+
+    /// It cannot be looked after here.
+    pub fn refuse(&self, why: String) {
+        self.link.cut(Cut::Dead(why));
+    }
+
+    /// The local end was dropped, or both ways of it have ended.
+    pub fn leave(&mut self) {
+        self.is_left = true;
+    }
+
+    /// Whether it waits for the peer to take what a dropped end had sent, and may still.
+    pub fn lingers(&self) -> Option<bool> {
+        self.waits_since.map(|since| since.elapsed() < SILENCE)
+    }
+
+    /// Whether the local end has to tell when it has room.
+    pub fn wants_room(&self) -> bool {
+        !self.near.writable
+    }
+
+    /// Does what can be done. `chunk` is anybody's memory.
+    pub fn turn(&mut self, chunk: &mut [u8]) -> Next {
+        for _ in 0..TURNS {
+            let moved = match self.send(chunk).and_then(|sent| Ok(sent | self.receive()?)) {
+                Ok(moved) => moved,
+                Err(cut) => {
+                    self.fail(cut);
+                    true
+                }
+            };
+            if self.is_over() {
+                return Next::Over;
+            }
+            if !moved {
+                let waits = self.is_left && self.outward != Way::Ended;
+                self.waits_since = waits.then(|| self.waits_since.unwrap_or_else(Instant::now));
+                return Next::Wait;
+            }
+            self.waits_since = None;
+        }
+        Next::Again
+    }
+
+    fn is_over(&self) -> bool {
+        let is_gone = self.is_left && (self.outward == Way::Ended || self.session.is_handshaking());
+        is_gone || self.inward == Way::Ended && (self.outward == Way::Ended || self.is_cut)
+    }
+
+    /// The connection is over, but for what has arrived.
+    fn fail(&mut self, cut: Cut) {
+        // If it was a record, TLS has a word on it for the peer.
+        let _ = self.flush();
+        (self.outward, self.unread) = (Way::Ended, 0..0);
+        if self.inward == Way::Open {
+            self.inward = Way::Ending;
+        }
+        self.is_cut = true;
+        self.link.cut(cut);
+        // Who only sends is told at once; who receives gets what there is, and is told then.
+        let _ = shutdown(&self.local, Shutdown::Read);
+    }
+
+    /// Moves bytes to the peer; true if something has moved.
+    fn send(&mut self, chunk: &mut [u8]) -> Result<bool, Cut> {
+        if self.outward == Way::Ended {
+            return Ok(false);
+        }
+        let mut moved = self.flush()?;
+        if self.session.is_handshaking() {
+            return Ok(moved);
+        }
+        self.link.know(|| PublicKey::read(self.session.peer_certificates()?.first()?));
+        if self.session.wants_write() {
+            return Ok(moved);
+        }
+        match self.outward {
+            Way::Open if self.near.readable => moved |= self.take(chunk),
+            Way::Ending => {
+                // Whether the peer has heard is no longer ours to know.
+                let _ = shutdown(&self.tcp, Shutdown::Write);
+                self.outward = Way::Ended;
+                moved = true;
+            }
+            _ => {}
+        }
+        Ok(moved)
+    }
+
+    /// Writes records; true if some were.
+    fn flush(&mut self) -> Result<bool, Cut> {
+        let mut moved = false;
+        while self.far.writable && self.session.wants_write() {
+            match self.session.write_tls(&mut Wire(&self.tcp)) {
+                Ok(_) => moved = true,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.far.writable = false;
+                }
+                Err(error) => return Err(Cut::Dead(error.to_string())),
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Takes bytes from the local end; true if there were some, or their end.
+    fn take(&mut self, chunk: &mut [u8]) -> bool {
+        match recv(&self.local, &mut *chunk, RecvFlags::DONTWAIT) {
+            Ok((0, _)) => {
+                self.session.send_close_notify();
+                self.outward = Way::Ending;
+                true
+            }
+            Ok((size, _)) => {
+                self.session.writer().write_all(&chunk[..size]).expect("it has no limit");
+                self.near.readable = size == chunk.len() || self.near.ended;
+                true
+            }
+            Err(Errno::AGAIN) => {
+                self.near.readable = false;
+                false
+            }
+            Err(Errno::INTR) => true,
+            // Dropped, and something was unread.
+            Err(_) => {
+                (self.is_left, self.outward) = (true, Way::Ended);
+                true
+            }
+        }
+    }
+
+    /// Moves bytes from the peer; true if something has moved.
+    fn receive(&mut self) -> Result<bool, Cut> {
+        if self.inward == Way::Ended {
+            return Ok(false);
+        }
+        let (mut moved, is_empty) = self.hand_over();
+        if !is_empty {
+            return Ok(moved);
+        }
+        if self.inward == Way::Ending {
+            // After a cut the socket is closed instead, which ends both ways.
+            if !self.is_cut {
+                let _ = shutdown(&self.local, Shutdown::Write);
+            }
+            self.inward = Way::Ended;
+            return Ok(true);
+        }
+        if self.unread.is_empty() && self.far.readable {
+            moved |= self.fetch()?;
+        }
+        if !self.unread.is_empty() {
+            moved = true;
+            let mut records = &self.arrived[self.unread.clone()];
+            let read = self.session.read_tls(&mut records);
+            self.unread.start += read.map_err(|error| Cut::Malformed(error.to_string()))?;
+            let state = self.session.process_new_packets().map_err(reason)?;
+            if state.peer_has_closed() {
+                self.inward = Way::Ending;
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Hands bytes to the local end: whether it got some, and whether that was all there are.
+    fn hand_over(&mut self) -> (bool, bool) {
+        let mut moved = false;
+        while self.near.writable {
+            let mut reader = self.session.reader();
+            // An error means that there are none at the moment.
+            let bytes = reader.fill_buf().unwrap_or_default();
+            if bytes.is_empty() {
+                return (moved, true);
+            }
+            match send(&self.local, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+                Ok(size) => {
+                    reader.consume(size);
+                    moved = true;
+                }
+                Err(Errno::AGAIN) => self.near.writable = false,
+                Err(Errno::INTR) => {}
+                // Nobody wants them any more.
+                Err(_) => {
+                    self.inward = Way::Ended;
+                    return (true, false);
+                }
+            }
+        }
+        (moved, false)
+    }
+
+    /// Gets records from the peer; true if there were some.
+    fn fetch(&mut self) -> Result<bool, Cut> {
+        match recv(&self.tcp, &mut *self.arrived, RecvFlags::DONTWAIT) {
+            Ok((0, _)) => Err(Cut::Dead("the connection ended without TLS's goodbye".to_owned())),
+            Ok((size, _)) => {
+                self.unread = 0..size;
+                self.far.readable = size == self.arrived.len() || self.far.ended;
+                Ok(true)
+            }
+            Err(Errno::AGAIN) => {
+                self.far.readable = false;
+                Ok(false)
+            }
+            Err(Errno::INTR) => Ok(true),
+            Err(errno) => Err(Cut::Dead(errno.to_string())),
+        }
+    }
+}
+
+/// What TLS's error means for the connection.
+fn reason(error: rustls::Error) -> Cut {
+    use rustls::Error as Tls;
+    match error {
+        Tls::InvalidCertificate(CertificateError::ApplicationVerificationFailure) => {
+            Cut::Untrusted("its key is not in the membership list".to_owned())
+        }
+        Tls::AlertReceived(AlertDescription::AccessDenied) => {
+            Cut::Refused("our key is not in its membership list".to_owned())
+        }
+        Tls::AlertReceived(alert) => Cut::Refused(format!("TLS alert {alert:?}")),
+        Tls::InvalidMessage(what) => Cut::Malformed(format!("this is no TLS: {what:?}")),
+        other => Cut::Malformed(other.to_string()),
+    }
+}
+
+/// A socket as TLS wants it.
+struct Wire<S>(S);
+
+impl Write for Wire<&OwnedFd> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_vectored(&[IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut nothing = SendAncillaryBuffer::default();
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        loop {
+            match sendmsg(self.0, parts, &mut nothing, flags) {
+                Err(Errno::INTR) => {}
+                sent => return Ok(sent?),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,357 @@
+//! The threads that move the bytes of protected connections: one for each lane, so that no message
+//! of the system lane waits behind the bulk lane's ciphers. Each sleeps on all its connections at
+//! once (epoll(7), edge-triggered: a [`Joint`] goes on until both its sockets refuse).
+//!
+//! A connection begins in the bulk lane's thread, for nobody knows its lane before the hello and a
+//! handshake costs some 100 us; [`Tunnel::enter`] moves it to its lane. The threads start with the
+//! first connection and stay as long as the process: those of an idle one sleep.
+//!
+//! What was sent and then dropped is under way in this process and not in the kernel's hands as it
+//! would be with TCP. So dropping an end waits until its thread has given the kernel all that it
+//! takes: that never waits for the peer, and who exits next loses nothing that TCP would not lose.
+
+use super::connect::FLAGS;
+use super::identity::{Member, Members, PublicKey};
+use super::joint::{Joint, Next};
+use super::option;
+use crate::error::{Error, Result};
+use crate::transport::Lane;
+use muster_base::limits::TLS_CHUNK;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::{EventfdFlags, Timespec, eventfd};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketType, socketpair};
+use rustls::Connection;
+use std::collections::HashMap;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::Duration;
+
+/// The waker's number; connections count from 0, with two sockets each.
+const WAKER: u64 = u64::MAX;
+
+/// Sockets told of at once; others have their turn with the next look.
+const TOLD: usize = 128;
+
+/// Turns in which a connection hands on all that a full socket holds, whatever comes meanwhile.
+const SETTLING: usize = 32;
+
+/// How long an order may take, on a machine that is busy beyond measure.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often those are looked at that linger.
+const LOOK: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// How a connection has ended that was not ended in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The peer or the way to it is gone.
+    Dead(String),
+    /// The peer speaks something else.
+    Malformed(String),
+    /// The peer does not want us.
+    Refused(String),
+    /// We do not want the peer.
+    Untrusted(String),
+}
+
+impl Cut {
+    /// The error at this end, of a peer of that name.
+    pub fn error(&self, peer: &str) -> Error {
+        let peer = peer.to_owned();
+        match self.clone() {
+            Cut::Dead(evidence) => Error::Dead { peer, evidence },
+            Cut::Malformed(what) => Error::Malformed { peer, what },
+            Cut::Refused(why) => Error::Refused { peer, why },
+            Cut::Untrusted(why) => Error::Untrusted { peer, why },
+        }
+    }
+}
+
+/// What both sides of a pump know of a connection.
+#[derive(Debug, Default)]
+pub struct Link {
+    cut: OnceLock<Cut>,
+    key: OnceLock<PublicKey>,
+}
+
+impl Link {
+    /// Told once, before the local socket closes.
+    pub fn cut(&self, cut: Cut) {
+        let _ = self.cut.set(cut);
+    }
+
+    /// Told once, when the handshake is done.
+    pub fn know(&self, key: impl FnOnce() -> Option<PublicKey>) {
+        if self.key.get().is_none()
+            && let Some(key) = key()
+        {
+            let _ = self.key.set(key);
+        }
+    }
+}
+
+/// The near end's hold on a protected connection. Dropping it waits as said above, so it goes
+/// after its socket.
+#[derive(Debug)]
+pub struct Tunnel {
+    link: Arc<Link>,
+    pump: Arc<Pump>,
+    number: u64,
+    members: Members,
+}
+
+impl Tunnel {
+    /// Protects a connection over TCP: its end in the clear, and the hold on it. The handshake
+    /// goes on by itself.
+    pub fn open(tcp: OwnedFd, session: Connection, members: Members) -> Result<(OwnedFd, Tunnel)> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let pair = socketpair(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None);
+        let (near, local) = pair.map_err(|errno| Error::io("making a pair of sockets", errno))?;
+        let (pump, link) = (Pump::of(Lane::Bulk)?, Arc::new(Link::default()));
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        pump.adopt(number, Joint::new(tcp, local, session, link.clone()));
+        Ok((near, Tunnel { link, pump, number, members }))
+    }
+
+    /// Moves it to its lane.
+    pub fn enter(&mut self, lane: Lane) -> Result<()> {
+        if lane == Lane::Bulk {
+            return Ok(());
+        }
+        let system = Pump::of(lane)?;
+        // None: it has ended meanwhile, as its socket says.
+        if let Some(joint) = self.pump.ask(|tell| Order::Release(self.number, tell)).flatten() {
+            let set = option::tcp(joint.tcp.as_fd(), lane);
+            let set = set.and_then(|()| option::lane(joint.local.as_fd(), lane));
+            set.map_err(|errno| Error::io("setting up a connection", errno))?;
+            system.adopt(self.number, joint);
+        }
+        self.pump = system;
+        Ok(())
+    }
+
+    /// Why it has ended, if not in order.
+    pub fn cut(&self) -> Option<&Cut> {
+        self.link.cut.get()
+    }
+
+    /// Whose key the peer has proved to have, if it still is a member's.
+    pub fn member(&self) -> Option<Member> {
+        self.members.find(*self.link.key.get()?)
+    }
+}
+
+impl Drop for Tunnel {
+    fn drop(&mut self) {
+        self.pump.ask(|tell| Order::Settle(self.number, tell));
+    }
+}
+
+/// What a pump's thread is asked to do.
+enum Order {
+    Adopt(u64, Box<Joint>),
+    /// Gives a connection back, if it is still there.
+    Release(u64, SyncSender<Option<Joint>>),
+    /// Has a connection's near end read as far as possible.
+    Settle(u64, SyncSender<()>),
+}
+
+/// A thread, and what it sleeps on.
+#[derive(Debug)]
+struct Pump {
+    epoll: OwnedFd,
+    waker: OwnedFd,
+    orders: Mutex<Vec<Order>>,
+}
+
+impl std::fmt::Debug for Order {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Order::Adopt(number, _) | Order::Release(number, _) | Order::Settle(number, _)) = self;
+        write!(f, "of connection {number}")
+    }
+}
+
+impl Pump {
+    /// A lane's.
+    fn of(lane: Lane) -> Result<Arc<Pump>> {
+        static PUMPS: Mutex<[Option<Arc<Pump>>; 2]> = Mutex::new([None, None]);
+        let mut pumps = PUMPS.lock().expect("nobody panics with it");
+        let place = &mut pumps[usize::from(lane == Lane::System)];
+        if let Some(pump) = place {
+            return Ok(pump.clone());
+        }
+        let fallible = || {
+            let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+            let waker = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+            epoll::add(&epoll, &waker, EventData::new_u64(WAKER), EventFlags::IN)?;
+            Ok((epoll, waker))
+        };
+        let (epoll, waker) =
+            fallible().map_err(|errno: Errno| Error::io("starting a pump", errno))?;
+        let pump = Arc::new(Pump { epoll, waker, orders: Mutex::new(Vec::new()) });
+        let own = pump.clone();
+        let name = if lane == Lane::System { "fabric-tls-sys" } else { "fabric-tls" };
+        let builder = std::thread::Builder::new().name(name.to_owned());
+        let started = builder
+            .spawn(move || Run { pump: own, joints: HashMap::new(), lingering: Vec::new() }.run());
+        started.map_err(|error| Error::io("starting a thread", error))?;
+        Ok(place.insert(pump).clone())
+    }
+
+    fn orders(&self) -> MutexGuard<'_, Vec<Order>> {
+        self.orders.lock().expect("nobody panics with it")
+    }
+
+    fn order(&self, order: Order) {
+        self.orders().push(order);
+        rustix::io::write(&self.waker, &1u64.to_ne_bytes()).expect("an event can be signalled");
+    }
+
+    /// Waits for the answer to an order, which comes at the thread's next turn.
+    fn ask<T>(&self, order: impl FnOnce(SyncSender<T>) -> Order) -> Option<T> {
+        let (tell, told) = sync_channel(1);
+        self.order(order(tell));
+        told.recv_timeout(PATIENCE).ok()
+    }
+
+    /// Takes a connection over.
+    fn adopt(&self, number: u64, joint: Joint) {
+        self.order(Order::Adopt(number, Box::new(joint)));
+    }
+
+    /// Has a connection in the list, which tells at once what its sockets are ready for.
+    fn watch(&self, number: u64, joint: &Joint) -> rustix::io::Result<()> {
+        let far = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        epoll::add(&self.epoll, &joint.tcp, EventData::new_u64(number * 2), far)?;
+        epoll::add(&self.epoll, &joint.local, EventData::new_u64(number * 2 + 1), near(false))
+    }
+}
+
+/// What a local end is to tell. It would tell of room whenever the near end has read, so it is
+/// asked only when there was none.
+fn near(room: bool) -> EventFlags {
+    let mut flags = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
+    flags.set(EventFlags::OUT, room);
+    flags
+}
+
+/// The thread.
+struct Run {
+    pump: Arc<Pump>,
+    joints: HashMap<u64, Seat>,
+    /// Those that wait for a peer to take what a dropped end has sent.
+    lingering: Vec<u64>,
+}
+
+/// A connection of the thread's.
+struct Seat {
+    joint: Joint,
+    /// Its local end is asked for room.
+    asks_room: bool,
+}
+
+impl Run {
+    fn run(mut self) {
+        let mut chunk = vec![0; TLS_CHUNK];
+        let (mut ready, mut rest) = (Vec::new(), Vec::new());
+        loop {
+            self.look(&mut ready, !rest.is_empty());
+            ready.append(&mut rest);
+            ready.sort_unstable();
+            ready.dedup();
+            for number in ready.drain(..) {
+                if self.turn(number, &mut chunk) == Next::Again {
+                    rest.push(number);
+                }
+            }
+            self.obey(&mut rest, &mut chunk);
+        }
+    }
+
+    /// Sleeps, unless there is something to do, and notes what the sockets tell.
+    fn look(&mut self, ready: &mut Vec<u64>, is_busy: bool) {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let time = if is_busy { Some(&now) } else { (!self.lingering.is_empty()).then_some(&LOOK) };
+        let mut told = [const { MaybeUninit::<epoll::Event>::uninit() }; TOLD];
+        let Ok((told, _)) = epoll::wait(&self.pump.epoll, &mut told, time) else { return };
+        for event in told {
+            let (number, flags) = (event.data.u64(), event.flags);
+            let Some(Seat { joint, .. }) = self.joints.get_mut(&(number / 2)) else { continue };
+            let is_near = number % 2 == 1;
+            let socket = if is_near { &mut joint.near } else { &mut joint.far };
+            let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
+            socket.ended |= flags.intersects(ended);
+            socket.readable |= flags.intersects(EventFlags::IN | ended);
+            socket.writable |=
+                flags.intersects(EventFlags::OUT | EventFlags::HUP | EventFlags::ERR);
+            if is_near && flags.contains(EventFlags::HUP) {
+                joint.leave();
+            }
+            ready.push(number / 2);
+        }
+        let joints = &mut self.joints;
+        self.lingering.retain(|number| {
+            let lingers = joints.get(number).and_then(|seat| seat.joint.lingers());
+            if lingers == Some(false) {
+                joints.remove(number);
+            }
+            lingers == Some(true)
+        });
+    }
+
+    fn turn(&mut self, number: u64, chunk: &mut [u8]) -> Next {
+        let Some(seat) = self.joints.get_mut(&number) else { return Next::Over };
+        let next = seat.joint.turn(chunk);
+        let room = seat.joint.wants_room();
+        if seat.joint.lingers().is_some() && !self.lingering.contains(&number) {
+            self.lingering.push(number);
+        }
+        if next == Next::Over {
+            self.joints.remove(&number);
+        } else if room != seat.asks_room {
+            seat.asks_room = room;
+            let data = EventData::new_u64(number * 2 + 1);
+            let asked = epoll::modify(&self.pump.epoll, &seat.joint.local, data, near(room));
+            asked.expect("it is in the list");
+        }
+        next
+    }
+
+    fn obey(&mut self, rest: &mut Vec<u64>, chunk: &mut [u8]) {
+        let _ = rustix::io::read(&self.pump.waker, &mut [0; 8]);
+        let orders = std::mem::take(&mut *self.pump.orders());
+        for order in orders {
+            match order {
+                Order::Adopt(number, joint) => match self.pump.watch(number, &joint) {
+                    Ok(()) => {
+                        self.joints.insert(number, Seat { joint: *joint, asks_room: false });
+                        rest.push(number);
+                    }
+                    Err(errno) => joint.refuse(errno.to_string()),
+                },
+                Order::Release(number, tell) => {
+                    let joint = self.joints.remove(&number).map(|seat| seat.joint);
+                    if let Some(joint) = &joint {
+                        for socket in [&joint.tcp, &joint.local] {
+                            epoll::delete(&self.pump.epoll, socket).expect("it is in the list");
+                        }
+                    }
+                    let _ = tell.send(joint);
+                }
+                Order::Settle(number, tell) => {
+                    if let Some(seat) = self.joints.get_mut(&number) {
+                        // It may have been told and not looked at.
+                        seat.joint.near.readable = true;
+                    }
+                    let mut turns = 0..SETTLING;
+                    while turns.next().is_some() && self.turn(number, chunk) == Next::Again {}
+                    let _ = tell.send(());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! What only TLS promises. What every transport does is in `conformance`.
+
+use super::super::{Member, Tcp};
+use super::*;
+use crate::strategy::{Datagram, Ready, Stream};
+use std::io::{IoSlice, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+fn soon() -> Deadline {
+    Deadline::after(Duration::from_secs(20))
+}
+
+fn identity(number: u8) -> Identity {
+    Identity::from_secret(&[number; 32])
+}
+
+/// A list in which key 1 is n1's, and so on.
+fn members(numbers: &[u8]) -> Members {
+    let members = Members::default();
+    for &number in numbers {
+        members.pin(&format!("n{number}"), identity(number).public_key()).unwrap();
+    }
+    members
+}
+
+fn hello(name: &str) -> Hello {
+    Hello { name: name.to_owned(), service: "test".to_owned(), lane: Lane::Bulk }
+}
+
+fn here() -> Address {
+    Address::Tls("127.0.0.1".to_owned(), 0)
+}
+
+/// What became of a connection at both ends.
+fn meet(
+    from: &Tls,
+    name: &str,
+    listener: &mut dyn Listener,
+) -> (Result<Box<dyn Adapter>>, Option<Box<dyn Adapter>>) {
+    let address = listener.address().clone();
+    thread::scope(|scope| {
+        let connecting = scope.spawn(|| from.connect(&address, &hello(name), soon()));
+        let mut accepted = None;
+        while accepted.is_none() && !connecting.is_finished() {
+            accepted = listener.accept(Deadline::after(Duration::from_millis(20))).ok();
+        }
+        (connecting.join().unwrap(), accepted)
+    })
+}
+
+fn assert_serves(listener: &mut dyn Listener) {
+    let (connected, accepted) = meet(&Tls::new(&identity(2), &members(&[1, 2])), "n2", listener);
+    assert!(connected.is_ok() && accepted.is_some());
+}
+
+fn error(connected: Result<Box<dyn Adapter>>) -> Error {
+    connected.err().expect("an error")
+}
+
+#[test]
+fn each_end_knows_whose_key_the_other_has() {
+    let members = members(&[1, 2]);
+    let [one, two] = [1, 2].map(|number| Tls::new(&identity(number), &members));
+    let mut listener = one.listen(&here()).unwrap();
+    for name in ["n2", "n2.00ff"] {
+        let (connected, accepted) = meet(&two, name, &mut *listener);
+        let (connected, accepted) = (connected.unwrap(), accepted.unwrap());
+        let member = |adapter: &dyn Adapter| adapter.peer().member.clone().unwrap();
+        let theirs = Member { name: "n2".to_owned(), key: identity(2).public_key() };
+        assert_eq!(member(&*accepted), theirs);
+        assert_eq!((accepted.peer().name.as_str(), accepted.peer().is_here), (name, true));
+        assert_eq!(member(&*connected).name, "n1");
+    }
+}
+
+#[test]
+fn a_key_that_is_in_no_list_is_refused_at_either_end() {
+    let mut listener = Tls::new(&identity(1), &members(&[1, 2])).listen(&here()).unwrap();
+    let unknown = Tls::new(&identity(3), &members(&[1, 3]));
+    let (connected, accepted) = meet(&unknown, "n2", &mut *listener);
+    let refused = error(connected);
+    assert!(matches!(&refused, Error::Refused { why, .. } if why.contains("list")), "{refused}");
+    assert!(accepted.is_none());
+    let stranger = Tls::new(&identity(2), &members(&[2, 3]));
+    let (connected, accepted) = meet(&stranger, "n2", &mut *listener);
+    let untrusted = error(connected);
+    assert!(matches!(untrusted, Error::Untrusted { .. }), "{untrusted}");
+    assert!(accepted.is_none());
+    assert_serves(&mut *listener);
+}
+
+#[test]
+fn a_revoked_key_makes_no_new_connection() {
+    let list = members(&[1, 2]);
+    let mut listener = Tls::new(&identity(1), &list).listen(&here()).unwrap();
+    let two = Tls::new(&identity(2), &members(&[1, 2]));
+    let (connected, accepted) = meet(&two, "n2", &mut *listener);
+    list.revoke("n2");
+    let (again, nobody) = meet(&two, "n2", &mut *listener);
+    assert!(matches!(error(again), Error::Refused { .. }));
+    assert!(nobody.is_none());
+    // What was there lives on.
+    let mut end = connected.unwrap().datagram().unwrap();
+    end.send(&[IoSlice::new(b"still here")], soon()).unwrap();
+    let mut other = accepted.unwrap().datagram().unwrap();
+    other.take(soon(), &mut |message| assert_eq!(message, b"still here")).unwrap();
+}
+
+#[test]
+fn a_hello_in_another_members_name_is_refused_by_a_sentence() {
+    let list = members(&[1, 2, 3]);
+    let mut listener = Tls::new(&identity(1), &list).listen(&here()).unwrap();
+    let two = Tls::new(&identity(2), &list);
+    for name in ["n3", "n3.0001", "n22", ""] {
+        let (connected, accepted) = meet(&two, name, &mut *listener);
+        let refused = error(connected).to_string();
+        assert!(refused.contains(&format!("the key is n2's, and the hello says {name}")));
+        assert!(accepted.is_none());
+    }
+    assert_serves(&mut *listener);
+}
+
+#[test]
+fn who_speaks_in_the_clear_at_a_door_with_tls_is_told_so_and_the_other_way_round() {
+    let tls = Tls::new(&identity(2), &members(&[1, 2]));
+    let mut protected = Tls::new(&identity(1), &members(&[1, 2])).listen(&here()).unwrap();
+    let Address::Tls(host, port) = protected.address().clone() else { panic!("it is TLS") };
+    let mut plain = Tcp.listen(&Address::Tcp(host.clone(), 0)).unwrap();
+    let Address::Tcp(_, plain_port) = plain.address().clone() else { panic!("it is TCP") };
+    thread::scope(|scope| {
+        let clear =
+            scope.spawn(|| Tcp.connect(&Address::Tcp(host.clone(), port), &hello("n2"), soon()));
+        while !clear.is_finished() {
+            assert!(protected.accept(Deadline::after(Duration::from_millis(20))).is_err());
+        }
+        let told = error(clear.join().unwrap()).to_string();
+        assert!(told.contains("tls!HOST!PORT"), "{told}");
+        let at = Address::Tls(host.clone(), plain_port);
+        let protected = scope.spawn(move || tls.connect(&at, &hello("n2"), soon()));
+        while !protected.is_finished() {
+            assert!(plain.accept(Deadline::after(Duration::from_millis(20))).is_err());
+        }
+        let told = error(protected.join().unwrap());
+        assert!(
+            matches!(&told, Error::Malformed { what, .. } if what.contains("no TLS")),
+            "{told}"
+        );
+    });
+    assert_serves(&mut *protected);
+}
+
+#[test]
+fn half_a_handshake_and_garbage_hold_up_nobody() {
+    let mut listener = Tls::new(&identity(1), &members(&[1, 2])).listen(&here()).unwrap();
+    let Address::Tls(host, port) = listener.address().clone() else { panic!("it is TLS") };
+    let begun = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+    let mut silent = Vec::new();
+    for said in [&begun[..], &begun[..3], &[0; 70_000], &[0x16; 70_000], b""] {
+        for stays in [true, false] {
+            let mut caller = TcpStream::connect((host.as_str(), port)).unwrap();
+            // It may be sent away in the middle of it.
+            let _ = caller.write_all(said);
+            silent.extend(stays.then_some(caller));
+            assert_serves(&mut *listener);
+        }
+    }
+}
+
+#[test]
+fn a_handshake_that_never_ends_ends_at_the_deadline() {
+    let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = Address::Tls("127.0.0.1".to_owned(), deaf.local_addr().unwrap().port());
+    let tls = Tls::new(&identity(2), &members(&[1, 2]));
+    let brief = Deadline::after(Duration::from_millis(20));
+    let late = error(tls.connect(&at, &hello("n2"), brief));
+    assert!(matches!(&late, Error::Deadline { who, .. } if who == "n2"), "{late}");
+}
+
+/// What a man in the middle does to what goes to the connector.
+#[derive(Clone, Copy)]
+enum Mischief {
+    /// Ends the connection as if the listener had.
+    Cut,
+    /// Changes a byte.
+    Change,
+}
+
+/// Between a connector and `to`: passes everything on until the listener has said the word, and
+/// then does its mischief.
+fn middle(to: u16, mischief: Mischief) -> (Address, JoinHandle<()>) {
+    let door = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = Address::Tls("127.0.0.1".to_owned(), door.local_addr().unwrap().port());
+    let passing = thread::spawn(move || {
+        let (mut near, _) = door.accept().unwrap();
+        let mut far = TcpStream::connect(("127.0.0.1", to)).unwrap();
+        let (mut back, mut forth) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+        let forward = thread::spawn(move || {
+            let _ = std::io::copy(&mut back, &mut forth);
+        });
+        let mut bytes = [0; 4096];
+        // A record of a message with a megabyte is the first that is so long.
+        loop {
+            let size = far.read(&mut bytes).unwrap();
+            assert!(size > 0, "the listener says it");
+            if size == bytes.len() {
+                break;
+            }
+            near.write_all(&bytes[..size]).unwrap();
+        }
+        match mischief {
+            Mischief::Cut => near.shutdown(Shutdown::Both).unwrap(),
+            Mischief::Change => {
+                bytes[1000] ^= 1;
+                near.write_all(&bytes).unwrap();
+                let _ = std::io::copy(&mut far, &mut near);
+            }
+        }
+        drop((near, far));
+        forward.join().unwrap();
+    });
+    (at, passing)
+}
+
+fn read_to_end(end: &mut dyn Stream) -> Result<usize> {
+    let (mut size, mut bytes) = (0, [0; 4096]);
+    loop {
+        match end.try_read(&mut bytes) {
+            Ok(0) => return Ok(size),
+            Ok(count) => size += count,
+            Err(Error::WouldBlock) => end.wait(Ready::Receive, soon())?,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[test]
+fn bytes_that_were_cut_off_or_changed_on_the_way_are_an_error_and_no_end() {
+    let list = members(&[1, 2]);
+    let mut listener = Tls::new(&identity(1), &list).listen(&here()).unwrap();
+    let Address::Tls(_, port) = listener.address().clone() else { panic!("it is TLS") };
+    for mischief in [Mischief::Cut, Mischief::Change] {
+        let (at, passing) = middle(port, mischief);
+        let two = Tls::new(&identity(2), &list);
+        let connecting = thread::spawn(move || two.connect(&at, &hello("n2"), soon()));
+        let mut accepted = listener.accept(soon()).unwrap().stream().unwrap();
+        let mut end = connecting.join().unwrap().unwrap().stream().unwrap();
+        let sent = accepted.try_write(&[7; 20_000]).unwrap();
+        assert!(sent > 8192);
+        let told = read_to_end(&mut *end).unwrap_err();
+        let is_told = match mischief {
+            Mischief::Cut => matches!(told, Error::Dead { .. }),
+            Mischief::Change => matches!(told, Error::Malformed { .. }),
+        };
+        assert!(is_told, "{told}");
+        let again = end.try_read(&mut [0]).unwrap_err();
+        assert_eq!(again.to_string(), told.to_string());
+        let refused = (0..1000).find_map(|_| match end.try_write(b"x") {
+            Err(Error::WouldBlock) | Ok(_) => None,
+            Err(error) => Some(error),
+        });
+        assert_eq!(refused.expect("it is over").to_string(), told.to_string());
+        drop((accepted, end));
+        passing.join().unwrap();
+    }
+}
+
+#[test]
+fn an_end_in_order_is_an_end_and_the_other_way_stays_open() {
+    let list = members(&[1, 2]);
+    let mut listener = Tls::new(&identity(1), &list).listen(&here()).unwrap();
+    let (connected, accepted) = meet(&Tls::new(&identity(2), &list), "n2", &mut *listener);
+    let mut one = connected.unwrap().stream().unwrap();
+    let mut other = accepted.unwrap().stream().unwrap();
+    one.try_write(&[1; 5000]).unwrap();
+    one.finish().unwrap();
+    assert_eq!(read_to_end(&mut *other).unwrap(), 5000);
+    other.try_write(&[2; 3000]).unwrap();
+    drop(other);
+    assert_eq!(read_to_end(&mut *one).unwrap(), 3000);
+}
+
+/// The address for the child of the next test.
+const CHILD: &str = "MUSTER_TLS_CHILD";
+const LARGE: usize = 100_000;
+
+#[test]
+fn what_was_sent_before_the_process_ended_arrives() {
+    let list = members(&[1, 2]);
+    if let Ok(address) = std::env::var(CHILD) {
+        let two = Tls::new(&identity(2), &list);
+        let end = two.connect(&address.parse().unwrap(), &hello("n2"), soon()).unwrap();
+        let mut end = end.datagram().unwrap();
+        end.send(&[IoSlice::new(&[5; LARGE])], soon()).unwrap();
+        drop(end);
+        std::process::exit(0);
+    }
+    let mut listener = Tls::new(&identity(1), &list).listen(&here()).unwrap();
+    let (_, test) = module_path!().split_once("::").unwrap();
+    let test = format!("{test}::what_was_sent_before_the_process_ended_arrives");
+    for _ in 0..5 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &test])
+            .env(CHILD, listener.address().to_string())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let accepted = listener.accept(soon()).unwrap().datagram();
+        let received = accepted.and_then(|mut end| {
+            child.wait().unwrap();
+            end.take(soon(), &mut |message| assert_eq!(message, [5; LARGE]))?;
+            Ok(end.take(soon(), &mut |_| panic!("no more was sent")))
+        });
+        let _ = child.kill();
+        let _ = child.wait();
+        let end = received.unwrap();
+        assert!(matches!(end, Err(Error::Closed { .. })), "{end:?}");
+    }
+}
+
+#[test]
+fn the_system_lane_has_its_options_through_tls() {
+    let list = members(&[1, 2]);
+    let mut listener = Tls::new(&identity(1), &list).listen(&here()).unwrap();
+    let two = Tls::new(&identity(2), &list);
+    for lane in [Lane::System, Lane::Bulk] {
+        let address = listener.address().clone();
+        let said = Hello { lane, ..hello("n2") };
+        let two = two.clone();
+        let connecting = thread::spawn(move || two.connect(&address, &said, soon()));
+        let accepted = listener.accept(soon()).unwrap();
+        for end in [connecting.join().unwrap().unwrap(), accepted] {
+            let end = end.stream().unwrap();
+            let room = rustix::net::sockopt::socket_send_buffer_size(end.socket().unwrap());
+            assert_eq!(room.unwrap() <= 128 * 1024, lane == Lane::System);
+        }
+    }
+}
