@@ -44,11 +44,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 ///
 /// let soon = Deadline::after(Duration::from_secs(30));
 /// heartbeat.ask(Request::Members { epoch: 1, members: vec![master, node] }, soon)?;
+/// // A node that begins hears what comes from then on.
+/// let mut beats = other.beats();
+/// beats.next(soon)?;
+///
 /// heartbeat.ask(Request::Event(Event::new(USER, b"run".to_vec())), soon)?;
 /// heartbeat.ask(Request::Early, soon)?;
 ///
 /// // The same at all nodes: events come with a strobe that has a number.
-/// let mut beats = other.beats();
 /// let (number, said) = loop {
 ///     let Notice::Strobe { sequence, events, .. } = beats.next(soon)? else { continue };
 ///     if let Some(event) = events.iter().find(|event| event.kind == USER) {
