@@ -2,7 +2,7 @@
 //! ends when its standard input does.
 
 use anyhow::{Context, Result, bail};
-use muster_fabric::global::Member;
+use muster_fabric::global::{Begin, Member, incarnation};
 use muster_fabric::heartbeat::{self, Heartbeat, Notice, Request};
 use muster_fabric::primitive::{Config, Nodes, Relation};
 use muster_fabric::protocol::{NodeId, Payload, Time};
@@ -91,9 +91,9 @@ impl Node {
     fn drive(self, wait: impl FnOnce()) -> Result<()> {
         let all = Nodes::range(0..=self.addresses.len() as u32 - 1);
         let (arity, regions) = (self.arity, vec![1 << 20]);
-        let config = Config { arity, regions, ..Config::new(NodeId(self.me)) };
+        let config = Config { arity, regions, ..Config::new(NodeId(self.me), incarnation()) };
         let setup = self.setup("primitives");
-        let member = Member::start(setup, self.listener, config, Some(all.clone()))?;
+        let member = Member::start(setup, self.listener, config, Begin::With(all.clone()))?;
         if self.me == 0 {
             let query = || {
                 let asked = (0, Relation::AtLeast, 0);
@@ -122,7 +122,7 @@ impl Node {
         let config = heartbeat::Config {
             arity: if is_full { 2 } else { self.arity as u16 },
             period: PERIOD,
-            ..heartbeat::Config::new(NodeId(self.me), NodeId(0))
+            ..heartbeat::Config::new(NodeId(self.me), NodeId(0), 1)
         };
         let arrivals = Arc::new(Mutex::new(Vec::with_capacity(1 << 16)));
         let handler = {

@@ -33,6 +33,9 @@ pub enum Error {
     /// Larger than what is possible.
     #[error("{what} of {size} bytes: at most {limit} are possible")]
     TooLarge { what: &'static str, size: usize, limit: usize },
+    /// This node may not speak for the cluster.
+    #[error("{node} is no member of the cluster: {why}")]
+    NotMember { node: String, why: String },
     /// The peer does not let us.
     #[error("{peer} refuses: {why}")]
     Refused { peer: String, why: String },

@@ -144,7 +144,7 @@ impl User<Core> for Clock {
             events: 4,
             beat: std::time::Duration::from_nanos(SECOND),
             lease: std::time::Duration::from_nanos(10 * SECOND),
-            ..Config::new(at.node)
+            ..Config::new(at.node, 1 << 32)
         };
         Core::member(config, self.members.clone(), at.clock)
     }

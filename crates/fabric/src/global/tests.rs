@@ -1,6 +1,12 @@
-//! The primitives over sockets of this machine, each member with threads of its own.
+//! The primitives and the heartbeat over sockets of this machine.
+
+mod heartbeat;
+mod processes;
 
 use super::*;
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::primitive::{Config, Nodes, Relation};
 use crate::protocol::NodeId;
 use crate::shell::tests::Place;
 use std::time::Duration;
@@ -9,14 +15,23 @@ fn soon() -> Deadline {
     Deadline::after(Duration::from_secs(30))
 }
 
+fn config(me: NodeId) -> Config {
+    let regions = vec![1 << 20];
+    Config { arity: 3, end_is_death: true, regions, ..Config::new(me, incarnation()) }
+}
+
 fn start(place: &mut Place, count: u32) -> Vec<Member> {
+    start_with(place, count, |_| {})
+}
+
+fn start_with(place: &mut Place, count: u32, change: impl Fn(&mut Config)) -> Vec<Member> {
     let all = Nodes::range(0..=count - 1);
     let listeners = place.listen(count);
     let start = |(node, listener): (u32, _)| {
         let me = NodeId(node);
-        let regions = vec![1 << 20];
-        let config = Config { arity: 3, end_is_death: true, regions, ..Config::new(me) };
-        Member::start(place.setup(me, "primitives"), listener, config, Some(all.clone()))
+        let mut config = config(me);
+        change(&mut config);
+        Member::start(place.setup(me, "primitives"), listener, config, Begin::With(all.clone()))
             .expect("a member starts")
     };
     (0..count).zip(listeners).map(start).collect()
@@ -31,15 +46,16 @@ fn the_three_primitives_work(mut place: Place) {
     for member in &members {
         assert_eq!(member.wait_event(1, 0, soon()).expect("it is signalled"), 1);
         let mut read = vec![0; data.len()];
-        member.region(0).expect("it exists").read(7, &mut read).expect("inside");
+        member.read(0, 7, &mut read).expect("inside");
         assert!(read == data, "the data is there before the event");
     }
     transfer.wait(soon()).expect("it is done");
-    assert_eq!((members[3].test_event(2), members[2].test_event(2)), (1, 0));
+    assert_eq!(members[3].test_event(2).expect("it may say"), 1);
+    assert_eq!(members[2].test_event(2).expect("it may say"), 0);
 
     for (at, member) in members.iter().enumerate() {
         member.set_variable(5, at as u64 + 1).expect("asked");
-        assert_eq!(member.variable(5, soon()).expect("looked"), Some(at as u64 + 1));
+        assert_eq!(member.variable(5, soon()).expect("looked"), at as u64 + 1);
     }
     let ask = |relation, value, write| {
         members[6].compare_and_write(&all, (5, relation, value), write, soon()).expect("asked")
@@ -51,7 +67,7 @@ fn the_three_primitives_work(mut place: Place) {
     let wrote = members[1].compare_and_write(&all, (6, Relation::Equal, 10), None, soon());
     assert!(wrote.expect("asked"));
     for member in &members {
-        while member.variable(6, soon()).expect("looked") != Some(10) {
+        while member.variable(6, soon()).expect("looked") != 10 {
             std::thread::yield_now();
         }
     }
@@ -92,4 +108,112 @@ fn who_asks_for_what_cannot_be_done_is_told() {
     assert!(matches!(dead, Error::Dead { .. }), "{dead}");
     let both = Nodes::range(0..=1);
     assert!(members[1].compare_and_write(&both, (0, Relation::Equal, 0), None, soon()).unwrap());
+}
+
+/// Tries until an error comes.
+fn fails<T>(mut what: impl FnMut() -> Result<T>) -> Error {
+    loop {
+        match what() {
+            Ok(_) => std::thread::sleep(Duration::from_millis(1)),
+            Err(error) => return error,
+        }
+    }
+}
+
+#[test]
+fn who_hears_nothing_of_the_master_says_nothing_once_its_lease_has_ended() {
+    let mut place = Place::unix();
+    let lease = Duration::from_millis(200);
+    let mut members = start_with(&mut place, 3, |config| {
+        (config.lease, config.beat) = (lease, lease / 8);
+    });
+    let all = Nodes::range(0..=2);
+    members[1].xfer_and_signal(&all, (0, 0), vec![7], Some(1), None).expect("asked");
+    assert_eq!(members[2].wait_event(1, 0, soon()).expect("it is signalled"), 1);
+    drop(members.remove(0));
+    let silent = |error| matches!(error, Error::NotMember { .. });
+    let isolated = &members[1];
+    assert!(silent(fails(|| isolated.test_event(1))));
+    assert!(silent(fails(|| isolated.read(0, 0, &mut [0]))));
+    assert!(silent(fails(|| isolated.variable(0, soon()))));
+    let waited = isolated.wait_event(1, 0, Deadline::after(lease));
+    assert!(silent(waited.expect_err("it was signalled, but this node may not say so")));
+}
+
+#[test]
+fn who_is_wrongly_declared_dead_is_told_and_comes_back() {
+    let mut place = Place::unix();
+    let members = start(&mut place, 3);
+    let all = Nodes::range(0..=2);
+    assert!(members[2].compare_and_write(&all, (0, Relation::Equal, 0), None, soon()).unwrap());
+    let before = members[1].membership();
+    assert_eq!((&before.members, before.joined(NodeId(2))), (&all, None));
+    let refused = members[1].declare_dead(NodeId(2));
+    assert!(matches!(refused, Err(Error::Refused { .. })), "{refused:?}");
+    members[0].declare_dead(NodeId(2)).expect("asked");
+
+    // It learns it, waits in vain for nothing, and joins again by itself.
+    let mut own = before.clone();
+    while own.members.contains(NodeId(2)) && own.joined(NodeId(2)).is_none() {
+        own = members[2].wait_epoch(own.epoch, soon()).expect("it learns that");
+    }
+    while own.joined(NodeId(2)).is_none() {
+        own = members[2].wait_epoch(own.epoch, soon()).expect("it joins again");
+    }
+    let mut seen = members[1].wait_epoch(before.epoch, soon()).expect("the others learn it");
+    while seen.joined(NodeId(2)).is_none() {
+        seen = members[1].wait_epoch(seen.epoch, soon()).expect("the others learn it");
+    }
+    assert_eq!((&seen.members, seen.joined(NodeId(1))), (&all, None));
+    assert!(members[2].compare_and_write(&all, (0, Relation::Equal, 0), None, soon()).unwrap());
+}
+
+#[test]
+fn who_has_not_been_taken_in_says_so_at_once() {
+    let mut place = Place::unix();
+    // Nobody leads.
+    let listener = place.listen(2).pop().expect("the second one's");
+    let me = NodeId(1);
+    let setup = place.setup(me, "primitives");
+    let member = Member::start(setup, listener, config(me), Begin::Join).expect("it starts");
+    let errors = [
+        member.test_event(0).expect_err("nothing is known"),
+        member.wait_event(0, 0, soon()).expect_err("nothing is known"),
+        member.read(0, 0, &mut [0]).expect_err("nothing is known"),
+        member
+            .compare_and_write(&Nodes::one(me), (0, Relation::Equal, 0), None, soon())
+            .expect_err("nobody is asked"),
+    ];
+    for error in errors {
+        assert!(matches!(error, Error::NotMember { .. }), "{error}");
+    }
+    let late = member.wait_epoch(0, Deadline::now()).expect_err("there is none");
+    assert!(matches!(late, Error::Deadline { .. }), "{late}");
+}
+
+#[test]
+fn a_beginning_that_cannot_be_is_refused() {
+    let two = Nodes::range(0..=1);
+    let again = |term| Begin::Again { nodes: two.clone(), term };
+    let cases = [
+        (0, 0, Begin::Join, "nobody to take it in"),
+        (0, 1, Begin::With(two.clone()), "node 1 cannot run as node 0"),
+        (0, 0, Begin::With(Nodes::one(NodeId(1))), "node 0 leads, and is no member"),
+        (2, 2, Begin::With(two.clone()), "node 2 is none of those"),
+        (1, 1, again(2), "node 0 leads, not node 1"),
+        (0, 0, again(1), "a term of 2 or more"),
+    ];
+    for (runs, node, begin, why) in cases {
+        let mut place = Place::unix();
+        let listener = place.listen(1).remove(0);
+        let setup = place.setup(NodeId(runs), "primitives");
+        let error = Member::start(setup, listener, config(NodeId(node)), begin).err();
+        let error = error.expect("it is refused").to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn a_later_life_has_larger_numbers() {
+    assert!(incarnation() > 0 && incarnation() <= incarnation());
 }

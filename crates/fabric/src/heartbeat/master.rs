@@ -157,6 +157,11 @@ impl Master {
         (old.is_none_or(|(why, _)| why != behind.why), seen)
     }
 
+    /// Who is not in time.
+    pub fn late(&self) -> impl Iterator<Item = (&NodeId, &(Why, u64))> {
+        self.late.iter()
+    }
+
     /// Those who were late and no longer are, as `is_in_time` knows them.
     pub fn forgive(&mut self, is_in_time: impl Fn(NodeId) -> bool) -> Vec<NodeId> {
         let found: Vec<NodeId> =

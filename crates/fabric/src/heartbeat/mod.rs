@@ -35,7 +35,7 @@ pub mod wire;
 #[cfg(test)]
 mod tests;
 
-pub use wire::{Event, MEMBERS, PERIOD, USER};
+pub use wire::{Behind, Event, MEMBERS, PERIOD, USER, Why};
 
 use crate::protocol::{Malformed, NodeId, Outgoing, Payload, Protocol, Time};
 use history::History;
@@ -45,7 +45,7 @@ use muster_base::limits;
 use std::collections::VecDeque;
 use std::time::Duration;
 use tree::Tree;
-use wire::{Members, Message, Rhythm, Strobe, Why};
+use wire::{Members, Message, Rhythm, Strobe};
 
 /// How a heartbeat beats. All nodes need the same `master`; the rest of the rhythm and the tree is
 /// the master's.
@@ -69,13 +69,15 @@ pub struct Config {
     pub silent_periods: u32,
     /// See `silent_periods`.
     pub silence: Duration,
-    /// The master's first sequence: beyond all that an earlier master has used.
+    /// The master's first sequence, for which others have no use: beyond all that an earlier life
+    /// of the master has used, or its strobes are old news to everybody.
     pub first: u64,
 }
 
 impl Config {
-    /// The usual heartbeat: 1 ms.
-    pub fn new(me: NodeId, master: NodeId) -> Config {
+    /// The usual heartbeat: 1 ms. What runs on a machine takes its first sequence from
+    /// [`crate::global::incarnation`].
+    pub fn new(me: NodeId, master: NodeId, first: u64) -> Config {
         Config {
             me,
             master,
@@ -86,8 +88,23 @@ impl Config {
             late: 64,
             silent_periods: 16,
             silence: Duration::from_secs(5),
-            first: 1,
+            first,
         }
+    }
+
+    /// Says what is out of range, if anything is.
+    pub(crate) fn check(&self) -> Result<Rhythm, String> {
+        if !(1..=limits::ARITY_MAX).contains(&usize::from(self.arity)) {
+            return Err(format!("{} children, not 1 to {}", self.arity, limits::ARITY_MAX));
+        }
+        let (every, late) = (self.report_every, self.late);
+        if every == 0 || late / 2 < every {
+            return Err(format!("late after {late} strobes, with a report once in {every}"));
+        }
+        if !(1..wire::SEQUENCE_END).contains(&self.first) {
+            return Err(format!("{} as the first sequence", self.first));
+        }
+        Rhythm::of(self.period, self.micro)
     }
 }
 
@@ -228,11 +245,7 @@ impl Heartbeat {
     /// # Panics
     /// If the configuration is out of range: it is the program's own.
     pub fn new(config: Config, now: Time) -> Heartbeat {
-        let nanoseconds = u64::try_from(config.period.as_nanos()).unwrap_or(u64::MAX);
-        let rhythm = Rhythm::new(nanoseconds, config.micro).expect("a rhythm within its limits");
-        assert!((1..=limits::ARITY_MAX).contains(&usize::from(config.arity)), "{config:?}");
-        assert!(config.report_every > 0 && config.late >= 2 * config.report_every, "{config:?}");
-        assert!((1..wire::SEQUENCE_END).contains(&config.first), "{config:?}");
+        let rhythm = config.check().expect("a heartbeat within its limits");
         let is_master = config.me == config.master;
         Heartbeat {
             tree: Tree::new(Members { epoch: 0, arity: config.arity, order: Vec::new() }),
@@ -266,6 +279,12 @@ impl Heartbeat {
     /// The period, as far as this node knows.
     pub fn period(&self) -> Duration {
         self.rhythm.period
+    }
+
+    /// At the master: who is not in time, why, and the last strobe that it is known to have seen.
+    pub fn late(&self) -> impl Iterator<Item = Behind> {
+        let late = self.master.iter().flat_map(Master::late);
+        late.map(|(node, (why, seen))| Behind { node: *node, why: *why, seen: *seen })
     }
 
     fn send(&mut self, to: NodeId, message: &Message) {
@@ -436,6 +455,16 @@ impl Heartbeat {
         (self.rhythm.period * self.config.silent_periods).max(self.config.silence)
     }
 
+    /// Carries out a request, or says why not.
+    ///
+    /// # Errors
+    /// What [`Notice::Refused`] says.
+    pub fn command(&mut self, now: Time, request: &Request) -> Result<(), String> {
+        self.carry_out(request)?;
+        self.tick(now);
+        Ok(())
+    }
+
     fn carry_out(&mut self, request: &Request) -> Result<(), String> {
         let me = self.config.me;
         let Some(master) = &mut self.master else {
@@ -446,8 +475,7 @@ impl Heartbeat {
             Request::Event(event) => master.push(event.clone())?,
             Request::Early => master.ask_early(),
             Request::Period { period, micro } => {
-                let nanoseconds = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
-                master.set_rhythm(Rhythm::new(nanoseconds, *micro)?);
+                master.set_rhythm(Rhythm::of(*period, *micro)?);
             }
         }
         Ok(())
@@ -459,10 +487,9 @@ impl Protocol for Heartbeat {
     type Notice = Notice;
 
     fn request(&mut self, now: Time, request: Request) {
-        if let Err(why) = self.carry_out(&request) {
+        if let Err(why) = self.command(now, &request) {
             self.notices.push_back(Notice::Refused { request, why });
         }
-        self.tick(now);
     }
 
     fn receive(

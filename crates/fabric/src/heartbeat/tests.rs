@@ -29,7 +29,7 @@ struct Net {
 }
 
 fn config(me: NodeId) -> Config {
-    Config { arity: 2, report_every: 8, late: 16, ..Config::new(me, MASTER) }
+    Config { arity: 2, report_every: 8, late: 16, ..Config::new(me, MASTER, 1) }
 }
 
 impl Net {

@@ -279,6 +279,11 @@ impl Rhythm {
         Ok(Rhythm { period: Duration::from_nanos(nanoseconds), micro })
     }
 
+    /// With a period as long as any.
+    pub fn of(period: Duration, micro: u16) -> Result<Rhythm, String> {
+        Rhythm::new(u64::try_from(period.as_nanos()).unwrap_or(u64::MAX), micro)
+    }
+
     /// As the bytes of its event.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = nanoseconds(self.period).to_le_bytes().to_vec();

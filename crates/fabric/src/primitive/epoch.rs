@@ -107,7 +107,8 @@ impl Core {
         for child in 0..self.children.len() {
             self.send_down(child, Carried::Open(opening.clone()));
         }
-        self.notices.push_back(Notice::Epoch { epoch, members: self.members.clone() });
+        let (members, joined) = (self.members.clone(), opening.joined.clone());
+        self.notices.push_back(Notice::Epoch { epoch, members, joined });
         self.ask_again();
     }
 
@@ -123,7 +124,7 @@ impl Core {
         &mut self,
         from: NodeId,
         epoch: u64,
-        incarnation: u32,
+        incarnation: u64,
     ) -> Result<(), &'static str> {
         let Some(sequencer) = &mut self.sequencer else {
             return Err("a node joins one that does not lead");
@@ -150,7 +151,7 @@ impl Core {
         now: Time,
         from: NodeId,
         epoch: u64,
-        incarnation: u32,
+        incarnation: u64,
         member: bool,
     ) -> Result<(), &'static str> {
         if from != self.config.master || self.is_master() {

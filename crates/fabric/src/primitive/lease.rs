@@ -12,7 +12,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lease {
     /// It ends then; there is none before the first was granted.
-    until: Option<Time>,
+    pub until: Option<Time>,
     /// The next tick.
     pub next_beat: Time,
 }

@@ -19,8 +19,9 @@ use std::time::Duration;
 pub struct Config {
     /// This node.
     pub node: NodeId,
-    /// Which life of the node this is: larger than in any life before.
-    pub incarnation: u32,
+    /// Which life of the node this is, and the number of its first operation: larger than any
+    /// number in a life before, or the master takes operations for ones that it has done.
+    pub incarnation: u64,
     /// The node that leads; the same for all.
     pub master: NodeId,
     /// Children of a node in the tree: 1 to 31; the same for all.
@@ -42,11 +43,12 @@ pub struct Config {
 }
 
 impl Config {
-    /// For one of several nodes, the first of which leads.
-    pub fn new(node: NodeId) -> Config {
+    /// For one of several nodes, the first of which leads. What runs on a machine takes its
+    /// incarnation from [`crate::global::incarnation`].
+    pub fn new(node: NodeId, incarnation: u64) -> Config {
         Config {
             node,
-            incarnation: 1,
+            incarnation,
             master: NodeId(0),
             arity: 4,
             variables: 64,
@@ -111,8 +113,9 @@ pub enum Notice {
     Completed { ticket: u64, seq: Option<u64>, outcome: Outcome },
     /// A request was not taken; nothing has happened.
     Refused { ticket: u64, why: Refusal },
-    /// Another epoch, with these members.
-    Epoch { epoch: u64, members: Nodes },
+    /// Another epoch, with these members; `joined` are those who have been taken in lately, maybe
+    /// in the epoch before already, and have nothing but the variables.
+    Epoch { epoch: u64, members: Nodes, joined: Nodes },
     /// This node has become a member and has taken over the variables. What regions held is the
     /// user's to fetch.
     Joined { epoch: u64 },
@@ -218,7 +221,7 @@ impl Core {
             flights: Flights::default(),
             pending: VecDeque::new(),
             pending_bytes: 0,
-            number: u64::from(config.incarnation) << 32,
+            number: config.incarnation,
             sequencer: None,
             outgoing: VecDeque::new(),
             notices: VecDeque::new(),
@@ -238,7 +241,18 @@ impl Core {
 
     /// Whether this node may deliver and answer now: it is a member and its lease is good.
     pub fn is_current(&self, now: Time) -> bool {
-        self.standing == Standing::Member && (self.is_master() || self.lease.is_good(now))
+        self.current_until().is_some_and(|until| now < until)
+    }
+
+    /// Until when this node may deliver and answer, as far as it knows now; none if it may not. Who
+    /// leads always may, once it knows what was under way when it began.
+    pub fn current_until(&self) -> Option<Time> {
+        match self.standing {
+            Standing::Member if self.is_collecting() => None,
+            Standing::Member if self.is_master() => Some(Time(u64::MAX)),
+            Standing::Member => self.lease.until,
+            Standing::Frozen | Standing::Outside(_) => None,
+        }
     }
 
     /// TEST-EVENT: how often an event was signalled here. None while this node may not answer, or
@@ -328,7 +342,7 @@ impl Core {
         if let Carried::Open(opening) = &carried {
             return self.opened(now, from, epoch, expected, opening);
         }
-        if epoch != self.epoch || !self.is_current(now) || self.is_collecting() {
+        if epoch != self.epoch || !self.is_current(now) {
             return Ok(());
         }
         match carried {

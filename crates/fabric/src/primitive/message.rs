@@ -23,7 +23,7 @@ pub enum Relation {
 pub struct Op {
     /// Who asked.
     pub origin: NodeId,
-    /// Its number there; the upper half is the origin's incarnation.
+    /// Its number there; the first one is the origin's incarnation.
     pub number: u64,
 }
 
@@ -213,14 +213,14 @@ pub enum Message {
         /// The last epoch that the sender has been told of.
         epoch: u64,
         /// Which life of the sender this is.
-        incarnation: u32,
+        incarnation: u64,
     },
     /// From the master: the epoch, and whether the receiver is a member in it.
     Standing {
         /// The master's epoch.
         epoch: u64,
         /// What the receiver had said, if it wants to join.
-        incarnation: u32,
+        incarnation: u64,
         /// Whether it is one.
         member: bool,
     },
@@ -284,10 +284,10 @@ impl Message {
                 to.u8(kind::GRANTED).u64(*epoch).u64(*stamp);
             }
             Message::Join { epoch, incarnation } => {
-                to.u8(kind::JOIN).u64(*epoch).u32(*incarnation);
+                to.u8(kind::JOIN).u64(*epoch).u64(*incarnation);
             }
             Message::Standing { epoch, incarnation, member } => {
-                to.u8(kind::STANDING).u64(*epoch).u32(*incarnation).u8(u8::from(*member));
+                to.u8(kind::STANDING).u64(*epoch).u64(*incarnation).u8(u8::from(*member));
             }
             Message::Collect { epoch } => {
                 to.u8(kind::COLLECT).u64(*epoch);
@@ -327,9 +327,9 @@ impl Message {
             kind::TAKEN => Message::Taken { epoch, expected: from.u64()? },
             kind::RENEW => Message::Renew { epoch, stamp: from.u64()? },
             kind::GRANTED => Message::Granted { epoch, stamp: from.u64()? },
-            kind::JOIN => Message::Join { epoch, incarnation: from.u32()? },
+            kind::JOIN => Message::Join { epoch, incarnation: from.u64()? },
             kind::STANDING => {
-                Message::Standing { epoch, incarnation: from.u32()?, member: from.bool()? }
+                Message::Standing { epoch, incarnation: from.u64()?, member: from.bool()? }
             }
             kind::COLLECT => Message::Collect { epoch },
             kind::REPORT => Message::Report { epoch, account: from.account()? },

@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_restarted_master_believes_only_whom_it_asked_and_only_what_can_have_been() {
         let all = Nodes::range(0..=2);
-        let mut master = Core::restarted(Config::new(NodeId(0)), &all, 2, Time(0));
+        let mut master = Core::restarted(Config::new(NodeId(0), 1), &all, 2, Time(0));
         let epoch = master.epoch;
         let account =
             |known| Account { epoch: 1, members: all.clone(), stable: 0, written: vec![], known };

@@ -33,9 +33,9 @@ pub struct Sequencer {
     pub heard: BTreeMap<NodeId, Time>,
     /// Members that have not shown yet that they have the state: since which epoch, and which life
     /// of theirs was taken in.
-    pub fresh: BTreeMap<NodeId, (u64, u32)>,
+    pub fresh: BTreeMap<NodeId, (u64, u64)>,
     /// Nodes that want to be members, and in which life; they are taken in with the next tick.
-    pub joining: BTreeMap<NodeId, u32>,
+    pub joining: BTreeMap<NodeId, u64>,
     /// The last tick, to notice that this node was stopped.
     pub ticked: Time,
     /// After a restart, until all is known.

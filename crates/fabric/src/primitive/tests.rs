@@ -16,7 +16,7 @@ struct Cluster {
 }
 
 fn config(node: u32) -> Config {
-    let mut config = Config::new(NodeId(node));
+    let mut config = Config::new(NodeId(node), 1 << 32);
     (config.arity, config.regions, config.variables, config.events) = (2, vec![4096], 4, 4);
     config
 }

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard};
 
 /// A look at the protocol.
-type Look<P> = Box<dyn FnOnce(Time, &P) + Send>;
+type Look<P> = Box<dyn FnOnce(Time, &mut P) + Send>;
 
 /// What is to be done.
 pub enum Command<P: Protocol> {

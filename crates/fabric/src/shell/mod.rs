@@ -18,7 +18,6 @@
 //! ends its thread and connections; users of its handle then get errors.
 
 mod door;
-mod events;
 mod inbox;
 mod peer;
 mod run;
@@ -28,8 +27,6 @@ pub mod wire;
 
 #[cfg(test)]
 pub(crate) mod tests;
-
-pub use events::Events;
 
 use crate::address::Address;
 use crate::deadline::Deadline;
@@ -65,6 +62,9 @@ pub struct Setup {
 pub trait Handler<P: Protocol>: Send + 'static {
     /// Takes a notice.
     fn notice(&mut self, now: Time, protocol: &P, notice: P::Notice);
+
+    /// The protocol may have changed; what it has to say and to send comes next.
+    fn changed(&mut self, _now: Time, _protocol: &P) {}
 }
 
 impl<P: Protocol, F: FnMut(Time, &P, P::Notice) + Send + 'static> Handler<P> for F {
@@ -125,14 +125,14 @@ where
         self.inbox.ask(Command::Request(request))
     }
 
-    /// Has the shell's thread look at the protocol, and waits for what it finds.
+    /// Has the shell's thread do something with the protocol, and waits for what comes of it.
     ///
     /// # Errors
     /// As [`Shell::request`]; [`Error::Deadline`].
     pub fn look<R: Send + 'static>(
         &self,
         deadline: Deadline,
-        look: impl FnOnce(Time, &P) -> R + Send + 'static,
+        look: impl FnOnce(Time, &mut P) -> R + Send + 'static,
     ) -> Result<R> {
         let (tell, told) = mpsc::sync_channel(1);
         self.inbox.ask(Command::Look(Box::new(move |now, protocol| {

@@ -103,7 +103,7 @@ where
         let now = self.clock.now();
         match command {
             Command::Request(request) => self.protocol.request(now, request),
-            Command::Look(look) => look(now, &self.protocol),
+            Command::Look(look) => look(now, &mut self.protocol),
             Command::Accepted { node, life, connection } => self.accepted(node, life, connection),
             Command::Connected { node, attempt, result } => self.connected(node, attempt, result),
         }
@@ -190,6 +190,7 @@ where
 
     /// Sends what the protocol wants sent, and tells what it has to tell, until there is nothing.
     fn pump(&mut self) {
+        self.handler.changed(self.clock.now(), &self.protocol);
         loop {
             let mut touched = false;
             while let Some(message) = self.protocol.outgoing() {

@@ -372,7 +372,7 @@ fn a_heartbeat_reaches_all_and_a_death_is_told() {
         let config = heartbeat::Config {
             arity: 2,
             period: Duration::from_millis(5),
-            ..heartbeat::Config::new(NodeId(node), NodeId(0))
+            ..heartbeat::Config::new(NodeId(node), NodeId(0), 1)
         };
         let setup = place.setup(NodeId(node), "heartbeat");
         let start = |now| Heartbeat::new(config, now);
@@ -413,24 +413,6 @@ fn nothing_is_left_when_a_shell_ends() {
         entry.as_ref().is_ok_and(|entry| entry.file_type().is_ok_and(|kind| kind.is_socket()))
     });
     assert_eq!(sockets.count(), 0);
-}
-
-#[test]
-fn events_are_waited_for_until_nobody_can_signal_them() {
-    let events = Arc::new(Events::new(2));
-    let waiter = std::thread::spawn({
-        let events = events.clone();
-        move || (events.wait(1, 1, soon()), events.wait(0, 0, soon()))
-    });
-    events.signal(1);
-    events.signal(1);
-    events.signal(9);
-    events.end();
-    let (first, second) = waiter.join().expect("it ends");
-    assert_eq!(first.expect("it was signalled twice"), 2);
-    assert!(matches!(second, Err(Error::Closed { .. })), "{second:?}");
-    assert!(matches!(events.wait(0, 0, Deadline::now()), Err(Error::Closed { .. })));
-    assert_eq!((events.count(0), events.count(1), events.count(9)), (0, 2, 0));
 }
 
 #[test]

@@ -137,8 +137,8 @@ pub struct Cluster {
 }
 
 fn config(setting: &Setting, node: u32, incarnation: u32) -> Config {
-    let mut config = Config::new(NodeId(node));
-    (config.incarnation, config.arity, config.regions) = (incarnation, setting.arity, vec![8]);
+    let mut config = Config::new(NodeId(node), u64::from(incarnation) << 32);
+    (config.arity, config.regions) = (setting.arity, vec![8]);
     (config.variables, config.events) = (1, 1);
     config.lease = Duration::from_nanos(LEASE);
     (config.slack, config.beat) = (Duration::ZERO, Duration::ZERO);

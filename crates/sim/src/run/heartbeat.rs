@@ -60,7 +60,7 @@ fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
         period: Duration::from_micros(*draw.pick(&[300, 1000, 3000])),
         report_every: draw.between(4, 16),
         late: draw.between(32, 64),
-        ..Config::new(MASTER, MASTER)
+        ..Config::new(MASTER, MASTER, 1)
     };
     let mut engine =
         Engine::new(seed, NODES, true, Network::rough(Costs::FAST), Manager::new(config));

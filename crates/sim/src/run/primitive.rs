@@ -69,7 +69,7 @@ fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
         slack: Duration::from_millis(20),
         beat: Duration::from_millis(10),
         end_is_death: draw.happens(500_000),
-        ..Config::new(MASTER)
+        ..Config::new(MASTER, 0)
     };
     let network = Network::rough(Costs::FAST);
     let mut engine = Engine::new(seed, NODES, true, network, Clients::new(config, draw));
@@ -199,7 +199,8 @@ impl User<Core> for Clients {
         self.alive.insert(at.node);
         let all = Nodes::range(0..=NODES - 1);
         let life = at.life + 1;
-        let config = Config { node: at.node, incarnation: life, ..self.config.clone() };
+        let incarnation = u64::from(life) << 32;
+        let config = Config { node: at.node, incarnation, ..self.config.clone() };
         let core = match at.life {
             0 => Core::member(config, all, at.clock),
             _ if at.node == MASTER => Core::restarted(config, &all, life, at.clock),

@@ -1,0 +1,218 @@
+//! What a member's threads look at and wait for: events, who belongs to the cluster, and until when
+//! this node may speak of either.
+//!
+//! A node whose lease has ended does not know what the others do without it, so it says nothing of
+//! events and regions, whatever it has seen. What was read is good if the lease still is *behind*
+//! the reading.
+
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::primitive::{Nodes, Refusal};
+use crate::protocol::{NodeId, Time};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+/// The members of an epoch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// Its number, which only grows; 0 before the first one.
+    pub epoch: u64,
+    /// Who belongs to it: none, as far as a node can say that is no member itself.
+    pub members: Nodes,
+    since: Arc<BTreeMap<NodeId, u64>>,
+}
+
+impl Membership {
+    /// In which epoch a member has joined, if that was after this node: since then it has the
+    /// variables, and of the regions what was put there since. Others have been there longer. It
+    /// may be told an epoch too late, never too early.
+    pub fn joined(&self, node: NodeId) -> Option<u64> {
+        self.since.get(&node).copied().filter(|_| self.members.contains(node))
+    }
+}
+
+/// The board.
+pub struct Board {
+    node: NodeId,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    counts: Vec<u64>,
+    /// This node may speak until then.
+    until: Option<Time>,
+    membership: Membership,
+    is_ended: bool,
+}
+
+/// The error of who asks for what lies outside of global memory.
+pub fn outside() -> Error {
+    refused(Refusal::Outside.to_string())
+}
+
+/// The error of who asks for what cannot be.
+pub fn refused(why: impl Into<String>) -> Error {
+    Error::Refused { peer: "global memory".to_owned(), why: why.into() }
+}
+
+fn ended() -> Error {
+    Error::Closed { peer: "the member".to_owned() }
+}
+
+impl Board {
+    /// No event was signalled, and there is no epoch.
+    pub fn new(node: NodeId, events: u32) -> Board {
+        let membership = Membership { epoch: 0, members: Nodes::none(), since: Arc::default() };
+        let counts = vec![0; events as usize];
+        let state = State { counts, until: None, membership, is_ended: false };
+        Board { node, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Whether this node may speak now.
+    pub fn check(&self, now: Time) -> Result<()> {
+        self.lock().check(self.node, now)
+    }
+
+    /// The error of a node that may not speak.
+    pub fn silence(&self) -> Error {
+        self.lock().silence(self.node)
+    }
+
+    /// How often an event was signalled.
+    pub fn count(&self, event: u32, now: impl FnOnce() -> Time) -> Result<u64> {
+        let state = self.lock();
+        let count = *state.counts.get(event as usize).ok_or_else(outside)?;
+        state.check(self.node, now()).map(|()| count)
+    }
+
+    /// Waits until an event was signalled more often than so many times and this node may say so.
+    pub fn wait_event(
+        &self,
+        event: u32,
+        more_than: u64,
+        now: impl Fn() -> Time,
+        deadline: Deadline,
+    ) -> Result<u64> {
+        let mut state = self.lock();
+        loop {
+            let count = *state.counts.get(event as usize).ok_or_else(outside)?;
+            let current = state.check(self.node, now());
+            if count > more_than && current.is_ok() {
+                return Ok(count);
+            }
+            // Who was removed will not hear of it, who may not speak now may do so again.
+            if !state.is_ended && !state.membership.members.contains(self.node) {
+                return current.map(|()| count);
+            }
+            let error = || {
+                current.err().unwrap_or_else(|| self.late(format!("to signal {event}"), deadline))
+            };
+            state = self.sleep(state, deadline, error)?;
+        }
+    }
+
+    /// The epoch and its members, as far as is known here.
+    pub fn membership(&self) -> Membership {
+        self.lock().membership.clone()
+    }
+
+    /// Waits for an epoch after this one.
+    pub fn wait_epoch(&self, after: u64, deadline: Deadline) -> Result<Membership> {
+        let mut state = self.lock();
+        while state.membership.epoch <= after {
+            let error = || self.late(format!("to begin an epoch after {after}"), deadline);
+            state = self.sleep(state, deadline, error)?;
+        }
+        Ok(state.membership.clone())
+    }
+
+    /// Sleeps until something has changed; the error is for when the deadline has passed.
+    fn sleep<'a>(
+        &self,
+        state: MutexGuard<'a, State>,
+        deadline: Deadline,
+        error: impl FnOnce() -> Error,
+    ) -> Result<MutexGuard<'a, State>> {
+        if state.is_ended {
+            return Err(ended());
+        }
+        let left = deadline.left().ok_or_else(error)?;
+        Ok(self.changed.wait_timeout(state, left).expect("nobody panics with it").0)
+    }
+
+    fn late(&self, what: String, deadline: Deadline) -> Error {
+        Error::Deadline {
+            who: format!("a thread of {}", self.node),
+            whom: "the cluster".to_owned(),
+            what,
+            waited: deadline.waited(),
+        }
+    }
+
+    /// Signals an event; the core has checked that it exists.
+    pub fn signal(&self, event: u32) {
+        self.lock().counts[event as usize] += 1;
+        self.changed.notify_all();
+    }
+
+    /// This node may speak until then.
+    pub fn speak_until(&self, until: Option<Time>) {
+        self.lock().until = until;
+        self.changed.notify_all();
+    }
+
+    /// Another epoch.
+    pub fn open(&self, epoch: u64, members: Nodes, joined: &Nodes) {
+        let mut state = self.lock();
+        let last = &mut state.membership;
+        let mut since = (*last.since).clone();
+        since.retain(|node, _| members.contains(*node));
+        // Who is the only one it knows of has just begun: the others may have been there before.
+        let knows = last.members.len() > 1;
+        let is_new =
+            |node: &NodeId| joined.contains(*node) || (knows && !last.members.contains(*node));
+        since.extend(members.iter().filter(is_new).map(|node| (node, epoch)));
+        *last = Membership { epoch, members, since: Arc::new(since) };
+        self.changed.notify_all();
+    }
+
+    /// This node is no member any more.
+    pub fn remove(&self, epoch: u64) {
+        self.lock().membership =
+            Membership { epoch, members: Nodes::none(), since: Arc::default() };
+        self.changed.notify_all();
+    }
+
+    /// Nothing will change any more.
+    pub fn end(&self) {
+        self.lock().is_ended = true;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nobody panics with it")
+    }
+}
+
+impl State {
+    fn check(&self, node: NodeId, now: Time) -> Result<()> {
+        match self.until.is_some_and(|until| now < until) {
+            true => Ok(()),
+            false => Err(self.silence(node)),
+        }
+    }
+
+    /// Why this node may not speak.
+    fn silence(&self, node: NodeId) -> Error {
+        let epoch = self.membership.epoch;
+        let why = if self.membership.members.contains(node) {
+            "its lease has ended, or was not granted yet".to_owned()
+        } else if epoch == 0 {
+            "it has not been taken in yet".to_owned()
+        } else {
+            format!("it was removed, which it learned in epoch {epoch}")
+        };
+        Error::NotMember { node: node.to_string(), why }
+    }
+}

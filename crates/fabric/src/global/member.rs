@@ -1,0 +1,439 @@
+//! Global memory as programs use it: the three primitives, and who takes part.
+//!
+//! Regions and events are here, where any thread may look at them: what a transfer carries is in
+//! the region before its event is signalled, and a transfer is signalled here in the order of all
+//! operations.
+//!
+//! When a member ends, and when the master says that it is none any more, its operations end with
+//! an error: done at all nodes or at none, but nobody here knows which.
+
+use super::board::{self, Board, Membership};
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::primitive::{Config, Core, Nodes, Notice, Outcome, Refusal, Relation, Request};
+use crate::protocol::{NodeId, Payload, Time};
+use crate::region::{Region, Rights};
+use crate::shell::{Handler, Setup, Shell};
+use crate::transport::Listener;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// How an operation ended.
+type Ending = std::result::Result<Outcome, Refusal>;
+
+/// A node's part of global memory, and its way to the others'.
+///
+/// ```
+/// # use muster_fabric::{Address, Deadline, global::{Begin, Member, incarnation}};
+/// # use muster_fabric::{primitive::{Config, Nodes, Relation}, protocol::NodeId};
+/// # use muster_fabric::{shell::Setup, transport};
+/// # use std::time::Duration;
+/// # fn main() -> muster_fabric::Result<()> {
+/// let nodes = [NodeId(0), NodeId(1)];
+/// let any: Address = "tcp!127.0.0.1!0".parse()?;
+/// let listeners = [transport::of(&any)?.listen(&any)?, transport::of(&any)?.listen(&any)?];
+/// let addresses = listeners.iter().map(|listener| listener.address().clone());
+/// let setup = Setup {
+///     me: NodeId(0),
+///     service: "example".to_owned(),
+///     addresses: nodes.into_iter().zip(addresses).collect(),
+///     transports: transport::of,
+///     patience: Duration::ZERO,
+/// };
+/// let all: Nodes = nodes.into_iter().collect();
+/// let members = nodes.into_iter().zip(listeners).map(|(me, listener)| {
+///     let config = Config { regions: vec![4096], ..Config::new(me, incarnation()) };
+///     Member::start(Setup { me, ..setup.clone() }, listener, config, Begin::With(all.clone()))
+/// });
+/// let members = members.collect::<muster_fabric::Result<Vec<Member>>>()?;
+///
+/// // Five bytes at offset 8 of region 0 at both; then event 3 is signalled there.
+/// let soon = Deadline::after(Duration::from_secs(30));
+/// let transfer = members[1].xfer_and_signal(&all, (0, 8), b"hello".to_vec(), Some(3), None)?;
+/// assert_eq!(members[0].wait_event(3, 0, soon)?, 1);
+/// let mut bytes = [0; 5];
+/// members[0].read(0, 8, &mut bytes)?;
+/// assert_eq!(&bytes, b"hello");
+/// transfer.wait(soon)?;
+///
+/// // Variable 2 is 0 at both, so it becomes 1 at both.
+/// let is_zero = (2, Relation::Equal, 0);
+/// assert!(members[0].compare_and_write(&all, is_zero, Some((2, 1)), soon)?);
+/// assert!(!members[1].compare_and_write(&all, is_zero, None, soon)?);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Member {
+    shell: Shell<Core>,
+    shared: Arc<Shared>,
+    tickets: AtomicU64,
+    is_master: bool,
+    variables: u32,
+}
+
+/// How a member begins.
+#[derive(Clone, Debug)]
+pub enum Begin {
+    /// As one of those with whom the cluster begins; the master is one of them. Only in its first
+    /// life: who has been a member has to join.
+    With(Nodes),
+    /// As one that asks the master to be taken in, until it is: [`Member::wait_epoch`] tells.
+    Join,
+    /// As the master, after the last one has ended: it asks all nodes that may be members what was
+    /// under way.
+    Again {
+        /// All that may be.
+        nodes: Nodes,
+        /// Which master this is, larger than that of any before; the one that the cluster began
+        /// with had 1. A number in a file that grows by one with each start will do.
+        term: u32,
+    },
+}
+
+/// What the shell's thread and the users share.
+struct Shared {
+    board: Board,
+    regions: Vec<Region>,
+    open: Mutex<HashMap<u64, Open>>,
+}
+
+/// An operation that has not ended.
+struct Open {
+    tell: SyncSender<Ending>,
+    local: Option<u32>,
+}
+
+/// A transfer under way. It goes on whether this is kept or not.
+#[derive(Debug)]
+pub struct Transfer {
+    told: Receiver<Ending>,
+}
+
+/// Takes the core's notices. When it is dropped, the shell has ended.
+struct Desk {
+    shared: Arc<Shared>,
+    /// What the board says.
+    until: Option<Time>,
+}
+
+impl Begin {
+    /// Says what cannot be.
+    fn check(&self, setup: &Setup, config: &Config) -> std::result::Result<(), String> {
+        let Config { node, master, arity, .. } = *config;
+        if setup.me != node {
+            return Err(format!("{node} cannot run as {}", setup.me));
+        }
+        if !(1..=31).contains(&arity) {
+            return Err(format!("a tree's nodes have 1 to 31 children, not {arity}"));
+        }
+        match self {
+            Begin::With(members) if !members.contains(master) => {
+                Err(format!("{master} leads, and is no member"))
+            }
+            Begin::With(members) if !members.contains(node) => {
+                Err(format!("{node} is none of those it begins with"))
+            }
+            Begin::Join if node == master => {
+                Err(format!("{node} leads: there is nobody to take it in"))
+            }
+            Begin::Again { .. } if node != master => Err(format!("{master} leads, not {node}")),
+            Begin::Again { term: 0 | 1, .. } => {
+                Err("a master that begins again has a term of 2 or more".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The core of who begins so.
+    fn core(self, config: Config, now: Time) -> Core {
+        match self {
+            Begin::With(members) => Core::member(config, members, now),
+            Begin::Join => Core::outside(config, now),
+            Begin::Again { nodes, term } => Core::restarted(config, &nodes, term, now),
+        }
+    }
+}
+
+impl Member {
+    /// Starts a member.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where nobody can begin so; those of [`Shell::start`].
+    pub fn start(
+        setup: Setup,
+        listener: Box<dyn Listener>,
+        config: Config,
+        begin: Begin,
+    ) -> Result<Member> {
+        begin.check(&setup, &config).map_err(board::refused)?;
+        let size = |size: &u64| usize::try_from(*size).expect("a region fits into memory");
+        let regions = config.regions.iter().map(|s| Region::new(size(s), Rights::ALL)).collect();
+        let board = Board::new(config.node, config.events);
+        let shared = Arc::new(Shared { board, regions, open: Mutex::default() });
+        let (is_master, variables) = (config.node == config.master, config.variables);
+        let desk = Desk { shared: shared.clone(), until: None };
+        let core = |now| {
+            let core = begin.core(config, now);
+            let (epoch, members) = core.epoch();
+            shared.board.open(epoch, members.clone(), &Nodes::none());
+            core
+        };
+        let shell = Shell::start(setup, listener, core, desk)?;
+        Ok(Member { shell, shared, tickets: AtomicU64::new(0), is_master, variables })
+    }
+
+    /// XFER-AND-SIGNAL: puts data into a region at all nodes of a set or at none, then signals an
+    /// event there, and one here. It does not wait.
+    ///
+    /// # Errors
+    /// As [`Shell::request`].
+    pub fn xfer_and_signal(
+        &self,
+        set: &Nodes,
+        (region, offset): (u32, u64),
+        data: impl Into<Payload>,
+        remote: Option<u32>,
+        local: Option<u32>,
+    ) -> Result<Transfer> {
+        let (set, body) = (set.clone(), data.into());
+        let told = self.submit(local, |ticket| Request::Transfer {
+            ticket,
+            set,
+            region,
+            offset,
+            body,
+            remote,
+            local,
+        })?;
+        Ok(Transfer { told })
+    }
+
+    /// TEST-EVENT, not waiting: how often an event was signalled here.
+    ///
+    /// # Errors
+    /// [`Error::NotMember`] while this node may not say; [`Error::Refused`] for no event.
+    pub fn test_event(&self, event: u32) -> Result<u64> {
+        self.shared.board.count(event, || self.shell.clock().now())
+    }
+
+    /// TEST-EVENT, waiting until an event was signalled here more often than so many times. It
+    /// waits on where this node may not say so for a while, as when the master is restarted.
+    ///
+    /// # Errors
+    /// [`Error::NotMember`] at once when this node was removed or has never been taken in, and
+    /// with the deadline when its lease has ended; [`Error::Deadline`]; [`Error::Closed`] when the
+    /// member has ended; [`Error::Refused`] for no event.
+    pub fn wait_event(&self, event: u32, more_than: u64, deadline: Deadline) -> Result<u64> {
+        let now = || self.shell.clock().now();
+        self.shared.board.wait_event(event, more_than, now, deadline)
+    }
+
+    /// COMPARE-AND-WRITE: whether the comparison holds at all nodes of a set; if so, `write` says
+    /// which variable gets which value there.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`] when too much is under way; [`Error::Deadline`]: the operation goes
+    /// on; [`Error::Dead`] when a node of the set is no member; [`Error::NotMember`] when this one
+    /// is none; [`Error::Refused`].
+    pub fn compare_and_write(
+        &self,
+        set: &Nodes,
+        (variable, relation, value): (u32, Relation, u64),
+        write: Option<(u32, u64)>,
+        deadline: Deadline,
+    ) -> Result<bool> {
+        let set = set.clone();
+        let told = self.submit(None, |ticket| Request::Compare {
+            ticket,
+            set,
+            variable,
+            relation,
+            value,
+            write,
+        })?;
+        ending(&told, deadline)
+    }
+
+    /// Sets this node's own instance of a variable.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for no variable; those of [`Shell::request`].
+    pub fn set_variable(&self, variable: u32, value: u64) -> Result<()> {
+        self.check_variable(variable)?;
+        self.shell.request(Request::Set { variable, value })
+    }
+
+    /// This node's own instance of a variable.
+    ///
+    /// # Errors
+    /// [`Error::NotMember`] while this node may not say; [`Error::Refused`] for no variable; those
+    /// of [`Shell::look`].
+    pub fn variable(&self, variable: u32, deadline: Deadline) -> Result<u64> {
+        self.check_variable(variable)?;
+        let value = self.shell.look(deadline, move |now, core| core.variable(now, variable))?;
+        value.ok_or_else(|| self.shared.board.silence())
+    }
+
+    fn check_variable(&self, variable: u32) -> Result<()> {
+        (variable < self.variables).then_some(()).ok_or_else(board::outside)
+    }
+
+    /// Reads from this node's instance of a region.
+    ///
+    /// # Errors
+    /// [`Error::NotMember`] while this node may not say what is there; [`Error::Access`] outside
+    /// of it.
+    pub fn read(&self, region: u32, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        self.region(region, offset, bytes.len())?.read(offset, bytes)?;
+        self.shared.board.check(self.shell.clock().now())
+    }
+
+    /// Writes into this node's instance of a region, as one does that has joined and has fetched
+    /// what the others have.
+    ///
+    /// # Errors
+    /// [`Error::Access`] outside of it.
+    pub fn write(&self, region: u32, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.region(region, offset, bytes.len())?.write(offset, bytes)
+    }
+
+    fn region(&self, key: u32, offset: u64, count: usize) -> Result<&Region> {
+        let why = "there is no such region";
+        let region = self.shared.regions.get(key as usize);
+        region.ok_or(Error::Access { key, offset, count, why })
+    }
+
+    /// The epoch and its members, as far as this node knows.
+    pub fn membership(&self) -> Membership {
+        self.shared.board.membership()
+    }
+
+    /// Waits for an epoch after this one: others have joined or were removed, or this node was.
+    ///
+    /// # Errors
+    /// [`Error::Deadline`]; [`Error::Closed`] when the member has ended.
+    pub fn wait_epoch(&self, after: u64, deadline: Deadline) -> Result<Membership> {
+        self.shared.board.wait_epoch(after, deadline)
+    }
+
+    /// At the master: says that there is proof of a node's death, as when its process was reaped or
+    /// its link is closed. It is removed at once, not when its lease has ended; if it lives after
+    /// all, it joins again.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where this node does not lead; those of [`Shell::request`].
+    pub fn declare_dead(&self, node: NodeId) -> Result<()> {
+        if !self.is_master {
+            return Err(board::refused("only the master removes nodes"));
+        }
+        self.shell.request(Request::Evidence { node })
+    }
+
+    fn submit(
+        &self,
+        local: Option<u32>,
+        request: impl FnOnce(u64) -> Request,
+    ) -> Result<Receiver<Ending>> {
+        let ticket = self.tickets.fetch_add(1, Ordering::Relaxed);
+        let (tell, told) = sync_channel(1);
+        self.shared.lock().insert(ticket, Open { tell, local });
+        if let Err(error) = self.shell.request(request(ticket)) {
+            self.shared.lock().remove(&ticket);
+            return Err(error);
+        }
+        Ok(told)
+    }
+}
+
+impl Transfer {
+    /// Waits until it is done at all nodes, or known not to be.
+    ///
+    /// # Errors
+    /// As [`Member::compare_and_write`].
+    pub fn wait(&self, deadline: Deadline) -> Result<()> {
+        ending(&self.told, deadline).map(drop)
+    }
+}
+
+/// Waits for an operation's end: whether it was carried out.
+fn ending(told: &Receiver<Ending>, deadline: Deadline) -> Result<bool> {
+    match told.recv_timeout(deadline.left().unwrap_or_default()) {
+        Ok(Ok(Outcome::Committed)) => Ok(true),
+        Ok(Ok(Outcome::NotHeld)) => Ok(false),
+        Ok(Ok(Outcome::NotMember(node))) => {
+            Err(Error::Dead { peer: node.to_string(), evidence: "it is no member".to_owned() })
+        }
+        Ok(Ok(Outcome::MasterLost | Outcome::Again)) => {
+            Err(board::refused("the master was restarted; nothing was done"))
+        }
+        Ok(Ok(Outcome::Unknown)) => {
+            Err(board::refused("this node was removed before it learned the outcome"))
+        }
+        Ok(Err(Refusal::Full)) => Err(Error::WouldBlock),
+        Ok(Err(Refusal::NotMember)) => {
+            let why = "nothing was asked of the others".to_owned();
+            Err(Error::NotMember { node: "this node".to_owned(), why })
+        }
+        Ok(Err(why)) => Err(board::refused(why.to_string())),
+        Err(RecvTimeoutError::Timeout) => Err(Error::Deadline {
+            who: "a thread".to_owned(),
+            whom: "the cluster".to_owned(),
+            what: "to carry out an operation".to_owned(),
+            waited: deadline.waited(),
+        }),
+        Err(RecvTimeoutError::Disconnected) => Err(Error::Closed { peer: "the member".to_owned() }),
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Open>> {
+        self.open.lock().expect("nobody panics with it")
+    }
+
+    fn end(&self, ticket: u64, ending: Ending) {
+        let Some(Open { tell, local }) = self.lock().remove(&ticket) else { return };
+        if let (Ok(Outcome::Committed), Some(local)) = (ending, local) {
+            self.board.signal(local);
+        }
+        // Nobody has to wait for it.
+        let _ = tell.try_send(ending);
+    }
+}
+
+impl Handler<Core> for Desk {
+    fn notice(&mut self, now: Time, core: &Core, notice: Notice) {
+        // First: what is told may be what this node may speak of.
+        self.changed(now, core);
+        let Shared { board, regions, .. } = &*self.shared;
+        match notice {
+            Notice::Delivered { region, offset, body, event, .. } => {
+                regions[region as usize].write(offset, &body).expect("the core has checked it");
+                if let Some(event) = event {
+                    board.signal(event);
+                }
+            }
+            Notice::Completed { ticket, outcome, .. } => self.shared.end(ticket, Ok(outcome)),
+            Notice::Refused { ticket, why } => self.shared.end(ticket, Err(why)),
+            Notice::Epoch { epoch, members, joined } => board.open(epoch, members, &joined),
+            Notice::Removed { epoch } => board.remove(epoch),
+            Notice::Written { .. } | Notice::Joined { .. } => {}
+        }
+    }
+
+    fn changed(&mut self, _: Time, core: &Core) {
+        let until = core.current_until();
+        if until != self.until {
+            self.until = until;
+            self.shared.board.speak_until(until);
+        }
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        self.shared.board.end();
+        self.shared.lock().clear();
+    }
+}
