@@ -12,8 +12,8 @@ use std::collections::BinaryHeap;
 /// cluster's burst is spread over many days.
 const DAY_BITS: u32 = 6;
 
-/// Days of the ring: 65 us, beyond the way of almost every message, and so few that the ring stays in
-/// the second-level cache. Alarms and late messages go to the heap.
+/// Days of the ring: 65 us, beyond the way of almost every message, and so few that the ring stays
+/// in the second-level cache. Alarms and late messages go to the heap.
 const DAYS: usize = 1024;
 
 /// Something that happens at a moment.
