@@ -4,7 +4,7 @@ use super::*;
 use crate::heartbeat::{self, Heartbeat};
 use crate::protocol::{Malformed, Outgoing, Payload};
 use crate::strategy::Datagram;
-use crate::transport::{self, Hello, Lane};
+use crate::transport::{self, Hello, Lane, ofi};
 use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::path::PathBuf;
@@ -13,12 +13,30 @@ use std::sync::mpsc::{Receiver, channel};
 /// Where nodes listen; goes with what is in it.
 pub(crate) struct Place {
     dir: Option<PathBuf>,
+    /// Where all begin to listen, without a directory.
+    door: Address,
     addresses: BTreeMap<NodeId, Address>,
+    transports: Transports,
 }
 
 impl Place {
     pub(crate) fn tcp() -> Place {
-        Place { dir: None, addresses: Place::members() }
+        Place::at(Address::Tcp("127.0.0.1".to_owned(), 0), transport::of)
+    }
+
+    /// Over connections without a descriptor.
+    fn ofi() -> Place {
+        let transports: Transports = |_| {
+            static OFI: std::sync::OnceLock<ofi::Ofi> = std::sync::OnceLock::new();
+            Ok(OFI.get_or_init(ofi::tests::ofi))
+        };
+        Place::at(Address::Ofi("tcp".to_owned(), "127.0.0.1".to_owned(), 0), transports)
+    }
+
+    fn at(door: Address, transports: Transports) -> Place {
+        // Node 7 belongs to all clusters and has no shell: tests speak in its name.
+        let addresses = BTreeMap::from([(NodeId(7), Address::Process("nobody".to_owned()))]);
+        Place { dir: None, door, addresses, transports }
     }
 
     pub(crate) fn unix() -> Place {
@@ -27,12 +45,9 @@ impl Place {
         let name = format!("muster-shell-{}-{number}", std::process::id());
         let dir = std::env::temp_dir().join(name);
         std::fs::create_dir(&dir).expect("a directory can be made");
-        Place { dir: Some(dir), addresses: Place::members() }
-    }
-
-    /// Node 7 belongs to all clusters and has no shell: tests speak in its name.
-    fn members() -> BTreeMap<NodeId, Address> {
-        BTreeMap::from([(NodeId(7), Address::Process("nobody".to_owned()))])
+        let mut place = Place::tcp();
+        place.dir = Some(dir);
+        place
     }
 
     /// Listens as nodes 0 to count - 1.
@@ -40,9 +55,9 @@ impl Place {
         let mut listen = |node: u32| {
             let address = match &self.dir {
                 Some(dir) => Address::Unix(dir.join(node.to_string())),
-                None => Address::Tcp("127.0.0.1".to_owned(), 0),
+                None => self.door.clone(),
             };
-            let transport = transport::of(&address).expect("it is known");
+            let transport = (self.transports)(&address).expect("it is known");
             let listener = transport.listen(&address).expect("it is free");
             self.addresses.insert(NodeId(node), listener.address().clone());
             listener
@@ -55,7 +70,7 @@ impl Place {
             me,
             service: service.to_owned(),
             addresses: self.addresses.clone(),
-            transports: transport::of,
+            transports: self.transports,
             patience: Duration::from_micros(20),
         }
     }
@@ -189,9 +204,9 @@ fn said(from: u32, head: &[u8], body: impl Into<Payload>) -> Heard {
     Heard::Said(NodeId(from), head.to_vec(), body.into())
 }
 
-fn messages_arrive_in_order(mut place: Place) {
+fn messages_arrive_in_order(mut place: Place, longest: usize) {
     let talkers = talkers(&mut place, 2);
-    let large = vec![7; 3 << 20];
+    let large = vec![7; longest];
     // Both begin at once, and use one connection.
     for number in 0..2000u32 {
         talkers[0].say(1, &number.to_le_bytes(), vec![]);
@@ -211,12 +226,12 @@ fn messages_arrive_in_order(mut place: Place) {
 
 #[test]
 fn messages_of_two_who_begin_at_once_arrive_in_order_over_unix_sockets() {
-    messages_arrive_in_order(Place::unix());
+    messages_arrive_in_order(Place::unix(), 3 << 20);
 }
 
 #[test]
 fn messages_of_two_who_begin_at_once_arrive_in_order_over_tcp() {
-    messages_arrive_in_order(Place::tcp());
+    messages_arrive_in_order(Place::tcp(), 3 << 20);
 }
 
 #[test]
@@ -237,6 +252,11 @@ fn who_ends_is_lost_and_found_when_it_begins_again() {
     assert_eq!(all[0].hear(), said(1, b"here", vec![]));
     all[0].say(1, b"hi", vec![]);
     assert_eq!(again.hear(), said(0, b"hi", vec![]));
+}
+
+#[test]
+fn messages_of_two_who_begin_at_once_arrive_in_order_without_descriptors() {
+    messages_arrive_in_order(Place::ofi(), 1 << 20);
 }
 
 #[test]
