@@ -112,12 +112,14 @@ fn who_asks_for_what_cannot_be_done_is_told() {
 
 /// Tries until an error comes.
 fn fails<T>(mut what: impl FnMut() -> Result<T>) -> Error {
-    loop {
+    let deadline = soon();
+    while deadline.left().is_some() {
         match what() {
             Ok(_) => std::thread::sleep(Duration::from_millis(1)),
             Err(error) => return error,
         }
     }
+    panic!("no error comes");
 }
 
 #[test]

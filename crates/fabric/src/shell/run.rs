@@ -8,14 +8,12 @@ use super::{Clock, Handler, Setup, wire};
 use crate::error::Result;
 use crate::protocol::{NodeId, Payload, Protocol, Time};
 use crate::strategy::Datagram;
+use muster_base::limits::SHELL_TURN;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::IoSlice;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Messages taken from one peer before the next one's turn.
-const TURN: usize = 64;
 
 /// Who yields may wait for a few slices of others before it runs again: not when an alarm is near.
 const SLICES: Duration = Duration::from_millis(20);
@@ -167,7 +165,7 @@ where
     /// Gives the protocol what a peer has sent; to the very end of it, if that has to be known.
     fn receive(&mut self, node: NodeId, to_the_end: bool) {
         let now = self.clock.now();
-        for _ in 0..TURN {
+        for _ in 0..SHELL_TURN {
             let Some(peer) = self.peers.get_mut(&node) else { return };
             let mut malformed = false;
             let protocol = &mut self.protocol;

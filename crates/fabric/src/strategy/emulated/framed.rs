@@ -11,11 +11,12 @@
 //!
 //! Receiving: one read gets head and body, and often several messages; they are taken in place.
 
-use super::{Patience, wait_for_room, with_head};
+use super::{wait_for_room, with_head};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::strategy::{Datagram, Ready, Stream, Wait};
 use crate::transport::Peer;
+use crate::wait::Patience;
 use muster_base::limits::FRAME_MAX;
 use std::io::IoSlice;
 use std::ops::Range;
