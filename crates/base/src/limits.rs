@@ -175,6 +175,15 @@ pub const STAGED_MAX: usize = 256;
 /// Bytes of these: what a member has to keep at most is 16 MiB.
 pub const STAGED_BYTES_MAX: usize = 16 * TRANSFER_MAX;
 
+/// Ranges of a set of members: as many as numbers below [`MEMBERS_MAX`] can have. They are 256 KiB.
+pub const RANGES_MAX: usize = MEMBERS_MAX / 2;
+
+/// Ranges of an operation's node set. A restarted master is told of all operations under way in one
+/// message: [`STAGED_MAX`] sets of 8 KiB each.
+pub const SET_RANGES_MAX: usize = 1024;
+
+const _: () = assert!(STAGED_MAX * (SET_RANGES_MAX * 8 + 64) + 3 * RANGES_MAX * 8 < FRAME_MAX / 2);
+
 /// Peers whose pipelines are remembered. Four states of a medium, each with a table of 41 ranges
 /// of lengths, are about 16 KB: 4 MB for all of them.
 pub const PIPELINE_PEERS_MAX: usize = 256;

@@ -70,6 +70,13 @@ impl From<Vec<u8>> for Payload {
     }
 }
 
+impl From<Arc<Vec<u8>>> for Payload {
+    fn from(bytes: Arc<Vec<u8>>) -> Payload {
+        let range = 0..bytes.len();
+        Payload { bytes: Some(bytes), range }
+    }
+}
+
 impl std::ops::Deref for Payload {
     type Target = [u8];
 

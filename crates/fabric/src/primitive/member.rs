@@ -129,6 +129,8 @@ pub enum Notice {
 pub enum Refusal {
     #[error("the node set is empty")]
     Empty,
+    #[error("the node set has more than {} ranges", muster_base::limits::SET_RANGES_MAX)]
+    Scattered,
     #[error("it lies outside of the region, the variables or the events")]
     Outside,
     #[error("too much of this node's is under way; wait for a completion")]

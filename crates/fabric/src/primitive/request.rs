@@ -4,7 +4,7 @@
 use super::member::{Core, Notice, Refusal, Request, Standing};
 use super::message::{Carried, Message, Op, Outcome, What, Work};
 use crate::protocol::{Payload, Time};
-use muster_base::limits::{PENDING_BYTES_MAX, PENDING_MAX, TRANSFER_MAX};
+use muster_base::limits::{PENDING_BYTES_MAX, PENDING_MAX, SET_RANGES_MAX, TRANSFER_MAX};
 use std::sync::Arc;
 
 /// An operation of this node's user.
@@ -55,6 +55,8 @@ impl Core {
         let bytes = pending.body.len();
         let why = if pending.work.set.is_empty() {
             Refusal::Empty
+        } else if pending.work.set.ranges().len() > SET_RANGES_MAX {
+            Refusal::Scattered
         } else if !local || bytes > TRANSFER_MAX || !self.is_within(&pending.work, bytes) {
             Refusal::Outside
         } else if matches!(self.standing, Standing::Outside(_)) {

@@ -123,6 +123,19 @@ fn a_transfer_from_any_node_reaches_its_set_and_signals_both_sides() {
 }
 
 #[test]
+fn a_node_set_of_too_many_ranges_is_refused_and_nothing_happens() {
+    let mut cluster = Cluster::new(2);
+    let most = u32::try_from(muster_base::limits::SET_RANGES_MAX).unwrap();
+    for (ticket, ranges) in [(1, most), (2, most + 1)] {
+        cluster.transfer(1, ticket, (0..ranges).map(|node| NodeId(2 * node)).collect());
+    }
+    cluster.settle();
+    let refused = Notice::Refused { ticket: 2, why: Refusal::Scattered };
+    assert!(cluster.notices[&1].contains(&refused));
+    assert_eq!(cluster.outcomes(1), [(1, Outcome::NotMember(NodeId(2)))]);
+}
+
+#[test]
 fn of_conflicting_compare_and_writes_one_wins_everywhere() {
     let mut cluster = Cluster::new(7);
     for node in 0..7 {

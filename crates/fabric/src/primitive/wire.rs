@@ -4,6 +4,7 @@
 use super::message::{Account, Carried, Known, Op, Opening, Outcome, Relation, What, Work, Wrote};
 use super::nodes::Nodes;
 use crate::protocol::{NodeId, Payload};
+use muster_base::limits::{RANGES_MAX, SET_RANGES_MAX};
 use std::sync::Arc;
 
 /// Most messages fit.
@@ -187,8 +188,11 @@ impl Reader<'_> {
         Ok(count)
     }
 
-    fn nodes(&mut self) -> Read<Nodes> {
+    fn nodes(&mut self, most: usize) -> Read<Nodes> {
         let count = self.count(8)?;
+        if count > most {
+            return Err("a node set of too many ranges");
+        }
         let ranges = (0..count).map(|_| Ok((self.u32()?, self.u32()?))).collect::<Read<_>>()?;
         Nodes::from_ranges(ranges).ok_or("ranges of nodes in disorder")
     }
@@ -239,7 +243,7 @@ impl Reader<'_> {
             },
             _ => return Err("work that does not exist"),
         };
-        Ok(Work { op, what, set: self.nodes()? })
+        Ok(Work { op, what, set: self.nodes(SET_RANGES_MAX)? })
     }
 
     fn written(&mut self) -> Read<Vec<Wrote>> {
@@ -251,8 +255,8 @@ impl Reader<'_> {
 
     pub fn opening(&mut self) -> Read<Opening> {
         Ok(Opening {
-            members: self.nodes()?,
-            joined: self.nodes()?,
+            members: self.nodes(RANGES_MAX)?,
+            joined: self.nodes(RANGES_MAX)?,
             last: self.u64()?,
             stable: self.u64()?,
             written: self.written()?,
@@ -260,7 +264,7 @@ impl Reader<'_> {
     }
 
     pub fn account(&mut self) -> Read<Account> {
-        let (epoch, members) = (self.u64()?, self.nodes()?);
+        let (epoch, members) = (self.u64()?, self.nodes(RANGES_MAX)?);
         let (stable, written) = (self.u64()?, self.written()?);
         let count = self.count(46)?;
         let mut known = Vec::with_capacity(count);

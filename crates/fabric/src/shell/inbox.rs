@@ -82,6 +82,11 @@ impl<P: Protocol> Inbox<P> {
         self.wake(queue);
     }
 
+    /// Wakes the shell's thread.
+    pub fn knock(&self) {
+        self.wake(&mut self.lock());
+    }
+
     fn wake(&self, queue: &mut Queue<P>) {
         if std::mem::take(&mut queue.is_quiet) {
             rustix::io::write(&self.waker, &1u64.to_ne_bytes()).expect("an event can be signalled");

@@ -1,11 +1,14 @@
 //! Runs a protocol over connections: the thin part with threads, sockets and a clock.
 //!
-//! One thread has the protocol and all connections. It sleeps ([`watch`]) until a message comes,
-//! the protocol's alarm is due, or another thread has put something into its [`inbox`]; then it
-//! gives the protocol what there is, and sends what the protocol wants sent. It never waits for a
-//! peer: what has no room queues, and a peer behind which too much has gathered does not read, so
-//! its connection is ended and the protocol told that it is lost. Two things can only be waited
-//! for and have threads of their own ([`door`]): who connects to us, and whom we connect to.
+//! The protocol and all connections ([`run`]) are one thread's at a time ([`engine`]): the shell's
+//! own, or one that asks something while that one sleeps. The shell's sleeps ([`watch`]) until a
+//! message comes, the protocol's alarm is due, or another thread has put something into its
+//! [`inbox`]; then it gives the protocol what there is, and sends what the protocol wants sent. It
+//! never waits for a peer: what has no room queues, and a peer behind which too much has gathered
+//! does not read, so its connection is ended and the protocol told that it is lost. Connections
+//! that have no descriptor to sleep at are looked at, ever more rarely while nothing comes. Two
+//! things can only be waited for and have threads of their own ([`door`]): who connects to us, and
+//! whom we connect to.
 //!
 //! A peer is idle, being connected to, or connected. It is connected to when there is something to
 //! send. A connection that ends, for whatever reason (the peer's end, garbage, no room), loses
@@ -18,6 +21,7 @@
 //! ends its thread and connections; users of its handle then get errors.
 
 mod door;
+mod engine;
 mod inbox;
 mod peer;
 mod run;
@@ -58,12 +62,12 @@ pub struct Setup {
     pub patience: Duration,
 }
 
-/// Who is told what the protocol has to say, on the shell's thread: it must not wait.
+/// Who is told what the protocol has to say, mostly on the shell's thread: it must not wait.
 pub trait Handler<P: Protocol>: Send + 'static {
     /// Takes a notice.
     fn notice(&mut self, now: Time, protocol: &P, notice: P::Notice);
 
-    /// The protocol may have changed; what it has to say and to send comes next.
+    /// The protocol may have changed, and what it wants sent is sent next; on any thread.
     fn changed(&mut self, _now: Time, _protocol: &P) {}
 }
 
@@ -86,7 +90,7 @@ impl Clock {
 
 /// A protocol that runs.
 pub struct Shell<P: Protocol> {
-    inbox: Arc<Inbox<P>>,
+    engine: Arc<engine::Engine<P>>,
     clock: Clock,
     thread: Option<JoinHandle<()>>,
 }
@@ -94,6 +98,7 @@ pub struct Shell<P: Protocol> {
 impl<P: Protocol + Send + 'static> Shell<P>
 where
     P::Request: Send,
+    P::Notice: Send,
 {
     /// Starts a protocol, which is made with the shell's time. Peers come to `listener`.
     ///
@@ -110,11 +115,16 @@ where
         let watch = watch::Watch::new(inbox.descriptor())?;
         let protocol = protocol(clock.now());
         let doors = door::Doors::open(&setup, listener, inbox.clone())?;
-        let runner = run::Runner::new(setup, clock, inbox.clone(), watch, doors, protocol, handler);
+        let patience = setup.patience;
+        let runner = run::Runner::new(setup, clock, doors, protocol, Box::new(handler));
+        let engine = Arc::new(engine::Engine::new(runner, inbox, watch, clock, patience));
         let builder = std::thread::Builder::new().name("fabric-shell".to_owned());
-        let thread = builder.spawn(move || runner.run());
+        let thread = builder.spawn({
+            let engine = engine.clone();
+            move || engine.run()
+        });
         let thread = Some(thread.map_err(|error| Error::io("starting a thread", error))?);
-        Ok(Shell { inbox, clock, thread })
+        Ok(Shell { engine, clock, thread })
     }
 
     /// Asks something of the protocol.
@@ -122,10 +132,11 @@ where
     /// # Errors
     /// [`Error::WouldBlock`] while too many requests wait; [`Error::Closed`] after the end.
     pub fn request(&self, request: P::Request) -> Result<()> {
-        self.inbox.ask(Command::Request(request))
+        self.engine.ask(Command::Request(request))
     }
 
-    /// Has the shell's thread do something with the protocol, and waits for what comes of it.
+    /// Has something done with the protocol, when all that it had to say is told; waits for what
+    /// comes of it.
     ///
     /// # Errors
     /// As [`Shell::request`]; [`Error::Deadline`].
@@ -135,7 +146,7 @@ where
         look: impl FnOnce(Time, &mut P) -> R + Send + 'static,
     ) -> Result<R> {
         let (tell, told) = mpsc::sync_channel(1);
-        self.inbox.ask(Command::Look(Box::new(move |now, protocol| {
+        self.engine.ask(Command::Look(Box::new(move |now, protocol| {
             let _ = tell.send(look(now, protocol));
         })))?;
         told.recv_timeout(deadline.left().unwrap_or_default()).map_err(|error| match error {
@@ -157,7 +168,7 @@ where
 
 impl<P: Protocol> Drop for Shell<P> {
     fn drop(&mut self) {
-        self.inbox.close();
+        self.engine.inbox.close();
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
             && !std::thread::panicking()

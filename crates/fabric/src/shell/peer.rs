@@ -2,11 +2,10 @@
 
 use super::wire;
 use crate::error::{Error, Result};
-use crate::protocol::{NodeId, Outgoing, Time};
-use crate::strategy::Datagram;
+use crate::protocol::{NodeId, Outgoing, Payload, Time};
+use crate::strategy::{Datagram, Taken};
 use muster_base::limits::{QUEUE_BYTES_MAX, QUEUE_MAX};
 use std::collections::VecDeque;
-use std::io::IoSlice;
 use std::time::Duration;
 
 /// The pause after a connection that could not be made; it doubles.
@@ -107,9 +106,8 @@ impl Peer {
             let Some(Outgoing { head, body, .. }) = self.queue.front() else {
                 break !connection.try_flush()?;
             };
-            let size = u16::try_from(head.len()).expect("a head is short").to_le_bytes();
-            let parts = [IoSlice::new(&size), IoSlice::new(head), IoSlice::new(body)];
-            match connection.try_send(&parts) {
+            let size = u32::try_from(head.len()).expect("limits keep heads short").to_le_bytes();
+            match connection.try_queue(&[&size, head], body) {
                 Ok(()) => (self.bytes, self.turns) = (self.bytes - head.len() - body.len(), 0),
                 Err(Error::WouldBlock) => break true,
                 Err(error) => return Err(error),
@@ -133,12 +131,20 @@ impl Peer {
     }
 
     /// The next message, divided by `take`; false when there is none.
-    pub fn take(&mut self, take: &mut dyn FnMut(&[u8], &[u8])) -> Result<bool> {
+    pub fn take(&mut self, take: &mut dyn FnMut(&[u8], Payload)) -> Result<bool> {
         let State::Up { connection, .. } = &mut self.state else { return Ok(false) };
         let mut is_message = true;
-        let taken = connection.try_take(&mut |message| match wire::divide(message) {
-            Some((head, body)) => take(head, body),
-            None => is_message = false,
+        let taken = connection.try_keep(&mut |message| {
+            let bytes: &[u8] = match &message {
+                Taken::Seen(bytes) => bytes,
+                Taken::Kept(payload) => payload,
+            };
+            let Some((head, body)) = wire::divide(bytes) else { return is_message = false };
+            let body = match &message {
+                Taken::Seen(_) => Payload::from(body.to_vec()),
+                Taken::Kept(payload) => payload.part(bytes.len() - body.len()..bytes.len()),
+            };
+            take(head, body);
         });
         match taken {
             Ok(()) if is_message => Ok(true),

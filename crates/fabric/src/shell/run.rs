@@ -1,98 +1,101 @@
-//! The shell's thread.
+//! What the shell has, and what is done with it by the thread that holds it (`engine.rs`).
 
 use super::door::Doors;
-use super::inbox::{Command, Connected, Inbox};
+use super::inbox::{Command, Connected};
 use super::peer::{Peer, State};
 use super::watch::Watch;
 use super::{Clock, Handler, Setup, wire};
 use crate::error::Result;
-use crate::protocol::{NodeId, Payload, Protocol, Time};
+use crate::protocol::{NodeId, Protocol, Time};
 use crate::strategy::Datagram;
 use muster_base::limits::SHELL_TURN;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::IoSlice;
-use std::num::NonZeroU64;
-use std::sync::Arc;
 use std::time::Duration;
 
-/// Who yields may wait for a few slices of others before it runs again: not when an alarm is near.
-const SLICES: Duration = Duration::from_millis(20);
+/// How long a sleep lasts while connections cannot wake it: at first, and after many in vain. To
+/// look takes some 20 us, so an idle shell needs half a percent of a core.
+const NAP: Duration = Duration::from_micros(50);
+const NAP_MAX: Duration = Duration::from_millis(4);
 
-/// What the thread has.
-pub struct Runner<P: Protocol, H> {
+/// The protocol and its peers.
+pub struct Runner<P: Protocol> {
     setup: Setup,
     clock: Clock,
-    inbox: Arc<Inbox<P>>,
-    commands: VecDeque<Command<P>>,
+    pub commands: VecDeque<Command<P>>,
     doors: Doors<P>,
     protocol: P,
-    handler: H,
+    handler: Box<dyn Handler<P>>,
+    /// What the handler has not been told.
+    untold: VecDeque<P::Notice>,
     peers: BTreeMap<NodeId, Peer>,
-    /// What to look for at the peers' descriptors.
-    watch: Watch,
-    /// Peers that have to be looked at, and those whose turn has ended before they had.
-    ready: Vec<NodeId>,
+    /// Peers that have to be looked at, whatever the descriptors say.
     rest: Vec<NodeId>,
+    /// Peers whose connections have no descriptor, and how long to sleep because of them.
+    blind: Vec<NodeId>,
+    nap: Duration,
     lost: Vec<NodeId>,
     attempts: u64,
-    /// The last sleep was short.
-    is_brisk: bool,
+    /// Something was queued for a peer, and nothing was sent since.
+    is_unsent: bool,
+    /// The shell's thread sleeps, and until when.
+    pub sleeps_until: Option<Time>,
 }
 
-impl<P: Protocol + Send + 'static, H: Handler<P>> Runner<P, H>
+impl<P: Protocol + Send + 'static> Runner<P>
 where
     P::Request: Send,
 {
     pub fn new(
         setup: Setup,
         clock: Clock,
-        inbox: Arc<Inbox<P>>,
-        watch: Watch,
         doors: Doors<P>,
         protocol: P,
-        handler: H,
-    ) -> Runner<P, H> {
+        handler: Box<dyn Handler<P>>,
+    ) -> Runner<P> {
         Runner {
             setup,
             clock,
-            inbox,
             commands: VecDeque::new(),
             doors,
             protocol,
             handler,
+            untold: VecDeque::new(),
             peers: BTreeMap::new(),
-            watch,
-            ready: Vec::new(),
             rest: Vec::new(),
+            blind: Vec::new(),
+            nap: NAP,
             lost: Vec::new(),
             attempts: 0,
-            is_brisk: false,
+            is_unsent: false,
+            sleeps_until: None,
         }
     }
 
-    /// Runs until the inbox is closed.
-    pub fn run(mut self) {
-        // Otherwise timers of usual threads may be 50 us late, to spare wake-ups.
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        super::sys::ask_for_short_slices();
-        while self.inbox.take(&mut self.commands) {
-            // Time first: a node that was stopped is to know that before it hears of anything.
-            if self.protocol.alarm().is_some_and(|alarm| alarm <= self.clock.now()) {
-                self.protocol.tick(self.clock.now());
-            }
-            while let Some(command) = self.commands.pop_front() {
-                self.carry_out(command);
-            }
-            for at in 0..self.ready.len() {
-                self.receive(self.ready[at], false);
-            }
-            std::mem::swap(&mut self.ready, &mut self.rest);
-            self.rest.clear();
-            self.pump();
-            self.wait();
+    /// Takes what there is: the time, commands, and messages of peers that are ready.
+    pub fn step(&mut self, ready: &mut Vec<NodeId>) {
+        // Time first: a node that was stopped is to know that before it hears of anything.
+        if self.protocol.alarm().is_some_and(|alarm| alarm <= self.clock.now()) {
+            self.protocol.tick(self.clock.now());
         }
+        while let Some(command) = self.commands.pop_front() {
+            self.carry_out(command);
+        }
+        ready.append(&mut self.rest);
+        for node in ready.drain(..) {
+            self.receive(node, false);
+        }
+        let mut came = false;
+        for node in std::mem::take(&mut self.blind) {
+            came |= self.receive(node, false);
+        }
+        self.nap = if came { NAP } else { (self.nap * 2).min(NAP_MAX) };
+        self.collect();
+    }
+
+    /// Goodbye to all, then nobody comes any more.
+    pub fn end(mut self) {
         self.commands.clear();
-        // Goodbye to all, then nobody comes any more.
         self.peers.clear();
         self.doors.close();
     }
@@ -101,7 +104,12 @@ where
         let now = self.clock.now();
         match command {
             Command::Request(request) => self.protocol.request(now, request),
-            Command::Look(look) => look(now, &mut self.protocol),
+            Command::Look(look) => {
+                // Who looks may know of the protocol no more than the handler does.
+                self.collect();
+                self.tell();
+                look(now, &mut self.protocol);
+            }
             Command::Accepted { node, life, connection } => self.accepted(node, life, connection),
             Command::Connected { node, attempt, result } => self.connected(node, attempt, result),
         }
@@ -122,14 +130,14 @@ where
             State::Idle => true,
         } && node != me;
         let said = connection.try_send(&[IoSlice::new(&wire::verdict(is_used, own))]);
-        if !is_used || said.is_err() || connection.descriptor().is_none() {
+        if !is_used || said.is_err() {
             return;
         }
         if self.peer(node).is_up() {
             self.lose(node);
         }
         self.peer(node).raise(life, connection);
-        self.ready.push(node);
+        self.rest.push(node);
     }
 
     fn connected(&mut self, node: NodeId, attempt: u64, result: Result<Option<Connected>>) {
@@ -139,16 +147,16 @@ where
             return;
         }
         match result {
-            Ok(Some(Connected { life, connection })) if connection.descriptor().is_some() => {
+            Ok(Some(Connected { life, connection })) => {
                 peer.raise(life, connection);
-                self.ready.push(node);
+                self.rest.push(node);
             }
             // The peer's own is on its way, and what is queued waits for it.
             Ok(None) => {
                 peer.state = State::Idle;
                 peer.pause(now);
             }
-            Ok(Some(_)) | Err(_) => {
+            Err(_) => {
                 peer.pause(now);
                 self.lose(node);
             }
@@ -163,50 +171,79 @@ where
     }
 
     /// Gives the protocol what a peer has sent; to the very end of it, if that has to be known.
-    fn receive(&mut self, node: NodeId, to_the_end: bool) {
+    /// Whether something came.
+    fn receive(&mut self, node: NodeId, to_the_end: bool) -> bool {
         let now = self.clock.now();
-        for _ in 0..SHELL_TURN {
-            let Some(peer) = self.peers.get_mut(&node) else { return };
+        for count in 0..SHELL_TURN {
+            let Some(peer) = self.peers.get_mut(&node) else { return false };
             let mut malformed = false;
             let protocol = &mut self.protocol;
             let taken = peer.take(&mut |head, body| {
-                let body = Payload::from(body.to_vec());
                 malformed = protocol.receive(now, node, head, body).is_err();
             });
             match taken {
                 Ok(true) if !malformed => {
                     if !to_the_end && peer.is_drained() {
-                        return;
+                        return true;
                     }
                 }
-                Ok(false) => return,
-                Ok(true) | Err(_) => return self.lose(node),
+                Ok(false) => return count > 0,
+                Ok(true) | Err(_) => {
+                    self.lose(node);
+                    return false;
+                }
             }
         }
         self.rest.push(node);
+        true
     }
 
-    /// Sends what the protocol wants sent, and tells what it has to tell, until there is nothing.
-    fn pump(&mut self) {
+    /// Queues what the protocol wants sent and told; false if there is nothing.
+    fn collect(&mut self) -> bool {
+        let mut some = false;
         self.handler.changed(self.clock.now(), &self.protocol);
         loop {
-            let mut touched = false;
+            let mut more = false;
             while let Some(message) = self.protocol.outgoing() {
-                touched = true;
+                (more, self.is_unsent) = (true, true);
                 let to = message.to;
                 if !self.peer(to).push(message) {
                     self.lose(to);
                 }
             }
-            let now = self.clock.now();
             while let Some(notice) = self.protocol.notice() {
-                touched = true;
-                self.handler.notice(now, &self.protocol, notice);
+                more = true;
+                self.untold.push_back(notice);
             }
-            if !touched && !self.serve() {
-                return;
+            if !more {
+                return some;
             }
+            some = true;
         }
+    }
+
+    /// Tells the handler what there is to tell; false if there is nothing.
+    pub fn tell(&mut self) -> bool {
+        let now = self.clock.now();
+        let some = !self.untold.is_empty();
+        while let Some(notice) = self.untold.pop_front() {
+            self.handler.notice(now, &self.protocol, notice);
+        }
+        some
+    }
+
+    pub fn has_untold(&self) -> bool {
+        !self.untold.is_empty()
+    }
+
+    pub fn is_unsent(&self) -> bool {
+        self.is_unsent
+    }
+
+    /// Sends what the protocol wants sent.
+    pub fn send(&mut self) {
+        while self.serve() || self.collect() {}
+        self.is_unsent = false;
     }
 
     /// Connects to peers, and sends what is queued for them; true if some of them are lost.
@@ -240,46 +277,25 @@ where
     }
 
     /// When something is to be done, whatever comes.
-    fn alarm(&self) -> Option<Time> {
+    pub fn alarm(&self) -> Option<Time> {
         let connect = |peer: &Peer| peer.wants_connection().then_some(peer.not_before);
         let peers = self.peers.values().filter_map(|peer| peer.retry.or(connect(peer)));
         peers.chain(self.protocol.alarm()).min()
     }
 
-    /// Waits for something to do: without sleeping as long as that promises to be short. Meanwhile
-    /// others have the core: they may be those whose messages are waited for, and then many of
-    /// these are there at once.
-    fn wait(&mut self) {
-        if !self.ready.is_empty() {
-            return self.look(Some(Duration::ZERO));
-        }
-        let (begun, patience) = (self.clock.now(), self.setup.patience);
-        let end = self.alarm();
-        let mut now = begun;
-        let mut may_look = self.is_brisk;
-        while may_look && end.is_none_or(|end| end > now) {
-            if end.is_none_or(|end| end - now > SLICES) {
-                std::thread::yield_now();
-            }
-            self.look(Some(Duration::ZERO));
-            if !self.ready.is_empty() || self.inbox.has_some() {
-                return self.is_brisk = true;
-            }
-            now = self.clock.now();
-            may_look = self.is_brisk && now - begun < patience;
-        }
-        self.look(end.map(|end| end - self.clock.now()));
-        self.is_brisk = self.clock.now() - begun < patience;
-    }
-
-    fn look(&mut self, time: Option<Duration>) {
+    /// Before a sleep, whoever sleeps: watches the peers, and says when it is to end at the latest.
+    pub fn settle(&mut self, watch: &Watch) -> Option<Time> {
         for peer in self.peers.values_mut() {
-            if self.watch.see_to(peer).is_err() {
-                self.lost.push(peer.node);
+            match watch.see_to(peer) {
+                Ok(true) => {}
+                Ok(false) => self.blind.push(peer.node),
+                Err(_) => self.lost.push(peer.node),
             }
         }
-        if !self.lose_all() {
-            self.watch.look(time, &mut self.ready);
+        if self.lose_all() || !self.rest.is_empty() {
+            return Some(Time::default());
         }
+        let nap = (!self.blind.is_empty()).then(|| self.clock.now() + self.nap);
+        self.alarm().into_iter().chain(nap).min()
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::heartbeat::{self, Heartbeat};
 use crate::protocol::{Malformed, Outgoing, Payload};
 use crate::strategy::Datagram;
-use crate::transport::{self, Hello, Lane};
+use crate::transport::{self, Hello, Lane, ofi};
 use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::path::PathBuf;
@@ -13,12 +13,28 @@ use std::sync::mpsc::{Receiver, channel};
 /// Where nodes listen; goes with what is in it.
 pub(crate) struct Place {
     dir: Option<PathBuf>,
+    /// Where all begin to listen, without a directory.
+    door: Address,
     addresses: BTreeMap<NodeId, Address>,
+    transports: Transports,
 }
 
 impl Place {
     pub(crate) fn tcp() -> Place {
-        Place { dir: None, addresses: BTreeMap::new() }
+        Place::at(Address::Tcp("127.0.0.1".to_owned(), 0), transport::of)
+    }
+
+    /// Over connections without a descriptor.
+    fn ofi() -> Place {
+        let transports: Transports = |_| {
+            static OFI: std::sync::OnceLock<ofi::Ofi> = std::sync::OnceLock::new();
+            Ok(OFI.get_or_init(ofi::tests::ofi))
+        };
+        Place::at(Address::Ofi("tcp".to_owned(), "127.0.0.1".to_owned(), 0), transports)
+    }
+
+    fn at(door: Address, transports: Transports) -> Place {
+        Place { dir: None, door, addresses: BTreeMap::new(), transports }
     }
 
     pub(crate) fn unix() -> Place {
@@ -27,7 +43,9 @@ impl Place {
         let name = format!("muster-shell-{}-{number}", std::process::id());
         let dir = std::env::temp_dir().join(name);
         std::fs::create_dir(&dir).expect("a directory can be made");
-        Place { dir: Some(dir), addresses: BTreeMap::new() }
+        let mut place = Place::tcp();
+        place.dir = Some(dir);
+        place
     }
 
     /// Listens as nodes 0 to count - 1.
@@ -35,9 +53,9 @@ impl Place {
         let mut listen = |node: u32| {
             let address = match &self.dir {
                 Some(dir) => Address::Unix(dir.join(node.to_string())),
-                None => Address::Tcp("127.0.0.1".to_owned(), 0),
+                None => self.door.clone(),
             };
-            let transport = transport::of(&address).expect("it is known");
+            let transport = (self.transports)(&address).expect("it is known");
             let listener = transport.listen(&address).expect("it is free");
             self.addresses.insert(NodeId(node), listener.address().clone());
             listener
@@ -50,7 +68,7 @@ impl Place {
             me,
             service: service.to_owned(),
             addresses: self.addresses.clone(),
-            transports: transport::of,
+            transports: self.transports,
             patience: Duration::from_micros(20),
         }
     }
@@ -184,9 +202,9 @@ fn said(from: u32, head: &[u8], body: impl Into<Payload>) -> Heard {
     Heard::Said(NodeId(from), head.to_vec(), body.into())
 }
 
-fn messages_arrive_in_order(mut place: Place) {
+fn messages_arrive_in_order(mut place: Place, longest: usize) {
     let talkers = talkers(&mut place, 2);
-    let large = vec![7; 3 << 20];
+    let large = vec![7; longest];
     // Both begin at once, and use one connection.
     for number in 0..2000u32 {
         talkers[0].say(1, &number.to_le_bytes(), vec![]);
@@ -206,12 +224,12 @@ fn messages_arrive_in_order(mut place: Place) {
 
 #[test]
 fn messages_of_two_who_begin_at_once_arrive_in_order_over_unix_sockets() {
-    messages_arrive_in_order(Place::unix());
+    messages_arrive_in_order(Place::unix(), 3 << 20);
 }
 
 #[test]
 fn messages_of_two_who_begin_at_once_arrive_in_order_over_tcp() {
-    messages_arrive_in_order(Place::tcp());
+    messages_arrive_in_order(Place::tcp(), 3 << 20);
 }
 
 #[test]
@@ -235,10 +253,28 @@ fn who_ends_is_lost_and_found_when_it_begins_again() {
 }
 
 #[test]
+fn messages_of_two_who_begin_at_once_arrive_in_order_without_descriptors() {
+    messages_arrive_in_order(Place::ofi(), 1 << 20);
+}
+
+#[test]
+fn a_head_may_be_longer_than_sixteen_bits_say() {
+    let mut place = Place::unix();
+    let all = talkers(&mut place, 2);
+    for size in [0xffff, 0x1_0000, 0x2_0001] {
+        let head = vec![1; size];
+        all[0].say(1, &head, vec![2; 3]);
+        assert!(all[1].hear() == said(0, &head, vec![2; 3]), "{size}");
+    }
+}
+
+#[test]
 fn garbage_ends_its_connection_and_no_other() {
     let mut place = Place::tcp();
     let all = talkers(&mut place, 2);
-    for (number, garbage) in [&b"\xff"[..], b"\xff\xff", b"\x07\0garbage"].iter().enumerate() {
+    for (number, garbage) in
+        [&b"\xff"[..], b"\xff\xff\xff\xff", b"\x07\0\0\0garbage"].iter().enumerate()
+    {
         let name = wire::name(NodeId(7), number as u64);
         let mut stranger = place.connect(0, &name);
         let mut verdict = Vec::new();
@@ -266,7 +302,7 @@ fn a_peer_that_does_not_read_is_lost_and_holds_up_nobody() {
     let all = talkers(&mut place, 2);
     let mut deaf = place.connect(0, &wire::name(NodeId(7), 1));
     deaf.take(soon(), &mut |_| ()).expect("a verdict");
-    deaf.send(&[IoSlice::new(b"\x02\0hi")], soon()).expect("it is taken");
+    deaf.send(&[IoSlice::new(b"\x02\0\0\0hi")], soon()).expect("it is taken");
     assert_eq!(all[0].hear(), said(7, b"hi", vec![]));
     let body = Payload::from(vec![0; 1 << 20]);
     let mut lost = false;
@@ -364,5 +400,5 @@ fn the_samples_of_the_document_are_read() {
     assert_eq!(wire::verdict(true, 0xff)[..], verdict);
     let message = bytes(sample("message "));
     assert_eq!(wire::divide(&message), Some((&b"head"[..], &b"body"[..])));
-    assert_eq!((wire::divide(&message[..1]), wire::divide(&message[..5])), (None, None));
+    assert_eq!((wire::divide(&message[..3]), wire::divide(&message[..7])), (None, None));
 }

@@ -36,14 +36,15 @@ impl Watch {
         Ok(Watch { epoll })
     }
 
-    /// Before a sleep: has a peer's descriptor in the list, with what it waits for.
-    pub fn see_to(&self, peer: &mut Peer) -> Result<()> {
+    /// Before a sleep: has a peer's descriptor in the list, with what it waits for. False for a
+    /// connection that has none.
+    pub fn see_to(&self, peer: &mut Peer) -> Result<bool> {
         let room = peer.is_full && peer.retry.is_none();
-        let State::Up { connection, .. } = &peer.state else { return Ok(()) };
+        let State::Up { connection, .. } = &peer.state else { return Ok(true) };
         // Some connections have to be asked for theirs each time: then they know that we sleep.
-        let Some(descriptor) = connection.descriptor() else { return Ok(()) };
+        let Some(descriptor) = connection.descriptor() else { return Ok(false) };
         if peer.watched == Some(room) {
-            return Ok(());
+            return Ok(true);
         }
         let data = epoll::EventData::new_u64(peer.node.0.into());
         let mut flags = epoll::EventFlags::IN;
@@ -53,7 +54,8 @@ impl Watch {
             Some(_) => epoll::modify(&self.epoll, descriptor, data, flags),
         };
         peer.watched = Some(room);
-        done.map_err(|error| Error::io("waiting for a descriptor", error))
+        done.map_err(|error| Error::io("waiting for a descriptor", error))?;
+        Ok(true)
     }
 
     /// Sleeps until some are ready, at most for so long, and tells which.

@@ -31,5 +31,5 @@ pub fn read_verdict(message: &[u8]) -> Option<(bool, u64)> {
 /// Divides a message into head and body.
 pub fn divide(message: &[u8]) -> Option<(&[u8], &[u8])> {
     let (size, rest) = message.split_first_chunk()?;
-    rest.split_at_checked(usize::from(u16::from_le_bytes(*size)))
+    rest.split_at_checked(u32::from_le_bytes(*size) as usize)
 }

@@ -1,10 +1,12 @@
 //! Strategies behind a pointer are strategies.
 
 use super::{
-    ActiveMessage, Completion, Datagram, Handler, Handlers, Key, Ready, RemoteCopy, Stream, Wait,
+    ActiveMessage, Completion, Datagram, Handler, Handlers, Key, Ready, RemoteCopy, Stream, Taken,
+    Wait,
 };
 use crate::deadline::Deadline;
 use crate::error::Result;
+use crate::protocol::Payload;
 use crate::region::Region;
 use crate::transport::Peer;
 use std::io::IoSlice;
@@ -37,8 +39,16 @@ impl<T: Datagram + ?Sized> Datagram for Box<T> {
         (**self).try_send(parts)
     }
 
+    fn try_queue(&mut self, parts: &[&[u8]], body: &Payload) -> Result<()> {
+        (**self).try_queue(parts, body)
+    }
+
     fn try_take(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()> {
         (**self).try_take(take)
+    }
+
+    fn try_keep(&mut self, take: &mut dyn FnMut(Taken<'_>)) -> Result<()> {
+        (**self).try_keep(take)
     }
 
     fn is_drained(&self) -> bool {

@@ -11,6 +11,7 @@ pub mod emulated;
 
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
+use crate::protocol::Payload;
 use crate::region::Region;
 use crate::transport::Peer;
 use std::io::IoSlice;
@@ -43,6 +44,15 @@ pub trait Wait: Send {
     }
 }
 
+/// A message that was received.
+#[derive(Debug)]
+pub enum Taken<'a> {
+    /// It lies in the receive buffer.
+    Seen(&'a [u8]),
+    /// It is the receiver's.
+    Kept(Payload),
+}
+
 /// Messages with boundaries.
 pub trait Datagram: Wait {
     /// The largest message.
@@ -70,11 +80,32 @@ pub trait Datagram: Wait {
         })
     }
 
+    /// Sends a message that consists of parts and of a body that many may hold. It may wait for
+    /// what follows, to leave with it; [`Datagram::try_flush`] says that nothing follows. What has
+    /// no room yet is kept as it is and not copied, where the strategy can.
+    ///
+    /// # Errors
+    /// As [`Datagram::try_fill`].
+    fn try_queue(&mut self, parts: &[&[u8]], body: &Payload) -> Result<()> {
+        let bodies = [&**body];
+        let parts: Vec<_> = parts.iter().chain(&bodies).map(|part| IoSlice::new(part)).collect();
+        self.try_send(&parts)
+    }
+
     /// Receives the next message, which `take` sees in place, in the receive buffer.
     ///
     /// # Errors
     /// [`Error::WouldBlock`], then `take` was not called; the connection's.
     fn try_take(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()>;
+
+    /// As [`Datagram::try_take`]; a long message may be handed over in memory of its own, so that
+    /// who keeps it copies nothing.
+    ///
+    /// # Errors
+    /// As [`Datagram::try_take`].
+    fn try_keep(&mut self, take: &mut dyn FnMut(Taken<'_>)) -> Result<()> {
+        self.try_take(&mut |message| take(Taken::Seen(message)))
+    }
 
     /// Whether the last receive took all that had arrived, as far as can be known: to try again is
     /// worth a call only once poll(2) says so.

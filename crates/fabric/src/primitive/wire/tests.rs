@@ -86,6 +86,21 @@ fn the_documented_samples_mean_what_the_page_says() {
 }
 
 #[test]
+fn a_set_of_more_ranges_than_a_set_may_have_is_an_error() {
+    let message = |ranges: u32| {
+        let set = (0..ranges).map(|node| NodeId(2 * node)).collect();
+        let what = compare(0, Relation::Equal, 0, None);
+        let work = Arc::new(Work { op: op(1, TERM), set, what });
+        linked(TERM, [0; 3], Carried::Stage(TERM, work, Payload::default())).encode()
+    };
+    let most = u32::try_from(SET_RANGES_MAX).unwrap();
+    let (head, body) = message(most);
+    assert!(Message::decode(&head, body).is_ok());
+    let (head, body) = message(most + 1);
+    assert_eq!(Message::decode(&head, body), Err("a node set of too many ranges"));
+}
+
+#[test]
 fn a_list_longer_than_its_message_takes_no_memory() {
     let (head, _) = meant()[2].encode();
     let mut lying = head.clone();

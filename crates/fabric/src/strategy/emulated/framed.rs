@@ -7,20 +7,24 @@
 //! Sending: a short message is gathered and leaves in one piece; of a long one the stream takes
 //! what it has room for straight from the caller's memory. What has no room then waits here
 //! (`leaving`) and goes first; as long as there is any, no other message is accepted, so at most
-//! one message waits. [`Framed::send`] waits for room instead and copies nothing.
+//! one message waits. [`Framed::send`] waits for room instead and copies nothing. Queued messages
+//! are gathered until there is no room, and leave together; a long body is held, not copied.
 //!
-//! Receiving: one read gets head and body, and often several messages; they are taken in place.
+//! Receiving: one read gets head and body, and often several messages; they are taken in place, or
+//! a long one with the buffer that it lies in. That buffer is used again once nobody holds it.
 
 use super::{wait_for_room, with_head};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::strategy::{Datagram, Ready, Stream, Wait};
+use crate::protocol::Payload;
+use crate::strategy::{Datagram, Ready, Stream, Taken, Wait};
 use crate::transport::Peer;
 use crate::wait::Patience;
 use muster_base::limits::FRAME_MAX;
 use std::io::IoSlice;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 
 /// The length in front of each message.
 const HEAD: usize = 4;
@@ -34,6 +38,9 @@ const GATHERED: usize = 4096;
 /// What is read at once, until a longer message comes.
 const BUFFER: usize = 64 * 1024;
 
+/// From here on a message is handed over with its buffer: a new one costs less than the copy.
+const LONG: usize = 2 * BUFFER;
+
 /// The receive buffer grows by whole pages, so that little more than a message fits into it and
 /// little of the next one is read with it, and moved when its turn comes.
 const PAGE: usize = 4096;
@@ -46,8 +53,13 @@ pub struct Framed<S: Stream> {
     unread: Range<usize>,
     /// The last read got less than it had room for.
     is_drained: bool,
+    /// A buffer that was handed over with a message, to be used again.
+    lent: Option<Arc<Vec<u8>>>,
     leaving: Vec<u8>,
     unsent: Range<usize>,
+    /// A body behind what is unsent, and how much of it has left.
+    body: Payload,
+    body_sent: usize,
     patience: Patience,
 }
 
@@ -59,8 +71,11 @@ impl<S: Stream> Framed<S> {
             arrived: vec![0; BUFFER],
             unread: 0..0,
             is_drained: false,
+            lent: None,
             leaving: vec![0; HEAD + GATHERED],
             unsent: 0..0,
+            body: Payload::default(),
+            body_sent: 0,
             patience: Patience::new(),
         }
     }
@@ -122,8 +137,11 @@ impl<S: Stream> Framed<S> {
     fn make_room(&mut self, whole: usize) {
         let size = self.unread.len();
         if whole > self.arrived.len() {
+            let lent = self.lent.take().and_then(|lent| Arc::try_unwrap(lent).ok());
             // The kernel gives zeroed pages as they are used, so to announce much costs nothing.
-            let mut larger = vec![0; whole.next_multiple_of(PAGE)];
+            let mut larger = lent
+                .filter(|lent| lent.len() >= whole)
+                .unwrap_or_else(|| vec![0; whole.next_multiple_of(PAGE)]);
             larger[..size].copy_from_slice(&self.arrived[self.unread.clone()]);
             self.arrived = larger;
         } else {
@@ -151,6 +169,45 @@ impl<S: Stream> Framed<S> {
                 },
             }
         }
+    }
+
+    /// Hands the receive buffer over, and goes on in another with what is unread.
+    fn hand_over(&mut self, message: Range<usize>) -> Payload {
+        let unread = &self.arrived[self.unread.clone()];
+        let mut next = vec![0; BUFFER.max(unread.len())];
+        next[..unread.len()].copy_from_slice(unread);
+        self.unread = 0..unread.len();
+        let buffer = Arc::new(std::mem::replace(&mut self.arrived, next));
+        self.lent = Some(buffer.clone());
+        Payload::from(buffer).part(message)
+    }
+
+    /// So much of what is unsent has left.
+    fn left(&mut self, size: usize) {
+        let short = size.min(self.unsent.len());
+        self.unsent.start += short;
+        self.body_sent += size - short;
+        if self.body_sent == self.body.len() {
+            (self.body, self.body_sent) = (Payload::default(), 0);
+        }
+    }
+
+    /// Adds to what leaves; false where there is no room.
+    fn append(&mut self, size: usize, parts: &[&[u8]], body: &[u8]) -> bool {
+        if self.unsent.is_empty() {
+            self.unsent = 0..0;
+        }
+        let more = HEAD + parts.iter().map(|part| part.len()).sum::<usize>() + body.len();
+        let end = self.unsent.end;
+        let Some(mut room) = self.leaving.get_mut(end..end + more) else { return false };
+        let head = (size as u32).to_le_bytes();
+        for part in [&head[..]].iter().chain(parts).chain(&[body]) {
+            let (here, behind) = room.split_at_mut(part.len());
+            here.copy_from_slice(part);
+            room = behind;
+        }
+        self.unsent.end += more;
+        true
     }
 
     fn check(&self, size: usize) -> Result<()> {
@@ -267,6 +324,30 @@ impl<S: Stream> Datagram for Framed<S> {
         })
     }
 
+    fn try_queue(&mut self, parts: &[&[u8]], body: &Payload) -> Result<()> {
+        let head: usize = parts.iter().map(|part| part.len()).sum();
+        let size = head + body.len();
+        self.check(size)?;
+        if !self.body.is_empty() && !self.try_flush()? {
+            return Err(Error::WouldBlock);
+        }
+        let is_short = size <= GATHERED;
+        let gathered: &[u8] = if is_short { body } else { &[] };
+        if !self.append(size, parts, gathered) {
+            if !self.try_flush()? {
+                return Err(Error::WouldBlock);
+            }
+            if !self.append(size, parts, gathered) {
+                self.leaving.resize(HEAD + head, 0);
+                assert!(self.append(size, parts, gathered), "there is room");
+            }
+        }
+        if !is_short {
+            (self.body, self.body_sent) = (body.clone(), 0);
+        }
+        Ok(())
+    }
+
     fn try_take(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()> {
         loop {
             if let Some(at) = self.first()? {
@@ -278,14 +359,36 @@ impl<S: Stream> Datagram for Framed<S> {
         }
     }
 
+    fn try_keep(&mut self, take: &mut dyn FnMut(Taken<'_>)) -> Result<()> {
+        loop {
+            match self.first()? {
+                Some(at) if at.len() >= LONG => {
+                    self.unread.start = at.end;
+                    take(Taken::Kept(self.hand_over(at)));
+                    return Ok(());
+                }
+                Some(_) => return self.try_take(&mut |message| take(Taken::Seen(message))),
+                None => self.receive()?,
+            }
+        }
+    }
+
     fn is_drained(&self) -> bool {
         self.is_drained && matches!(self.first(), Ok(None))
     }
 
     fn try_flush(&mut self) -> Result<bool> {
-        while !self.unsent.is_empty() {
-            match self.inner.try_write(&self.leaving[self.unsent.clone()]) {
-                Ok(size) => self.unsent.start += size,
+        while !self.unsent.is_empty() || !self.body.is_empty() {
+            let first = &self.leaving[self.unsent.clone()];
+            let written = match self.body.is_empty() {
+                true => self.inner.try_write(first),
+                false => {
+                    let body = &self.body[self.body_sent..];
+                    self.inner.try_write_parts(&[IoSlice::new(first), IoSlice::new(body)])
+                }
+            };
+            match written {
+                Ok(size) => self.left(size),
                 Err(Error::WouldBlock) => return Ok(false),
                 Err(error) => return Err(self.ended(error)),
             }

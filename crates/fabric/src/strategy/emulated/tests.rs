@@ -2,9 +2,10 @@
 
 use super::framed::GOODBYE;
 use super::*;
+use crate::protocol::Payload;
 use crate::region::{Region, Rights};
 use crate::strategy::{
-    ActiveMessage, Completion, Datagram, Handler, Handlers, Key, RemoteCopy, Stream,
+    ActiveMessage, Completion, Datagram, Handler, Handlers, Key, RemoteCopy, Stream, Taken,
 };
 use crate::transport::{Peer, Protection};
 use muster_base::limits::{COPY_MAX, FRAME_MAX};
@@ -101,7 +102,7 @@ proptest! {
         messages in vec(vec(any::<u8>(), 0..9000), 1..8),
         room in 50usize..20_000,
         step in 20usize..5000,
-        fill: bool,
+        how in 0..3,
     ) {
         let (left, right) = Pipe::pair(room, step);
         let (mut left, mut right) = (Framed::new(left), Framed::new(right));
@@ -109,16 +110,20 @@ proptest! {
         while got.len() < messages.len() {
             if let Some(message) = messages.get(sent) {
                 let (first, second) = message.split_at(message.len() / 3);
-                let tried = match fill {
-                    true => left.try_fill(message.len(), &mut |to| to.copy_from_slice(message)),
-                    false => left.try_send(&[IoSlice::new(first), IoSlice::new(second)]),
+                let tried = match how {
+                    0 => left.try_fill(message.len(), &mut |to| to.copy_from_slice(message)),
+                    1 => left.try_send(&[IoSlice::new(first), IoSlice::new(second)]),
+                    _ => left.try_queue(&[first], &Payload::from(second.to_vec())),
                 };
                 match tried {
                     Ok(()) => sent += 1,
                     Err(error) => prop_assert!(error.is_would_block()),
                 }
             }
-            left.try_flush().unwrap();
+            // Queued ones gather while there are more.
+            if how < 2 || sent == messages.len() || sent % 3 == 0 {
+                left.try_flush().unwrap();
+            }
             match received(&mut right) {
                 Ok(message) => got.push(message),
                 Err(error) => prop_assert!(error.is_would_block()),
@@ -150,6 +155,46 @@ proptest! {
         }
         prop_assert_eq!(got, bytes);
     }
+}
+
+#[test]
+fn queued_messages_leave_together_and_not_before_they_are_to() {
+    let (left, right) = Pipe::pair(1000, 1000);
+    let (mut left, mut right) = (Framed::new(left), Framed::new(right));
+    for message in [b"one", b"two"] {
+        left.try_queue(&[message], &Payload::default()).unwrap();
+        assert!(received(&mut right).unwrap_err().is_would_block());
+    }
+    assert!(left.try_flush().unwrap());
+    assert_eq!([received(&mut right).unwrap(), received(&mut right).unwrap()], [b"one", b"two"]);
+}
+
+#[test]
+fn a_long_message_is_the_receivers_and_its_memory_comes_back_when_it_is_dropped() {
+    let (left, right) = Pipe::pair(1 << 20, 1 << 20);
+    let (mut left, mut right) = (Framed::new(left), Framed::new(right));
+    let mut keep = |byte: u8| {
+        left.try_queue(&[b"head"], &Payload::from(vec![byte; 300_000])).unwrap();
+        left.try_queue(&[b"next"], &Payload::default()).unwrap();
+        assert!(left.try_flush().unwrap());
+        let mut kept = None;
+        let keep = &mut |taken: Taken<'_>| match taken {
+            Taken::Kept(payload) => kept = Some(payload),
+            Taken::Seen(_) => panic!("a copy"),
+        };
+        right.try_keep(keep).unwrap();
+        assert_eq!(received(&mut right).unwrap(), b"next");
+        let kept = kept.expect("it was taken");
+        assert!(kept[..4] == *b"head" && kept[4..] == vec![byte; 300_000]);
+        kept
+    };
+    let first = keep(1);
+    let second = keep(2);
+    assert!(first[4..].iter().all(|byte| *byte == 1), "who holds it has it alone");
+    assert_ne!(first.as_ptr(), second.as_ptr());
+    let memory = second.as_ptr();
+    drop(second);
+    assert_eq!(keep(3).as_ptr(), memory);
 }
 
 #[test]

@@ -31,7 +31,7 @@ mod meeting;
 mod remote;
 mod sys;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use super::hello;
 use super::host::resolve;

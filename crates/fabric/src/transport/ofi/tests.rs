@@ -32,7 +32,7 @@ fn folder() -> PathBuf {
     target.join("peers/libfabric")
 }
 
-fn ofi() -> Ofi {
+pub(crate) fn ofi() -> Ofi {
     let file = folder().join("lib/libfabric.so.1");
     assert!(file.exists(), "{} is missing: type `cargo xtask setup`", file.display());
     Ofi::with_library(file)
