@@ -111,6 +111,10 @@ pub const COPIES_MAX: usize = 64;
 /// Bytes of answers to active messages that wait for room: those to a full window of gets.
 pub const ANSWERS_MAX: usize = COPY_WINDOW * (COPY_PIECE + 64);
 
+/// Active messages that one call of progress carries out, so that a busy peer does not keep the
+/// caller: at 1 us each about a quarter of a millisecond.
+pub const ACTIVE_TURN: usize = 256;
+
 /// Regions that one end exposes: the owner looks a key up in a table of at most 3 MiB.
 pub const REGIONS_MAX: usize = 1 << 16;
 
@@ -131,6 +135,10 @@ pub const GUESTS_MAX: usize = 256;
 /// Connections that the kernel holds for a listening socket, which cuts this to its own limit (4096
 /// since Linux 5.4): those of a second in which 1,000 nodes start.
 pub const BACKLOG: i32 = 1024;
+
+/// Connectors that wait for a listener of this process: threads, of which a start makes as many as
+/// there are processors, some of them several times. Each holds a segment of its own.
+pub const PROCESS_BACKLOG: usize = 128;
 
 /// How long to wait for the lock under which a Unix socket's name is taken: ten thousand times what
 /// that takes.
@@ -240,6 +248,10 @@ const _: () = assert!(STROBE_MAX <= HISTORY_BYTES_MAX && 2 * (EVENT_MAX + 8) < 6
 pub const QUEUE_MAX: usize = 2 * HISTORY_MAX;
 /// See [`QUEUE_MAX`]. Bodies are shared, so many peers' queues may hold the same bytes.
 pub const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Messages that a shell takes from one peer before it looks at the others: at 2 us each, a peer
+/// that sends without end delays the others' by half of the shortest heartbeat.
+pub const SHELL_TURN: usize = 64;
 
 /// Requests that wait for a shell's thread. At 64 bytes each they hold 256 KiB, bodies not counted.
 pub const REQUESTS_MAX: usize = 4096;

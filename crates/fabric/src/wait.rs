@@ -1,13 +1,18 @@
 //! Waiting: look a while without sleeping, then sleep.
 //!
 //! To look again and again is the fastest way to see something that is about to come, and burns a
-//! core that another rank may need. So a [`Waiter`] looks for a moment that is some sleeps long,
-//! and when it has looked in vain it sleeps at once the next time, then twice, four times and so
-//! on, up to 1024 times: who is never served while looking spends 50 ns a wait on it. Once
-//! served, it looks every time. That is enough for two that answer each other: one that looks sees
-//! the answer of one that has to be woken, and then answers fast enough for the other to see.
+//! core that another rank may need. So who waits looks for a moment that is some sleeps long, and
+//! when it has looked in vain it sleeps at once the next time, then twice, four times and so on, up
+//! to 1024 times: who is never served while looking spends 50 to 100 ns a wait on it.
 //!
-//! It never offers its core to others (`sched_yield`): who gives it away like that gets it back
+//! Two ways to look differ in what a look costs. A [`Waiter`]'s is a load from memory: once served,
+//! it looks every time. That is enough for two that answer each other: one that looks sees the
+//! answer of one that has to be woken, and then answers fast enough for the other to see. Who looks
+//! with a call of the system has [`Patience`]: a success saves little there, so it takes back but
+//! one of the waits that sleep at once. How soon something came while asleep tells nothing: it
+//! comes just as soon where only sleeping lets the peer run.
+//!
+//! Neither offers its core to others (`sched_yield`): who gives it away like that gets it back
 //! after their time slices, some milliseconds, but who sleeps gets it when it is woken.
 
 use crate::deadline::Deadline;
@@ -26,24 +31,39 @@ pub trait Sleeper {
     fn sleep(&mut self, most: Duration) -> Result<()>;
 }
 
-/// How long is looked: a sleep and a wake-up cost 5 to 25 us, for this side and again for the other
-/// one, which is what waiting the wrong way may cost.
+/// How long is looked at memory: a sleep and a wake-up cost 5 to 25 us, for this side and again for
+/// the other one, which is what waiting the wrong way may cost.
 const LOOK: Duration = Duration::from_micros(50);
+
+/// How long is looked with calls of the system: with them, a sleep and a wake-up cost up to 50 us.
+const LOOK_CALLS: Duration = Duration::from_micros(100);
 
 /// Looks between two readings of the clock; some 100 ns.
 const LOOKS: u32 = 16;
 
 /// The most waits in a row that do not look.
-const SKIP_MAX: u32 = 1024;
+const REST_MAX: u32 = 1024;
 
-/// How one end waits; it learns.
+/// Waits that sleep at once.
 #[derive(Debug, Default)]
-pub struct Waiter {
-    /// Waits that still sleep at once.
-    skip: u32,
-    /// How many did after the last look in vain.
-    skipped: u32,
+struct Rest {
+    /// How many still do.
+    left: u32,
+    /// How many there were after the last look in vain.
+    last: u32,
 }
+
+impl Rest {
+    /// Looking was in vain.
+    fn double(&mut self) {
+        self.last = (2 * self.last).clamp(1, REST_MAX);
+        self.left = self.last;
+    }
+}
+
+/// How one end waits for what it sees in memory; it learns.
+#[derive(Debug, Default)]
+pub struct Waiter(Rest);
 
 impl Waiter {
     /// Waits until `sleeper` is ready; false when the deadline has passed before.
@@ -63,12 +83,13 @@ impl Waiter {
 
     /// Looks for as long as it makes sense, and learns.
     fn looks(&mut self, sleeper: &mut impl Sleeper, deadline: Deadline) -> bool {
-        if self.skip > 0 {
-            self.skip -= 1;
+        let rest = &mut self.0;
+        if rest.left > 0 {
+            rest.left -= 1;
             return false;
         }
         if (0..LOOKS).any(|_| look(sleeper)) {
-            self.skipped = 0;
+            rest.last = 0;
             return true;
         }
         // A wait that must end sooner tells nothing about what looking is good for.
@@ -76,8 +97,10 @@ impl Waiter {
             return false;
         }
         let is_seen = look_for(sleeper, LOOK);
-        self.skipped = if is_seen { 0 } else { (2 * self.skipped).clamp(1, SKIP_MAX) };
-        self.skip = self.skipped;
+        match is_seen {
+            true => *rest = Rest::default(),
+            false => rest.double(),
+        }
         is_seen
     }
 }
@@ -101,9 +124,65 @@ fn look_for(sleeper: &mut impl Sleeper, most: Duration) -> bool {
     false
 }
 
+/// How long one end goes on looking with calls of the system; it learns.
+#[derive(Debug)]
+pub struct Patience {
+    since: Instant,
+    rest: Rest,
+}
+
+impl Patience {
+    /// At first it looks.
+    #[expect(clippy::new_without_default, reason = "a moment has no default")]
+    pub fn new() -> Patience {
+        Patience { since: Instant::now(), rest: Rest::default() }
+    }
+
+    /// A wait begins.
+    pub fn begin(&mut self) {
+        self.since = Instant::now();
+    }
+
+    /// Whether to look once more; if not, it is time to sleep.
+    pub fn lasts(&self) -> bool {
+        std::hint::spin_loop();
+        self.rest.left == 0 && self.since.elapsed() < LOOK_CALLS
+    }
+
+    /// Looking has found something.
+    pub fn found(&mut self) {
+        self.rest.last = self.rest.last.saturating_sub(1);
+    }
+
+    /// A wait had to sleep.
+    pub fn slept(&mut self) {
+        match self.rest.left {
+            0 => self.rest.double(),
+            _ => self.rest.left -= 1,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn looking_in_vain_becomes_rare_and_successes_bring_it_back() {
+        let mut patience = Patience::new();
+        let mut looked = 0;
+        for _ in 0..1000 {
+            looked += u32::from(patience.rest.left == 0);
+            patience.slept();
+        }
+        assert!((5..15).contains(&looked), "{looked}");
+        while patience.rest.left > 0 {
+            patience.slept();
+        }
+        (0..REST_MAX).for_each(|_| patience.found());
+        patience.slept();
+        assert_eq!(patience.rest.left, 1);
+    }
 
     /// Ready after so many sleeps.
     struct After(u32);
@@ -130,10 +209,10 @@ mod tests {
     #[test]
     fn who_is_never_served_while_looking_ends_up_sleeping_at_once() {
         let mut waiter = Waiter::default();
-        for _ in 0..4 * SKIP_MAX {
+        for _ in 0..4 * REST_MAX {
             waiter.wait(&mut After(1), Deadline::after(Duration::from_secs(20))).unwrap();
         }
-        assert_eq!(waiter.skipped, SKIP_MAX, "{waiter:?}");
+        assert_eq!(waiter.0.last, REST_MAX, "{waiter:?}");
     }
 
     /// Ready after so many looks.
@@ -152,12 +231,12 @@ mod tests {
 
     #[test]
     fn who_is_served_again_while_looking_looks_every_time() {
-        let mut waiter = Waiter { skip: SKIP_MAX, skipped: SKIP_MAX };
+        let mut waiter = Waiter(Rest { left: REST_MAX, last: REST_MAX });
         // Now and then a look may end early, where others have the core.
         for _ in 0..10_000 {
             waiter.wait(&mut Looked(40), Deadline::after(Duration::from_secs(20))).unwrap();
-            if waiter.skipped == 0 {
-                assert_eq!(waiter.skip, 0);
+            if waiter.0.last == 0 {
+                assert_eq!(waiter.0.left, 0);
                 return;
             }
         }

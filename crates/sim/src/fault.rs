@@ -83,8 +83,6 @@ pub struct Range {
     pub longest: u64,
     /// How many nodes in a million that die stay dead.
     pub forever: u32,
-    /// Nodes that nothing happens to, unless a cut leaves them on the other side.
-    pub spared: Vec<NodeId>,
 }
 
 /// Faults with their moments, in their order.
@@ -94,25 +92,22 @@ pub type Schedule = Vec<(u64, Fault)>;
 pub fn draw(random: &mut Random, range: &Range) -> Schedule {
     let count = random.below(range.faults + 1);
     let mut faults: Schedule = (0..count)
-        .filter_map(|_| {
+        .map(|_| {
             let time = random.between(range.when.0, range.when.1);
-            Some((time, draw_one(random, range)?))
+            (time, draw_one(random, range))
         })
         .collect();
     faults.sort_by_key(|(time, _)| *time);
     faults
 }
 
-fn draw_one(random: &mut Random, range: &Range) -> Option<Fault> {
-    let mut node = || {
-        let node = NodeId(random.below(u64::from(range.nodes)) as u32);
-        (!range.spared.contains(&node)).then_some(node)
-    };
-    let (a, b) = (node()?, node()?);
+fn draw_one(random: &mut Random, range: &Range) -> Fault {
+    let mut node = || NodeId(random.below(u64::from(range.nodes)) as u32);
+    let (a, b) = (node(), node());
     // Short faults are as likely as long ones: each length has as many bits as it likes.
     let bits = random.between(4, u64::from(range.longest.ilog2()));
     let time = random.between(1 << bits, (2 << bits).min(range.longest));
-    Some(match random.below(10) {
+    match random.below(10) {
         0..=2 => {
             let back = (!random.happens(range.forever)).then_some(time);
             Fault::Kill(a, back)
@@ -122,7 +117,7 @@ fn draw_one(random: &mut Random, range: &Range) -> Option<Fault> {
         6 if a != b => Fault::Reset(a, b),
         7..=8 => Fault::Cut(island(random, range), time),
         _ => Fault::Spike(random.below(time / 4 + 1), time),
-    })
+    }
 }
 
 /// Some nodes, most often few.
@@ -170,7 +165,6 @@ mod tests {
             faults: 60,
             longest: crate::SECOND,
             forever: 0,
-            spared: vec![NodeId(0)],
         };
         let mut random = Random::new(9);
         let schedule: Schedule = std::iter::repeat_with(|| draw(&mut random, &range))
@@ -179,7 +173,5 @@ mod tests {
         let needed = [schedule[3].clone(), schedule[11].clone()];
         let least = shrink(&schedule, |part| needed.iter().all(|fault| part.contains(fault)));
         assert_eq!(least, needed);
-        let spared = |fault: &Fault| !matches!(fault, Fault::Kill(node, _) if node.0 == 0);
-        assert!(schedule.iter().all(|(_, fault)| spared(fault)));
     }
 }

@@ -67,6 +67,8 @@ struct Ends {
     limit: usize,
     objects: HashMap<u32, Box<dyn Object>>,
     calls: Box<[Place]>,
+    /// The answer that is being written.
+    answer: Vec<u8>,
 }
 
 #[derive(Default)]
@@ -92,6 +94,7 @@ impl<A: ActiveMessage> Invocation<A> {
             limit: messages.limit().saturating_sub(ANSWER_HEADER),
             objects: HashMap::new(),
             calls: (0..INVOCATION_CALLS_MAX).map(|_| Place::default()).collect(),
+            answer: Vec::new(),
         };
         Invocation { messages, ends }
     }
@@ -306,11 +309,11 @@ impl Ends {
             Err(why) => (REFUSED, why.into_bytes()),
         };
         bytes.truncate(self.limit);
-        let mut message = Vec::with_capacity(ANSWER_HEADER + bytes.len());
-        message.extend_from_slice(&call.number.to_le_bytes());
-        message.push(status);
-        message.extend_from_slice(&bytes);
-        answer(ANSWER, &message);
+        self.answer.clear();
+        self.answer.extend_from_slice(&call.number.to_le_bytes());
+        self.answer.push(status);
+        self.answer.extend_from_slice(&bytes);
+        answer(ANSWER, &self.answer);
         Ok(())
     }
 

@@ -61,7 +61,7 @@ struct Operation {
     kind: Option<Kind>,
     /// Parts under way.
     left: usize,
-    /// What was read.
+    /// What was read; the memory stays for the next one.
     bytes: Vec<u8>,
     failed: Option<Error>,
 }
@@ -145,7 +145,7 @@ impl<R: RemoteCopy> Segment<R> {
     /// See [`Segment::write`].
     pub fn read(&mut self, offset: u64, buffer: &mut [u8], deadline: Deadline) -> Result<()> {
         let handle = self.get(offset, buffer.len(), deadline)?;
-        buffer.copy_from_slice(&self.wait(handle, deadline)?);
+        buffer.copy_from_slice(self.wait(handle, deadline)?);
         Ok(())
     }
 
@@ -178,7 +178,8 @@ impl<R: RemoteCopy> Segment<R> {
         Ok(self.operation(handle).left == 0)
     }
 
-    /// Waits for an operation; what it read, nothing if it wrote. After an error, a deadline's
+    /// Waits for an operation; what it read, nothing if it wrote: its place, which is used again,
+    /// lends it. After an error, a deadline's
     /// too, nobody can wait for it any more.
     ///
     /// # Errors
@@ -186,7 +187,7 @@ impl<R: RemoteCopy> Segment<R> {
     ///
     /// # Panics
     /// When it was waited for already.
-    pub fn wait(&mut self, handle: Handle, deadline: Deadline) -> Result<Vec<u8>> {
+    pub fn wait(&mut self, handle: Handle, deadline: Deadline) -> Result<&[u8]> {
         while self.operation(handle).left > 0 {
             if let Err(error) = self.turn(deadline, Some(handle.place)) {
                 self.abandon(handle.place);
@@ -194,9 +195,9 @@ impl<R: RemoteCopy> Segment<R> {
             }
         }
         let operation = self.operation(handle);
-        let (bytes, failed) = (std::mem::take(&mut operation.bytes), operation.failed.take());
+        let failed = operation.failed.take();
         operation.end();
-        failed.map_or(Ok(bytes), Err)
+        failed.map_or(Ok(&operation.bytes[..]), Err)
     }
 
     /// Waits until all earlier puts have taken effect, and settles them: nobody has to wait for
@@ -254,9 +255,11 @@ impl<R: RemoteCopy> Segment<R> {
             let source = io::Error::other("nobody has waited for those that were started");
             return Err(Error::Exhausted { what: "places for operations", source });
         };
-        self.operations[place].kind = Some(kind);
+        let operation = &mut self.operations[place];
+        operation.kind = Some(kind);
+        operation.bytes.clear();
         if kind == Kind::Get {
-            self.operations[place].bytes = vec![0; count];
+            operation.bytes.resize(count, 0);
         }
         let mut done = 0;
         while done < count {
@@ -456,6 +459,7 @@ impl Operation {
 
     /// Makes its place free.
     fn end(&mut self) {
-        *self = Operation { visit: self.visit.wrapping_add(1), ..Operation::default() };
+        let (visit, bytes) = (self.visit.wrapping_add(1), std::mem::take(&mut self.bytes));
+        *self = Operation { visit, bytes, ..Operation::default() };
     }
 }

@@ -97,17 +97,16 @@ impl Board {
         let mut state = self.lock();
         loop {
             let count = *state.counts.get(event as usize).ok_or_else(outside)?;
-            let current = state.check(self.node, now());
-            if count > more_than && current.is_ok() {
-                return Ok(count);
-            }
-            // Who was removed will not hear of it, who may not speak now may do so again.
-            if !state.is_ended && !state.membership.members.contains(self.node) {
-                return current.map(|()| count);
-            }
-            let error = || {
-                current.err().unwrap_or_else(|| self.late(format!("to signal {event}"), deadline))
+            let silence = state.check(self.node, now()).err();
+            let is_member = state.membership.members.contains(self.node);
+            let error = match silence {
+                None if count > more_than => return Ok(count),
+                // Who was removed will not hear of it, who may not speak now may do so again.
+                Some(error) if !is_member && !state.is_ended => return Err(error),
+                silence => silence,
             };
+            let late = || self.late(format!("to signal event {event}"), deadline);
+            let error = || error.unwrap_or_else(late);
             state = self.sleep(state, deadline, error)?;
         }
     }

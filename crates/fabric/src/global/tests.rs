@@ -112,12 +112,14 @@ fn who_asks_for_what_cannot_be_done_is_told() {
 
 /// Tries until an error comes.
 fn fails<T>(mut what: impl FnMut() -> Result<T>) -> Error {
-    loop {
+    let deadline = soon();
+    while deadline.left().is_some() {
         match what() {
             Ok(_) => std::thread::sleep(Duration::from_millis(1)),
             Err(error) => return error,
         }
     }
+    panic!("no error comes");
 }
 
 #[test]
@@ -216,4 +218,27 @@ fn a_beginning_that_cannot_be_is_refused() {
 #[test]
 fn a_later_life_has_larger_numbers() {
     assert!(incarnation() > 0 && incarnation() <= incarnation());
+}
+
+#[test]
+fn who_sees_a_variable_sees_what_was_put_before_it_was_written() {
+    let mut place = Place::unix();
+    let members = start(&mut place, 3);
+    let all = Nodes::range(0..=2);
+    for round in 1..=100u64 {
+        let data = round.to_le_bytes().to_vec();
+        members[1].xfer_and_signal(&all, (0, 0), data, None, None).expect("asked");
+        let last = (3, Relation::Equal, round - 1);
+        let wrote = members[1].compare_and_write(&all, last, Some((3, round)), soon());
+        assert!(wrote.expect("asked"));
+        for member in &members {
+            let deadline = soon();
+            while member.variable(3, deadline).expect("looked") != round {
+                std::thread::yield_now();
+            }
+            let mut seen = [0; 8];
+            member.read(0, 0, &mut seen).expect("it is a member");
+            assert_eq!(u64::from_le_bytes(seen), round);
+        }
+    }
 }

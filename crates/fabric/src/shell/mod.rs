@@ -62,12 +62,12 @@ pub struct Setup {
     pub patience: Duration,
 }
 
-/// Who is told what the protocol has to say, on the shell's thread: it must not wait.
+/// Who is told what the protocol has to say, mostly on the shell's thread: it must not wait.
 pub trait Handler<P: Protocol>: Send + 'static {
     /// Takes a notice.
     fn notice(&mut self, now: Time, protocol: &P, notice: P::Notice);
 
-    /// The protocol may have changed; what it has to say and to send comes next.
+    /// The protocol may have changed, and what it wants sent is sent next; on any thread.
     fn changed(&mut self, _now: Time, _protocol: &P) {}
 }
 
@@ -135,7 +135,8 @@ where
         self.engine.ask(Command::Request(request))
     }
 
-    /// Has the shell's thread do something with the protocol, and waits for what comes of it.
+    /// Has something done with the protocol, when all that it had to say is told; waits for what
+    /// comes of it.
     ///
     /// # Errors
     /// As [`Shell::request`]; [`Error::Deadline`].

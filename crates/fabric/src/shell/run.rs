@@ -8,12 +8,10 @@ use super::{Clock, Handler, Setup, wire};
 use crate::error::Result;
 use crate::protocol::{NodeId, Protocol, Time};
 use crate::strategy::Datagram;
+use muster_base::limits::SHELL_TURN;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::IoSlice;
 use std::time::Duration;
-
-/// Messages taken from one peer before the next one's turn.
-const TURN: usize = 64;
 
 /// How long a sleep lasts while connections cannot wake it: at first, and after many in vain. To
 /// look takes some 20 us, so an idle shell needs half a percent of a core.
@@ -106,7 +104,12 @@ where
         let now = self.clock.now();
         match command {
             Command::Request(request) => self.protocol.request(now, request),
-            Command::Look(look) => look(now, &mut self.protocol),
+            Command::Look(look) => {
+                // Who looks may know of the protocol no more than the handler does.
+                self.collect();
+                self.tell();
+                look(now, &mut self.protocol);
+            }
             Command::Accepted { node, life, connection } => self.accepted(node, life, connection),
             Command::Connected { node, attempt, result } => self.connected(node, attempt, result),
         }
@@ -171,7 +174,7 @@ where
     /// Whether something came.
     fn receive(&mut self, node: NodeId, to_the_end: bool) -> bool {
         let now = self.clock.now();
-        for count in 0..TURN {
+        for count in 0..SHELL_TURN {
             let Some(peer) = self.peers.get_mut(&node) else { return false };
             let mut malformed = false;
             let protocol = &mut self.protocol;

@@ -313,14 +313,8 @@ fn a_harsh_network_reorders_and_repeats() {
 
 #[test]
 fn a_seed_replays_to_the_last_event_and_another_does_not() {
-    let range = Range {
-        nodes: 4,
-        when: (0, 90 * MILLI),
-        faults: 40,
-        longest: 20 * MILLI,
-        forever: 0,
-        spared: Vec::new(),
-    };
+    let range =
+        Range { nodes: 4, when: (0, 90 * MILLI), faults: 40, longest: 20 * MILLI, forever: 0 };
     let digest = |seed| {
         let schedule = crate::fault::draw(&mut Random::new(seed), &range);
         let engine = counters(seed, &schedule, Network::rough(Costs::FAST));

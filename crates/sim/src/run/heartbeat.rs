@@ -7,9 +7,9 @@
 //! strobe, in its order; and after the faults, every node is in time, and known to be, or dead, and
 //! known to be.
 
-use super::{NODES, Outcome, Scenario};
+use super::{MASTER, NODES, Outcome, Scenario, draw_faults};
 use crate::engine::{Agenda, Engine, Moment, User};
-use crate::fault::{self, Range, Schedule};
+use crate::fault::Schedule;
 use crate::network::{Costs, Network};
 use crate::random::Random;
 use crate::{MICRO, MILLI, SECOND};
@@ -21,9 +21,6 @@ use std::time::Duration;
 /// The runs.
 pub const SCENARIO: Scenario = Scenario { name: "heartbeat", faults, run };
 
-/// Who strobes.
-const MASTER: NodeId = NodeId(0);
-
 /// When the last fault comes, at the latest.
 const FAULTS_END: u64 = 800 * MILLI;
 
@@ -34,22 +31,7 @@ const SETTLES: u64 = 2 * SECOND;
 const LIFE: u64 = 1 << 24;
 
 fn faults(seed: u64) -> Schedule {
-    let range = Range {
-        nodes: NODES,
-        when: (0, FAULTS_END),
-        faults: 12,
-        longest: 300 * MILLI,
-        forever: 200_000,
-        spared: Vec::new(),
-    };
-    let mut schedule = fault::draw(&mut Random::new(seed).branch(3), &range);
-    for (_, fault) in &mut schedule {
-        // Without a master there is no heartbeat: it comes back.
-        if let fault::Fault::Kill(MASTER, back @ None) = fault {
-            *back = Some(100 * MILLI);
-        }
-    }
-    schedule
+    draw_faults(seed, FAULTS_END, 300 * MILLI, 100 * MILLI)
 }
 
 fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {

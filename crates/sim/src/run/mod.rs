@@ -8,13 +8,18 @@ mod judge;
 pub mod primitive;
 
 use crate::digest::Digest;
-use crate::fault::{self, Micros, Schedule};
+use crate::fault::{self, Fault, Micros, Range, Schedule};
+use crate::random::Random;
+use muster_fabric::protocol::NodeId;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many nodes a cluster has.
 pub const NODES: u32 = 64;
+
+/// Who leads, and strobes.
+const MASTER: NodeId = NodeId(0);
 
 /// Lines of the trace that a failure shows.
 const TRACE: usize = 20;
@@ -44,6 +49,19 @@ pub struct Outcome {
     pub failure: Option<String>,
     /// The last events.
     pub trace: String,
+}
+
+/// A seed's faults, the last one at `end`. Without a master nothing goes on, so it always comes
+/// back, after `back` where the seed has it away for good.
+fn draw_faults(seed: u64, end: u64, longest: u64, back: u64) -> Schedule {
+    let range = Range { nodes: NODES, when: (0, end), faults: 12, longest, forever: 200_000 };
+    let mut schedule = fault::draw(&mut Random::new(seed).branch(3), &range);
+    for (_, fault) in &mut schedule {
+        if let Fault::Kill(MASTER, never @ None) = fault {
+            *never = Some(back);
+        }
+    }
+    schedule
 }
 
 impl Scenario {

@@ -6,9 +6,9 @@
 //! it dies or is removed. `judge` compares them when all is over.
 
 use super::judge::{Asked, Judge, Kind};
-use super::{NODES, Outcome, Scenario};
+use super::{MASTER, NODES, Outcome, Scenario, draw_faults};
 use crate::engine::{Agenda, Engine, Moment, User};
-use crate::fault::{self, Fault, Range, Schedule};
+use crate::fault::Schedule;
 use crate::network::{Costs, Network};
 use crate::random::Random;
 use crate::{MICRO, MILLI};
@@ -19,9 +19,6 @@ use std::time::Duration;
 
 /// The runs.
 pub const SCENARIO: Scenario = Scenario { name: "primitive", faults, run };
-
-/// Who leads.
-const MASTER: NodeId = NodeId(0);
 
 /// Every so many nodes one asks for operations.
 const CLIENTS: u32 = 5;
@@ -40,22 +37,7 @@ const REGION: u64 = 1 << 16;
 const VARIABLES: u32 = 6;
 
 fn faults(seed: u64) -> Schedule {
-    let range = Range {
-        nodes: NODES,
-        when: (0, FAULTS_END),
-        faults: 12,
-        longest: 200 * MILLI,
-        forever: 200_000,
-        spared: Vec::new(),
-    };
-    let mut schedule = fault::draw(&mut Random::new(seed).branch(3), &range);
-    for (_, fault) in &mut schedule {
-        // Without a master nothing goes on: it comes back.
-        if let Fault::Kill(MASTER, back @ None) = fault {
-            *back = Some(50 * MILLI);
-        }
-    }
-    schedule
+    draw_faults(seed, FAULTS_END, 200 * MILLI, 50 * MILLI)
 }
 
 fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {

@@ -9,16 +9,13 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::strategy::{ActiveMessage, Datagram, Handler, Handlers, Ready, Wait};
 use crate::transport::Peer;
-use muster_base::limits::ANSWERS_MAX;
+use muster_base::limits::{ACTIVE_TURN, ANSWERS_MAX};
 use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
 
 /// The handler's number.
 const HEAD: usize = 2;
-
-/// Messages carried out in one turn, so that a busy peer does not keep the caller for ever.
-const TURN: usize = 256;
 
 /// Active messages over messages.
 #[derive(Debug)]
@@ -114,7 +111,7 @@ impl<D: Datagram> ActiveMessage for Active<D> {
     fn try_progress(&mut self, handlers: &mut dyn Handlers) -> Result<usize> {
         let mut count = 0;
         let ended = loop {
-            if count == TURN || (!self.answer()? && self.waiting > ANSWERS_MAX) {
+            if count == ACTIVE_TURN || (!self.answer()? && self.waiting > ANSWERS_MAX) {
                 break Ok(());
             }
             match self.handle(handlers) {

@@ -13,12 +13,13 @@
 //! Receiving: one read gets head and body, and often several messages; they are taken in place, or
 //! a long one with the buffer that it lies in. That buffer is used again once nobody holds it.
 
-use super::{Patience, wait_for_room, with_head};
+use super::{wait_for_room, with_head};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::protocol::Payload;
 use crate::strategy::{Datagram, Ready, Stream, Taken, Wait};
 use crate::transport::Peer;
+use crate::wait::Patience;
 use muster_base::limits::FRAME_MAX;
 use std::io::IoSlice;
 use std::ops::Range;

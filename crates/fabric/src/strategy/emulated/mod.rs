@@ -12,7 +12,6 @@
 mod active;
 mod copied;
 mod framed;
-mod patience;
 mod streamed;
 #[cfg(test)]
 mod tests;
@@ -20,7 +19,6 @@ mod tests;
 pub use active::Active;
 pub use copied::Copied;
 pub use framed::Framed;
-pub use patience::Patience;
 pub use streamed::Streamed;
 
 use super::{Ready, Wait};

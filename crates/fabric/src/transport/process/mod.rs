@@ -11,13 +11,11 @@ use super::{Adapter, Capabilities, Hello, Listener, Protection, Transport};
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
+use muster_base::limits::PROCESS_BACKLOG;
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// Connectors that wait for a listener which is busy, as with a socket.
-const BACKLOG: usize = 128;
 
 /// Between two tries to reach a listener whose queue is full.
 const AGAIN: Duration = Duration::from_millis(1);
@@ -75,7 +73,7 @@ impl Transport for Process {
 
     fn listen(&self, at: &Address) -> Result<Box<dyn Listener>> {
         let name = name(at)?;
-        let (sender, queue) = sync_channel(BACKLOG);
+        let (sender, queue) = sync_channel(PROCESS_BACKLOG);
         let mut listeners = listeners();
         if listeners.contains_key(name) {
             let why = "somebody listens there".to_owned();

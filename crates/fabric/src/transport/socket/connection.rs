@@ -3,9 +3,10 @@
 use super::connect::Line;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::strategy::emulated::{Active, Copied, Framed, Patience};
+use crate::strategy::emulated::{Active, Copied, Framed};
 use crate::strategy::{ActiveMessage, Datagram, Ready, RemoteCopy, Stream, Wait};
 use crate::transport::{Adapter, Hello, Peer};
+use crate::wait::Patience;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
