@@ -3,12 +3,15 @@
 //! the kernel when we are killed (`setpriv --pdeathsig`, where there is one).
 
 use anyhow::{Context, Result};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsStr;
+use std::io::{ErrorKind, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{self, Command, ExitStatus};
+use std::process::{self, Command, ExitStatus, Output};
 use std::sync::{Mutex, Once};
+use std::time::{Duration, Instant};
 
 /// The processes to end should we panic.
 static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
@@ -58,6 +61,45 @@ impl Child {
     /// How it ended, if it has.
     pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
         Ok(self.0.try_wait()?)
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.0)
+    }
+
+    /// All that it prints, if it ends in time; else it is ended. Its outputs are piped, and short.
+    pub fn output(mut self, time: Duration) -> Result<Option<Output>> {
+        let deadline = Instant::now() + time;
+        let mut output = Output { status: ExitStatus::default(), stdout: vec![], stderr: vec![] };
+        let mut printed = self.0.stdout.take().context("its output is not piped")?;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let mut polled = [PollFd::new(&printed, PollFlags::IN)];
+            match poll(&mut polled, Some(&Timespec::try_from(left)?)) {
+                Ok(0) => return Ok(None),
+                Ok(_) => {}
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            let mut part = [0; 4096];
+            match printed.read(&mut part) {
+                Ok(0) => break,
+                Ok(count) => output.stdout.extend(&part[..count]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        while self.0.try_wait()?.is_none() {
+            if Instant::now() > deadline {
+                return Ok(None);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        output.status = self.0.wait()?;
+        let errors = self.0.stderr.take();
+        errors.map(|mut errors| errors.read_to_end(&mut output.stderr)).transpose()?;
+        Ok(Some(output))
     }
 }
 

@@ -1,243 +1,174 @@
 //! `bench fabric`: messages between two processors of a node, and over TCP on loopback.
 //!
 //! In each round every case is measured once at every side, one after the other: ours, the limit
-//! (what the medium does bare) and the peers, UCX in each of its settings. Beside each stands how
-//! far the processors were from each other (they drift between "near", some 50 ns, and "far",
-//! some 190 ns, by themselves). Medians over the rounds are compared; UCX counts once with the
-//! setting that was best for the case, and once as it comes.
+//! (what the medium does bare) and the peers, UCX in each of its settings. Every side is a pair of
+//! processes, one on each of two processors. UCX counts once
+//! with the setting that was best for the case, and once as it comes.
+//!
+//! How far the processors are from each other changes by itself, several times a second: a flag
+//! takes some 40 or 50 ns ("near") or some 200 ns ("far"), and copies change with it. So samples
+//! are taken in pairs, one of ours beside one of each side, with a flag before, between and after;
+//! where it says that the processors were not near, or moved, the pair is taken again, some times
+//! at most. Ratios are medians of the pairs'. What happens when the medium changes is a case of
+//! its own (`planner.rs`).
+//!
+//! That an empty adapter adds no instruction is no matter of time: `crates/fabric/tests` has it.
 
+mod death;
+mod duel;
+mod half;
 mod ours;
 mod peers;
+mod place;
+mod planner;
 mod raw;
 mod sys;
+mod trials;
 
-use crate::report::{Better, Case, Report, Samples};
-use anyhow::{Context, Result};
-use peers::{UCX_SHARED, Ucx};
-use raw::Wait;
+use crate::report::{Case, Report, Samples};
+use anyhow::{Context, Result, ensure};
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use trials::Trial;
 
-/// How long a stream is measured.
-const STREAM: Duration = Duration::from_millis(300);
+pub use half::{HALF, run as half};
 
-/// Pairs of processes at once, for two processors too many.
-const CROWD: usize = 4;
+/// Rounds of a run, and of a quick one; and for how long it takes samples again.
+const RUN: (usize, Duration) = (5, Duration::from_secs(300));
+const QUICK: (usize, Duration) = (1, Duration::from_secs(10));
 
-/// How to measure once.
-type Measure = Box<dyn Fn() -> Result<f64>>;
+/// Nanoseconds that a flag takes at most between processors that are near.
+const NEAR: f64 = 100.0;
 
-/// One side of a case.
-struct Side {
-    name: String,
-    measure: Measure,
-    /// How many times as good ours has to be; of sides with one name the best counts.
-    limit: f64,
+/// How often a pair of samples is taken at most until they are, and how long is waited for it.
+const TRIES: usize = 5;
+const UNTIL_NEAR: Duration = Duration::from_millis(300);
+
+/// By how much a flag's way differs at most while nothing has changed.
+const STEADY: f64 = 1.3;
+
+/// What came of a trial: for each side our samples, and its, taken in turn.
+#[derive(Default)]
+struct Found {
+    sides: Vec<(Samples, Samples)>,
+    /// The flag's way beside each pair of samples.
+    flags: Samples,
 }
 
-/// One thing that is measured.
-struct Trial {
-    case: String,
-    unit: &'static str,
-    better: Better,
-    ours: Measure,
-    sides: Vec<Side>,
-}
-
-impl Trial {
-    fn new(
-        (case, unit, better): (String, &'static str, Better),
-        ours: impl Fn() -> Result<f64> + 'static,
-    ) -> Trial {
-        Trial { case, unit, better, ours: Box::new(ours), sides: Vec::new() }
-    }
-
-    fn than(
-        mut self,
-        name: &str,
-        limit: f64,
-        measure: impl Fn() -> Result<f64> + 'static,
-    ) -> Trial {
-        self.sides.push(Side { name: name.to_owned(), measure: Box::new(measure), limit });
-        self
+/// A flag's way, once the processors are near each other, or will not be.
+fn flag(tries: usize) -> Result<f64> {
+    let start = Instant::now();
+    loop {
+        let flag = raw::sentinel()?;
+        if flag <= NEAR || tries == 1 || start.elapsed() > UNTIL_NEAR {
+            return Ok(flag);
+        }
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
-/// Bytes as people write them.
-fn bytes(size: usize) -> String {
-    match size {
-        1_048_576.. => format!("{} MB", size >> 20),
-        1024.. => format!("{} KB", size >> 10),
-        _ => format!("{size} B"),
+/// Two samples beside each other, and the longest flag of those about them. The pair is taken again
+/// until that was short and the same all the time.
+fn beside(tries: usize, both: [&dyn Fn() -> Result<f64>; 2]) -> Result<([f64; 2], f64)> {
+    let mut left = tries;
+    loop {
+        let before = flag(tries)?;
+        let first = both[0]()?;
+        let between = raw::sentinel()?;
+        let second = both[1]()?;
+        let flags = [before, between, raw::sentinel()?];
+        let [least, most] = [f64::min, f64::max].map(|of| flags.into_iter().fold(before, of));
+        left -= 1;
+        if left == 0 || most <= NEAR.min(STEADY * least) {
+            return Ok(([first, second], most));
+        }
     }
 }
 
-/// Round trips that take some tenths of a second.
-fn rounds(size: usize, quick: bool) -> u64 {
-    let rounds = match size {
-        0..=4096 => 40_000,
-        4097..=262_144 => 8_000,
-        _ => 1_000,
-    };
-    if quick { rounds / 4 } else { rounds }
-}
-
-fn shared(size: usize, quick: bool) -> Trial {
-    let rounds = rounds(size, quick);
-    let raw_limit = if size <= 64 { 1.0 / 1.5 } else { 0.0 };
-    let (best, default) = if size <= 4096 { (1.0, 1.0) } else { (1.15, 2.5) };
-    let case = (format!("shared memory {}", bytes(size)), "us", Better::Lower);
-    let mut trial = Trial::new(case, move || ours::shared(size, rounds))
-        .than("raw flag and copies", raw_limit, move || raw::shared(size, rounds))
-        .than("UCX as it comes", default, move || Ucx::Default.latency(size, rounds))
-        .than("libfabric shm", 1.0, move || peers::libfabric("shm", size, rounds))
-        .than("iceoryx2", 1.0, move || peers::iceoryx2(size, rounds));
-    for setting in UCX_SHARED {
-        trial = trial.than("UCX at its best", best, move || setting.latency(size, rounds));
-    }
-    trial
-}
-
-fn stream(size: usize, quick: bool) -> Trial {
-    let rounds = rounds(size, quick) * 4;
-    let case = (format!("shared memory stream {}", bytes(size)), "MB/s", Better::Higher);
-    let mut trial = Trial::new(case, move || ours::shared_stream(size, STREAM)).than(
-        "memcpy",
-        0.0,
-        move || Ok(raw::memcpy(size, STREAM)),
-    );
-    for setting in UCX_SHARED {
-        trial = trial.than("UCX at its best", 1.3, move || setting.bandwidth(size, rounds));
-    }
-    trial
-}
-
-fn tcp(size: usize, quick: bool) -> Trial {
-    let rounds = rounds(size, quick) / 4;
-    let limit = if size <= 64 { 1.0 / 1.1 } else { 1.0 / 1.15 };
-    let case = (format!("TCP {}", bytes(size)), "us", Better::Lower);
-    Trial::new(case, move || ours::tcp(size, rounds))
-        .than("raw TCP", limit, move || raw::tcp(size, rounds, Wait::Spin))
-        .than("raw TCP", limit, move || raw::tcp(size, rounds, Wait::Block))
-        .than("UCX over TCP", 1.0, move || Ucx::Tcp.latency(size, rounds))
-        .than("libfabric tcp", 1.0, move || peers::libfabric("tcp", size, rounds.min(2_000)))
-}
-
-/// Many pairs at once: the mean of what they say.
-fn crowd(one: impl Fn() -> Result<f64> + Send + Sync) -> Result<f64> {
-    let all: Vec<Result<f64>> = std::thread::scope(|scope| {
-        let pairs: Vec<_> = (0..CROWD).map(|_| scope.spawn(&one)).collect();
-        pairs.into_iter().map(|pair| pair.join().expect("it does not panic")).collect()
-    });
-    let all = all.into_iter().collect::<Result<Vec<f64>>>()?;
-    Ok(all.iter().sum::<f64>() / all.len() as f64)
-}
-
-fn trials(quick: bool) -> Vec<Trial> {
-    let lower = |case: &str, unit| (case.to_owned(), unit, Better::Lower);
-    let mut trials: Vec<Trial> = [64, 4096, 65_536, 1 << 20].map(|size| shared(size, quick)).into();
-    trials.push(stream(65_536, quick));
-    trials.extend([64, 65_536, 1 << 20].map(|size| tcp(size, quick)));
-    let bulk = ("TCP stream 1 MB".to_owned(), "MB/s", Better::Higher);
-    trials.push(Trial::new(bulk, || ours::tcp_stream(1 << 20, STREAM)).than(
-        "iperf3",
-        0.97,
-        || peers::iperf3(Duration::from_secs(1)),
-    ));
-    let crowded = lower("8 processes on 2 processors, 64 B", "us");
-    trials.push(
-        Trial::new(crowded, || crowd(|| ours::child(&["fabric-pair"])))
-            .than("UCX at its best", 5.0, || crowd(|| Ucx::Posix.crowded(64, 200)))
-            .than("UCX at its best", 5.0, || crowd(|| Ucx::Tcp.crowded(64, 200)))
-            .than("raw futex", 0.0, || crowd(|| raw::blocking(2_000))),
-    );
-    trials.push(
-        Trial::new(lower("idle waiter", "% CPU"), || ours::idle(Duration::from_secs(1))).than(
-            "bound",
-            1.0,
-            || Ok(1.0),
-        ),
-    );
-    trials.push(Trial::new(lower("start-up", "ms CPU"), || ours::child(&["fabric-start"])).than(
-        "bound",
-        1.0,
-        || Ok(2.0),
-    ));
-    trials
-}
-
-/// What another process of this program does for the benchmark, if it is one.
-pub fn helper(name: &str) -> Option<Result<f64>> {
-    match name {
-        "fabric-pair" => Some(ours::shared(64, 2_000)),
-        "fabric-start" => Some(ours::start_up()),
-        _ => None,
-    }
-}
-
-/// The benchmark.
-pub fn run(quick: bool) -> Result<Report> {
-    let trials = trials(quick);
-    let count = if quick { 2 } else { 7 };
-    let mut sentinel = Samples::default();
-    let mut cases = Vec::new();
-    let mut samples: Vec<(Samples, Vec<Samples>)> = Vec::new();
-    samples.resize_with(trials.len(), Default::default);
-    for round in 0..count {
-        for (trial, (ours, sides)) in trials.iter().zip(&mut samples) {
-            sides.resize_with(trial.sides.len(), Samples::default);
-            let in_case = |name: &str| format!("{}: {name}", trial.case);
-            let mut measure_ours = || -> Result<()> {
-                sentinel.0.push(raw::sentinel()?);
-                ours.0.push((trial.ours)().with_context(|| in_case("ours"))?);
-                Ok(())
+impl Found {
+    /// A round: each side with ours beside it, and a line for who watches.
+    fn measure(&mut self, trial: &Trial, ours_first: bool, is_over: bool) -> Result<()> {
+        self.sides.resize_with(trial.sides.len(), Default::default);
+        let tries = if is_over || !trial.wants_near { 1 } else { TRIES };
+        let once = Cell::new(None);
+        let mine = || {
+            let found = match once.get().filter(|_| trial.ours_once) {
+                Some(found) => found,
+                None => (trial.ours)().with_context(|| format!("{}: ours", trial.case))?,
             };
-            if round % 2 == 0 {
-                measure_ours()?;
-            }
-            for (side, samples) in trial.sides.iter().zip(sides) {
-                samples.0.push((side.measure)().with_context(|| in_case(&side.name))?);
-            }
-            if round % 2 == 1 {
-                measure_ours()?;
+            once.set(Some(found));
+            Ok(found)
+        };
+        for (side, (ours, theirs)) in trial.sides.iter().zip(&mut self.sides) {
+            let name = format!("{} {}", side.name, side.how);
+            let its = || (side.measure)().with_context(|| format!("{}: {name}", trial.case));
+            let start = Instant::now();
+            let both: [&dyn Fn() -> Result<f64>; 2] =
+                if ours_first { [&mine, &its] } else { [&its, &mine] };
+            let ([first, second], flag) = beside(tries, both)?;
+            let (mine, its) = if ours_first { (first, second) } else { (second, first) };
+            let (seconds, case) = (start.elapsed().as_secs_f64(), &trial.case);
+            let figures = format!("{mine:.4} {}, {its:.4} {name}", trial.unit);
+            eprintln!("{seconds:6.2} s  flag {flag:4.0} ns  {case}: {figures}");
+            ours.0.push(mine);
+            theirs.0.push(its);
+            self.flags.0.push(flag);
+        }
+        Ok(())
+    }
+
+    /// A row for each side of a case; of sides with one name, the one that is best beside ours.
+    fn rows(&self, trial: &Trial) -> Vec<Case> {
+        let mut rows: BTreeMap<&str, Case> = BTreeMap::new();
+        for (side, (ours, theirs)) in trial.sides.iter().zip(&self.sides) {
+            let row = Case {
+                case: trial.case.clone(),
+                unit: trial.unit,
+                better: trial.better,
+                ours: ours.clone(),
+                peer: theirs.clone(),
+                peer_name: side.name.to_owned(),
+                limit: side.limit,
+                in_pairs: true,
+            };
+            let is_best = rows.get(side.name).is_none_or(|other| row.ratio() < other.ratio());
+            if is_best {
+                rows.insert(side.name, row);
             }
         }
+        rows.into_values().collect()
     }
-    for (trial, (ours, sides)) in trials.iter().zip(&samples) {
-        cases.extend(rows(trial, ours, sides));
+
+    fn note(&self, trial: &Trial) -> String {
+        let flags = &self.flags;
+        let (low, high) = (flags.quantile(0.0), flags.quantile(1.0));
+        format!("flag {:4.0} ns ({low:.0} to {high:.0})  {}", flags.median(), trial.case)
     }
-    let notes = vec![
-        format!("{count} rounds, two threads or processes on two processors"),
-        format!(
-            "a flag from one processor to the other: {:.0} ns ±{:.0} %",
-            sentinel.median(),
-            sentinel.spread()
-        ),
-    ];
-    Ok(Report { bench: "fabric", notes, cases })
 }
 
-/// A row for each side of a case; of sides with one name, the best.
-fn rows(trial: &Trial, ours: &Samples, sides: &[Samples]) -> Vec<Case> {
-    let mut best: BTreeMap<&str, (&Side, &Samples)> = BTreeMap::new();
-    for (side, samples) in trial.sides.iter().zip(sides) {
-        let is_better = |other: &Samples| match trial.better {
-            Better::Higher => samples.median() > other.median(),
-            Better::Lower => samples.median() < other.median(),
-        };
-        let here = best.entry(&side.name).or_insert((side, samples));
-        if is_better(here.1) {
-            *here = (side, samples);
+/// The benchmark; of the cases only those whose names contain a text, if one is given.
+pub fn run(quick: bool, only: Option<&str>) -> Result<Report> {
+    let mut trials = trials::all(quick);
+    trials.retain(|trial| only.is_none_or(|text| trial.case.contains(text)));
+    ensure!(!trials.is_empty(), "no case contains {:?}", only.unwrap_or_default());
+    let mut found: Vec<Found> = Vec::new();
+    found.resize_with(trials.len(), Found::default);
+    let ((rounds, again), start) = (if quick { QUICK } else { RUN }, Instant::now());
+    for round in 0..rounds {
+        eprintln!("round {} of {rounds}", round + 1);
+        for (trial, found) in trials.iter().zip(&mut found) {
+            if round < trial.rounds {
+                let ours_first = round % 2 == 0 || trial.ours_once;
+                found.measure(trial, ours_first, start.elapsed() > again)?;
+            }
         }
     }
-    let row = |(side, samples): (&Side, &Samples)| Case {
-        case: trial.case.clone(),
-        unit: trial.unit,
-        better: trial.better,
-        ours: ours.clone(),
-        peer: samples.clone(),
-        peer_name: side.name.clone(),
-        limit: side.limit,
-    };
-    best.into_values().map(row).collect()
+    let mut notes = vec![
+        format!("{rounds} rounds; two processes on two processors, unless a case says else"),
+        "a flag from one processor to the other, median (range) beside each case:".to_owned(),
+    ];
+    notes.extend(trials.iter().zip(&found).map(|(trial, found)| found.note(trial)));
+    let cases = trials.iter().zip(&found).flat_map(|(trial, found)| found.rows(trial)).collect();
+    Ok(Report { bench: "fabric", notes, cases })
 }

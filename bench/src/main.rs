@@ -26,6 +26,7 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
       --quick --json   as above
   fabric    messages through shared memory and TCP: ours, bare, UCX, libfabric, iceoryx2
       --quick --json   as above
+      --case TEXT      only the cases whose names contain it
   parked    memory of a running 9P server with many reads that do not return
       --address ADDR   HOST:PORT, or the path of a Unix socket
       --path PATH      a file there whose reads do not return
@@ -41,6 +42,7 @@ struct Options {
     dir: Option<PathBuf>,
     size: Option<usize>,
     ours: String,
+    case: Option<String>,
     parked: ninep::parked::Parked,
 }
 
@@ -52,6 +54,7 @@ fn parse(arguments: &[String]) -> Result<(String, Options), String> {
         dir: None,
         size: None,
         ours: "muster".to_owned(),
+        case: None,
         parked: ninep::parked::Parked::default(),
     };
     let mut arguments = arguments.iter();
@@ -67,6 +70,7 @@ fn parse(arguments: &[String]) -> Result<(String, Options), String> {
             "--dir" => options.dir = Some(value()?.into()),
             "--size" => options.size = Some(number(value()?)?),
             "--ours" => options.ours = value()?,
+            "--case" => options.case = Some(value()?),
             "--address" => options.parked.address = value()?,
             "--path" => options.parked.path = value()?,
             "--count" => options.parked.count = number(value()?)?,
@@ -92,14 +96,14 @@ fn main() -> ExitCode {
             }
         };
     }
-    if let Some(figure) = arguments.first().and_then(|name| fabric::helper(name)) {
-        return match figure {
-            Ok(figure) => {
-                println!("{figure}");
+    if let Some((fabric::HALF, rest)) = arguments.split_first().map(|(f, r)| (f.as_str(), r)) {
+        return match fabric::half(rest) {
+            Ok(figures) => {
+                println!("{figures}");
                 ExitCode::SUCCESS
             }
             Err(error) => {
-                eprintln!("bench: {error:#}");
+                eprintln!("bench: half: {error:#}");
                 ExitCode::FAILURE
             }
         };
@@ -123,7 +127,7 @@ fn main() -> ExitCode {
         }
         "spawn" => spawn::run(options.quick),
         "primitives" => primitives::run(options.quick),
-        "fabric" => fabric::run(options.quick),
+        "fabric" => fabric::run(options.quick, options.case.as_deref()),
         "parked" => ninep::parked::run(&options.parked),
         _ => return wrong(format!("no benchmark '{name}'")),
     };

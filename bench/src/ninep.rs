@@ -271,6 +271,7 @@ impl Figures {
                 peer: scaled(peer),
                 peer_name: peer_name.to_owned(),
                 limit,
+                in_pairs: false,
             };
             let peers = rates.iter().zip(servers).skip(1);
             let best = peers.max_by(|a, b| a.0.best().median().total_cmp(&b.0.best().median()));

@@ -73,6 +73,7 @@ pub fn run(quick: bool) -> Result<Report> {
                 peer: found.get(*name).cloned().unwrap_or_default(),
                 peer_name: peer.name.to_owned(),
                 limit: if *count >= MANY { FASTER } else { 0.0 },
+                in_pairs: false,
             }));
         }
     }
@@ -118,6 +119,7 @@ fn bound(case: &str, unit: &'static str, ours: Samples, most: f64) -> Case {
         peer: Samples(vec![most]),
         peer_name: "bound".to_owned(),
         limit: 1.0,
+        in_pairs: false,
     }
 }
 

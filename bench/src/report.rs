@@ -17,7 +17,7 @@ pub struct Samples(pub Vec<f64>);
 
 impl Samples {
     /// The value at a part of the sorted samples, between neighbours if need be.
-    fn quantile(&self, part: f64) -> f64 {
+    pub fn quantile(&self, part: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
         let Some(last) = sorted.len().checked_sub(1) else {
@@ -35,6 +35,9 @@ impl Samples {
 
     /// Half the distance between the quartiles, in percent of the median.
     pub fn spread(&self) -> f64 {
+        if self.median() == 0.0 {
+            return 0.0;
+        }
         (self.quantile(0.75) - self.quantile(0.25)) / 2.0 / self.median() * 100.0
     }
 }
@@ -56,15 +59,23 @@ pub struct Case {
     pub peer_name: String,
     /// What the ratio must be at least.
     pub limit: f64,
+    /// Whether the samples of the two were taken beside each other, and are compared so.
+    pub in_pairs: bool,
 }
 
 impl Case {
-    /// How many times better than the peer.
+    /// How many times better than the peer; 1 where both are nothing.
     pub fn ratio(&self) -> f64 {
-        match self.better {
-            Better::Higher => self.ours.median() / self.peer.median(),
-            Better::Lower => self.peer.median() / self.ours.median(),
+        let ratio = |ours: f64, peer: f64| match self.better {
+            _ if ours == peer => 1.0,
+            Better::Higher => ours / peer,
+            Better::Lower => peer / ours,
+        };
+        if self.in_pairs {
+            let pairs = self.ours.0.iter().zip(&self.peer.0);
+            return Samples(pairs.map(|(ours, peer)| ratio(*ours, *peer)).collect()).median();
         }
+        ratio(self.ours.median(), self.peer.median())
     }
 
     fn verdict(&self) -> &'static str {
@@ -151,11 +162,8 @@ impl Report {
 
 /// Four digits are more than the spread leaves true.
 fn rounded(value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return value;
-    }
-    let step = 10_f64.powi(value.abs().log10().floor() as i32 - 3);
-    if step >= 1.0 { (value / step).round() * step } else { (value / step).round() / (1.0 / step) }
+    // By way of the text: a product with a power of ten has digits of its own.
+    format!("{value:.3e}").parse().unwrap_or(value)
 }
 
 #[cfg(test)]
@@ -172,6 +180,7 @@ mod tests {
             peer: Samples(peer.to_vec()),
             peer_name: "diod".into(),
             limit: 1.3,
+            in_pairs: false,
         };
         Report { bench: "9p", notes: vec!["a note".into()], cases: vec![case] }
     }
@@ -208,10 +217,20 @@ mod tests {
     }
 
     #[test]
+    fn samples_in_pairs_are_compared_in_pairs() {
+        let mut report = report(Better::Higher, &[1.0, 9.0, 10.0], &[2.0, 3.0, 20.0]);
+        assert_eq!(report.cases[0].ratio(), 3.0);
+        report.cases[0].in_pairs = true;
+        assert_eq!(report.cases[0].ratio(), 0.5);
+    }
+
+    #[test]
     fn figures_have_four_digits() {
         assert_eq!(
-            [0.0, 1234567.0, 12.3456, 0.123456].map(rounded),
-            [0.0, 1235000.0, 12.35, 0.1235]
+            [0.0, 1234567.0, 12.3456, 0.123456, 0.0910004]
+                .map(rounded)
+                .map(|figure| figure.to_string()),
+            ["0", "1235000", "12.35", "0.1235", "0.091"]
         );
     }
 }

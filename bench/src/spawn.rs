@@ -109,6 +109,7 @@ pub fn run(quick: bool) -> Result<Report> {
         peer_name: "clone 0 (flat)".to_owned(),
         // Half of what streaming through two children can gain.
         limit: COUNTS[at] as f64 / 4.0,
+        in_pairs: false,
     };
     Ok(Report { bench: "spawn", notes, cases: (0..COUNTS.len()).map(case).collect() })
 }

@@ -23,7 +23,10 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let root = root()?;
     match arguments[0].as_str() {
         "9p" => build_peers(&root)?,
-        "fabric" => build_iceoryx2(&root)?,
+        "fabric" => {
+            build_iceoryx2(&root)?;
+            crate::libfabric::build(&root)?;
+        }
         "primitives" => build_collectives(&root)?,
         _ => {}
     }

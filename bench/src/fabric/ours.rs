@@ -1,150 +1,149 @@
-//! Ours: connections through shared memory and TCP as any program makes them, between two threads
-//! on two processors. (Between two processes nothing differs: the memory is a memfd either way.)
+//! Ours: connections through shared memory, Unix sockets and TCP as any program makes them, between
+//! two processes. Who asks has connected, who serves has listened. Through shared memory a message
+//! ends in the receiver's own buffer; over sockets the kernel has copied it to where the receiver
+//! sees it, as bare TCP has, and there it stays.
 
-use super::raw::pair;
-use anyhow::{Context, Result, anyhow, ensure};
+use super::half::{Think, one_way};
+use anyhow::{Context, Result, ensure};
+use muster_fabric::adapter::{Adapted, Kind, Operation, Traced};
 use muster_fabric::strategy::Datagram;
 use muster_fabric::transport::shared::{Link, Shared};
 use muster_fabric::transport::{self, Adapter, Hello, Lane};
-use muster_fabric::{Address, Deadline};
+use muster_fabric::{Address, Deadline, Error};
 use rustix::time::{ClockId, clock_gettime};
 use std::io::IoSlice;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Whatever takes longer is broken.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(15);
 
-fn hello() -> Hello {
+/// Who connects, and for what.
+pub fn hello() -> Hello {
     Hello { name: "bench".into(), service: "bench".into(), lane: Lane::Bulk }
 }
 
-/// A place to meet that nobody else uses.
-fn place() -> PathBuf {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    std::env::temp_dir().join(format!("muster-bench-{}-{number}", std::process::id()))
+/// A deadline for all that a process does.
+pub fn patience() -> Deadline {
+    Deadline::after(PATIENCE)
 }
 
-/// Both ends of a connection through shared memory.
-fn links() -> Result<(Link, Link)> {
-    let (shared, place) = (Shared::default(), place());
-    let deadline = Deadline::after(PATIENCE);
-    let mut listener = shared.listen_link(&place)?;
-    std::thread::scope(|scope| {
-        let one = scope.spawn(|| shared.connect_link(&place, &hello(), deadline));
-        let other = listener.accept_link(deadline)?;
-        Ok((one.join().map_err(|_| anyhow!("the connector panicked"))??, other))
-    })
+/// A connection as a ping-pong needs it: the fast way where there is one.
+pub enum End {
+    /// Through shared memory.
+    Link(Box<Link>),
+    /// By all other ways.
+    Datagram(Box<dyn Datagram>),
 }
 
-/// Both ends of a connection over TCP on loopback.
-fn sockets() -> Result<(Box<dyn Datagram>, Box<dyn Datagram>)> {
-    let at = Address::Tcp("127.0.0.1".into(), 0);
-    let (transport, deadline) = (transport::of(&at)?, Deadline::after(PATIENCE));
-    let mut listener = transport.listen(&at)?;
-    let to = listener.address().clone();
-    std::thread::scope(|scope| {
-        let one = scope.spawn(|| transport.connect(&to, &hello(), deadline));
-        let other = listener.accept(deadline)?;
-        let one = one.join().map_err(|_| anyhow!("the connector panicked"))??;
-        Ok((Adapter::datagram(one)?, Adapter::datagram(other)?))
-    })
-}
-
-/// A connection as a ping-pong needs it.
-trait End: Send {
-    fn put(&mut self, message: &[u8]) -> muster_fabric::Result<()>;
-    fn get(&mut self, buffer: &mut [u8]) -> muster_fabric::Result<usize>;
-}
-
-impl End for Link {
-    fn put(&mut self, message: &[u8]) -> muster_fabric::Result<()> {
-        self.send(&[IoSlice::new(message)], Deadline::after(PATIENCE))
+impl End {
+    /// Connects to an address.
+    pub fn connect(at: &str) -> Result<End> {
+        let at: Address = at.parse()?;
+        if let Address::Shared(path) = &at {
+            let link = Shared::default().connect_link(path, &hello(), patience())?;
+            return Ok(End::Link(Box::new(link)));
+        }
+        let adapter = transport::of(&at)?.connect(&at, &hello(), patience())?;
+        Ok(End::Datagram(Adapter::datagram(adapter)?))
     }
 
-    fn get(&mut self, buffer: &mut [u8]) -> muster_fabric::Result<usize> {
-        self.receive(buffer, Deadline::after(PATIENCE))
+    /// Waits for the first who connects to an address.
+    pub fn accept(at: &str) -> Result<End> {
+        End::accept_whom(at, || Ok(()))
+    }
+
+    /// Waits for somebody who is called when there is somebody to connect to.
+    pub fn accept_whom(at: &str, call: impl FnOnce() -> Result<()>) -> Result<End> {
+        let at: Address = at.parse()?;
+        if let Address::Shared(path) = &at {
+            let mut links = Shared::default().listen_link(path)?;
+            call()?;
+            return Ok(End::Link(Box::new(links.accept_link(patience())?)));
+        }
+        let mut listener = transport::of(&at)?.listen(&at)?;
+        call()?;
+        Ok(End::Datagram(Adapter::datagram(listener.accept(patience())?)?))
+    }
+
+    /// Sends a message.
+    #[inline]
+    pub fn put(&mut self, message: &[u8], deadline: Deadline) -> muster_fabric::Result<()> {
+        let parts = [IoSlice::new(message)];
+        match self {
+            End::Link(link) => link.send(&parts, deadline),
+            End::Datagram(datagram) => datagram.send(&parts, deadline),
+        }
+    }
+
+    /// Receives one of at most a buffer's length; see above for where it is then.
+    #[inline]
+    pub fn get(&mut self, buffer: &mut [u8], deadline: Deadline) -> muster_fabric::Result<usize> {
+        match self {
+            End::Link(link) => link.receive(buffer, deadline),
+            End::Datagram(datagram) => {
+                let mut size = 0;
+                datagram.take(deadline, &mut |message| size = message.len())?;
+                Ok(size.min(buffer.len()))
+            }
+        }
     }
 }
 
-impl End for Box<dyn Datagram> {
-    fn put(&mut self, message: &[u8]) -> muster_fabric::Result<()> {
-        self.send(&[IoSlice::new(message)], Deadline::after(PATIENCE))
-    }
+/// The longest message that is asked with.
+const LONGEST: usize = 1 << 20;
 
-    fn get(&mut self, buffer: &mut [u8]) -> muster_fabric::Result<usize> {
-        let mut size = 0;
-        self.take(Deadline::after(PATIENCE), &mut |message| {
-            size = message.len();
-            buffer[..size].copy_from_slice(message);
-        })?;
-        Ok(size)
+/// Answers each message with one as long, until the connection ends.
+pub fn serve(at: &str, think: Think) -> Result<()> {
+    let (mut end, deadline) = (End::accept(at)?, patience());
+    let mut message = vec![0; LONGEST];
+    loop {
+        let size = match end.get(&mut message, deadline) {
+            Err(Error::Closed { .. }) => return Ok(()),
+            size => size?,
+        };
+        think.think();
+        end.put(&message[..size], deadline)?;
     }
 }
 
 /// One way of there and back, in microseconds.
-fn there_and_back<E: End>((mut one, mut other): (E, E), size: usize, rounds: u64) -> Result<f64> {
-    let first = move || -> Result<f64> {
-        let (message, mut reply) = (vec![1; size], vec![0; size]);
-        let warm = rounds / 10;
-        let mut start = Instant::now();
-        for round in 0..warm + rounds {
-            if round == warm {
-                start = Instant::now();
-            }
-            one.put(&message)?;
-            ensure!(one.get(&mut reply)? == size, "a reply of another size");
+pub fn ask(at: &str, size: usize, rounds: u64, think: Think) -> Result<f64> {
+    let (mut end, deadline) = (End::connect(at)?, patience());
+    let (message, mut reply) = (vec![1; size], vec![0; size]);
+    let warm = rounds / 10;
+    let mut start = Instant::now();
+    for round in 0..warm + rounds {
+        if round == warm {
+            start = Instant::now();
         }
-        Ok(start.elapsed().as_secs_f64() * 1e6 / 2.0 / rounds as f64)
-    };
-    pair(first, move || {
-        let mut message = vec![0; size];
-        // It ends with the connection.
-        while other.get(&mut message).is_ok() && other.put(&message).is_ok() {}
-    })?
+        think.think();
+        end.put(&message, deadline)?;
+        ensure!(end.get(&mut reply, deadline)? == size, "a reply of another size");
+    }
+    Ok(one_way(think.off(start.elapsed(), rounds), rounds))
 }
 
-/// What goes one way, in MB/s.
-fn one_way<E: End>((mut one, mut other): (E, E), size: usize, time: Duration) -> Result<f64> {
-    let first = move || -> Result<f64> {
-        let mut buffer = vec![0; size];
-        let warm = Instant::now();
-        while warm.elapsed() < time / 10 {
-            one.get(&mut buffer)?;
-        }
-        let (mut total, start) = (0, Instant::now());
-        while start.elapsed() < time {
-            total += one.get(&mut buffer)?;
-        }
-        Ok(total as f64 / start.elapsed().as_secs_f64() / 1e6)
-    };
-    pair(first, move || {
-        let message = vec![1; size];
-        // It ends with the connection.
-        while other.put(&message).is_ok() {}
-    })?
+/// Sends all the time, until the connection ends.
+pub fn serve_stream(at: &str, size: usize) -> Result<()> {
+    let (mut end, deadline) = (End::accept(at)?, patience());
+    let message = vec![1; size];
+    while end.put(&message, deadline).is_ok() {}
+    Ok(())
 }
 
-/// Shared memory, there and back.
-pub fn shared(size: usize, rounds: u64) -> Result<f64> {
-    there_and_back(links()?, size, rounds)
-}
-
-/// Shared memory, one way.
-pub fn shared_stream(size: usize, time: Duration) -> Result<f64> {
-    one_way(links()?, size, time)
-}
-
-/// TCP, there and back.
-pub fn tcp(size: usize, rounds: u64) -> Result<f64> {
-    there_and_back(sockets()?, size, rounds)
-}
-
-/// TCP, one way.
-pub fn tcp_stream(size: usize, time: Duration) -> Result<f64> {
-    one_way(sockets()?, size, time)
+/// What comes one way, in MB/s.
+pub fn ask_stream(at: &str, size: usize, time: Duration) -> Result<f64> {
+    let (mut end, deadline) = (End::connect(at)?, patience());
+    let mut buffer = vec![0; size];
+    let warm = Instant::now();
+    while warm.elapsed() < time / 10 {
+        end.get(&mut buffer, deadline)?;
+    }
+    let (mut total, start) = (0, Instant::now());
+    while start.elapsed() < time {
+        total += end.get(&mut buffer, deadline)?;
+    }
+    Ok(total as f64 / start.elapsed().as_secs_f64() / 1e6)
 }
 
 fn seconds(clock: ClockId) -> f64 {
@@ -152,43 +151,109 @@ fn seconds(clock: ClockId) -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Which part of a processor somebody uses who waits for a message that does not come, in percent.
-pub fn idle(time: Duration) -> Result<f64> {
-    let (mut waits, _peer) = links()?;
-    let start = seconds(ClockId::ThreadCPUTime);
-    let end = waits.receive(&mut [0; 64], Deadline::after(time));
-    ensure!(end.is_err(), "a message came");
-    Ok((seconds(ClockId::ThreadCPUTime) - start) / time.as_secs_f64() * 100.0)
+/// Connects and exchanges a message.
+fn met(at: &str) -> Result<End> {
+    let (mut end, deadline) = (End::connect(at)?, patience());
+    end.put(&[1; 64], deadline)?;
+    end.get(&mut [0; 64], deadline)?;
+    Ok(end)
 }
 
-/// The processor time of this process once it has connected and sent a message, in milliseconds.
-pub fn start_up() -> Result<f64> {
-    let (mut one, mut other) = links()?;
-    one.put(&[1; 64])?;
-    other.get(&mut [0; 64])?;
+/// Which part of a processor somebody uses who waits for a message that does not come, in percent.
+pub fn idle(at: &str, time: Duration) -> Result<f64> {
+    let mut waits = met(at)?;
+    let start = seconds(ClockId::ProcessCPUTime);
+    let end = waits.get(&mut [0; 64], Deadline::after(time));
+    ensure!(matches!(end, Err(Error::Deadline { .. })), "it was not left waiting: {end:?}");
+    Ok((seconds(ClockId::ProcessCPUTime) - start) / time.as_secs_f64() * 100.0)
+}
+
+/// The processor time of this process, from its first instruction until it has connected and
+/// exchanged a message, in milliseconds.
+pub fn start_up(at: &str) -> Result<f64> {
+    let _end = met(at)?;
     Ok(seconds(ClockId::ProcessCPUTime) * 1e3)
 }
 
-/// What a process of our own prints that does one of these things.
-pub fn child(arguments: &[&str]) -> Result<f64> {
-    let mut command = crate::child::command(std::env::current_exe()?);
-    let output = command.args(arguments).output().context("this program, once more")?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    text.trim().parse().with_context(|| format!("it said {text:?}"))
+/// What tracing adds to an operation, in nanoseconds: the least of some tries, since what else
+/// happens only adds to it.
+pub fn tracing(rounds: u64) -> Result<f64> {
+    let operation = Operation { kind: Kind::Send, bytes: 64 };
+    let time = |enclose: &mut dyn FnMut() -> muster_fabric::Result<()>| -> Result<f64> {
+        let start = Instant::now();
+        enclose()?;
+        Ok(start.elapsed().as_secs_f64() * 1e9 / rounds as f64)
+    };
+    let mut least = f64::INFINITY;
+    for _ in 0..5 {
+        let mut bare = Adapted::new(0_u64, ());
+        let mut traced = Adapted::new(0_u64, Traced::default());
+        // The same work in both: a count that the compiler cannot foresee.
+        let count = |inner: &mut u64| -> muster_fabric::Result<u64> {
+            *inner += 1;
+            Ok(std::hint::black_box(*inner))
+        };
+        let without = time(&mut || {
+            (0..rounds).try_for_each(|_| bare.enclose(operation, count, |_| 64).map(drop))
+        })?;
+        let with = time(&mut || {
+            (0..rounds).try_for_each(|_| traced.enclose(operation, count, |_| 64).map(drop))
+        })?;
+        least = least.min(with - without);
+    }
+    least.is_finite().then_some(least).context("no time was measured")
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::place::Home;
     use super::*;
 
+    fn both<R: Send>(scheme: &str, serve: fn(&str) -> Result<()>, ask: fn(&str) -> Result<R>) -> R {
+        let home = Home::new().unwrap();
+        let at = home.address(scheme).unwrap();
+        std::thread::scope(|scope| {
+            let server = scope.spawn(|| serve(&at));
+            let answer = loop {
+                match ask(&at) {
+                    Ok(answer) => break answer,
+                    Err(error) if server.is_finished() => panic!("{error:#}"),
+                    Err(_) => std::thread::sleep(Duration::from_millis(1)),
+                }
+            };
+            server.join().unwrap().unwrap();
+            answer
+        })
+    }
+
     #[test]
-    fn messages_go_both_ways() {
-        assert!(shared(64, 20).unwrap() > 0.0 && shared(100_000, 5).unwrap() > 0.0);
-        assert!(tcp(64, 20).unwrap() > 0.0 && tcp(100_000, 5).unwrap() > 0.0);
-        let time = Duration::from_millis(20);
-        assert!(shared_stream(65_536, time).unwrap() > 0.0);
-        assert!(tcp_stream(65_536, time).unwrap() > 0.0);
-        assert!(idle(time).unwrap() >= 0.0 && start_up().unwrap() > 0.0);
+    fn messages_go_both_ways_by_every_transport() {
+        let serve = |at: &str| serve(at, Think::default());
+        for scheme in ["shm", "unix", "tcp"] {
+            for size in [64, 100_000] {
+                let ask: fn(&str) -> Result<f64> = match size {
+                    64 => |at| ask(at, 64, 20, Think::default()),
+                    _ => |at| ask(at, 100_000, 5, Think::default()),
+                };
+                assert!(both(scheme, serve, ask) > 0.0);
+            }
+            let idle = both(scheme, serve, |at| idle(at, Duration::from_millis(20)));
+            assert!(idle >= 0.0);
+        }
+        assert!(both("shm", serve, start_up) > 0.0);
+    }
+
+    #[test]
+    fn a_stream_flows_until_nobody_wants_it() {
+        for scheme in ["shm", "tcp"] {
+            let serve = |at: &str| serve_stream(at, 65_536);
+            let ask = |at: &str| ask_stream(at, 65_536, Duration::from_millis(20));
+            assert!(both(scheme, serve, ask) > 0.0);
+        }
+    }
+
+    #[test]
+    fn tracing_is_measured() {
+        assert!(tracing(1000).unwrap().is_finite());
     }
 }

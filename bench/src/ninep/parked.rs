@@ -131,6 +131,7 @@ pub fn case(count: usize, with: Footprint) -> Case {
         peer: Samples(vec![MEMORY_MAX]),
         peer_name: "bound".to_owned(),
         limit: 1.0,
+        in_pairs: false,
     }
 }
 

@@ -1,16 +1,17 @@
-//! iceoryx2, one way in microseconds: `peer-iceoryx2 SIZE ROUNDS`. Two threads, pinned to two
-//! processors, that copy a message in and out and look for the next one all the time.
-
-mod sys;
+//! iceoryx2, one way in microseconds: `peer-iceoryx2 first|second NAME SIZE ROUNDS`. Two processes
+//! that copy a message in and out and look for the next one all the time. They meet by the name,
+//! and whoever started them removes what bears it.
 
 use iceoryx2::prelude::*;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
+/// Looks in vain before the processor is offered to others: some 100 us.
+const LOOKS: u32 = 1 << 12;
+
 /// Sends and receives by turns, `rounds` times.
 fn play(first: bool, size: usize, rounds: u64, config: &Config) -> Result<f64, Fault> {
-    sys::pin(usize::from(!first));
     let node = NodeBuilder::new().config(config).create::<ipc::Service>()?;
     let service = |way: &str| -> Result<_, Fault> {
         let name = ServiceName::new(way)?;
@@ -33,12 +34,16 @@ fn play(first: bool, size: usize, rounds: u64, config: &Config) -> Result<f64, F
         Ok(())
     };
     let mut receive = || -> Result<(), Fault> {
-        loop {
+        for look in 1_u32.. {
             if let Some(sample) = subscriber.receive()? {
                 copy.copy_from_slice(sample.payload());
                 return Ok(());
             }
+            if look.is_multiple_of(LOOKS) {
+                std::thread::yield_now();
+            }
         }
+        Ok(())
     };
     let warm = rounds / 10;
     let mut start = Instant::now();
@@ -54,30 +59,24 @@ fn play(first: bool, size: usize, rounds: u64, config: &Config) -> Result<f64, F
             send()?;
         }
     }
-    Ok(start.elapsed().as_secs_f64() * 1e6 / 2.0 / rounds as f64)
+    let time = start.elapsed().as_secs_f64() * 1e6 / 2.0 / rounds as f64;
+    // What the first has not received so far must not go with the second, who is ended then.
+    if !first {
+        std::thread::sleep(Duration::from_secs(20));
+    }
+    Ok(time)
 }
 
 fn main() -> Result<(), Fault> {
-    let numbers: Vec<u64> = std::env::args().skip(1).flat_map(|text| text.parse()).collect();
-    let [size, rounds] = numbers[..] else { return Err("SIZE ROUNDS".into()) };
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [role, name, size, rounds] = &words[..] else {
+        return Err("first|second NAME SIZE ROUNDS".into());
+    };
     // It keeps files, and leaves some of them: in a place of our own.
-    let name = format!("muster-bench-{}-", std::process::id());
-    let root = std::env::temp_dir().join(&name);
+    let root = std::env::temp_dir().join(name);
     let mut config = Config::default();
     config.global.prefix = FileName::new(name.as_bytes())?;
     config.global.set_root_path(&Path::new(root.to_str().ok_or("a strange place")?.as_bytes())?);
-    let time = std::thread::scope(|scope| {
-        let other = scope.spawn(|| play(false, size as usize, rounds, &config));
-        let time = play(true, size as usize, rounds, &config)?;
-        other.join().map_err(|_| "the other thread panicked")??;
-        Ok::<_, Fault>(time)
-    })?;
-    let _ = std::fs::remove_dir_all(root);
-    for entry in std::fs::read_dir("/dev/shm")?.flatten() {
-        if entry.file_name().to_string_lossy().starts_with(&name) {
-            std::fs::remove_file(entry.path())?;
-        }
-    }
-    println!("{time}");
+    println!("{}", play(role == "first", size.parse()?, rounds.parse()?, &config)?);
     Ok(())
 }
