@@ -6,11 +6,11 @@
 //! with the setting that was best for the case, and once as it comes.
 //!
 //! How far the processors are from each other changes by itself, several times a second: a flag
-//! takes some 40 or 50 ns ("near") or some 200 ns ("far"), and copies change with it. So samples are
-//! taken in pairs, one of ours beside one of each side, with a flag before, between and after; where
-//! it says that the processors were not near, or moved, the pair is taken again, some times at
-//! most. Ratios are medians of the pairs'. What happens when the medium changes is a case of its
-//! own (`planner.rs`).
+//! takes some 40 or 50 ns ("near") or some 200 ns ("far"), and copies change with it. So samples
+//! are taken in pairs, one of ours beside one of each side, with a flag before, between and after;
+//! where it says that the processors were not near, or moved, the pair is taken again, some times
+//! at most. Ratios are medians of the pairs'. What happens when the medium changes is a case of
+//! its own (`planner.rs`).
 //!
 //! That an empty adapter adds no instruction is no matter of time: `crates/fabric/tests` has it.
 
@@ -36,7 +36,7 @@ pub use half::{HALF, run as half};
 
 /// Rounds of a run, and of a quick one; and for how long it takes samples again.
 const RUN: (usize, Duration) = (5, Duration::from_secs(300));
-const QUICK: (usize, Duration) = (1, Duration::from_secs(20));
+const QUICK: (usize, Duration) = (1, Duration::from_secs(10));
 
 /// Nanoseconds that a flag takes at most between processors that are near.
 const NEAR: f64 = 100.0;

@@ -1,5 +1,7 @@
 //! Ours: connections through shared memory, Unix sockets and TCP as any program makes them, between
-//! two processes. Who asks has connected, who serves has listened.
+//! two processes. Who asks has connected, who serves has listened. Through shared memory a message
+//! ends in the receiver's own buffer; over sockets the kernel has copied it to where the receiver
+//! sees it, as bare TCP has, and there it stays.
 
 use super::half::{Think, one_way};
 use anyhow::{Context, Result, ensure};
@@ -73,18 +75,15 @@ impl End {
         }
     }
 
-    /// Receives one into a buffer.
+    /// Receives one of at most a buffer's length; see above for where it is then.
     #[inline]
     pub fn get(&mut self, buffer: &mut [u8], deadline: Deadline) -> muster_fabric::Result<usize> {
         match self {
             End::Link(link) => link.receive(buffer, deadline),
             End::Datagram(datagram) => {
                 let mut size = 0;
-                datagram.take(deadline, &mut |message| {
-                    size = message.len();
-                    buffer[..size].copy_from_slice(message);
-                })?;
-                Ok(size)
+                datagram.take(deadline, &mut |message| size = message.len())?;
+                Ok(size.min(buffer.len()))
             }
         }
     }
@@ -93,7 +92,7 @@ impl End {
 /// The longest message that is asked with.
 const LONGEST: usize = 1 << 20;
 
-/// Answers each message with the same, until the connection ends.
+/// Answers each message with one as long, until the connection ends.
 pub fn serve(at: &str, think: Think) -> Result<()> {
     let (mut end, deadline) = (End::accept(at)?, patience());
     let mut message = vec![0; LONGEST];

@@ -1,5 +1,6 @@
-//! The adaptive planner against what is best, over the real link between two processes: how far its
-//! choices are from those of an exhaustive search, and how fast it answers to a medium that changes.
+//! The adaptive planner against what is best, over the real link between two processes: how far
+//! its choices are from those of an exhaustive search, and how fast it answers to a medium that
+//! changes.
 //!
 //! A medium changes by *injected* costs: what the planner is told a message took is falsified, by
 //! one factor for all ways through the ring and one for the single copy. A message then costs its
@@ -200,8 +201,9 @@ impl Costs {
     }
 }
 
-/// After each of some flips: the mean cost of the planner's messages from 100 ms on, and that of the
-/// best fixed plan meanwhile, in microseconds; of the flip after which they were farthest apart.
+/// After each of some flips: the mean cost of the planner's messages from 100 ms on, and that of
+/// the best fixed plan meanwhile, in microseconds; of the flip after which they were farthest
+/// apart.
 pub fn flips(at: &str, size: usize, time: Duration) -> Result<Vec<f64>> {
     let mut road = Road::open(at, size)?;
     road.drive(Duration::from_millis(50))?;
@@ -260,15 +262,18 @@ mod tests {
     use super::super::place::Home;
     use super::*;
 
-    fn both(ask: impl FnOnce(&str) -> Result<Vec<f64>>) -> Vec<f64> {
+    fn both(ask: impl Fn(&str) -> Result<Vec<f64>>) -> Vec<f64> {
         let home = Home::new().unwrap();
         let at = home.address("shm").unwrap();
         std::thread::scope(|scope| {
             let server = scope.spawn(|| serve(&at));
-            while home.entries().unwrap() == 0 {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            let figures = ask(&at).unwrap();
+            let figures = loop {
+                match ask(&at) {
+                    Ok(figures) => break figures,
+                    Err(error) if server.is_finished() => panic!("{error:#}"),
+                    Err(_) => std::thread::sleep(Duration::from_millis(1)),
+                }
+            };
             server.join().unwrap().unwrap();
             figures
         })

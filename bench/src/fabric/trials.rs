@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// How long a stream is measured, in milliseconds.
-const STREAM: u64 = 300;
+const STREAM: u64 = 200;
 
 /// Pairs of processes at once, for two processors too many.
 const CROWD: usize = 4;
@@ -219,7 +219,7 @@ fn blocking(place: Place, think: Duration, quick: bool) -> Trial {
 /// Many pairs at once: the mean of what they say, one way in microseconds. All are to be there all
 /// the time, so there are as many rounds as take a while.
 fn crowd(one: impl Fn(u64) -> Result<f64> + Send + Sync) -> Result<f64> {
-    const WHILE: f64 = 3e5;
+    const WHILE: f64 = 2e5;
     const MOST: f64 = 1e6;
     let mut rounds = 32.0;
     loop {
