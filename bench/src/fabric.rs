@@ -8,6 +8,7 @@
 
 mod ours;
 mod peers;
+mod protected;
 mod raw;
 mod sys;
 
@@ -144,6 +145,7 @@ fn trials(quick: bool) -> Vec<Trial> {
         0.97,
         || peers::iperf3(Duration::from_secs(1)),
     ));
+    trials.extend(protected::trials(quick));
     let crowded = lower("8 processes on 2 processors, 64 B", "us");
     trials.push(
         Trial::new(crowded, || crowd(|| ours::child(&["fabric-pair"])))
@@ -171,6 +173,7 @@ pub fn helper(name: &str) -> Option<Result<f64>> {
     match name {
         "fabric-pair" => Some(ours::shared(64, 2_000)),
         "fabric-start" => Some(ours::start_up()),
+        protected::HELPER => Some(protected::serve()),
         _ => None,
     }
 }
