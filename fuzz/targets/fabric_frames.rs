@@ -13,12 +13,7 @@ use muster_fabric::transport::{Peer, Protection};
 use muster_fabric::{Deadline, Error, Result};
 use std::sync::LazyLock;
 
-static PEER: LazyLock<Peer> = LazyLock::new(|| Peer {
-    name: "fuzzer".to_owned(),
-    uid: None,
-    pid: None,
-    protection: Protection::Plain,
-});
+static PEER: LazyLock<Peer> = LazyLock::new(|| Peer::new("fuzzer".to_owned(), Protection::Plain));
 
 /// Brings the input in pieces, then nothing more; takes so many bytes and then no more.
 struct Input<'a> {

@@ -11,12 +11,7 @@ use muster_fabric::{Deadline, Error, Result};
 use std::io::IoSlice;
 use std::sync::LazyLock;
 
-static PEER: LazyLock<Peer> = LazyLock::new(|| Peer {
-    name: "fuzzer".to_owned(),
-    uid: None,
-    pid: None,
-    protection: Protection::Plain,
-});
+static PEER: LazyLock<Peer> = LazyLock::new(|| Peer::new("fuzzer".to_owned(), Protection::Plain));
 
 /// Brings messages: a byte for the handler, one for the size, then so many bytes.
 struct Input<'a>(&'a [u8]);

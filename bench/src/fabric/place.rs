@@ -22,7 +22,7 @@ impl Home {
     /// An address in it by a transport, or of loopback.
     pub fn address(&self, scheme: &str) -> Result<String> {
         match scheme {
-            "tcp" => Ok(format!("tcp!127.0.0.1!{}", free_address()?.port())),
+            "tcp" | "tls" => Ok(format!("{scheme}!127.0.0.1!{}", free_address()?.port())),
             _ => Ok(format!("{scheme}!{}", self.0.join("door").display())),
         }
     }

@@ -195,6 +195,25 @@ fn tcp(size: usize, quick: bool) -> Trial {
     .than("libfabric tcp", 1.0, move || peers::libfabric("tcp", size, rounds, Place::Apart))
 }
 
+/// What protection costs: there is no figure to reach.
+fn protected(quick: bool) -> [Trial; 2] {
+    let rounds = if quick { 2_000 } else { 10_000 };
+    let latency = move |scheme| first(ours("latency", scheme, 64, rounds)?);
+    let stream = |scheme| first(ours("stream", scheme, 1 << 20, STREAM)?);
+    [
+        Trial::new("TCP with TLS 64 B", TIME, move || latency("tls")).than(
+            "TCP as it is",
+            0.0,
+            move || latency("tcp"),
+        ),
+        Trial::new("TCP with TLS stream 1 MB", RATE, move || stream("tls")).than(
+            "TCP as it is",
+            0.0,
+            move || stream("tcp"),
+        ),
+    ]
+}
+
 /// Both sides sleep: because they are on one processor, or since each thinks for a while before it
 /// answers, as ranks that compute do. (Where an answer comes at once, ours does not sleep.)
 fn blocking(place: Place, think: Duration, quick: bool) -> Trial {
@@ -334,6 +353,7 @@ pub fn all(quick: bool) -> Vec<Trial> {
     let bulk =
         Trial::new("TCP stream 1 MB", RATE, || first(ours("stream", "tcp", 1 << 20, STREAM)?));
     trials.push(bulk.than("iperf3", 0.97, || peers::iperf3(Duration::from_secs(1))));
+    trials.extend(protected(quick));
     trials.push(blocking(Place::Together, Duration::ZERO, quick));
     trials.push(blocking(Place::Apart, Duration::from_micros(200), quick));
     trials.push(crowded(quick));

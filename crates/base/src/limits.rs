@@ -270,6 +270,13 @@ pub const SEGMENT_PARTS_MAX: usize = 4 * SEGMENT_OPERATIONS_MAX;
 /// behind calls of 1 us. Call numbers give eight bits to it.
 pub const INVOCATION_CALLS_MAX: usize = 256;
 
+/// Bytes of answers that one end of a remote object invocation keeps until somebody waits for them:
+/// four of the largest. Without it, a peer could answer every call with as much.
+pub const INVOCATION_ANSWERS_MAX: usize = 4 * FRAME_MAX;
+
+/// Bytes of the sentence by which an object refuses a call that are kept.
+pub const INVOCATION_REASON_MAX: usize = 1024;
+
 /// Objects that one end of a remote object invocation lets the other call.
 pub const INVOCATION_OBJECTS_MAX: usize = 1024;
 

@@ -16,7 +16,9 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::strategy::{ActiveMessage, Handler, Handlers, Ready};
 use crate::transport::Peer;
-use muster_base::limits::{INVOCATION_CALLS_MAX, INVOCATION_OBJECTS_MAX};
+use muster_base::limits::{
+    INVOCATION_ANSWERS_MAX, INVOCATION_CALLS_MAX, INVOCATION_OBJECTS_MAX, INVOCATION_REASON_MAX,
+};
 use std::collections::HashMap;
 use std::io::{self, IoSlice};
 use std::time::Duration;
@@ -69,6 +71,8 @@ struct Ends {
     calls: Box<[Place]>,
     /// The answer that is being written.
     answer: Vec<u8>,
+    /// Bytes of the answers that nobody has waited for.
+    held: usize,
 }
 
 #[derive(Default)]
@@ -95,6 +99,7 @@ impl<A: ActiveMessage> Invocation<A> {
             objects: HashMap::new(),
             calls: (0..INVOCATION_CALLS_MAX).map(|_| Place::default()).collect(),
             answer: Vec::new(),
+            held: 0,
         };
         Invocation { messages, ends }
     }
@@ -277,6 +282,7 @@ impl Ends {
         match &mut self.place(number).expect("it is there").state {
             State::Answered(answer) => {
                 let answer = std::mem::replace(answer, Ok(Vec::new()));
+                self.held -= answer.as_ref().map_or(0, Vec::len);
                 self.end(number);
                 Some(answer)
             }
@@ -286,7 +292,9 @@ impl Ends {
 
     fn end(&mut self, number: u32) {
         if let Some(place) = self.place(number) {
+            let kept = if let State::Answered(Ok(bytes)) = &place.state { bytes.len() } else { 0 };
             *place = Place { visit: (place.visit + 1) & 0xff_ffff, state: State::Free };
+            self.held -= kept;
         }
     }
 
@@ -318,10 +326,18 @@ impl Ends {
     }
 
     fn take_answer(&mut self, arguments: &[u8]) -> std::result::Result<(), String> {
-        let (number, result) = read_answer(arguments)?;
+        let (number, mut result) = read_answer(arguments)?;
+        let size = result.as_ref().map_or(0, Vec::len);
+        let has_room = self.held + size <= INVOCATION_ANSWERS_MAX;
         match self.place(number) {
             Some(Place { state: state @ State::UnderWay, .. }) => {
+                if !has_room {
+                    let most = INVOCATION_ANSWERS_MAX;
+                    result =
+                        Err(format!("answers may hold {most} bytes until they are waited for"));
+                }
                 *state = State::Answered(result);
+                self.held += if has_room { size } else { 0 };
                 Ok(())
             }
             Some(Place { state: State::Answered(_), .. }) => {
@@ -391,7 +407,12 @@ fn read_answer(bytes: &[u8]) -> std::result::Result<(u32, Answer), String> {
     let (number, rest) = bytes.split_first_chunk().ok_or("an answer without a number")?;
     let result = match rest.split_first().ok_or("an answer without a status")? {
         (&DONE, bytes) => Ok(bytes.to_vec()),
-        (&REFUSED, text) => Err(String::from_utf8_lossy(text).into_owned()),
+        (&REFUSED, text) => {
+            // It is shown to people: what would move their cursor is left out.
+            let text = text.get(..INVOCATION_REASON_MAX).unwrap_or(text);
+            let text = String::from_utf8_lossy(text);
+            Err(text.chars().filter(|letter| !letter.is_control()).collect())
+        }
         (status, _) => return Err(format!("an answer of status {status}")),
     };
     Ok((u32::from_le_bytes(*number), result))
@@ -418,6 +439,37 @@ mod tests {
         assert_eq!(call.arguments, b"hi");
         assert_eq!(read_answer(&sample("done")), Ok((0x0203, Ok(b"ok".to_vec()))));
         assert_eq!(read_answer(&sample("refused")), Ok((0x0203, Err("no".to_owned()))));
+    }
+
+    #[test]
+    fn answers_that_nobody_waits_for_hold_a_limited_part_of_memory() {
+        let calls = (0..INVOCATION_CALLS_MAX).map(|_| Place { visit: 0, state: State::UnderWay });
+        let (peer, objects) = (String::new(), HashMap::new());
+        let (answer, calls) = (Vec::new(), calls.collect());
+        let mut ends = Ends { peer, limit: 0, objects, calls, answer, held: 0 };
+        let size = INVOCATION_ANSWERS_MAX / 4;
+        let answer = |number: u32| [&number.to_le_bytes()[..], &[DONE], &vec![7; size]].concat();
+        for number in 0..6 {
+            ends.take_answer(&answer(number)).unwrap();
+        }
+        let is_kept = |answer: Option<Answer>| answer.expect("it was answered").is_ok();
+        assert!(!is_kept(ends.answered(4)) && !is_kept(ends.answered(5)));
+        // What is taken, or given up, makes room again.
+        assert!(is_kept(ends.answered(0)));
+        ends.end(1);
+        for number in 6..9 {
+            ends.take_answer(&answer(number)).unwrap();
+        }
+        let kept = [2, 3, 6, 7, 8].map(|number| is_kept(ends.answered(number)));
+        assert_eq!((kept, ends.held), ([true, true, true, true, false], 0));
+    }
+
+    #[test]
+    fn a_reason_is_as_long_as_people_read_and_moves_nothing() {
+        let text = "\x1b[2J".to_owned() + &"x".repeat(9000);
+        let (_, answer) = read_answer(&[&[0, 0, 0, 0, REFUSED], text.as_bytes()].concat()).unwrap();
+        let why = answer.unwrap_err();
+        assert!(why.starts_with("[2Jx") && why.len() < INVOCATION_REASON_MAX);
     }
 
     #[test]

@@ -57,6 +57,29 @@ use std::sync::OnceLock;
 use std::time::Duration;
 use sys::{Failure, Library};
 
+/// Reads any bytes as all that a peer may say by libfabric and beside it, for those who look for
+/// bytes that break the decoders.
+///
+/// # Panics
+/// When what was read is written otherwise.
+#[cfg(feature = "conformance")]
+pub fn read_as_all(bytes: &[u8]) {
+    if let Ok(Some((offer, size))) = meeting::Offer::read(bytes)
+        && !offer.provider.contains(char::REPLACEMENT_CHARACTER)
+    {
+        assert_eq!(offer.write(), bytes[..size]);
+    }
+    if let Ok(Some(sent)) = meeting::read_farewell(bytes) {
+        assert_eq!(meeting::farewell(sent)[..], *bytes);
+    }
+    if let Ok((header, body)) = channel::Header::read(bytes) {
+        assert_eq!([&header.write()[..], body].concat(), bytes);
+        if let Ok(word) = remote::Word::read(body) {
+            assert_eq!(word.write(), body);
+        }
+    }
+}
+
 /// The environment's name for the library's file.
 const VARIABLE: &str = "MUSTER_LIBFABRIC";
 

@@ -107,6 +107,28 @@ impl Shared {
     }
 }
 
+/// Has a peer write these words into the memory of a connection, at these bytes of it, and this
+/// side use the connection between two of them: each call returns, whatever is written. For those
+/// who look for words that break it.
+#[cfg(any(test, feature = "conformance"))]
+pub fn trample(words: impl IntoIterator<Item = (usize, u64)>) {
+    let hello = Hello { name: "here".into(), service: "test".into(), lane: Lane::Bulk };
+    let plan = Fixed { short: 256, long: Plan::Pipelined { packet: 500, slots: 3 } };
+    let planners: Planners = Arc::new(move |_| Box::new(plan));
+    let (mut here, mut there) = meet::pair("there", &hello, &planners).expect("memory");
+    let (size, mut buffer) = (segment::size(Lane::Bulk), vec![0; 4096]);
+    for (number, (at, word)) in words.into_iter().enumerate() {
+        let place = here.segment.word64(at % size / 8 * 8);
+        place.store(word, std::sync::atomic::Ordering::Relaxed);
+        let _ = here.try_send(&[std::io::IoSlice::new(&[7; 3000][..number % 100 * 30])]);
+        let _ = there.try_receive(&mut buffer);
+        let _ = there.try_take(|_| ());
+        let _ = there.try_fill(number % 3000, |to| to.fill(1));
+        let _ = here.try_take(|_| ());
+        let _ = here.try_flush();
+    }
+}
+
 /// Who accepts links.
 pub struct Links {
     meeting: meet::Meeting,

@@ -75,7 +75,8 @@ fn arena(lane: Lane) -> usize {
     }
 }
 
-fn size(lane: Lane) -> usize {
+/// Bytes of a segment.
+pub(super) fn size(lane: Lane) -> usize {
     ARENAS + 2 * arena(lane)
 }
 

@@ -3,6 +3,7 @@
 use super::super::{Member, Tcp};
 use super::*;
 use crate::strategy::{Datagram, Ready, Stream};
+use crate::transport::Lane;
 use std::io::{IoSlice, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
@@ -34,12 +35,14 @@ fn here() -> Address {
     Address::Tls("127.0.0.1".to_owned(), 0)
 }
 
+type Connected = Result<Box<dyn Adapter>>;
+
 /// What became of a connection at both ends.
 fn meet(
     from: &Tls,
     name: &str,
     listener: &mut dyn Listener,
-) -> (Result<Box<dyn Adapter>>, Option<Box<dyn Adapter>>) {
+) -> (Connected, Option<Box<dyn Adapter>>) {
     let address = listener.address().clone();
     thread::scope(|scope| {
         let connecting = scope.spawn(|| from.connect(&address, &hello(name), soon()));
@@ -56,7 +59,7 @@ fn assert_serves(listener: &mut dyn Listener) {
     assert!(connected.is_ok() && accepted.is_some());
 }
 
-fn error(connected: Result<Box<dyn Adapter>>) -> Error {
+fn error(connected: Connected) -> Error {
     connected.err().expect("an error")
 }
 
