@@ -402,3 +402,22 @@ fn the_samples_of_the_document_are_read() {
     assert_eq!(wire::divide(&message), Some((&b"head"[..], &b"body"[..])));
     assert_eq!((wire::divide(&message[..3]), wire::divide(&message[..7])), (None, None));
 }
+
+#[test]
+fn who_looks_at_a_protocol_knows_no_more_than_its_handler_was_told() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let mut place = Place::unix();
+    let listener = place.listen(1).remove(0);
+    let told = Arc::new(AtomicU64::new(0));
+    let count = told.clone();
+    let handler = move |_: Time, _: &Talk, _: Heard| drop(count.fetch_add(1, Ordering::Relaxed));
+    let setup = place.setup(NodeId(0), "talk");
+    let shell = Shell::start(setup, listener, |_| Talk::default(), handler).expect("it starts");
+    for round in 1..=100 {
+        // It has passed when the next one comes, and is something to tell.
+        shell.request(Ask::Alarm(Time(0))).expect("it is taken");
+        let told = told.clone();
+        let look = move |_, talk: &mut Talk| (talk.alarm, told.load(Ordering::Relaxed));
+        assert_eq!(shell.look(soon(), look).expect("it looks"), (None, round));
+    }
+}
