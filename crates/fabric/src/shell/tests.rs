@@ -458,3 +458,34 @@ fn the_samples_of_the_document_are_read() {
     assert_eq!(wire::divide(&message), Some((&b"head"[..], &b"body"[..])));
     assert_eq!((wire::divide(&message[..3]), wire::divide(&message[..7])), (None, None));
 }
+
+#[test]
+fn who_looks_at_a_protocol_knows_no_more_than_its_handler_was_told() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let mut place = Place::unix();
+    let listener = place.listen(1).remove(0);
+    let told = Arc::new(AtomicU64::new(0));
+    let count = told.clone();
+    let handler = move |_: Time, _: &Talk, _: Heard| {
+        count.fetch_add(1, Ordering::Relaxed);
+    };
+    let setup = place.setup(NodeId(0), "talk");
+    let shell = Shell::start(setup, listener, |_| Talk::default(), handler).expect("it starts");
+    for round in 1..=100 {
+        // It has passed already, so it goes off before anything else is done, which is told.
+        shell.request(Ask::Alarm(Time(0))).expect("it is taken");
+        let look = || {
+            let told = told.clone();
+            let look =
+                move |_, talk: &mut Talk| (talk.alarm.is_some(), told.load(Ordering::Relaxed));
+            shell.look(soon(), look).expect("it looks")
+        };
+        loop {
+            let (is_set, told) = look();
+            assert_eq!(told + u64::from(is_set), round);
+            if !is_set {
+                break;
+            }
+        }
+    }
+}
