@@ -51,7 +51,7 @@ impl Node {
             patience: Duration::ZERO,
         };
         let period = Duration::from_millis(5);
-        let config = Config { period, ..Config::new(NodeId(me), NodeId(0)) };
+        let config = Config { period, ..Config::new(NodeId(me), NodeId(0), 1) };
         let start = |now| Heartbeat::new(config, now);
         let shell = Shell::start(setup, door, start, handler).expect("it starts");
         Node { shell, told }
