@@ -137,7 +137,7 @@ fn turns(turn: &mut dyn FnMut()) -> f64 {
 }
 
 fn own(wire: &mut dyn Datagram, is_first: bool) {
-    let mut send = |wire: &mut dyn Datagram| {
+    let send = |wire: &mut dyn Datagram| {
         wire.send(&[IoSlice::new(&[1; SIZE])], soon()).expect("it is sent");
     };
     if is_first {

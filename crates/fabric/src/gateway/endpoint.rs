@@ -90,6 +90,17 @@ pub(super) enum Received {
     Other,
 }
 
+/// How much the socket surely takes.
+#[derive(Clone, Copy, Default)]
+struct Room {
+    /// The sending role's word when nobody else had it meanwhile.
+    next: u64,
+    left: usize,
+}
+
+/// Room that one write takes beside its bytes, for what the kernel needs.
+pub(super) const WRITE: usize = 1024;
+
 /// Passes of sending in a row, for those who post meanwhile.
 const AGAIN: usize = 16;
 
@@ -113,6 +124,9 @@ pub(super) struct Core<M> {
     done: Vec<Done>,
     /// Stamps and slots of what a rank has to send.
     found: Vec<(u64, usize)>,
+    /// What is known of the room in each node's socket: the role's word when this process had it
+    /// last, and how much was left. While nobody else has the role, room only grows.
+    rooms: Vec<Room>,
     /// Processes for which something has come.
     pub(super) news: [u64; GATEWAY_RANKS_MAX / 64 + 1],
 }
@@ -133,6 +147,7 @@ impl<M: Memory> Core<M> {
             done: Vec::with_capacity(BATCH / HEAD + 4),
             found: Vec::with_capacity(GATEWAY_SLOTS),
             news: Default::default(),
+            rooms: vec![Room::default(); layout.ranks.len()],
             layout,
         }
     }
@@ -184,9 +199,14 @@ impl<M: Memory> Core<M> {
         if word >> 32 != u64::from(epoch) || word & CLOSED != 0 {
             return None;
         }
-        let times = (word >> 16 & CLOSED) + 1 & CLOSED;
-        let held = tag(epoch, times << 16 | (self.me as u64 + 1));
+        let held = self.held(word);
         self.memory.replace(at, word, held).then_some(held)
+    }
+
+    /// A role's word once this process has it, after `word`.
+    fn held(&self, word: u64) -> u64 {
+        let times = (word >> 16 & CLOSED) + 1 & CLOSED;
+        word & !u64::from(u32::MAX) | times << 16 | (self.me as u64 + 1)
     }
 
     fn release(&self, node: usize, role: Endpoint, held: u64) {
@@ -219,7 +239,12 @@ impl<M: Memory> Core<M> {
             let Some(held) = self.claim(node, Endpoint::Sending, wire.epoch()) else {
                 return Ok(Sent::Other);
             };
-            let passed = self.send_pass(node, wire);
+            let mut room = self.rooms[node];
+            if room.next != held {
+                room.left = 0;
+            }
+            let passed = self.send_pass(node, wire, &mut room);
+            self.rooms[node] = Room { next: self.held(held & !CLOSED), ..room };
             self.release(node, Endpoint::Sending, held);
             if !passed? {
                 return Ok(Sent::Full);
@@ -234,12 +259,16 @@ impl<M: Memory> Core<M> {
     }
 
     /// One look at all ranks here; whether there was room for all.
-    fn send_pass(&mut self, node: usize, wire: &impl Wire) -> Result<bool, Broken> {
+    fn send_pass(
+        &mut self,
+        node: usize,
+        wire: &impl Wire,
+        room: &mut Room,
+    ) -> Result<bool, Broken> {
         let epoch = wire.epoch();
         let kicks = self.layout.endpoint(node, Endpoint::Kicks);
         let kicked = self.layout.endpoint(node, Endpoint::Kicked);
         let (new, old) = (tag(epoch, self.memory.load(kicks)), self.memory.load(kicked));
-        let mut room = Room::default();
         self.buffer.clear();
         self.done.clear();
         for here in 0..self.layout.here() {
@@ -247,10 +276,10 @@ impl<M: Memory> Core<M> {
             if due.is_none() && new == old {
                 continue;
             }
-            let is_whole = self.notices(node, here, wire, &mut room)?
-                && self.pieces(node, here, wire, &mut room)?;
+            let is_whole =
+                self.notices(node, here, wire, room)? && self.pieces(node, here, wire, room)?;
             if !is_whole {
-                self.flush(wire, &mut room)?;
+                self.flush(wire, room)?;
                 return Ok(false);
             }
             if let Some((old, new)) = due {
@@ -259,7 +288,7 @@ impl<M: Memory> Core<M> {
             }
         }
         self.done.push(Done { at: kicked, old, new });
-        self.flush(wire, &mut room)?;
+        self.flush(wire, room)?;
         Ok(true)
     }
 
@@ -425,12 +454,9 @@ impl<M: Memory> Core<M> {
         wire: &impl Wire,
         room: &mut Room,
     ) -> Result<bool, Broken> {
-        if room.is_unknown {
-            *room = Room { is_unknown: false, left: wire.room().min(BATCH) };
-        }
-        if self.buffer.len() + size > room.left {
+        if self.buffer.len() + size > room.left.min(BATCH) {
             self.flush(wire, room)?;
-            *room = Room { is_unknown: false, left: wire.room().min(BATCH) };
+            room.left = wire.room();
         }
         Ok(size <= room.left)
     }
@@ -439,8 +465,8 @@ impl<M: Memory> Core<M> {
     fn flush(&mut self, wire: &impl Wire, room: &mut Room) -> Result<(), Broken> {
         if !self.buffer.is_empty() {
             wire.write(&self.buffer)?;
+            room.left = room.left.saturating_sub(self.buffer.len() + WRITE);
             self.buffer.clear();
-            room.is_unknown = true;
         }
         for Done { at, old, new } in self.done.drain(..) {
             self.memory.replace(at, old, new);
@@ -473,6 +499,15 @@ impl<M: Memory> Core<M> {
         buffer: &mut [u8],
         is_patient: bool,
     ) -> Result<Received, Broken> {
+        let at_consumed = self.layout.endpoint(node, Endpoint::Consumed);
+        let consumed = self.memory.load(at_consumed);
+        let (none, count) = (tag(wire.epoch(), 0), consumed as u32 as usize);
+        if consumed != none {
+            if consumed & !u64::from(u32::MAX) == none {
+                wire.consume(buffer.get_mut(..count).ok_or(Broken::Ended)?)?;
+            }
+            self.memory.replace(at_consumed, consumed, none);
+        }
         let size = wire.peek(buffer)?;
         if size == 0 {
             return Ok(Received::Nothing);
@@ -488,9 +523,8 @@ impl<M: Memory> Core<M> {
             at += HEAD + body.len();
             frames += 1;
         }
-        if at > 0 {
-            wire.consume(&mut buffer[..at])?;
-        }
+        // The next one takes it away: whom the pieces are for does not wait for that.
+        self.memory.replace(at_consumed, none, tag(wire.epoch(), at as u64));
         Ok(match (frames, is_blocked) {
             (0, true) => Received::Blocked,
             (0, false) => Received::Part,
@@ -552,17 +586,5 @@ impl<M: Memory> Core<M> {
     /// Something has come for a process.
     pub(super) fn note(&mut self, process: usize) {
         self.news[process / 64] |= 1 << (process % 64);
-    }
-}
-
-/// How much the socket takes.
-struct Room {
-    is_unknown: bool,
-    left: usize,
-}
-
-impl Default for Room {
-    fn default() -> Room {
-        Room { is_unknown: true, left: 0 }
     }
 }

@@ -114,6 +114,8 @@ pub(super) enum Endpoint {
     Sending = 8,
     /// Who receives at the moment.
     Receiving = 16,
+    /// Bytes that were brought and still stand in the socket, with the epoch.
+    Consumed = 17,
     /// How often ranks there have asked to be sent again what they had no room for.
     Kicks = 24,
     /// Up to which of these was seen to, with the epoch.

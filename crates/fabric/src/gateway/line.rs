@@ -1,6 +1,6 @@
 //! The connection to another node as all processes of this one hold it: the same socket.
 
-use super::endpoint::{Broken, Wire};
+use super::endpoint::{Broken, WRITE, Wire};
 use super::frame::{HEAD, OPENING, Opening};
 use super::sys;
 use crate::deadline::Deadline;
@@ -12,9 +12,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-
-/// What the kernel needs beside the bytes of one write.
-const OVERHEAD: usize = 4096;
 
 /// How long the rest of a frame may wait for room that was there when it was begun, and how often:
 /// 5 ms, far less than what a role may be kept.
@@ -59,7 +56,7 @@ impl Wire for Line {
         // The kernel counts up to twice the bytes. Nobody else writes, so what is free stays free.
         match sys::queue(self.socket.as_fd()) {
             Ok((0, limit)) => (limit / 2).max(HEAD + GATEWAY_PIECE),
-            Ok((queued, limit)) => (limit.saturating_sub(queued) / 2).saturating_sub(OVERHEAD),
+            Ok((queued, limit)) => (limit.saturating_sub(queued) / 2).saturating_sub(WRITE),
             Err(_) => 0,
         }
     }

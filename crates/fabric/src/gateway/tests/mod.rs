@@ -11,6 +11,7 @@ use super::{Piece, Place};
 use crate::transport::shared::sys::Mapped;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::panic_any;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 /// What happens to a process at its last step.
@@ -27,6 +28,8 @@ struct Killed;
 struct Brake {
     state: Mutex<State>,
     changed: Condvar,
+    /// Most are never stopped.
+    is_set: AtomicBool,
 }
 
 struct State {
@@ -37,9 +40,9 @@ struct State {
 }
 
 impl Brake {
-    fn new(left: usize, then: Then) -> Arc<Brake> {
-        let state = Mutex::new(State { left, then, is_over: false });
-        Arc::new(Brake { state, changed: Condvar::new() })
+    fn new() -> Arc<Brake> {
+        let state = Mutex::new(State { left: usize::MAX, then: Then::Kill, is_over: false });
+        Arc::new(Brake { state, changed: Condvar::new(), is_set: AtomicBool::new(false) })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -47,6 +50,9 @@ impl Brake {
     }
 
     fn step(&self) {
+        if !self.is_set.load(Ordering::Relaxed) {
+            return;
+        }
         let mut state = self.lock();
         if state.left == 0 {
             if state.then == Then::Kill {
@@ -64,6 +70,7 @@ impl Brake {
     fn set(&self, left: usize, is_over: bool) {
         let mut state = self.lock();
         (state.left, state.is_over) = (left, is_over);
+        self.is_set.store(left != usize::MAX, Ordering::Relaxed);
         self.changed.notify_all();
     }
 
@@ -176,6 +183,7 @@ impl Wire for Braked {
     }
 
     fn room(&self) -> usize {
+        self.brake.step();
         self.line.limit - self.line.out.lock().unwrap().bytes.len()
     }
 
@@ -240,7 +248,7 @@ fn message(from: Place, to: Place, number: u64) -> Vec<u8> {
 
 impl Process {
     fn new(memory: &Arc<Mapped>, layout: &Layout, me: usize, line: &Line) -> Process {
-        let brake = Brake::new(usize::MAX, Then::Kill);
+        let brake = Brake::new();
         let memory = Stepping { memory: memory.clone(), brake: brake.clone() };
         Process {
             core: Core::new(memory, layout.clone(), me),

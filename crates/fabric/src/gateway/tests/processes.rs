@@ -28,8 +28,8 @@ const RANKS: [u16; 2] = [3, 2];
 const SUBJECT: Place = Place { node: 0, rank: 0 };
 
 /// Sizes of the messages between each two ranks, in turn.
-const SIZES: [usize; 8] = [0, 64, 8192, 5000, 8193, 100_000, 3, 1 << 20];
-const MESSAGES: u64 = 24;
+const SIZES: [usize; 8] = [0, 64, 8192, 5000, 8193, 100_000, 3, 200_000];
+const MESSAGES: u64 = 16;
 
 fn soon() -> Deadline {
     Deadline::after(Duration::from_secs(60))
@@ -330,7 +330,7 @@ fn messages_of_all_sizes_come_in_all_directions_and_nothing_is_left() {
 
 #[test]
 fn who_is_frozen_keeps_nobody_else_waiting_and_misses_nothing() {
-    for scheme in ["unix", "tcp", "unix", "tcp"] {
+    for scheme in ["unix", "tcp"] {
         let mut cluster = Cluster::new(scheme);
         cluster.hear("pid", ALL);
         std::thread::sleep(moment());
@@ -361,7 +361,7 @@ fn who_is_frozen_again_and_again_misses_nothing() {
 
 #[test]
 fn who_is_killed_keeps_nobody_else_waiting_and_all_are_told() {
-    for scheme in ["unix", "tcp", "unix", "tcp"] {
+    for scheme in ["unix", "tcp"] {
         let mut cluster = Cluster::new(scheme);
         cluster.hear("pid", ALL);
         std::thread::sleep(moment());
