@@ -205,7 +205,7 @@ impl<M: Memory> Core<M> {
 
     /// A role's word once this process has it, after `word`.
     fn held(&self, word: u64) -> u64 {
-        let times = (word >> 16 & CLOSED) + 1 & CLOSED;
+        let times = ((word >> 16 & CLOSED) + 1) & CLOSED;
         word & !u64::from(u32::MAX) | times << 16 | (self.me as u64 + 1)
     }
 

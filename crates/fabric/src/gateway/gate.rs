@@ -270,7 +270,7 @@ impl Gate {
             let mut flags = epoll::EventFlags::empty();
             flags.set(epoll::EventFlags::RDHUP, self.is_daemon);
             flags.set(epoll::EventFlags::IN, is_sentinel && !peer.is_held);
-            flags.set(epoll::EventFlags::OUT, is_due && peer.full < 2);
+            flags.set(epoll::EventFlags::OUT, is_due && peer.full == 1);
             if peer.is_held || is_due && peer.full >= 2 {
                 time = time.min(NAP);
             }
