@@ -298,3 +298,22 @@ pub const OFI_LINGER: Duration = Duration::from_secs(1);
 /// The largest message over libfabric: 1 MiB of the user's, and 4 KiB for what emulated strategies
 /// put before them. Both ends of a connection keep a buffer of that size each way.
 pub const OFI_MESSAGE_MAX: usize = 1024 * 1024 + 4096;
+
+/// Bytes of a piece of a message between ranks of two nodes: its copies take 1 us each, about what
+/// the system call takes that moves it.
+pub const GATEWAY_PIECE: usize = 8 * 1024;
+
+/// Pieces that a rank has on their way out, and as many on their way in: 1 MiB each hides 800 us at
+/// 10 Gbit/s, and both stay below the 4 MB that a rank's library may take.
+pub const GATEWAY_SLOTS: usize = 128;
+
+/// Pieces on their way from one rank to another, 256 KiB: four ranks that take nothing do not keep
+/// a sender from the others.
+pub const GATEWAY_WINDOW: u64 = GATEWAY_SLOTS as u64 / 4;
+
+/// Ranks of one node in one job: more than any node has processors for, and a line of words.
+pub const GATEWAY_RANKS_MAX: usize = 256;
+
+/// Nodes of one job: as many as a welcome of 8 KiB can name, and each process holds a descriptor
+/// for each, of the 20,000 that it may have.
+pub const GATEWAY_NODES_MAX: usize = 4096;

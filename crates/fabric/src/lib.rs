@@ -17,6 +17,7 @@ pub mod communicator;
 pub mod conformance;
 pub mod deadline;
 pub mod error;
+pub mod gateway;
 pub mod global;
 pub mod heartbeat;
 pub mod pipeline;

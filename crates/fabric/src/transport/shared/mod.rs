@@ -22,11 +22,11 @@ mod memory;
 mod offer;
 mod receive;
 mod ring;
-mod segment;
+pub(crate) mod segment;
 mod send;
-mod socket;
+pub(crate) mod socket;
 mod strategies;
-mod sys;
+pub(crate) mod sys;
 #[cfg(test)]
 mod tests;
 mod trial;

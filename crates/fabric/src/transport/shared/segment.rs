@@ -93,7 +93,7 @@ pub(super) fn direction(segment: &Arc<Mapped>, lane: Lane, from: Side) -> Shared
 }
 
 /// Memory of a size, all zero, and sealed against another one.
-pub(super) fn memory(name: &str, size: usize) -> Result<OwnedFd> {
+pub(crate) fn memory(name: &str, size: usize) -> Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = rustix::fs::memfd_create(name, flags)
         .map_err(|error| Error::io("cannot create shared memory", error))?;
@@ -125,7 +125,7 @@ pub(super) fn open(file: BorrowedFd<'_>, lane: Lane) -> std::result::Result<Arc<
 
 /// Why memory that a peer has passed is not mapped.
 #[derive(Debug)]
-pub(super) enum Unfit {
+pub(crate) enum Unfit {
     /// It is not what it should be.
     Wrong(&'static str),
     /// We have no room for it.
@@ -133,7 +133,7 @@ pub(super) enum Unfit {
 }
 
 /// Checks that a peer's memory has at least a size and keeps it.
-pub(super) fn check(file: BorrowedFd<'_>, size: usize) -> std::result::Result<(), Unfit> {
+pub(crate) fn check(file: BorrowedFd<'_>, size: usize) -> std::result::Result<(), Unfit> {
     let needed = SealFlags::SHRINK;
     match rustix::fs::fcntl_get_seals(file) {
         Ok(seals) if seals.contains(needed) => {}
@@ -145,7 +145,7 @@ pub(super) fn check(file: BorrowedFd<'_>, size: usize) -> std::result::Result<()
     }
 }
 
-pub(super) fn map(file: BorrowedFd<'_>, size: usize, is_writable: bool) -> Result<Mapped> {
+pub(crate) fn map(file: BorrowedFd<'_>, size: usize, is_writable: bool) -> Result<Mapped> {
     Mapped::new(file, size, is_writable)
         .map_err(|error| Error::io("cannot map shared memory", error))
 }

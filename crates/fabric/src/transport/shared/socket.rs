@@ -88,7 +88,7 @@ impl Line {
 }
 
 /// Sends a packet, with a descriptor or without.
-pub(super) fn send(
+pub(crate) fn send(
     socket: BorrowedFd<'_>,
     bytes: &[u8],
     file: Option<BorrowedFd<'_>>,
@@ -108,7 +108,7 @@ pub(super) fn send(
 /// # Errors
 /// [`Errno::MFILE`] when there is no number for the descriptor here: the packet is gone, and its
 /// sender is not to blame.
-pub(super) fn receive(
+pub(crate) fn receive(
     socket: BorrowedFd<'_>,
     bytes: &mut [u8],
 ) -> rustix::io::Result<(usize, Option<OwnedFd>)> {

@@ -1,0 +1,188 @@
+//! What goes over the socket between two nodes: `docs/wire/gateway.md`.
+
+use muster_base::limits::{GATEWAY_PIECE, GATEWAY_RANKS_MAX};
+
+/// Bytes of a frame's head.
+pub(super) const HEAD: usize = 32;
+
+/// Bytes of an opening.
+pub(super) const OPENING: usize = 16;
+
+const MAGIC: [u8; 4] = *b"MSGW";
+
+/// The version that this is.
+const VERSION: u16 = 1;
+
+/// What a frame says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A piece of a message follows; `number` is its number among those of the two ranks.
+    Piece = 1,
+    /// `from` has taken all pieces of `to` up to `number`.
+    Taken = 2,
+    /// What `from` had no room for is to be sent again: its grant number `number`.
+    Grant = 3,
+    /// `from` has ended.
+    Gone = 4,
+}
+
+/// A frame's head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Frame {
+    pub(super) kind: Kind,
+    /// The rank at the sender's node.
+    pub(super) from: u16,
+    /// The rank at the receiver's.
+    pub(super) to: u16,
+    /// Bytes that follow.
+    pub(super) size: u16,
+    pub(super) number: u64,
+    /// Bytes of the whole message.
+    pub(super) total: u64,
+    /// Where in it the piece begins.
+    pub(super) offset: u64,
+}
+
+impl Frame {
+    pub(super) fn write(&self) -> [u8; HEAD] {
+        let mut bytes = [0; HEAD];
+        bytes[0] = self.kind as u8;
+        bytes[2..4].copy_from_slice(&self.from.to_le_bytes());
+        bytes[4..6].copy_from_slice(&self.to.to_le_bytes());
+        bytes[6..8].copy_from_slice(&self.size.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.number.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.total.to_le_bytes());
+        bytes[24..].copy_from_slice(&self.offset.to_le_bytes());
+        bytes
+    }
+
+    /// Reads a head.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn read(bytes: &[u8; HEAD]) -> Result<Frame, &'static str> {
+        let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        let long =
+            |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let kind = match bytes[0] {
+            1 => Kind::Piece,
+            2 => Kind::Taken,
+            3 => Kind::Grant,
+            4 => Kind::Gone,
+            _ => return Err("a frame of no known kind"),
+        };
+        let (total, offset) = (long(16), long(24));
+        let frame = Frame {
+            kind,
+            from: short(2),
+            to: short(4),
+            size: short(6),
+            number: long(8),
+            total,
+            offset,
+        };
+        let size = u64::from(frame.size);
+        match kind {
+            _ if bytes[1] != 0 => Err("a frame with something where nothing is"),
+            Kind::Piece if usize::from(frame.size) > GATEWAY_PIECE => Err("too large a piece"),
+            Kind::Piece if frame.number == 0 => Err("a piece without a number"),
+            Kind::Piece if offset.checked_add(size).is_none_or(|end| end > total) => {
+                Err("a piece outside of its message")
+            }
+            Kind::Piece => Ok(frame),
+            _ if size != 0 => Err("bytes where none belong"),
+            _ => Ok(frame),
+        }
+    }
+}
+
+/// The first bytes of a connection, in both directions; the acceptor repeats the epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Opening {
+    /// Whose node this is.
+    pub(super) node: u32,
+    /// How many ranks it has.
+    pub(super) ranks: u16,
+    /// Greater than that of each connection before.
+    pub(super) epoch: u32,
+}
+
+impl Opening {
+    pub(super) fn write(&self) -> [u8; OPENING] {
+        let mut bytes = [0; OPENING];
+        bytes[..4].copy_from_slice(&MAGIC);
+        bytes[4..6].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[6..8].copy_from_slice(&self.ranks.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.node.to_le_bytes());
+        bytes[12..].copy_from_slice(&self.epoch.to_le_bytes());
+        bytes
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn read(bytes: &[u8; OPENING]) -> Result<Opening, &'static str> {
+        let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four"));
+        let ranks = u16::from_le_bytes([bytes[6], bytes[7]]);
+        let opening = Opening { node: word(8), ranks, epoch: word(12) };
+        match bytes[..4] == MAGIC {
+            false => Err("it does not open as a gateway"),
+            true if bytes[4..6] != VERSION.to_le_bytes() => Err("a gateway of another version"),
+            true if usize::from(ranks) > GATEWAY_RANKS_MAX => Err("too many ranks"),
+            true if opening.epoch == 0 || opening.epoch > EPOCH_MAX => Err("no possible epoch"),
+            true => Ok(opening),
+        }
+    }
+}
+
+/// Epochs have 31 bits: the words that hold one have a bit beside it.
+pub(super) const EPOCH_MAX: u32 = u32::MAX >> 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The samples of `docs/wire/gateway.md`: a name, and bytes in hexadecimal.
+    fn sample(name: &str) -> Vec<u8> {
+        let page = include_str!("../../../../docs/wire/gateway.md");
+        let begin = format!("    sample {name}:");
+        let line = page.lines().find_map(|line| line.strip_prefix(&begin)).expect(name);
+        let byte = |word| u8::from_str_radix(word, 16).expect("two digits");
+        line.split_whitespace().map(byte).collect()
+    }
+
+    #[test]
+    fn openings_and_frames_are_as_printed() {
+        let opening = Opening { node: 3, ranks: 16, epoch: 2 };
+        assert_eq!(sample("opening"), opening.write());
+        let nothing =
+            Frame { kind: Kind::Taken, from: 1, to: 2, size: 0, number: 5, total: 0, offset: 0 };
+        let piece =
+            Frame { kind: Kind::Piece, size: 2, number: 7, total: 8194, offset: 8192, ..nothing };
+        assert_eq!(sample("piece"), [&piece.write()[..], b"hi"].concat());
+        assert_eq!(sample("taken"), nothing.write());
+        assert_eq!(sample("grant"), Frame { kind: Kind::Grant, to: 0, ..nothing }.write());
+        assert_eq!(sample("gone"), Frame { kind: Kind::Gone, to: 0, number: 0, ..nothing }.write());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_frame_that_can_be_or_an_error(mut bytes: [u8; HEAD], kind in 0_u8..6) {
+            bytes[..2].copy_from_slice(&[kind, 0]);
+            if let Ok(frame) = Frame::read(&bytes) {
+                prop_assert_eq!(frame.write(), bytes);
+                prop_assert!(usize::from(frame.size) <= GATEWAY_PIECE);
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_an_opening_that_can_be_or_an_error(mut bytes: [u8; OPENING]) {
+            bytes[..6].copy_from_slice(b"MSGW\x01\x00");
+            if let Ok(opening) = Opening::read(&bytes) {
+                prop_assert_eq!(opening.write(), bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! What ranks and the daemon have in common: the segment, the sockets, bells, and how to sleep.
+//!
+//! *Sleep.* Who is about to sleep says so in the segment, looks once more, and sleeps until its bell
+//! rings. One of those who sleep, the *sentinel* of an endpoint, sleeps on its socket as well. A
+//! rank that stops waiting leaves that to another that sleeps. All of this is about who is woken,
+//! and about nothing else: whoever has something to do looks for itself, and the daemon looks every
+//! few milliseconds whether something lies there that nobody has come for (`node.rs`).
+
+use super::endpoint::{Broken, Core, Loss, Received, Sent, Wire};
+use super::layout::{Endpoint, Memory, Process};
+use super::line::Line;
+use crate::error::{Error, Result};
+use crate::transport::shared::sys::Mapped;
+use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a piece waits in the socket for a rank that has no room, before it is dropped: far
+/// longer than a rank that takes pieces needs for one.
+const PATIENCE: Duration = Duration::from_millis(2);
+
+/// A sleep while the socket says that there is something to do and there is not yet: the rest of a
+/// frame is under way, or a little room is not enough.
+const NAP: Duration = Duration::from_micros(200);
+
+/// Descriptors told of at once.
+const TOLD: usize = 64;
+
+/// What a descriptor is that is ready.
+pub(super) const BELL: u64 = u64::MAX;
+pub(super) const OTHER: u64 = 1 << 32;
+
+/// The connection to a node, and what is known about it.
+struct Peer {
+    line: Line,
+    /// What the kernel's list has it wait for.
+    watched: epoll::EventFlags,
+    /// Since when a piece waits for a rank.
+    blocked: Option<Instant>,
+    /// Something lies there that cannot be taken yet.
+    is_held: bool,
+    /// Passes in a row that the socket had no room for.
+    full: u32,
+}
+
+/// A process's part in the gateway, with its descriptors.
+pub(super) struct Gate {
+    pub(super) core: Core<Arc<Mapped>>,
+    peers: Vec<Option<Peer>>,
+    bells: Vec<OwnedFd>,
+    epoll: OwnedFd,
+    /// Whether this is a daemon: it sees connections end.
+    is_daemon: bool,
+}
+
+/// A new bell.
+pub(super) fn bell() -> Result<OwnedFd> {
+    eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+        .map_err(|errno| Error::io("making a bell", errno))
+}
+
+/// Rings one.
+pub(super) fn ring(bell: BorrowedFd<'_>) {
+    // It is full where it was rung 2^64 times already.
+    let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
+}
+
+impl Gate {
+    pub(super) fn new(core: Core<Arc<Mapped>>, bells: Vec<OwnedFd>) -> Result<Gate> {
+        let failed = |errno| Error::io("making a list of descriptors to wait for", errno);
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
+        let own = epoll::EventData::new_u64(BELL);
+        epoll::add(&epoll, &bells[core.me], own, epoll::EventFlags::IN).map_err(failed)?;
+        let is_daemon = core.me == core.layout.here();
+        let peers = core.layout.ranks.iter().map(|_| None).collect();
+        Ok(Gate { core, peers, bells, epoll, is_daemon })
+    }
+
+    /// Has sleeps end when a descriptor is readable.
+    pub(super) fn watch(&self, descriptor: BorrowedFd<'_>, name: u64) -> Result<()> {
+        let data = epoll::EventData::new_u64(name);
+        epoll::add(&self.epoll, descriptor, data, epoll::EventFlags::IN)
+            .map_err(|errno| Error::io("waiting for a descriptor", errno))
+    }
+
+    /// Waits for a descriptor no more.
+    pub(super) fn unwatch(&self, descriptor: BorrowedFd<'_>) {
+        // It was not in the list.
+        let _ = epoll::delete(&self.epoll, descriptor);
+    }
+
+    pub(super) fn bell(&self, process: usize) -> BorrowedFd<'_> {
+        use std::os::fd::AsFd;
+        self.bells[process].as_fd()
+    }
+
+    /// The socket to a node, and its epoch.
+    pub(super) fn line(&self, node: usize) -> Option<&Line> {
+        self.peers[node].as_ref().map(|peer| &peer.line)
+    }
+
+    /// From now on a node is reached over this.
+    pub(super) fn set_line(&mut self, node: usize, line: Line) -> Result<()> {
+        self.cut(node);
+        let mut watched = epoll::EventFlags::empty();
+        watched.set(epoll::EventFlags::RDHUP, self.is_daemon);
+        let data = epoll::EventData::new_u64(node as u64);
+        epoll::add(&self.epoll, line.descriptor(), data, watched)
+            .map_err(|errno| Error::io("waiting for another node", errno))?;
+        let peer = Peer { line, watched, blocked: None, is_held: false, full: 0 };
+        self.peers[node] = Some(peer);
+        Ok(())
+    }
+
+    /// A node is no longer reached over what it was.
+    pub(super) fn cut(&mut self, node: usize) {
+        if let Some(peer) = self.peers[node].take() {
+            peer.line.hang_up();
+            self.unwatch(peer.line.descriptor());
+        }
+    }
+
+    /// Whether there is a connection to a node that this process can use.
+    fn is_up(&self, node: usize) -> bool {
+        let epoch = self.core.epoch(node);
+        epoch.is_some() && epoch == self.line(node).map(Wire::epoch)
+    }
+
+    /// Moves what can be moved, over all connections; whether anything was.
+    pub(super) fn pass(&mut self) -> bool {
+        let mut is_moved = false;
+        for node in self.core.layout.peers() {
+            self.send(node);
+            is_moved |= self.receive(node);
+        }
+        self.tell();
+        is_moved
+    }
+
+    /// Sends what ranks here have for a node.
+    pub(super) fn send(&mut self, node: usize) {
+        if !self.is_up(node) {
+            return;
+        }
+        let Some(peer) = &mut self.peers[node] else { return };
+        if !self.core.has_work(node, peer.line.epoch()) {
+            peer.full = 0;
+            return;
+        }
+        match self.core.send(node, &peer.line) {
+            Ok(Sent::Full) => peer.full += 1,
+            Ok(Sent::All | Sent::Other) => peer.full = 0,
+            Ok(Sent::More) => ring_at(&self.bells, self.core.layout.here()),
+            Err(broken) => self.give_up(node, broken),
+        }
+    }
+
+    /// Takes what has come from a node; whether anything has.
+    pub(super) fn receive(&mut self, node: usize) -> bool {
+        if !self.is_up(node) {
+            return false;
+        }
+        let Some(peer) = &mut self.peers[node] else { return false };
+        let is_patient = peer.blocked.is_none_or(|since| since.elapsed() < PATIENCE);
+        let received = match self.core.receive(node, &peer.line, is_patient) {
+            Ok(received) => received,
+            Err(broken) => {
+                self.give_up(node, broken);
+                return false;
+            }
+        };
+        match received {
+            Received::Blocked => drop(peer.blocked.get_or_insert_with(Instant::now)),
+            Received::Other => {}
+            _ => peer.blocked = None,
+        }
+        peer.is_held = matches!(received, Received::Blocked | Received::Part);
+        matches!(received, Received::Frames(_))
+    }
+
+    /// A connection is of no more use; the daemon sees that it has ended.
+    fn give_up(&mut self, node: usize, broken: Broken) {
+        if broken == Broken::Malformed {
+            self.core.close(node, Some(Loss::Malformed));
+        }
+        if let Some(peer) = &self.peers[node] {
+            peer.line.hang_up();
+        }
+        if !self.is_daemon {
+            self.cut(node);
+        }
+    }
+
+    /// Wakes those for whom something has come.
+    pub(super) fn tell(&mut self) {
+        for (set, news) in self.core.news.iter_mut().enumerate() {
+            if *news == 0 {
+                continue;
+            }
+            let mut left = std::mem::take(news);
+            self.core.memory.fence();
+            while left != 0 {
+                let process = set * 64 + left.trailing_zeros() as usize;
+                left &= left - 1;
+                let asleep = self.core.layout.process(process, Process::Asleep);
+                if process != self.core.me && self.core.memory.load(asleep) != 0 {
+                    ring_at(&self.bells, process);
+                }
+            }
+        }
+    }
+
+    /// Wakes all that sleep.
+    pub(super) fn tell_all(&mut self) {
+        (0..self.core.layout.here()).for_each(|rank| self.core.note(rank));
+        self.tell();
+    }
+
+    /// Says whether this process sleeps; who says so has to look once more.
+    pub(super) fn announce(&self, is_asleep: bool) {
+        let own = self.core.layout.process(self.core.me, Process::Asleep);
+        self.core.memory.store(own, is_asleep.into());
+        self.core.memory.fence();
+    }
+
+    /// Becomes the sentinel where there is none, or where the daemon is.
+    pub(super) fn keep_watch(&self) {
+        let (own, daemon) = (self.core.me as u64 + 1, self.core.layout.here() as u64 + 1);
+        for node in self.core.layout.peers().filter(|node| self.is_up(*node)) {
+            let at = self.core.layout.endpoint(node, Endpoint::Sentinel);
+            let sentinel = self.core.memory.load(at);
+            if sentinel == 0 || sentinel == daemon {
+                self.core.memory.replace(at, sentinel, own);
+            }
+        }
+    }
+
+    /// Is the sentinel no more, and leaves it to a rank that sleeps, if there is one.
+    pub(super) fn leave_watch(&self) {
+        let own = self.core.me as u64 + 1;
+        let mut has_left = false;
+        for node in self.core.layout.peers() {
+            let at = self.core.layout.endpoint(node, Endpoint::Sentinel);
+            has_left |= self.core.memory.load(at) == own && self.core.memory.replace(at, own, 0);
+        }
+        let is_asleep = |rank: &usize| {
+            let asleep = self.core.layout.process(*rank, Process::Asleep);
+            *rank != self.core.me && self.core.memory.load(asleep) != 0
+        };
+        if has_left && let Some(rank) = (0..self.core.layout.here()).find(is_asleep) {
+            ring_at(&self.bells, rank);
+        }
+    }
+
+    /// Whether this process is the sentinel of a node.
+    pub(super) fn is_sentinel(&self, node: usize) -> bool {
+        let at = self.core.layout.endpoint(node, Endpoint::Sentinel);
+        self.core.memory.load(at) == self.core.me as u64 + 1
+    }
+
+    /// Sleeps, at most so long, and tells what is ready beside the bell.
+    pub(super) fn sleep(&mut self, most: Duration, ready: &mut Vec<u64>) {
+        let mut time = most;
+        for node in self.core.layout.peers() {
+            let (is_up, is_sentinel) = (self.is_up(node), self.is_sentinel(node));
+            let Some(peer) = self.peers[node].as_mut().filter(|_| is_up) else { continue };
+            let is_due = self.core.has_work(node, peer.line.epoch());
+            let mut flags = epoll::EventFlags::empty();
+            flags.set(epoll::EventFlags::RDHUP, self.is_daemon);
+            flags.set(epoll::EventFlags::IN, is_sentinel && !peer.is_held);
+            flags.set(epoll::EventFlags::OUT, is_due && peer.full == 1);
+            if peer.is_held || is_due && peer.full >= 2 {
+                time = time.min(NAP);
+            }
+            if flags != peer.watched {
+                let data = epoll::EventData::new_u64(node as u64);
+                // It only fails for what is not in the list.
+                let _ = epoll::modify(&self.epoll, peer.line.descriptor(), data, flags);
+                peer.watched = flags;
+            }
+        }
+        let time = Timespec { tv_sec: 0, tv_nsec: time.as_nanos().min(999_999_999) as i64 };
+        let mut told = [const { MaybeUninit::<epoll::Event>::uninit() }; TOLD];
+        ready.clear();
+        // Interrupted: all is looked at again.
+        let Ok((told, _)) = epoll::wait(&self.epoll, &mut told, Some(&time)) else { return };
+        for event in told {
+            match event.data.u64() {
+                BELL => {
+                    // Somebody may have been faster: nobody else has this bell's reading end.
+                    let _ = rustix::io::read(&self.bells[self.core.me], &mut [0_u8; 8]);
+                }
+                other => ready.push(other),
+            }
+        }
+    }
+}
+
+fn ring_at(bells: &[OwnedFd], process: usize) {
+    use std::os::fd::AsFd;
+    ring(bells[process].as_fd());
+}

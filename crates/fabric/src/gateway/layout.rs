@@ -1,0 +1,276 @@
+//! A node's segment of one job, word by word, and how words are accessed.
+//!
+//! Everything is in words of eight bytes. Bodies of messages are words too, which others may write
+//! while they are read, so no reference into the memory is ever taken.
+
+use crate::region::{read_words, write_words};
+use crate::transport::shared::sys::Mapped;
+use muster_base::limits::{GATEWAY_PIECE, GATEWAY_SLOTS};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+/// Words of a cache line.
+const LINE: usize = 8;
+
+/// Words of a slot: a line of header, then the piece.
+const SLOT: usize = LINE + GATEWAY_PIECE / 8;
+
+/// Words that say which slots of a box are meant.
+pub(super) const SETS: usize = GATEWAY_SLOTS / 64;
+
+/// The shared memory, as the protocol sees it: tests stop its user at each access.
+pub(super) trait Memory {
+    /// Reads a word (acquire).
+    fn load(&self, at: usize) -> u64;
+    /// Writes a word (release).
+    fn store(&self, at: usize, value: u64);
+    /// Writes a word if it is still `old`; whether it was.
+    fn replace(&self, at: usize, old: u64, new: u64) -> bool;
+    /// Writes zero, and returns what there was.
+    fn take(&self, at: usize) -> u64;
+    /// Writes a word if it is smaller.
+    fn raise(&self, at: usize, value: u64);
+    /// Adds one.
+    fn count(&self, at: usize);
+    /// Sets bits.
+    fn set(&self, at: usize, bits: u64);
+    /// Between own writes before and own reads after.
+    fn fence(&self);
+    /// Copies bytes out, from the beginning of a word on.
+    fn read(&self, at: usize, bytes: &mut [u8]);
+    /// Copies bytes in.
+    fn write(&self, at: usize, bytes: &[u8]);
+}
+
+impl Memory for Arc<Mapped> {
+    #[inline]
+    fn load(&self, at: usize) -> u64 {
+        self.words()[at].load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn store(&self, at: usize, value: u64) {
+        self.words()[at].store(value, Ordering::Release);
+    }
+
+    fn replace(&self, at: usize, old: u64, new: u64) -> bool {
+        let word: &AtomicU64 = &self.words()[at];
+        word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    fn take(&self, at: usize) -> u64 {
+        self.words()[at].swap(0, Ordering::AcqRel)
+    }
+
+    fn raise(&self, at: usize, value: u64) {
+        self.words()[at].fetch_max(value, Ordering::AcqRel);
+    }
+
+    fn count(&self, at: usize) {
+        self.words()[at].fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn set(&self, at: usize, bits: u64) {
+        self.words()[at].fetch_or(bits, Ordering::AcqRel);
+    }
+
+    fn fence(&self) {
+        fence(Ordering::SeqCst);
+    }
+
+    fn read(&self, at: usize, bytes: &mut [u8]) {
+        read_words(self.words(), at * 8, bytes);
+    }
+
+    fn write(&self, at: usize, bytes: &[u8]) {
+        write_words(self.words(), at * 8, bytes);
+    }
+}
+
+/// Where everything is. A job's shape is known when it starts, so this is the same in all processes
+/// of the node; nobody reads it from the segment.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    /// Which node this is.
+    pub(super) node: usize,
+    /// How many ranks each node has.
+    pub(super) ranks: Vec<u16>,
+    /// Where the words of each node's endpoint begin.
+    endpoints: Vec<usize>,
+    /// Where the ranks' boxes begin.
+    boxes: usize,
+    /// All of it.
+    pub(super) words: usize,
+}
+
+/// The words of an endpoint.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Endpoint {
+    /// The connection's epoch while there is one; see `endpoint.rs`.
+    Link = 0,
+    /// Who sleeps on the socket: its process plus one.
+    Sentinel = 1,
+    /// Who sends at the moment.
+    Sending = 8,
+    /// Who receives at the moment.
+    Receiving = 16,
+    /// Bytes that were brought and still stand in the socket, with the epoch.
+    Consumed = 17,
+    /// How often ranks there have asked to be sent again what they had no room for.
+    Kicks = 24,
+    /// Up to which of these was seen to, with the epoch.
+    Kicked = 25,
+    /// Bits of the ranks there that have ended.
+    Gone = 32,
+}
+
+const ENDPOINT: usize = 40;
+
+/// The words of an endpoint for each rank here.
+#[derive(Clone, Copy)]
+pub(super) enum Local {
+    /// How often the rank had something to send there.
+    Posts = 0,
+    /// Up to which of these was seen to, with the epoch.
+    Seen = 1,
+    /// Which grant the rank owes the node there, with the epoch; see `inbox.rs`.
+    Owed = 2,
+    /// The epoch in which the node there was told of the rank's end.
+    Told = 3,
+}
+
+const LOCALS: usize = 4;
+
+/// The words of a rank here and a rank there.
+#[derive(Clone, Copy)]
+pub(super) enum Pair {
+    /// Pieces sent (by the rank here).
+    Posted = 0,
+    /// Of these, how many the rank there has taken.
+    Acknowledged = 1,
+    /// Pieces taken (by the rank here).
+    Taken = 2,
+    /// Of these, how many the rank there was told of, with the epoch.
+    Told = 3,
+}
+
+const PAIRS: usize = 4;
+
+/// The words of a process: a rank, or the daemon behind the last.
+#[derive(Clone, Copy)]
+pub(super) enum Process {
+    /// 1 when it is about to sleep.
+    Asleep = 0,
+    /// 1 when it has ended.
+    Ended = 1,
+}
+
+/// The words of a rank's boxes.
+#[derive(Clone, Copy)]
+pub(super) enum Boxes {
+    /// Bits of inbound slots that were filled (set by who does, taken by the rank).
+    Arrived = 0,
+    /// 1 when a piece was dropped for want of room.
+    Dropped = 8,
+    /// How often the rank has made room after that.
+    Wanted = 16,
+    /// Bits of outbound slots that are used.
+    Used = 17,
+    /// States of inbound slots.
+    States = 24,
+}
+
+const SLOTS_AT: usize = 24 + GATEWAY_SLOTS.next_multiple_of(LINE);
+const BOX: usize = SLOTS_AT + 2 * GATEWAY_SLOTS * SLOT;
+
+/// The words of a slot's header.
+#[derive(Clone, Copy)]
+pub(super) enum Slot {
+    /// Outbound: how many pieces the rank had posted before it and itself; 0 while it changes.
+    Stamp = 0,
+    /// Node and rank that it is for, or from.
+    Place = 1,
+    /// Its number among the pieces of these two ranks.
+    Number = 2,
+    /// Bytes.
+    Size = 3,
+    /// Bytes of the whole message.
+    Total = 4,
+    /// Where in the message it begins.
+    Offset = 5,
+    /// Outbound: with which epoch and grant it was sent.
+    Mark = 6,
+    /// The bytes.
+    Body = 8,
+}
+
+const _: () =
+    assert!(Boxes::Used as usize + SETS <= Boxes::States as usize && SLOT.is_multiple_of(8));
+
+impl Layout {
+    /// The layout of node `node` of a job that has so many ranks on each node.
+    pub(super) fn new(node: usize, ranks: &[u16]) -> Layout {
+        let here = usize::from(ranks[node]);
+        let mut words = (here + 1) * LINE;
+        let mut endpoints = Vec::with_capacity(ranks.len());
+        for there in ranks {
+            let there = usize::from(*there);
+            endpoints.push(words);
+            words +=
+                (ENDPOINT + here * LOCALS + there + here * there * PAIRS).next_multiple_of(LINE);
+        }
+        let boxes = words;
+        words += here * BOX;
+        Layout { node, ranks: ranks.to_vec(), endpoints, boxes, words }
+    }
+
+    /// Ranks here.
+    pub(super) fn here(&self) -> usize {
+        usize::from(self.ranks[self.node])
+    }
+
+    /// Ranks of a node.
+    pub(super) fn there(&self, node: usize) -> usize {
+        usize::from(self.ranks[node])
+    }
+
+    /// All other nodes.
+    pub(super) fn peers(&self) -> impl Iterator<Item = usize> + use<> {
+        let own = self.node;
+        (0..self.ranks.len()).filter(move |node| *node != own)
+    }
+
+    pub(super) fn process(&self, process: usize, word: Process) -> usize {
+        process * LINE + word as usize
+    }
+
+    pub(super) fn endpoint(&self, node: usize, word: Endpoint) -> usize {
+        self.endpoints[node] + word as usize
+    }
+
+    pub(super) fn local(&self, node: usize, here: usize, word: Local) -> usize {
+        self.endpoints[node] + ENDPOINT + here * LOCALS + word as usize
+    }
+
+    /// Which grant a rank there has given: see `inbox.rs`.
+    pub(super) fn grant(&self, node: usize, there: usize) -> usize {
+        self.endpoints[node] + ENDPOINT + self.here() * LOCALS + there
+    }
+
+    pub(super) fn pair(&self, node: usize, here: usize, there: usize, word: Pair) -> usize {
+        let pair = here * self.there(node) + there;
+        self.grant(node, self.there(node)) + pair * PAIRS + word as usize
+    }
+
+    pub(super) fn of(&self, rank: usize, word: Boxes) -> usize {
+        self.boxes + rank * BOX + word as usize
+    }
+
+    pub(super) fn inbound(&self, rank: usize, slot: usize, word: Slot) -> usize {
+        self.boxes + rank * BOX + SLOTS_AT + slot * SLOT + word as usize
+    }
+
+    pub(super) fn outbound(&self, rank: usize, slot: usize, word: Slot) -> usize {
+        self.inbound(rank, GATEWAY_SLOTS + slot, word)
+    }
+}

@@ -1,0 +1,87 @@
+//! The gateway: messages between ranks of different nodes of one job, over one connection for each
+//! two nodes, which whichever local rank waits progresses. No daemon is on a message's way, and a
+//! rank has no connections of its own.
+//!
+//! *Who.* A node's daemon ([`Node`]) makes a segment for the job (`layout.rs`), connects to the
+//! other nodes, and gives each rank ([`Rank`]) the segment, the sockets and everybody's bell. Nodes
+//! share nothing but the socket (`frame.rs`).
+//!
+//! *A message's way.* The sender puts its pieces into slots of its own in the segment (`boxes.rs`),
+//! takes the role of the one who sends to that node, and writes all that any rank here has for it
+//! (`endpoint.rs`). There, a rank that waits takes the role of the one who receives, brings each
+//! piece to a slot of the rank that it is for, and wakes that rank if it sleeps (`gate.rs`). When
+//! the rank has taken a piece, the sender's node is told, and only then the sender's slot is free.
+//!
+//! *Once and in order.* The pieces of each two ranks are numbered by the sender, and only the
+//! receiving rank judges the numbers: it takes the next, and ignores what it has taken before. So a
+//! piece may be sent, or brought, as often as anybody likes, and nobody on the way has to remember
+//! anything. The numbers are 32 bytes for each two ranks that talk.
+//!
+//! *Who may die or stop when.* Anybody but a daemon, at any instruction. A rank that stops while it
+//! sleeps is missed by nobody: the daemon sees that something lies there that nobody has come for,
+//! and stands in (`node.rs`). One that stops while it has a role has it taken away, together with
+//! the connection: the daemons make a new one, of the next *epoch*, and all that was not taken is
+//! sent again. It is known by a role that does not change hands for 50 ms, or at once by the end of
+//! the process. What it does when it goes on does no harm (`endpoint.rs`). What a dead rank has sent
+//! still arrives, then others are told of its end. Where a daemon ends, its ranks are told by their
+//! sockets and the other nodes by nobody answering.
+//!
+//! *Slow ranks.* A rank has room for [`GATEWAY_SLOTS`] pieces, from whomever. Who has no room is
+//! waited for a little, then what is for it is dropped until it has made some, and is sent again
+//! then, so others' pieces get past. A sender has at most [`GATEWAY_WINDOW`] pieces under way to one
+//! rank, so one that takes nothing keeps it from no other. There are no credits for each two ranks:
+//! the room for those would grow with the job.
+//!
+//! *Trust.* The ranks of a job trust each other. The daemon does not trust them: it knows where
+//! everything is without the segment, reads each word once, and copies before it looks. Garbage
+//! harms the job whose segment it is.
+//!
+//! [`GATEWAY_SLOTS`]: muster_base::limits::GATEWAY_SLOTS
+//! [`GATEWAY_WINDOW`]: muster_base::limits::GATEWAY_WINDOW
+
+mod boxes;
+mod control;
+mod endpoint;
+mod frame;
+mod gate;
+mod layout;
+mod line;
+mod node;
+mod rank;
+mod sys;
+#[cfg(test)]
+mod tests;
+
+pub use node::{Door, Node, SERVICE};
+pub use rank::Rank;
+
+use std::fmt;
+
+/// A rank of a job: the node, and which of its ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// The node's number in the job.
+    pub node: u32,
+    /// The rank's number on the node.
+    pub rank: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rank {} of node {}", self.rank, self.node)
+    }
+}
+
+/// A part of a message. Those of one message come in order; one at 0 begins a message, even where
+/// the last one was not complete, which is void then.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece<'a> {
+    /// Who sent it.
+    pub from: Place,
+    /// Bytes of the whole message.
+    pub total: u64,
+    /// Where in the message this piece begins.
+    pub offset: u64,
+    /// The bytes.
+    pub bytes: &'a [u8],
+}

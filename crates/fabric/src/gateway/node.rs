@@ -1,0 +1,426 @@
+//! The daemon's part: it makes the segment and the connections, lets ranks in and sees them end, and
+//! sees to what nobody comes for.
+
+use super::control;
+use super::endpoint::{Core, Loss, Wire};
+use super::frame::{EPOCH_MAX, Opening};
+use super::gate::{self, Gate, OTHER};
+use super::layout::{Endpoint, Layout, Memory, Process};
+use super::line::{self, Line};
+use crate::address::Address;
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::transport::shared::{segment, socket};
+use crate::transport::{self, Adapter, Hello, Lane};
+use muster_base::limits::{GATEWAY_NODES_MAX, GATEWAY_RANKS_MAX, HELLO_TIME};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// The service by which a hello asks for the gateway.
+pub const SERVICE: &str = "gateway";
+
+/// How often the daemon looks whether something lies there that nobody has come for.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Looks at a role that is kept, after which it is taken away: 50 ms, a thousand times a pass.
+const LOOKS: u32 = 10;
+
+/// Between two tries to reach a node again.
+const AGAIN: Duration = Duration::from_millis(10);
+
+/// How a node is connected.
+struct Peer {
+    /// Where it is reached, if it is this node that connects.
+    address: Option<Address>,
+    /// The epoch of the last connection, or of the one that is being made.
+    epoch: u32,
+    /// What was seen of the roles, and how often the same.
+    seen: [(u64, u32); 2],
+    /// Who makes a new connection.
+    dialing: Option<JoinHandle<()>>,
+}
+
+/// A connection that was made.
+struct Made {
+    node: usize,
+    epoch: u32,
+    socket: Option<OwnedFd>,
+}
+
+/// A rank as the daemon sees it.
+struct Member {
+    /// Closed when it has ended.
+    control: OwnedFd,
+    /// The epochs of the connections that it was given.
+    told: Vec<u32>,
+}
+
+/// The daemon's end: one node of one job.
+pub struct Node {
+    gate: Gate,
+    memory: OwnedFd,
+    peers: Vec<Peer>,
+    members: Vec<Option<Member>>,
+    made: (Sender<Made>, Receiver<Made>),
+    looked: Instant,
+    ready: Vec<u64>,
+}
+
+/// Takes in connections of other nodes, from any thread.
+pub struct Door {
+    layout: Layout,
+    made: Sender<Made>,
+    bell: OwnedFd,
+}
+
+impl Door {
+    /// Opens a connection that came for [`SERVICE`].
+    ///
+    /// # Errors
+    /// The connection's, and [`Error::Malformed`] when it is no node's of this job.
+    pub fn adopt(&self, adapter: Box<dyn Adapter>, deadline: Deadline) -> Result<()> {
+        let layout = &self.layout;
+        let own = |theirs: Opening| {
+            let node = theirs.node as usize;
+            let is_known = layout.ranks.get(node) == Some(&theirs.ranks) && node != layout.node;
+            is_known.then(|| Opening { epoch: theirs.epoch, ..opening(layout) })
+        };
+        let (theirs, socket) = line::accept(adapter, own, deadline)?;
+        let made = Made { node: theirs.node as usize, epoch: theirs.epoch, socket: Some(socket) };
+        // Where the node is gone the connection ends here.
+        let _ = self.made.send(made);
+        gate::ring(self.bell.as_fd());
+        Ok(())
+    }
+}
+
+fn opening(layout: &Layout) -> Opening {
+    Opening { node: layout.node as u32, ranks: layout.ranks[layout.node], epoch: 0 }
+}
+
+/// Connects to a node.
+fn dial(
+    layout: &Layout,
+    node: usize,
+    to: &Address,
+    epoch: u32,
+    deadline: Deadline,
+) -> Result<OwnedFd> {
+    let name = format!("node {}", layout.node);
+    let hello = Hello { name, service: SERVICE.to_owned(), lane: Lane::Bulk };
+    let adapter = transport::of(to)?.connect(to, &hello, deadline)?;
+    let own = Opening { epoch, ..opening(layout) };
+    line::offer(adapter, own, (node as u32, layout.ranks[node]), deadline)
+}
+
+impl Node {
+    /// Node `node` of a job that has so many ranks on each node.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`], [`Error::Exhausted`].
+    ///
+    /// # Panics
+    /// Where the job has no such node.
+    pub fn new(node: u32, ranks: &[u16]) -> Result<Node> {
+        let most = ranks.iter().copied().max().unwrap_or(0).into();
+        for (what, size, limit) in [
+            ("a job's nodes", ranks.len(), GATEWAY_NODES_MAX),
+            ("a node's ranks", most, GATEWAY_RANKS_MAX),
+        ] {
+            if size > limit {
+                return Err(Error::TooLarge { what, size, limit });
+            }
+        }
+        let layout = Layout::new(node as usize, ranks);
+        let size = layout.words * 8;
+        let memory = segment::memory("muster-gateway", size)?;
+        rustix::fs::fcntl_add_seals(&memory, rustix::fs::SealFlags::SEAL)
+            .map_err(|errno| Error::io("cannot seal shared memory", errno))?;
+        let mapped = Arc::new(segment::map(memory.as_fd(), size, true)?);
+        let here = layout.here();
+        let bells = (0..=here).map(|_| gate::bell()).collect::<Result<Vec<OwnedFd>>>()?;
+        let blank = || Peer { address: None, epoch: 0, seen: [(0, 0); 2], dialing: None };
+        let peers = ranks.iter().map(|_| blank()).collect();
+        let core = Core::new(mapped, layout, here);
+        core.layout.peers().for_each(|node| core.close(node, None));
+        Ok(Node {
+            gate: Gate::new(core, bells)?,
+            memory,
+            peers,
+            members: (0..here).map(|_| None).collect(),
+            made: channel(),
+            looked: Instant::now(),
+            ready: Vec::with_capacity(64),
+        })
+    }
+
+    /// The socket by which a rank joins ([`super::Rank::join`]): to be given to its process. When
+    /// all copies of it are closed the rank has ended.
+    ///
+    /// # Errors
+    /// [`Error::Exhausted`]; [`Error::Refused`] for a rank that was let in before.
+    pub fn admit(&mut self, rank: u32) -> Result<OwnedFd> {
+        let name = || format!("rank {rank}");
+        let free = self.members.get(rank as usize).is_some_and(Option::is_none);
+        let ended = self.gate.core.layout.process(rank as usize, Process::Ended);
+        if !free || self.gate.core.memory.load(ended) == 1 {
+            let why = "there is no such rank to be let in".to_owned();
+            return Err(Error::Refused { peer: name(), why });
+        }
+        let failed = |errno: Errno| Error::io("making a socket for a rank", errno);
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (control, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).map_err(failed)?;
+        let layout = &self.gate.core.layout;
+        let welcome = control::welcome(rank as usize, layout);
+        socket::send(control.as_fd(), &welcome, Some(self.memory.as_fd())).map_err(failed)?;
+        for process in 0..=layout.here() {
+            let (bytes, bell) = (control::bell(process), self.gate.bell(process));
+            socket::send(control.as_fd(), &bytes, Some(bell)).map_err(failed)?;
+        }
+        self.gate.watch(control.as_fd(), OTHER + u64::from(rank))?;
+        self.members[rank as usize] = Some(Member { control, told: vec![0; self.peers.len()] });
+        self.hand_out();
+        Ok(theirs)
+    }
+
+    /// Who takes in connections of other nodes.
+    ///
+    /// # Errors
+    /// [`Error::Exhausted`].
+    pub fn door(&self) -> Result<Door> {
+        let daemon = self.gate.core.layout.here();
+        let bell = self.gate.bell(daemon).try_clone_to_owned();
+        let bell = bell.map_err(|source| Error::io("opening a gateway's door", source))?;
+        Ok(Door { layout: self.gate.core.layout.clone(), made: self.made.0.clone(), bell })
+    }
+
+    /// Connects to another node, whose door is open; from now on this node sees to it that the two
+    /// are connected.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn connect(&mut self, node: u32, to: &Address, deadline: Deadline) -> Result<()> {
+        let node = node as usize;
+        let epoch = self.peers[node].epoch + 1;
+        let socket = dial(&self.gate.core.layout, node, to, epoch, deadline)?;
+        self.peers[node].address = Some(to.clone());
+        self.peers[node].epoch = epoch;
+        self.install(Made { node, epoch, socket: Some(socket) });
+        Ok(())
+    }
+
+    /// Whether there is a connection to a node.
+    pub fn is_connected(&self, node: u32) -> bool {
+        self.gate.core.epoch(node as usize).is_some()
+    }
+
+    /// Whether a rank here has ended.
+    pub fn has_ended(&self, rank: u32) -> bool {
+        let ended = self.gate.core.layout.process(rank as usize, Process::Ended);
+        self.gate.core.memory.load(ended) == 1
+    }
+
+    /// A node is lost, as others know: sends to its ranks fail from now on.
+    pub fn lose(&mut self, node: u32) {
+        self.part(node as usize, Some(Loss::Told));
+    }
+
+    /// Does the daemon's part until the deadline: to be called again and again.
+    pub fn progress(&mut self, deadline: Deadline) {
+        while let Some(left) = deadline.left() {
+            let most = LOOK.saturating_sub(self.looked.elapsed()).min(left);
+            let mut ready = std::mem::take(&mut self.ready);
+            self.gate.announce(true);
+            self.gate.sleep(most, &mut ready);
+            self.gate.announce(false);
+            for ready in &ready {
+                match usize::try_from(*ready).expect("a number here") {
+                    node if node < self.peers.len() => self.see(node),
+                    other => self.see_off(other - OTHER as usize),
+                }
+            }
+            self.ready = ready;
+            while let Ok(made) = self.made.1.try_recv() {
+                self.install(made);
+            }
+            if self.looked.elapsed() >= LOOK {
+                self.looked = Instant::now();
+                self.look();
+            }
+            self.gate.tell();
+        }
+    }
+
+    /// Something is to be done about a connection.
+    fn see(&mut self, node: usize) {
+        let Some(line) = self.gate.line(node) else { return };
+        if line.has_ended() {
+            return self.part(node, None);
+        }
+        if self.gate.is_sentinel(node) {
+            self.gate.receive(node);
+        }
+        self.gate.send(node);
+    }
+
+    /// A rank's end of its socket is closed.
+    fn see_off(&mut self, rank: usize) {
+        let Some(member) = self.members[rank].take() else { return };
+        self.gate.unwatch(member.control.as_fd());
+        self.gate.core.end(rank);
+        for node in self.gate.core.layout.peers() {
+            let sentinel = self.gate.core.layout.endpoint(node, Endpoint::Sentinel);
+            self.gate.core.memory.replace(sentinel, rank as u64 + 1, 0);
+            let has_role = [Endpoint::Sending, Endpoint::Receiving]
+                .iter()
+                .any(|role| self.gate.core.holder(node, *role) == Some(rank));
+            if has_role {
+                self.part(node, None);
+            }
+            self.gate.send(node);
+        }
+        self.gate.tell_all();
+    }
+
+    /// Whether something lies there that nobody has come for, and whether somebody keeps a role.
+    fn look(&mut self) {
+        self.hand_out();
+        for node in self.gate.core.layout.peers() {
+            let Some(epoch) = self.gate.core.epoch(node) else { continue };
+            let mut is_kept = false;
+            for (index, role) in [Endpoint::Sending, Endpoint::Receiving].into_iter().enumerate() {
+                let at = self.gate.core.layout.endpoint(node, role);
+                let word = self.gate.core.memory.load(at);
+                let (seen, times) = &mut self.peers[node].seen[index];
+                *times = if *seen == word { *times + 1 } else { 0 };
+                *seen = word;
+                let is_idle = *times > 0;
+                if self.gate.core.holder(node, role).is_some() {
+                    is_kept |= *times >= LOOKS;
+                } else if is_idle && role == Endpoint::Receiving {
+                    self.stand_in(node);
+                } else if is_idle && self.gate.core.has_work(node, epoch) {
+                    self.gate.send(node);
+                }
+            }
+            if is_kept {
+                self.part(node, None);
+            }
+        }
+    }
+
+    /// Nobody has received for a while: if something has come meanwhile, the sentinel is stopped.
+    fn stand_in(&mut self, node: usize) {
+        let at = self.gate.core.layout.endpoint(node, Endpoint::Sentinel);
+        let daemon = self.gate.core.layout.here() as u64 + 1;
+        if self.gate.receive(node) {
+            self.gate.core.memory.store(at, daemon);
+        } else {
+            self.gate.core.memory.replace(at, 0, daemon);
+        }
+    }
+
+    /// A connection is no more, or is to be no more; a new one is made unless the node is lost.
+    fn part(&mut self, node: usize, loss: Option<Loss>) {
+        let loss = loss.or(self.gate.core.loss(node));
+        self.gate.core.close(node, loss);
+        self.gate.cut(node);
+        self.gate.tell_all();
+        let peer = &mut self.peers[node];
+        let Some(to) = peer.address.clone().filter(|_| loss.is_none()) else { return };
+        if peer.epoch == EPOCH_MAX || peer.dialing.as_ref().is_some_and(|one| !one.is_finished()) {
+            return;
+        }
+        peer.epoch += 1;
+        let Ok(door) = self.door() else { return };
+        let epoch = self.peers[node].epoch;
+        let dialing = move || {
+            let socket = dial_again(&door.layout, node, &to, epoch);
+            // Where the node is gone the connection ends here.
+            let _ = door.made.send(Made { node, epoch, socket });
+            gate::ring(door.bell.as_fd());
+        };
+        let thread = Builder::new().name(format!("dials node {node}")).spawn(dialing);
+        self.peers[node].dialing = thread.ok();
+    }
+
+    /// A connection was made, or could not be.
+    fn install(&mut self, made: Made) {
+        let Made { node, epoch, socket } = made;
+        let peer = &mut self.peers[node];
+        // Whoever dials has numbered it already.
+        let is_next = match peer.address {
+            Some(_) => epoch == peer.epoch,
+            None => epoch > peer.epoch,
+        };
+        if let Some(thread) = peer.dialing.take() {
+            // It has nothing more to do than to end.
+            let _ = thread.join();
+        }
+        let Some(socket) = socket else { return self.part(node, Some(Loss::Refused)) };
+        let line = Line::new(socket, epoch);
+        if self.gate.core.loss(node).is_some() || !is_next {
+            return line.hang_up();
+        }
+        self.peers[node].epoch = epoch;
+        self.peers[node].seen = [(0, 0); 2];
+        self.gate.core.close(node, None);
+        if self.gate.set_line(node, line).is_err() {
+            return self.part(node, None);
+        }
+        self.gate.core.open(node, epoch);
+        self.hand_out();
+        self.gate.send(node);
+        self.gate.tell_all();
+    }
+
+    /// Gives ranks the connections that they do not have; who has no room for it gets it later.
+    fn hand_out(&mut self) {
+        for member in self.members.iter_mut().flatten() {
+            for node in self.gate.core.layout.peers() {
+                let Some(line) = self.gate.line(node) else { continue };
+                let epoch = line.epoch();
+                if member.told[node] == epoch {
+                    continue;
+                }
+                let bytes = control::line(node, epoch);
+                let sent = socket::send(member.control.as_fd(), &bytes, Some(line.descriptor()));
+                if sent.is_ok() {
+                    member.told[node] = epoch;
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        for node in self.gate.core.layout.peers() {
+            self.gate.core.close(node, Some(Loss::Told));
+            self.gate.cut(node);
+            if let Some(thread) = self.peers[node].dialing.take() {
+                // It ends at its deadline at the latest.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+/// Connects again, for as long as a hello may take; none when nobody answers there any more.
+fn dial_again(layout: &Layout, node: usize, to: &Address, epoch: u32) -> Option<OwnedFd> {
+    let deadline = Deadline::after(HELLO_TIME);
+    loop {
+        match dial(layout, node, to, epoch, deadline) {
+            Ok(socket) => return Some(socket),
+            Err(Error::Refused { .. }) => return None,
+            Err(_) if deadline.left().is_none() => return None,
+            Err(_) => std::thread::sleep(AGAIN),
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! A rank's end of its node's gateway.
+
+use super::boxes::{Inbox, Outbox, Refusal};
+use super::control::{self, Control, PACKET_MAX};
+use super::endpoint::{Core, Loss, Wire};
+use super::gate::{Gate, OTHER};
+use super::layout::Layout;
+use super::line::Line;
+use super::{Piece, Place};
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::transport::shared::segment::{self, Unfit};
+use crate::wait::{Sleeper, Waiter};
+use muster_base::limits::{GATEWAY_PIECE, GATEWAY_WINDOW};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a rank sleeps at most before it looks: who was to wake it may be stopped.
+const NAP: Duration = Duration::from_millis(50);
+
+/// Pieces taken after which their sender is told, by a rank that never waits.
+const TAKEN: u32 = GATEWAY_WINDOW as u32 / 2;
+
+/// Bytes posted after which they are sent while more are posted.
+const POSTED: usize = 8 * GATEWAY_PIECE;
+
+/// A rank's end, to be used by one thread at a time. While it waits it progresses the gateway for
+/// all ranks of its node.
+pub struct Rank {
+    gate: Gate,
+    control: OwnedFd,
+    outbox: Outbox,
+    inbox: Inbox,
+    waiter: Waiter,
+    taken: u32,
+    packet: Vec<u8>,
+    ready: Vec<u64>,
+}
+
+/// What a rank waits for.
+#[derive(Clone, Copy)]
+enum What<'a> {
+    Piece,
+    Room(Place),
+    Any(&'a [Place]),
+    Delivery,
+}
+
+impl Rank {
+    /// Joins the gateway by the socket that [`super::Node::admit`] gave out.
+    ///
+    /// # Errors
+    /// [`Error::Dead`] and [`Error::Malformed`] about the daemon, [`Error::Deadline`],
+    /// [`Error::Exhausted`].
+    pub fn join(control: OwnedFd, deadline: Deadline) -> Result<Rank> {
+        let flags = rustix::io::FdFlags::CLOEXEC;
+        rustix::io::fcntl_setfd(&control, flags)
+            .map_err(|errno| Error::io("keeping the socket to the node's daemon", errno))?;
+        let mut packet = vec![0; PACKET_MAX];
+        let strange = |what: &str| Error::Malformed {
+            peer: "the node's daemon".to_owned(),
+            what: what.to_owned(),
+        };
+        let first = hear(&control, &mut packet, deadline)?;
+        let Control::Welcome { rank, layout, segment: memory } = first else {
+            return Err(strange("no welcome"));
+        };
+        let mut bells = Vec::new();
+        while bells.len() <= layout.here() {
+            match hear(&control, &mut packet, deadline)? {
+                Control::Bell { process, bell } if process == bells.len() => bells.push(bell),
+                _ => return Err(strange("another bell than the next")),
+            }
+        }
+        let size = layout.words * 8;
+        segment::check(memory.as_fd(), size).map_err(|unfit| match unfit {
+            Unfit::Wrong(what) => strange(what),
+            Unfit::Here(error) => error,
+        })?;
+        let mapped = Arc::new(segment::map(memory.as_fd(), size, true)?);
+        let gate = Gate::new(Core::new(mapped, layout, rank), bells)?;
+        gate.watch(control.as_fd(), OTHER)?;
+        let mut joined = Rank {
+            gate,
+            control,
+            outbox: Outbox::new(),
+            inbox: Inbox::new(),
+            waiter: Waiter::default(),
+            taken: 0,
+            packet,
+            ready: Vec::with_capacity(64),
+        };
+        joined.listen()?;
+        Ok(joined)
+    }
+
+    /// Which rank this is.
+    pub fn place(&self) -> Place {
+        let Layout { node, .. } = self.gate.core.layout;
+        Place { node: node as u32, rank: self.gate.core.me as u32 }
+    }
+
+    /// Whether a rank of another node has ended, or its node is lost. What it had sent before may
+    /// still come.
+    pub fn is_gone(&self, place: Place) -> bool {
+        self.other(place).is_ok_and(|(node, rank)| self.gate.core.is_gone(node, rank))
+    }
+
+    /// Sends a message to a rank of another node, in pieces. It has left when this returns, in so
+    /// far as nothing that the caller does can stop it; what was sent in part only when this fails
+    /// is void, and the receiver knows it by the next message, which begins at 0. Nothing is taken
+    /// meanwhile: two ranks that send each other more than is under way at once use
+    /// [`Rank::try_send`].
+    ///
+    /// # Errors
+    /// As [`Rank::try_send`], and [`Error::Deadline`].
+    pub fn send(&mut self, to: Place, message: &[u8], deadline: Deadline) -> Result<()> {
+        let mut offset = 0;
+        loop {
+            match self.try_send(to, message, offset) {
+                Ok(sent) => offset += sent,
+                Err(Error::WouldBlock) => self.wait_for(What::Room(to), deadline)?,
+                Err(error) => return Err(error),
+            }
+            if offset == message.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sends what there is room for of a message, from `offset` on: at least a piece. Returns how
+    /// many bytes that were; an empty message is a piece of none.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`]; [`Error::Dead`]; [`Error::Refused`] for a rank that there is not, or
+    /// that is on this node.
+    ///
+    /// # Panics
+    /// Where the offset is behind the message.
+    pub fn try_send(&mut self, to: Place, message: &[u8], offset: usize) -> Result<usize> {
+        let (node, rank) = self.other(to)?;
+        let (mut end, mut refused) = (offset, None);
+        loop {
+            let next = message.len().min(end + GATEWAY_PIECE);
+            let at = (end as u64, message.len() as u64);
+            match self.outbox.post(&self.gate.core, (node, rank), at, &message[end..next]) {
+                Ok(()) => end = next,
+                Err(refusal) => refused = Some(refusal),
+            }
+            if refused.is_some() || end == message.len() || end - offset >= POSTED {
+                break;
+            }
+        }
+        self.move_on(node)?;
+        match refused {
+            Some(Refusal::Window | Refusal::Slots) if end == offset => Err(Error::WouldBlock),
+            Some(Refusal::Gone) => Err(dead(to, "its node says that it has ended")),
+            Some(Refusal::Lost(loss)) => Err(dead(to, lost(loss))),
+            _ => Ok(end - offset),
+        }
+    }
+
+    /// Takes the next piece of a message, of whichever rank: pieces of one rank come in their order,
+    /// those of several may alternate.
+    ///
+    /// # Errors
+    /// [`Error::Deadline`]; [`Error::Dead`] when the node's daemon is gone.
+    pub fn take(&mut self, deadline: Deadline, take: &mut dyn FnMut(Piece<'_>)) -> Result<()> {
+        loop {
+            match self.try_take(take) {
+                Err(Error::WouldBlock) => self.wait_for(What::Piece, deadline)?,
+                done => return done,
+            }
+        }
+    }
+
+    /// Takes the next piece if it is there.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`]; [`Error::Dead`] when the node's daemon is gone.
+    pub fn try_take(&mut self, take: &mut dyn FnMut(Piece<'_>)) -> Result<()> {
+        let Some(from) = self.inbox.take(&self.gate.core, take) else {
+            return Err(Error::WouldBlock);
+        };
+        self.taken += 1;
+        if self.taken.is_multiple_of(TAKEN) {
+            self.move_on(from)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until a piece can be taken, or one can be sent to one of those ranks; may end early.
+    ///
+    /// # Errors
+    /// [`Error::Deadline`]; [`Error::Dead`] when the node's daemon is gone.
+    pub fn wait(&mut self, room: &[Place], deadline: Deadline) -> Result<()> {
+        self.wait_for(What::Any(room), deadline)
+    }
+
+    /// Waits until all that was sent was taken.
+    ///
+    /// # Errors
+    /// [`Error::Deadline`]; [`Error::Dead`] when the node's daemon is gone.
+    pub fn flush(&mut self, deadline: Deadline) -> Result<()> {
+        self.outbox.retire(&self.gate.core);
+        if self.outbox.is_empty() { Ok(()) } else { self.wait_for(What::Delivery, deadline) }
+    }
+
+    fn other(&self, place: Place) -> Result<(usize, usize)> {
+        let layout = &self.gate.core.layout;
+        let (node, rank) = (place.node as usize, place.rank as usize);
+        let why = match layout.ranks.get(node) {
+            None => "the job has no such node",
+            Some(ranks) if rank >= usize::from(*ranks) => "its node has no such rank",
+            Some(_) if node == layout.node => "it is on this node, where no gateway leads",
+            Some(_) => return Ok((node, rank)),
+        };
+        Err(Error::Refused { peer: place.to_string(), why: why.to_owned() })
+    }
+
+    /// Sends what is posted for a node.
+    fn move_on(&mut self, node: usize) -> Result<()> {
+        if self.gate.line(node).map(Wire::epoch) != self.gate.core.epoch(node) {
+            self.listen()?;
+        }
+        self.gate.send(node);
+        self.gate.tell();
+        Ok(())
+    }
+
+    /// Hears what the daemon says.
+    fn listen(&mut self) -> Result<()> {
+        while let Some(said) = control::receive(self.control.as_fd(), &mut self.packet)? {
+            match said {
+                Control::Line { node, epoch, socket }
+                    if node < self.gate.core.layout.ranks.len() =>
+                {
+                    self.gate.set_line(node, Line::new(socket, epoch))?;
+                }
+                _ => {
+                    let (peer, what) = ("the node's daemon".to_owned(), "no connection".to_owned());
+                    return Err(Error::Malformed { peer, what });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn wait_for(&mut self, what: What<'_>, deadline: Deadline) -> Result<()> {
+        let mut waiter = std::mem::take(&mut self.waiter);
+        let mut sleeper = Waiting { rank: self, what, has_slept: false };
+        let in_time = waiter.wait(&mut sleeper, deadline);
+        if sleeper.has_slept {
+            self.gate.leave_watch();
+        }
+        self.waiter = waiter;
+        if in_time? {
+            return Ok(());
+        }
+        let (whom, what) = match what {
+            What::Piece => ("the ranks of other nodes".to_owned(), "a message"),
+            What::Any(room) => {
+                let also = if room.is_empty() { "" } else { ", and for those whom it sends to" };
+                (format!("the ranks of other nodes{also}"), "a message")
+            }
+            What::Room(_) | What::Delivery => {
+                let first = self.outbox.first().map(|place| place.to_string());
+                (first.unwrap_or_default(), "taking what was sent to it")
+            }
+        };
+        let (who, what, waited) = (self.place().to_string(), what.to_owned(), deadline.waited());
+        Err(Error::Deadline { who, whom, what, waited })
+    }
+
+    /// Whether what is waited for is there; lets the gateway get on if not.
+    fn is_ready(&mut self, what: What<'_>) -> bool {
+        self.is_there(what) || {
+            self.gate.pass();
+            self.is_there(what)
+        }
+    }
+
+    fn has_room(&mut self, to: Place) -> bool {
+        self.outbox.retire(&self.gate.core);
+        self.outbox.has_room(&self.gate.core, (to.node as usize, to.rank as usize))
+    }
+
+    fn is_there(&mut self, what: What<'_>) -> bool {
+        match what {
+            What::Piece => self.inbox.is_ready(&self.gate.core),
+            What::Room(to) => self.has_room(to),
+            What::Any(room) => {
+                self.inbox.is_ready(&self.gate.core) || room.iter().any(|to| self.has_room(*to))
+            }
+            What::Delivery => {
+                self.outbox.retire(&self.gate.core);
+                self.outbox.is_empty()
+            }
+        }
+    }
+}
+
+impl Drop for Rank {
+    fn drop(&mut self) {
+        self.gate.announce(false);
+        self.gate.leave_watch();
+    }
+}
+
+/// A rank that waits.
+struct Waiting<'a> {
+    rank: &'a mut Rank,
+    what: What<'a>,
+    has_slept: bool,
+}
+
+impl Sleeper for Waiting<'_> {
+    fn is_ready(&mut self) -> bool {
+        self.rank.is_ready(self.what)
+    }
+
+    fn sleep(&mut self, most: Duration) -> Result<()> {
+        let rank = &mut *self.rank;
+        self.has_slept = true;
+        rank.gate.announce(true);
+        rank.gate.keep_watch();
+        if !rank.is_ready(self.what) {
+            let mut ready = std::mem::take(&mut rank.ready);
+            rank.gate.sleep(most.min(NAP), &mut ready);
+            let has_heard = ready.contains(&OTHER);
+            rank.ready = ready;
+            if has_heard {
+                rank.gate.announce(false);
+                return rank.listen();
+            }
+        }
+        rank.gate.announce(false);
+        Ok(())
+    }
+}
+
+/// Waits for the daemon's next word.
+fn hear(control: &OwnedFd, packet: &mut [u8], deadline: Deadline) -> Result<Control> {
+    loop {
+        if let Some(said) = control::receive(control.as_fd(), packet)? {
+            return Ok(said);
+        }
+        let Some(left) = deadline.left() else {
+            return Err(Error::Deadline {
+                who: "a rank".to_owned(),
+                whom: "its node's daemon".to_owned(),
+                what: "to be let in".to_owned(),
+                waited: deadline.waited(),
+            });
+        };
+        let time = Timespec {
+            tv_sec: left.as_secs().min(1 << 30) as i64,
+            tv_nsec: left.subsec_nanos().into(),
+        };
+        // Interrupted: it is looked at again.
+        let _ = poll(&mut [PollFd::new(control, PollFlags::IN)], Some(&time));
+    }
+}
+
+fn dead(place: Place, evidence: &str) -> Error {
+    Error::Dead { peer: place.to_string(), evidence: evidence.to_owned() }
+}
+
+fn lost(loss: Loss) -> &'static str {
+    match loss {
+        Loss::Told => "its node is lost",
+        Loss::Malformed => "its node sent what is no frame",
+        Loss::Refused => "nobody answers any more where its node was",
+    }
+}

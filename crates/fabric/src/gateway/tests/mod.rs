@@ -1,0 +1,378 @@
+//! The gateway without I/O: two nodes in this process, whose connection is two queues.
+
+mod processes;
+mod schedule;
+mod steps;
+
+use super::boxes::{Inbox, Outbox, Refusal};
+use super::endpoint::{Broken, Core, Wire};
+use super::layout::{Layout, Memory};
+use super::{Piece, Place};
+use crate::transport::shared::sys::Mapped;
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::panic_any;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+/// What happens to a process at its last step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    Freeze,
+    Kill,
+}
+
+/// What a killed process panics with.
+struct Killed;
+
+/// Lets a process take so many steps.
+struct Brake {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Most are never stopped.
+    is_set: AtomicBool,
+}
+
+struct State {
+    left: usize,
+    then: Then,
+    /// It stands, or has ended.
+    is_over: bool,
+}
+
+impl Brake {
+    fn new() -> Arc<Brake> {
+        let state = Mutex::new(State { left: usize::MAX, then: Then::Kill, is_over: false });
+        Arc::new(Brake { state, changed: Condvar::new(), is_set: AtomicBool::new(false) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn step(&self) {
+        if !self.is_set.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut state = self.lock();
+        if state.left == 0 {
+            if state.then == Then::Kill {
+                drop(state);
+                panic_any(Killed);
+            }
+            state.is_over = true;
+            self.changed.notify_all();
+            drop(self.changed.wait_while(state, |state| state.left == 0).unwrap());
+            return;
+        }
+        state.left = state.left.saturating_sub(1);
+    }
+
+    fn set(&self, left: usize, is_over: bool) {
+        let mut state = self.lock();
+        (state.left, state.is_over) = (left, is_over);
+        self.is_set.store(left != usize::MAX, Ordering::Relaxed);
+        self.changed.notify_all();
+    }
+
+    fn wait(&self) {
+        drop(self.changed.wait_while(self.lock(), |state| !state.is_over).unwrap());
+    }
+}
+
+/// Memory whose user may be stopped before each access, and before each word of a body.
+#[derive(Clone)]
+struct Stepping {
+    memory: Arc<Mapped>,
+    brake: Arc<Brake>,
+}
+
+impl Memory for Stepping {
+    fn load(&self, at: usize) -> u64 {
+        self.brake.step();
+        self.memory.load(at)
+    }
+
+    fn store(&self, at: usize, value: u64) {
+        self.brake.step();
+        self.memory.store(at, value);
+    }
+
+    fn replace(&self, at: usize, old: u64, new: u64) -> bool {
+        self.brake.step();
+        self.memory.replace(at, old, new)
+    }
+
+    fn take(&self, at: usize) -> u64 {
+        self.brake.step();
+        self.memory.take(at)
+    }
+
+    fn raise(&self, at: usize, value: u64) {
+        self.brake.step();
+        self.memory.raise(at, value);
+    }
+
+    fn count(&self, at: usize) {
+        self.brake.step();
+        self.memory.count(at);
+    }
+
+    fn set(&self, at: usize, bits: u64) {
+        self.brake.step();
+        self.memory.set(at, bits);
+    }
+
+    fn fence(&self) {
+        self.memory.fence();
+    }
+
+    fn read(&self, at: usize, bytes: &mut [u8]) {
+        for (word, bytes) in bytes.chunks_mut(8).enumerate() {
+            self.brake.step();
+            self.memory.read(at + word, bytes);
+        }
+    }
+
+    fn write(&self, at: usize, bytes: &[u8]) {
+        for (word, bytes) in bytes.chunks(8).enumerate() {
+            self.brake.step();
+            self.memory.write(at + word, bytes);
+        }
+    }
+}
+
+/// One direction of a connection.
+#[derive(Default)]
+struct Queue {
+    bytes: VecDeque<u8>,
+    is_shut: bool,
+}
+
+/// A node's end of a connection.
+#[derive(Clone)]
+struct Line {
+    epoch: u32,
+    out: Arc<Mutex<Queue>>,
+    inn: Arc<Mutex<Queue>>,
+    /// Bytes that each direction holds.
+    limit: usize,
+}
+
+impl Line {
+    fn pair(epoch: u32, limit: usize) -> [Line; 2] {
+        let (one, two) = (Arc::<Mutex<Queue>>::default(), Arc::<Mutex<Queue>>::default());
+        let there = Line { epoch, out: two.clone(), inn: one.clone(), limit };
+        [Line { epoch, out: one, inn: two, limit }, there]
+    }
+
+    fn shut(&self) {
+        self.out.lock().unwrap().is_shut = true;
+        self.inn.lock().unwrap().is_shut = true;
+    }
+}
+
+/// A process's copy of its node's end.
+struct Braked {
+    line: Line,
+    brake: Arc<Brake>,
+}
+
+impl Wire for Braked {
+    fn epoch(&self) -> u32 {
+        self.line.epoch
+    }
+
+    fn room(&self) -> usize {
+        self.brake.step();
+        self.line.limit - self.line.out.lock().unwrap().bytes.len()
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<(), Broken> {
+        // A frame may be cut anywhere.
+        for part in bytes.chunks(20) {
+            self.brake.step();
+            let mut queue = self.line.out.lock().unwrap();
+            if queue.is_shut {
+                return Err(Broken::Ended);
+            }
+            queue.bytes.extend(part);
+            assert!(queue.bytes.len() <= self.line.limit, "more than there was room for");
+        }
+        self.brake.step();
+        Ok(())
+    }
+
+    fn peek(&self, bytes: &mut [u8]) -> Result<usize, Broken> {
+        self.brake.step();
+        let queue = self.line.inn.lock().unwrap();
+        let size = queue.bytes.len().min(bytes.len());
+        if size == 0 && queue.is_shut {
+            return Err(Broken::Ended);
+        }
+        bytes.iter_mut().zip(&queue.bytes).for_each(|(to, from)| *to = *from);
+        drop(queue);
+        self.brake.step();
+        Ok(size)
+    }
+
+    fn consume(&self, bytes: &mut [u8]) -> Result<(), Broken> {
+        self.brake.step();
+        let mut queue = self.line.inn.lock().unwrap();
+        if queue.bytes.len() < bytes.len() {
+            return Err(Broken::Ended);
+        }
+        drop(queue.bytes.drain(..bytes.len()));
+        drop(queue);
+        self.brake.step();
+        Ok(())
+    }
+}
+
+/// A rank, or a daemon.
+struct Process {
+    core: Core<Stepping>,
+    outbox: Outbox,
+    inbox: Inbox,
+    line: Braked,
+    /// How many messages were sent to, and received from, whom.
+    sent: BTreeMap<Place, u64>,
+    got: BTreeMap<Place, u64>,
+}
+
+/// The message that one rank sends another as this number.
+fn message(from: Place, to: Place, number: u64) -> Vec<u8> {
+    let size = [8, 0, 40, 100][number as usize % 4];
+    let seed = u64::from(from.node * 50 + from.rank * 10 + to.rank) * 1000 + number;
+    (0..size).map(|at| (seed * 31 + at * 7) as u8).collect()
+}
+
+impl Process {
+    fn new(memory: &Arc<Mapped>, layout: &Layout, me: usize, line: &Line) -> Process {
+        let brake = Brake::new();
+        let memory = Stepping { memory: memory.clone(), brake: brake.clone() };
+        Process {
+            core: Core::new(memory, layout.clone(), me),
+            outbox: Outbox::new(),
+            inbox: Inbox::new(),
+            line: Braked { line: line.clone(), brake },
+            sent: BTreeMap::new(),
+            got: BTreeMap::new(),
+        }
+    }
+
+    fn brake(&self) -> Arc<Brake> {
+        self.line.brake.clone()
+    }
+
+    fn place(&self) -> Place {
+        Place { node: self.core.layout.node as u32, rank: self.core.me as u32 }
+    }
+
+    fn peer(&self) -> usize {
+        1 - self.core.layout.node
+    }
+
+    /// Posts the next message to a rank of the other node.
+    fn post(&mut self, rank: usize) -> Result<(), Refusal> {
+        let to = Place { node: self.peer() as u32, rank: rank as u32 };
+        let number = self.sent.get(&to).copied().unwrap_or(0);
+        let bytes = message(self.place(), to, number);
+        // Counted first: a killed process may have posted its last one or not.
+        self.sent.insert(to, number + 1);
+        let at = (0, bytes.len() as u64);
+        let posted = self.outbox.post(&self.core, (self.peer(), rank), at, &bytes);
+        if posted.is_err() {
+            self.sent.insert(to, number);
+        }
+        posted
+    }
+
+    /// A pass, as whoever waits makes it.
+    fn pass(&mut self, is_patient: bool) {
+        let peer = self.peer();
+        // A connection that has ended is the daemons' business.
+        let _ = self.core.send(peer, &self.line);
+        let _ = self.core.receive(peer, &self.line, is_patient);
+    }
+
+    /// Takes a piece, which has to be the next of its sender.
+    fn take(&mut self) -> bool {
+        let (me, got) = (self.place(), &mut self.got);
+        let taken = self.inbox.take(&self.core, &mut |Piece { from, total, offset, bytes }| {
+            let number = got.entry(from).or_insert(0);
+            let expected = message(from, me, *number);
+            assert_eq!((total, offset), (expected.len() as u64, 0));
+            assert!(bytes == expected, "message {number} from {from} to {me}: {bytes:?}");
+            *number += 1;
+        });
+        taken.is_some()
+    }
+}
+
+/// Two nodes; the last process of each is its daemon.
+struct World {
+    nodes: [Vec<Process>; 2],
+    epoch: u32,
+    limit: usize,
+}
+
+impl World {
+    fn new(ranks: [u16; 2], limit: usize) -> World {
+        let lines = Line::pair(0, limit);
+        let node = |node: usize| {
+            let layout = Layout::new(node, &ranks);
+            let memory = Arc::new(Mapped::heap(layout.words * 8));
+            let new = |me| Process::new(&memory, &layout, me, &lines[node]);
+            (0..=layout.here()).map(new).collect()
+        };
+        let mut world = World { nodes: [node(0), node(1)], epoch: 0, limit };
+        world.reconnect();
+        world
+    }
+
+    /// What the daemons do when a connection is to be replaced; who is stopped keeps the old one.
+    fn reconnect(&mut self) {
+        self.epoch += 1;
+        let lines = Line::pair(self.epoch, self.limit);
+        for (node, line) in self.nodes.iter_mut().zip(lines) {
+            let daemon = node.last().expect("there is a daemon");
+            daemon.core.close(daemon.peer(), None);
+            daemon.line.line.shut();
+            daemon.core.open(daemon.peer(), line.epoch);
+            node.iter_mut().for_each(|process| process.line.line = line.clone());
+        }
+    }
+
+    /// Lets all that are left go on until nothing happens any more.
+    fn settle(&mut self) {
+        for round in 0.. {
+            assert!(round < 10_000, "it comes to no end");
+            let before: Vec<_> = self.nodes.iter().flatten().map(|one| one.got.clone()).collect();
+            let mut is_idle = true;
+            for process in self.nodes.iter_mut().flatten() {
+                process.pass(true);
+                let is_rank = process.core.me < process.core.layout.here();
+                while is_rank && process.take() {}
+                if is_rank {
+                    process.outbox.retire(&process.core);
+                    is_idle &= process.outbox.is_empty();
+                }
+            }
+            let after: Vec<_> = self.nodes.iter().flatten().map(|one| one.got.clone()).collect();
+            if is_idle && before == after && round > 3 {
+                return;
+            }
+        }
+    }
+}
+
+/// Keeps what killed processes panic with from being printed; other panics are.
+fn quietly(test: impl FnOnce()) {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !info.payload().is::<Killed>() {
+            hook(info);
+        }
+    }));
+    test();
+}

@@ -1,0 +1,152 @@
+//! Random schedules: who does what next, who is killed in the middle of it, when a connection ends.
+
+use super::*;
+use proptest::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Enough ranks for more messages to one rank than it has room for.
+const RANKS: [u16; 2] = [6, 2];
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// A rank posts so many messages to another.
+    Post(usize, usize, usize, usize),
+    /// A process makes a pass.
+    Pass(usize, usize, bool),
+    /// A rank takes so many pieces.
+    Take(usize, usize, usize),
+    /// A process is killed after so many steps of a pass.
+    Kill(usize, usize, usize),
+    /// The connection is replaced.
+    Reconnect,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (0..2_usize, 0..6_usize, 0..6_usize, 1..40_usize)
+            .prop_map(|(node, rank, to, count)| Step::Post(node, rank, to, count)),
+        8 => (0..2_usize, 0..7_usize, any::<bool>())
+            .prop_map(|(node, process, is_patient)| Step::Pass(node, process, is_patient)),
+        4 => (0..2_usize, 0..6_usize, 1..60_usize)
+            .prop_map(|(node, rank, count)| Step::Take(node, rank, count)),
+        1 => (0..2_usize, 0..6_usize, 0..3000_usize)
+            .prop_map(|(node, rank, steps)| Step::Kill(node, rank, steps)),
+        1 => Just(Step::Reconnect),
+    ]
+}
+
+/// Does one; ranks that there are not are those that there are.
+fn run(world: &mut World, dead: &mut [Vec<bool>; 2], step: Step) {
+    let (Step::Post(node, index, ..)
+    | Step::Pass(node, index, _)
+    | Step::Take(node, index, _)
+    | Step::Kill(node, index, _)) = step
+    else {
+        return world.reconnect();
+    };
+    let ranks = usize::from(RANKS[node]);
+    let (rank, there) = (index % ranks, usize::from(RANKS[1 - node]));
+    match step {
+        Step::Pass(_, process, is_patient) => {
+            let process = process % (ranks + 1);
+            if !dead[node][process] {
+                world.nodes[node][process].pass(is_patient);
+            }
+        }
+        _ if dead[node][rank] => {}
+        Step::Post(_, _, to, count) => {
+            let _ = (0..count).try_for_each(|_| world.nodes[node][rank].post(to % there));
+        }
+        Step::Take(_, _, count) => {
+            let _ = (0..count).all(|_| world.nodes[node][rank].take());
+        }
+        Step::Kill(_, _, steps) => {
+            let process = &mut world.nodes[node][rank];
+            process.brake().set(steps, false);
+            let pass = catch_unwind(AssertUnwindSafe(|| {
+                process.pass(false);
+                while process.take() {}
+            }));
+            if let Err(cause) = pass.map_err(|cause| (!cause.is::<Killed>()).then_some(cause))
+                && let Some(cause) = cause
+            {
+                resume_unwind(cause);
+            }
+            process.brake().set(usize::MAX, false);
+            dead[node][rank] = true;
+            let daemon = &world.nodes[node][ranks];
+            daemon.core.end(rank);
+            world.reconnect();
+        }
+        Step::Reconnect => {}
+    }
+}
+
+/// Lets the living go on, and says whether all that is between them has come.
+fn finish(world: &mut World, dead: &[Vec<bool>; 2]) -> bool {
+    for _ in 0..200 {
+        for (node, dead) in dead.iter().enumerate() {
+            for (index, _) in dead.iter().enumerate().filter(|(_, dead)| !**dead) {
+                let process = &mut world.nodes[node][index];
+                process.pass(false);
+                while index < usize::from(RANKS[node]) && process.take() {}
+            }
+        }
+    }
+    let living = |node: usize, rank: usize| !dead[node][rank];
+    let processes = world.nodes.iter().flatten();
+    processes.filter(|one| living(one.place().node as usize, one.core.me)).all(|from| {
+        from.sent.iter().filter(|(to, _)| living(to.node as usize, to.rank as usize)).all(
+            |(to, sent)| {
+                let receiver = &world.nodes[to.node as usize][to.rank as usize];
+                receiver.got.get(&from.place()).copied().unwrap_or(0) == *sent
+            },
+        )
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn messages_come_once_and_in_order_whatever_happens(
+        steps in proptest::collection::vec(step(), 1..120),
+        limit in 200_usize..20_000,
+    ) {
+        let mut world = World::new(RANKS, limit);
+        let mut dead = RANKS.map(|ranks| vec![false; usize::from(ranks) + 1]);
+        quietly(|| steps.into_iter().for_each(|step| run(&mut world, &mut dead, step)));
+        prop_assert!(finish(&mut world, &dead), "something has not come");
+    }
+}
+
+#[test]
+fn a_rank_that_takes_nothing_keeps_others_waiting_for_nobody_and_gets_all_when_it_takes() {
+    let mut world = World::new(RANKS, 1 << 20);
+    for rank in 0..6 {
+        while world.nodes[0][rank].post(0).is_ok() {}
+        assert_eq!(world.nodes[0][rank].post(0), Err(Refusal::Window));
+        world.nodes[0][rank].post(1).expect("the other one takes");
+        world.nodes[0][rank].pass(false);
+    }
+    for _ in 0..10 {
+        world.nodes[1][1].pass(false);
+        while world.nodes[1][1].take() {}
+    }
+    assert!(world.nodes[1][1].got.values().all(|got| *got == 1));
+    assert_eq!(world.nodes[1][1].got.len(), 6);
+    assert!(world.nodes[1][0].got.is_empty());
+    world.settle();
+    assert!(world.nodes[1][0].got.values().all(|got| *got == 32));
+    assert_eq!(world.nodes[1][0].got.len(), 6);
+}
+
+/// What was taken was sent again with each grant, and took the room of the one piece that was not.
+#[test]
+fn a_grant_brings_what_is_missing_and_not_what_was_taken() {
+    let mut world = World::new(RANKS, 8820);
+    for (rank, count) in [(1, 25), (0, 19), (2, 21), (5, 32), (3, 32)] {
+        (0..count).for_each(|_| world.nodes[0][rank].post(1).expect("there is room"));
+    }
+    assert!(finish(&mut world, &RANKS.map(|ranks| vec![false; usize::from(ranks) + 1])));
+}

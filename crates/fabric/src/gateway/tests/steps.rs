@@ -1,0 +1,167 @@
+//! A rank that is frozen or killed before each of its accesses to the segment and the socket.
+
+use super::*;
+use crate::gateway::layout::Endpoint;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// What the rank does until it is stopped: it sends, lets the gateway get on, and takes.
+fn script(rank: &mut Process) {
+    for to in [0, 1, 0] {
+        rank.post(to).expect("there is room");
+        rank.pass(true);
+        while rank.take() {}
+    }
+}
+
+/// Two nodes of two ranks, with something under way to everybody.
+fn world() -> World {
+    let mut world = World::new([2, 2], 4096);
+    for node in 0..2 {
+        for rank in 0..2 {
+            for to in [0, 1, 1, 0] {
+                world.nodes[node][rank].post(to).expect("there is room");
+            }
+        }
+    }
+    // So that slots, words and the socket have been used before.
+    world.nodes[1][0].pass(true);
+    world.nodes[0][1].pass(true);
+    world.nodes[1][1].pass(true);
+    for to in [0, 1] {
+        world.nodes[1][0].post(to).expect("there is room");
+        world.nodes[1][1].post(to).expect("there is room");
+    }
+    world.nodes[1][1].pass(true);
+    world
+}
+
+/// The daemon sees that a role is kept.
+fn is_kept(world: &World) -> bool {
+    let daemon = &world.nodes[0][2];
+    [Endpoint::Sending, Endpoint::Receiving]
+        .iter()
+        .any(|role| daemon.core.holder(1, *role) == Some(0))
+}
+
+/// All messages between those that go on have come, each once.
+fn check(world: &World, steps: usize, is_all: bool) {
+    for (node, rank) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        let from = &world.nodes[node][rank];
+        for (to, sent) in &from.sent {
+            let receiver = &world.nodes[to.node as usize][to.rank as usize];
+            let got = receiver.got.get(&from.place()).copied().unwrap_or(0);
+            let of_subject = [from.place(), *to].contains(&Place { node: 0, rank: 0 });
+            if is_all || !of_subject {
+                assert_eq!(got, *sent, "from {} to {to} after {steps} steps", from.place());
+            } else {
+                assert!(got <= *sent);
+            }
+        }
+    }
+}
+
+/// Runs the script for so many steps in a thread of its own, and others beside it; whether it was
+/// stopped.
+fn freeze(steps: usize) -> bool {
+    let mut world = world();
+    let mut subject = world.nodes[0].remove(0);
+    let (memory, line) = (subject.core.memory.memory.clone(), subject.line.line.clone());
+    let stand_in = Process::new(&memory, &subject.core.layout, 0, &line);
+    let brake = subject.brake();
+    brake.lock().then = Then::Freeze;
+    brake.set(steps, false);
+    let was_stopped = std::thread::scope(|scope| {
+        let running = scope.spawn(|| {
+            script(&mut subject);
+            brake.set(usize::MAX, true);
+        });
+        brake.wait();
+        let was_stopped = brake.lock().left == 0;
+        // A dummy in its place, which does nothing: its sends are the subject's.
+        world.nodes[0].insert(0, stand_in);
+        if was_stopped {
+            if is_kept(&world) {
+                world.reconnect();
+            }
+            go_on(&mut world);
+        }
+        // It wakes, and finishes what it was doing, with whatever connection it had.
+        brake.set(usize::MAX, false);
+        running.join().unwrap_or_else(|cause| resume_unwind(cause));
+        was_stopped
+    });
+    subject.line.line = world.nodes[0][1].line.line.clone();
+    world.nodes[0][0] = subject;
+    world.settle();
+    check(&world, steps, true);
+    was_stopped
+}
+
+/// While one is stopped, all others get everything that is for them.
+fn go_on(world: &mut World) {
+    for _ in 0..20 {
+        for (node, process) in [(0, 1), (0, 2), (1, 0), (1, 1), (1, 2)] {
+            let process = &mut world.nodes[node][process];
+            process.pass(false);
+            while process.core.me < 2 && process.take() {}
+        }
+    }
+    let others =
+        [((0, 1), (1, 0), 2), ((0, 1), (1, 1), 2), ((1, 0), (0, 1), 3), ((1, 1), (0, 1), 3)];
+    for ((node, rank), (there, to), sent) in others {
+        let from = world.nodes[node][rank].place();
+        let got = world.nodes[there][to].got.get(&from).copied();
+        assert_eq!(got, Some(sent), "from {from} to rank {to} of node {there}");
+    }
+}
+
+fn kill(steps: usize) -> bool {
+    let mut world = world();
+    let brake = world.nodes[0][0].brake();
+    brake.set(steps, false);
+    let ended = catch_unwind(AssertUnwindSafe(|| script(&mut world.nodes[0][0])));
+    let was_killed = match ended {
+        Ok(()) => false,
+        Err(cause) if cause.is::<Killed>() => true,
+        Err(cause) => resume_unwind(cause),
+    };
+    brake.set(usize::MAX, false);
+    let is_kept = is_kept(&world);
+    let daemon = &world.nodes[0][2];
+    daemon.core.end(0);
+    if is_kept {
+        world.reconnect();
+    }
+    go_on(&mut world);
+    let gone = Place { node: 0, rank: 0 };
+    for rank in 0..2 {
+        let process = &world.nodes[1][rank];
+        assert!(process.core.is_gone(0, 0), "rank {rank} knows that {gone} has ended");
+        // All that it had posted has come; of the last it may have counted one too many.
+        let got = process.got.get(&gone).copied().unwrap_or(0);
+        let sent = world.nodes[0][0].sent[&process.place()];
+        assert!(got == sent || got + 1 == sent && was_killed, "{got} of {sent}");
+    }
+    check(&world, steps, false);
+    was_killed
+}
+
+#[test]
+fn others_go_on_wherever_a_rank_is_frozen_and_nothing_breaks_when_it_wakes() {
+    let mut steps = 0;
+    while freeze(steps) {
+        steps += 1;
+    }
+    assert!(steps > 500, "there are more steps than {steps}");
+}
+
+#[test]
+fn others_go_on_wherever_a_rank_is_killed_and_what_it_had_sent_arrives() {
+    quietly(|| {
+        let mut steps = 0;
+        while kill(steps) {
+            steps += 1;
+        }
+        assert!(steps > 500, "there are more steps than {steps}");
+    });
+}
