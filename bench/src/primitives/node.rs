@@ -11,7 +11,9 @@ use muster_fabric::transport::{self, Hello, Lane, Listener};
 use muster_fabric::{Address, Deadline};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -21,6 +23,9 @@ const MOST: usize = 400;
 const LEAST: usize = 10;
 
 const PERIOD: Duration = Duration::from_millis(1);
+
+/// No node lives longer, whatever it or another one waits for.
+const LIFE: Duration = Duration::from_secs(90);
 
 /// This node among the others.
 struct Node {
@@ -41,6 +46,12 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let [me, count, arity, address, bulk] = arguments else {
         bail!("{} ME COUNT ARITY ADDRESS BULK", super::NODE)
     };
+    let who = me.clone();
+    std::thread::spawn(move || {
+        std::thread::sleep(LIFE);
+        eprintln!("bench: node {who} was not done after {LIFE:?}");
+        std::process::exit(1);
+    });
     let doors = [address, bulk].map(|address| {
         let address: Address = address.parse()?;
         Ok(transport::of(&address)?.listen(&address)?)
@@ -66,6 +77,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     match what {
         "drive" => node.drive(wait),
         "beat" => node.beat(false, wait),
+        "bare" => node.bare(wait),
         "full" => node.beat(true, wait),
         _ => bail!("nobody can {what}"),
     }
@@ -146,10 +158,7 @@ impl Node {
         let sent = bulk.as_ref().map_or(0, |bulk| bulk.sent.load(Ordering::Relaxed));
         std::thread::sleep(self.time);
         let last = count();
-        let run = processor_times()?;
-        let spent = run.iter().map(|(thread, time)| time - cpu.get(thread).unwrap_or(&0));
-        let spent = spent.sum::<u64>() as f64 / 1e3;
-        println!("cpu {:.3}", spent / (last - first).max(1) as f64);
+        println!("cpu {:.3}", spent(&cpu)? / (last - first).max(1) as f64);
         if let Some(bulk) = &bulk {
             let bytes = bulk.sent.load(Ordering::Relaxed) - sent;
             println!("bulk {:.1}", bytes as f64 / 1e6 / began.elapsed().as_secs_f64());
@@ -163,6 +172,48 @@ impl Node {
         wait();
         drop(bulk);
         Ok(())
+    }
+}
+
+impl Node {
+    /// What the machine takes for the like of a heartbeat: one process writes to sockets of all
+    /// others every period, and these do nothing but read.
+    fn bare(self, wait: impl FnOnce()) -> Result<()> {
+        let path = |node: u32| match &self.addresses[node as usize] {
+            Address::Unix(path) => Ok(path.with_extension("bare")),
+            other => bail!("{other} is no path"),
+        };
+        if self.me == 0 {
+            let others = (1..self.addresses.len() as u32).map(|node| reach(&path(node)?));
+            let mut others: Vec<UnixStream> = others.collect::<Result<_>>()?;
+            let begun = Instant::now();
+            while begun.elapsed() < self.time {
+                others.iter_mut().try_for_each(|other| other.write_all(&[0; 30]))?;
+                std::thread::sleep(PERIOD);
+            }
+            println!("end");
+        } else {
+            let (mut stream, _) = UnixListener::bind(path(self.me)?)?.accept()?;
+            let (before, mut count) = (processor_times()?, 0);
+            let mut bytes = [0; 30];
+            while stream.read_exact(&mut bytes).is_ok() {
+                count += 1;
+            }
+            println!("cpu {:.3}", spent(&before)? / f64::from(count.max(1)));
+        }
+        wait();
+        Ok(())
+    }
+}
+
+/// Connects to who may not listen yet.
+fn reach(path: &Path) -> Result<UnixStream> {
+    let deadline = soon();
+    loop {
+        match UnixStream::connect(path) {
+            Err(_) if deadline.left().is_some() => std::thread::sleep(PERIOD),
+            done => return done.with_context(|| format!("nobody listens at {}", path.display())),
+        }
     }
 }
 
@@ -190,6 +241,13 @@ fn measure(name: &str, time: Duration, operation: impl Fn() -> Result<()>) -> Re
     let mut out = std::io::stdout().lock();
     times.iter().try_for_each(|time| writeln!(out, "{name} {:.3}", time.as_secs_f64() * 1e6))?;
     Ok(())
+}
+
+/// What this process has run since, in microseconds.
+fn spent(before: &BTreeMap<OsString, u64>) -> Result<f64> {
+    let now = processor_times()?;
+    let spent = now.iter().map(|(thread, time)| time - before.get(thread).unwrap_or(&0));
+    Ok(spent.sum::<u64>() as f64 / 1e3)
 }
 
 /// What each thread of this process has run, in nanoseconds.

@@ -4,6 +4,7 @@ use super::{Found, read_found};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// One of them, with one way between processes.
 pub struct Peer {
@@ -12,7 +13,7 @@ pub struct Peer {
     launcher: &'static str,
     arguments: &'static [&'static str],
     environment: &'static [(&'static str, &'static str)],
-    /// Gives the core up after each look, where no setting does.
+    /// Gives the core up after each look in vain, where no setting does.
     has_to_yield: bool,
 }
 
@@ -42,9 +43,6 @@ const fn mpich(name: &'static str, environment: &'static [(&'static str, &'stati
     Peer { name, package, launcher, arguments, environment, has_to_yield: true }
 }
 
-/// Seconds that a peer may take: over TCP some of them hang at times with many processes.
-const LONGEST: &str = "12";
-
 /// All peers.
 ///
 /// # Errors
@@ -59,11 +57,13 @@ pub fn all() -> Result<Vec<Peer>> {
 }
 
 impl Peer {
-    /// Measures for about so long with each operation.
-    pub fn measure(&self, count: usize, milliseconds: u64) -> Result<Found> {
+    /// Measures for about so long with each operation. Who has not ended after `longest` is
+    /// stopped, and what it has found until then counts: over TCP some hang at times.
+    pub fn measure(&self, count: usize, milliseconds: u64, longest: Duration) -> Result<Found> {
         let (_, kind) = self.launcher.split_once('.').expect("it is written so");
         let mut command = Command::new("timeout");
-        command.args([LONGEST, self.launcher]);
+        // Those that do not hear of it are killed.
+        command.args(["--kill-after=2", &longest.as_secs().to_string(), self.launcher]);
         command.args(self.arguments).args(["-np", &count.to_string()]);
         command.arg(built(&format!("collectives-{kind}"))).arg(milliseconds.to_string());
         command.envs(self.environment.iter().copied());
@@ -73,9 +73,15 @@ impl Peer {
         let output = command.stderr(Stdio::null()).output().context(self.launcher)?;
         let mut found = Found::new();
         match output.status.code() {
-            // It did not end in time: no samples, and the report says so.
-            Some(124) => {}
             Some(0) => read_found(&*output.stdout, &mut found)?,
+            // The launcher says something of its own then, and the last line may be cut.
+            Some(124 | 137) => {
+                let text = String::from_utf8_lossy(&output.stdout);
+                let (whole, _) = text.rsplit_once('\n').unwrap_or_default();
+                for line in whole.lines() {
+                    let _ = read_found(line.as_bytes(), &mut found);
+                }
+            }
             _ => bail!("{} ended with {}", self.name, output.status),
         }
         Ok(found)
@@ -85,7 +91,8 @@ impl Peer {
     pub fn note(&self) -> String {
         let set: Vec<String> = self.environment.iter().map(|(k, v)| format!("{k}={v}")).collect();
         let (name, launcher, arguments) = (self.name, self.launcher, self.arguments.join(" "));
-        let preload = if self.has_to_yield { "; yields after each look (yield.c)" } else { "" };
+        let preload =
+            if self.has_to_yield { "; yields after each look in vain (yield.c)" } else { "" };
         format!("{name}: {launcher} {arguments}, {}{preload}", set.join(" "))
     }
 }
