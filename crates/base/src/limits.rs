@@ -119,7 +119,8 @@ pub const ACTIVE_TURN: usize = 256;
 pub const REGIONS_MAX: usize = 1 << 16;
 
 /// Connectors of one listener that have not said hello yet. Each costs a descriptor and 519 bytes
-/// (with TLS three, and 200 KiB: 50 MiB for all), for at most as long as a hello may take; when more come, the one that is silent longest goes.
+/// (with TLS three, and 200 KiB: 50 MiB for all), for at most as long as a hello may take; when
+/// more come, the one that is silent longest goes.
 pub const HELLOS_MAX: usize = 256;
 
 /// Bytes of a protected connection that are taken from its local end at once, and twice what is

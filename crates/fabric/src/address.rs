@@ -45,8 +45,8 @@ pub struct BadAddress {
     pub why: &'static str,
 }
 
-const FORMS: &str = "proc!NAME, shm!PATH, unix!PATH, tcp!HOST!PORT, tls!HOST!PORT, ofi!PROVIDER!HOST!PORT or \
-     sim!NETWORK!NODE";
+const FORMS: &str = "proc!NAME, shm!PATH, unix!PATH, tcp!HOST!PORT, tls!HOST!PORT, \
+     ofi!PROVIDER!HOST!PORT or sim!NETWORK!NODE";
 
 /// `sun_path` of unix(7) has 108 bytes, the last of them zero.
 const PATH_MAX: usize = 107;
