@@ -474,8 +474,8 @@ impl<M: Memory> Core<M> {
         Ok(())
     }
 
-    /// Takes what has arrived from a node to the ranks here. Who is patient leaves a piece for which
-    /// there is no room where it is, unless the rank is known to take nothing.
+    /// Takes what has arrived from a node to the ranks here. Who is patient leaves a piece for
+    /// which there is no room where it is, unless the rank is known to take nothing.
     pub(super) fn receive(
         &mut self,
         node: usize,

@@ -148,9 +148,9 @@ mod tests {
     fn sample(name: &str) -> Vec<u8> {
         let page = include_str!("../../../../docs/wire/gateway.md");
         let begin = format!("    sample {name}:");
-        let line = page.lines().find_map(|line| line.strip_prefix(&begin)).expect(name);
-        let byte = |word| u8::from_str_radix(word, 16).expect("two digits");
-        line.split_whitespace().map(byte).collect()
+        let (_, rest) = page.split_once(&begin).expect(name);
+        let byte = |word| u8::from_str_radix(word, 16).ok();
+        rest.split_whitespace().map_while(byte).collect()
     }
 
     #[test]

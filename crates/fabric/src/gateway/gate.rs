@@ -1,10 +1,10 @@
 //! What ranks and the daemon have in common: the segment, the sockets, bells, and how to sleep.
 //!
-//! *Sleep.* Who is about to sleep says so in the segment, looks once more, and sleeps until its bell
-//! rings. One of those who sleep, the *sentinel* of an endpoint, sleeps on its socket as well. A
-//! rank that stops waiting leaves that to another that sleeps. All of this is about who is woken,
-//! and about nothing else: whoever has something to do looks for itself, and the daemon looks every
-//! few milliseconds whether something lies there that nobody has come for (`node.rs`).
+//! *Sleep.* Who is about to sleep says so in the segment, looks once more, and sleeps until its
+//! bell rings. One of those who sleep, the *sentinel* of an endpoint, sleeps on its socket as
+//! well. A rank that stops waiting leaves that to another that sleeps. All of this is about who is
+//! woken, and about nothing else: whoever has something to do looks for itself, and the daemon
+//! looks every few milliseconds whether something lies there that nobody has come for (`node.rs`).
 
 use super::endpoint::{Broken, Core, Loss, Received, Sent, Wire};
 use super::layout::{Endpoint, Memory, Process};

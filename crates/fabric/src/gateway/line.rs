@@ -10,8 +10,13 @@ use crate::transport::Adapter;
 use muster_base::limits::GATEWAY_PIECE;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// What may wait in a socket. A part of a frame stays there until the rest has come, and TCP counts
+/// whole packets for it: with the usual 128 KiB and the 64 KiB packets of a loopback device no room
+/// for another packet is left, and the rest never comes.
+const RECEIVE: usize = 1024 * 1024;
 
 /// How long the rest of a frame may wait for room that was there when it was begun, and how often:
 /// 5 ms, far less than what a role may be kept.
@@ -145,7 +150,9 @@ fn socket(stream: &dyn Stream) -> Result<OwnedFd> {
         return Err(Error::Refused { peer, why });
     };
     let failed = |source| Error::io("keeping the socket to another node", source);
-    socket.try_clone_to_owned().map_err(failed)
+    let socket = socket.try_clone_to_owned().map_err(failed)?;
+    sockopt::set_socket_recv_buffer_size(&socket, RECEIVE).map_err(|errno| failed(errno.into()))?;
+    Ok(socket)
 }
 
 fn opening(stream: &mut dyn Stream, deadline: Deadline) -> Result<Opening> {

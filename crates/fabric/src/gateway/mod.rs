@@ -22,15 +22,15 @@
 //! and stands in (`node.rs`). One that stops while it has a role has it taken away, together with
 //! the connection: the daemons make a new one, of the next *epoch*, and all that was not taken is
 //! sent again. It is known by a role that does not change hands for 50 ms, or at once by the end of
-//! the process. What it does when it goes on does no harm (`endpoint.rs`). What a dead rank has sent
-//! still arrives, then others are told of its end. Where a daemon ends, its ranks are told by their
-//! sockets and the other nodes by nobody answering.
+//! the process. What it does when it goes on does no harm (`endpoint.rs`). What a dead rank has
+//! sent still arrives, then others are told of its end. Where a daemon ends, its ranks are told by
+//! their sockets and the other nodes by nobody answering.
 //!
 //! *Slow ranks.* A rank has room for [`GATEWAY_SLOTS`] pieces, from whomever. Who has no room is
 //! waited for a little, then what is for it is dropped until it has made some, and is sent again
-//! then, so others' pieces get past. A sender has at most [`GATEWAY_WINDOW`] pieces under way to one
-//! rank, so one that takes nothing keeps it from no other. There are no credits for each two ranks:
-//! the room for those would grow with the job.
+//! then, so others' pieces get past. A sender has at most [`GATEWAY_WINDOW`] pieces under way to
+//! one rank, so one that takes nothing keeps it from no other. There are no credits for each two
+//! ranks: the room for those would grow with the job.
 //!
 //! *Trust.* The ranks of a job trust each other. The daemon does not trust them: it knows where
 //! everything is without the segment, reads each word once, and copies before it looks. Garbage

@@ -1,5 +1,5 @@
-//! The daemon's part: it makes the segment and the connections, lets ranks in and sees them end, and
-//! sees to what nobody comes for.
+//! The daemon's part: it makes the segment and the connections, lets ranks in and sees them end,
+//! and sees to what nobody comes for.
 
 use super::control;
 use super::endpoint::{Core, Loss, Wire};

@@ -162,8 +162,8 @@ impl Rank {
         }
     }
 
-    /// Takes the next piece of a message, of whichever rank: pieces of one rank come in their order,
-    /// those of several may alternate.
+    /// Takes the next piece of a message, of whichever rank: pieces of one rank come in their
+    /// order, those of several may alternate.
     ///
     /// # Errors
     /// [`Error::Deadline`]; [`Error::Dead`] when the node's daemon is gone.
