@@ -6,14 +6,14 @@
 //! connector makes both ends and hands one over. A listener's queue is limited, and a name is free
 //! again when its listener is dropped; who waits in its queue then finds the other end gone.
 
-use super::shared::{self, Link, PLAN, Planners};
+use super::shared::{self, Link, Planners};
 use super::{Adapter, Capabilities, Hello, Listener, Protection, Transport};
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Connectors that wait for a listener which is busy, as with a socket.
@@ -38,7 +38,7 @@ pub struct Process {
 
 impl Default for Process {
     fn default() -> Process {
-        Process::new(Arc::new(|_| Box::new(PLAN)))
+        Process::new(shared::adaptive())
     }
 }
 
