@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 
 use crate::workspace::{cargo, check, no_arguments, root};
-use crate::{fuzz, model, sim, tidy};
+use crate::{fuzz, loom, model, sim, tidy};
 
 /// Seconds for each fuzz target.
 const FUZZ_SECONDS: u64 = 20;
@@ -18,7 +18,7 @@ const SIM_SEEDS: u64 = 50;
 
 type Step = (&'static str, fn(&Path) -> Result<()>);
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     ("format", |root| check(cargo(root).args(["fmt", "--all", "--check"]))),
     ("clippy", |root| {
         let flags = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
@@ -27,6 +27,7 @@ const STEPS: [Step; 7] = [
     ("tidy", |_| succeeded(tidy::run(&[])?)),
     ("tests", |root| check(cargo(root).args(["test", "--workspace"]))),
     ("model", |_| succeeded(model::run(&["--quick".into()])?)),
+    ("loom", loom::interleave),
     ("sim", |_| succeeded(sim::run(&["--seeds".into(), SIM_SEEDS.to_string()])?)),
     ("fuzz", |root| {
         let seconds = FUZZ_SECONDS * fuzz::targets(root)?.len() as u64;

@@ -5,6 +5,8 @@ mod bench;
 mod ci;
 mod fuzz;
 mod libfabric;
+mod loom;
+mod miri;
 mod model;
 mod setup;
 mod sim;
@@ -23,12 +25,12 @@ struct Command {
     run: fn(&[String]) -> anyhow::Result<ExitCode>,
 }
 
-const COMMANDS: [Command; 7] = [
+const COMMANDS: [Command; 9] = [
     Command { name: "tidy", arguments: "", about: "check the rules of the house", run: tidy::run },
     Command {
         name: "ci",
         arguments: "",
-        about: "format, clippy, tidy, all tests, short runs of model, simulator and fuzzing",
+        about: "format, clippy, tidy, all tests, loom, short runs of model, simulator and fuzzing",
         run: ci::run,
     },
     Command {
@@ -48,6 +50,18 @@ const COMMANDS: [Command; 7] = [
         arguments: "[--quick]",
         about: "explore all states of the three primitives within bounds",
         run: model::run,
+    },
+    Command {
+        name: "loom",
+        arguments: "",
+        about: "try every interleaving of the rings of shared memory",
+        run: loom::run,
+    },
+    Command {
+        name: "miri",
+        arguments: "",
+        about: "run the rings of shared memory under Miri (nightly)",
+        run: miri::run,
     },
     Command {
         name: "bench",

@@ -154,8 +154,9 @@ pub const SHARED_PACKETS: usize = 64;
 pub const SHARED_MESSAGE_MAX: usize = 64 * 1024 * 1024;
 
 /// Bytes of packets under way in one direction of a shared-memory connection: two second-level
-/// caches of 512 KiB, beyond which more packets only push each other out.
-pub const SHARED_ARENA: usize = 1024 * 1024;
+/// caches of 2 MiB, beyond which a larger ring is no faster (docs/decisions/pipeline.md). Memory is
+/// taken as far as it is used.
+pub const SHARED_ARENA: usize = 4 * 1024 * 1024;
 
 /// The same for the system's lane, whose messages are short.
 pub const SHARED_ARENA_SYSTEM: usize = 128 * 1024;

@@ -2,15 +2,17 @@
 
 use super::{SCHEMA, print_json};
 use anyhow::{Context as _, Result};
+use muster_fabric::Address;
 use muster_fabric::pipeline::choice::Searched;
 use muster_fabric::pipeline::costs::Copy;
 use muster_fabric::pipeline::figure::{self, Mark, Panel, Series};
 use muster_fabric::pipeline::plan::Plan;
-use muster_fabric::pipeline::probe::{Point, Report, shared_memory};
+use muster_fabric::pipeline::probe::{self, Point, Report};
+use muster_fabric::pipeline::stage::Stage;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// Look at how programs communicate on this machine.
 #[derive(Debug, clap::Args)]
@@ -30,6 +32,7 @@ enum Action {
 #[command(after_help = "Examples:
   muster fabric probe
   muster fabric probe --svg probe.svg
+  muster fabric probe --over tcp
   muster fabric probe --json | jq .stages")]
 struct Probe {
     /// Print for programs
@@ -38,14 +41,33 @@ struct Probe {
     /// Draw latency and bandwidth over message size
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Also try all packet lengths and slot counts, which takes longer
+    /// What to measure
+    #[arg(long, value_enum, default_value_t = Over::Shm)]
+    over: Over,
+    /// Also try all packet lengths and slot counts of shared memory, which takes longer
     #[arg(long)]
     search: bool,
+    /// Be the other end of such a probe
+    #[arg(long, value_name = "ADDRESS", hide = true)]
+    receiver: Option<Address>,
+}
+
+/// A medium.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Over {
+    /// Shared memory
+    Shm,
+    /// TCP on loopback
+    Tcp,
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     let Action::Probe(probe) = &args.action;
-    let report = shared_memory(probe.search);
+    if let Some(address) = &probe.receiver {
+        probe::receiver(address)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let report = measure(probe.over, probe.search)?;
     if let Some(path) = &probe.svg {
         let svg = draw(&report);
         std::fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
@@ -56,6 +78,35 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         io::stdout().lock().write_all(text(&report).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Probes a medium between this process and another one.
+fn measure(over: Over, searches: bool) -> Result<Report> {
+    let mut receiver = None;
+    let start = |at: Address| {
+        let mut command = Command::new(std::env::current_exe().map_err(not_started)?);
+        command.args(["fabric", "probe", "--receiver", &at.to_string()]);
+        receiver = Some(command.spawn().map_err(not_started)?);
+        Ok(())
+    };
+    let report = match over {
+        Over::Shm => {
+            let name = format!("muster-probe-{}", std::process::id());
+            probe::shared_memory(&std::env::temp_dir().join(name), start, searches)
+        }
+        Over::Tcp => probe::tcp(start),
+    };
+    if let Some(mut receiver) = receiver {
+        if report.is_err() {
+            receiver.kill().context("the probe's receiver cannot be ended")?;
+        }
+        receiver.wait().context("the probe's receiver")?;
+    }
+    Ok(report?)
+}
+
+fn not_started(error: io::Error) -> muster_fabric::Error {
+    muster_fabric::Error::io("the probe's receiver cannot be started", error)
 }
 
 /// The plan in a few words.
@@ -76,23 +127,25 @@ fn stages(report: &Report) -> impl Iterator<Item = &Copy> {
 fn about(report: &Report) -> String {
     let machine = &report.machine;
     let cache = figure::bytes(machine.cache as f64);
-    format!("{}, {} cores, L2 {cache}", machine.processor, machine.cores)
+    format!("{}, {} cores, L2 {cache}, {}", machine.processor, machine.cores, machine.kernel)
 }
 
 fn text(report: &Report) -> String {
     let mut lines = vec![format!("{} on {}", report.medium, about(report)), String::new()];
-    lines.push("STAGE          ns/packet  ns/byte   GB/s  + ring not in L2  + message".into());
+    lines.push(
+        "               RING IN L2                RING NOT IN L2            + LONG MESSAGE".into(),
+    );
+    lines.push("STAGE          ns/packet  ns/byte  GB/s  ns/packet  ns/byte  GB/s  ns/byte".into());
     lines.push(format!("{:<14} {:>9.0}", "hop", report.costs.hop));
     lines.extend(stages(report).map(|copy| {
-        let (stage, ring, message) = (copy.stage, copy.ring_spills, copy.message_spills);
-        format!(
-            "{:<14} {:>9.0} {:>8.4} {:>6.1} {ring:>16.4} {message:>10.4}",
-            copy.name,
-            stage.beta,
-            stage.tau,
-            1.0 / stage.tau
-        )
+        let costs = |stage: Stage| {
+            format!("{:>9.0} {:>8.4} {:>5.1}", stage.beta, stage.tau, 1.0 / stage.tau)
+        };
+        let (near, far, more) = (costs(copy.stage), costs(copy.spilled), copy.message_spills);
+        format!("{:<14} {near}  {far}  {more:>7.4}", copy.name)
     }));
+    let contact = report.contact.as_secs_f64() * 1e3;
+    lines.push(format!("first contact took {contact:.2} ms"));
     lines.extend([String::new(), "UP TO      PLAN (slots x packet)".into()]);
     let step = |&(bytes, chosen): &(usize, Plan)| format!("{bytes:<10} {}", plan(chosen));
     lines.extend(report.steps.iter().map(step));
@@ -142,7 +195,7 @@ fn value(report: &Report) -> Value {
     let stage = |copy: &Copy| {
         json!({
             "name": copy.name, "beta_ns": copy.stage.beta, "tau_ns_per_byte": copy.stage.tau,
-            "ring_spills_ns_per_byte": copy.ring_spills,
+            "spilled_beta_ns": copy.spilled.beta, "spilled_tau_ns_per_byte": copy.spilled.tau,
             "message_spills_ns_per_byte": copy.message_spills,
         })
     };
@@ -168,7 +221,8 @@ fn value(report: &Report) -> Value {
     json!({
         "schema": SCHEMA, "medium": report.medium,
         "processor": report.machine.processor, "cores": report.machine.cores,
-        "cache": report.machine.cache, "hop_ns": report.costs.hop,
+        "cache": report.machine.cache, "kernel": report.machine.kernel,
+        "contact_ns": report.contact.as_nanos() as u64, "hop_ns": report.costs.hop,
         "stages": stages(report).map(stage).collect::<Vec<_>>(), "plans": steps,
         "points": report.points.iter().map(point).collect::<Vec<_>>(),
         "searched": report.searched.iter().map(searched).collect::<Vec<_>>(),
@@ -219,7 +273,12 @@ mod tests {
 
     #[test]
     fn a_report_is_told_as_text_as_json_and_as_a_figure() {
-        let report = shared_memory(false);
+        let path = std::env::temp_dir().join(format!("muster-probe-cli-{}", std::process::id()));
+        let start = |at| {
+            std::thread::spawn(move || probe::receiver(&at).expect("a receiver"));
+            Ok(())
+        };
+        let report = probe::shared_memory(&path, start, false).expect("a probe");
         let said = text(&report);
         for part in ["copy in", "copy out", "SIZE", "64 ", "16M", "L2"] {
             assert!(said.contains(part), "{part}: {said}");

@@ -92,8 +92,8 @@ fn exhaust(subject: &impl Subject) {
                 match result {
                     Ok(end) => ends.push(end),
                     Err(error @ Error::Exhausted { .. }) => told = Some(error),
-                    // The other end of one that could not be had.
-                    Err(Error::Deadline { .. } | Error::Dead { .. }) => {}
+                    // The other end of one that could not be had, told so or not.
+                    Err(Error::Deadline { .. } | Error::Dead { .. } | Error::Refused { .. }) => {}
                     Err(error) => panic!("{error}"),
                 }
             }

@@ -9,6 +9,7 @@ use crate::transport::{Lane, Listener};
 use muster_base::limits::{FRAME_MAX, HELLOS_MAX};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{ErrorKind, Read};
+use std::thread;
 use std::time::Duration;
 
 /// A raw connection, if the transport has such.
@@ -75,13 +76,20 @@ pub fn another_version_is_told_so(subject: &impl Subject) {
 
 /// More than may wait at the door say their hellos before anybody looks; none of them is lost.
 pub fn a_crowd_is_accepted(subject: &impl Subject) {
-    // Where messages have a way of their own, a hello alone is no connection.
-    if subject.transport().capabilities().native.datagram {
-        return;
-    }
     allow_many_descriptors();
     let mut listener = listen(subject);
     let count = HELLOS_MAX + 40;
+    // Where messages have a way of their own, a hello alone is no connection; and who connects may
+    // wait for others to be let in.
+    if subject.transport().capabilities().native.datagram {
+        let address = listener.address().clone();
+        return thread::scope(|scope| {
+            let connect = || subject.transport().connect(&address, &hello(Lane::Bulk), soon());
+            let callers: Vec<_> = (0..count).map(|_| scope.spawn(connect)).collect();
+            let _accepted: Vec<_> = (0..count).map(|_| listener.accept(soon()).unwrap()).collect();
+            callers.into_iter().for_each(|caller| drop(caller.join().unwrap().unwrap()));
+        });
+    }
     let callers: Option<Vec<_>> = (0..count)
         .map(|_| {
             let mut caller = raw(subject, &*listener)?;

@@ -28,14 +28,16 @@ pub trait Medium {
         cache::second_level()
     }
 
-    /// A flag's way from one side to the other.
+    /// Bytes that travel with a flag.
+    fn inline(&self) -> usize {
+        0
+    }
+
+    /// A flag's way from one side to the other, asked for after all else was measured.
     fn hop(&mut self) -> Duration;
 
-    /// From the sender's memory into the ring.
-    fn copy_in(&mut self, sample: Sample) -> Duration;
-
-    /// Out of the ring into the receiver's memory.
-    fn copy_out(&mut self, sample: Sample) -> Duration;
+    /// A packet from the sender's memory into the ring, and out of it into the receiver's memory.
+    fn copies(&mut self, sample: Sample) -> [Duration; 2];
 
     /// Out of the sender's memory into the receiver's, where the medium can.
     fn single_copy(&mut self, sample: Sample) -> Option<Duration>;
@@ -51,71 +53,94 @@ pub trait Medium {
 pub struct Effort {
     packets: &'static [usize],
     repeats: usize,
-    spills: bool,
+    /// Whether long messages are measured as well.
+    is_long: bool,
 }
 
-/// At first contact: three sizes and a hop. With a memory of 10 GB/s a round takes 40 us, so all
-/// three take less than 0.2 ms, and 2 ms are kept on a medium ten times as slow.
+/// At first contact: three sizes in two rings and a hop. With a memory of 10 GB/s a round takes
+/// 15 us, so all six take 0.1 ms, and 2 ms are kept on a medium ten times as slow.
 pub const CONTACT: Effort =
-    Effort { packets: &[512, 8 << 10, 64 << 10], repeats: 3, spills: false };
+    Effort { packets: &[512, 8 << 10, 64 << 10], repeats: 3, is_long: false };
 
-/// For people who look: more sizes, and what bytes cost outside of the cache.
+/// For people who look: more sizes, and what bytes of long messages cost.
 pub const THOROUGH: Effort = Effort {
     packets: &[256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 128 << 10],
     repeats: 9,
-    spills: true,
+    is_long: true,
 };
 
 /// Measures a medium and fits its stages.
 pub fn calibrate(medium: &mut dyn Medium, effort: Effort) -> Costs {
     let cache = medium.cache();
-    let hop = typical(effort.repeats, || Some(medium.hop())).unwrap_or_default();
-    let stage = |name, side, measure: &mut dyn FnMut(Sample) -> Option<Duration>| {
-        let measured = |sample| typical(effort.repeats, || measure(sample));
-        fit(name, side, effort, cache, measured)
-    };
-    let copy_in = stage("copy in", Side::Sender, &mut |sample| Some(medium.copy_in(sample)));
-    let copy_out = stage("copy out", Side::Receiver, &mut |sample| Some(medium.copy_out(sample)));
-    let single = stage("single copy", Side::Receiver, &mut |sample| medium.single_copy(sample));
-    Costs { hop, copies: copy_in.into_iter().chain(copy_out).collect(), single, cache }
-}
-
-/// One stage; None where the medium does not have it.
-fn fit(
-    name: &'static str,
-    side: Side,
-    effort: Effort,
-    cache: usize,
-    mut measured: impl FnMut(Sample) -> Option<f64>,
-) -> Option<Copy> {
-    let largest = effort.packets.iter().copied().max()?;
-    // A ring that stays in the cache, whatever the packet.
-    let fits = Sample { packet: 0, ring: (cache / 4).max(largest), message: (cache / 4).max(1) };
-    let mut samples = Vec::with_capacity(effort.packets.len());
-    for &packet in effort.packets {
-        samples.push((packet, measured(Sample { packet, ..fits })?));
+    let largest = effort.packets.iter().copied().max().unwrap_or(1);
+    let (near, far) = ((cache / Copy::NEAR).max(largest), (cache * Copy::FAR).max(largest));
+    let at = |packet, ring| Sample { packet, ring, message: (cache / 4).max(packet) };
+    let name = [("copy in", Side::Sender), ("copy out", Side::Receiver)];
+    let mut copies = name.map(|(name, side)| Copy {
+        name,
+        side,
+        stage: Stage::default(),
+        spilled: Stage::default(),
+        message_spills: 0.0,
+    });
+    let mut stages = |ring| fit(effort, |packet| Some(medium.copies(at(packet, ring))));
+    let [inner, outer] = [near, far].map(|ring| stages(ring).unwrap_or_default());
+    for (copy, (inner, outer)) in copies.iter_mut().zip(inner.into_iter().zip(outer)) {
+        (copy.stage, copy.spilled) = (inner, outer);
     }
-    let stage = Stage::fit(&samples);
-    let mut copy = Copy { name, side, stage, ring_spills: 0.0, message_spills: 0.0 };
-    if effort.spills {
+    let single = fit(effort, |packet| Some([medium.single_copy(at(packet, near))?]));
+    let mut single = single.map(|[stage]| Copy {
+        name: "single copy",
+        side: Side::Receiver,
+        stage,
+        spilled: stage,
+        message_spills: 0.0,
+    });
+    if effort.is_long {
         let packet = 64 << 10;
-        let mut more = |sample: Sample| {
-            let spilled = measured(sample).unwrap_or(0.0);
-            (spilled - stage.time(packet)).max(0.0) / packet as f64
-        };
-        copy.ring_spills = more(Sample { packet, ring: 2 * cache, ..fits });
-        copy.message_spills = more(Sample { packet, message: 4 * cache, ..fits });
+        let long = Sample { message: 4 * cache, ..at(packet, far) };
+        let more = |time: f64, stage: Stage| (time - stage.time(packet)).max(0.0) / packet as f64;
+        let times = typical(effort.repeats, || Some(medium.copies(long))).unwrap_or_default();
+        for (copy, time) in copies.iter_mut().zip(times) {
+            copy.message_spills = more(time, copy.spilled);
+        }
+        if let Some(single) = &mut single {
+            let time = typical(effort.repeats, || Some([medium.single_copy(long)?]));
+            single.message_spills = time.map_or(0.0, |[time]| more(time, single.stage));
+        }
     }
-    Some(copy)
+    let hop = typical(effort.repeats, || Some([medium.hop()])).unwrap_or_default()[0];
+    Costs { hop, copies: copies.into(), single, cache, inline: medium.inline() }
 }
 
-/// The median of some measurements, in nanoseconds.
-fn typical(repeats: usize, mut measure: impl FnMut() -> Option<Duration>) -> Option<f64> {
-    let mut times = Vec::with_capacity(repeats);
-    for _ in 0..repeats {
-        times.push(measure()?.as_nanos() as f64);
+/// Stages that are measured together; none where the medium does not have them.
+fn fit<const N: usize>(
+    effort: Effort,
+    mut measure: impl FnMut(usize) -> Option<[Duration; N]>,
+) -> Option<[Stage; N]> {
+    let mut samples: [Vec<(usize, f64)>; N] = std::array::from_fn(|_| Vec::new());
+    // Large packets first: they put the ring where it is to be.
+    for &packet in effort.packets.iter().rev() {
+        let times = typical(effort.repeats, || measure(packet))?;
+        for (samples, time) in samples.iter_mut().zip(times) {
+            samples.push((packet, time));
+        }
     }
-    Some(median(&mut times))
+    Some(samples.map(|samples| Stage::fit(&samples)))
+}
+
+/// The medians of some measurements, in nanoseconds.
+fn typical<const N: usize>(
+    repeats: usize,
+    mut measure: impl FnMut() -> Option<[Duration; N]>,
+) -> Option<[f64; N]> {
+    let mut all: [Vec<f64>; N] = std::array::from_fn(|_| Vec::with_capacity(repeats));
+    for _ in 0..repeats {
+        for (times, time) in all.iter_mut().zip(measure()?) {
+            times.push(time.as_nanos() as f64);
+        }
+    }
+    Some(all.map(|mut times| median(&mut times)))
 }
 
 /// By how much costs are falsified, to force what a machine does only by chance. Clones are the
@@ -159,16 +184,16 @@ impl<M: Medium> Medium for Injected<M> {
         self.inner.cache()
     }
 
+    fn inline(&self) -> usize {
+        self.inner.inline()
+    }
+
     fn hop(&mut self) -> Duration {
         self.injection.apply(Plan::Short, self.inner.hop())
     }
 
-    fn copy_in(&mut self, sample: Sample) -> Duration {
-        self.injection.apply(Plan::Short, self.inner.copy_in(sample))
-    }
-
-    fn copy_out(&mut self, sample: Sample) -> Duration {
-        self.injection.apply(Plan::Short, self.inner.copy_out(sample))
+    fn copies(&mut self, sample: Sample) -> [Duration; 2] {
+        self.inner.copies(sample).map(|time| self.injection.apply(Plan::Short, time))
     }
 
     fn single_copy(&mut self, sample: Sample) -> Option<Duration> {
@@ -220,10 +245,10 @@ pub(super) mod tests {
         }
 
         fn stage(&mut self, copy: Copy, sample: Sample) -> Duration {
-            let spills = |bytes: usize| if bytes > self.costs.cache { 1.0 } else { 0.0 };
-            let more = copy.ring_spills * spills(sample.ring)
-                + copy.message_spills * spills(sample.message);
-            let time = copy.stage.time(sample.packet) + more * sample.packet as f64;
+            let is_far = |bytes: usize| bytes > self.costs.cache;
+            let stage = if is_far(sample.ring) { copy.spilled } else { copy.stage };
+            let more = if is_far(sample.message) { copy.message_spills } else { 0.0 };
+            let time = stage.time(sample.packet) + more * sample.packet as f64;
             self.spent += time;
             Duration::from_nanos(time.round() as u64)
         }
@@ -239,12 +264,8 @@ pub(super) mod tests {
             Duration::from_nanos(self.costs.hop as u64)
         }
 
-        fn copy_in(&mut self, sample: Sample) -> Duration {
-            self.stage(self.costs.copies[0], sample)
-        }
-
-        fn copy_out(&mut self, sample: Sample) -> Duration {
-            self.stage(self.costs.copies[1], sample)
+        fn copies(&mut self, sample: Sample) -> [Duration; 2] {
+            [0, 1].map(|copy| self.stage(self.costs.copies[copy], sample))
         }
 
         fn single_copy(&mut self, sample: Sample) -> Option<Duration> {
@@ -267,8 +288,10 @@ pub(super) mod tests {
         }
         assert_eq!(all(found).count(), all(costs).count());
         for (found, copy) in all(found).zip(all(costs).collect::<Vec<_>>()) {
-            assert!(close(found.stage.beta, copy.stage.beta), "{found:?} {copy:?}");
-            assert!((found.stage.tau / copy.stage.tau - 1.0).abs() < 0.02, "{found:?} {copy:?}");
+            for (found, stage) in [(found.stage, copy.stage), (found.spilled, copy.spilled)] {
+                assert!(close(found.beta, stage.beta), "{found:?} {copy:?}");
+                assert!((found.tau / stage.tau - 1.0).abs() < 0.02, "{found:?} {copy:?}");
+            }
         }
     }
 
@@ -282,12 +305,11 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_spills_is_found_with_more_effort() {
+    fn what_long_messages_cost_is_found_with_more_effort() {
         let costs = medium(false);
         let found = calibrate(&mut Simulated::new(costs.clone()), THOROUGH);
         assert_same(&found, &costs);
         for (found, copy) in found.copies.iter().zip(&costs.copies) {
-            assert!((found.ring_spills / copy.ring_spills - 1.0).abs() < 0.05, "{found:?}");
             assert!((found.message_spills / copy.message_spills - 1.0).abs() < 0.05, "{found:?}");
         }
     }

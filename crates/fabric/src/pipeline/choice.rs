@@ -23,10 +23,10 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Powers of two: packets of 1 KB up to 256 KB, 4 to 64 slots.
+    /// Powers of two: packets of 1 KB up to 256 KB, 4 to 128 slots.
     pub fn new(ring: usize, short: usize) -> Grid {
         let powers = |range: std::ops::RangeInclusive<u32>| range.map(|power| 1 << power).collect();
-        let (packets, slots) = (powers(10..=18), powers(2..=6));
+        let (packets, slots) = (powers(10..=18), powers(2..=7));
         Grid { packets, slots, ring, short, ring_least: 0, ring_only: 0 }
     }
 
@@ -254,10 +254,11 @@ mod tests {
 
     fn any_copy(name: &'static str, side: Side) -> impl Strategy<Value = Copy> {
         (1.0..3e3f64, 1e-3..1.0f64, 0.0..2.0f64, 0.0..2.0f64).prop_map(
-            move |(beta, tau, ring_spills, message_spills)| {
-                let stage = Stage { beta, tau };
-                let (ring_spills, message_spills) = (tau * ring_spills, tau * message_spills);
-                Copy { name, side, stage, ring_spills, message_spills }
+            move |(beta, tau, far, long)| {
+                // A ring outside of the caches may be faster, too.
+                let (stage, spilled) =
+                    (Stage { beta, tau }, Stage { beta, tau: tau * (0.5 + far) });
+                Copy { name, side, stage, spilled, message_spills: tau * long }
             },
         )
     }
@@ -275,6 +276,7 @@ mod tests {
                 copies: vec![copy_in, copy_out],
                 single,
                 cache,
+                inline: 0,
             })
     }
 
@@ -345,7 +347,7 @@ mod tests {
         ) {
             let (plan, ranges) = (grid().best(&costs, bytes), Ranges::new(&grid(), &costs));
             let ratio = costs.time(ranges.at(bytes).plan, bytes) / plan.1;
-            prop_assert!(ratio <= 1.25, "{ratio} {plan:?} {:?}", ranges.at(bytes));
+            prop_assert!(ratio <= 1.35, "{ratio} {plan:?} {:?}", ranges.at(bytes));
             let edge = longest(range_of(bytes));
             let best = grid().best(&costs, edge).1;
             if edge > ranges.short() && edge > grid().short {

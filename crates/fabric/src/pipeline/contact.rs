@@ -1,4 +1,6 @@
 //! First contact: a planner that decides by two lengths until its peer's medium can be measured.
+//! That is when messages have gone round the ring once: before, each page of it is a fault on
+//! either side, which takes more time than there is and tells nothing.
 
 use super::adapt::{Adaptive, Peers};
 use super::calibrate::Medium;
@@ -18,6 +20,8 @@ pub struct Contact {
     peers: Arc<Peers>,
     first: Fixed,
     known: Option<Adaptive>,
+    /// Bytes of long messages until the ring has been gone round.
+    round: usize,
     /// Long messages until the next try,
     skip: u32,
     /// and how many there were before the last one.
@@ -27,7 +31,11 @@ pub struct Contact {
 impl Contact {
     /// A planner that does as `first` says until it knows more.
     pub fn new(peers: Arc<Peers>, first: Fixed) -> Contact {
-        Contact { peers, first, known: None, skip: 0, skipped: AGAIN / 2 }
+        let round = match first.long {
+            Plan::Pipelined { packet, slots } => packet * slots,
+            Plan::Short | Plan::SingleCopy => 0,
+        };
+        Contact { peers, first, known: None, round, skip: 0, skipped: AGAIN / 2 }
     }
 
     fn present(&mut self) -> &mut dyn Planner {
@@ -53,6 +61,10 @@ impl Planner for Contact {
 
     fn is_new(&mut self, bytes: usize) -> bool {
         if self.known.is_some() || bytes <= self.first.short {
+            return false;
+        }
+        if self.round > 0 {
+            self.round = self.round.saturating_sub(bytes);
             return false;
         }
         if self.skip > 0 {
@@ -82,8 +94,10 @@ mod tests {
         Fixed { short: 8192, long: Plan::Pipelined { packet: 32 << 10, slots: 16 } };
 
     #[test]
-    fn short_messages_measure_nothing_and_a_long_one_does_it_once() {
+    fn short_messages_measure_nothing_and_a_long_one_does_it_once_the_ring_was_gone_round() {
         let mut planner = Contact::new(Peers::new(Grid::new(1 << 20, 32 << 10)), FIRST);
+        assert!(!planner.is_new(8192));
+        assert!(!planner.is_new(300_000) && !planner.is_new(300_000));
         assert!(!planner.is_new(8192));
         assert!(planner.is_new(8193));
         assert_eq!(planner.plan(1 << 20), FIRST.long);

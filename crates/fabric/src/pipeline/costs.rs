@@ -3,8 +3,10 @@
 //! EPOS's model has a packet enter a stage as soon as the packet before it has left. Three things
 //! are added. A stage is bound to a *side*: stages of one side share its core and do not overlap.
 //! Packets go through a ring of `slots`, so a packet also waits until the one that had its slot
-//! before is out of it. And a byte costs more where it does not stay in the cache of a core: the
-//! ring if `slots * packet` is larger than it, and the message itself.
+//! before is out of it. And costs depend on the *footprint*, `slots * packet`: a small ring stays
+//! in the caches of both cores, a large one goes through memory that they share. Which of the two
+//! is faster is a property of the machine, so both are measured. Bytes of a message that does not
+//! stay in the cache itself cost more.
 
 use super::plan::Plan;
 use super::stage::{self, Stage};
@@ -17,25 +19,33 @@ pub enum Side {
     Receiver,
 }
 
-/// A stage of a medium, with what its bytes cost in addition when they are not in the cache.
+/// A stage of a medium: its costs depend on where the ring is, and on where the message is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Copy {
     /// What it is, for people.
     pub name: &'static str,
     /// Who is busy with it.
     pub side: Side,
-    /// Its costs when everything is in the cache.
+    /// Its costs in a ring of [`Copy::NEAR`] of the cache.
     pub stage: Stage,
-    /// Nanoseconds per byte in addition when the ring does not fit.
-    pub ring_spills: f64,
+    /// Its costs in a ring of [`Copy::FAR`] times the cache.
+    pub spilled: Stage,
     /// Nanoseconds per byte in addition when the message does not fit.
     pub message_spills: f64,
 }
 
 impl Copy {
+    /// The ring that stays in the caches of both cores is a cache by this.
+    pub const NEAR: usize = 4;
+    /// What was written into a ring of so many caches is out of them before it is written again.
+    pub const FAR: usize = 2;
+
     fn at(&self, ring: f64, message: f64) -> Stage {
-        let more = self.ring_spills * ring + self.message_spills * message;
-        Stage { beta: self.stage.beta, tau: self.stage.tau + more }
+        let between = |near: f64, far: f64| near + ring * (far - near);
+        Stage {
+            beta: between(self.stage.beta, self.spilled.beta),
+            tau: between(self.stage.tau, self.spilled.tau) + self.message_spills * message,
+        }
     }
 }
 
@@ -50,12 +60,21 @@ pub struct Costs {
     pub single: Option<Copy>,
     /// Bytes that stay in the cache of a core.
     pub cache: usize,
+    /// Bytes that travel with a flag and cost no more than it.
+    pub inline: usize,
 }
 
-/// The share of a footprint that does not stay in a cache: nothing up to its size, all of it from
+/// The share of a message that does not stay in a cache: nothing up to its size, all of it from
 /// twice that. A cyclic walk through more than a cache holds finds less the longer it is.
 fn spilled(bytes: usize, cache: usize) -> f64 {
     ((bytes as f64 / cache.max(1) as f64) - 1.0).clamp(0.0, 1.0)
+}
+
+/// Where a ring is between near (0) and far (1), by the logarithm of its size.
+fn farness(ring: usize, cache: usize) -> f64 {
+    let near = (cache / Copy::NEAR).max(1) as f64;
+    let steps = ((Copy::NEAR * Copy::FAR) as f64).log2();
+    ((ring.max(1) as f64 / near).log2() / steps).clamp(0.0, 1.0)
 }
 
 /// Who predicts how long a message takes.
@@ -76,7 +95,8 @@ impl Predict for Costs {
     fn time(&self, plan: Plan, bytes: usize) -> f64 {
         let there_and_back = 2.0 * self.hop;
         match plan {
-            Plan::Short => there_and_back + self.once(bytes, bytes, bytes),
+            Plan::Short if (1..=self.inline).contains(&bytes) => there_and_back,
+            Plan::Short => there_and_back + self.once(bytes, bytes, 0),
             Plan::SingleCopy => there_and_back + self.singly(bytes),
             Plan::Pipelined { packet, slots } => {
                 let packets = bytes.div_ceil(packet).max(1);
@@ -92,7 +112,7 @@ impl Predict for Costs {
 impl Costs {
     /// The stages as they are for a message of `bytes` through a ring of `ring` bytes.
     fn stages(&self, bytes: usize, ring: usize) -> impl Iterator<Item = (Side, Stage)> {
-        let (ring, message) = (spilled(ring, self.cache), spilled(bytes, self.cache));
+        let (ring, message) = (farness(ring, self.cache), spilled(bytes, self.cache));
         self.copies.iter().map(move |copy| (copy.side, copy.at(ring, message)))
     }
 
@@ -104,7 +124,7 @@ impl Costs {
                 let packet = packet.min(bytes.div_ceil(packets));
                 packets as f64 * self.period(bytes, packet, slots)
             }
-            Plan::Short => self.period(bytes, bytes, usize::MAX),
+            Plan::Short => self.pace(bytes, bytes, 0),
             Plan::SingleCopy => self.time(plan, bytes),
         }
     }
@@ -127,15 +147,21 @@ impl Costs {
 
     /// The time between two packets: the busier side's, or that until a slot is free again.
     fn period(&self, bytes: usize, packet: usize, slots: usize) -> f64 {
+        let ring = packet.saturating_mul(slots);
+        let round = (self.once(bytes, packet, ring) + 2.0 * self.hop) / slots as f64;
+        self.pace(bytes, packet, ring).max(round)
+    }
+
+    /// The busier side's time for a packet.
+    fn pace(&self, bytes: usize, packet: usize, ring: usize) -> f64 {
         let (mut sender, mut receiver) = (0.0, 0.0);
-        for (side, stage) in self.stages(bytes, packet.saturating_mul(slots)) {
+        for (side, stage) in self.stages(bytes, ring) {
             match side {
                 Side::Sender => sender += stage.time(packet),
                 Side::Receiver => receiver += stage.time(packet),
             }
         }
-        let round = (sender + receiver + 2.0 * self.hop) / slots as f64;
-        f64::max(sender, receiver).max(round)
+        f64::max(sender, receiver)
     }
 
     fn singly(&self, bytes: usize) -> f64 {
@@ -146,9 +172,10 @@ impl Costs {
     /// The same medium where the ring, and with it the hop, costs `ring` times as much, and the
     /// single copy `single` times.
     pub fn scaled(&self, ring: f64, single: f64) -> Costs {
+        let stage = |stage: Stage, by: f64| Stage { beta: stage.beta * by, tau: stage.tau * by };
         let times = |copy: &Copy, by: f64| Copy {
-            stage: Stage { beta: copy.stage.beta * by, tau: copy.stage.tau * by },
-            ring_spills: copy.ring_spills * by,
+            stage: stage(copy.stage, by),
+            spilled: stage(copy.spilled, by),
             message_spills: copy.message_spills * by,
             ..*copy
         };
@@ -157,6 +184,7 @@ impl Costs {
             copies: self.copies.iter().map(|copy| times(copy, ring)).collect(),
             single: self.single.as_ref().map(|copy| times(copy, single)),
             cache: self.cache,
+            inline: self.inline,
         }
     }
 }
@@ -166,8 +194,14 @@ pub(super) mod tests {
     use super::*;
 
     fn copy(name: &'static str, side: Side, beta: f64, tau: f64) -> Copy {
-        let stage = Stage { beta, tau };
-        Copy { name, side, stage, ring_spills: tau / 2.0, message_spills: tau / 4.0 }
+        let (stage, spilled) = (Stage { beta, tau }, Stage { beta, tau: 1.5 * tau });
+        Copy { name, side, stage, spilled, message_spills: tau / 4.0 }
+    }
+
+    /// Through no ring at all.
+    fn single(beta: f64, tau: f64) -> Copy {
+        let copy = copy("single copy", Side::Receiver, beta, tau);
+        Copy { spilled: copy.stage, ..copy }
     }
 
     /// A medium like the shared memory of the research note: near, or far.
@@ -180,8 +214,9 @@ pub(super) mod tests {
                 copy("copy in", sender, 40.0 * times, 0.025 * times),
                 copy("copy out", receiver, 50.0 * times, 0.03 * times),
             ],
-            single: Some(copy("single copy", receiver, 1700.0, 0.09)),
+            single: Some(single(1700.0, 0.09)),
             cache: 512 * 1024,
+            inline: 0,
         }
     }
 
@@ -190,15 +225,16 @@ pub(super) mod tests {
         let costs = medium(false);
         let time = |slots| costs.time(Plan::Pipelined { packet: 4096, slots }, 1 << 20);
         assert!(time(1) > time(2) && time(2) > time(3));
-        assert!(time(3) >= time(64));
+        assert!(time(3) >= time(16));
         // 512 slots of 4 KB are 2 MB: they fall out of the cache.
-        assert!(time(512) > 1.2 * time(64));
+        assert!(time(512) > 1.2 * time(16));
     }
 
     #[test]
     fn one_packet_is_a_short_message() {
         let costs = medium(false);
         let plan = Plan::Pipelined { packet: 4096, slots: 4 };
+        // A ring as small as the one of short messages.
         assert_eq!(costs.time(plan, 4096), costs.time(Plan::Short, 4096));
         assert_eq!(costs.time(plan, 0), costs.time(Plan::Short, 0));
     }
@@ -216,6 +252,13 @@ pub(super) mod tests {
     fn a_medium_without_a_single_copy_never_has_one() {
         let costs = Costs { single: None, ..medium(false) };
         assert_eq!(costs.time(Plan::SingleCopy, 1), f64::INFINITY);
+    }
+
+    #[test]
+    fn what_travels_with_a_flag_costs_a_flag() {
+        let costs = Costs { inline: 120, ..medium(false) };
+        assert_eq!(costs.time(Plan::Short, 120), 2.0 * costs.hop);
+        assert!(costs.time(Plan::Short, 121) > 2.0 * costs.hop);
     }
 
     #[test]

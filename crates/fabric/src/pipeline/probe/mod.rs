@@ -1,44 +1,64 @@
 //! The probe: what this machine's media cost, what was chosen for them, and whether that is true.
 //!
-//! Stages are measured and fitted ([`super::calibrate`]); then messages of 64 bytes to 16 MB are
-//! moved by the plans that the model chooses, and what they take is set beside what the model said
-//! and beside the medium's limit, a bare copy of as many bytes. The two threads have a core each.
-//! Before each length a *sentinel* is taken, a flag's way from core to core: when it moves during
-//! a run, cores were moved or taken away, and the report says that its figures are noisy.
+//! Stages are measured over a real connection and fitted ([`super::calibrate`]), as a link does at
+//! first contact; then messages of 64 bytes to 16 MB are moved by the plans that this chooses, and
+//! what they take is set beside what the model said and beside the medium's limit, a bare copy of
+//! as many bytes. The two ends have a core each. Before each length a *sentinel* is taken, a
+//! byte's way to the other end: when it moves during a run, cores were moved or taken away, and the
+//! report says that its figures are noisy.
+//!
+//! Who probes listens. The other end ([`receiver`]) is another process or thread: what it takes is
+//! a message whose first byte says whether it is to be answered.
 
-pub mod raw;
-mod sys;
+mod memory;
+mod socket;
 
 use super::cache;
-use super::calibrate::{Medium, THOROUGH, calibrate};
+use super::calibrate::{CONTACT, Effort, THOROUGH};
 use super::choice::{Grid, Ranges, Searched, exhaustive, median};
 use super::costs::{Costs, Predict};
 use super::plan::Plan;
+use crate::address::Address;
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::transport::shared::{self, Link, Shared};
+use crate::transport::{self, Hello, Lane};
+use memory::{Memory, PATIENCE};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use socket::Socket;
 use std::fs;
+use std::hint::black_box;
+use std::io::IoSlice;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// The longest message of a probe.
 pub const MESSAGE_MAX: usize = 16 << 20;
 /// The shortest.
 const MESSAGE_MIN: usize = 64;
 /// Nanoseconds that one figure may take.
-const PATIENCE: f64 = 2e7;
+const FIGURE: f64 = 2e7;
 /// Sentinels that differ by more make a run noisy.
 const STEADY: f64 = 1.5;
 
-/// Something that messages can be sent over, and timed.
-pub trait Track {
-    /// A flag's way from core to core, in nanoseconds.
-    fn sentinel(&mut self) -> f64;
+/// Something that messages can be sent over, and timed. Errors are the connection's.
+trait Track {
+    /// Measures the stages, at most that long, and how long it took.
+    fn costs(&mut self, effort: Effort, time: Duration) -> Result<(Costs, Duration)>;
 
     /// The median time of `count` messages from the first byte to the last, acknowledged.
-    fn latency(&mut self, plan: Plan, bytes: usize, count: usize) -> f64;
+    fn latency(&mut self, plan: Plan, bytes: usize, count: usize) -> Result<f64>;
 
     /// The time of each of `count` messages, one close behind the other.
-    fn stream(&mut self, plan: Plan, bytes: usize, count: usize) -> f64;
+    fn stream(&mut self, plan: Plan, bytes: usize, count: usize) -> Result<f64>;
 
     /// What as many bytes take at best.
     fn limit(&mut self, bytes: usize) -> f64;
+
+    /// A byte's way to the other end, in nanoseconds.
+    fn sentinel(&mut self) -> Result<f64> {
+        Ok(self.latency(Plan::Short, 1, 200)? / 2.0)
+    }
 }
 
 /// One length's figures: nanoseconds.
@@ -50,7 +70,7 @@ pub struct Point {
     pub plan: Plan,
     /// One way, as the model says.
     pub predicted: f64,
-    /// One way, measured: acknowledged, less the flag's way back.
+    /// One way, measured: acknowledged, less a byte's way back.
     pub measured: f64,
     /// A bare copy of as many bytes.
     pub limit: f64,
@@ -58,7 +78,7 @@ pub struct Point {
     pub predicted_stream: f64,
     /// and measured.
     pub measured_stream: f64,
-    /// A flag's way just before.
+    /// A byte's way just before.
     pub sentinel: f64,
 }
 
@@ -71,6 +91,8 @@ pub struct Machine {
     pub cores: usize,
     /// Bytes of a core's second-level cache.
     pub cache: usize,
+    /// The kernel's name and release.
+    pub kernel: String,
 }
 
 impl Machine {
@@ -85,7 +107,13 @@ impl Machine {
         if let (Some(family), Some(model)) = (number("cpu family"), number("model\t\t")) {
             processor.push_str(&format!(" (family {family}, model {model})"));
         }
-        Machine { processor, cores: cores().len(), cache: cache::second_level() }
+        let release = rustix::system::uname();
+        let kernel = format!(
+            "{} {}",
+            release.sysname().to_string_lossy(),
+            release.release().to_string_lossy()
+        );
+        Machine { processor, cores: cores().len(), cache: cache::second_level(), kernel }
     }
 }
 
@@ -96,6 +124,8 @@ pub struct Report {
     pub medium: String,
     /// Where.
     pub machine: Machine,
+    /// How long first contact took.
+    pub contact: Duration,
     /// The fitted stages.
     pub costs: Costs,
     /// Up to which length which plan is chosen.
@@ -117,16 +147,11 @@ impl Report {
     pub fn noise(&self) -> Option<String> {
         let (least, most) = self.sentinels();
         if self.machine.cores < 2 {
-            return Some("both threads share one core".to_owned());
+            return Some("both ends share one core".to_owned());
         }
         (most > STEADY * least)
-            .then(|| format!("a flag took between {least:.0} and {most:.0} ns from core to core"))
+            .then(|| format!("a byte took between {least:.0} and {most:.0} ns from core to core"))
     }
-}
-
-/// The plans that the bare ring can carry out.
-pub fn grid() -> Grid {
-    Grid::new(8 << 20, 256 << 10)
 }
 
 /// Lengths that are searched through: 12 from 1 KB to 16 MB.
@@ -135,68 +160,178 @@ pub fn searched_lengths() -> impl Iterator<Item = usize> {
     (0..12).map(|step| ((1024.0 * 2f64.powf(14.0 * f64::from(step) / 11.0)) as usize).max(1))
 }
 
-/// Probes shared memory between two threads; `searches` has all plans tried as well.
-pub fn shared_memory(searches: bool) -> Report {
-    let (cores, machine) = (cores(), Machine::here());
-    // In a thread of its own, because the caller may not want to stay on one core.
-    let measure = || {
-        pin(cores.first().copied());
-        let other = cores.last().copied().filter(|_| cores.len() > 1);
-        let mut raw = raw::Raw::start(other.or(cores.first().copied()));
-        probe("shared memory, two threads", machine, &mut raw, searches)
-    };
+/// What a receiver comes for.
+const SERVICE: &str = "probe";
+const STAGES: &str = "probe-stages";
+
+/// The other end of a probe: connects, and receives messages until the probe hangs up.
+///
+/// # Errors
+/// The connection's.
+pub fn receiver(at: &Address) -> Result<()> {
+    pin(cores().last().copied());
+    match at {
+        Address::Shared(path) => serve(Shared::default().connect_link(
+            path,
+            &hello(SERVICE),
+            Deadline::after(PATIENCE),
+        )?),
+        Address::Tcp(..) => {
+            let connect = |service| {
+                transport::of(at)?.connect(at, &hello(service), Deadline::after(PATIENCE))
+            };
+            let (bytes, messages) = (connect(STAGES)?, connect(SERVICE)?);
+            let mut messages = messages.datagram()?;
+            socket::serve_stages(&mut *bytes.stream()?)?;
+            socket::serve_messages(&mut *messages)
+        }
+        other => {
+            let why = "nothing is probed there".to_owned();
+            Err(Error::Unsupported { address: other.clone(), why })
+        }
+    }
+}
+
+fn hello(service: &str) -> Hello {
+    let name = "the probe's receiver".to_owned();
+    Hello { name, service: service.to_owned(), lane: Lane::Bulk }
+}
+
+fn serve(mut link: Link) -> Result<()> {
+    let mut into = vec![3; MESSAGE_MAX];
+    let deadline = || Deadline::after(PATIENCE);
+    loop {
+        match link.receive(&mut into, deadline()) {
+            Ok(_) if into[0] == 1 => link.send(&[IoSlice::new(&[0])], deadline())?,
+            Ok(_) => {}
+            Err(Error::Closed { .. }) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Probes shared memory. `start` has to start a [`receiver`] for the given address; `searches` has
+/// all plans tried as well.
+///
+/// # Errors
+/// The connection's.
+pub fn shared_memory(
+    path: &Path,
+    start: impl FnOnce(Address) -> Result<()> + Send,
+    searches: bool,
+) -> Result<Report> {
+    in_a_thread(|| {
+        let mut listener = Shared::default().listen_link(path)?;
+        start(Address::Shared(path.to_owned()))?;
+        pin(cores().first().copied());
+        let link = listener.accept_link(Deadline::after(PATIENCE))?;
+        probe("shared memory", &shared::grid(), &mut Memory::new(link), searches)
+    })
+}
+
+/// Probes TCP on loopback, as [`shared_memory`]; there is nothing to search, since the kernel
+/// decides what is under way.
+///
+/// # Errors
+/// The connection's.
+pub fn tcp(start: impl FnOnce(Address) -> Result<()> + Send) -> Result<Report> {
+    in_a_thread(|| {
+        let at = Address::Tcp("127.0.0.1".to_owned(), 0);
+        let mut listener = transport::of(&at)?.listen(&at)?;
+        start(listener.address().clone())?;
+        pin(cores().first().copied());
+        let mut accept = || listener.accept(Deadline::after(PATIENCE));
+        let (one, other) = (accept()?, accept()?);
+        let is_bytes = one.hello().service == STAGES;
+        let (bytes, messages) = if is_bytes { (one, other) } else { (other, one) };
+        let (bytes, messages) = (Some(bytes.stream()?), messages.datagram()?);
+        let mut medium = Socket { bytes, messages, source: vec![1; MESSAGE_MAX] };
+        probe("TCP on loopback", &socket::grid(), &mut medium, false)
+    })
+}
+
+/// The caller may not want to stay on one core. What it starts inherits its cores, so the receiver
+/// is started first.
+fn in_a_thread(measure: impl FnOnce() -> Result<Report> + Send) -> Result<Report> {
     std::thread::scope(|scope| match scope.spawn(measure).join() {
         Ok(report) => report,
         Err(panic) => std::panic::resume_unwind(panic),
     })
 }
 
+/// What measuring may take at most. A link gives first contact 2 ms and asks again later; here the
+/// report says how long it took, and others may have the cores.
+const CONTACT_MAX: Duration = Duration::from_millis(100);
+const THOROUGH_MAX: Duration = Duration::from_secs(2);
+
 /// Calibrates a medium and compares what is predicted with what is measured.
-pub fn probe<M: Medium + Track>(
-    name: &str,
-    machine: Machine,
-    medium: &mut M,
-    searches: bool,
-) -> Report {
-    let costs = calibrate(medium, THOROUGH);
-    let ranges = Ranges::new(&grid(), &costs);
+fn probe(name: &str, grid: &Grid, medium: &mut impl Track, searches: bool) -> Result<Report> {
+    let (first, contact) = medium.costs(CONTACT, CONTACT_MAX)?;
+    let (costs, _) = medium.costs(THOROUGH, THOROUGH_MAX)?;
+    let ranges = Ranges::new(grid, &first);
     let lengths = std::iter::successors(Some(MESSAGE_MIN), |bytes| Some(bytes * 2));
     let lengths = lengths.take_while(|&bytes| bytes <= MESSAGE_MAX);
-    let points = lengths.map(|bytes| point(medium, &costs, ranges.at(bytes).plan, bytes)).collect();
-    let search = |bytes| {
-        let chosen = ranges.at(bytes).plan;
-        exhaustive(&grid(), costs.depth(), bytes, chosen, 5, &mut |plan| {
-            medium.latency(plan, bytes, (times(costs.time(plan, bytes)) / 10).clamp(3, 50))
-        })
-    };
-    let searched = if searches { searched_lengths().map(search).collect() } else { Vec::new() };
-    Report { medium: name.to_owned(), machine, steps: ranges.steps(), costs, points, searched }
+    let points: Result<Vec<Point>> =
+        lengths.map(|bytes| point(medium, &costs, ranges.at(bytes).plan, bytes)).collect();
+    let mut searched = Vec::new();
+    for bytes in searched_lengths().filter(|_| searches) {
+        let (chosen, mut failed) = (ranges.at(bytes).plan, Ok(()));
+        let count = (times(costs.time(chosen, bytes)) / 10).clamp(3, 50);
+        let mut measure = |plan| match medium.latency(plan, bytes, count) {
+            Ok(time) => time,
+            Err(error) => {
+                failed = Err(error);
+                f64::NAN
+            }
+        };
+        searched.push(exhaustive(grid, costs.depth(), bytes, chosen, 5, &mut measure));
+        failed?;
+    }
+    let (medium, machine, steps) = (name.to_owned(), Machine::here(), ranges.steps());
+    Ok(Report { medium, machine, contact, steps, costs, points: points?, searched })
 }
 
 /// How often a message of that time is sent for one figure.
 fn times(time: f64) -> usize {
-    ((PATIENCE / time) as usize).clamp(5, 2000)
+    ((FIGURE / time) as usize).clamp(5, 2000)
 }
 
-fn point<M: Track>(medium: &mut M, costs: &Costs, plan: Plan, bytes: usize) -> Point {
+fn point(medium: &mut impl Track, costs: &Costs, plan: Plan, bytes: usize) -> Result<Point> {
     let count = times(costs.time(plan, bytes));
-    let sentinel = medium.sentinel();
+    let sentinel = medium.sentinel()?;
     // In turn, so that a disturbance meets only some of them.
     let (mut latencies, mut streams) = (Vec::new(), Vec::new());
     for _ in 0..3 {
-        latencies.push(medium.latency(plan, bytes, count.div_ceil(3)));
-        streams.push(medium.stream(plan, bytes, count.div_ceil(3)));
+        latencies.push(medium.latency(plan, bytes, count.div_ceil(3))?);
+        streams.push(medium.stream(plan, bytes, count.div_ceil(3))?);
     }
-    Point {
+    Ok(Point {
         bytes,
         plan,
         predicted: costs.time(plan, bytes) - costs.hop,
-        measured: median(&mut latencies) - costs.hop,
+        measured: median(&mut latencies) - sentinel,
         limit: medium.limit(bytes),
         predicted_stream: costs.streamed(plan, bytes),
         measured_stream: median(&mut streams),
         sentinel,
-    }
+    })
+}
+
+/// A bare copy of these bytes.
+fn copied(from: &[u8]) -> f64 {
+    let mut to = vec![2; from.len()];
+    let rounds = ((1 << 18) / from.len().max(1)).max(1);
+    let mut times: Vec<f64> = (0..7)
+        .map(|_| {
+            let start = Instant::now();
+            for _ in 0..rounds {
+                to.copy_from_slice(black_box(from));
+                black_box(&to);
+            }
+            start.elapsed().as_nanos() as f64 / rounds as f64
+        })
+        .collect();
+    median(&mut times)
 }
 
 /// The cores that this process may use.
@@ -218,9 +353,27 @@ fn pin(core: Option<usize>) {
 mod tests {
     use super::*;
 
+    fn start(at: Address) -> Result<()> {
+        std::thread::spawn(move || receiver(&at).expect("a receiver"));
+        Ok(())
+    }
+
+    fn report() -> Report {
+        let path = std::env::temp_dir().join(format!("muster-probe-test-{}", std::process::id()));
+        shared_memory(&path, start, false).expect("a probe")
+    }
+
     #[test]
-    fn a_probe_of_this_machine_is_complete() {
-        let report = shared_memory(false);
+    fn tcp_has_a_stage_on_either_side_of_the_kernel() {
+        let report = tcp(start).expect("a probe");
+        assert_eq!((report.costs.copies.len(), report.costs.single), (2, None));
+        assert_eq!(report.points.len(), 19);
+        assert!(report.points.iter().all(|point| point.measured_stream > 0.0));
+    }
+
+    #[test]
+    fn a_probe_of_this_machine_is_complete_and_tells_a_sentinel_that_moves() {
+        let mut report = report();
         assert_eq!(report.points.len(), 19);
         assert!(report.points.iter().all(|point| {
             point.measured_stream > 0.0 && point.predicted > 0.0 && point.limit > 0.0
@@ -229,11 +382,6 @@ mod tests {
         assert!(report.costs.hop > 0.0);
         assert!(report.steps.len() > 1);
         assert!(report.machine.cores > 0);
-    }
-
-    #[test]
-    fn a_sentinel_that_moves_is_told() {
-        let mut report = shared_memory(false);
         report.machine.cores = 2;
         report.points.iter_mut().for_each(|point| point.sentinel = 50.0);
         assert_eq!(report.noise(), None);

@@ -6,7 +6,7 @@
 //! connector makes both ends and hands one over. A listener's queue is limited, and a name is free
 //! again when its listener is dropped; who waits in its queue then finds the other end gone.
 
-use super::shared::{self, Link, PLAN, Planners};
+use super::shared::{self, Link, Planners};
 use super::{Adapter, Capabilities, Hello, Listener, Protection, Transport};
 use crate::address::Address;
 use crate::deadline::Deadline;
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use muster_base::limits::PROCESS_BACKLOG;
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Between two tries to reach a listener whose queue is full.
@@ -36,7 +36,7 @@ pub struct Process {
 
 impl Default for Process {
     fn default() -> Process {
-        Process::new(Arc::new(|_| Box::new(PLAN)))
+        Process::new(shared::adaptive())
     }
 }
 

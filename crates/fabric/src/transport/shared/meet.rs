@@ -188,9 +188,9 @@ impl Meeting {
         }
     }
 
-    /// Takes in who has come.
+    /// Takes in who has come: no more than have room, so that none goes who was not listened to.
     fn let_in(&mut self) -> Result<()> {
-        loop {
+        for _ in 0..HELLOS_MAX {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             match rustix::net::accept_with(&self.socket, flags) {
                 Ok(stranger) => {
@@ -204,6 +204,7 @@ impl Meeting {
                 Err(error) => return Err(Error::io("cannot accept a connection", error)),
             }
         }
+        Ok(())
     }
 
     /// Answers those who have said something; the first whose hello is proper.

@@ -29,7 +29,7 @@ mod strategies;
 pub(crate) mod sys;
 #[cfg(test)]
 mod tests;
-mod trial;
+pub(crate) mod trial;
 
 pub use link::Link;
 pub use memory::region;
@@ -49,21 +49,30 @@ use std::sync::{Arc, LazyLock};
 /// Gives each connection somebody who decides how its messages move.
 pub type Planners = Arc<dyn Fn(&Hello) -> Box<dyn Planner> + Send + Sync>;
 
-/// What is right on most machines, until it is measured: packets of 32 KiB, and as many as fit into
-/// a second-level cache of 512 KiB.
+/// What is done until the way to a peer is measured: packets of 32 KiB in a ring of twice a
+/// second-level cache of 1 MiB.
 pub const PLAN: Fixed =
-    Fixed { short: 8 * 1024, long: Plan::Pipelined { packet: 32 * 1024, slots: 16 } };
+    Fixed { short: 4 * 1024, long: Plan::Pipelined { packet: 32 * 1024, slots: 64 } };
+
+/// What a send is rid of without its receiver at least: smaller rings are not chosen,
+const RING_LEAST: usize = 512 * 1024;
+/// and messages up to this length are not fetched by the receiver.
+const RING_ONLY: usize = 1024 * 1024;
+
+/// The longest message that goes whole.
+const SHORT_MAX: usize = 64 * 1024;
+
+/// The plans that a link can carry out.
+pub(crate) fn grid() -> Grid {
+    let grid = Grid::new(SHARED_ARENA, SHORT_MAX);
+    Grid { ring_least: RING_LEAST, ring_only: RING_ONLY, ..grid }
+}
 
 /// What was found out about peers; processes that meet again do not measure again.
-static PEERS: LazyLock<Arc<Peers>> = LazyLock::new(|| {
-    let Plan::Pipelined { packet, slots } = PLAN.long else { unreachable!("it is a pipeline") };
-    let grid = Grid::new(SHARED_ARENA, 64 * 1024);
-    Peers::new(Grid { ring_least: packet * slots, ring_only: SHARED_ARENA, ..grid })
-});
+static PEERS: LazyLock<Arc<Peers>> = LazyLock::new(|| Peers::new(grid()));
 
-/// By [`PLAN`] until the first long message, at which the way to the peer is measured. It is to be
-/// asked for: measured over links, its choices are up to 1.3 times slower than `PLAN` so far
-/// (docs/decisions/pipeline.md).
+/// By [`PLAN`] until the first long message, at which the way to the peer is measured; the system's
+/// lane has no long messages.
 pub fn adaptive() -> Planners {
     Arc::new(|hello| match hello.lane {
         Lane::Bulk => Box::new(Contact::new(PEERS.clone(), PLAN)),
@@ -79,7 +88,7 @@ pub struct Shared {
 
 impl Default for Shared {
     fn default() -> Shared {
-        Shared::new(Arc::new(|_| Box::new(PLAN)))
+        Shared::new(adaptive())
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::link::{Link, ROOM};
 use super::ring::{ENTRIES, Kind, Record};
+use super::trial::Trial;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::strategy::Ready;
@@ -19,6 +20,7 @@ pub(super) struct Incoming {
     is_active: bool,
     /// What came of it, unless it goes into a buffer of the caller's.
     pub(super) buffer: Vec<u8>,
+    pub(super) trial: Trial,
 }
 
 impl Incoming {
@@ -185,7 +187,9 @@ impl Link {
                 }
                 (Kind::Trial, true) => return Err(self.malformed("a trial within a message")),
                 (Kind::Trial, false) => {
-                    self.answer(&record)?;
+                    if !self.answer(&record)? {
+                        return Ok(None);
+                    }
                     self.free(&record);
                     continue;
                 }

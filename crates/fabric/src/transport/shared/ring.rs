@@ -248,11 +248,13 @@ impl<C: Cells> Producer<C> {
         Ok(Some(start))
     }
 
-    /// Where `room` bytes are free within the window.
+    /// Where `room` bytes are free within the window. It goes round even when all of it is free:
+    /// how large the part is that is used decides which caches it is in (`pipeline/costs.rs`).
     fn find(&self, room: usize, window: usize) -> Option<usize> {
         let window = window.max(room).min(self.cells.arena());
         if self.live == 0 {
-            return (room <= window).then_some(0);
+            let start = if self.head + room <= window { self.head } else { 0 };
+            return (start + room <= window).then_some(start);
         }
         let (head, tail) = (self.head, self.tail);
         if head > tail {

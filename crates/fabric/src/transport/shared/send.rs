@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const SHORT_WINDOW: usize = 64 * 1024;
 
 /// What is done where a plan says single copy and cannot have it.
-const FALLBACK: (usize, usize) = (32 * 1024, 16);
+const FALLBACK: (usize, usize) = (32 * 1024, 64);
 
 /// A message on its way.
 #[derive(Default)]
@@ -288,7 +288,7 @@ impl Link {
             Plan::Short | Plan::SingleCopy => FALLBACK,
         };
         let packet = packet.clamp(INLINE, self.out.arena() / 2);
-        (packet, slots.clamp(2, ENTRIES / 2))
+        (packet, slots.clamp(2, ENTRIES))
     }
 
     /// Sends a message whole, unless there is no room.

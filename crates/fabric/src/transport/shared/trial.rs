@@ -1,124 +1,238 @@
 //! Trials: at first contact a sender measures what the stages of the way to its peer cost. A trial
-//! is a record in the arena with a head of 64 bytes, and bytes that nobody wants behind it. The
-//! receiver answers in the head, then frees it; the sender takes part one trial at a time.
+//! is a packet in the arena whose bytes nobody wants, and which begins with a head:
 //!
 //! | offset | size | what |
 //! |---|---|---|
 //! | 0 | 8 | where the bytes stand in the sender's memory, for a single copy; else 0 |
 //! | 8 | 8 | how many those are |
-//! | 16 | 8 | the answer: 0 none so far, 1 refused, else 2 and the nanoseconds of the copy |
+//! | 16 | 8 | the answer: 0 none so far, 1 refused, 2 here, else 3 and the nanoseconds |
+//! | 24 | 8 | 0 held, 1 to be copied, 2 to be copied and answered |
+//! | 32 | 8 | bytes of the message that it is a packet of |
 //!
-//! All of them together have 2 ms. A receiver that does something else at the time answers late;
-//! then nothing was measured, and what is still in the ring costs it a copy.
+//! Packets are measured as they pass in a message, close behind one another. Of such a *burst* the
+//! first is held: the receiver says that it is here, and begins when the sender has copied in all
+//! of them and lets the first go. So each side's work is measured by itself, with all that a packet
+//! costs it. The last one's answer tells how long the receiver had from the first. What lies
+//! between the sender's *go* and its seeing the answer beyond that is a flag's way there and back.
+//!
+//! A ring is gone round once before it is measured in, so that its bytes are where they will be.
+//! All together has 2 ms. A receiver that does something else at the time answers late; then
+//! nothing was measured, and what is still in the ring costs it a copy. It waits for no sender for
+//! longer than [`HELD`].
 
 use super::link::{ARRIVAL, Link};
-use super::ring::{Kind, Place, Record};
+use super::ring::{ENTRIES, INLINE, Kind, Place, Record};
 use super::segment::{self, READS};
 use super::sys;
 use crate::deadline::Deadline;
 use crate::error::Result;
 use crate::pipeline::calibrate::{Medium, Sample};
+use crate::pipeline::choice::median;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Bytes of a head.
-const HEAD: usize = 64;
+const HEAD: usize = 40;
 const COUNT: usize = 8;
 const ANSWER: usize = 16;
+const STATE: usize = 24;
+const MESSAGE: usize = 32;
 
 const REFUSED: u64 = 1;
-const DONE: u64 = 2;
+const HERE: u64 = 2;
+const DONE: u64 = 3;
 
-/// The longest trial: what first contact measures, and its head fits a quarter of an arena.
+const GO: u64 = 1;
+const GO_AND_ANSWER: u64 = 2;
+
+/// The longest trial: what first contact measures, and its head.
 const TRIAL_MAX: usize = 128 * 1024;
+
+/// The longest message that trials are packets of: four second-level caches of 2 MiB.
+const MESSAGE_MAX: usize = 8 * 1024 * 1024;
+
+/// Bytes of a burst: enough to be measured, and a moment only.
+const BURST: usize = 64 * 1024;
 
 /// All that first contact may take,
 const BUDGET: Duration = Duration::from_millis(2);
-/// and the most that one answer may: longer than to wake a receiver that sleeps.
-const PATIENCE: Duration = Duration::from_micros(300);
+/// and the most until a receiver is there: longer than to wake one that sleeps.
+const PATIENCE: Duration = Duration::from_micros(500);
+
+/// How long a receiver takes part in a trial that its sender holds: more than copying in a ring of
+/// new memory takes.
+const HELD: Duration = Duration::from_millis(10);
+
+/// The receiver's part.
+#[derive(Default)]
+pub(super) struct Trial {
+    /// A trial is held, since then.
+    held: Option<Instant>,
+    /// The burst began then.
+    begun: Option<Instant>,
+    /// Where the next packet stands in its message.
+    at: usize,
+}
 
 /// A link whose way is measured.
-pub(super) struct Trials<'a> {
+pub(crate) struct Trials<'a> {
     link: &'a mut Link,
     source: Vec<u8>,
+    at: usize,
+    /// The ring and the message that were gone round.
+    way: (usize, usize),
+    /// Flags' ways there and back.
+    hops: Vec<f64>,
     end: Instant,
     is_over: bool,
 }
 
-/// What a trial told.
-struct Told {
-    /// The copy in.
-    ours: Duration,
-    /// The copy out, or the single copy.
-    theirs: Option<Duration>,
-    /// From the record to its answer.
-    between: Duration,
-}
-
 impl<'a> Trials<'a> {
-    fn new(link: &'a mut Link) -> Trials<'a> {
-        let end = Instant::now() + BUDGET;
-        Trials { link, source: vec![1; TRIAL_MAX], end, is_over: false }
+    /// All is to be measured in this time.
+    pub(crate) fn new(link: &'a mut Link, time: Duration) -> Trials<'a> {
+        let (end, hops) = (Instant::now() + time, Vec::with_capacity(64));
+        Trials { link, source: Vec::new(), at: 0, way: (0, 0), hops, end, is_over: false }
     }
 
-    /// Has the receiver copy `bytes`, out of the arena or out of this process's memory.
-    fn trial(&mut self, bytes: usize, is_single: bool) -> Option<Told> {
+    /// Whether the receiver was not there, or time was up.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Sends trials one behind the other; either side's time for one.
+    fn burst(&mut self, sample: Sample, count: usize, is_single: bool) -> Option<[Duration; 2]> {
         if self.is_over {
             return None;
         }
         // Who does not answer once has something else to do.
         self.is_over = true;
-        let bytes = bytes.min(TRIAL_MAX);
-        let source = &self.source[..bytes];
-        let at = if is_single { source.as_ptr() as u64 } else { 0 };
-        let mut ours = Duration::ZERO;
-        let fill = |to: &mut [u8]| {
-            to[..COUNT].copy_from_slice(&at.to_ne_bytes());
-            to[COUNT..ANSWER].copy_from_slice(&(bytes as u64).to_ne_bytes());
-            to[ANSWER..ANSWER + 8].fill(0);
-            if !is_single {
-                let start = Instant::now();
-                to[HEAD..].copy_from_slice(source);
-                ours = start.elapsed();
-            }
-        };
-        let size = HEAD + if is_single { 0 } else { bytes };
-        let pushed = self.link.out.push((Kind::Trial, bytes as u64), size, usize::MAX, fill);
-        let start = pushed.ok().flatten()?;
+        let message = sample.message.clamp(TRIAL_MAX, MESSAGE_MAX);
+        if self.source.len() < message {
+            self.source = vec![1; message];
+        }
+        let mut places = [0; 2];
         let since = Instant::now();
+        for number in 0..count {
+            let is_last = number + 1 == count;
+            let state = if is_last { GO_AND_ANSWER } else { GO };
+            let state = if number == 0 { 0 } else { state };
+            places[usize::from(number > 0)] = self.push(sample, message, state, is_single)?;
+        }
+        let ours = since.elapsed() / count as u32;
         self.link.ring(ARRIVAL);
-        let answer = segment::arena_at(self.link.hello.lane, self.link.side) + start + ANSWER;
-        let told = loop {
-            match self.link.segment.word64(answer).load(Ordering::Acquire) {
-                0 if since.elapsed() > PATIENCE || Instant::now() > self.end => return None,
-                0 => std::hint::spin_loop(),
-                told => break told,
+        let [first, last] = if count == 1 { [places[0]; 2] } else { places };
+        (self.answer(first, self.end.min(since + PATIENCE + ours * count as u32))? == HERE)
+            .then_some(())?;
+        let since = Instant::now();
+        let go = if count == 1 { GO_AND_ANSWER } else { GO };
+        self.word(first + ANSWER).store(0, Ordering::Relaxed);
+        self.word(first + STATE).store(go, Ordering::Release);
+        self.link.ring(ARRIVAL);
+        let told = self.answer(last, self.end)?;
+        let between = since.elapsed();
+        while self.link.out.refresh().is_ok() && self.link.out.live() > 0 {
+            if Instant::now() > self.end {
+                return None;
+            }
+        }
+        self.is_over = false;
+        let theirs = Duration::from_nanos(told.checked_sub(DONE)?);
+        self.hops.push(between.saturating_sub(theirs).as_nanos() as f64 / 2.0);
+        Some([ours, theirs / count as u32])
+    }
+
+    fn push(
+        &mut self,
+        sample: Sample,
+        message: usize,
+        state: u64,
+        is_single: bool,
+    ) -> Option<usize> {
+        let packet = sample.packet.clamp(HEAD, TRIAL_MAX);
+        let at = place(&mut self.at, packet, message);
+        let source = &self.source[at..][..packet];
+        let address = if is_single { source.as_ptr() as u64 } else { 0 };
+        let fill = |to: &mut [u8]| {
+            if !is_single {
+                to.copy_from_slice(source);
+            }
+            let words = [address, source.len() as u64, 0, state, message as u64];
+            for (to, word) in to.chunks_exact_mut(8).zip(words) {
+                to.copy_from_slice(&word.to_ne_bytes());
             }
         };
-        self.is_over = false;
-        let theirs = (told != REFUSED).then(|| Duration::from_nanos(told.saturating_sub(DONE)));
-        Some(Told { ours, theirs, between: since.elapsed() })
+        let size = if is_single { HEAD } else { source.len() };
+        self.link.out.push((Kind::Trial, 0), size, sample.ring, fill).ok().flatten()
+    }
+
+    fn word(&self, offset: usize) -> &AtomicU64 {
+        let arena = segment::arena_at(self.link.hello.lane, self.link.side);
+        self.link.segment.word64(arena + offset)
+    }
+
+    /// Waits for the answer in the trial that stands there.
+    fn answer(&self, start: usize, end: Instant) -> Option<u64> {
+        let answer = self.word(start + ANSWER);
+        loop {
+            match answer.load(Ordering::Acquire) {
+                0 if Instant::now() > end => return None,
+                0 => std::hint::spin_loop(),
+                told => return Some(told),
+            }
+        }
+    }
+
+    /// Goes round a ring and a message that were not gone round before.
+    fn enter(&mut self, sample: Sample) {
+        let packet = TRIAL_MAX / 2;
+        let way = (sample.ring, sample.message);
+        if self.way == way || sample.ring < packet {
+            return;
+        }
+        self.way = way;
+        let (count, mut passed) = (room(sample.ring, packet), 0);
+        while passed < way.0.max(way.1) && !self.is_over {
+            let _ = self.burst(Sample { packet, ..sample }, count, false);
+            passed += count * packet;
+        }
+        self.hops.clear();
     }
 }
 
+/// How many packets a ring has room for wherever the first one begins: what is left at its end may
+/// be too short for one.
+fn room(ring: usize, packet: usize) -> usize {
+    (ring / packet).saturating_sub(1).clamp(1, ENTRIES - 1)
+}
+
+/// Where the next packet of a message stands; the last one is followed by the first.
+fn place(next: &mut usize, packet: usize, message: usize) -> usize {
+    let at = if *next + packet <= message { *next } else { 0 };
+    *next = at + packet;
+    at
+}
+
 impl Medium for Trials<'_> {
+    fn inline(&self) -> usize {
+        INLINE
+    }
+
     fn hop(&mut self) -> Duration {
-        self.trial(0, false).map_or(Duration::ZERO, |told| told.between / 2)
+        Duration::from_nanos(median(&mut self.hops) as u64)
     }
 
-    fn copy_in(&mut self, sample: Sample) -> Duration {
-        self.trial(sample.packet, false).map_or(Duration::ZERO, |told| told.ours)
-    }
-
-    fn copy_out(&mut self, sample: Sample) -> Duration {
-        self.trial(sample.packet, false).and_then(|told| told.theirs).unwrap_or_default()
+    fn copies(&mut self, sample: Sample) -> [Duration; 2] {
+        self.enter(sample);
+        let packet = sample.packet.max(HEAD);
+        let count = (BURST / packet).clamp(4, 32).min(room(sample.ring, packet));
+        self.burst(sample, count, false).unwrap_or_default()
     }
 
     fn single_copy(&mut self, sample: Sample) -> Option<Duration> {
         if self.link.peers(READS).load(Ordering::Acquire) != 1 {
             return None;
         }
-        self.trial(sample.packet, true)?.theirs
+        self.burst(sample, 1, true).map(|[_, theirs]| theirs)
     }
 
     fn is_absent(&self) -> bool {
@@ -139,43 +253,73 @@ impl Link {
         let is_over = !matches!(self.is_drained(deadline), Ok(true));
         let mut planner = std::mem::replace(&mut self.planner, Box::new(super::PLAN));
         let peer = self.peer.name.clone();
-        planner.meet(&peer, &mut Trials { is_over, ..Trials::new(self) });
+        planner.meet(&peer, &mut Trials { is_over, ..Trials::new(self, BUDGET) });
         self.planner = planner;
     }
 
-    /// Carries out a peer's trial.
-    pub(super) fn answer(&mut self, record: &Record) -> Result<()> {
+    /// Carries out a peer's trial; false while it is held.
+    pub(super) fn answer(&mut self, record: &Record) -> Result<bool> {
         let Place::Arena(start) = record.place else {
             return Err(self.malformed("a trial in no place"));
         };
-        if record.size < HEAD || record.size - HEAD > TRIAL_MAX {
+        if !(HEAD..=TRIAL_MAX).contains(&record.size) {
             return Err(self.malformed("a trial of another size"));
         }
         let at = segment::arena_at(self.hello.lane, self.side.other()) + start;
-        let word = |offset: usize| -> &AtomicU64 { self.segment.word64(at + offset) };
-        let address = word(0).load(Ordering::Relaxed);
-        let count = word(COUNT).load(Ordering::Relaxed).min(TRIAL_MAX as u64) as usize;
+        let read = |offset: usize| self.segment.word64(at + offset).load(Ordering::Acquire);
+        let answer = |told: u64| self.segment.word64(at + ANSWER).store(told, Ordering::Release);
+        let state = read(STATE);
+        let trial = &mut self.incoming.trial;
+        if state == 0 {
+            if trial
+                .held
+                .get_or_insert_with(|| {
+                    answer(HERE);
+                    Instant::now()
+                })
+                .elapsed()
+                < HELD
+            {
+                return Ok(false);
+            }
+            trial.held = None;
+            answer(REFUSED);
+            return Ok(true);
+        }
+        if trial.held.take().is_some() || trial.begun.is_none() {
+            trial.begun = Some(Instant::now());
+        }
+        let is_done = self.carry_out(record, [0, COUNT, MESSAGE].map(read));
+        let begun = self.incoming.trial.begun.unwrap_or_else(Instant::now);
+        if state == GO_AND_ANSWER {
+            let took = begun.elapsed().as_nanos() as u64;
+            let told = if is_done { took.saturating_add(DONE) } else { REFUSED };
+            self.segment.word64(at + ANSWER).store(told, Ordering::Release);
+        }
+        Ok(true)
+    }
+
+    /// The copy; false where the kernel does not let it.
+    fn carry_out(&mut self, record: &Record, [address, count, message]: [u64; 3]) -> bool {
+        let limit = |count: u64, most: usize| usize::try_from(count).unwrap_or(most).min(most);
+        let count = if address == 0 { record.size } else { limit(count, TRIAL_MAX) };
+        let message = limit(message, MESSAGE_MAX).max(count);
         // The buffer of messages in packets, of which none is under way.
         let mut into = std::mem::take(&mut self.incoming.buffer);
-        if into.len() < TRIAL_MAX {
-            into = vec![0; TRIAL_MAX];
+        if into.len() < message {
+            into = vec![0; message];
         }
-        let since = Instant::now();
+        let at = place(&mut self.incoming.trial.at, count, message);
+        let to = &mut into[at..][..count];
         let is_done = if address == 0 {
-            self.inn.read(record, |bytes| {
-                into[..bytes.len() - HEAD].copy_from_slice(&bytes[HEAD..]);
-            });
+            self.inn.read(record, |bytes| to.copy_from_slice(bytes));
             true
         } else {
             let pid = self.peer.pid.filter(|_| self.own(READS).load(Ordering::Relaxed) == 1);
-            let to = &mut into[..count];
             pid.is_some_and(|pid| sys::read_memory(pid, address, to).is_ok_and(|got| got == count))
         };
-        let took = since.elapsed().as_nanos() as u64;
-        let told = if is_done { took.saturating_add(DONE) } else { REFUSED };
-        self.segment.word64(at + ANSWER).store(told, Ordering::Release);
         // It is cleared when the next message begins.
         self.incoming.buffer = into;
-        Ok(())
+        is_done
     }
 }

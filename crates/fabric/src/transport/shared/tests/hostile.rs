@@ -173,7 +173,7 @@ fn memory_that_cannot_be_mapped_is_its_senders_fault() {
     let place = Place::new();
     let listener = listen(&place, 1);
     let good = hello::write(&hello(Lane::Bulk));
-    let size = 8 << 20;
+    let size = 16 << 20;
     let sealed = segment::memory("test", size).unwrap();
     rustix::fs::fcntl_add_seals(&sealed, rustix::fs::SealFlags::FUTURE_WRITE).unwrap();
     let whole = segment::memory("test", size).unwrap();

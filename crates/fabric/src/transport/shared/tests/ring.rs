@@ -1,9 +1,5 @@
-//! The ring over memory of tests: stopped at every access, filled with garbage, under loom and
-//! Miri.
-//!
-//!     RUSTFLAGS="--cfg loom" cargo test -p muster-fabric --lib --release tests::ring
-//!     MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p muster-fabric --lib \
-//!         shared::tests::ring
+//! The ring over memory of tests: stopped at every access, filled with garbage, under loom
+//! (`cargo xtask loom`) and Miri (`cargo xtask miri`).
 #![allow(unsafe_code)]
 
 use crate::transport::shared::ring::{Cells, Consumer, Garbage, INLINE, Kind, Place, Producer};

@@ -1,0 +1,24 @@
+//! `cargo xtask loom`: every interleaving of the rings of shared memory, within loom's bounds
+//! (`crates/fabric/src/transport/shared/tests/ring.rs`).
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::workspace::{cargo, check, no_arguments, root, target_dir};
+
+/// Runs the tests; what is built with other atomics has a folder of its own.
+pub fn interleave(root: &Path) -> Result<()> {
+    let mut test = cargo(root);
+    test.args(["test", "--quiet", "--release", "-p", "muster-fabric", "--lib", "tests::ring"]);
+    test.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", target_dir(root).join("loom"));
+    check(&mut test)
+}
+
+/// The command.
+pub fn run(arguments: &[String]) -> Result<ExitCode> {
+    no_arguments(arguments)?;
+    interleave(&root()?)?;
+    Ok(ExitCode::SUCCESS)
+}
