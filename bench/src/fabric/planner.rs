@@ -8,11 +8,11 @@
 
 use super::ours::{hello, patience};
 use anyhow::{Context, Result};
-use muster_fabric::pipeline::calibrate::{Injection, Medium, THOROUGH, calibrate};
+use muster_base::limits::SHARED_ARENA;
+use muster_fabric::pipeline::calibrate::{CONTACT, Injection, Medium, calibrate};
 use muster_fabric::pipeline::choice::{Grid, exhaustive};
-use muster_fabric::pipeline::costs::Predict;
+use muster_fabric::pipeline::costs::Costs as Fitted;
 use muster_fabric::pipeline::plan::{Plan, Planner};
-use muster_fabric::pipeline::probe::raw::Raw;
 use muster_fabric::transport::shared::{Link, Planners, Shared, adaptive};
 use muster_fabric::{Address, Deadline, Error};
 use std::collections::HashMap;
@@ -169,7 +169,7 @@ fn median(figures: &mut [f64]) -> f64 {
 
 /// The plans of the ring; the single copy is no matter of packet lengths and slots.
 fn grid() -> Grid {
-    Grid { ring_only: usize::MAX, ..Grid::new(1 << 20, 64 << 10) }
+    Grid { ring_only: usize::MAX, ..Grid::new(SHARED_ARENA, 64 << 10) }
 }
 
 /// Microseconds of the planner's choice for messages of a size, and of the best packet length and
@@ -248,13 +248,51 @@ fn beside(road: &mut Road, fixed: [Plan; 2]) -> Result<(f64, f64)> {
     Ok((ours.mean(), best))
 }
 
-/// What the slowest stage of the pipeline could move, in MB/s, as fitted: messages of a size, each
-/// of them one packet.
-pub fn stage(size: usize) -> f64 {
-    let costs = calibrate(&mut Raw::start(Some(1)), THOROUGH);
-    debug_assert!(costs.depth() == DEPTH, "copy in, hop, copy out");
-    let times = costs.copies.iter().map(|copy| copy.stage.time(size));
-    size as f64 / times.fold(0.0, f64::max) * 1e3
+/// Fits the stages of a link as first contact does, and keeps what it found.
+struct Fitter {
+    found: Arc<Mutex<Option<Fitted>>>,
+    /// Bytes until the ring has been gone round.
+    round: usize,
+}
+
+impl Planner for Fitter {
+    fn plan(&mut self, _: usize) -> Plan {
+        Plan::Pipelined { packet: 64 << 10, slots: SHARED_ARENA / (64 << 10) }
+    }
+
+    fn is_new(&mut self, bytes: usize) -> bool {
+        self.round = self.round.saturating_sub(bytes);
+        self.round == 0 && self.found.lock().is_ok_and(|found| found.is_none())
+    }
+
+    fn meet(&mut self, _: &str, medium: &mut dyn Medium) {
+        let costs = calibrate(medium, CONTACT);
+        if !medium.is_absent() {
+            *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(costs);
+        }
+    }
+}
+
+/// What the slowest stage of the link could move, in MB/s, as fitted: messages of a size, close
+/// behind one another, by the plan for which that is most.
+pub fn stage(at: &str, size: usize) -> Result<f64> {
+    let found = Arc::new(Mutex::new(None));
+    let fits = found.clone();
+    let planners: Planners =
+        Arc::new(move |_| Box::new(Fitter { found: fits.clone(), round: 2 * SHARED_ARENA }));
+    let deadline = patience();
+    let mut link = Shared::new(planners).connect_link(&path(at)?, &hello(), deadline)?;
+    let message = vec![1; size];
+    loop {
+        link.send(&[IoSlice::new(&message)], deadline)?;
+        link.receive(&mut [0], deadline)?;
+        let fitted = found.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(costs) = fitted {
+            let grid = grid();
+            let times = grid.plans(size, DEPTH).map(|plan| costs.streamed(plan, size));
+            return Ok(size as f64 / times.fold(f64::INFINITY, f64::min) * 1e3);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -174,7 +174,7 @@ fn stream(size: usize, quick: bool) -> Trial {
     let one = |subject| move || first(Half::new(subject, "-", size, STREAM).alone()?);
     let mut trial = Trial::new(case, RATE, move || first(ours("stream", "shm", size, STREAM)?))
         .than("memcpy", 0.0, one("memcpy"))
-        .than("bottleneck stage", 0.92, one("stage"));
+        .than("bottleneck stage", 0.92, move || first(ours("stage", "shm", size, 0)?));
     for setting in UCX_SHARED {
         let name = ("UCX at its best", format!("{setting:?}"));
         trial = trial.best(name, 1.3, move || setting.bandwidth(size, rounds));
