@@ -2,10 +2,13 @@
 //! that both can write.
 //!
 //! *Layout.* [`ENTRIES`] entries of [`ENTRY`] bytes (two cache lines that the hardware fetches
-//! together), an arena, and a count of what the consumer has freed. An entry begins with its
-//! *flag*, a word of which the high half is a tag (the record's number plus one), the low half its
-//! kind and size. A short message stands in the entry, behind the flag, so it moves with it from
-//! cache to cache. A longer one, or a packet of one, stands in the arena, and the entry says where.
+//! together), an arena, and a count of what the consumer has freed. An entry ends with its *flag*,
+//! a word of which the high half is a tag (the record's number plus one), the low half its kind and
+//! size. A short message stands in the entry, right before the flag, so it moves with it from cache
+//! to cache; and the line of the flag, at which the consumer looks, is the last one written: were
+//! bytes written to another line in between, the consumer's look would take the flag's line away,
+//! and it would have to be fetched again. A longer message, or a packet of one, stands in the
+//! arena, and the entry says where.
 //!
 //! *Steps.* The producer writes the bytes, then the flag (release). The consumer sees the flag
 //! whose tag it expects (acquire), reads the bytes where they are, then counts them as freed
@@ -43,6 +46,9 @@ pub(crate) const INLINE: usize = ENTRY - FLAG;
 
 /// Bytes of a flag.
 const FLAG: usize = 8;
+
+/// Where in an entry its flag is: at the end, behind what it belongs to.
+pub(crate) const FLAG_AT: usize = ENTRY - FLAG;
 
 /// What records in the arena are aligned to.
 const LINE: usize = 64;
@@ -455,9 +461,11 @@ impl Shared {
     }
 
     #[inline]
-    fn at(&self, place: Place) -> *mut u8 {
+    fn at(&self, place: Place, size: usize) -> *mut u8 {
         let offset = match place {
-            Place::Entry(entry) => self.entries + entry * ENTRY + FLAG,
+            Place::Entry(entry) => {
+                self.entries + entry * ENTRY + FLAG_AT - size.next_multiple_of(FLAG)
+            }
             Place::Arena(at) => self.start + at,
         };
         self.segment.base().wrapping_add(offset)
@@ -469,12 +477,12 @@ impl Cells for Shared {
 
     #[inline]
     fn flag(&self, entry: usize) -> u64 {
-        self.word(self.entries + entry * ENTRY).load(Ordering::Acquire)
+        self.word(self.entries + entry * ENTRY + FLAG_AT).load(Ordering::Acquire)
     }
 
     #[inline]
     fn set_flag(&self, entry: usize, flag: u64) {
-        self.word(self.entries + entry * ENTRY).store(flag, Ordering::Release);
+        self.word(self.entries + entry * ENTRY + FLAG_AT).store(flag, Ordering::Release);
     }
 
     fn freed(&self) -> u64 {
@@ -495,13 +503,13 @@ impl Cells for Shared {
     // and nobody else's.
     unsafe fn write<R>(&self, place: Place, size: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
         // SAFETY: see above.
-        f(unsafe { std::slice::from_raw_parts_mut(self.at(place), size) })
+        f(unsafe { std::slice::from_raw_parts_mut(self.at(place, size), size) })
     }
 
     #[inline]
     // SAFETY: by the caller's promise the bytes are in the segment, and nobody writes them.
     unsafe fn read<R>(&self, place: Place, size: usize, f: impl FnOnce(&[u8]) -> R) -> R {
         // SAFETY: see above.
-        f(unsafe { std::slice::from_raw_parts(self.at(place), size) })
+        f(unsafe { std::slice::from_raw_parts(self.at(place, size), size) })
     }
 }

@@ -14,9 +14,10 @@ use muster_base::limits::SHARED_MESSAGE_MAX;
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
-/// The part of the arena that short messages go through: two of them fit many times, and it stays
-/// in a second-level cache.
-const SHORT_WINDOW: usize = 64 * 1024;
+/// The part of the arena that short messages go through: as much as a second-level cache. In a
+/// smaller one a line is still in the receiver's cache when it is written again, and has to be
+/// taken from it (docs/decisions/pipeline.md, the footprint).
+const SHORT_WINDOW: usize = 1024 * 1024;
 
 /// What is done where a plan says single copy and cannot have it.
 const FALLBACK: (usize, usize) = (32 * 1024, 64);

@@ -41,8 +41,9 @@ use std::time::{Duration, Instant};
 const GLANCE: Duration = Duration::from_millis(10);
 
 /// What a caller over TLS is given before it goes for a new one: some round trips, and the work of
-/// as many handshakes as callers can be. Meanwhile new ones wait in the kernel's queue.
-const HANDSHAKE: Duration = Duration::from_millis(500);
+/// as many handshakes as callers can be, some ms each where others have the cores as well.
+/// Meanwhile new ones wait in the kernel's queue.
+const HANDSHAKE: Duration = Duration::from_secs(2);
 
 /// A listening socket.
 pub struct Door {

@@ -152,9 +152,9 @@ fn a_lying_length_takes_no_memory() {
     let (_here, mut there) = pair(PIPELINED);
     // The first record of the connector: the first packet of a message of 2^60 bytes.
     let entry = 4096;
-    there.segment.word64(entry + 8).store(0, Ordering::Relaxed);
-    there.segment.word64(entry + 16).store(1 << 60, Ordering::Relaxed);
-    there.segment.word64(entry).store(1 << 32 | 2 << 28 | 64, Ordering::Release);
+    there.segment.word64(entry + 104).store(0, Ordering::Relaxed);
+    there.segment.word64(entry + 112).store(1 << 60, Ordering::Relaxed);
+    there.segment.word64(entry + 120).store(1 << 32 | 2 << 28 | 64, Ordering::Release);
     let error = there.try_take(|_| ()).unwrap_err();
     assert!(error.to_string().contains("a message of 1152921504606846976 bytes"), "{error}");
 }
@@ -213,8 +213,9 @@ fn the_samples_in_the_documentation_are_what_is_shared() {
     };
     let (mut here, there) = pair(PIPELINED);
     here.try_fill(2, |to| to.copy_from_slice(b"hi")).unwrap();
-    let words = [4096, 4104].map(|at| there.segment.word64(at).load(Ordering::Acquire));
-    assert_eq!(words.map(u64::to_le_bytes).concat()[..10], sample("record"));
+    let words = [4096 + 112, 4096 + 120];
+    let words = words.map(|at| there.segment.word64(at).load(Ordering::Acquire));
+    assert_eq!(words.map(u64::to_le_bytes).concat(), sample("record"));
     let socket = crate::transport::shared::socket::exposed(7, 4096);
     assert_eq!(socket[..], sample("exposed"));
     assert_eq!(crate::transport::shared::socket::withdrawn(7)[..], sample("withdrawn"));

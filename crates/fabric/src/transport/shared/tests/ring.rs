@@ -15,7 +15,7 @@ fn next<C: Cells>(consumer: &mut Consumer<C>) -> Result<Option<(Kind, Vec<u8>)>,
 #[cfg(not(loom))]
 mod steps {
     use super::*;
-    use crate::transport::shared::ring::{ENTRIES, ENTRY, Shared};
+    use crate::transport::shared::ring::{ENTRIES, ENTRY, FLAG_AT, Shared};
     use crate::transport::shared::sys::Mapped;
     use proptest::prelude::*;
     use std::cell::Cell;
@@ -246,10 +246,10 @@ mod steps {
                 // Often where it hurts: the count of freed records, the flags.
                 let (at, value) = match way {
                     0 => (8, value % 300),
-                    1 => (512 + at % ENTRIES * (ENTRY / 8), value),
+                    1 => (512 + (at % ENTRIES * ENTRY + FLAG_AT) / 8, value),
                     2 => {
                         let tag = (index as u64 + 1) << 32;
-                        (512 + index % ENTRIES * (ENTRY / 8), tag | value & 0xffff_ffff)
+                        (512 + (index % ENTRIES * ENTRY + FLAG_AT) / 8, tag | value & 0xffff_ffff)
                     }
                     _ => (at, value),
                 };
