@@ -74,11 +74,11 @@ pub fn another_version_is_told_so(subject: &impl Subject) {
     assert_eq!(answer.len(), wire::answer_size(answer.first_chunk().unwrap()));
 }
 
-/// More than may wait at the door say their hellos before anybody looks; none of them is lost.
+/// Many say their hellos before anybody looks; none of them is lost.
 pub fn a_crowd_is_accepted(subject: &impl Subject) {
     allow_many_descriptors();
     let mut listener = listen(subject);
-    let count = HELLOS_MAX + 40;
+    let count = subject.crowd();
     // Where messages have a way of their own, a hello alone is no connection; and who connects may
     // wait for others to be let in.
     if subject.transport().capabilities().native.datagram {

@@ -28,6 +28,7 @@ use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::transport::{Adapter, Hello, Lane, Listener, Transport};
+use muster_base::limits::HELLOS_MAX;
 use std::io::{Read, Write};
 use std::thread;
 use std::time::Duration;
@@ -45,6 +46,11 @@ pub trait Subject: Sync {
     fn raw(&self, at: &Address) -> Option<Box<dyn Raw>> {
         let _ = at;
         None
+    }
+
+    /// How many connect at once: more than may wait at the door, where a connection costs little.
+    fn crowd(&self) -> usize {
+        HELLOS_MAX + 40
     }
 }
 
