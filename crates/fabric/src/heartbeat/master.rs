@@ -148,13 +148,18 @@ impl Master {
     /// Takes what a report says of a node: whether that is new, and the last strobe it has seen.
     pub fn blame(&mut self, behind: &Behind) -> (bool, u64) {
         if behind.why == Why::New || !self.members[1..].contains(&behind.node) {
+            // Its parent has it again: when it is lost once more, that is another loss.
+            if let Some((why, _)) = self.late.get_mut(&behind.node) {
+                *why = Why::Late;
+            }
             return (false, 0);
         }
         let old = self.late.get(&behind.node).copied();
         let seen = behind.seen.max(old.map_or(0, |(_, seen)| seen));
         self.late.insert(behind.node, (behind.why, seen));
         self.is_tree_old |= old.is_none();
-        (old.is_none_or(|(why, _)| why != behind.why), seen)
+        // Who has seen more since it was lost had come back, whether that was told or not.
+        (old.is_none_or(|(why, known)| why != behind.why || known < seen), seen)
     }
 
     /// Who is not in time.
@@ -171,5 +176,27 @@ impl Master {
             self.is_tree_old = true;
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_found_and_is_lost_again_is_told_of_again() {
+        let config = Config::new(NodeId(0), NodeId(0), 1);
+        let rhythm = config.check().unwrap();
+        let mut master = Master::new(Time(0), &config, rhythm);
+        master.set_members(1, &[NodeId(0), NodeId(1)]).unwrap();
+        let mut blame = |why, seen| master.blame(&Behind { node: NodeId(1), why, seen }).0;
+        assert!(blame(Why::Lost, 5));
+        assert!(!blame(Why::Lost, 5), "each report says so until it is found");
+        // Its parent has it again, and it has not reported yet; then it is lost once more.
+        assert!(!blame(Why::New, 5));
+        assert!(blame(Why::Lost, 5));
+        // It had come back and reported, and no report has said so here.
+        assert!(blame(Why::Lost, 9));
+        assert!(!blame(Why::Lost, 9));
     }
 }
