@@ -220,12 +220,15 @@ pub fn shared_memory(
     start: impl FnOnce(Address) -> Result<()> + Send,
     searches: bool,
 ) -> Result<Report> {
+    // Before a thread of it stays on one core.
+    let machine = Machine::here();
     in_a_thread(|| {
         let mut listener = Shared::default().listen_link(path)?;
         start(Address::Shared(path.to_owned()))?;
         pin(cores().first().copied());
         let link = listener.accept_link(Deadline::after(PATIENCE))?;
-        probe("shared memory", &shared::grid(), &mut Memory::new(link), searches)
+        let mut medium = Memory::new(link);
+        probe(("shared memory", machine), &shared::grid(), &mut medium, searches)
     })
 }
 
@@ -235,6 +238,8 @@ pub fn shared_memory(
 /// # Errors
 /// The connection's.
 pub fn tcp(start: impl FnOnce(Address) -> Result<()> + Send) -> Result<Report> {
+    // Before a thread of it stays on one core.
+    let machine = Machine::here();
     in_a_thread(|| {
         let at = Address::Tcp("127.0.0.1".to_owned(), 0);
         let mut listener = transport::of(&at)?.listen(&at)?;
@@ -246,7 +251,7 @@ pub fn tcp(start: impl FnOnce(Address) -> Result<()> + Send) -> Result<Report> {
         let (bytes, messages) = if is_bytes { (one, other) } else { (other, one) };
         let (bytes, messages) = (Some(bytes.stream()?), messages.datagram()?);
         let mut medium = Socket { bytes, messages, source: vec![1; MESSAGE_MAX] };
-        probe("TCP on loopback", &socket::grid(), &mut medium, false)
+        probe(("TCP on loopback", machine), &socket::grid(), &mut medium, false)
     })
 }
 
@@ -265,7 +270,12 @@ const CONTACT_MAX: Duration = Duration::from_millis(100);
 const THOROUGH_MAX: Duration = Duration::from_secs(2);
 
 /// Calibrates a medium and compares what is predicted with what is measured.
-fn probe(name: &str, grid: &Grid, medium: &mut impl Track, searches: bool) -> Result<Report> {
+fn probe(
+    (name, machine): (&str, Machine),
+    grid: &Grid,
+    medium: &mut impl Track,
+    searches: bool,
+) -> Result<Report> {
     let (first, contact) = medium.costs(CONTACT, CONTACT_MAX)?;
     let (costs, _) = medium.costs(THOROUGH, THOROUGH_MAX)?;
     let ranges = Ranges::new(grid, &first);
@@ -287,7 +297,7 @@ fn probe(name: &str, grid: &Grid, medium: &mut impl Track, searches: bool) -> Re
         searched.push(exhaustive(grid, costs.depth(), bytes, chosen, 5, &mut measure));
         failed?;
     }
-    let (medium, machine, steps) = (name.to_owned(), Machine::here(), ranges.steps());
+    let (medium, steps) = (name.to_owned(), ranges.steps());
     Ok(Report { medium, machine, contact, steps, costs, points: points?, searched })
 }
 
