@@ -67,6 +67,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         probe::receiver(address)?;
         return Ok(ExitCode::SUCCESS);
     }
+    if probe.search && matches!(probe.over, Over::Tcp) {
+        let text = "--search is for shared memory: over TCP the kernel cuts messages, and there \
+                    are no packet lengths to try; leave out --search or --over tcp";
+        return Err(super::Usage(text.into()).into());
+    }
     let report = measure(probe.over, probe.search)?;
     if let Some(path) = &probe.svg {
         let svg = draw(&report);
@@ -139,7 +144,12 @@ fn text(report: &Report) -> String {
     lines.push(format!("{:<14} {:>9.0}", "hop", report.costs.hop));
     lines.extend(stages(report).map(|copy| {
         let costs = |stage: Stage| {
-            format!("{:>9.0} {:>8.4} {:>5.1}", stage.beta, stage.tau, 1.0 / stage.tau)
+            // A stage that only passes a flag has no bandwidth.
+            let rate = match stage.tau {
+                0.0 => "-".to_owned(),
+                tau => format!("{:.1}", 1.0 / tau),
+            };
+            format!("{:>9.0} {:>8.4} {rate:>5}", stage.beta, stage.tau)
         };
         let (near, far, more) = (costs(copy.stage), costs(copy.spilled), copy.message_spills);
         format!("{:<14} {near}  {far}  {more:>7.4}", copy.name)

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use std::io::IoSlice;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn soon() -> Deadline {
     Deadline::after(Duration::from_secs(20))
