@@ -239,9 +239,27 @@ fn nap(all: &mut [PollFd<'_>], left: Duration) -> Result<()> {
     }
 }
 
+/// More descriptors than libfabric takes for an endpoint.
+const DESCRIPTORS: usize = 16;
+
+/// The error of this process's having no more descriptors, if it has none. A library that lacks the
+/// last of several says EIO and has given the others back, so this takes as many.
+fn exhausted() -> Option<std::io::Error> {
+    let one = || std::fs::File::open("/dev/null");
+    let taken: std::io::Result<Vec<_>> = std::iter::repeat_with(one).take(DESCRIPTORS).collect();
+    let is_it =
+        |error: &std::io::Error| matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE));
+    taken.err().filter(is_it)
+}
+
 /// Something of libfabric that failed.
 fn failed(doing: &str, failure: Failure) -> Error {
-    match failure.system() {
+    let vague = |source: &std::io::Error| source.raw_os_error() == Some(libc::EIO);
+    let source = failure.system().map(|source| match vague(&source) {
+        true => exhausted().unwrap_or(source),
+        false => source,
+    });
+    match source {
         Some(source) => Error::io(format!("{doing}: {failure}"), source),
         None => Error::Io { doing: doing.to_owned(), source: std::io::Error::other(failure) },
     }
