@@ -17,9 +17,13 @@
 //! Where the ring is used nothing would be heard of the single copy, and the reverse: the far state
 //! leaves the single copy as it was, so its end would never be noticed. So some samples *try* the
 //! other method. That is paid from a credit of 3 % of the time that messages take.
+//!
+//! The methods leave bytes in other caches, which the next message finds there: one of 64 KB that
+//! takes 3 us through the ring takes 9 after a single copy, and the next one 5. So the first ones
+//! after a change of the method are no samples, and one that is to be a sample waits for them.
 
 use super::calibrate::{CONTACT, Medium, calibrate};
-use super::choice::{Grid, Range, Ranges};
+use super::choice::{Grid, Range, Ranges, is_ring};
 use super::costs::{Costs, Predict};
 use super::plan::{Plan, Planner};
 use muster_base::limits::PIPELINE_PEERS_MAX;
@@ -50,6 +54,15 @@ const CREDIT: f64 = 1e6;
 const STALE: f64 = 1.08;
 /// Known states.
 const STATES: usize = 4;
+
+/// After a change of the method so many messages are no samples,
+const SETTLE: u32 = 3;
+/// or as many as have so many bytes: more is in no cache when the next one comes.
+const SETTLE_BYTES: usize = 512 * 1024;
+
+fn settling(bytes: usize) -> u32 {
+    SETTLE.min((SETTLE_BYTES / bytes.max(1)) as u32)
+}
 
 /// The short path, the pipeline, the single copy: each has errors of its own in the model,
 const METHODS: usize = 3;
@@ -244,6 +257,10 @@ pub struct Adaptive {
     tried: bool,
     /// Whether the last message tries it.
     trying: bool,
+    /// Whether the last message went through the ring.
+    was_ring: bool,
+    /// Messages until the caches are as this method leaves them.
+    settling: u32,
     /// Nanoseconds that may be spent on trying.
     credit: f64,
     switches: u64,
@@ -269,6 +286,8 @@ impl Adaptive {
             sampling: false,
             tried: false,
             trying: false,
+            was_ring: true,
+            settling: 0,
             credit: 0.0,
             switches: 0,
         }
@@ -297,19 +316,22 @@ impl Adaptive {
         &mut self.known.states[self.known.present]
     }
 
-    /// A message that is sampled: by the best plan, or by the other method's.
+    /// A message that is to be sampled: by the best plan, or by the other method's.
     fn sampled(&mut self, range: Range, bytes: usize) -> Plan {
-        let tries = &self.doubts[method_of(range.other)][class_of(bytes)];
-        if self.burst > 0 && tries.count > 0 {
-            return range.other;
-        }
-        let extra = range.other_time - range.time;
-        if self.tried || extra > self.credit {
-            self.trying = false;
+        let extra = (range.other_time - range.time).max(0.0);
+        let is_other = if self.burst > 0 {
+            self.doubts[method_of(range.other)][class_of(bytes)].count > 0
+        } else if self.settling > 0 {
+            is_ring(range.plan) != self.was_ring && extra <= self.credit
+        } else {
+            self.trying = !self.tried && extra * f64::from(1 + settling(bytes)) <= self.credit;
+            self.tried |= self.trying;
+            self.trying
+        };
+        if !is_other {
             return range.plan;
         }
-        (self.tried, self.trying) = (true, true);
-        self.credit -= extra.max(0.0);
+        self.credit -= extra;
         range.other
     }
 
@@ -360,15 +382,23 @@ impl Planner for Adaptive {
     fn plan(&mut self, bytes: usize) -> Plan {
         let range = self.state().ranges.at(bytes);
         self.time_left -= range.time;
-        self.credit = (self.credit + TRIAL * range.time).min(CREDIT.max(2.0 * range.time));
+        self.credit = (self.credit + TRIAL * range.time)
+            .min(CREDIT.max(2.0 * f64::from(1 + settling(bytes)) * range.time));
         self.countdown = self.countdown.saturating_sub(1);
         if self.time_left <= 0.0 {
             self.dice = self.dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             self.countdown = self.countdown.min((self.dice >> 16) % NEXT);
             self.time_left = f64::INFINITY;
         }
-        self.sampling = self.burst > 0 || self.countdown == 0;
-        if self.sampling { self.sampled(range, bytes) } else { range.plan }
+        let is_due = self.burst > 0 || self.countdown == 0;
+        let plan = if is_due { self.sampled(range, bytes) } else { range.plan };
+        self.settling = match is_ring(plan) == self.was_ring {
+            true => self.settling.saturating_sub(1),
+            false => settling(bytes),
+        };
+        self.was_ring = is_ring(plan);
+        self.sampling = is_due && self.settling == 0;
+        plan
     }
 
     fn is_sampling(&mut self) -> bool {

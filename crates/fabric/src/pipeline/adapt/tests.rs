@@ -216,7 +216,8 @@ fn one_message_in_256_is_sampled_when_all_is_well() {
         planner.observe(64, plan, Duration::from_nanos(time as u64));
         world.clock += time;
     }
-    assert_eq!(sampled, 1000);
+    // A trial of the other method comes some messages later.
+    assert!((990..=1000).contains(&sampled), "{sampled}");
 }
 
 #[test]
