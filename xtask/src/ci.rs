@@ -25,7 +25,7 @@ const STEPS: [Step; 8] = [
         check(cargo(root).args(flags))
     }),
     ("tidy", |_| succeeded(tidy::run(&[])?)),
-    ("tests", |root| check(cargo(root).args(["test", "--workspace"]))),
+    ("tests", |root| check(cargo(root).args(["test", "--workspace", "--no-fail-fast"]))),
     ("model", |_| succeeded(model::run(&["--quick".into()])?)),
     ("loom", loom::interleave),
     ("sim", |_| succeeded(sim::run(&["--seeds".into(), SIM_SEEDS.to_string()])?)),
