@@ -169,7 +169,7 @@ fn median(figures: &mut [f64]) -> f64 {
 
 /// The plans of the ring; the single copy is no matter of packet lengths and slots.
 fn grid() -> Grid {
-    Grid { ring_only: usize::MAX, ..Grid::new(SHARED_ARENA, 64 << 10) }
+    Grid { single: false, ..Grid::new(SHARED_ARENA, 64 << 10) }
 }
 
 /// Microseconds of the planner's choice for messages of a size, and of the best packet length and

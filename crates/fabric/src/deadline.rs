@@ -25,6 +25,12 @@ impl Deadline {
         Deadline::after(Duration::ZERO)
     }
 
+    /// This one, or so long from now, whichever is sooner.
+    pub(crate) fn sooner(self, time: Duration) -> Deadline {
+        let other = Deadline::after(time);
+        if other.end < self.end { other } else { self }
+    }
+
     /// What is left of it, none when it has passed.
     pub fn left(&self) -> Option<Duration> {
         self.end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())

@@ -41,23 +41,35 @@ const LOOK_CALLS: Duration = Duration::from_micros(100);
 /// Looks between two readings of the clock; some 100 ns.
 const LOOKS: u32 = 16;
 
-/// The most waits in a row that do not look.
+/// The most times in a row that something is left out.
 const REST_MAX: u32 = 1024;
 
-/// Waits that sleep at once.
+/// Something that is tried ever less often while it is in vain.
 #[derive(Debug, Default)]
-struct Rest {
-    /// How many still do.
+pub(crate) struct Rest {
+    /// How many times it is still left out.
     left: u32,
-    /// How many there were after the last look in vain.
+    /// How many times it was after it was in vain.
     last: u32,
 }
 
 impl Rest {
-    /// Looking was in vain.
-    fn double(&mut self) {
+    /// Whether it is left out this time.
+    pub(crate) fn rests(&mut self) -> bool {
+        let rests = self.left > 0;
+        self.left -= u32::from(rests);
+        rests
+    }
+
+    /// It was in vain.
+    pub(crate) fn in_vain(&mut self) {
         self.last = (2 * self.last).clamp(1, REST_MAX);
         self.left = self.last;
+    }
+
+    /// It was not.
+    pub(crate) fn served(&mut self) {
+        *self = Rest::default();
     }
 }
 
@@ -81,11 +93,16 @@ impl Waiter {
         Ok(true)
     }
 
+    /// Whether a wait would begin with looking.
+    #[inline]
+    pub(crate) fn is_looking(&self) -> bool {
+        self.0.left == 0
+    }
+
     /// Looks for as long as it makes sense, and learns.
     fn looks(&mut self, sleeper: &mut impl Sleeper, deadline: Deadline) -> bool {
         let rest = &mut self.0;
-        if rest.left > 0 {
-            rest.left -= 1;
+        if rest.rests() {
             return false;
         }
         if (0..LOOKS).any(|_| look(sleeper)) {
@@ -98,8 +115,8 @@ impl Waiter {
         }
         let is_seen = look_for(sleeper, LOOK);
         match is_seen {
-            true => *rest = Rest::default(),
-            false => rest.double(),
+            true => rest.served(),
+            false => rest.in_vain(),
         }
         is_seen
     }
@@ -156,9 +173,8 @@ impl Patience {
 
     /// A wait had to sleep.
     pub fn slept(&mut self) {
-        match self.rest.left {
-            0 => self.rest.double(),
-            _ => self.rest.left -= 1,
+        if !self.rest.rests() {
+            self.rest.in_vain();
         }
     }
 }

@@ -17,9 +17,8 @@ pub struct Grid {
     pub short: usize,
     /// The fewest bytes of a ring: what a send is to be rid of without its receiver.
     pub ring_least: usize,
-    /// The longest message that [`Plan::SingleCopy`] does not carry, for the same reason: its
-    /// sender waits for the receiver.
-    pub ring_only: usize,
+    /// Whether there is a [`Plan::SingleCopy`].
+    pub single: bool,
 }
 
 impl Grid {
@@ -27,13 +26,13 @@ impl Grid {
     pub fn new(ring: usize, short: usize) -> Grid {
         let powers = |range: std::ops::RangeInclusive<u32>| range.map(|power| 1 << power).collect();
         let (packets, slots) = (powers(10..=18), powers(2..=7));
-        Grid { packets, slots, ring, short, ring_least: 0, ring_only: 0 }
+        Grid { packets, slots, ring, short, ring_least: 0, single: true }
     }
 
     /// The plans for messages of `bytes` over a medium whose pipeline has `depth` stages.
     pub fn plans(&self, bytes: usize, depth: usize) -> impl Iterator<Item = Plan> {
         let short = (bytes <= self.short).then_some(Plan::Short);
-        let single = (bytes > self.ring_only).then_some(Plan::SingleCopy);
+        let single = self.single.then_some(Plan::SingleCopy);
         let pairs = self.packets.iter().flat_map(|&packet| {
             self.slots.iter().map(move |&slots| Plan::Pipelined { packet, slots })
         });

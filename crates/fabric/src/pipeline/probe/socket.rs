@@ -23,7 +23,7 @@ const ARRIVAL: Duration = Duration::from_micros(200);
 /// Packets are longer than what is gathered into one; how many are under way the kernel decides.
 pub(super) fn grid() -> Grid {
     let packets = (13..=20).map(|power| 1 << power).collect();
-    Grid { packets, slots: vec![4], ring_only: usize::MAX, ..Grid::new(usize::MAX, 4096) }
+    Grid { packets, slots: vec![4], single: false, ..Grid::new(usize::MAX, 4096) }
 }
 
 /// The sender's side.

@@ -69,9 +69,10 @@ pub struct Link {
     /// Whether the peer may be believed not to change what it has sent: it runs as the same user,
     /// who could as well write into this process.
     pub(super) is_trusted: bool,
-    waiter: Waiter,
+    pub(super) waiter: Waiter,
     looks: u32,
-    sends: u32,
+    /// Messages since the last one was received.
+    pub(super) sends: u32,
     /// What the peer reads to see whether it reads the right process.
     _proof: Box<AtomicU64>,
 }

@@ -54,18 +54,16 @@ pub type Planners = Arc<dyn Fn(&Hello) -> Box<dyn Planner> + Send + Sync>;
 pub const PLAN: Fixed =
     Fixed { short: 4 * 1024, long: Plan::Pipelined { packet: 32 * 1024, slots: 64 } };
 
-/// What a send is rid of without its receiver at least: smaller rings are not chosen,
+/// What a send is rid of without its receiver at least: smaller rings are not chosen, and so much
+/// is offered for a moment only.
 const RING_LEAST: usize = 512 * 1024;
-/// and messages up to this length are not fetched by the receiver.
-const RING_ONLY: usize = 1024 * 1024;
 
 /// The longest message that goes whole.
 const SHORT_MAX: usize = 64 * 1024;
 
 /// The plans that a link can carry out.
 pub(crate) fn grid() -> Grid {
-    let grid = Grid::new(SHARED_ARENA, SHORT_MAX);
-    Grid { ring_least: RING_LEAST, ring_only: RING_ONLY, ..grid }
+    Grid { ring_least: RING_LEAST, ..Grid::new(SHARED_ARENA, SHORT_MAX) }
 }
 
 /// What was found out about peers; processes that meet again do not measure again.

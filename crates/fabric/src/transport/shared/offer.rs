@@ -13,10 +13,17 @@
 //! A state leaves 0 once, by compare-and-swap. So a sender that gives up knows whether the message
 //! was received, even when the receiver is stopped in the middle of reading; and what a receiver
 //! has read half before and half after counts for nothing.
+//!
+//! *Rid of it.* Of a message up to [`RING_LEAST`] bytes a send is rid without its receiver, as the
+//! ring has room for it. So its offer stands for as long only as a receiver takes that is there;
+//! then it is withdrawn, the message goes through the ring, and so do the next ones, ever more of
+//! them while nobody is there.
 
+use super::RING_LEAST;
 use super::link::{ARRIVAL, Link, ROOM};
 use super::ring::{Kind, Place, Record};
 use super::segment::{self, READS, Side};
+use super::send::time_to_receive;
 use super::sys;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
@@ -39,9 +46,20 @@ impl Link {
         if self.peers(READS).load(Ordering::Acquire) != 1 {
             return Ok(false);
         }
+        let is_short = bytes.len() <= RING_LEAST;
+        if is_short {
+            if let Err(garbage) = self.out.refresh() {
+                return Err(self.garbage(garbage));
+            }
+            // Behind others it would have to wait for them.
+            if self.out.live() > 0 || self.outgoing.offers.rests() {
+                return Ok(false);
+            }
+        }
         let start = loop {
             match self.push_offer(bytes)? {
                 Some(start) => break start,
+                None if is_short => return Ok(false),
                 None => self.wait(Ready::Send, deadline)?,
             }
         };
@@ -49,10 +67,21 @@ impl Link {
         let is_done = &|link: &mut Link| {
             link.segment.word64(at).load(Ordering::Acquire) != OFFERED || link.is_over()
         };
-        let waited = self.wait_for(is_done, (ROOM, "a message to be fetched"), deadline);
-        match waited.and_then(|()| self.check()) {
+        let soon = if is_short { deadline.sooner(time_to_receive(bytes.len())) } else { deadline };
+        let waited = self.wait_for(is_done, (ROOM, "a message to be fetched"), soon);
+        let outcome = match waited.and_then(|()| self.check()) {
             Ok(()) => self.outcome(self.segment.word64(at).load(Ordering::Acquire)),
             Err(error) => self.take_back(at, error),
+        };
+        if is_short {
+            match outcome {
+                Ok(true) => self.outgoing.offers.served(),
+                _ => self.outgoing.offers.in_vain(),
+            }
+        }
+        match outcome {
+            Err(Error::Deadline { .. }) if deadline.left().is_some() => Ok(false),
+            outcome => outcome,
         }
     }
 
@@ -107,6 +136,9 @@ impl Link {
             return Err(self.malformed("an offer of another size"));
         }
         let at = self.state(self.side.other(), start);
+        if self.segment.word64(at).load(Ordering::Acquire) != OFFERED {
+            return Ok(false);
+        }
         let address = self.segment.word64(at - 8).load(Ordering::Relaxed);
         let is_read = self.own(READS).load(Ordering::Relaxed) == 1
             && self.peer.pid.is_some_and(|pid| read_all(pid, address, to));

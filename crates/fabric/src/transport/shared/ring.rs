@@ -1,14 +1,15 @@
 //! One direction of a connection: a ring of records from one producer to one consumer, over memory
 //! that both can write.
 //!
-//! *Layout.* [`ENTRIES`] entries of [`ENTRY`] bytes (two cache lines that the hardware fetches
-//! together), an arena, and a count of what the consumer has freed. An entry ends with its *flag*,
-//! a word of which the high half is a tag (the record's number plus one), the low half its kind and
-//! size. A short message stands in the entry, right before the flag, so it moves with it from cache
-//! to cache; and the line of the flag, at which the consumer looks, is the last one written: were
-//! bytes written to another line in between, the consumer's look would take the flag's line away,
-//! and it would have to be fetched again. A longer message, or a packet of one, stands in the
-//! arena, and the entry says where.
+//! *Layout.* [`ENTRIES`] entries of [`ENTRY`] bytes (two cache lines), an arena, and a count of
+//! what the consumer has freed. An entry ends with its *flag*, a word of which the high half is a
+//! tag (the record's number plus one), the low half its kind and size. A short message stands in
+//! the entry: right before the flag where it fits the flag's line, so it moves with it from cache
+//! to cache; else from the entry's beginning, because words that lie across two lines take longer.
+//! The line of the flag, at which the consumer looks, is the last one written: were bytes written
+//! to another line in between, the consumer's look would take the flag's line away, and it would
+//! have to be fetched again. While it looks it asks for the other line too, so both come at once.
+//! A longer message, or a packet of one, stands in the arena, and the entry says where.
 //!
 //! *Steps.* The producer writes the bytes, then the flag (release). The consumer sees the flag
 //! whose tag it expects (acquire), reads the bytes where they are, then counts them as freed
@@ -92,6 +93,17 @@ pub(crate) struct Record {
     pub(crate) extra: u64,
 }
 
+/// What there is to receive, at first glance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Glance {
+    /// No record, or what is none.
+    Nothing,
+    /// A message of this size in its entry.
+    Short(usize),
+    /// A record in the arena.
+    Other,
+}
+
 /// What the peer wrote cannot be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Garbage(pub(crate) &'static str);
@@ -104,6 +116,8 @@ pub(crate) trait Cells {
     fn flag(&self, entry: usize) -> u64;
     /// Writes it (release).
     fn set_flag(&self, entry: usize, flag: u64);
+    /// The entry is looked at until its flag comes: its other line may be fetched meanwhile.
+    fn expect(&self, _entry: usize) {}
     /// How many records the consumer has freed (acquire).
     fn freed(&self) -> u64;
     /// Says so (release).
@@ -304,6 +318,7 @@ impl<C: Cells> Consumer<C> {
         let entry = self.next as usize % C::ENTRIES;
         let flag = self.cells.flag(entry);
         if flag >> 32 != tag(self.next) {
+            self.cells.expect(entry);
             return self.absent(flag).map(|()| None);
         }
         let size = (flag & ((1 << KIND) - 1)) as usize;
@@ -313,6 +328,32 @@ impl<C: Cells> Consumer<C> {
             return Ok(Some(Record { kind: Kind::Whole, place, size, extra: 0 }));
         }
         self.far(entry, kind, size).map(Some)
+    }
+
+    /// What [`Consumer::peek`] says, as far as that can be said in few steps.
+    #[inline]
+    pub(crate) fn glance(&self) -> Glance {
+        let entry = self.next as usize % C::ENTRIES;
+        let flag = self.cells.flag(entry);
+        if flag >> 32 != tag(self.next) {
+            self.cells.expect(entry);
+            return Glance::Nothing;
+        }
+        let size = (flag & ((1 << KIND) - 1)) as usize;
+        let is_short = (flag as u32) >> KIND == Kind::Whole as u32 && size <= INLINE;
+        if is_short { Glance::Short(size) } else { Glance::Other }
+    }
+
+    /// Reads the message that [`Consumer::glance`] gave the size of, and is done with it; whether
+    /// the producer was told.
+    #[inline]
+    pub(crate) fn take_short(&mut self, size: usize, f: impl FnOnce(&[u8])) -> bool {
+        assert!(size <= INLINE, "{size} bytes do not fit an entry");
+        let entry = self.next as usize % C::ENTRIES;
+        // SAFETY: the entry is published, and the consumer's until it is freed; the size was
+        // checked.
+        unsafe { self.cells.read(Place::Entry(entry), size, f) };
+        self.popped(false)
     }
 
     /// A flag that is not the expected one is the one of a lap ago, or none was ever written.
@@ -365,9 +406,14 @@ impl<C: Cells> Consumer<C> {
     /// and else now and then: the shared count costs a cache line's way.
     #[inline]
     pub(crate) fn pop(&mut self, record: &Record) -> bool {
+        self.popped(matches!(record.place, Place::Arena(_)))
+    }
+
+    #[inline]
+    fn popped(&mut self, is_told: bool) -> bool {
         self.next += 1;
         let is_due = self.next - self.told >= C::ENTRIES as u64 / 4;
-        if is_due || matches!(record.place, Place::Arena(_)) {
+        if is_due || is_told {
             self.cells.set_freed(self.next);
             self.told = self.next;
             return true;
@@ -464,7 +510,8 @@ impl Shared {
     fn at(&self, place: Place, size: usize) -> *mut u8 {
         let offset = match place {
             Place::Entry(entry) => {
-                self.entries + entry * ENTRY + FLAG_AT - size.next_multiple_of(FLAG)
+                let before = if size > LINE - FLAG { FLAG_AT } else { size.next_multiple_of(FLAG) };
+                self.entries + entry * ENTRY + FLAG_AT - before
             }
             Place::Arena(at) => self.start + at,
         };
@@ -483,6 +530,17 @@ impl Cells for Shared {
     #[inline]
     fn set_flag(&self, entry: usize, flag: u64) {
         self.word(self.entries + entry * ENTRY + FLAG_AT).store(flag, Ordering::Release);
+    }
+
+    #[inline]
+    fn expect(&self, entry: usize) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let at = self.segment.base().wrapping_add(self.entries + entry * ENTRY);
+            // SAFETY: a prefetch touches nothing, wherever it points.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
+        }
     }
 
     fn freed(&self) -> u64 {

@@ -10,6 +10,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::pipeline::plan::Plan;
 use crate::strategy::Ready;
+use crate::wait::Rest;
 use muster_base::limits::SHARED_MESSAGE_MAX;
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
@@ -36,6 +37,8 @@ pub(super) struct Outgoing {
     is_aborted: bool,
     /// The last try found no room.
     pub(super) is_blocked: bool,
+    /// Offers that nobody took in time are made less often.
+    pub(super) offers: Rest,
 }
 
 impl Outgoing {
@@ -64,6 +67,12 @@ impl Parts<'_> {
             }
         }
     }
+}
+
+/// What a receiver that is there takes at most for so many bytes. Who is later is not there, which
+/// tells nothing about the medium.
+pub(super) fn time_to_receive(bytes: usize) -> Duration {
+    Duration::from_micros(50) + Duration::from_nanos(bytes as u64)
 }
 
 fn size_of(parts: &[IoSlice<'_>]) -> usize {
@@ -109,7 +118,8 @@ impl Link {
         let mut rest = std::mem::take(&mut self.outgoing.rest);
         rest.resize(size, 0);
         fill(&mut rest);
-        self.outgoing = Outgoing { total: size, packet, slots, rest, ..Outgoing::default() };
+        self.outgoing.begin(size, packet, slots);
+        (self.outgoing.rest, self.outgoing.at) = (rest, 0);
         self.pump().map(drop)
     }
 
@@ -148,11 +158,16 @@ impl Link {
     /// As [`Link::try_send`]; [`Error::Deadline`].
     #[inline]
     pub fn send(&mut self, parts: &[IoSlice<'_>], deadline: Deadline) -> Result<()> {
-        if size_of(parts) <= INLINE {
-            match self.try_send(parts) {
-                Err(Error::WouldBlock) => {}
-                done => return done,
+        let sent = match parts {
+            [part] if part.len() <= INLINE => {
+                self.try_fill(part.len(), |to| to.copy_from_slice(part))
             }
+            _ if size_of(parts) <= INLINE => self.try_send(parts),
+            _ => Err(Error::WouldBlock),
+        };
+        match sent {
+            Err(Error::WouldBlock) => {}
+            done => return done,
         }
         self.send_long(parts, deadline)
     }
@@ -236,9 +251,7 @@ impl Link {
         deadline: Deadline,
         is_enough: impl Fn(&Producer<Shared>) -> bool,
     ) -> Result<bool> {
-        // Who is later is not there, which tells nothing about the medium.
-        let most = Duration::from_micros(50) + Duration::from_nanos(bytes as u64);
-        let most = most.min(deadline.left().unwrap_or_default());
+        let most = time_to_receive(bytes).min(deadline.left().unwrap_or_default());
         let since = Instant::now();
         loop {
             if let Err(garbage) = self.out.refresh() {

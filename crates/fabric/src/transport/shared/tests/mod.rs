@@ -71,6 +71,30 @@ fn take(link: &mut Link) -> Vec<u8> {
 }
 
 #[test]
+fn an_offer_that_nobody_takes_is_withdrawn_and_its_message_goes_through_the_ring() {
+    let (mut here, mut there) = pair(Plan::SingleCopy);
+    // Several times, so that offers come to be left out, and are made again.
+    for number in 0..10 {
+        let bytes = pattern(100_000, number);
+        here.send(&[IoSlice::new(&bytes)], soon()).unwrap();
+        here.send(&[IoSlice::new(&[number as u8; 5000])], soon()).unwrap();
+        assert!(take(&mut there) == bytes, "{number}");
+        assert_eq!(take(&mut there), [number as u8; 5000]);
+    }
+}
+
+#[test]
+fn a_send_that_is_too_long_for_the_ring_waits_for_its_receiver_and_says_so() {
+    let (mut here, mut there) = pair(Plan::SingleCopy);
+    let bytes = pattern(RING_LEAST + 1, 3);
+    let brief = Deadline::after(Duration::from_millis(20));
+    let error = here.send(&[IoSlice::new(&bytes)], brief).unwrap_err();
+    assert!(matches!(error, Error::Deadline { .. }), "{error}");
+    here.send(&[IoSlice::new(b"x")], soon()).unwrap();
+    assert_eq!(take(&mut there), b"x");
+}
+
+#[test]
 fn messages_of_all_sizes_arrive_whole_and_in_order_whatever_the_plan() {
     for plan in [Plan::Short, PIPELINED, Plan::SingleCopy, PLAN.long] {
         let (mut here, mut there) = pair(plan);

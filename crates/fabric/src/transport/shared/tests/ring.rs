@@ -2,10 +2,17 @@
 //! (`cargo xtask loom`) and Miri (`cargo xtask miri`).
 #![allow(unsafe_code)]
 
-use crate::transport::shared::ring::{Cells, Consumer, Garbage, INLINE, Kind, Place, Producer};
+use crate::transport::shared::ring::{
+    Cells, Consumer, Garbage, Glance, INLINE, Kind, Place, Producer,
+};
 
 /// What was received.
 fn next<C: Cells>(consumer: &mut Consumer<C>) -> Result<Option<(Kind, Vec<u8>)>, Garbage> {
+    if let Glance::Short(size) = consumer.glance() {
+        let mut got = Vec::new();
+        consumer.take_short(size, |bytes| got.extend_from_slice(bytes));
+        return Ok(Some((Kind::Whole, got)));
+    }
     let Some(record) = consumer.peek()? else { return Ok(None) };
     let bytes = consumer.read(&record, <[u8]>::to_vec);
     consumer.pop(&record);
@@ -15,7 +22,7 @@ fn next<C: Cells>(consumer: &mut Consumer<C>) -> Result<Option<(Kind, Vec<u8>)>,
 #[cfg(not(loom))]
 mod steps {
     use super::*;
-    use crate::transport::shared::ring::{ENTRIES, ENTRY, FLAG_AT, Shared};
+    use crate::transport::shared::ring::{ENTRIES, ENTRY, FLAG_AT, Record, Shared};
     use crate::transport::shared::sys::Mapped;
     use proptest::prelude::*;
     use std::cell::Cell;
@@ -256,6 +263,13 @@ mod steps {
                 segment.word64(at * 8).store(value, std::sync::atomic::Ordering::Relaxed);
                 let _ = push(&mut producer, &[1; 100][..index % 100]);
                 let _ = push(&mut producer, &[2; 900][..INLINE + 1 + index]);
+                let glance = match consumer.peek() {
+                    Ok(Some(Record { place: Place::Entry(_), size, .. })) => Glance::Short(size),
+                    Ok(Some(_)) => Glance::Other,
+                    Ok(None) => Glance::Nothing,
+                    Err(_) => consumer.glance(),
+                };
+                prop_assert_eq!(consumer.glance(), glance);
                 let _ = next(&mut consumer);
             }
         }
