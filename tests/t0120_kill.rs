@@ -203,6 +203,7 @@ fn input_is_neither_lost_nor_doubled_when_the_manager_is_killed() {
                 select(undef, undef, undef, 0.002) }' | md5sum";
     let args = ["run", "-n", "3", "-i", "all", "sh", "-c", line];
     let mut job = cluster.muster(&args).input(big).start();
+    until("it runs", || cluster.muster(&["ps"]).run().ok().out.contains("running"));
     for _ in 0..5 {
         std::thread::sleep(PACE / 4);
         if job.ended() {
