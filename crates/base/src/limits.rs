@@ -297,6 +297,11 @@ pub const LISTEN_LOOKUP_TIME: Duration = Duration::from_secs(10);
 /// full window takes at 100 MB/s.
 pub const OFI_LINGER: Duration = Duration::from_secs(1);
 
+/// Greetings that a libfabric listener has under way at once, of those whose hello it has read.
+/// Each has an endpoint at both ends, and providers are looked at every millisecond, 20 us or more
+/// each time: eight of them at both ends use a third of a processor, and a hundred all of two.
+pub const OFI_GREETINGS_MAX: usize = 8;
+
 /// The largest message over libfabric: 1 MiB of the user's, and 4 KiB for what emulated strategies
 /// put before them. Both ends of a connection keep a buffer of that size each way.
 pub const OFI_MESSAGE_MAX: usize = 1024 * 1024 + 4096;
@@ -319,3 +324,37 @@ pub const GATEWAY_RANKS_MAX: usize = 256;
 /// Nodes of one job: as many as a welcome of 8 KiB can name, and each process holds a descriptor
 /// for each, of the 20,000 that it may have.
 pub const GATEWAY_NODES_MAX: usize = 4096;
+
+/// Rails of one connection: what a machine has network ports for, twice.
+pub const RAILS_MAX: usize = 8;
+
+/// Bytes of a connection over several rails that were sent and are not known to have arrived, and
+/// as many that have arrived and were not read: what is kept in case a rail dies, and where pieces
+/// wait for earlier ones. 4 MiB hide 1 ms at 32 Gbit/s. Memory is taken as far as it is used.
+pub const RAILS_WINDOW: usize = 4 * 1024 * 1024;
+
+/// The same for the system's lane, whose messages are short: four pieces.
+pub const RAILS_WINDOW_SYSTEM: usize = 4 * RAILS_PIECE;
+
+/// Bytes of a piece that goes over one rail: 50 us at 10 Gbit/s, five times what its head and its
+/// calls cost, and short enough for two rails to share a message of 128 KiB.
+pub const RAILS_PIECE: usize = 64 * 1024;
+
+/// Bytes under way on one rail. 1 MiB each hides a round trip of 800 us at 10 Gbit/s, and two rails
+/// leave half of the window to the others.
+pub const RAILS_FLIGHT: u64 = 1024 * 1024;
+
+/// Pieces under way on one rail, 32 bytes each to remember them: 256 short messages.
+pub const RAILS_PIECES: usize = 256;
+
+/// How long what went over a rail may be without an acknowledgement before it goes over another as
+/// well: a turn of a busy machine's scheduler, some times over. If nothing was lost, the price is
+/// that at most [`RAILS_FLIGHT`] bytes go twice.
+pub const RAILS_PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long the first rails of a new connection wait for the others: as long as a SYN is lost once
+/// (RFC 6298 sends it again after 1 s).
+pub const RAILS_JOIN_TIME: Duration = Duration::from_millis(1500);
+
+/// How long the end of a connection over several rails waits for a sign that what was sent gets on.
+pub const RAILS_LINGER: Duration = Duration::from_secs(1);

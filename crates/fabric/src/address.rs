@@ -10,8 +10,10 @@
 //! | `tcp!HOST!PORT` | TCP |
 //! | `tls!HOST!PORT` | TCP with TLS, between members who know each other's keys |
 //! | `ofi!PROVIDER!HOST!PORT` | libfabric, with the provider of that name |
+//! | `rails!(ADDRESS,ADDRESS...)` | several rails to one end: 1 to 8 addresses of TCP, or of TLS |
 //! | `sim!NETWORK!NODE` | a simulated network of this process |
 
+use muster_base::limits::RAILS_MAX;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -31,6 +33,8 @@ pub enum Address {
     Tls(String, u16),
     /// libfabric: provider, host, port.
     Ofi(String, String, u16),
+    /// One end that is reached over several rails: addresses of TCP, or all of TLS.
+    Rails(Vec<Address>),
     /// A node of a simulated network.
     Simulated(String, u32),
 }
@@ -46,7 +50,7 @@ pub struct BadAddress {
 }
 
 const FORMS: &str = "proc!NAME, shm!PATH, unix!PATH, tcp!HOST!PORT, tls!HOST!PORT, \
-     ofi!PROVIDER!HOST!PORT or sim!NETWORK!NODE";
+     ofi!PROVIDER!HOST!PORT, rails!(ADDRESS,ADDRESS...) or sim!NETWORK!NODE";
 
 /// `sun_path` of unix(7) has 108 bytes, the last of them zero.
 const PATH_MAX: usize = 107;
@@ -61,6 +65,7 @@ impl Address {
             Address::Tcp(..) => "tcp",
             Address::Tls(..) => "tls",
             Address::Ofi(..) => "ofi",
+            Address::Rails(_) => "rails",
             Address::Simulated(..) => "sim",
         }
     }
@@ -96,6 +101,7 @@ impl FromStr for Address {
                 let (host, at) = at.rsplit_once('!').ok_or_else(|| bad("it has no port"))?;
                 Ok(Address::Ofi(name(provider)?, name(host)?, port(at)?))
             }
+            "rails" => rails(rest).map(Address::Rails).map_err(bad),
             "sim" => {
                 let (network, node) = rest.rsplit_once('!').ok_or_else(|| bad("it has no node"))?;
                 let node = node.parse().map_err(|_| bad("a simulated node is a number"))?;
@@ -103,6 +109,26 @@ impl FromStr for Address {
             }
             _ => Err(bad("no transport has this scheme")),
         }
+    }
+}
+
+/// What stands behind `rails!`.
+fn rails(text: &str) -> std::result::Result<Vec<Address>, &'static str> {
+    let inside = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+    let inside = inside.ok_or("its rails stand in brackets, with commas between them")?;
+    let rails: Vec<_> = inside.split(',').map(str::parse).collect();
+    if rails.len() > RAILS_MAX {
+        return Err("it has more than 8 rails");
+    }
+    let rails: std::result::Result<Vec<Address>, BadAddress> = rails.into_iter().collect();
+    let rails = rails.map_err(|_| "one of its rails is no address")?;
+    let is_possible = |rail: &Address| matches!(rail, Address::Tcp(..) | Address::Tls(..));
+    if !rails.iter().all(is_possible) {
+        return Err("its rails are of tcp or of tls");
+    }
+    match rails.iter().all(|rail| rail.scheme() == rails[0].scheme()) {
+        true => Ok(rails),
+        false => Err("its rails are of several transports"),
     }
 }
 
@@ -118,6 +144,10 @@ impl fmt::Display for Address {
                 write!(f, "{scheme}!{host}!{port}")
             }
             Address::Ofi(provider, host, port) => write!(f, "{scheme}!{provider}!{host}!{port}"),
+            Address::Rails(rails) => {
+                let rails: Vec<_> = rails.iter().map(Address::to_string).collect();
+                write!(f, "{scheme}!({})", rails.join(","))
+            }
             Address::Simulated(network, node) => write!(f, "{scheme}!{network}!{node}"),
         }
     }
@@ -137,9 +167,31 @@ mod tests {
             "tcp!::1!564",
             "tls!lab7!564",
             "ofi!tcp!127.0.0.1!7000",
+            "rails!(tcp!10.0.0.1!700)",
+            "rails!(tcp!10.0.0.1!700,tcp!::1!701)",
+            "rails!(tls!lab7!564,tls!lab7-fast!564)",
             "sim!net!3",
         ] {
             assert_eq!(text.parse::<Address>().map(|read| read.to_string()), Ok(text.to_owned()));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_rails_is_said() {
+        let many = format!("rails!({})", ["tcp!h!1"; 9].join(","));
+        for (text, why) in [
+            ("rails!tcp!h!1", "in brackets"),
+            ("rails!(tcp!h!1", "in brackets"),
+            ("rails!()", "one of its rails is no address"),
+            ("rails!(tcp!h!1,)", "one of its rails is no address"),
+            ("rails!(tcp!h!1,tcp!h)", "one of its rails is no address"),
+            ("rails!(tcp!h!1,tls!h!1)", "several transports"),
+            ("rails!(shm!/x)", "of tcp or of tls"),
+            ("rails!(rails!(tcp!h!1))", "of tcp or of tls"),
+            (&many, "more than 8 rails"),
+        ] {
+            let error = text.parse::<Address>().expect_err(text).to_string();
+            assert!(error.contains(why), "{text}: {error}");
         }
     }
 

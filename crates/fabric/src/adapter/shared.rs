@@ -126,6 +126,10 @@ impl<T: Stream> Stream for Shared<T> {
         self.alone().try_write_parts(parts)
     }
 
+    fn try_flush(&mut self) -> Result<bool> {
+        self.alone().try_flush()
+    }
+
     fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         self.alone().try_read(buffer)
     }

@@ -127,6 +127,11 @@ impl<T: Stream, A: Aspect> Stream for Adapted<T, A> {
     }
 
     #[inline]
+    fn try_flush(&mut self) -> Result<bool> {
+        self.inner.try_flush()
+    }
+
+    #[inline]
     fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let operation = Operation { kind: Kind::Read, bytes: buffer.len() };
         self.enclose(operation, |inner| inner.try_read(buffer), |&count| count)

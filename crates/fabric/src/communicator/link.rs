@@ -53,6 +53,9 @@ impl<S: Stream> Link<S> {
         while done < bytes.len() {
             done += self.write_some(&bytes[done..], deadline)?;
         }
+        while !self.stream.try_flush()? {
+            self.stream.wait(Ready::Send, deadline)?;
+        }
         Ok(())
     }
 

@@ -79,9 +79,8 @@ pub fn a_crowd_is_accepted(subject: &impl Subject) {
     allow_many_descriptors();
     let mut listener = listen(subject);
     let count = subject.crowd();
-    // Where messages have a way of their own, a hello alone is no connection; and who connects may
-    // wait for others to be let in.
-    if subject.transport().capabilities().native.datagram {
+    // Where a hello alone is no connection, who connects may wait for others to be let in.
+    if !subject.is_framed() {
         let address = listener.address().clone();
         return thread::scope(|scope| {
             let connect = || subject.transport().connect(&address, &hello(Lane::Bulk), soon());
@@ -132,8 +131,7 @@ fn greeted(
     subject: &impl Subject,
     listener: &mut dyn Listener,
 ) -> Option<(Box<dyn Raw>, Box<dyn Datagram>)> {
-    // Others carry no frames there.
-    if subject.transport().capabilities().native.datagram {
+    if !subject.is_framed() {
         return None;
     }
     let mut caller = raw(subject, listener)?;

@@ -48,6 +48,11 @@ pub trait Subject: Sync {
         None
     }
 
+    /// Whether a hello and its answer make a connection, on which frames follow.
+    fn is_framed(&self) -> bool {
+        !self.transport().capabilities().native.datagram
+    }
+
     /// How many connect at once: more than may wait at the door, where a connection costs little.
     fn crowd(&self) -> usize {
         HELLOS_MAX + 40

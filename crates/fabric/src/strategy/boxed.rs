@@ -77,6 +77,10 @@ impl<T: Stream + ?Sized> Stream for Box<T> {
         (**self).try_write_parts(parts)
     }
 
+    fn try_flush(&mut self) -> Result<bool> {
+        (**self).try_flush()
+    }
+
     fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         (**self).try_read(buffer)
     }

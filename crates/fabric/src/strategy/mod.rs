@@ -166,6 +166,16 @@ pub trait Stream: Wait {
         self.try_write(first.map_or(&[], |part| part))
     }
 
+    /// Moves on what was written and is still on its way out; true when all of it has left. Who
+    /// turns to something else after a write sees to it. A transport whose writes leave at once has
+    /// nothing to do.
+    ///
+    /// # Errors
+    /// The connection's.
+    fn try_flush(&mut self) -> Result<bool> {
+        Ok(true)
+    }
+
     /// Receives what is there, at least a byte; 0 when the peer sends no more.
     ///
     /// # Errors

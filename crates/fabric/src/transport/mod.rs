@@ -8,6 +8,7 @@ mod host;
 mod name;
 pub mod ofi;
 pub mod process;
+pub mod rails;
 pub mod shared;
 pub mod socket;
 
@@ -17,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::strategy::{ActiveMessage, Datagram, RemoteCopy, Stream};
 use socket::Member;
 use std::fmt;
+use std::os::fd::BorrowedFd;
 use std::sync::LazyLock;
 
 /// Traffic that must not wait for other traffic has a lane of its own, down to the wire.
@@ -146,6 +148,13 @@ pub trait Listener: Send {
     /// [`crate::Error::Deadline`]; [`crate::Error::Exhausted`], after which it goes on. A peer that
     /// does not say a proper hello is not an error: it is sent away, and told why.
     fn accept(&mut self, deadline: Deadline) -> Result<Box<dyn Adapter>>;
+
+    /// For those who listen at several places at once: poll(2) reports one of these readable when
+    /// a look ([`Listener::accept`], with a deadline that has passed) may find something. None
+    /// where only a wait tells.
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        Vec::new()
+    }
 }
 
 /// A way to reach endpoints.
@@ -172,10 +181,11 @@ pub trait Transport: Send + Sync {
 /// All transports of this crate.
 pub fn all() -> &'static [&'static dyn Transport] {
     static OFI: ofi::Ofi = ofi::Ofi::new();
+    static RAILS: LazyLock<rails::Rails> = LazyLock::new(rails::Rails::default);
     static SHARED: LazyLock<shared::Shared> = LazyLock::new(shared::Shared::default);
     static PROCESS: LazyLock<process::Process> = LazyLock::new(process::Process::default);
-    static ALL: LazyLock<[&dyn Transport; 5]> =
-        LazyLock::new(|| [&*PROCESS, &*SHARED, &socket::Unix, &socket::Tcp, &OFI]);
+    static ALL: LazyLock<[&dyn Transport; 6]> =
+        LazyLock::new(|| [&*PROCESS, &*SHARED, &socket::Unix, &socket::Tcp, &OFI, &*RAILS]);
     &*ALL
 }
 

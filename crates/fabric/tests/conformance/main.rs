@@ -4,13 +4,14 @@
 use muster_fabric::Deadline;
 use muster_fabric::address::Address;
 use muster_fabric::conformance::{Raw, Subject};
+use muster_fabric::transport::rails::Rails;
 use muster_fabric::transport::socket::{Identity, Members, Tls};
 use muster_fabric::transport::{self, Transport};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// A transport, and a directory for those that meet at a path.
@@ -26,6 +27,8 @@ static TLS: LazyLock<Tls> = LazyLock::new(|| {
     members.pin("connector", identity.public_key()).expect("a member");
     Tls::new(&identity, &members)
 });
+
+static RAILS_TLS: LazyLock<Rails> = LazyLock::new(|| Rails::over(Arc::new(TLS.clone())));
 
 static FOLDERS: AtomicU32 = AtomicU32::new(0);
 static ADDRESSES: AtomicU32 = AtomicU32::new(0);
@@ -53,8 +56,10 @@ impl Drop for Here {
 
 impl Subject for Here {
     fn transport(&self) -> &dyn Transport {
-        if self.scheme == "tls" {
-            return &*TLS;
+        match self.scheme {
+            "tls" => return &*TLS,
+            "rails_tls" => return &*RAILS_TLS,
+            _ => {}
         }
         let all = transport::all().iter();
         *all.clone().find(|transport| transport.scheme() == self.scheme).expect("it is one of all")
@@ -65,6 +70,8 @@ impl Subject for Here {
         match self.scheme {
             "tcp" => Address::Tcp("127.0.0.1".to_owned(), 0),
             "tls" => Address::Tls("127.0.0.1".to_owned(), 0),
+            "rails" => Address::Rails(vec![Address::Tcp("127.0.0.1".to_owned(), 0); 2]),
+            "rails_tls" => Address::Rails(vec![Address::Tls("127.0.0.1".to_owned(), 0); 2]),
             "unix" => Address::Unix(self.path(number)),
             "shm" => Address::Shared(self.path(number)),
             "proc" => Address::Process(format!("conformance-{number}")),
@@ -72,9 +79,16 @@ impl Subject for Here {
         }
     }
 
+    /// A hello makes a rail, and joins make a connection of rails.
+    fn is_framed(&self) -> bool {
+        let is_joined = matches!(self.scheme, "rails" | "rails_tls");
+        !is_joined && !self.transport().capabilities().native.datagram
+    }
+
     fn raw(&self, at: &Address) -> Option<Box<dyn Raw>> {
         let limit = Some(Duration::from_secs(20));
         match at {
+            Address::Rails(rails) => self.raw(&rails[0]),
             Address::Tcp(host, port) => {
                 let stream = TcpStream::connect((host.as_str(), *port)).expect("a listener");
                 stream.set_read_timeout(limit).expect("a limit");
@@ -118,4 +132,4 @@ macro_rules! transports {
     };
 }
 
-transports!(proc shm unix tcp tls);
+transports!(proc shm unix tcp tls rails rails_tls);

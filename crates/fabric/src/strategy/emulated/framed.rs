@@ -234,6 +234,26 @@ impl<S: Stream> Framed<S> {
         gather(rest, self.transmit_buffer(size));
     }
 
+    /// Has the stream take what is unsent; whether it took all of it.
+    fn push(&mut self) -> Result<bool> {
+        while !self.unsent.is_empty() || !self.body.is_empty() {
+            let first = &self.leaving[self.unsent.clone()];
+            let written = match self.body.is_empty() {
+                true => self.inner.try_write(first),
+                false => {
+                    let body = &self.body[self.body_sent..];
+                    self.inner.try_write_parts(&[IoSlice::new(first), IoSlice::new(body)])
+                }
+            };
+            match written {
+                Ok(size) => self.left(size),
+                Err(Error::WouldBlock) => return Ok(false),
+                Err(error) => return Err(self.ended(error)),
+            }
+        }
+        Ok(true)
+    }
+
     fn transmit_buffer(&mut self, size: usize) -> &mut [u8] {
         if size > self.leaving.len() {
             self.leaving = vec![0; size];
@@ -378,22 +398,7 @@ impl<S: Stream> Datagram for Framed<S> {
     }
 
     fn try_flush(&mut self) -> Result<bool> {
-        while !self.unsent.is_empty() || !self.body.is_empty() {
-            let first = &self.leaving[self.unsent.clone()];
-            let written = match self.body.is_empty() {
-                true => self.inner.try_write(first),
-                false => {
-                    let body = &self.body[self.body_sent..];
-                    self.inner.try_write_parts(&[IoSlice::new(first), IoSlice::new(body)])
-                }
-            };
-            match written {
-                Ok(size) => self.left(size),
-                Err(Error::WouldBlock) => return Ok(false),
-                Err(error) => return Err(self.ended(error)),
-            }
-        }
-        Ok(true)
+        Ok(self.push()? && self.inner.try_flush().map_err(|error| self.ended(error))?)
     }
 
     fn take(&mut self, deadline: Deadline, take: &mut dyn FnMut(&[u8])) -> Result<()> {
@@ -414,7 +419,7 @@ impl<S: Stream> Datagram for Framed<S> {
         if size <= GATHERED {
             return self.try_send(parts);
         }
-        with_head(&(size as u32).to_le_bytes(), parts, |mut rest| {
+        with_head(&(size as u32).to_le_bytes(), parts, |mut rest| -> Result<()> {
             let mut begun = false;
             while !rest.is_empty() {
                 match self.write(&mut rest) {
@@ -435,14 +440,21 @@ impl<S: Stream> Datagram for Framed<S> {
                 }
             }
             Ok(())
-        })
+        })?;
+        while !self.try_flush()? {
+            match self.wait(Ready::Send, deadline) {
+                Err(Error::Deadline { .. }) => break,
+                waited => waited?,
+            }
+        }
+        Ok(())
     }
 }
 
 impl<S: Stream> Drop for Framed<S> {
     fn drop(&mut self) {
         // Behind half a message there is no goodbye: the peer is to know that it was cut off.
-        if let Ok(true) = self.try_flush() {
+        if let Ok(true) = self.push() {
             let _ = self.inner.try_write(&GOODBYE.to_le_bytes());
         }
     }

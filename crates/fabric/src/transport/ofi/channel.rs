@@ -203,9 +203,12 @@ impl Channel {
     }
 
     /// One step of getting to know each other by libfabric's way, which opens the provider's
-    /// connection: true when a piece has come and gone.
-    pub fn greet(&mut self) -> Result<bool> {
-        if self.sent == 0 && self.unsent.is_none() && self.unposted.is_empty() {
+    /// connection: true when a piece has come and gone. One end begins, and the other answers:
+    /// where both begin, the tcp provider opens two connections and takes back one of them, which
+    /// at times takes seconds.
+    pub fn greet(&mut self, begins: bool) -> Result<bool> {
+        let may_send = begins || self.received > 0;
+        if may_send && self.sent == 0 && self.unsent.is_none() && self.unposted.is_empty() {
             self.send(Kind::Credit, 0, |_| 0)?;
         }
         self.progress()?;

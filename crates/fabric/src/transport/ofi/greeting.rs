@@ -38,6 +38,8 @@ pub struct Greeting {
     /// The other one's name, until it says one.
     name: String,
     since: Instant,
+    /// Its end sends the first piece: the connector's.
+    begins: bool,
     state: State,
 }
 
@@ -52,7 +54,8 @@ impl Greeting {
     ) -> Greeting {
         let (provider, since) = (provider.to_owned(), Instant::now());
         let (who, name) = (at.to_string(), from.to_string());
-        Greeting { library, provider, who, name, since, state: State::Hello(meeting) }
+        let state = State::Hello(meeting);
+        Greeting { library, provider, who, name, since, begins: false, state }
     }
 
     /// Of us, who have said hello.
@@ -66,12 +69,17 @@ impl Greeting {
         let (provider, since) = (provider.to_owned(), Instant::now());
         let state = State::Answer(meeting, hello.clone());
         let (who, name) = (hello.name.clone(), to.to_string());
-        Greeting { library, provider, who, name, since, state }
+        Greeting { library, provider, who, name, since, begins: true, state }
     }
 
     /// How long it may still take.
     pub fn left(&self) -> Duration {
         HELLO_TIME.saturating_sub(self.since.elapsed())
+    }
+
+    /// Whether its hello has not been read: so far it costs next to nothing.
+    pub fn is_new(&self) -> bool {
+        matches!(self.state, State::Hello(_))
     }
 
     /// The socket that tells when to go on; none if only looking tells.
@@ -100,7 +108,7 @@ impl Greeting {
                 State::Hello(meeting) => self.hello(meeting)?,
                 State::Answer(meeting, hello) => self.answer(meeting, hello)?,
                 State::Offer(meeting, hello, endpoint) => self.offer(meeting, hello, endpoint)?,
-                State::Greet(mut channel) => match channel.greet()? {
+                State::Greet(mut channel) => match channel.greet(self.begins)? {
                     true => return Ok(Some(*channel)),
                     false => (State::Greet(channel), false),
                 },
@@ -132,6 +140,8 @@ impl Greeting {
         }
         meeting.used(size);
         self.name.clone_from(&hello.name);
+        // Until here it may have waited for us.
+        self.since = Instant::now();
         let endpoint = match self.open(&meeting) {
             Ok(endpoint) => endpoint,
             // The caller may try again, and the listener's owner is told.

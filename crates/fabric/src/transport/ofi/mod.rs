@@ -12,11 +12,13 @@
 //! |---|---|---|
 //! | hello (listener) | a hello | opens an endpoint, answers, offers |
 //! | answer (connector) | the answer | opens an endpoint, offers |
-//! | offer | the other's offer | knows its address, sends a first piece |
-//! | greet | the other's first piece | is connected |
+//! | offer | the other's offer | knows its address; the connector sends a first piece |
+//! | greet | the other's first piece | answers it (listener); is connected |
 //!
 //! Either may die in every state: its kernel closes the meeting. A hello that takes longer than
-//! `HELLO_TIME` of the limits is given up, and meanwhile the listener goes on with the others.
+//! `HELLO_TIME` of the limits is given up, and meanwhile the listener goes on with the others: with
+//! `OFI_GREETINGS_MAX` at once, because each keeps both ends busy. Of a crowd, the others wait at
+//! the meeting with their hello unread, and their time begins when it is read.
 //!
 //! Providers for machines of one network protect nothing (`Protection::Plain`), and every process
 //! of one user may change what the shm provider shares; so use it between processes that trust
@@ -45,7 +47,7 @@ use channel::Channel;
 use datagram::Messages;
 use greeting::Greeting;
 use meeting::Meeting;
-use muster_base::limits::{HELLOS_MAX, LISTEN_LOOKUP_TIME};
+use muster_base::limits::{BACKLOG, HELLOS_MAX, LISTEN_LOOKUP_TIME, OFI_GREETINGS_MAX};
 use remote::Copies;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsStr;
@@ -147,6 +149,8 @@ impl Ofi {
         let places = resolve(at, place.0, place.1, deadline)?;
         let listener = TcpListener::bind(&*places).map_err(|error| Error::io(doing(), error))?;
         listener.set_nonblocking(true).map_err(|error| Error::io(doing(), error))?;
+        // Again, for a longer queue.
+        rustix::net::listen(&listener, BACKLOG).map_err(|errno| Error::io(doing(), errno))?;
         let local = listener.local_addr().map_err(|error| Error::io(doing(), error))?;
         let address = Address::Ofi(provider.to_owned(), place.0.to_owned(), local.port());
         let library = *library;
@@ -302,22 +306,30 @@ impl Door {
             }
         }
         let mut at = 0;
-        while let Some(caller) = self.callers.get_mut(at) {
-            match caller.advance() {
+        while at < self.callers.len() {
+            let waits = self.callers[at].is_new() && self.is_busy();
+            let caller = &mut self.callers[at];
+            match if waits { Ok(None) } else { caller.advance() } {
                 Ok(Some(channel)) => {
-                    self.callers.swap_remove(at);
+                    self.callers.remove(at);
                     return Ok(Some(channel));
                 }
-                Ok(None) if !caller.left().is_zero() => at += 1,
+                Ok(None) if waits || !caller.left().is_zero() => at += 1,
                 Err(error @ Error::Exhausted { .. }) => {
-                    self.callers.swap_remove(at);
+                    self.callers.remove(at);
                     return Err(error);
                 }
                 // It was told why, and is not ours to mourn.
-                Ok(None) | Err(_) => drop(self.callers.swap_remove(at)),
+                Ok(None) | Err(_) => drop(self.callers.remove(at)),
             }
         }
         Ok(None)
+    }
+
+    /// Whether so many greetings are under way that who comes new waits: who came first is served
+    /// first, and who waits at the meeting takes nobody's time.
+    fn is_busy(&self) -> bool {
+        self.callers.iter().filter(|caller| !caller.is_new()).count() >= OFI_GREETINGS_MAX
     }
 
     /// Waits for the next connection.
@@ -339,7 +351,8 @@ impl Door {
             let has_room = self.callers.len() < HELLOS_MAX;
             let door = has_room.then(|| watch(self.listener.as_fd()));
             let mut all: Vec<PollFd<'_>> = door.into_iter().collect();
-            for caller in &self.callers {
+            let is_busy = self.is_busy();
+            for caller in self.callers.iter().filter(|caller| !(is_busy && caller.is_new())) {
                 let socket = caller.watch();
                 left = left.min(if socket.is_some() { caller.left() } else { greeting::MOMENT });
                 all.extend(socket.map(watch));

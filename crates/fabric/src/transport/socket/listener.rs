@@ -31,7 +31,7 @@ use rustix::net::{
 };
 use std::collections::VecDeque;
 use std::net::TcpListener;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -205,13 +205,14 @@ impl Door {
     }
 
     /// Who wakes a sleeper.
-    fn polled(&self) -> Vec<PollFd<'_>> {
+    fn awake(&self) -> impl Iterator<Item = &OwnedFd> {
         let callers = self.callers.iter().filter(|caller| !caller.is_unclear);
         let new = self.patience().is_none().then_some(&self.socket);
-        new.into_iter()
-            .chain(callers.map(|caller| &caller.line.socket))
-            .map(|socket| PollFd::new(socket, PollFlags::IN))
-            .collect()
+        new.into_iter().chain(callers.map(|caller| &caller.line.socket))
+    }
+
+    fn polled(&self) -> Vec<PollFd<'_>> {
+        self.awake().map(|socket| PollFd::new(socket, PollFlags::IN)).collect()
     }
 
     /// Sleeps until somebody comes or says something, or somebody's time is over.
@@ -268,6 +269,10 @@ impl Listener for Door {
             };
             self.sleep(left)?;
         }
+    }
+
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        self.awake().map(AsFd::as_fd).collect()
     }
 }
 

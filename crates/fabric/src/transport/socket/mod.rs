@@ -48,6 +48,8 @@ pub use identity::{Identity, Member, Members, PublicKey};
 pub use option::SILENCE;
 pub use tls::Tls;
 
+pub(super) use connection::{is_ready, timespec};
+
 use connect::Line;
 
 /// Listens at a door that is open to who says no hello as well: its [`Hello`] names no service, and

@@ -1,0 +1,182 @@
+//! The connector's side: a connection for each rail, all at the same time, then the joins.
+
+use super::connection::{End, Joined};
+use super::rail::Rail;
+use super::wire::Join;
+use super::{Watcher, one_peer};
+use crate::address::Address;
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::strategy::{Ready, Stream};
+use crate::transport::hello::{self, ANSWER_HEAD, ANSWER_MAX};
+use crate::transport::{Adapter, Hello, Transport};
+use muster_base::limits::RAILS_JOIN_TIME;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::Builder;
+
+/// What became of a rail.
+type Reached = (usize, Result<Box<dyn Adapter>>);
+
+/// Connects over all of the rails that can be had.
+pub fn connect(
+    below: &Arc<dyn Transport>,
+    (to, rails): (&Address, &[Address]),
+    hello: &Hello,
+    deadline: Deadline,
+    watcher: &Watcher,
+) -> Result<Box<dyn Adapter>> {
+    let reached = reach(below, rails, hello, deadline)?;
+    let mut failed = Vec::new();
+    let reached = collect(&reached, rails.len(), deadline, &mut failed);
+    if reached.is_empty() {
+        return Err(none(to, hello, rails, failed, deadline));
+    }
+    let peers: Vec<_> = reached.iter().map(|(_, end)| end.peer()).collect();
+    let peer = one_peer(&to.to_string(), &peers)
+        .map_err(|why| Error::Untrusted { peer: to.to_string(), why })?;
+    let mut token = [0; 16];
+    let random = rustls::crypto::ring::default_provider().secure_random;
+    random.fill(&mut token).map_err(|_| Error::Exhausted {
+        what: "random numbers",
+        source: io::Error::other("the system gives none"),
+    })?;
+    let count = reached.len() as u8;
+    let mut streams = Vec::with_capacity(reached.len());
+    for (number, end) in reached {
+        let mut stream = end.stream()?;
+        let join = Join { token, number: number as u8, count };
+        match say(&mut *stream, &join.write(), deadline) {
+            Ok(()) => streams.push((number, stream)),
+            Err(error) => failed.push((number, error)),
+        }
+    }
+    let mut joined = Vec::with_capacity(streams.len());
+    for (number, mut stream) in streams {
+        match answer(&mut *stream, deadline) {
+            Ok(()) => joined.push(Rail::new(number, rails[number].to_string(), stream)),
+            Err(error) => failed.push((number, error)),
+        }
+    }
+    if joined.is_empty() {
+        return Err(none(to, hello, rails, failed, deadline));
+    }
+    for (number, rail) in rails.iter().enumerate() {
+        if joined.iter().all(|joined| joined.number != number) {
+            let why = failed.iter().find(|(failed, _)| *failed == number);
+            let why = why.map_or("it is too slow".to_owned(), |(_, error)| error.to_string());
+            watcher(&format!("a rail of {to} cannot be had: {rail}: {why}"));
+        }
+    }
+    let me = hello.name.clone();
+    let joined = Joined::new(joined, peer, me, hello.lane, watcher.clone())?;
+    Ok(Box::new(End { joined, hello: hello.clone() }))
+}
+
+/// Tries all rails at once: to connect may take as long as the deadline lets it, and cannot be
+/// stopped. Who comes too late is dropped.
+fn reach(
+    below: &Arc<dyn Transport>,
+    rails: &[Address],
+    hello: &Hello,
+    deadline: Deadline,
+) -> Result<Receiver<Reached>> {
+    let (reached, all) = channel();
+    for (number, rail) in rails.iter().enumerate() {
+        let (below, rail, hello) = (below.clone(), rail.clone(), hello.clone());
+        let reached = reached.clone();
+        let connecting = move || {
+            // Who does not wait any more does not need it.
+            let _ = reached.send((number, below.connect(&rail, &hello, deadline)));
+        };
+        let thread = Builder::new().name("connects a rail".to_owned()).spawn(connecting);
+        thread.map_err(|source| Error::Exhausted { what: "threads", source })?;
+    }
+    Ok(all)
+}
+
+/// Those that are there in time, by their numbers.
+fn collect(
+    reached: &Receiver<Reached>,
+    count: usize,
+    deadline: Deadline,
+    failed: &mut Vec<(usize, Error)>,
+) -> Vec<(usize, Box<dyn Adapter>)> {
+    let (mut there, mut until): (Vec<(usize, Box<dyn Adapter>)>, _) = (Vec::new(), deadline);
+    while there.len() + failed.len() < count {
+        let Ok((number, result)) = reached.recv_timeout(until.left().unwrap_or_default()) else {
+            break;
+        };
+        match result {
+            Ok(end) => {
+                if there.is_empty() {
+                    let left = deadline.left().unwrap_or_default();
+                    until = Deadline::after(RAILS_JOIN_TIME.min(left));
+                }
+                there.push((number, end));
+            }
+            Err(error) => failed.push((number, error)),
+        }
+    }
+    there.sort_by_key(|(number, _)| *number);
+    there
+}
+
+/// Why there is no rail: where all say the same, that.
+fn none(
+    to: &Address,
+    hello: &Hello,
+    rails: &[Address],
+    mut failed: Vec<(usize, Error)>,
+    deadline: Deadline,
+) -> Error {
+    let is_refused = |(_, error): &(usize, Error)| matches!(error, Error::Refused { .. });
+    if let Some(other) = failed.iter().position(|error| !is_refused(error)) {
+        return failed.swap_remove(other).1;
+    }
+    let peer = to.to_string();
+    if failed.is_empty() {
+        let (who, what) = (hello.name.clone(), "one of its rails".to_owned());
+        return Error::Deadline { who, whom: peer, what, waited: deadline.waited() };
+    }
+    let why = failed.iter().map(|(number, error)| match error {
+        Error::Refused { why, .. } => format!("{}: {why}", rails[*number]),
+        error => error.to_string(),
+    });
+    Error::Refused { peer, why: why.collect::<Vec<_>>().join("; ") }
+}
+
+fn say(stream: &mut dyn Stream, mut bytes: &[u8], deadline: Deadline) -> Result<()> {
+    while !bytes.is_empty() {
+        match stream.try_write(bytes) {
+            Ok(size) => bytes = &bytes[size..],
+            Err(Error::WouldBlock) => stream.wait(Ready::Send, deadline)?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Waits for the answer to a join, of which it reads no byte too many.
+fn answer(stream: &mut dyn Stream, deadline: Deadline) -> Result<()> {
+    let name = stream.peer().name.clone();
+    let mut answer = [0; ANSWER_MAX];
+    let (mut size, mut there) = (ANSWER_HEAD, 0);
+    while there < size {
+        match stream.try_read(&mut answer[there..size]) {
+            Ok(0) => {
+                let evidence = "it ended a rail before it answered".to_owned();
+                return Err(Error::Dead { peer: name, evidence });
+            }
+            Ok(count) => there += count,
+            Err(Error::WouldBlock) => stream.wait(Ready::Receive, deadline)?,
+            Err(error) => return Err(error),
+        }
+        hello::read_answer(&answer[..there]).map_err(|refusal| refusal.error(&name))?;
+        if let Some(head) = answer[..there].first_chunk() {
+            size = hello::answer_size(head);
+        }
+    }
+    Ok(())
+}

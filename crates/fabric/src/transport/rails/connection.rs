@@ -1,0 +1,427 @@
+//! One end of a connection over several rails: a byte stream.
+//!
+//! It gets on when it is used or waited for; its descriptor tells when that is worth it: when
+//! something comes on any rail, when a rail has room for what waits, and when one has been silent
+//! for too long. It has no thread of its own: what happens to a rail while nobody looks is repaired
+//! when somebody does.
+
+use super::Watcher;
+use super::rail::Rail;
+use super::receive::Receiver;
+use super::send::Sender;
+use super::sys;
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::protocol::Time;
+use crate::strategy::emulated::{Active, Copied, Framed};
+use crate::strategy::{ActiveMessage, Datagram, Ready, RemoteCopy, Stream, Wait};
+use crate::transport::socket::{is_ready, timespec};
+use crate::transport::{Adapter, Hello, Lane, Peer};
+use muster_base::limits::{RAILS_LINGER, RAILS_WINDOW, RAILS_WINDOW_SYSTEM};
+use rustix::event::{PollFlags, epoll};
+use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
+use std::io::IoSlice;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// How often the end of a connection looks whether the kernel has got rid of what was sent.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Several rails, as one stream.
+pub struct Joined {
+    rails: Vec<Rail>,
+    sender: Sender,
+    receiver: Receiver,
+    peer: Peer,
+    /// Who waits, in errors.
+    me: String,
+    /// All rails, and the timer.
+    watched: OwnedFd,
+    timer: OwnedFd,
+    armed: Option<Time>,
+    clock: Instant,
+    /// What became of the rails that are gone.
+    gone: Vec<String>,
+    /// What the peer said that is no message.
+    malformed: Option<String>,
+    watcher: Watcher,
+}
+
+impl Joined {
+    /// Over these rails, of which each has been joined.
+    ///
+    /// # Errors
+    /// [`Error::Exhausted`].
+    pub fn new(
+        rails: Vec<Rail>,
+        peer: Peer,
+        me: String,
+        lane: Lane,
+        watcher: Watcher,
+    ) -> Result<Joined> {
+        let failed = |errno: Errno| Error::io(format!("joining rails with {peer}"), errno);
+        let window = match lane {
+            Lane::System => RAILS_WINDOW_SYSTEM,
+            Lane::Bulk => RAILS_WINDOW,
+        };
+        let watched = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags).map_err(failed)?;
+        let data = epoll::EventData::new_u64(0);
+        epoll::add(&watched, &timer, data, epoll::EventFlags::IN).map_err(failed)?;
+        for rail in &rails {
+            let socket = rail.stream.descriptor().expect("a rail is a socket");
+            epoll::add(&watched, socket, data, epoll::EventFlags::IN).map_err(failed)?;
+        }
+        let numbers = rails.iter().map(|rail| rail.number + 1).max().unwrap_or_default();
+        let mut sender = Sender::new(numbers, window);
+        let missing = (0..numbers).filter(|&number| rails.iter().all(|rail| rail.number != number));
+        missing.for_each(|number| sender.lost(number));
+        Ok(Joined {
+            rails,
+            sender,
+            receiver: Receiver::new(numbers, window),
+            peer,
+            me,
+            watched,
+            timer,
+            armed: None,
+            clock: Instant::now(),
+            gone: Vec::new(),
+            malformed: None,
+            watcher,
+        })
+    }
+
+    fn now(&self) -> Time {
+        Time(0) + self.clock.elapsed()
+    }
+
+    /// Takes what has come.
+    fn take_in(&mut self) {
+        let now = self.now();
+        let mut index = 0;
+        while let Some(rail) = self.rails.get_mut(index) {
+            match rail.receive(&mut self.sender, &mut self.receiver, now) {
+                Ok(_) => index += 1,
+                Err(Error::Malformed { what, .. }) => {
+                    self.malformed = Some(what);
+                    return self.rails.clear();
+                }
+                Err(error) => self.lose(index, &error),
+            }
+        }
+    }
+
+    /// A rail is gone.
+    fn lose(&mut self, index: usize, error: &Error) {
+        let rail = self.rails.remove(index);
+        if let Some(socket) = rail.stream.descriptor() {
+            epoll::delete(&self.watched, socket).expect("it was added");
+        }
+        self.sender.lost(rail.number);
+        self.receiver.lost(rail.number);
+        self.note(&rail.name, error);
+    }
+
+    fn note(&mut self, rail: &str, error: &Error) {
+        // The first reason is the one.
+        if self.gone.iter().all(|gone| !gone.starts_with(rail)) && !self.receiver.is_whole() {
+            let left = self.rails.iter().filter(|rail| !rail.is_deaf()).count();
+            let text = format!("{rail}: {error}");
+            (self.watcher)(&format!("a rail of {} is gone, {left} left: {text}", self.peer));
+            self.gone.push(text);
+        }
+    }
+
+    /// Gives pieces and acknowledgements to whatever rail has room.
+    fn give_out(&mut self, is_idle: bool) {
+        let now = self.now();
+        self.sender.age(now);
+        if self.armed.is_some_and(|armed| armed <= now) {
+            self.doubt(now);
+        }
+        let mut is_moving = true;
+        while is_moving {
+            is_moving = false;
+            for index in 0..self.rails.len() {
+                is_moving |= self.give_to(index, is_idle, now);
+            }
+        }
+        self.watch();
+        if self.armed.is_none()
+            && let Some(alarm) = self.sender.alarm()
+        {
+            self.arm(alarm, now);
+        }
+    }
+
+    /// Gives a rail all that it takes; whether that was a piece.
+    fn give_to(&mut self, index: usize, is_idle: bool, now: Time) -> bool {
+        let mut is_given = false;
+        loop {
+            let Joined { rails, sender, receiver, .. } = self;
+            let rail = &mut rails[index];
+            if rail.is_deaf() {
+                return is_given;
+            }
+            if rail.is_clear() {
+                let piece = sender.give(rail.number, now);
+                let is_due = receiver.is_due(rail.number, is_idle);
+                if piece.is_none() && !is_due {
+                    return is_given;
+                }
+                is_given |= piece.is_some();
+                if is_due || receiver.is_new(rail.number) {
+                    rail.tell(receiver.tell(rail.number));
+                }
+                if let Some(range) = piece {
+                    let is_end = sender.is_end(&range);
+                    rail.piece(range, is_end);
+                }
+            }
+            match rail.flush(sender) {
+                Ok(true) => {}
+                Ok(false) => return is_given,
+                Err(error) => {
+                    // What has come on it is still to be read.
+                    rail.deafen();
+                    sender.lost(rail.number);
+                    let name = rail.name.clone();
+                    self.note(&name, &error);
+                    return true;
+                }
+            }
+        }
+    }
+
+    /// It was silent for long.
+    fn doubt(&mut self, now: Time) {
+        // What it says is only that it has rung.
+        let _ = rustix::io::read(&self.timer, &mut [0; 8]);
+        self.armed = None;
+        for number in self.sender.tick(now) {
+            let rail = self.rails.iter().find(|rail| rail.number == number);
+            let name = rail.map_or("a rail", |rail| &rail.name);
+            let peer = &self.peer;
+            (self.watcher)(&format!("a rail of {peer} is silent, others take over: {name}"));
+        }
+    }
+
+    fn arm(&mut self, alarm: Time, now: Time) {
+        let nothing = timespec(Duration::ZERO);
+        let it_value = timespec((alarm - now).max(Duration::from_nanos(1)));
+        let to = Itimerspec { it_interval: nothing, it_value };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &to).expect("it is a timer");
+        self.armed = Some(alarm);
+    }
+
+    /// Watches for room where something waits.
+    fn watch(&mut self) {
+        for rail in &mut self.rails {
+            let is_wanted = !rail.is_clear();
+            if is_wanted != rail.is_watched {
+                rail.is_watched = is_wanted;
+                let mut flags = epoll::EventFlags::IN;
+                flags.set(epoll::EventFlags::OUT, is_wanted);
+                let socket = rail.stream.descriptor().expect("a rail is a socket");
+                let data = epoll::EventData::new_u64(0);
+                epoll::modify(&self.watched, socket, data, flags).expect("it was added");
+            }
+        }
+    }
+
+    /// Whether all that was written is in the rails.
+    fn is_out(&self) -> bool {
+        let good = |rail: &&Rail| !rail.is_deaf() && self.sender.is_good(rail.number);
+        self.sender.is_given() && self.rails.iter().filter(good).all(Rail::is_clear)
+    }
+
+    /// Nothing can be sent any more.
+    fn is_cut(&self) -> bool {
+        self.rails.iter().all(Rail::is_deaf)
+    }
+
+    fn error(&self) -> Error {
+        let peer = self.peer.name.clone();
+        match &self.malformed {
+            Some(what) => Error::Malformed { peer, what: what.clone() },
+            None if self.gone.is_empty() => {
+                Error::Dead { peer, evidence: "its rails have ended".to_owned() }
+            }
+            None => {
+                let evidence = format!("no rail is left: {}", self.gone.join("; "));
+                Error::Dead { peer, evidence }
+            }
+        }
+    }
+
+    /// Sleeps until something comes or a rail has room.
+    fn sleep(&self, most: Duration) -> Result<()> {
+        let woken = is_ready(self.watched.as_fd(), PollFlags::IN, most);
+        woken.map(drop).map_err(|errno| Error::io(format!("waiting for {}", self.peer), errno))
+    }
+}
+
+impl Wait for Joined {
+    fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
+        loop {
+            self.take_in();
+            self.give_out(true);
+            let (is_ready, what) = match ready {
+                Ready::Receive => {
+                    let is_ended = self.receiver.is_at_end() || self.rails.is_empty();
+                    (self.receiver.available() > 0 || is_ended, "something to receive")
+                }
+                Ready::Send => {
+                    let has_room = self.is_out() && self.sender.free() > 0;
+                    (has_room || self.is_cut(), "room to send")
+                }
+            };
+            if is_ready {
+                return Ok(());
+            }
+            let Some(left) = deadline.left() else {
+                let (who, whom) = (self.me.clone(), self.peer.name.clone());
+                let (what, waited) = (what.to_owned(), deadline.waited());
+                return Err(Error::Deadline { who, whom, what, waited });
+            };
+            self.sleep(left)?;
+        }
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.watched.as_fd())
+    }
+}
+
+impl Stream for Joined {
+    fn try_write(&mut self, bytes: &[u8]) -> Result<usize> {
+        self.try_write_parts(&[IoSlice::new(bytes)])
+    }
+
+    fn try_write_parts(&mut self, parts: &[IoSlice<'_>]) -> Result<usize> {
+        if self.sender.free() == 0 || !self.sender.is_given() {
+            self.take_in();
+            self.give_out(false);
+        }
+        if self.is_cut() {
+            return Err(self.error());
+        }
+        let mut written = 0;
+        for part in parts {
+            let size = self.sender.write(part);
+            written += size;
+            if size < part.len() {
+                break;
+            }
+        }
+        self.give_out(false);
+        match written {
+            0 if parts.iter().any(|part| !part.is_empty()) => Err(Error::WouldBlock),
+            written => Ok(written),
+        }
+    }
+
+    fn try_flush(&mut self) -> Result<bool> {
+        if !self.is_out() {
+            self.take_in();
+            self.give_out(false);
+            if self.is_cut() {
+                return Err(self.error());
+            }
+        }
+        Ok(self.is_out())
+    }
+
+    fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        if self.receiver.available() == 0 {
+            self.take_in();
+        }
+        if buffer.is_empty() || self.receiver.is_at_end() {
+            self.give_out(true);
+            return Ok(0);
+        }
+        let size = self.receiver.read(buffer);
+        self.give_out(size == 0);
+        match size {
+            0 if self.rails.is_empty() => Err(self.error()),
+            0 => Err(Error::WouldBlock),
+            size => Ok(size),
+        }
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.sender.end();
+        self.give_out(false);
+        Ok(())
+    }
+}
+
+impl Drop for Joined {
+    /// Says that it ends, and sees to it that what was written leaves. An end that comes while
+    /// acknowledgements are under way to it would make the kernel drop what it has not sent yet.
+    fn drop(&mut self) {
+        self.sender.end();
+        let mut patience = Deadline::after(RAILS_LINGER);
+        let mut missing = u64::MAX;
+        loop {
+            self.take_in();
+            self.give_out(true);
+            let is_empty =
+                |rail: &Rail| rail.is_deaf() || rail.stream.descriptor().is_none_or(sys::is_empty);
+            let has_left = self.is_out() && self.rails.iter().all(is_empty);
+            if has_left || self.sender.is_received() || self.is_cut() {
+                return;
+            }
+            if self.sender.missing() < missing {
+                missing = self.sender.missing();
+                patience = Deadline::after(RAILS_LINGER);
+            }
+            if patience.left().is_none() || self.sleep(LOOK).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// An end after its hello.
+pub struct End {
+    /// The rails.
+    pub joined: Joined,
+    /// What was said.
+    pub hello: Hello,
+}
+
+impl Adapter for End {
+    fn peer(&self) -> &Peer {
+        &self.joined.peer
+    }
+
+    fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    fn datagram(self: Box<Self>) -> Result<Box<dyn Datagram>> {
+        Ok(Box::new(Framed::new(self.joined)))
+    }
+
+    fn stream(self: Box<Self>) -> Result<Box<dyn Stream>> {
+        Ok(Box::new(self.joined))
+    }
+
+    fn active_message(self: Box<Self>) -> Result<Box<dyn ActiveMessage>> {
+        Ok(Box::new(Active::new(Framed::new(self.joined))))
+    }
+
+    fn remote_copy(self: Box<Self>) -> Result<Box<dyn RemoteCopy>> {
+        Ok(Box::new(Copied::new(Active::new(Framed::new(self.joined)))))
+    }
+}

@@ -1,0 +1,3 @@
+//! Promises of the cores, over rails that are only queues, and of the listener.
+
+mod cores;

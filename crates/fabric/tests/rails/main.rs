@@ -1,0 +1,87 @@
+//! Connections over several rails: what is on the wire, peers that say what is none of it, and
+//! networks that come and go.
+
+mod hostile;
+mod networks;
+mod wire;
+
+use muster_fabric::address::Address;
+use muster_fabric::transport::hello;
+use muster_fabric::transport::rails::Rails;
+use muster_fabric::transport::rails::wire::Join;
+use muster_fabric::transport::{Adapter, Hello, Lane, Listener, Transport};
+use muster_fabric::{Deadline, Result};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// Ends what hangs.
+fn soon() -> Deadline {
+    Deadline::after(Duration::from_secs(60))
+}
+
+fn hello() -> Hello {
+    Hello { name: "connector".to_owned(), service: "rails".to_owned(), lane: Lane::Bulk }
+}
+
+/// At two rails of this machine.
+fn listen() -> Box<dyn Listener> {
+    let any = Address::Rails(vec![Address::Tcp("127.0.0.1".to_owned(), 0); 2]);
+    Rails::default().listen(&any).unwrap()
+}
+
+fn meet(listener: &mut dyn Listener) -> (Box<dyn Adapter>, Box<dyn Adapter>) {
+    let address = listener.address().clone();
+    std::thread::scope(|scope| {
+        let connect = || Rails::default().connect(&address, &hello(), soon());
+        let connecting = scope.spawn(connect);
+        let accepted = listener.accept(soon()).unwrap();
+        (connecting.join().unwrap().unwrap(), accepted)
+    })
+}
+
+/// A bare connection to a door, on which hello was said and nothing was read.
+fn bare(listener: &dyn Listener, door: usize) -> TcpStream {
+    let Address::Rails(rails) = listener.address() else { panic!("rails") };
+    let Address::Tcp(host, port) = &rails[door] else { panic!("TCP") };
+    let mut bare = TcpStream::connect((host.as_str(), *port)).unwrap();
+    bare.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    bare.write_all(&hello::write(&hello())).unwrap();
+    bare
+}
+
+fn received(bare: &mut TcpStream, count: usize) -> Vec<u8> {
+    let mut bytes = vec![0; count];
+    bare.read_exact(&mut bytes).unwrap();
+    bytes
+}
+
+/// What was answered to the hello and to the join behind it.
+fn answers(bare: &mut TcpStream) {
+    for _ in 0..2 {
+        let welcome = hello::welcome();
+        assert_eq!(received(bare, welcome.len()), welcome);
+    }
+}
+
+/// Two bare rails, and the end that they have been joined to.
+fn joined(
+    listener: &mut dyn Listener,
+    lane: [Join; 2],
+) -> Result<([TcpStream; 2], Box<dyn Adapter>)> {
+    let mut bare = [bare(listener, 0), bare(listener, 1)];
+    // A hello has to be answered before more is said.
+    let brief = Deadline::after(Duration::from_millis(50));
+    listener.accept(brief).map(drop).expect_err("nobody has joined");
+    for (rail, join) in bare.iter_mut().zip(lane) {
+        rail.write_all(&join.write()).unwrap();
+    }
+    let end = listener.accept(soon())?;
+    bare.iter_mut().for_each(answers);
+    Ok((bare, end))
+}
+
+fn joins() -> [Join; 2] {
+    let token = std::array::from_fn(|at| at as u8);
+    [0, 1].map(|number| Join { token, number, count: 2 })
+}
