@@ -15,6 +15,7 @@ use crate::report::{Better, Case, Report, Samples};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -90,9 +91,42 @@ pub fn run(quick: bool) -> Result<Report> {
     let query = over64.remove("query").unwrap_or_default();
     cases.push(bound("global query over 64, p50", "us", query, 600.0));
     cases.extend(heartbeat(milliseconds * 20)?);
+    cases.extend(multicast(rounds, milliseconds * 4)?);
     let mut notes: Vec<String> = peers.iter().map(|peer| peer.note()).collect();
     notes.push(format!("ours: tree of arity {ARITY}; times as the first process sees them"));
     Ok(Report { bench: "primitives", notes, cases })
+}
+
+/// 1 MB to 15 others by multicast over the loopback interface, and down the tree: time, and what
+/// all processes and the root have run for it.
+fn multicast(rounds: usize, milliseconds: u64) -> Result<Vec<Case>> {
+    let (mut cast, mut tree) = (Found::new(), Found::new());
+    for round in 0..rounds {
+        eprintln!("bench: multicast beside the tree, round {} of {rounds}", round + 1);
+        let port = UdpSocket::bind("127.0.0.1:0")?.local_addr()?.port();
+        let orders = [(format!("{}{port}", node::CAST), &mut cast), ("tree".to_owned(), &mut tree)];
+        for (order, found) in orders {
+            let mut one = Nodes::start(MANY, "tcp")?.measure(&order, milliseconds)?;
+            let mut take = |name: &str| one.remove(name).unwrap_or_default();
+            let sum = |samples: Samples| samples.0.into_iter().sum::<f64>();
+            let count = sum(take("count"));
+            for name in ["cpu", "root"] {
+                found.entry(name.to_owned()).or_default().0.push(sum(take(name)) / count);
+            }
+            merge(found, one);
+        }
+    }
+    let case = |name: &str, title: &str| Case {
+        peer: tree.get(name).cloned().unwrap_or_default(),
+        peer_name: "tree over tcp".to_owned(),
+        limit: 0.0,
+        ..bound(title, "us", cast.get(name).cloned().unwrap_or_default(), 0.0)
+    };
+    Ok(vec![
+        case("1MB", "XFER-AND-SIGNAL 1 MB, 16 by multicast"),
+        case("cpu", "the same, CPU of all"),
+        case("root", "the same, CPU of the root"),
+    ])
 }
 
 /// The heartbeat of 1 ms: 16 nodes by themselves, and 4 whose links are full of other bytes.

@@ -8,7 +8,7 @@ use muster_fabric::protocol::Payload;
 
 // The first two bytes are the size of the head, as between shells.
 fuzz_target!(|bytes: &[u8]| {
-    let Some((head, body)) = muster_fabric::shell::wire::divide(bytes) else { return };
+    let Some((_, head, body)) = muster_fabric::shell::wire::divide(bytes) else { return };
     let Ok(message) = Message::decode(head, Payload::from(body.to_vec())) else { return };
     let (head, body) = message.encode();
     assert_eq!(Message::decode(&head, body), Ok(message));

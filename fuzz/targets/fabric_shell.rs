@@ -14,9 +14,9 @@ fuzz_target!(|bytes: &[u8]| {
     {
         assert_eq!(&wire::verdict(is_used, life)[1..], &bytes[1..]);
     }
-    if let Some((head, body)) = wire::divide(bytes) {
+    if let Some((is_control, head, body)) = wire::divide(bytes) {
         assert_eq!([&bytes[..4], head, body].concat(), bytes);
-        assert_eq!(&u32::try_from(head.len()).unwrap().to_le_bytes(), &bytes[..4]);
+        assert_eq!(&wire::size(head.len(), is_control), &bytes[..4]);
     }
     if let Some(why) = wire::read_refusal(bytes) {
         assert!(!why.contains(char::is_control), "it is shown to people");

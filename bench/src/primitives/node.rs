@@ -1,17 +1,19 @@
 //! One node process: listens and says where, reads where all are and what to do, does it, and
 //! ends when its standard input does.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use muster_fabric::global::{Begin, Member, incarnation};
 use muster_fabric::heartbeat::{self, Heartbeat, Notice, Request};
 use muster_fabric::primitive::{Config, Nodes, Relation};
 use muster_fabric::protocol::{NodeId, Payload, Time};
+use muster_fabric::shell::multicast::Group;
 use muster_fabric::shell::{Setup, Shell};
 use muster_fabric::transport::{self, Hello, Lane, Listener};
 use muster_fabric::{Address, Deadline};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{BufRead, Read, Write};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,6 +25,12 @@ const MOST: usize = 400;
 const LEAST: usize = 10;
 
 const PERIOD: Duration = Duration::from_millis(1);
+
+/// How an order begins to multicast; a port follows.
+pub const CAST: &str = "cast:";
+
+/// Where nodes multicast.
+const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 77, 1);
 
 /// No node lives longer, whatever it or another one waits for.
 const LIFE: Duration = Duration::from_secs(90);
@@ -76,6 +84,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let wait = move || lines.for_each(drop);
     match what {
         "drive" => node.drive(wait),
+        "tree" => node.long(None, wait),
+        _ if what.starts_with(CAST) => node.long(Some(what[CAST.len()..].parse()?), wait),
         "beat" => node.beat(false, wait),
         "bare" => node.bare(wait),
         "full" => node.beat(true, wait),
@@ -96,6 +106,7 @@ impl Node {
             addresses,
             transports: transport::of,
             patience: Duration::from_micros(20),
+            group: None,
         }
     }
 
@@ -123,6 +134,41 @@ impl Node {
             println!("end");
         }
         wait();
+        Ok(())
+    }
+
+    /// The first node sends transfers of 1 MB, by multicast if there is a port. All say what they
+    /// have run.
+    fn long(self, port: Option<u16>, wait: impl FnOnce()) -> Result<()> {
+        let all = Nodes::range(0..=self.addresses.len() as u32 - 1);
+        let config = Config {
+            arity: self.arity,
+            regions: vec![1 << 20],
+            ..Config::new(NodeId(self.me), incarnation())
+        };
+        let group =
+            |port| Group::new(SocketAddrV4::new(GROUP, port), Ipv4Addr::LOCALHOST, NodeId(0));
+        let group = port.map(group);
+        let setup = Setup { group, ..self.setup("primitives") };
+        let member = Member::start(setup, self.listener, config, Begin::With(all.clone()))?;
+        let before = processor_times()?;
+        if self.me == 0 {
+            let (hearers, deadline) = (port.map_or(0, |_| u64::from(all.len() as u32) - 1), soon());
+            while member.traffic().hearers.load(Ordering::Relaxed) < hearers {
+                ensure!(deadline.left().is_some(), "not all hear: {:?}", member.traffic());
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let data = Payload::from(vec![7; 1 << 20]);
+            let count = AtomicU64::new(0);
+            measure("1MB", self.time, || {
+                count.fetch_add(1, Ordering::Relaxed);
+                let transfer = member.xfer_and_signal(&all, (0, 0), data.clone(), Some(0), None)?;
+                Ok(transfer.wait(soon())?)
+            })?;
+            println!("count {}\nroot {}\nend", count.into_inner(), spent(&before)?);
+        }
+        wait();
+        println!("cpu {}", spent(&before)?);
         Ok(())
     }
 

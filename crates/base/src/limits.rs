@@ -196,6 +196,27 @@ pub const SET_RANGES_MAX: usize = 1024;
 
 const _: () = assert!(STAGED_MAX * (SET_RANGES_MAX * 8 + 64) + 3 * RANGES_MAX * 8 < FRAME_MAX / 2);
 
+/// Bytes from which a body that goes to several members goes by multicast where it can: what one
+/// call sends. Three messages go beside it, which cost 20 us, as does sending so much once more.
+pub const MULTICAST_MIN: usize = 64 * 1024;
+
+/// Bytes of a body that goes by multicast: of a whole XFER-AND-SIGNAL.
+pub const MULTICAST_MAX: usize = TRANSFER_MAX;
+
+/// Bytes of the bodies that a member assembles from datagrams: what can be staged, and as much
+/// again for what goes to others and is heard all the same.
+pub const MULTICAST_BYTES_MAX: usize = 2 * STAGED_BYTES_MAX;
+
+/// Bytes that a listener's socket is asked to hold, which the kernel doubles: four of the largest
+/// bodies, so that the root need not wait in the midst of one. A usual process gets 208 KiB.
+pub const MULTICAST_BUFFER: usize = 8 * TRANSFER_MAX;
+
+/// Bytes of a message that repairs a body: 48 parts of 1344.
+pub const MULTICAST_REPAIR: usize = 48 * 1344;
+
+/// Calls that take datagrams, 60 KB each, before connections are looked at: 1 ms of work.
+pub const MULTICAST_TURN: usize = 16;
+
 /// Peers whose pipelines are remembered. Four states of a medium, each with a table of 41 ranges
 /// of lengths, are about 16 KB: 4 MB for all of them.
 pub const PIPELINE_PEERS_MAX: usize = 256;

@@ -52,6 +52,12 @@ pub struct Payload {
 }
 
 impl Payload {
+    /// Whether it is the same bytes in the same place, and not merely equal ones.
+    pub fn is_same(&self, other: &Payload) -> bool {
+        let same = |(one, other): (&Arc<_>, &Arc<_>)| Arc::ptr_eq(one, other);
+        self.range == other.range && self.bytes.as_ref().zip(other.bytes.as_ref()).is_some_and(same)
+    }
+
     /// A part of it.
     ///
     /// # Panics

@@ -49,6 +49,7 @@ impl Node {
             addresses: addresses.clone(),
             transports: OF[key],
             patience: Duration::ZERO,
+            group: None,
         };
         let period = Duration::from_millis(5);
         let config = Config { period, ..Config::new(NodeId(me), NodeId(0), 1) };

@@ -33,6 +33,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 ///     addresses: addresses.into_iter().collect(),
 ///     transports: transport::of,
 ///     patience: Duration::ZERO,
+///     group: None,
 /// };
 /// let config = Config { micro: 4, ..Config::new(master, master, incarnation()) };
 /// let other = Heartbeat::start(

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::primitive::{Config, Core, Nodes, Notice, Outcome, Refusal, Relation, Request};
 use crate::protocol::{NodeId, Payload, Time};
 use crate::region::{Region, Rights};
-use crate::shell::{Handler, Setup, Shell};
+use crate::shell::{Handler, Setup, Shell, Traffic};
 use crate::transport::Listener;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,6 +41,7 @@ type Ending = std::result::Result<Outcome, Refusal>;
 ///     addresses: nodes.into_iter().zip(addresses).collect(),
 ///     transports: transport::of,
 ///     patience: Duration::ZERO,
+///     group: None,
 /// };
 /// let all: Nodes = nodes.into_iter().collect();
 /// let members = nodes.into_iter().zip(listeners).map(|(me, listener)| {
@@ -329,6 +330,11 @@ impl Member {
             return Err(board::refused("only the master removes nodes"));
         }
         self.shell.request(Request::Evidence { node })
+    }
+
+    /// What this member has moved.
+    pub fn traffic(&self) -> &Traffic {
+        self.shell.traffic()
     }
 
     fn submit(

@@ -1,6 +1,7 @@
 //! The primitives and the heartbeat over sockets of this machine.
 
 mod heartbeat;
+mod multicast;
 mod processes;
 
 use super::*;
@@ -8,6 +9,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::primitive::{Config, Nodes, Relation};
 use crate::protocol::NodeId;
+use crate::shell::Setup;
 use crate::shell::tests::Place;
 use std::time::Duration;
 
@@ -31,8 +33,8 @@ fn start_with(place: &mut Place, count: u32, change: impl Fn(&mut Config)) -> Ve
         let me = NodeId(node);
         let mut config = config(me);
         change(&mut config);
-        Member::start(place.setup(me, "primitives"), listener, config, Begin::With(all.clone()))
-            .expect("a member starts")
+        let setup = place.setup(me, "primitives");
+        Member::start(setup, listener, config, Begin::With(all.clone())).expect("a member starts")
     };
     (0..count).zip(listeners).map(start).collect()
 }

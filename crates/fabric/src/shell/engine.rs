@@ -12,9 +12,9 @@
 use super::Clock;
 use super::inbox::{Command, Inbox, ended};
 use super::run::Runner;
-use super::watch::Watch;
+use super::watch::{Ready, Watch};
 use crate::error::Result;
-use crate::protocol::{NodeId, Protocol, Time};
+use crate::protocol::{Protocol, Time};
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -48,7 +48,7 @@ pub struct Engine<P: Protocol> {
 
 /// The shell's thread between two looks at what there is.
 struct Sleeper {
-    ready: Vec<NodeId>,
+    ready: Ready,
     /// When to look at the latest.
     end: Option<Time>,
     /// The last sleep was short.
@@ -115,7 +115,7 @@ where
             return self.inbox.ask(command);
         }
         runner.commands.push_back(command);
-        runner.step(&mut Vec::new());
+        runner.step(&mut Ready::default());
         runner.send();
         let end = runner.settle(&self.watch);
         let is_sooner = |until: Time| end.is_some_and(|end| end < until);
@@ -131,7 +131,7 @@ where
         // Otherwise timers of usual threads may be 50 us late, to spare wake-ups.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         super::sys::ask_for_short_slices();
-        let mut sleeper = Sleeper { ready: Vec::new(), end: None, is_brisk: false };
+        let mut sleeper = Sleeper { ready: Ready::default(), end: None, is_brisk: false };
         while self.turn(&mut sleeper) {
             self.sleep(&mut sleeper);
         }
@@ -183,7 +183,7 @@ where
     fn begin<'a>(
         &self,
         guard: &'a mut MutexGuard<'_, Option<Runner<P>>>,
-        ready: &mut Vec<NodeId>,
+        ready: &mut Ready,
     ) -> Option<&'a mut Runner<P>> {
         let runner = guard.as_mut()?;
         runner.sleeps_until = None;
@@ -220,7 +220,7 @@ where
                 std::thread::yield_now();
             }
             self.watch.look(Some(Duration::ZERO), &mut sleeper.ready);
-            if !sleeper.ready.is_empty() || self.inbox.has_some() {
+            if !sleeper.ready.is_none() || self.inbox.has_some() {
                 return;
             }
             now = self.clock.now();

@@ -23,6 +23,7 @@
 mod door;
 mod engine;
 mod inbox;
+pub mod multicast;
 mod peer;
 mod run;
 mod sys;
@@ -38,8 +39,10 @@ use crate::error::{Error, Result};
 use crate::protocol::{NodeId, Protocol, Time};
 use crate::transport::{Listener, Transport};
 use inbox::{Command, Inbox};
+use multicast::{Group, Multicast};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -60,6 +63,31 @@ pub struct Setup {
     pub transports: Transports,
     /// How long to look for more before sleeping, when the last sleep was shorter than this.
     pub patience: Duration,
+    /// Where long bodies go to all at once; none: over connections only.
+    pub group: Option<Group>,
+}
+
+/// What a shell has moved since it began.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    /// Bytes that it has sent over connections, with what stands before heads.
+    pub sent: AtomicU64,
+    /// Bytes that it has sent by multicast.
+    pub cast: AtomicU64,
+    /// Datagrams that it has heard and could use.
+    pub heard: AtomicU64,
+    /// Datagrams that came and were none of the group's, or of no use any more.
+    pub ignored: AtomicU64,
+    /// At the root of a multicast group: how many members hear it now.
+    pub hearers: AtomicU64,
+    /// Bytes that had to come over a connection, because their datagrams were lost.
+    pub repaired: AtomicU64,
+}
+
+impl Traffic {
+    fn add(to: &AtomicU64, count: usize) {
+        to.fetch_add(count as u64, Ordering::Relaxed);
+    }
 }
 
 /// Who is told what the protocol has to say, mostly on the shell's thread: it must not wait.
@@ -92,6 +120,7 @@ impl Clock {
 pub struct Shell<P: Protocol> {
     engine: Arc<engine::Engine<P>>,
     clock: Clock,
+    traffic: Arc<Traffic>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -114,9 +143,12 @@ where
         let inbox = Arc::new(Inbox::new()?);
         let watch = watch::Watch::new(inbox.descriptor())?;
         let protocol = protocol(clock.now());
+        let traffic = Arc::new(Traffic::default());
+        let open = |group| Multicast::open(group, setup.me, traffic.clone()).map(Box::new);
+        let multicast = setup.group.as_ref().map(open).transpose()?;
         let doors = door::Doors::open(&setup, listener, inbox.clone())?;
-        let patience = setup.patience;
-        let runner = run::Runner::new(setup, clock, doors, protocol, Box::new(handler));
+        let (patience, ways, handler) = (setup.patience, (doors, multicast), Box::new(handler));
+        let runner = run::Runner::new(setup, clock, ways, traffic.clone(), protocol, handler);
         let engine = Arc::new(engine::Engine::new(runner, inbox, watch, clock, patience));
         let builder = std::thread::Builder::new().name("fabric-shell".to_owned());
         let thread = builder.spawn({
@@ -124,7 +156,7 @@ where
             move || engine.run()
         });
         let thread = Some(thread.map_err(|error| Error::io("starting a thread", error))?);
-        Ok(Shell { engine, clock, thread })
+        Ok(Shell { engine, clock, traffic, thread })
     }
 
     /// Asks something of the protocol.
@@ -158,6 +190,11 @@ where
             },
             mpsc::RecvTimeoutError::Disconnected => inbox::ended(),
         })
+    }
+
+    /// What it has moved.
+    pub fn traffic(&self) -> &Traffic {
+        &self.traffic
     }
 
     /// The clock that the protocol's times are of.

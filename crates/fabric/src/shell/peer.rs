@@ -1,6 +1,6 @@
 //! One peer: its connection, and what waits for it.
 
-use super::wire;
+use super::{Traffic, wire};
 use crate::error::{Error, Result};
 use crate::protocol::{NodeId, Outgoing, Payload, Time};
 use crate::strategy::{Datagram, Taken};
@@ -32,7 +32,8 @@ pub enum State {
 pub struct Peer {
     pub node: NodeId,
     pub state: State,
-    queue: VecDeque<Outgoing>,
+    /// With each, whether it is between shells.
+    queue: VecDeque<(bool, Outgoing)>,
     bytes: usize,
     /// Not before this a connection is made.
     pub not_before: Time,
@@ -64,9 +65,9 @@ impl Peer {
     }
 
     /// Queues a message; false when there are too many.
-    pub fn push(&mut self, message: Outgoing) -> bool {
+    pub fn push(&mut self, is_control: bool, message: Outgoing) -> bool {
         self.bytes += message.body.len() + message.head.len();
-        self.queue.push_back(message);
+        self.queue.push_back((is_control, message));
         self.queue.len() <= QUEUE_MAX && self.bytes <= QUEUE_BYTES_MAX
     }
 
@@ -99,16 +100,20 @@ impl Peer {
     }
 
     /// Sends what there is room for.
-    pub fn send(&mut self, now: Time) -> Result<()> {
+    pub fn send(&mut self, now: Time, traffic: &Traffic) -> Result<()> {
         let State::Up { connection, .. } = &mut self.state else { return Ok(()) };
         (self.is_full, self.retry) = (false, None);
         let blocked = loop {
-            let Some(Outgoing { head, body, .. }) = self.queue.front() else {
+            let Some((is_control, Outgoing { head, body, .. })) = self.queue.front() else {
                 break !connection.try_flush()?;
             };
-            let size = u32::try_from(head.len()).expect("limits keep heads short").to_le_bytes();
+            let size = wire::size(head.len(), *is_control);
             match connection.try_queue(&[&size, head], body) {
-                Ok(()) => (self.bytes, self.turns) = (self.bytes - head.len() - body.len(), 0),
+                Ok(()) => {
+                    let count = head.len() + body.len();
+                    (self.bytes, self.turns) = (self.bytes - count, 0);
+                    Traffic::add(&traffic.sent, size.len() + count);
+                }
                 Err(Error::WouldBlock) => break true,
                 Err(error) => return Err(error),
             }
@@ -130,8 +135,9 @@ impl Peer {
         }
     }
 
-    /// The next message, divided by `take`; false when there is none.
-    pub fn take(&mut self, take: &mut dyn FnMut(&[u8], Payload)) -> Result<bool> {
+    /// The next message: whether it is between shells, its head and its body. False when there is
+    /// none.
+    pub fn take(&mut self, take: &mut dyn FnMut(bool, &[u8], Payload)) -> Result<bool> {
         let State::Up { connection, .. } = &mut self.state else { return Ok(false) };
         let mut is_message = true;
         let taken = connection.try_keep(&mut |message| {
@@ -139,12 +145,14 @@ impl Peer {
                 Taken::Seen(bytes) => bytes,
                 Taken::Kept(payload) => payload,
             };
-            let Some((head, body)) = wire::divide(bytes) else { return is_message = false };
+            let Some((is_control, head, body)) = wire::divide(bytes) else {
+                return is_message = false;
+            };
             let body = match &message {
                 Taken::Seen(_) => Payload::from(body.to_vec()),
                 Taken::Kept(payload) => payload.part(bytes.len() - body.len()..bytes.len()),
             };
-            take(head, body);
+            take(is_control, head, body);
         });
         match taken {
             Ok(()) if is_message => Ok(true),

@@ -2,15 +2,17 @@
 
 use super::door::Doors;
 use super::inbox::{Command, Connected};
+use super::multicast::Multicast;
 use super::peer::{Peer, State};
-use super::watch::Watch;
-use super::{Clock, Handler, Setup, wire};
+use super::watch::{Ready, Watch};
+use super::{Clock, Handler, Setup, Traffic, wire};
 use crate::error::Result;
-use crate::protocol::{NodeId, Protocol, Time};
+use crate::protocol::{NodeId, Outgoing, Protocol, Time};
 use crate::strategy::Datagram;
 use muster_base::limits::SHELL_TURN;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::IoSlice;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a sleep lasts while connections cannot wake it: at first, and after many in vain. To
@@ -24,6 +26,10 @@ pub struct Runner<P: Protocol> {
     clock: Clock,
     pub commands: VecDeque<Command<P>>,
     doors: Doors<P>,
+    multicast: Option<Box<Multicast>>,
+    /// What the protocol wants sent, where there is multicast.
+    batch: Vec<Outgoing>,
+    traffic: Arc<Traffic>,
     protocol: P,
     handler: Box<dyn Handler<P>>,
     /// What the handler has not been told.
@@ -49,7 +55,8 @@ where
     pub fn new(
         setup: Setup,
         clock: Clock,
-        doors: Doors<P>,
+        (doors, multicast): (Doors<P>, Option<Box<Multicast>>),
+        traffic: Arc<Traffic>,
         protocol: P,
         handler: Box<dyn Handler<P>>,
     ) -> Runner<P> {
@@ -58,6 +65,9 @@ where
             clock,
             commands: VecDeque::new(),
             doors,
+            multicast,
+            batch: Vec::new(),
+            traffic,
             protocol,
             handler,
             untold: VecDeque::new(),
@@ -73,7 +83,7 @@ where
     }
 
     /// Takes what there is: the time, commands, and messages of peers that are ready.
-    pub fn step(&mut self, ready: &mut Vec<NodeId>) {
+    pub fn step(&mut self, ready: &mut Ready) {
         // Time first: a node that was stopped is to know that before it hears of anything.
         if self.protocol.alarm().is_some_and(|alarm| alarm <= self.clock.now()) {
             self.protocol.tick(self.clock.now());
@@ -81,8 +91,9 @@ where
         while let Some(command) = self.commands.pop_front() {
             self.carry_out(command);
         }
-        ready.append(&mut self.rest);
-        for node in ready.drain(..) {
+        self.hear(std::mem::take(&mut ready.group));
+        ready.nodes.append(&mut self.rest);
+        for node in ready.nodes.drain(..) {
             self.receive(node, false);
         }
         let mut came = false;
@@ -136,8 +147,7 @@ where
         if self.peer(node).is_up() {
             self.lose(node);
         }
-        self.peer(node).raise(life, connection);
-        self.rest.push(node);
+        self.raise(node, life, connection);
     }
 
     fn connected(&mut self, node: NodeId, attempt: u64, result: Result<Option<Connected>>) {
@@ -147,10 +157,7 @@ where
             return;
         }
         match result {
-            Ok(Some(Connected { life, connection })) => {
-                peer.raise(life, connection);
-                self.rest.push(node);
-            }
+            Ok(Some(Connected { life, connection })) => self.raise(node, life, connection),
             // The peer's own is on its way, and what is queued waits for it.
             Ok(None) => {
                 peer.state = State::Idle;
@@ -163,10 +170,22 @@ where
         }
     }
 
+    /// There is a connection.
+    fn raise(&mut self, node: NodeId, life: u64, connection: Box<dyn Datagram>) {
+        self.peer(node).raise(life, connection);
+        self.rest.push(node);
+        if let Some(multicast) = &mut self.multicast {
+            multicast.caster.raised(node);
+        }
+    }
+
     /// A connection has ended.
     fn lose(&mut self, node: NodeId) {
         let now = self.clock.now();
         self.peer(node).fall();
+        if let Some(multicast) = &mut self.multicast {
+            multicast.caster.lost(now, node);
+        }
         self.protocol.lost(now, node);
     }
 
@@ -177,13 +196,21 @@ where
         for count in 0..SHELL_TURN {
             let Some(peer) = self.peers.get_mut(&node) else { return false };
             let mut malformed = false;
-            let protocol = &mut self.protocol;
-            let taken = peer.take(&mut |head, body| {
-                malformed = protocol.receive(now, node, head, body).is_err();
+            let (protocol, multicast) = (&mut self.protocol, &mut self.multicast);
+            let taken = peer.take(&mut |is_control, head, body| {
+                let body = match multicast {
+                    Some(multicast) => multicast.caster.take(now, node, (is_control, head), body),
+                    // A peer that could use multicast says so to all.
+                    None => Ok((!is_control).then_some(body)),
+                };
+                let take = |body| protocol.receive(now, node, head, body).is_err();
+                malformed = body.map_or(true, |body| body.is_some_and(take));
             });
             match taken {
                 Ok(true) if !malformed => {
-                    if !to_the_end && peer.is_drained() {
+                    let is_drained = peer.is_drained();
+                    self.deliver();
+                    if !to_the_end && is_drained {
                         return true;
                     }
                 }
@@ -198,6 +225,50 @@ where
         true
     }
 
+    /// Hears what came by multicast, and sees to what is due there.
+    fn hear(&mut self, is_ready: bool) {
+        let Some(multicast) = &mut self.multicast else { return };
+        let now = self.clock.now();
+        let is_due = multicast.caster.alarm().is_some_and(|alarm| alarm <= now);
+        // What is asked for must not lie in the socket: this thread may not have run for long.
+        let is_all = !(is_ready || is_due) || multicast.receive(now);
+        if is_due && is_all {
+            multicast.caster.tick(now);
+        }
+        self.deliver();
+    }
+
+    /// Gives the protocol messages that have waited for a body, which is there.
+    fn deliver(&mut self) {
+        let ready = |multicast: &mut Option<Box<Multicast>>| multicast.as_mut()?.caster.ready();
+        while let Some((from, head, body)) = ready(&mut self.multicast) {
+            if self.protocol.receive(self.clock.now(), from, &head, body).is_err() {
+                self.lose(from);
+            }
+        }
+    }
+
+    /// Queues a message for a peer.
+    fn push(&mut self, is_control: bool, message: Outgoing) {
+        let to = message.to;
+        if !self.peer(to).push(is_control, message) {
+            self.lose(to);
+        }
+    }
+
+    /// Queues what goes out where there is multicast; false if there is nothing.
+    fn route(&mut self) -> bool {
+        let Some(multicast) = &mut self.multicast else { return false };
+        multicast.caster.route(&mut self.batch);
+        let mut some = false;
+        let next = |multicast: &mut Option<Box<Multicast>>| multicast.as_mut()?.caster.outgoing();
+        while let Some(parcel) = next(&mut self.multicast) {
+            (some, self.is_unsent) = (true, true);
+            self.push(parcel.is_control, parcel.message);
+        }
+        some
+    }
+
     /// Queues what the protocol wants sent and told; false if there is nothing.
     fn collect(&mut self) -> bool {
         self.handler.changed(self.clock.now(), &self.protocol);
@@ -206,11 +277,12 @@ where
             let mut more = false;
             while let Some(message) = self.protocol.outgoing() {
                 (more, self.is_unsent) = (true, true);
-                let to = message.to;
-                if !self.peer(to).push(message) {
-                    self.lose(to);
+                match self.multicast {
+                    Some(_) => self.batch.push(message),
+                    None => self.push(false, message),
                 }
             }
+            more |= self.route();
             while let Some(notice) = self.protocol.notice() {
                 more = true;
                 self.untold.push_back(notice);
@@ -242,8 +314,20 @@ where
 
     /// Sends what the protocol wants sent.
     pub fn send(&mut self) {
-        while self.serve() || self.collect() {}
+        loop {
+            self.cast();
+            if !(self.serve() || self.collect()) {
+                break;
+            }
+        }
         self.is_unsent = false;
+    }
+
+    /// Sends by multicast what there is room for; what is said of that leaves with other messages.
+    fn cast(&mut self) {
+        let Some(multicast) = &mut self.multicast else { return };
+        multicast.send(self.clock.now());
+        self.route();
     }
 
     /// Connects to peers, and sends what is queued for them; true if some of them are lost.
@@ -260,7 +344,8 @@ where
                 peer.state = State::Connecting { attempt: self.attempts };
                 self.doors.connect(peer.node, address.clone(), self.attempts);
             }
-            if peer.retry.is_none_or(|retry| retry <= now) && peer.send(now).is_err() {
+            if peer.retry.is_none_or(|retry| retry <= now) && peer.send(now, &self.traffic).is_err()
+            {
                 self.lost.push(peer.node);
             }
         }
@@ -280,7 +365,8 @@ where
     pub fn alarm(&self) -> Option<Time> {
         let connect = |peer: &Peer| peer.wants_connection().then_some(peer.not_before);
         let peers = self.peers.values().filter_map(|peer| peer.retry.or(connect(peer)));
-        peers.chain(self.protocol.alarm()).min()
+        let multicast = self.multicast.as_ref().and_then(|multicast| multicast.caster.alarm());
+        peers.chain(self.protocol.alarm()).chain(multicast).min()
     }
 
     /// Before a sleep, whoever sleeps: watches the peers, and says when it is to end at the latest.
@@ -291,6 +377,9 @@ where
                 Ok(false) => self.blind.push(peer.node),
                 Err(_) => self.lost.push(peer.node),
             }
+        }
+        if let Some(multicast) = &mut self.multicast {
+            watch.see_to_group(multicast);
         }
         if self.lose_all() || !self.rest.is_empty() {
             return Some(Time::default());

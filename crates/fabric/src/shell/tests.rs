@@ -72,6 +72,7 @@ impl Place {
             addresses: self.addresses.clone(),
             transports: self.transports,
             patience: Duration::from_micros(20),
+            group: None,
         }
     }
 
@@ -455,8 +456,11 @@ fn the_samples_of_the_document_are_read() {
     assert_eq!(wire::read_refusal(&refusal).as_deref(), Some("no room"));
     assert_eq!((wire::read_verdict(&refusal), wire::read_refusal(&verdict)), (None, None));
     let message = bytes(sample("message "));
-    assert_eq!(wire::divide(&message), Some((&b"head"[..], &b"body"[..])));
+    assert_eq!(wire::divide(&message), Some((false, &b"head"[..], &b"body"[..])));
     assert_eq!((wire::divide(&message[..3]), wire::divide(&message[..7])), (None, None));
+    let control = bytes(sample("control "));
+    assert_eq!(wire::divide(&control), Some((true, &[1][..], &[][..])));
+    assert_eq!((wire::size(4, false), wire::size(1, true)), ([4, 0, 0, 0], [1, 0, 0, 0x80]));
 }
 
 #[test]

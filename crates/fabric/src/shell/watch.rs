@@ -1,8 +1,10 @@
-//! What the shell's thread sleeps on: the descriptors of all peers, and the inbox's.
+//! What the shell's thread sleeps on: the descriptors of all peers, of the multicast group, and the
+//! inbox's.
 //!
 //! The kernel keeps the list (epoll), so that a sleep costs the same with many peers as with one.
 //! A descriptor leaves it when its connection is dropped.
 
+use super::multicast::Multicast;
 use super::peer::{Peer, State};
 use crate::error::{Error, Result};
 use crate::protocol::NodeId;
@@ -13,6 +15,8 @@ use std::time::Duration;
 
 /// The inbox, among nodes, whose numbers are 32 bits.
 const INBOX: u64 = u64::MAX;
+/// The multicast group.
+const GROUP: u64 = u64::MAX - 1;
 
 /// Descriptors told of at once; others have their turn with the next look.
 const TOLD: usize = 128;
@@ -20,6 +24,19 @@ const TOLD: usize = 128;
 /// The list.
 pub struct Watch {
     epoll: OwnedFd,
+}
+
+/// What there is to be looked at.
+#[derive(Default)]
+pub struct Ready {
+    pub nodes: Vec<NodeId>,
+    pub group: bool,
+}
+
+impl Ready {
+    pub fn is_none(&self) -> bool {
+        self.nodes.is_empty() && !self.group
+    }
 }
 
 impl Watch {
@@ -58,8 +75,24 @@ impl Watch {
         Ok(true)
     }
 
+    /// The same for the multicast group. Where it cannot be, nothing is heard in time, which is as
+    /// if it were lost.
+    pub fn see_to_group(&self, group: &mut Multicast) {
+        if group.watched == Some(group.is_full) {
+            return;
+        }
+        let data = epoll::EventData::new_u64(GROUP);
+        let mut flags = epoll::EventFlags::IN;
+        flags.set(epoll::EventFlags::OUT, group.is_full);
+        let _ = match group.watched {
+            None => epoll::add(&self.epoll, group.descriptor(), data, flags),
+            Some(_) => epoll::modify(&self.epoll, group.descriptor(), data, flags),
+        };
+        group.watched = Some(group.is_full);
+    }
+
     /// Sleeps until some are ready, at most for so long, and tells which.
-    pub fn look(&self, time: Option<Duration>, ready: &mut Vec<NodeId>) {
+    pub fn look(&self, time: Option<Duration>, ready: &mut Ready) {
         let time = time.map(|time| Timespec {
             tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: time.subsec_nanos().into(),
@@ -67,7 +100,10 @@ impl Watch {
         let mut told = [const { MaybeUninit::<epoll::Event>::uninit() }; TOLD];
         // Interrupted: all are looked at again.
         let Ok((told, _)) = epoll::wait(&self.epoll, &mut told, time.as_ref()) else { return };
-        let nodes = told.iter().map(|event| event.data.u64());
-        ready.extend(nodes.filter_map(|node| u32::try_from(node).ok()).map(NodeId));
+        for event in told {
+            let who = event.data.u64();
+            ready.group |= who == GROUP;
+            ready.nodes.extend(u32::try_from(who).ok().map(NodeId));
+        }
     }
 }

@@ -46,8 +46,23 @@ pub fn read_refusal(message: &[u8]) -> Option<String> {
     Some(why.chars().filter(|letter| !letter.is_control()).collect())
 }
 
-/// Divides a message into head and body.
-pub fn divide(message: &[u8]) -> Option<(&[u8], &[u8])> {
+/// The bit of a head's size that says: between shells, and not between protocols.
+const CONTROL: u32 = 1 << 31;
+
+/// What stands before a head of so many bytes.
+///
+/// # Panics
+/// When it is too long for any limit.
+pub fn size(head: usize, is_control: bool) -> [u8; 4] {
+    let size = u32::try_from(head).ok().filter(|size| size & CONTROL == 0);
+    let control = if is_control { CONTROL } else { 0 };
+    (size.expect("limits keep heads short") | control).to_le_bytes()
+}
+
+/// Divides a message into head and body, and says whether it is between shells.
+pub fn divide(message: &[u8]) -> Option<(bool, &[u8], &[u8])> {
     let (size, rest) = message.split_first_chunk()?;
-    rest.split_at_checked(u32::from_le_bytes(*size) as usize)
+    let size = u32::from_le_bytes(*size);
+    let (head, body) = rest.split_at_checked((size & !CONTROL) as usize)?;
+    Some((size & CONTROL != 0, head, body))
 }

@@ -3,12 +3,14 @@
 use super::*;
 use crate::address::Address;
 use crate::heartbeat::{self, Event, Notice, Request, USER, Why};
-use crate::shell::Setup;
+use crate::protocol::Payload;
+use crate::shell::multicast::Group;
 use crate::transport::{self, Listener};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
 
 /// Nodes of every test here.
 const COUNT: u32 = 3;
@@ -20,26 +22,34 @@ const NODE: &str = "MUSTER_TEST_GLOBAL_NODE";
 /// What it does.
 const ROLE: &str = "MUSTER_TEST_GLOBAL_ROLE";
 
+/// The port of its multicast group, if it has one.
+const PORT: &str = "MUSTER_TEST_GLOBAL_PORT";
+
 /// What a process says when it takes part.
 const UP: &str = "it takes part";
 
 /// A directory that goes with the test.
-struct Ground(PathBuf);
+struct Ground {
+    dir: PathBuf,
+    /// Of a multicast group.
+    port: Option<u16>,
+}
 
 impl Ground {
     fn new(name: &str) -> Ground {
         let dir = std::env::temp_dir().join(format!("muster-{name}-{}", std::process::id()));
         std::fs::create_dir(&dir).expect("a directory can be made");
-        Ground(dir)
+        Ground { dir, port: None }
     }
 
     /// Starts a node as a process.
     fn spawn(&self, node: u32, role: &str) -> Process {
         let child = Command::new(std::env::current_exe().expect("a test is a program"))
             .args(["--exact", "global::tests::processes::node", "--nocapture"])
-            .env(DIR, &self.0)
+            .env(DIR, &self.dir)
             .env(NODE, node.to_string())
             .env(ROLE, role)
+            .envs(self.port.map(|port| (PORT, port.to_string())))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();
@@ -49,7 +59,7 @@ impl Ground {
 
 impl Drop for Ground {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        let _ = std::fs::remove_dir_all(&self.dir);
     }
 }
 
@@ -90,6 +100,7 @@ fn meet(dir: &Path, node: u32, service: &str) -> (Setup, Box<dyn Listener>) {
         addresses: (0..COUNT).map(|node| (NodeId(node), address(node))).collect(),
         transports: transport::of,
         patience: Duration::ZERO,
+        group: None,
     };
     let address = address(node);
     let transport = transport::of(&address).expect("it is known");
@@ -98,9 +109,15 @@ fn meet(dir: &Path, node: u32, service: &str) -> (Setup, Box<dyn Listener>) {
 
 /// Leases are long: who is removed was proven dead.
 fn member(dir: &Path, node: u32, begin: Begin) -> Member {
+    member_of(dir, None, node, begin)
+}
+
+/// One that is in a multicast group.
+fn member_of(dir: &Path, group: Option<Group>, node: u32, begin: Begin) -> Member {
     let (setup, listener) = meet(dir, node, "primitives");
+    let setup = Setup { group, ..setup };
     let me = NodeId(node);
-    let (beat, regions) = (Duration::from_millis(50), vec![64]);
+    let (beat, regions) = (Duration::from_millis(50), vec![1 << 20]);
     let lease = Duration::from_secs(60);
     let config = Config { lease, beat, regions, ..Config::new(me, incarnation()) };
     Member::start(setup, listener, config, begin).expect("a member starts")
@@ -135,7 +152,9 @@ fn node() {
         "again" => Some(Begin::Again { nodes: all(), term: 2 }),
         _ => None,
     };
-    let member = begin.map(|begin| member(&dir, node, begin));
+    let port = std::env::var(PORT).ok().map(|port| port.parse().expect("a port"));
+    let group = port.map(super::multicast::group);
+    let member = begin.map(|begin| member_of(&dir, group, node, begin));
     let heartbeat = member.is_none().then(|| strober(&dir, node));
     if let Some(heartbeat) = &heartbeat {
         until(&mut heartbeat.beats(), |notice| matches!(notice, Notice::Strobe { .. }));
@@ -149,7 +168,7 @@ fn node() {
 fn a_master_that_is_killed_and_started_again_loses_nothing() {
     let ground = Ground::new("master");
     let master = ground.spawn(0, "with");
-    let [one, two] = [1, 2].map(|node| member(&ground.0, node, Begin::With(all())));
+    let [one, two] = [1, 2].map(|node| member(&ground.dir, node, Begin::With(all())));
     let all = all();
     let put = |bytes: &[u8]| one.xfer_and_signal(&all, (0, 0), bytes.to_vec(), Some(1), Some(2));
     assert!(one.compare_and_write(&all, (0, Relation::Equal, 0), Some((0, 7)), soon()).unwrap());
@@ -179,7 +198,7 @@ fn a_master_that_is_killed_and_started_again_loses_nothing() {
 fn a_node_whose_process_was_reaped_is_removed_and_its_next_life_is_taken_in() {
     let ground = Ground::new("node");
     let child = ground.spawn(2, "with");
-    let [zero, one] = [0, 1].map(|node| member(&ground.0, node, Begin::With(all())));
+    let [zero, one] = [0, 1].map(|node| member(&ground.dir, node, Begin::With(all())));
     let (all, dead) = (all(), NodeId(2));
     assert!(one.compare_and_write(&all, (0, Relation::Equal, 0), Some((0, 7)), soon()).unwrap());
     let before = one.membership().epoch;
@@ -205,6 +224,77 @@ fn a_node_whose_process_was_reaped_is_removed_and_its_next_life_is_taken_in() {
     assert!(one.compare_and_write(&all, (0, Relation::Equal, 7), None, soon()).unwrap());
 }
 
+/// Starts all three in a group, one of them as a process, and waits until it is heard.
+fn start_group(name: &str, child: u32, here: [u32; 2]) -> (Ground, Process, [Member; 2]) {
+    let port = super::multicast::free_port();
+    let mut ground = Ground::new(name);
+    ground.port = Some(port);
+    let process = ground.spawn(child, "with");
+    let group = super::multicast::group(port);
+    let start = |node| member_of(&ground.dir, Some(group.clone()), node, Begin::With(all()));
+    let members = here.map(start);
+    (ground, process, members)
+}
+
+#[test]
+fn a_member_killed_in_the_midst_of_multicast_leaves_all_or_none_among_the_others() {
+    let (_ground, child, [zero, one]) = start_group("cast", 2, [0, 1]);
+    super::multicast::wait_for_hearers(&zero, 2);
+    let all = all();
+    let data = Payload::from(vec![7; 1 << 20]);
+    let put = || zero.xfer_and_signal(&all, (0, 0), data.clone(), Some(1), None).expect("asked");
+    for _ in 0..10 {
+        put().wait(soon()).expect("all live");
+    }
+    assert!(zero.traffic().cast.load(Ordering::Relaxed) > 10 << 20);
+    let under_way = [put(), put(), put(), put()];
+    child.kill();
+    zero.declare_dead(NodeId(2)).expect("it leads");
+    let is_done = |transfer: &Transfer| match transfer.wait(soon()) {
+        Ok(()) => true,
+        Err(Error::Dead { .. }) => false,
+        Err(error) => panic!("{error}"),
+    };
+    let done = 10 + under_way.iter().filter(|transfer| is_done(transfer)).count() as u64;
+    // The others go on, and have seen the same.
+    let living = Nodes::range(0..=1);
+    let last = zero.xfer_and_signal(&living, (0, 0), vec![8; 1 << 20], Some(2), None);
+    last.expect("asked").wait(soon()).expect("they live");
+    assert_eq!(one.wait_event(2, 0, soon()).expect("a member"), 1);
+    for member in [&zero, &one] {
+        assert_eq!(member.test_event(1).expect("a member"), done);
+    }
+}
+
+#[test]
+fn the_next_life_of_a_root_casts_with_another_key() {
+    let (ground, master, [one, two]) = start_group("root", 0, [1, 2]);
+    let all = all();
+    let put = |byte| {
+        let data = vec![byte; 1 << 20];
+        let transfer = one.xfer_and_signal(&all, (0, 0), data, Some(1), None).expect("asked");
+        transfer.wait(soon()).expect("it is done");
+        two.wait_event(1, u64::from(byte) - 1, soon()).expect("it is a member");
+        let mut bytes = [0];
+        two.read(0, (1 << 20) - 1, &mut bytes).expect("it is a member");
+        assert_eq!(bytes, [byte]);
+    };
+    let heard = |member: &Member| member.traffic().heard.load(Ordering::Relaxed);
+    let has_parts = |heard: u64| heard > 700;
+    let mut number = 0;
+    let mut until_cast = |before: u64| {
+        while !has_parts(heard(&two) - before) {
+            number += 1;
+            put(number);
+        }
+    };
+    until_cast(0);
+    let before = heard(&two);
+    master.kill();
+    let _master = ground.spawn(0, "again");
+    until_cast(before);
+}
+
 /// Waits until the beats tell of something.
 fn until(beats: &mut Beats, mut is_it: impl FnMut(&Notice) -> bool) -> Notice {
     let deadline = soon();
@@ -221,7 +311,7 @@ fn until(beats: &mut Beats, mut is_it: impl FnMut(&Notice) -> bool) -> Notice {
 fn a_node_that_stops_is_named_and_so_is_one_that_dies() {
     let ground = Ground::new("late");
     let mut child = ground.spawn(2, "beat");
-    let [zero, one] = [0, 1].map(|node| strober(&ground.0, node));
+    let [zero, one] = [0, 1].map(|node| strober(&ground.dir, node));
     let (mut beats, mut others) = (zero.beats(), one.beats());
     let slow = NodeId(2);
     child.takes_part();
@@ -261,7 +351,7 @@ fn a_node_that_stops_is_named_and_so_is_one_that_dies() {
 fn the_next_life_of_a_master_strobes_on() {
     let ground = Ground::new("strobes");
     let master = ground.spawn(0, "beat");
-    let one = strober(&ground.0, 1);
+    let one = strober(&ground.dir, 1);
     let mut beats = one.beats();
     let strobe = |notice: &Notice| matches!(notice, Notice::Strobe { .. });
     until(&mut beats, strobe);
