@@ -39,10 +39,10 @@ impl Subject for Provider {
         Some(Box::new(stream))
     }
 
-    /// As many as 200 ends have memory for: each has 17 MB of the tcp provider's buffers, which it
-    /// fills with zeros, 20 ms of a processor.
+    /// As many as a busy machine has time for: each has 17 MB of the tcp provider's buffers, which
+    /// it fills with zeros, 20 ms of a processor.
     fn crowd(&self) -> usize {
-        100
+        64
     }
 }
 

@@ -370,7 +370,14 @@ mod tests {
 
     fn report() -> Report {
         let path = std::env::temp_dir().join(format!("muster-probe-test-{}", std::process::id()));
-        shared_memory(&path, start, false).expect("a probe")
+        // Where others have the cores, the receiver's part in trials may not come in time.
+        let end = Instant::now() + Duration::from_secs(120);
+        loop {
+            match shared_memory(&path, start, false) {
+                Err(Error::Deadline { .. }) if Instant::now() < end => {}
+                report => return report.expect("a probe"),
+            }
+        }
     }
 
     #[test]
