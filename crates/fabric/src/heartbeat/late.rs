@@ -26,12 +26,16 @@ pub struct Children {
 }
 
 impl Children {
-    /// The tree has changed: who still is a child stays as it was.
-    pub fn set(&mut self, children: &[NodeId], now: u64) {
+    /// The tree has changed: who still is a child stays as it was. Says who no longer is one, of
+    /// those who can be reached.
+    pub fn set(&mut self, children: &[NodeId], now: u64) -> Vec<NodeId> {
+        let gone: Vec<NodeId> =
+            self.reachable().filter(|child| !children.contains(child)).collect();
         self.children.retain(|child, _| children.contains(child));
         for child in children {
             self.children.entry(*child).or_insert(Child { since: now, ..Child::default() });
         }
+        gone
     }
 
     /// No child can be expected to have reported anything before this strobe.

@@ -3,9 +3,11 @@
 //! **Strobes** leave the master at a fixed period, numbered without gaps, each with the events
 //! that have gathered since the last. They go down a k-ary tree, and nobody waits for anybody.
 //! Members and period are events too (the first strobe announces both), so all that a node knows
-//! follows from the sequence, and a node takes strobes in their order only. *Micro-heartbeats*
-//! divide the period at each node by itself. A *death* or a submission may ask for a strobe before
-//! its time; the grid of the period stays where it is.
+//! follows from the sequence, and a node takes strobes in their order only. The strobe that
+//! announces a tree goes down the old one too: whose new parent cannot be heard has to know whom to
+//! ask, and who is removed has to know that. *Micro-heartbeats* divide the period at each node by
+//! itself. A *death* or a submission may ask for a strobe before its time; the grid of the period
+//! stays where it is.
 //!
 //! **Who has missed some** sees a gap, or its connection ends, or it has just begun: it asks
 //! (`resume`) the sender, its parent, and then, as long as nothing comes, its ancestors up to the
@@ -297,10 +299,13 @@ impl Heartbeat {
         let Strobe { sequence, epoch, early, .. } = strobe;
         let events: Vec<Event> = wire::events(&strobe.events).collect();
         (self.seen, self.heard, self.is_silent) = (sequence, now, false);
+        let mut gone = Vec::new();
         for event in &events {
             // The message was checked when it came, and the master's own events are right.
             match event.kind {
-                MEMBERS => self.set_tree(Members::decode(&event.bytes).expect("checked")),
+                MEMBERS => {
+                    gone.extend(self.set_tree(Members::decode(&event.bytes).expect("checked")));
+                }
                 PERIOD => self.rhythm = Rhythm::decode(&event.bytes).expect("checked"),
                 _ => {}
             }
@@ -318,7 +323,7 @@ impl Heartbeat {
             self.asking = None;
         }
         let message = Message::Strobe(strobe);
-        let children: Vec<NodeId> = self.children.reachable().collect();
+        let children: Vec<NodeId> = self.children.reachable().chain(gone).collect();
         children.into_iter().for_each(|child| self.send(child, &message));
         let Message::Strobe(strobe) = message else { unreachable!("it was made above") };
         self.history.push(strobe);
@@ -352,14 +357,16 @@ impl Heartbeat {
         }
     }
 
-    fn set_tree(&mut self, members: Members) {
+    /// Learns the tree, and says whose parent this node was and no longer is.
+    fn set_tree(&mut self, members: Members) -> Vec<NodeId> {
         let (me, was) = (self.config.me, self.tree.contains(self.config.me));
         let epoch = members.epoch;
         (self.tree, self.tree_since) = (Tree::new(members), self.seen);
-        self.children.set(self.tree.children(me), self.seen);
+        let gone = self.children.set(self.tree.children(me), self.seen);
         if was && !self.tree.contains(me) {
             self.notices.push_back(Notice::Removed { epoch });
         }
+        gone
     }
 
     /// Tells the parent who is behind, or, as the master, the user.
@@ -443,6 +450,7 @@ impl Heartbeat {
         (self.rhythm, self.heard, self.is_silent, self.asking) = (rhythm, now, false, None);
         self.micro = None;
         self.history.clear();
+        // Who was a child gets no strobe from here: those in between are missing.
         self.set_tree(to);
         self.notices.push_back(Notice::Resync { seen, sequence });
         // Strobes come from the parent, which has to know that this node is there.

@@ -259,6 +259,28 @@ fn a_broken_connection_loses_no_strobe() {
     assert_eq!(net.told(3, |notice| matches!(notice, Notice::Resync { .. })), 0);
 }
 
+/// Node 3 is moved from below node 1 to below node 6, and the strobe that says so is lost on its
+/// way from node 6. It comes from node 1 too, so node 3 knows whom to ask, long before silence
+/// makes it ask the master.
+#[test]
+fn who_is_moved_learns_of_it_also_when_the_new_parent_cannot_tell() {
+    let mut net = Net::new(12);
+    net.freeze(4, true);
+    net.run(2);
+    net.freeze(3, true);
+    net.run(31);
+    let mut parent = |at| net.heart(NodeId(at)).tree.parent(NodeId(3));
+    assert_eq!(parent(6), Some(NodeId(6)), "it is moved when the connection breaks");
+    assert_eq!(parent(3), Some(NodeId(1)), "and does not know that");
+    net.break_link(NodeId(3), NodeId(6));
+    [3, 4].into_iter().for_each(|node| net.freeze(node, false));
+    net.run(1000);
+    let (all, seen) = (net.strobes(0), net.strobes(3));
+    assert!(seen.len() + 10 >= all.len(), "{} of {}", seen.len(), all.len());
+    assert_eq!(seen, all[..seen.len()]);
+    assert_eq!(net.told(0, |notice| is_in_time(notice, 3)), 1);
+}
+
 #[test]
 fn a_death_is_told_at_once_and_the_others_go_on() {
     let mut net = Net::new(15);
@@ -300,11 +322,11 @@ fn who_begins_again_catches_up_or_learns_that_it_cannot() {
 }
 
 #[test]
-fn who_is_removed_learns_that() {
+fn who_is_removed_learns_that_at_once() {
     let mut net = Net::new(4);
     net.run(20);
     net.members(2, [0, 1, 2].into_iter());
-    net.run(6000);
+    net.run(2);
     assert_eq!(net.told(3, |notice| *notice == Notice::Removed { epoch: 2 }), 1);
     assert_eq!(net.told(2, |notice| matches!(notice, Notice::Removed { .. })), 0);
 }
