@@ -214,7 +214,7 @@ pub const MULTICAST_BUFFER: usize = 8 * TRANSFER_MAX;
 /// Bytes of a message that repairs a body: 48 parts of 1344.
 pub const MULTICAST_REPAIR: usize = 48 * 1344;
 
-/// Calls that take datagrams, 60 KB each, before connections are looked at: 1 ms of work.
+/// Calls that take or send datagrams, 60 KB each, before connections are looked at: 1 ms of work.
 pub const MULTICAST_TURN: usize = 16;
 
 /// Peers whose pipelines are remembered. Four states of a medium, each with a table of 41 ranges

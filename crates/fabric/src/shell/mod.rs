@@ -41,9 +41,9 @@ use crate::transport::{Listener, Transport};
 use inbox::{Command, Inbox};
 use multicast::{Group, Multicast};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -63,7 +63,8 @@ pub struct Setup {
     pub transports: Transports,
     /// How long to look for more before sleeping, when the last sleep was shorter than this.
     pub patience: Duration,
-    /// Where long bodies go to all at once; none: over connections only.
+    /// Where long bodies go to all at once; none, or one that cannot be used: over connections
+    /// only.
     pub group: Option<Group>,
 }
 
@@ -82,6 +83,8 @@ pub struct Traffic {
     pub hearers: AtomicU64,
     /// Bytes that had to come over a connection, because their datagrams were lost.
     pub repaired: AtomicU64,
+    /// Why the multicast group cannot be used, if it cannot.
+    pub no_group: OnceLock<Error>,
 }
 
 impl Traffic {
@@ -145,7 +148,11 @@ where
         let protocol = protocol(clock.now());
         let traffic = Arc::new(Traffic::default());
         let open = |group| Multicast::open(group, setup.me, traffic.clone()).map(Box::new);
-        let multicast = setup.group.as_ref().map(open).transpose()?;
+        let multicast = match setup.group.as_ref().map(open).transpose() {
+            Ok(multicast) => multicast,
+            // All goes over connections, as to all who hear nothing.
+            Err(error) => traffic.no_group.set(error).map(|()| None).expect("it is set once"),
+        };
         let doors = door::Doors::open(&setup, listener, inbox.clone())?;
         let (patience, ways, handler) = (setup.patience, (doors, multicast), Box::new(handler));
         let runner = run::Runner::new(setup, clock, ways, traffic.clone(), protocol, handler);

@@ -27,6 +27,8 @@ pub struct Runner<P: Protocol> {
     pub commands: VecDeque<Command<P>>,
     doors: Doors<P>,
     multicast: Option<Box<Multicast>>,
+    /// There is more to be sent by multicast.
+    is_casting: bool,
     /// What the protocol wants sent, where there is multicast.
     batch: Vec<Outgoing>,
     traffic: Arc<Traffic>,
@@ -66,6 +68,7 @@ where
             commands: VecDeque::new(),
             doors,
             multicast,
+            is_casting: false,
             batch: Vec::new(),
             traffic,
             protocol,
@@ -326,7 +329,7 @@ where
     /// Sends by multicast what there is room for; what is said of that leaves with other messages.
     fn cast(&mut self) {
         let Some(multicast) = &mut self.multicast else { return };
-        multicast.send(self.clock.now());
+        self.is_casting = multicast.send(self.clock.now());
         self.route();
     }
 
@@ -381,7 +384,7 @@ where
         if let Some(multicast) = &mut self.multicast {
             watch.see_to_group(multicast);
         }
-        if self.lose_all() || !self.rest.is_empty() {
+        if self.lose_all() || !self.rest.is_empty() || self.is_casting {
             return Some(Time::default());
         }
         let nap = (!self.blind.is_empty()).then(|| self.clock.now() + self.nap);

@@ -3,6 +3,7 @@
 
 use super::assembly::Assembler;
 use super::parts::Parts;
+use super::replay::Replay;
 use super::seal::{Seal, Secret};
 use super::shelf::Shelf;
 use super::speaker::{Batch, Speaker};
@@ -49,12 +50,12 @@ pub struct Caster {
 /// How a member hears the root.
 struct Ear {
     seal: Option<Seal>,
-    /// A datagram was heard that is sealed with this key.
+    /// A datagram was heard that is sealed with this key, and not all of a body was lost since.
     hears: bool,
     /// Datagrams that the socket has room for.
     room: u32,
-    /// After the last datagram that was heard, and what the root was told of that.
-    next: u64,
+    /// Which datagrams were heard, and what the root was told of that: the number after the last.
+    heard: Replay,
     told: u64,
 }
 
@@ -95,7 +96,7 @@ impl Caster {
             root,
             speaker: (me == root).then(Speaker::new).transpose()?,
             ending: None,
-            ear: Ear { seal: None, hears: false, room, next: 0, told: 0 },
+            ear: Ear { seal: None, hears: false, room, heard: Replay::new(), told: 0 },
             assembler: Assembler::default(),
             shelf: Shelf::default(),
             held: BTreeMap::new(),
@@ -178,7 +179,8 @@ impl Caster {
             other.to != *to && hears(other.to) == Some(generation) && other.body.is_same(body)
         };
         let speaker = self.speaker.as_mut()?;
-        if generation != speaker.secret.generation || !messages.iter().any(is_other) {
+        let is_current = generation == speaker.secret.generation && !speaker.is_worn();
+        if !is_current || !messages.iter().any(is_other) {
             return None;
         }
         let id = speaker.begin(body.clone());
@@ -223,6 +225,8 @@ impl Caster {
                     speaker.listens(now, from);
                     let key = Control::Key(speaker.secret.clone());
                     self.say(from, &key);
+                    self.peers.insert(from, None);
+                    self.count();
                 }
             }
             Control::Key(secret) if from == self.root => self.ear.learn(&secret),
@@ -245,8 +249,9 @@ impl Caster {
             }
             Control::Lack { id, missing } => self.repair(from, id, &missing)?,
             Control::Repair { id, offset } => {
-                Traffic::add(&self.traffic.repaired, body.len());
-                self.assembler.repair(from, id, offset as usize, &body)?;
+                if self.assembler.repair(now, from, id, offset as usize, &body)? {
+                    Traffic::add(&self.traffic.repaired, body.len());
+                }
             }
             Control::Have(id) => {
                 if !self.shelf.have(id, from) {
@@ -292,6 +297,10 @@ impl Caster {
             self.shelf.lack(id, to).ok_or("parts are asked for of a body that is not here")?;
         let missing =
             Parts::read(body.len(), missing).ok_or("parts that the body does not have")?;
+        if missing.is_all() {
+            // Until it says so again it does not hear.
+            self.peers.insert(to, None);
+        }
         for run in missing.runs(MULTICAST_REPAIR) {
             let offset = u32::try_from(run.start).expect("limits keep bodies short");
             self.carry(to, &Control::Repair { id, offset }, body.part(run));
@@ -302,9 +311,11 @@ impl Caster {
     /// A datagram. False where it is none of ours, or of no use.
     pub fn datagram(&mut self, now: Time, datagram: &mut [u8]) -> bool {
         let Some(header) = Header::read(datagram) else { return false };
-        let seal = self.ear.seal.as_ref().filter(|seal| seal.generation == header.id.generation);
+        let is_new = self.ear.heard.is_new(header.datagram);
+        let is_ours = |seal: &&Seal| is_new && seal.generation == header.id.generation;
+        let seal = self.ear.seal.as_ref().filter(is_ours);
         let Some(part) = seal.and_then(|seal| seal.open(&header, datagram)) else { return false };
-        self.ear.next = self.ear.next.max(header.datagram + 1);
+        self.ear.heard.mark(header.datagram);
         let length = header.length as usize;
         let place = (header.offset as usize, part);
         let is_used = length == 0 || self.assembler.part(now, header.id, length, place);
@@ -320,8 +331,8 @@ impl Caster {
 
     /// Tells the root how far the socket is emptied, if the root waits for that.
     fn report(&mut self) {
-        let Ear { room, next, told, .. } = self.ear;
-        let is_due = next - told >= (u64::from(room) / REPORTS).max(1);
+        let (Ear { room, told, .. }, next) = (&self.ear, self.ear.heard.next());
+        let is_due = next - told >= (u64::from(*room) / REPORTS).max(1);
         let Some(seal) = &self.ear.seal else { return };
         if is_due && self.assembler.awaits(self.root) {
             self.ear.told = next;
@@ -330,11 +341,18 @@ impl Caster {
         }
     }
 
-    /// Asks for what is missing.
+    /// Asks for what is missing. Who misses all of a body does not hear, be it that a switch has
+    /// forgotten it, and begins again.
     fn ask(&mut self, now: Time) {
         let heard = self.ear.seal.as_ref().filter(|_| self.ear.hears).map(|seal| seal.generation);
         for lack in self.assembler.lacks(now, heard) {
-            self.say(lack.of, &Control::Lack { id: lack.id, missing: lack.missing });
+            let is_deaf = lack.missing.is_all() && heard == Some(lack.id.generation);
+            if is_deaf && std::mem::take(&mut self.ear.hears) && self.peers.contains_key(&self.root)
+            {
+                self.say(self.root, &Control::Listen);
+            }
+            let missing = lack.missing.bits().to_vec();
+            self.say(lack.of, &Control::Lack { id: lack.id, missing });
         }
     }
 
@@ -377,14 +395,15 @@ impl Caster {
         true
     }
 
-    /// All of a body has been sent.
+    /// What was filled has been sent: all of a body, perhaps, and all that the key may seal.
     fn end(&mut self, now: Time) {
-        let Some((id, speaker)) = self.ending.take().zip(self.speaker.as_mut()) else { return };
-        let renewed = speaker.renew(now).map(|nodes| (nodes, speaker.secret.clone()));
-        let readers: Vec<_> = self.shelf.readers(id).collect();
-        readers.into_iter().for_each(|node| self.say(node, &Control::Sent(id)));
-        if let Some((nodes, secret)) = renewed {
-            let key = Control::Key(secret);
+        if let Some(id) = self.ending.take() {
+            let readers: Vec<_> = self.shelf.readers(id).collect();
+            readers.into_iter().for_each(|node| self.say(node, &Control::Sent(id)));
+        }
+        let Some(speaker) = &mut self.speaker else { return };
+        if let Some(nodes) = speaker.renew(now) {
+            let key = Control::Key(speaker.secret.clone());
             nodes.into_iter().for_each(|node| self.say(node, &key));
             self.count();
         }
@@ -447,7 +466,7 @@ impl Ear {
     fn learn(&mut self, secret: &Secret) {
         if self.seal.as_ref().is_none_or(|seal| seal.generation != secret.generation) {
             (self.seal, self.hears) = (Some(Seal::new(secret)), false);
-            (self.next, self.told) = (0, 0);
+            (self.heard, self.told) = (Replay::new(), 0);
         }
     }
 }

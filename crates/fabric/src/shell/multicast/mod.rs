@@ -23,19 +23,21 @@
 //!
 //! **Who hears.** A listener says so to the root (*listen*), gets the *key*, and says that it
 //! *hears* when it has opened a datagram sealed with it; until then, and if it never does, bodies
-//! go to it as without multicast (`speaker.rs`: probes, the window).
+//! go to it as without multicast (`speaker.rs`: probes, the window). When it has lost all of a body
+//! it hears no more, and says that it listens as at first; who is asked for all of it knows it too.
 //!
 //! **Who may die when.** With a connection go the references made over it, on both sides. A body
 //! whose references are all gone is forgotten (`assembly.rs`, `shelf.rs`). A root that begins again
 //! has another key. A listener that stops reading is not waited for after 20 ms.
 //!
-//! **Who is believed.** Datagrams are sealed (`seal.rs`); what cannot be opened is counted and
-//! ignored. Messages over connections are believed as far as limits go; one that cannot be ends its
-//! connection. Bytes: `docs/wire/multicast.md`.
+//! **Who is believed.** Datagrams are sealed (`seal.rs`); what cannot be opened, or has come before
+//! (`replay.rs`), is counted and ignored. Messages over connections are believed as far as limits
+//! go; one that cannot be ends its connection. Bytes: `docs/wire/multicast.md`.
 
 mod assembly;
 mod caster;
 mod parts;
+mod replay;
 mod seal;
 mod shelf;
 mod socket;
@@ -134,12 +136,10 @@ impl Multicast {
     /// Takes what has arrived. False if there may be more, and some of this was of use: of more
     /// the descriptor tells.
     pub fn receive(&mut self, now: Time) -> bool {
-        if self.buffer.is_empty() {
-            return true;
-        }
         let mut was_useless = true;
         for _ in 0..MULTICAST_TURN {
-            // Nothing more, or an error of the network: what is lost is repaired.
+            // Nothing more, or an error of the network, which is told once: what is lost is
+            // repaired. What comes to the root, for which it has no buffer, is cut off.
             let Ok((count, size)) = self.socket.receive(&mut self.buffer) else { return true };
             // An empty one is none, but came.
             Traffic::add(&self.traffic.ignored, usize::from(count == 0));
@@ -157,14 +157,14 @@ impl Multicast {
         was_useless
     }
 
-    /// Sends what may be sent.
-    pub fn send(&mut self, now: Time) {
+    /// Sends what may be sent; true if there may be more, which has to wait for its next turn.
+    pub fn send(&mut self, now: Time) -> bool {
         self.is_full = false;
-        loop {
+        for _ in 0..MULTICAST_TURN {
             if self.sent == self.batch.len() {
                 (self.sent, _) = (0, self.batch.clear());
                 if !self.caster.fill(now, &mut self.batch) {
-                    return;
+                    return false;
                 }
             }
             match self.socket.send(&self.batch[self.sent..]) {
@@ -174,12 +174,13 @@ impl Multicast {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.is_full = true;
-                    return;
+                    return false;
                 }
                 // The network is down, or the like: to those who listen it is lost, and repaired.
                 Err(_) => self.sent = self.batch.len(),
             }
         }
+        true
     }
 
     pub fn descriptor(&self) -> BorrowedFd<'_> {

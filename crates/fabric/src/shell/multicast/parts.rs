@@ -46,6 +46,11 @@ impl Parts {
         &self.bits
     }
 
+    /// Whether all are missing.
+    pub fn is_all(&self) -> bool {
+        self.left == self.length.div_ceil(PART)
+    }
+
     /// Whether none is missing.
     pub fn is_none(&self) -> bool {
         self.left == 0

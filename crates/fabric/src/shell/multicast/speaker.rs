@@ -15,6 +15,7 @@ use super::seal::{Seal, Secret};
 use super::wire::{CastId, DATAGRAM, Header, PART};
 use crate::error::Result;
 use crate::protocol::{NodeId, Payload, Time};
+use muster_base::limits::MULTICAST_MAX;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -26,6 +27,9 @@ pub const BATCH: usize = 44;
 const PAUSE: Duration = Duration::from_millis(1);
 /// The longest: what a switch takes to learn of a listener is seconds, and one probe costs little.
 const PAUSE_MAX: Duration = Duration::from_secs(10);
+
+/// Datagrams of the longest body.
+const LONGEST: u64 = MULTICAST_MAX.div_ceil(PART) as u64;
 
 /// How long the window waits for who says nothing: a few slices of a busy machine.
 const STALL: Duration = Duration::from_millis(20);
@@ -39,8 +43,7 @@ pub struct Speaker {
     number: u64,
     casts: VecDeque<Sending>,
     listeners: BTreeMap<NodeId, Listener>,
-    /// When the next probe is due, and the pause after it.
-    probe: Option<(Time, Duration)>,
+    probe: Option<Probe>,
     /// Since when there is no room.
     stalled: Option<Time>,
 }
@@ -50,6 +53,22 @@ struct Sending {
     body: Payload,
     /// So much of it has been sent.
     at: usize,
+}
+
+/// Somebody does not hear.
+struct Probe {
+    /// One is to be sent. It may have to wait until there is room for it.
+    is_due: bool,
+    /// When the next one is, and the pause after that.
+    next: Time,
+    pause: Duration,
+}
+
+impl Probe {
+    /// The first one is due.
+    fn first(now: Time) -> Option<Probe> {
+        Some(Probe { is_due: true, next: now + PAUSE, pause: PAUSE * 2 })
+    }
 }
 
 #[derive(Default)]
@@ -90,10 +109,10 @@ impl Speaker {
         })
     }
 
-    /// Somebody listens.
+    /// Somebody listens, and does not hear, or no more.
     pub fn listens(&mut self, now: Time, node: NodeId) {
         self.listeners.insert(node, Listener::default());
-        self.probe = Some((now, PAUSE));
+        self.probe = Probe::first(now);
     }
 
     /// Somebody hears, and has room for so many datagrams.
@@ -122,7 +141,13 @@ impl Speaker {
         self.listeners.values().filter(|listener| listener.room.is_some()).count()
     }
 
-    /// Begins to send a body.
+    /// Whether the key may not seal the longest body any more, after those that are begun.
+    pub fn is_worn(&self) -> bool {
+        let left = self.casts.iter().map(|cast| (cast.body.len() - cast.at).div_ceil(PART) as u64);
+        self.next + left.sum::<u64>() + LONGEST > self.seal.most()
+    }
+
+    /// Begins to send a body, if the key is not worn out.
     pub fn begin(&mut self, body: Payload) -> CastId {
         let id = CastId { generation: self.seal.generation, number: self.number };
         self.number += 1;
@@ -160,23 +185,23 @@ impl Speaker {
         self.casts.retain(|cast| !is_needless(cast.id));
     }
 
-    /// Takes another key, when this one has sealed enough: then all have to get it who listen.
+    /// Takes another key, when this one is worn out: then all have to get it who listen.
     pub fn renew(&mut self, now: Time) -> Option<Vec<NodeId>> {
-        if self.next < self.seal.most() || !self.casts.is_empty() {
+        if !self.casts.is_empty() || !self.is_worn() {
             return None;
         }
         // Without random numbers the tree has to do.
         let secret = Secret::new().ok()?;
         (self.seal, self.secret, self.next) = (Seal::new(&secret), secret, 0);
-        self.probe = Some((now, PAUSE));
+        self.probe = Probe::first(now);
         let listeners = self.listeners.iter_mut();
         Some(listeners.map(|(node, l)| (*l = Listener::default(), *node).1).collect())
     }
 
-    /// As if it had sealed as much as it may with this key.
+    /// As if it might seal one longest body more with this key.
     #[cfg(test)]
     pub fn wear_out(&mut self) {
-        self.next = self.seal.most();
+        self.next = self.seal.most() - LONGEST;
     }
 
     /// Datagrams that there is room for.
@@ -188,10 +213,7 @@ impl Speaker {
 
     /// The next datagrams, of equal length but for the last.
     pub fn fill(&mut self, now: Time, to: &mut Vec<u8>) -> Batch {
-        if let Some((when, pause)) = self.probe
-            && when <= now
-        {
-            self.probe = Some((now + pause, (pause * 2).min(PAUSE_MAX)));
+        if self.probe.as_mut().is_some_and(|probe| std::mem::take(&mut probe.is_due)) {
             let id = CastId { generation: self.seal.generation, number: 0 };
             let header = Header { id, datagram: self.next, length: 0, offset: 0 };
             self.seal.seal(&header, &[], to);
@@ -222,8 +244,12 @@ impl Speaker {
         Batch::Last(id)
     }
 
-    /// Who has been silent for too long is not waited for.
+    /// The next probe may be due; and who has been silent for too long is not waited for.
     pub fn tick(&mut self, now: Time) {
+        if let Some(probe) = self.probe.as_mut().filter(|probe| probe.next <= now) {
+            let next = (now + probe.pause, (probe.pause * 2).min(PAUSE_MAX));
+            (probe.is_due, (probe.next, probe.pause)) = (true, next);
+        }
         if self.stalled.is_none_or(|since| now < since + STALL) {
             return;
         }
@@ -234,9 +260,9 @@ impl Speaker {
         }
     }
 
-    /// When [`Speaker::tick`] or [`Speaker::fill`] has something to do, whatever comes.
+    /// When [`Speaker::tick`] has something to do, whatever comes.
     pub fn alarm(&self) -> Option<Time> {
-        let probe = self.probe.map(|(when, _)| when);
+        let probe = self.probe.as_ref().map(|probe| probe.next);
         self.stalled.map(|since| since + STALL).into_iter().chain(probe).min()
     }
 }

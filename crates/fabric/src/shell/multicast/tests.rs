@@ -4,13 +4,18 @@
 use super::assembly::{Assembler, Lack};
 use super::caster::{Caster, Parcel};
 use super::parts::Parts;
+use super::replay::{Replay, WINDOW};
 use super::seal::{SECRET, Seal, Secret};
+use super::speaker::BATCH;
 use super::wire::{CastId, Control, DATAGRAM, Header, PART};
+use super::{Group, Multicast};
 use crate::protocol::{NodeId, Outgoing, Payload, Time};
 use crate::shell::Traffic;
-use muster_base::limits::{MULTICAST_BYTES_MAX, MULTICAST_MAX, MULTICAST_MIN};
+use muster_base::limits::{MULTICAST_BYTES_MAX, MULTICAST_MAX, MULTICAST_MIN, MULTICAST_TURN};
 use proptest::prelude::*;
-use std::collections::{BTreeMap, VecDeque};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -246,6 +251,25 @@ proptest! {
     }
 
     #[test]
+    fn each_number_is_taken_once_and_none_that_is_too_old(
+        steps in proptest::collection::vec((0..5 * WINDOW / 2, any::<bool>()), 1..99),
+    ) {
+        let (mut replay, mut came, mut next) = (Replay::new(), BTreeSet::new(), 0);
+        for (step, is_ahead) in steps {
+            let number = if is_ahead { next + step / 9 } else { u64::saturating_sub(next, step) };
+            for number in [number, number] {
+                let is_new = !came.contains(&number) && number + WINDOW >= next;
+                prop_assert_eq!(replay.is_new(number), is_new, "{} before {}", number, next);
+                if is_new {
+                    replay.mark(number);
+                    (_, next) = (came.insert(number), next.max(number + 1));
+                }
+                prop_assert_eq!(replay.next(), next);
+            }
+        }
+    }
+
+    #[test]
     fn any_bytes_are_a_datagram_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..99)) {
         if let Some(header) = Header::read(&bytes) {
             prop_assert_eq!(&header.encode()[..], &bytes[..32]);
@@ -395,13 +419,16 @@ fn lengths_that_lie_take_no_memory_and_end_their_connection() {
     let lie = |offset, bytes: &[u8]| {
         let (mut assembler, one) = (Assembler::default(), NodeId(1));
         assembler.refer(now, one, name(0), 2 * PART + 1).expect("a body");
-        assembler.repair(one, name(0), 0, &[0; PART]).expect_err("not asked for");
+        let mut repair =
+            |node, offset, bytes: &[u8]| assembler.repair(now, node, name(0), offset, bytes);
+        assert_eq!(repair(one, 0, &[0; PART]), Ok(false), "not asked for");
         assembler.sent(now, one, name(0));
         assert_eq!(assembler.lacks(now, None).len(), 1);
-        assembler.repair(NodeId(2), name(0), 0, &[0; PART]).expect_err("not asked for there");
-        assembler.repair(one, name(0), offset, bytes)
+        let other = assembler.repair(now, NodeId(2), name(0), 0, &[0; PART]);
+        assert_eq!(other, Ok(false), "not asked for there");
+        assembler.repair(now, one, name(0), offset, bytes)
     };
-    lie(0, &[0; 2 * PART + 1]).expect("all of it");
+    assert_eq!(lie(0, &[0; 2 * PART + 1]), Ok(true), "all of it");
     for (offset, bytes) in [(1, PART), (0, 5), (2 * PART, 2), (usize::MAX, 1), (3 * PART, 0)] {
         lie(offset, &vec![0; bytes]).expect_err("no parts of it");
     }
@@ -430,17 +457,201 @@ fn what_nobody_refers_to_makes_room_and_is_forgotten() {
 }
 
 #[test]
-fn who_is_asked_and_lost_is_replaced_by_another_who_refers_to_it() {
-    let (mut assembler, now, length) = (Assembler::default(), Time(1), 9 * PART);
-    for node in [1, 2] {
-        assembler.refer(now, NodeId(node), name(0), length).expect("a body");
-        assembler.sent(now, NodeId(node), name(0));
+fn who_is_asked_and_lost_or_silent_is_replaced_by_another_who_refers_to_it() {
+    for is_lost in [true, false] {
+        let (mut assembler, now, length) = (Assembler::default(), Time(1), 9 * PART);
+        for node in [1, 2] {
+            assembler.refer(now, NodeId(node), name(0), length).expect("a body");
+            assembler.sent(now, NodeId(node), name(0));
+        }
+        let lack = |of| Lack { of, id: name(0), missing: Parts::all(length) };
+        assert_eq!(assembler.lacks(now, None), [lack(NodeId(1))]);
+        assert_eq!(assembler.lacks(now, None), [], "asked once");
+        let mut now = now;
+        match is_lost {
+            true => assembler.lost(now, NodeId(1)),
+            false => now = assembler.alarm().expect("it asks another one"),
+        }
+        assert_eq!(assembler.lacks(now, None), [lack(NodeId(2))]);
+        assert_eq!(assembler.alarm(), None, "all were asked");
     }
-    let lack = |of| Lack { of, id: name(0), missing: vec![0xff, 1] };
-    assert_eq!(assembler.lacks(now, None), [lack(NodeId(1))]);
-    assert_eq!(assembler.lacks(now, None), [], "asked once");
-    assembler.lost(now, NodeId(1));
-    assert_eq!(assembler.lacks(now, None), [lack(NodeId(2))]);
+}
+
+#[test]
+fn what_comes_again_is_of_no_use_and_puts_no_question_off() {
+    let (mut assembler, one, length) = (Assembler::default(), NodeId(1), 9 * PART);
+    let part = |assembler: &mut Assembler, now| {
+        assembler.part(Time(now), name(0), length, (0, &[7; PART]))
+    };
+    assembler.refer(Time(1), one, name(0), length).expect("a body");
+    assembler.sent(Time(1), one, name(0));
+    assert!(part(&mut assembler, 2));
+    let alarm = assembler.alarm();
+    assert!(!part(&mut assembler, 1000));
+    assert_eq!(assembler.alarm(), alarm);
+    // Nor do repairs, when another one is to be asked.
+    assert_eq!(assembler.lacks(Time(2), None).len(), 1);
+    assembler.refer(Time(2), NodeId(2), name(0), length).expect("a body");
+    assembler.sent(Time(2), NodeId(2), name(0));
+    let alarm = assembler.alarm();
+    assert_eq!(assembler.repair(Time(9), one, name(0), 0, &[7; PART]), Ok(false));
+    assert_eq!(assembler.alarm(), alarm);
+    assert_eq!(assembler.repair(Time(9), one, name(0), PART, &[7; PART]), Ok(true));
+    assert!(assembler.alarm() > alarm);
+}
+
+#[test]
+fn a_repair_that_comes_when_its_body_is_referred_to_again_does_no_harm() {
+    let (mut assembler, now, one) = (Assembler::default(), Time(1), NodeId(1));
+    assembler.refer(now, one, name(0), PART).expect("a body");
+    assembler.sent(now, one, name(0));
+    assert_eq!(assembler.lacks(now, None).len(), 1);
+    assert!(assembler.part(now, name(0), PART, (0, &[7; PART])));
+    assembler.release(one, name(0));
+    assembler.refer(now, NodeId(2), name(0), PART).expect("a body");
+    assert_eq!(assembler.repair(now, one, name(0), 0, &[7; PART]), Ok(false));
+    assert_eq!(assembler.whole(name(0)), None);
+}
+
+#[test]
+fn what_was_recorded_is_taken_once_however_late_it_is_sent_again() {
+    let mut net = Net::new(3, 1000, 7, 0, None);
+    net.send(&[0], &body(MULTICAST_MIN, 0));
+    net.settle();
+    let air = net.air.iter().filter(|(node, _)| *node == 1);
+    let recorded: Vec<_> = air.map(|(_, datagram)| datagram.clone()).collect();
+    // More bodies than are remembered, and more datagrams.
+    for at in 0..90 {
+        net.send(&[at], &body(MULTICAST_MIN, at));
+        net.run(usize::MAX);
+    }
+    assert_eq!(net.got[1].len(), 91);
+    for mut datagram in recorded {
+        assert!(!net.casters[1].datagram(net.now, &mut datagram));
+    }
+    assert!(net.casters[1].is_idle());
+}
+
+#[test]
+fn a_datagram_with_the_last_number_of_all_is_one() {
+    let mut caster = Caster::new(id(1), ROOT, 9, Arc::default()).expect("a caster");
+    let secret = Secret::new().expect("random numbers");
+    let key = Control::Key(secret.clone()).encode();
+    caster.take(Time(1), ROOT, (true, &key), Payload::default()).expect("a key");
+    let id = CastId { generation: secret.generation, number: 0 };
+    let header = Header { id, datagram: u64::MAX, length: 1, offset: 0 };
+    let mut datagram = vec![];
+    Seal::new(&secret).seal(&header, b"x", &mut datagram);
+    assert!(caster.datagram(Time(1), &mut datagram));
+}
+
+#[test]
+fn who_loses_all_of_a_body_does_not_hear_until_it_hears_again() {
+    let mut net = Net::new(3, 1000, 7, 0, None);
+    let mut send = |deaf, at| {
+        (net.cast, net.deaf) = (0, deaf);
+        net.send(&[at], &body(MULTICAST_MIN, at));
+        while net.got[1].len() <= at.into() || net.got[2].len() <= at.into() {
+            net.run(1);
+        }
+        let cast = net.cast > MULTICAST_MIN;
+        net.deaf = None;
+        if deaf.is_none() {
+            net.run(usize::MAX);
+        }
+        cast
+    };
+    assert!(send(Some(1), 0), "nobody knows");
+    assert!(!send(Some(1), 1), "one alone hears");
+    assert!(!send(None, 2), "it has not heard a probe before");
+    assert!(send(None, 3), "it has");
+}
+
+#[test]
+fn what_a_key_may_not_seal_any_more_goes_over_connections() {
+    let mut net = Net::new(3, 1000, 7, 0, None);
+    net.casters[0].generation(true);
+    net.cast = 0;
+    // The key is good for one, and may not be replaced before that is sent.
+    (0..3).for_each(|at| net.send(&[at], &body(MULTICAST_MIN, at)));
+    net.run(usize::MAX);
+    assert!((MULTICAST_MIN..2 * MULTICAST_MIN).contains(&net.cast), "{}", net.cast);
+    net.send(&[3], &body(MULTICAST_MIN, 3));
+    net.run(usize::MAX);
+    assert!(net.cast > 2 * MULTICAST_MIN, "{}", net.cast);
+    assert!(net.got[1..].iter().all(|got| got.len() == 4));
+}
+
+/// Has the root know of somebody who listens, and hears if it has room.
+fn tell_root(caster: &mut Caster, node: NodeId, room: u32) {
+    caster.raised(node);
+    let generation = caster.generation(false);
+    let hears = (room > 0).then_some(Control::Hears { generation, room });
+    for control in [Control::Listen].into_iter().chain(hears) {
+        let taken = caster.take(Time(1), node, (true, &control.encode()), Payload::default());
+        taken.expect("it may say so");
+    }
+}
+
+#[test]
+fn a_probe_for_which_there_is_no_room_does_not_keep_the_root_awake() {
+    let mut caster = Caster::new(ROOT, ROOT, 0, Arc::default()).expect("a caster");
+    tell_root(&mut caster, id(1), 0);
+    for _ in 0..3 {
+        let now = caster.alarm().expect("it probes");
+        caster.tick(now);
+        assert!(caster.alarm() > Some(now));
+    }
+    // When there is room, one goes out.
+    let mut batch = vec![];
+    assert!(caster.fill(Time(1), &mut batch));
+    assert_eq!(batch.len(), DATAGRAM - PART);
+    assert!(!caster.fill(Time(1), &mut batch));
+}
+
+#[test]
+fn what_comes_to_the_root_does_not_keep_it_awake() {
+    // Who sends to a port of this machine at which nobody is hears of it, as of a forged error.
+    let nobody = SocketAddrV4::new(Ipv4Addr::new(127, 77, 0, 1), 1);
+    let group = Group::new(nobody, Ipv4Addr::LOCALHOST, ROOT);
+    let mut multicast = Multicast::open(&group, ROOT, Arc::default()).expect("a socket");
+    tell_root(&mut multicast.caster, id(1), 0);
+    assert!(!multicast.send(Time(1)), "a probe");
+    let wakes = |multicast: &Multicast, tv_sec| {
+        let descriptor = multicast.descriptor();
+        let mut on = [PollFd::new(&descriptor, PollFlags::IN)];
+        let time = Timespec { tv_sec, tv_nsec: 0 };
+        poll(&mut on, Some(&time)).expect("it is looked at") > 0
+    };
+    assert!(wakes(&multicast, 30));
+    assert!(multicast.receive(Time(1)));
+    assert!(!wakes(&multicast, 0));
+}
+
+#[test]
+fn the_root_sends_so_much_and_then_looks_at_its_connections() {
+    let address = SocketAddrV4::new(Ipv4Addr::new(239, 255, 77, 2), 9);
+    let group = Group::new(address, Ipv4Addr::LOCALHOST, ROOT);
+    let traffic = Arc::new(Traffic::default());
+    let mut multicast = Multicast::open(&group, ROOT, traffic.clone()).expect("a socket");
+    let nodes = [1, 2].map(id);
+    nodes.into_iter().for_each(|node| tell_root(&mut multicast.caster, node, u32::MAX));
+    for seed in 0..3 {
+        let body = body(MULTICAST_MAX, seed);
+        let message = |to| Outgoing { to, head: vec![], body: body.clone() };
+        multicast.caster.route(&mut nodes.map(message).into());
+    }
+    let (mut before, turn) = (0, (MULTICAST_TURN * BATCH * DATAGRAM) as u64);
+    loop {
+        let is_more = multicast.send(Time(1)) || multicast.is_full;
+        let cast = traffic.cast.load(Ordering::Relaxed);
+        assert!(cast - before <= turn, "{cast}");
+        before = cast;
+        if !is_more {
+            break;
+        }
+    }
+    assert!(traffic.cast.load(Ordering::Relaxed) > 3 * MULTICAST_MAX as u64);
 }
 
 #[test]
