@@ -323,6 +323,10 @@ pub const OFI_LINGER: Duration = Duration::from_secs(1);
 /// each time: eight of them at both ends use a third of a processor, and a hundred all of two.
 pub const OFI_GREETINGS_MAX: usize = 8;
 
+/// How long one of them may stand still while somebody waits for its place: the opening of an
+/// endpoint takes 20 ms of a processor, and a machine that is busy a hundred times as long.
+pub const OFI_GREETING_PAUSE: Duration = Duration::from_secs(2);
+
 /// The largest message over libfabric: 1 MiB of the user's, and 4 KiB for what emulated strategies
 /// put before them. Both ends of a connection keep a buffer of that size each way.
 pub const OFI_MESSAGE_MAX: usize = 1024 * 1024 + 4096;
@@ -377,5 +381,14 @@ pub const RAILS_PATIENCE: Duration = Duration::from_millis(100);
 /// (RFC 6298 sends it again after 1 s).
 pub const RAILS_JOIN_TIME: Duration = Duration::from_millis(1500);
 
+/// How long a listener remembers a connection that it handed out before all of its rails came: all
+/// that were let in have [`HELLO_TIME`] to join, and as long again to be let in from a full queue.
+/// At most [`HELLOS_MAX`] connections wait at once, and each for [`RAILS_JOIN_TIME`], so at most
+/// 2,048 are remembered, of 32 bytes.
+pub const RAILS_LATE: Duration = Duration::from_secs(10);
+
 /// How long the end of a connection over several rails waits for a sign that what was sent gets on.
 pub const RAILS_LINGER: Duration = Duration::from_secs(1);
+
+/// How long it waits in all, whatever signs there are: a window at 7 Mbit/s.
+pub const RAILS_LINGER_MAX: Duration = Duration::from_secs(5);

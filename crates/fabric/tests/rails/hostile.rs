@@ -1,15 +1,15 @@
 //! Peers that say what no rail says: typed errors, and nobody else notices.
 
-use crate::{answers, bare, hello, joined, joins, listen, meet, received, soon};
+use crate::{hello, joined, joins, let_in, listen, meet, received, soon, told, watched, welcomed};
 use muster_fabric::address::Address;
 use muster_fabric::strategy::Datagram;
 use muster_fabric::transport::hello::{self as wire, Refusal};
 use muster_fabric::transport::rails::Rails;
-use muster_fabric::transport::rails::wire::{HEAD_MAX, Head, Join, Seen};
+use muster_fabric::transport::rails::wire::{HEAD_MAX, Head, JOIN, Join, Seen};
 use muster_fabric::transport::{Listener, Transport, socket};
 use muster_fabric::{Deadline, Error};
 use std::io::{IoSlice, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 fn assert_serves(listener: &mut dyn Listener) {
@@ -19,23 +19,14 @@ fn assert_serves(listener: &mut dyn Listener) {
     other.take(soon(), &mut |message| assert_eq!(message, b"served")).unwrap();
 }
 
-/// What is answered behind the welcome to the hello.
+/// What is answered to no join.
 fn refusal(rail: &mut TcpStream) -> String {
-    let welcome = wire::welcome();
-    assert_eq!(received(rail, welcome.len()), welcome);
     let mut answer = Vec::new();
     rail.read_to_end(&mut answer).unwrap();
     match wire::read_answer(&answer) {
         Err(Refusal::Denied(why)) => why,
         other => panic!("{other:?}"),
     }
-}
-
-/// Lets them in, and says this.
-fn say(listener: &mut dyn Listener, rail: &mut TcpStream, bytes: &[u8]) {
-    let brief = Deadline::after(Duration::from_millis(50));
-    assert!(matches!(listener.accept(brief).map(drop), Err(Error::Deadline { .. })));
-    rail.write_all(bytes).unwrap();
 }
 
 #[test]
@@ -50,8 +41,8 @@ fn what_is_no_join_is_sent_away_and_told_why() {
         (&newer, "version 9"),
         (&none, "1 to 8 rails"),
     ] {
-        let mut rail = bare(&*listener, 0);
-        say(&mut *listener, &mut rail, bytes);
+        let mut rail = let_in(&mut *listener, 0);
+        rail.write_all(bytes).unwrap();
         assert_serves(&mut *listener);
         let told = refusal(&mut rail);
         assert!(told.contains(why), "{told}");
@@ -62,17 +53,82 @@ fn what_is_no_join_is_sent_away_and_told_why() {
 fn a_rail_that_says_otherwise_than_the_first_is_none_of_the_connection() {
     let mut listener = listen();
     let [join, other] = joins();
-    for lie in [join, Join { count: 3, ..other }] {
-        let (mut first, mut second) = (bare(&*listener, 0), bare(&*listener, 1));
-        say(&mut *listener, &mut first, &join.write());
-        say(&mut *listener, &mut second, &lie.write());
+    for (tries, lie) in (0..).zip([join, Join { count: 3, ..other }]) {
+        // Who comes in first is heard first.
+        let [mut first, mut second] = [let_in(&mut *listener, 0), let_in(&mut *listener, 1)];
+        first.write_all(&Join { token: [tries; 16], ..join }.write()).unwrap();
+        second.write_all(&Join { token: [tries; 16], ..lie }.write()).unwrap();
         // Without its other rail, the first one is a connection after a while.
         let mut end = listener.accept(soon()).unwrap().stream().unwrap();
         assert!(refusal(&mut second).contains("otherwise"));
-        answers(&mut first);
+        welcomed(&mut first);
         assert_eq!(end.try_write(b"x").unwrap(), 1);
     }
     assert_serves(&mut *listener);
+}
+
+#[test]
+fn a_rail_that_joins_a_connection_which_has_begun_is_refused() {
+    let mut listener = listen();
+    let [join, late] = joins();
+    let [mut first, mut second] = [let_in(&mut *listener, 0), let_in(&mut *listener, 1)];
+    first.write_all(&join.write()).unwrap();
+    let _end = listener.accept(soon()).unwrap();
+    second.write_all(&late.write()).unwrap();
+    assert_serves(&mut *listener);
+    let told = refusal(&mut second);
+    assert!(told.contains("has begun without it"), "{told}");
+}
+
+#[test]
+fn a_rail_whose_join_is_not_answered_is_left_out_and_named() {
+    let doors = [0, 1].map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
+    let ports = doors.each_ref().map(|door| door.local_addr().unwrap().port());
+    let rails = ports.map(|port| Address::Tcp("127.0.0.1".to_owned(), port));
+    let (transport, tales) = watched();
+    let to = Address::Rails(rails.to_vec());
+    let deadline = Deadline::after(Duration::from_secs(20));
+    let connecting = std::thread::spawn(move || {
+        transport.connect(&to, &hello(), deadline).unwrap().datagram().unwrap()
+    });
+    let mut ends = doors.map(|door| {
+        let mut end = door.accept().unwrap().0;
+        let said = wire::write(&hello());
+        assert_eq!(received(&mut end, said.len()), said);
+        end.write_all(&wire::welcome()).unwrap();
+        end
+    });
+    let both = ends.each_mut().map(|end| received(end, JOIN));
+    assert_eq!(both[0][..22], both[1][..22]);
+    ends[1].write_all(&wire::welcome()).unwrap();
+    told(&tales, &["cannot be had", &rails[0].to_string(), "it is too slow"]);
+    connecting.join().unwrap();
+    let mut rest = Vec::new();
+    ends[0].read_to_end(&mut rest).unwrap();
+    assert_eq!(rest, [], "the connector has hung up");
+}
+
+/// An end that is dropped does not depend on when its peer has had enough.
+#[test]
+fn who_acknowledges_byte_by_byte_does_not_hold_up_an_end_for_ever() {
+    let mut listener = listen();
+    let ([mut first, _second], end) = joined(&mut *listener, joins()).unwrap();
+    let mut end = end.stream().unwrap();
+    while end.try_write(&[7; 65_536]).is_ok() {}
+    let (dropped, is_dropped) = std::sync::mpsc::channel();
+    let dropping = std::thread::spawn(move || {
+        drop(end);
+        dropped.send(()).unwrap();
+    });
+    let is_gone = (1..100).any(|taken| {
+        let mut bytes = [0; HEAD_MAX];
+        Head::Seen(Seen { taken, received: taken, room: 0 }).write(&mut bytes);
+        // It fails when the end is gone.
+        let _ = first.write_all(&bytes);
+        is_dropped.recv_timeout(Duration::from_millis(200)).is_ok()
+    });
+    assert!(is_gone, "it is still there");
+    dropping.join().unwrap();
 }
 
 #[test]
@@ -129,15 +185,13 @@ fn a_rail_that_cannot_be_had_is_left_out_and_named() {
     let mut listener = Rails::default().listen(&any).unwrap();
     let Address::Rails(mut rails) = listener.address().clone() else { panic!("rails") };
     rails.insert(0, nobody.clone());
-    let (told, tales) = std::sync::mpsc::channel();
-    let transport = Rails::default().watched(move |text| told.send(text.to_owned()).unwrap());
+    let (transport, tales) = watched();
     let connecting = std::thread::spawn(move || {
         transport.connect(&Address::Rails(rails), &hello(), soon()).unwrap().datagram().unwrap()
     });
     let mut accepted = listener.accept(soon()).unwrap().datagram().unwrap();
     let mut connected = connecting.join().unwrap();
-    let tale = tales.recv().unwrap();
-    assert!(tale.contains(&nobody.to_string()) && tale.contains("cannot be had"), "{tale}");
+    told(&tales, &["cannot be had", &nobody.to_string()]);
     connected.send(&[IoSlice::new(b"hi")], soon()).unwrap();
     accepted.take(soon(), &mut |message| assert_eq!(message, b"hi")).unwrap();
 }

@@ -13,6 +13,7 @@ use muster_fabric::transport::{Adapter, Hello, Lane, Listener, Transport};
 use muster_fabric::{Deadline, Result};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// Ends what hangs.
@@ -26,8 +27,33 @@ fn hello() -> Hello {
 
 /// At two rails of this machine.
 fn listen() -> Box<dyn Listener> {
+    listen_by(&Rails::default())
+}
+
+fn listen_by(transport: &Rails) -> Box<dyn Listener> {
     let any = Address::Rails(vec![Address::Tcp("127.0.0.1".to_owned(), 0); 2]);
-    Rails::default().listen(&any).unwrap()
+    transport.listen(&any).unwrap()
+}
+
+/// A transport, and what its watcher is told.
+fn watched() -> (Rails, Receiver<String>) {
+    let (told, tales) = channel();
+    // Nobody listens when the test is over.
+    let watcher = move |text: &str| drop(told.send(text.to_owned()));
+    (Rails::default().watched(watcher), tales)
+}
+
+/// The tale in which all of this is: there may be others, of rails that a busy machine lets wait.
+fn told(tales: &Receiver<String>, all: &[&str]) -> String {
+    let patience = soon();
+    let mut others = Vec::new();
+    while let Ok(tale) = tales.recv_timeout(patience.left().unwrap_or_default()) {
+        if all.iter().all(|part| tale.contains(part)) {
+            return tale;
+        }
+        others.push(tale);
+    }
+    panic!("nobody was told of {all:?}: {others:?}");
 }
 
 fn meet(listener: &mut dyn Listener) -> (Box<dyn Adapter>, Box<dyn Adapter>) {
@@ -56,12 +82,25 @@ fn received(bare: &mut TcpStream, count: usize) -> Vec<u8> {
     bytes
 }
 
-/// What was answered to the hello and to the join behind it.
-fn answers(bare: &mut TcpStream) {
-    for _ in 0..2 {
-        let welcome = hello::welcome();
-        assert_eq!(received(bare, welcome.len()), welcome);
+/// It is welcome, whatever it has said.
+fn welcomed(bare: &mut TcpStream) {
+    let welcome = hello::welcome();
+    assert_eq!(received(bare, welcome.len()), welcome);
+}
+
+/// A bare connection that was let in: a hello has to be answered before more is said.
+fn let_in(listener: &mut dyn Listener, door: usize) -> TcpStream {
+    let mut bare = bare(listener, door);
+    bare.set_nonblocking(true).unwrap();
+    let (patience, mut answer) = (soon(), hello::welcome());
+    while !matches!(bare.peek(&mut answer), Ok(size) if size == answer.len()) {
+        assert!(patience.left().is_some(), "a hello is answered");
+        let brief = Deadline::after(Duration::from_millis(10));
+        listener.accept(brief).map(drop).expect_err("nobody has joined");
     }
+    bare.set_nonblocking(false).unwrap();
+    welcomed(&mut bare);
+    bare
 }
 
 /// Two bare rails, and the end that they have been joined to.
@@ -69,15 +108,12 @@ fn joined(
     listener: &mut dyn Listener,
     lane: [Join; 2],
 ) -> Result<([TcpStream; 2], Box<dyn Adapter>)> {
-    let mut bare = [bare(listener, 0), bare(listener, 1)];
-    // A hello has to be answered before more is said.
-    let brief = Deadline::after(Duration::from_millis(50));
-    listener.accept(brief).map(drop).expect_err("nobody has joined");
+    let mut bare = [let_in(listener, 0), let_in(listener, 1)];
     for (rail, join) in bare.iter_mut().zip(lane) {
         rail.write_all(&join.write()).unwrap();
     }
     let end = listener.accept(soon())?;
-    bare.iter_mut().for_each(answers);
+    bare.iter_mut().for_each(welcomed);
     Ok((bare, end))
 }
 

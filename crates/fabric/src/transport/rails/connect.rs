@@ -1,4 +1,5 @@
-//! The connector's side: a connection for each rail, all at the same time, then the joins.
+//! The connector's side: a connection for each rail, all at the same time, then the joins. When the
+//! first rail is there the others have [`RAILS_JOIN_TIME`], and so when the first is answered.
 
 use super::connection::{End, Joined};
 use super::rail::Rail;
@@ -9,8 +10,11 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::strategy::{Ready, Stream};
 use crate::transport::hello::{self, ANSWER_HEAD, ANSWER_MAX};
+use crate::transport::socket::timespec;
 use crate::transport::{Adapter, Hello, Transport};
 use muster_base::limits::RAILS_JOIN_TIME;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -52,16 +56,12 @@ pub fn connect(
             Err(error) => failed.push((number, error)),
         }
     }
-    let mut joined = Vec::with_capacity(streams.len());
-    for (number, mut stream) in streams {
-        match answer(&mut *stream, deadline) {
-            Ok(()) => joined.push(Rail::new(number, rails[number].to_string(), stream)),
-            Err(error) => failed.push((number, error)),
-        }
-    }
+    let joined = answered(streams, deadline, &mut failed)?;
     if joined.is_empty() {
         return Err(none(to, hello, rails, failed, deadline));
     }
+    let named = |(number, stream)| Rail::new(number, rails[number].to_string(), stream);
+    let joined: Vec<_> = joined.into_iter().map(named).collect();
     for (number, rail) in rails.iter().enumerate() {
         if joined.iter().all(|joined| joined.number != number) {
             let why = failed.iter().find(|(failed, _)| *failed == number);
@@ -158,25 +158,73 @@ fn say(stream: &mut dyn Stream, mut bytes: &[u8], deadline: Deadline) -> Result<
     Ok(())
 }
 
-/// Waits for the answer to a join, of which it reads no byte too many.
-fn answer(stream: &mut dyn Stream, deadline: Deadline) -> Result<()> {
-    let name = stream.peer().name.clone();
-    let mut answer = [0; ANSWER_MAX];
-    let (mut size, mut there) = (ANSWER_HEAD, 0);
-    while there < size {
-        match stream.try_read(&mut answer[there..size]) {
-            Ok(0) => {
-                let evidence = "it ended a rail before it answered".to_owned();
-                return Err(Error::Dead { peer: name, evidence });
+/// Who has said its join.
+struct Joining {
+    number: usize,
+    stream: Box<dyn Stream>,
+    answer: [u8; ANSWER_MAX],
+    size: usize,
+    there: usize,
+}
+
+/// The rails whose joins are answered in time. The listener, too, goes on without the others then.
+fn answered(
+    streams: Vec<(usize, Box<dyn Stream>)>,
+    deadline: Deadline,
+    failed: &mut Vec<(usize, Error)>,
+) -> Result<Vec<(usize, Box<dyn Stream>)>> {
+    let mut waiting: Vec<_> = streams.into_iter().map(Joining::new).collect();
+    let (mut joined, mut until) = (Vec::with_capacity(waiting.len()), deadline);
+    loop {
+        let mut index = 0;
+        while let Some(rail) = waiting.get_mut(index) {
+            match rail.hear() {
+                Ok(false) => index += 1,
+                Ok(true) => {
+                    if joined.is_empty() {
+                        until = until.sooner(RAILS_JOIN_TIME);
+                    }
+                    let rail = waiting.remove(index);
+                    joined.push((rail.number, rail.stream));
+                }
+                Err(error) => failed.push((waiting.remove(index).number, error)),
             }
-            Ok(count) => there += count,
-            Err(Error::WouldBlock) => stream.wait(Ready::Receive, deadline)?,
-            Err(error) => return Err(error),
         }
-        hello::read_answer(&answer[..there]).map_err(|refusal| refusal.error(&name))?;
-        if let Some(head) = answer[..there].first_chunk() {
-            size = hello::answer_size(head);
+        let Some(left) = until.left().filter(|_| !waiting.is_empty()) else { return Ok(joined) };
+        let sockets = waiting.iter().filter_map(|rail| rail.stream.descriptor());
+        let mut polled: Vec<_> =
+            sockets.map(|socket| PollFd::from_borrowed_fd(socket, PollFlags::IN)).collect();
+        match poll(&mut polled, Some(&timespec(left))) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(Error::io("waiting for rails", errno)),
         }
     }
-    Ok(())
+}
+
+impl Joining {
+    fn new((number, stream): (usize, Box<dyn Stream>)) -> Joining {
+        Joining { number, stream, answer: [0; ANSWER_MAX], size: ANSWER_HEAD, there: 0 }
+    }
+
+    /// Reads of the answer what is there, and no byte too many; whether it is whole.
+    fn hear(&mut self) -> Result<bool> {
+        let name = &self.stream.peer().name.clone();
+        while self.there < self.size {
+            match self.stream.try_read(&mut self.answer[self.there..self.size]) {
+                Ok(0) => {
+                    let evidence = "it ended a rail before it answered".to_owned();
+                    return Err(Error::Dead { peer: name.clone(), evidence });
+                }
+                Ok(count) => self.there += count,
+                Err(Error::WouldBlock) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+            let answer = &self.answer[..self.there];
+            hello::read_answer(answer).map_err(|refusal| refusal.error(name))?;
+            if let Some(head) = answer.first_chunk() {
+                self.size = hello::answer_size(head);
+            }
+        }
+        Ok(true)
+    }
 }

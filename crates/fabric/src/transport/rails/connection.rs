@@ -17,7 +17,7 @@ use crate::strategy::emulated::{Active, Copied, Framed};
 use crate::strategy::{ActiveMessage, Datagram, Ready, RemoteCopy, Stream, Wait};
 use crate::transport::socket::{is_ready, timespec};
 use crate::transport::{Adapter, Hello, Lane, Peer};
-use muster_base::limits::{RAILS_LINGER, RAILS_WINDOW, RAILS_WINDOW_SYSTEM};
+use muster_base::limits::{RAILS_LINGER, RAILS_LINGER_MAX, RAILS_WINDOW, RAILS_WINDOW_SYSTEM};
 use rustix::event::{PollFlags, epoll};
 use rustix::io::Errno;
 use rustix::time::{
@@ -29,6 +29,10 @@ use std::time::{Duration, Instant};
 
 /// How often the end of a connection looks whether the kernel has got rid of what was sent.
 const LOOK: Duration = Duration::from_millis(1);
+
+/// Turns of reading after a rail has ended: what may lie in the others before the stream's end is a
+/// window, and a turn that leaves something reads a sixteenth of it or more.
+const TURNS: usize = 16;
 
 /// Several rails, as one stream.
 pub struct Joined {
@@ -43,8 +47,9 @@ pub struct Joined {
     timer: OwnedFd,
     armed: Option<Time>,
     clock: Instant,
-    /// What became of the rails that are gone.
-    gone: Vec<String>,
+    /// The rails that are gone and what became of them, and of how many the watcher knows.
+    gone: Vec<(usize, String)>,
+    told: usize,
     /// What the peer said that is no message.
     malformed: Option<String>,
     watcher: Watcher,
@@ -91,6 +96,7 @@ impl Joined {
             armed: None,
             clock: Instant::now(),
             gone: Vec::new(),
+            told: 0,
             malformed: None,
             watcher,
         })
@@ -100,20 +106,54 @@ impl Joined {
         Time(0) + self.clock.elapsed()
     }
 
-    /// Takes what has come.
+    /// Takes what has come, and judges the rails by it: none is silent whose acknowledgement is
+    /// there, and none is missed after the end, which may have come over another.
     fn take_in(&mut self) {
-        let now = self.now();
+        for _ in 0..TURNS {
+            if !self.read_rails() || self.told == self.gone.len() {
+                break;
+            }
+        }
+        let is_missed = !self.receiver.is_whole();
+        for (_, text) in self.gone[self.told..].iter().filter(|_| is_missed) {
+            let left = self.rails.iter().filter(|rail| !rail.is_deaf()).count();
+            (self.watcher)(&format!("a rail of {} is gone, {left} left: {text}", self.peer));
+        }
+        self.told = self.gone.len();
+        if self.is_overdue() {
+            self.doubt(self.now());
+        }
+    }
+
+    /// Reads each rail once; whether there may be more on one.
+    fn read_rails(&mut self) -> bool {
+        let (now, mut has_more) = (self.now(), false);
         let mut index = 0;
         while let Some(rail) = self.rails.get_mut(index) {
             match rail.receive(&mut self.sender, &mut self.receiver, now) {
-                Ok(_) => index += 1,
+                Ok(is_empty) => {
+                    has_more |= !is_empty;
+                    index += 1;
+                }
                 Err(Error::Malformed { what, .. }) => {
                     self.malformed = Some(what);
-                    return self.rails.clear();
+                    self.rails.clear();
+                    return false;
                 }
                 Err(error) => self.lose(index, &error),
             }
         }
+        has_more
+    }
+
+    /// Whether a rail is to be doubted if nothing has come.
+    fn is_overdue(&self) -> bool {
+        self.armed.is_some_and(|armed| armed <= self.now())
+    }
+
+    /// Whether rails are to be judged before the stream goes on.
+    fn is_pressed(&self) -> bool {
+        self.told < self.gone.len() || self.is_overdue()
     }
 
     /// A rail is gone.
@@ -124,16 +164,13 @@ impl Joined {
         }
         self.sender.lost(rail.number);
         self.receiver.lost(rail.number);
-        self.note(&rail.name, error);
+        self.note(rail.number, &rail.name, error);
     }
 
-    fn note(&mut self, rail: &str, error: &Error) {
+    fn note(&mut self, number: usize, name: &str, error: &Error) {
         // The first reason is the one.
-        if self.gone.iter().all(|gone| !gone.starts_with(rail)) && !self.receiver.is_whole() {
-            let left = self.rails.iter().filter(|rail| !rail.is_deaf()).count();
-            let text = format!("{rail}: {error}");
-            (self.watcher)(&format!("a rail of {} is gone, {left} left: {text}", self.peer));
-            self.gone.push(text);
+        if self.gone.iter().all(|(gone, _)| *gone != number) {
+            self.gone.push((number, format!("{name}: {error}")));
         }
     }
 
@@ -141,9 +178,6 @@ impl Joined {
     fn give_out(&mut self, is_idle: bool) {
         let now = self.now();
         self.sender.age(now);
-        if self.armed.is_some_and(|armed| armed <= now) {
-            self.doubt(now);
-        }
         let mut is_moving = true;
         while is_moving {
             is_moving = false;
@@ -190,8 +224,8 @@ impl Joined {
                     // What has come on it is still to be read.
                     rail.deafen();
                     sender.lost(rail.number);
-                    let name = rail.name.clone();
-                    self.note(&name, &error);
+                    let (number, name) = (rail.number, rail.name.clone());
+                    self.note(number, &name, &error);
                     return true;
                 }
             }
@@ -253,7 +287,8 @@ impl Joined {
                 Error::Dead { peer, evidence: "its rails have ended".to_owned() }
             }
             None => {
-                let evidence = format!("no rail is left: {}", self.gone.join("; "));
+                let gone: Vec<_> = self.gone.iter().map(|(_, text)| text.as_str()).collect();
+                let evidence = format!("no rail is left: {}", gone.join("; "));
                 Error::Dead { peer, evidence }
             }
         }
@@ -308,7 +343,7 @@ impl Stream for Joined {
     }
 
     fn try_write_parts(&mut self, parts: &[IoSlice<'_>]) -> Result<usize> {
-        if self.sender.free() == 0 || !self.sender.is_given() {
+        if self.sender.free() == 0 || !self.sender.is_given() || self.is_pressed() {
             self.take_in();
             self.give_out(false);
         }
@@ -331,7 +366,7 @@ impl Stream for Joined {
     }
 
     fn try_flush(&mut self) -> Result<bool> {
-        if !self.is_out() {
+        if !self.is_out() || self.is_pressed() {
             self.take_in();
             self.give_out(false);
             if self.is_cut() {
@@ -342,7 +377,7 @@ impl Stream for Joined {
     }
 
     fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        if self.receiver.available() == 0 {
+        if self.receiver.available() == 0 || self.is_pressed() {
             self.take_in();
         }
         if buffer.is_empty() || self.receiver.is_at_end() {
@@ -350,7 +385,8 @@ impl Stream for Joined {
             return Ok(0);
         }
         let size = self.receiver.read(buffer);
-        self.give_out(size == 0);
+        // Who has read all may not come again for long.
+        self.give_out(self.receiver.available() == 0);
         match size {
             0 if self.rails.is_empty() => Err(self.error()),
             0 => Err(Error::WouldBlock),
@@ -370,7 +406,8 @@ impl Drop for Joined {
     /// acknowledgements are under way to it would make the kernel drop what it has not sent yet.
     fn drop(&mut self) {
         self.sender.end();
-        let mut patience = Deadline::after(RAILS_LINGER);
+        let most = Deadline::after(RAILS_LINGER_MAX);
+        let mut patience = most.sooner(RAILS_LINGER);
         let mut missing = u64::MAX;
         loop {
             self.take_in();
@@ -383,7 +420,7 @@ impl Drop for Joined {
             }
             if self.sender.missing() < missing {
                 missing = self.sender.missing();
-                patience = Deadline::after(RAILS_LINGER);
+                patience = most.sooner(RAILS_LINGER);
             }
             if patience.left().is_none() || self.sleep(LOOK).is_err() {
                 return;

@@ -4,7 +4,9 @@
 //! Nobody is waited for: who is let in has [`HELLO_TIME`] to say its join. A connector says it when
 //! it has been let in at all of its rails, so each door lets in [`HELLOS_MAX`], and more only when
 //! the one that is silent longest has had [`RAILS_JOIN_TIME`]: then that one goes. The rails that a
-//! join announces have as long to come; then the connection is the rails that are there.
+//! join announces have as long to come; then the connection is the rails that are there. A rail
+//! that joins later is refused, for [`RAILS_LATE`]: it would be a connection of its own of which
+//! its connector knows nothing.
 
 use super::connection::{End, Joined};
 use super::rail::Rail;
@@ -17,7 +19,7 @@ use crate::strategy::Stream;
 use crate::transport::hello::{self, Refusal};
 use crate::transport::socket::timespec;
 use crate::transport::{Adapter, Hello, Listener, Peer};
-use muster_base::limits::{HELLO_TIME, HELLOS_MAX, RAILS_JOIN_TIME};
+use muster_base::limits::{HELLO_TIME, HELLOS_MAX, RAILS_JOIN_TIME, RAILS_LATE};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -33,6 +35,8 @@ pub struct Doors {
     doors: Vec<Box<dyn Listener>>,
     silent: VecDeque<Silent>,
     groups: VecDeque<Group>,
+    /// Of connections that were handed out before all of their rails came, and when.
+    late: VecDeque<([u8; 16], Instant)>,
     watcher: Watcher,
 }
 
@@ -65,13 +69,14 @@ impl Doors {
     /// Behind these.
     pub fn new(doors: Vec<Box<dyn Listener>>, watcher: Watcher) -> Doors {
         let address = Address::Rails(doors.iter().map(|door| door.address().clone()).collect());
-        Doors { address, doors, silent: VecDeque::new(), groups: VecDeque::new(), watcher }
+        let (silent, groups, late) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
+        Doors { address, doors, silent, groups, late, watcher }
     }
 
     /// Lets in whom the doors have.
     fn admit(&mut self) -> Result<()> {
         for door in 0..self.doors.len() {
-            while self.make_room(door) {
+            while self.left_until_open(door).is_none() {
                 let end = match self.doors[door].accept(Deadline::now()) {
                     Ok(end) => end,
                     Err(Error::Deadline { .. }) => break,
@@ -79,6 +84,10 @@ impl Doors {
                 };
                 let hello = end.hello().clone();
                 let Ok(stream) = end.stream() else { continue };
+                if self.at(door).count() >= HELLOS_MAX {
+                    let (oldest, _) = self.at(door).next().expect("there are many");
+                    self.silent.remove(oldest);
+                }
                 let (said, since) = (Vec::with_capacity(JOIN), Instant::now());
                 self.silent.push_back(Silent { door, stream, hello, said, since });
             }
@@ -86,19 +95,17 @@ impl Doors {
         Ok(())
     }
 
-    /// Whether there is room for another who comes in by this door.
-    fn make_room(&mut self, door: usize) -> bool {
-        let mut silent = self.silent.iter().enumerate().filter(|(_, silent)| silent.door == door);
-        let (oldest, count) = (silent.next(), 1 + silent.count());
-        match oldest {
-            Some((_, oldest))
-                if count >= HELLOS_MAX && oldest.since.elapsed() < RAILS_JOIN_TIME =>
-            {
-                false
-            }
-            Some((index, _)) if count >= HELLOS_MAX => self.silent.remove(index).is_some(),
-            _ => true,
-        }
+    /// Those who came in by this door, the one that is silent longest first.
+    fn at(&self, door: usize) -> impl Iterator<Item = (usize, &Silent)> {
+        self.silent.iter().enumerate().filter(move |(_, silent)| silent.door == door)
+    }
+
+    /// How long nobody can come in by this door, if it is full.
+    fn left_until_open(&self, door: usize) -> Option<Duration> {
+        let mut silent = self.at(door);
+        let (_, oldest) = silent.next()?;
+        let left = RAILS_JOIN_TIME.checked_sub(oldest.since.elapsed())?;
+        (1 + silent.count() >= HELLOS_MAX).then_some(left)
     }
 
     /// Looks at those who have said nothing yet.
@@ -120,12 +127,20 @@ impl Doors {
     /// Whether it has to wait until others have been accepted.
     fn is_full(&self, join: Join) -> bool {
         let is_known = self.groups.iter().any(|group| group.join.token == join.token);
-        !is_known && self.groups.len() >= HELLOS_MAX
+        !is_known && !self.is_late(join) && self.groups.len() >= HELLOS_MAX
+    }
+
+    /// Whether its connection was handed out without it.
+    fn is_late(&self, join: Join) -> bool {
+        self.late.iter().any(|(token, _)| *token == join.token)
     }
 
     fn join(&mut self, mut rail: Silent, join: Join) {
         let index = self.groups.iter().position(|group| group.join.token == join.token);
-        let refusal = index.and_then(|index| self.groups[index].refuses(&rail, join));
+        let refusal = match index {
+            Some(index) => self.groups[index].refuses(&rail, join),
+            None => self.is_late(join).then_some("the connection has begun without it"),
+        };
         if let Some(why) = refusal {
             // It may be gone; then nobody needs to know.
             let _ = rail.stream.try_write(&Refusal::Denied(why.to_owned()).answer());
@@ -156,6 +171,7 @@ impl Doors {
         if rails.len() < join.count.into() {
             let missing = usize::from(join.count) - rails.len();
             (self.watcher)(&format!("{missing} rails of {peer} have not come"));
+            self.late.push_back((join.token, Instant::now()));
         }
         let me = self.address.to_string();
         let rails = rails
@@ -166,9 +182,13 @@ impl Doors {
     }
 
     fn sleep(&self, most: Duration) -> Result<()> {
-        let late =
-            self.groups.front().map(|group| RAILS_JOIN_TIME.saturating_sub(group.since.elapsed()));
-        let most = late.map_or(most, |late| late.min(most)).min(GLANCE);
+        let groups = self.groups.front().map(|group| (group.since, RAILS_JOIN_TIME));
+        let silent = self.silent.iter().find(|silent| silent.said.len() < JOIN);
+        let silent = silent.map(|silent| (silent.since, HELLO_TIME));
+        let times = groups.into_iter().chain(silent);
+        let left = times.map(|(since, time)| time.saturating_sub(since.elapsed()));
+        let doors = (0..self.doors.len()).filter_map(|door| self.left_until_open(door));
+        let most = left.chain(doors).fold(most.min(GLANCE), Duration::min);
         let descriptors = self.descriptors();
         let mut polled: Vec<_> = descriptors
             .into_iter()
@@ -190,6 +210,8 @@ impl Listener for Doors {
         loop {
             let admitted = self.admit();
             self.listen();
+            // Who has come in before them has said its join by now or is gone.
+            self.late.retain(|(_, since)| since.elapsed() < RAILS_LATE);
             if let Some(end) = self.ready()? {
                 return Ok(end);
             }
@@ -204,7 +226,9 @@ impl Listener for Doors {
     }
 
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        let doors = self.doors.iter().flat_map(|door| door.descriptors());
+        let open = |(door, _): &(usize, _)| self.left_until_open(*door).is_none();
+        let doors = self.doors.iter().enumerate().filter(open);
+        let doors = doors.flat_map(|(_, door)| door.descriptors());
         let silent = self.silent.iter().filter(|silent| silent.said.len() < JOIN);
         let silent = silent.filter_map(|silent| silent.stream.descriptor());
         doors.chain(silent).collect()

@@ -19,8 +19,11 @@
 //! A rail that has ended is not connected again; who wants it back connects anew.
 //!
 //! *The connection's end.* It ends when its last rail does, without an end said: that is a death.
-//! Who drops its end says so and waits until all of it has left; a rail that is cut after that
-//! is not made up for.
+//! Who drops its end says so, and waits until the other end's kernel has all of it, or the other
+//! end has said that it has. It waits for `RAILS_LINGER` after the last sign that more of it has
+//! arrived, and for `RAILS_LINGER_MAX` in all. What has not arrived by then may be lost, and so may
+//! what is still on its way through a relay in between: after that a rail that is cut is not made
+//! up for.
 //!
 //! *Lanes.* Each rail's hello names the lane, so a connection of the system lane has sockets of its
 //! own on each rail, and its messages are short: they go over the quickest rail.

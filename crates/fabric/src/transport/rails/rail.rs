@@ -132,7 +132,7 @@ impl Rail {
         Ok(true)
     }
 
-    /// Takes what has come, as far as there is little of it; whether anything has.
+    /// Takes what has come, as far as there is little of it; whether that was all.
     ///
     /// # Errors
     /// The stream's; [`Error::Malformed`]. At its end, too, it is [`Error::Closed`].
@@ -142,9 +142,9 @@ impl Rail {
         receiver: &mut Receiver,
         now: Time,
     ) -> Result<bool> {
-        for turn in 0..READS {
+        for _ in 0..READS {
             let (asked, got) = match self.read(receiver) {
-                Err(Error::WouldBlock) => return Ok(turn > 0),
+                Err(Error::WouldBlock) => return Ok(true),
                 done => done?,
             };
             if got == 0 {
@@ -154,10 +154,10 @@ impl Rail {
             understood.map_err(|what| Error::Malformed { peer: self.name.clone(), what })?;
             // What comes later is told by poll(2).
             if got < asked {
-                break;
+                return Ok(true);
             }
         }
-        Ok(true)
+        Ok(false)
     }
 
     /// Reads once: what was asked for, and what came.
