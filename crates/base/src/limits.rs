@@ -323,10 +323,6 @@ pub const OFI_LINGER: Duration = Duration::from_secs(1);
 /// each time: eight of them at both ends use a third of a processor, and a hundred all of two.
 pub const OFI_GREETINGS_MAX: usize = 8;
 
-/// How long one of them may stand still while somebody waits for its place: the opening of an
-/// endpoint takes 20 ms of a processor, and a machine that is busy a hundred times as long.
-pub const OFI_GREETING_PAUSE: Duration = Duration::from_secs(2);
-
 /// The largest message over libfabric: 1 MiB of the user's, and 4 KiB for what emulated strategies
 /// put before them. Both ends of a connection keep a buffer of that size each way.
 pub const OFI_MESSAGE_MAX: usize = 1024 * 1024 + 4096;

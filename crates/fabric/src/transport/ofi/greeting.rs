@@ -8,7 +8,7 @@ use crate::address::Address;
 use crate::error::{Error, Result};
 use crate::transport::hello::Refusal;
 use crate::transport::{Hello, Peer, Protection};
-use muster_base::limits::{HELLO_TIME, OFI_GREETING_PAUSE};
+use muster_base::limits::HELLO_TIME;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::MetadataExt;
@@ -38,8 +38,6 @@ pub struct Greeting {
     /// The other one's name, until it says one.
     name: String,
     since: Instant,
-    /// When it last got on.
-    moved: Instant,
     /// Its end sends the first piece: the connector's.
     begins: bool,
     state: State,
@@ -57,7 +55,7 @@ impl Greeting {
         let (provider, since) = (provider.to_owned(), Instant::now());
         let (who, name) = (at.to_string(), from.to_string());
         let state = State::Hello(meeting);
-        Greeting { library, provider, who, name, since, moved: since, begins: false, state }
+        Greeting { library, provider, who, name, since, begins: false, state }
     }
 
     /// Of us, who have said hello.
@@ -71,16 +69,12 @@ impl Greeting {
         let (provider, since) = (provider.to_owned(), Instant::now());
         let state = State::Answer(meeting, hello.clone());
         let (who, name) = (hello.name.clone(), to.to_string());
-        Greeting { library, provider, who, name, since, moved: since, begins: true, state }
+        Greeting { library, provider, who, name, since, begins: true, state }
     }
 
-    /// How long it may still take; less if it stands still while others wait for its place.
-    pub fn left(&self, is_wanted: bool) -> Duration {
-        let all = HELLO_TIME.saturating_sub(self.since.elapsed());
-        match is_wanted {
-            true => all.min(OFI_GREETING_PAUSE.saturating_sub(self.moved.elapsed())),
-            false => all,
-        }
+    /// How long it may still take.
+    pub fn left(&self) -> Duration {
+        HELLO_TIME.saturating_sub(self.since.elapsed())
     }
 
     /// Whether its hello has not been read: so far it costs next to nothing.
@@ -121,9 +115,7 @@ impl Greeting {
                 State::Over => panic!("this greeting is over"),
             };
             self.state = next;
-            if has_moved {
-                self.moved = Instant::now();
-            } else {
+            if !has_moved {
                 let evidence = "it ended the connection before it was made".to_owned();
                 let peer = self.name.clone();
                 return if was_closed { Err(Error::Dead { peer, evidence }) } else { Ok(None) };

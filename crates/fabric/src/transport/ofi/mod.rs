@@ -305,7 +305,6 @@ impl Door {
                 }
             }
         }
-        let is_wanted = self.is_wanted();
         let mut at = 0;
         while at < self.callers.len() {
             let waits = self.callers[at].is_new() && self.is_busy();
@@ -315,7 +314,7 @@ impl Door {
                     self.callers.remove(at);
                     return Ok(Some(channel));
                 }
-                Ok(None) if waits || !caller.left(is_wanted).is_zero() => at += 1,
+                Ok(None) if waits || !caller.left().is_zero() => at += 1,
                 Err(error @ Error::Exhausted { .. }) => {
                     self.callers.remove(at);
                     return Err(error);
@@ -331,11 +330,6 @@ impl Door {
     /// first, and who waits at the meeting takes nobody's time.
     fn is_busy(&self) -> bool {
         self.callers.iter().filter(|caller| !caller.is_new()).count() >= OFI_GREETINGS_MAX
-    }
-
-    /// Whether somebody waits until one of the greetings that are under way is over.
-    fn is_wanted(&self) -> bool {
-        self.is_busy() && self.callers.iter().any(Greeting::is_new)
     }
 
     /// Waits for the next connection.
@@ -357,11 +351,10 @@ impl Door {
             let has_room = self.callers.len() < HELLOS_MAX;
             let door = has_room.then(|| watch(self.listener.as_fd()));
             let mut all: Vec<PollFd<'_>> = door.into_iter().collect();
-            let (is_busy, is_wanted) = (self.is_busy(), self.is_wanted());
+            let is_busy = self.is_busy();
             for caller in self.callers.iter().filter(|caller| !(is_busy && caller.is_new())) {
                 let socket = caller.watch();
-                let time = if socket.is_some() { caller.left(is_wanted) } else { greeting::MOMENT };
-                left = left.min(time);
+                left = left.min(if socket.is_some() { caller.left() } else { greeting::MOMENT });
                 all.extend(socket.map(watch));
             }
             nap(&mut all, left)?;

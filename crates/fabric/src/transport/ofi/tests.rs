@@ -365,26 +365,6 @@ fn garbage_at_the_door_disturbs_nobody() {
     drop((silent, liar));
 }
 
-/// Many more than are greeted at once.
-#[test]
-fn callers_that_stall_after_their_hello_make_room_for_who_waits() {
-    let ofi = ofi();
-    let mut listener = listen(&ofi, "tcp");
-    let to = listener.address().clone();
-    let Address::Ofi(_, host, port) = &to else { panic!("{to}") };
-    let stall = |_| {
-        let mut caller = TcpStream::connect((host.as_str(), *port)).expect("it listens");
-        caller.write_all(&hello::write(&hello())).expect("sent");
-        caller
-    };
-    let _callers: Vec<_> = (0..5 * OFI_GREETINGS_MAX).map(stall).collect();
-    thread::scope(|scope| {
-        let connector = scope.spawn(|| ofi.connect(&to, &hello(), soon()).expect("connected"));
-        listener.accept(soon()).expect("accepted");
-        connector.join().expect("no panic");
-    });
-}
-
 #[test]
 fn want_of_a_library_says_what_to_install() {
     let unsupported = |ofi: &Ofi, provider: &str| {
