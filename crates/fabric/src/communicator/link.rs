@@ -49,14 +49,7 @@ impl<S: Stream> Link<S> {
     /// # Errors
     /// [`Error::Deadline`], then a part of them may have been sent; the connection's.
     pub fn write(&mut self, bytes: &[u8], deadline: Deadline) -> Result<()> {
-        let mut done = 0;
-        while done < bytes.len() {
-            done += self.write_some(&bytes[done..], deadline)?;
-        }
-        while !self.stream.try_flush()? {
-            self.stream.wait(Ready::Send, deadline)?;
-        }
-        Ok(())
+        self.stream.write(bytes, deadline)
     }
 
     /// Receives at least a byte; 0 when the peer sends no more, or `buffer` has no room.

@@ -5,7 +5,7 @@ use super::frame::{HEAD, OPENING, Opening};
 use super::sys;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::strategy::{Ready, Stream};
+use crate::strategy::Stream;
 use crate::transport::Adapter;
 use muster_base::limits::GATEWAY_PIECE;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -119,7 +119,7 @@ pub(super) fn offer(
     deadline: Deadline,
 ) -> Result<OwnedFd> {
     let mut stream = adapter.stream()?;
-    write_all(&mut *stream, &own.write(), deadline)?;
+    stream.write(&own.write(), deadline)?;
     let theirs = opening(&mut *stream, deadline)?;
     if theirs.epoch != own.epoch || (theirs.node, theirs.ranks) != expected {
         return Err(malformed(&*stream, "it is another node, or one of another job"));
@@ -136,7 +136,7 @@ pub(super) fn accept(
     let mut stream = adapter.stream()?;
     let theirs = opening(&mut *stream, deadline)?;
     let own = own(theirs).ok_or_else(|| malformed(&*stream, "it is no node of this job"))?;
-    write_all(&mut *stream, &own.write(), deadline)?;
+    stream.write(&own.write(), deadline)?;
     Ok((theirs, socket(&*stream)?))
 }
 
@@ -167,15 +167,4 @@ fn opening(stream: &mut dyn Stream, deadline: Deadline) -> Result<Opening> {
         }
     }
     Opening::read(&bytes).map_err(|what| malformed(stream, what))
-}
-
-fn write_all(stream: &mut dyn Stream, mut bytes: &[u8], deadline: Deadline) -> Result<()> {
-    while !bytes.is_empty() {
-        match stream.try_write(bytes) {
-            Ok(size) => bytes = &bytes[size..],
-            Err(Error::WouldBlock) => stream.wait(Ready::Send, deadline)?,
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

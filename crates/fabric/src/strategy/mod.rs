@@ -176,6 +176,24 @@ pub trait Stream: Wait {
         Ok(true)
     }
 
+    /// Sends all of the bytes, asleep until there is room, and until all has left.
+    ///
+    /// # Errors
+    /// Those of [`Wait::wait`], then a part of them may have been sent; the connection's.
+    fn write(&mut self, mut bytes: &[u8], deadline: Deadline) -> Result<()> {
+        while !bytes.is_empty() {
+            match self.try_write(bytes) {
+                Ok(size) => bytes = &bytes[size..],
+                Err(Error::WouldBlock) => self.wait(Ready::Send, deadline)?,
+                Err(error) => return Err(error),
+            }
+        }
+        while !self.try_flush()? {
+            self.wait(Ready::Send, deadline)?;
+        }
+        Ok(())
+    }
+
     /// Receives what is there, at least a byte; 0 when the peer sends no more.
     ///
     /// # Errors

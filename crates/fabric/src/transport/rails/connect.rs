@@ -8,7 +8,7 @@ use super::{Watcher, one_peer};
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::strategy::{Ready, Stream};
+use crate::strategy::Stream;
 use crate::transport::hello::{self, ANSWER_HEAD, ANSWER_MAX};
 use crate::transport::socket::timespec;
 use crate::transport::{Adapter, Hello, Transport};
@@ -51,7 +51,7 @@ pub fn connect(
     for (number, end) in reached {
         let mut stream = end.stream()?;
         let join = Join { token, number: number as u8, count };
-        match say(&mut *stream, &join.write(), deadline) {
+        match stream.write(&join.write(), deadline) {
             Ok(()) => streams.push((number, stream)),
             Err(error) => failed.push((number, error)),
         }
@@ -145,17 +145,6 @@ fn none(
         error => error.to_string(),
     });
     Error::Refused { peer, why: why.collect::<Vec<_>>().join("; ") }
-}
-
-fn say(stream: &mut dyn Stream, mut bytes: &[u8], deadline: Deadline) -> Result<()> {
-    while !bytes.is_empty() {
-        match stream.try_write(bytes) {
-            Ok(size) => bytes = &bytes[size..],
-            Err(Error::WouldBlock) => stream.wait(Ready::Send, deadline)?,
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 /// Who has said its join.

@@ -298,6 +298,12 @@ fn tag(number: u64) -> u64 {
     (number + 1) & u64::from(u32::MAX)
 }
 
+/// The size that a flag says.
+#[inline]
+fn size_in(flag: u64) -> usize {
+    (flag & ((1 << KIND) - 1)) as usize
+}
+
 /// Who receives.
 pub(crate) struct Consumer<C> {
     cells: C,
@@ -317,31 +323,40 @@ impl<C: Cells> Consumer<C> {
     pub(crate) fn peek(&self) -> Result<Option<Record>, Garbage> {
         let entry = self.next as usize % C::ENTRIES;
         let flag = self.cells.flag(entry);
-        if flag >> 32 != tag(self.next) {
-            self.cells.expect(entry);
-            return self.absent(flag).map(|()| None);
+        match self.glance_at(flag) {
+            Glance::Nothing => {
+                self.cells.expect(entry);
+                self.absent(flag).map(|()| None)
+            }
+            Glance::Short(size) => {
+                let place = Place::Entry(entry);
+                Ok(Some(Record { kind: Kind::Whole, place, size, extra: 0 }))
+            }
+            Glance::Other => self.far(entry, (flag as u32) >> KIND, size_in(flag)).map(Some),
         }
-        let size = (flag & ((1 << KIND) - 1)) as usize;
-        let kind = (flag as u32) >> KIND;
-        if kind == Kind::Whole as u32 && size <= INLINE {
-            let place = Place::Entry(entry);
-            return Ok(Some(Record { kind: Kind::Whole, place, size, extra: 0 }));
-        }
-        self.far(entry, kind, size).map(Some)
     }
 
     /// What [`Consumer::peek`] says, as far as that can be said in few steps.
     #[inline]
     pub(crate) fn glance(&self) -> Glance {
         let entry = self.next as usize % C::ENTRIES;
-        let flag = self.cells.flag(entry);
-        if flag >> 32 != tag(self.next) {
+        let glance = self.glance_at(self.cells.flag(entry));
+        if glance == Glance::Nothing {
             self.cells.expect(entry);
+        }
+        glance
+    }
+
+    #[inline]
+    fn glance_at(&self, flag: u64) -> Glance {
+        if flag >> 32 != tag(self.next) {
             return Glance::Nothing;
         }
-        let size = (flag & ((1 << KIND) - 1)) as usize;
-        let is_short = (flag as u32) >> KIND == Kind::Whole as u32 && size <= INLINE;
-        if is_short { Glance::Short(size) } else { Glance::Other }
+        let is_whole = (flag as u32) >> KIND == Kind::Whole as u32;
+        match size_in(flag) {
+            size if is_whole && size <= INLINE => Glance::Short(size),
+            _ => Glance::Other,
+        }
     }
 
     /// Reads the message that [`Consumer::glance`] gave the size of, and is done with it; whether
