@@ -24,6 +24,10 @@ impl<T: Wait + ?Sized> Wait for Box<T> {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         (**self).descriptor()
     }
+
+    fn glance(&mut self) -> Option<bool> {
+        (**self).glance()
+    }
 }
 
 impl<T: Datagram + ?Sized> Datagram for Box<T> {

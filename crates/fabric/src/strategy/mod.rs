@@ -42,6 +42,13 @@ pub trait Wait: Send {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
+
+    /// Whether a try would bring something, as far as memory tells; none where only a call of the
+    /// system does. Who looks like this again and again need not be told: the descriptor tells of
+    /// nothing until it was asked for again, and then of what comes after the next try in vain.
+    fn glance(&mut self) -> Option<bool> {
+        None
+    }
 }
 
 /// A message that was received.

@@ -161,6 +161,16 @@ impl Link {
         self.line.descriptor()
     }
 
+    /// Whether something is there to be received, or room for what found none. Nobody is told by
+    /// the socket until [`Link::descriptor`] is asked for again.
+    pub fn glance(&mut self) -> bool {
+        if self.is_polled.take() {
+            self.own(ASLEEP).store(0, Ordering::Relaxed);
+        }
+        let may_send = self.outgoing.is_blocked && self.has_room() || self.returned();
+        may_send || self.is_ready(Ready::Receive)
+    }
+
     /// The socket and what comes over it, for who exchanges notes.
     pub(super) fn line(&self) -> &Arc<Line> {
         &self.line
@@ -193,12 +203,14 @@ impl Link {
         }
     }
 
-    /// Before a message is sent: whether the connection is there, and now and then more closely.
+    /// Before a message is sent: whether the connection is there, and now and then more closely,
+    /// unless somebody polls the socket: what tells of an arrival is not to be taken from there.
     #[inline]
     pub(super) fn check(&mut self) -> Result<()> {
         self.sends = self.sends.wrapping_add(1);
         let is_closed = self.peers(CLOSED).load(Ordering::Relaxed) != 0;
-        if is_closed || self.end.is_some() || self.sends.is_multiple_of(SENDS) {
+        let is_due = self.sends.is_multiple_of(SENDS) && !self.is_polled.get();
+        if is_closed || self.end.is_some() || is_due {
             return self.check_closely();
         }
         Ok(())
@@ -387,7 +399,7 @@ impl Drop for Link {
     fn drop(&mut self) {
         // Who leaves in the middle of a message has not left in order.
         let is_sent = self.outgoing.is_idle() || self.pump().is_ok_and(|is_sent| is_sent);
-        if is_sent && !matches!(self.end, Some(End::Malformed(_))) {
+        if self.withdraw() && is_sent && !matches!(self.end, Some(End::Malformed(_))) {
             self.own(CLOSED).store(1, Ordering::Release);
         }
         self.ring(ARRIVAL | ROOM);

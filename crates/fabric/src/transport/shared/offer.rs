@@ -9,15 +9,20 @@
 //! | 1 taken | receiver | when all of it was read and the sender still lives |
 //! | 2 withdrawn | sender | when its deadline has passed: its memory is its own again |
 //! | 3 unreadable | receiver | when the kernel does not let it; the sender sends it otherwise |
+//! | 4 lent | sender | instead of 0: it does not wait, and sends it no other way |
 //!
-//! A state leaves 0 once, by compare-and-swap. So a sender that gives up knows whether the message
-//! was received, even when the receiver is stopped in the middle of reading; and what a receiver
-//! has read half before and half after counts for nothing.
+//! A state leaves 0 or 4 once, by compare-and-swap. So a sender that gives up knows whether the
+//! message was received, even when the receiver is stopped in the middle of reading; and what a
+//! receiver has read half before and half after counts for nothing.
 //!
 //! *Rid of it.* Of a message up to [`RING_LEAST`] bytes a send is rid without its receiver, as the
 //! ring has room for it. So its offer stands for as long only as a receiver takes that is there;
 //! then it is withdrawn, the message goes through the ring, and so do the next ones, ever more of
 //! them while nobody is there.
+//!
+//! *Lent.* A long body that many may hold is not copied by who queues it, but held until the
+//! receiver has fetched it; who leaves before has not left in order. What the message begins with
+//! is in the record, behind the state.
 
 use super::RING_LEAST;
 use super::link::{ARRIVAL, Link, ROOM};
@@ -27,6 +32,7 @@ use super::send::time_to_receive;
 use super::sys;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
+use crate::protocol::Payload;
 use crate::strategy::Ready;
 use std::io::IoSlice;
 use std::sync::atomic::Ordering;
@@ -35,9 +41,19 @@ const OFFERED: u64 = 0;
 const TAKEN: u64 = 1;
 const WITHDRAWN: u64 = 2;
 const UNREADABLE: u64 = 3;
+const LENT: u64 = 4;
 
 /// Bytes of an offer.
 const OFFER: usize = 16;
+
+/// A message that its receiver is still to fetch.
+pub(super) struct Lent {
+    /// The record's number.
+    number: u64,
+    /// Where its state is in the segment.
+    at: usize,
+    _body: Payload,
+}
 
 impl Link {
     /// Sends a message by an offer; false when it has to go another way.
@@ -57,7 +73,7 @@ impl Link {
             }
         }
         let start = loop {
-            match self.push_offer(bytes)? {
+            match self.push_offer((bytes, OFFERED), &[])? {
                 Some(start) => break start,
                 None if is_short => return Ok(false),
                 None => self.wait(Ready::Send, deadline)?,
@@ -85,13 +101,69 @@ impl Link {
         }
     }
 
-    fn push_offer(&mut self, bytes: &[u8]) -> Result<Option<usize>> {
-        let words = [bytes.as_ptr() as u64, OFFERED];
-        let fill = |to: &mut [u8]| {
-            to[..8].copy_from_slice(&words[0].to_ne_bytes());
-            to[8..].copy_from_slice(&words[1].to_ne_bytes());
+    /// Sends a message that consists of parts and of a body which the receiver fetches when it
+    /// comes to it; false when it has to go another way, as what goes whole does.
+    pub(super) fn lend(&mut self, parts: &[&[u8]], body: &Payload) -> Result<bool> {
+        let head: usize = parts.iter().map(|part| part.len()).sum();
+        let limit = self.out.arena() / 4;
+        if body.len() <= limit || head > limit || self.peers(READS).load(Ordering::Acquire) != 1 {
+            return Ok(false);
+        }
+        self.begin(head + body.len())?;
+        self.returned();
+        let number = self.out.sent();
+        match self.push_offer((body, LENT), parts)? {
+            Some(start) => {
+                let at = self.state(self.side, start);
+                self.outgoing.lent.push_back(Lent { number, at, _body: body.clone() });
+                Ok(true)
+            }
+            None => Err(Error::WouldBlock),
+        }
+    }
+
+    /// Lets go of what was lent and fetched; whether there was any.
+    pub(super) fn returned(&mut self) -> bool {
+        let before = self.outgoing.lent.len();
+        // A count that cannot be is told to who sends.
+        if before > 0 && self.out.refresh().is_ok() {
+            let freed = self.out.freed();
+            let back = self.outgoing.lent.partition_point(|lent| lent.number < freed);
+            self.outgoing.lent.drain(..back);
+        }
+        self.outgoing.lent.len() < before
+    }
+
+    /// Nobody may fetch what is lent any more; false if somebody would have.
+    pub(super) fn withdraw(&mut self) -> bool {
+        self.returned();
+        let order = (Ordering::AcqRel, Ordering::Acquire);
+        let mut is_returned = true;
+        for lent in self.outgoing.lent.drain(..) {
+            let state = self.segment.word64(lent.at);
+            let is_taken = state.compare_exchange(LENT, WITHDRAWN, order.0, order.1) == Err(TAKEN);
+            is_returned &= is_taken;
+        }
+        is_returned
+    }
+
+    fn push_offer(
+        &mut self,
+        (body, state): (&[u8], u64),
+        parts: &[&[u8]],
+    ) -> Result<Option<usize>> {
+        let words = [body.as_ptr() as u64, state].map(u64::to_ne_bytes);
+        let parts = || words.iter().map(|word| &word[..]).chain(parts.iter().copied());
+        let size = parts().map(<[u8]>::len).sum();
+        let total = body.len() + size - OFFER;
+        let fill = |mut to: &mut [u8]| {
+            for part in parts() {
+                let (here, behind) = to.split_at_mut(part.len());
+                here.copy_from_slice(part);
+                to = behind;
+            }
         };
-        match self.out.push((Kind::Offer, bytes.len() as u64), OFFER, 4096, fill) {
+        match self.out.push((Kind::Offer, total as u64), size, 4096, fill) {
             Ok(Some(start)) => {
                 self.ring(ARRIVAL);
                 Ok(Some(start))
@@ -132,13 +204,16 @@ impl Link {
         let Place::Arena(start) = record.place else {
             return Err(self.malformed("an offer in no place"));
         };
-        if record.size != OFFER {
+        let Some(head) = record.size.checked_sub(OFFER).filter(|head| *head <= to.len()) else {
             return Err(self.malformed("an offer of another size"));
-        }
+        };
         let at = self.state(self.side.other(), start);
-        if self.segment.word64(at).load(Ordering::Acquire) != OFFERED {
+        let offered = self.segment.word64(at).load(Ordering::Acquire);
+        if offered != OFFERED && offered != LENT {
             return Ok(false);
         }
+        let (before, to) = to.split_at_mut(head);
+        self.inn.read(record, |bytes| before.copy_from_slice(&bytes[OFFER..]));
         let address = self.segment.word64(at - 8).load(Ordering::Relaxed);
         let is_read = self.own(READS).load(Ordering::Relaxed) == 1
             && self.peer.pid.is_some_and(|pid| read_all(pid, address, to));
@@ -146,7 +221,10 @@ impl Link {
         let is_read = is_read && !self.is_gone();
         let ended = if is_read { TAKEN } else { UNREADABLE };
         let state = self.segment.word64(at);
-        let swapped = state.compare_exchange(OFFERED, ended, Ordering::AcqRel, Ordering::Acquire);
+        let swapped = state.compare_exchange(offered, ended, Ordering::AcqRel, Ordering::Acquire);
+        if !is_read && swapped == Ok(LENT) {
+            return Err(self.malformed("a message in memory that cannot be read"));
+        }
         Ok(is_read && swapped.is_ok())
     }
 }

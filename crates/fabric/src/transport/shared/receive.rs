@@ -8,8 +8,13 @@ use super::ring::{ENTRIES, Glance, Kind, Record};
 use super::trial::Trial;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::strategy::Ready;
+use crate::protocol::Payload;
+use crate::strategy::{Ready, Taken};
 use muster_base::limits::SHARED_MESSAGE_MAX;
+use std::sync::Arc;
+
+/// From this length on a message is worth a buffer of its own.
+const LONG: usize = 16 * 1024;
 
 /// Looks before a wait begins: some round trips' time.
 const LOOKS_SHORT: u32 = 64;
@@ -23,6 +28,8 @@ pub(super) struct Incoming {
     is_active: bool,
     /// What came of it, unless it goes into a buffer of the caller's.
     pub(super) buffer: Vec<u8>,
+    /// The last buffer that was handed over; it is used again once nobody holds it.
+    lent: Option<Arc<Vec<u8>>>,
     pub(super) trial: Trial,
 }
 
@@ -36,10 +43,43 @@ impl Incoming {
         self.is_active && self.have == self.total
     }
 
+    /// Hands the buffer over.
+    fn hand_over(&mut self) -> Payload {
+        let bytes = Arc::new(std::mem::take(&mut self.buffer));
+        self.lent = Some(bytes.clone());
+        Payload::from(bytes)
+    }
+
+    /// The buffer with so many bytes of whatever content, all of which is written next.
+    fn with_room(&mut self, size: usize) -> Vec<u8> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        if buffer.len() < size
+            && let Some(lent) = self.lent.take().and_then(Arc::into_inner)
+        {
+            buffer = lent;
+        }
+        // What is new is zeroed, by the kernel where it can be.
+        match buffer.len() < size {
+            true => vec![0; size],
+            false => {
+                buffer.truncate(size);
+                buffer
+            }
+        }
+    }
+
     /// Its message, all of which is in the link's buffer, is still to be received.
     fn keep(&mut self, size: usize) {
         (self.total, self.have, self.is_active) = (size, size, true);
     }
+}
+
+/// A message that has come.
+enum Came<'a> {
+    /// It stands in the ring.
+    There(&'a [u8]),
+    /// It is all that stands in the buffer.
+    Here(&'a mut Incoming),
 }
 
 impl Link {
@@ -50,13 +90,32 @@ impl Link {
     #[inline]
     pub fn try_take<R>(&mut self, take: impl FnOnce(&[u8]) -> R) -> Result<R> {
         match self.inn.peek() {
-            Ok(Some(record)) if self.is_plain(&record) => {
-                let taken = self.inn.read(&record, take);
-                self.done(&record);
-                Ok(taken)
-            }
-            _ => self.take_slowly(take),
+            Ok(Some(record)) if self.is_plain(&record) => Ok(self.take_plain(&record, take)),
+            _ => self.take_slowly(|came| match came {
+                Came::There(bytes) => take(bytes),
+                Came::Here(incoming) => take(&incoming.buffer),
+            }),
         }
+    }
+
+    /// As [`Link::try_take`]; a long message that did not stand in the ring is handed over.
+    ///
+    /// # Errors
+    /// As [`Link::try_take`].
+    pub fn try_keep(&mut self, take: impl FnOnce(Taken<'_>)) -> Result<()> {
+        self.take_slowly(|came| match came {
+            Came::There(bytes) => take(Taken::Seen(bytes)),
+            Came::Here(incoming) if incoming.buffer.len() >= LONG => {
+                take(Taken::Kept(incoming.hand_over()));
+            }
+            Came::Here(incoming) => take(Taken::Seen(&incoming.buffer)),
+        })
+    }
+
+    fn take_plain<R>(&mut self, record: &Record, take: impl FnOnce(&[u8]) -> R) -> R {
+        let taken = self.inn.read(record, take);
+        self.done(record);
+        taken
     }
 
     /// Whether a record is a message to be seen where it stands.
@@ -80,20 +139,18 @@ impl Link {
         }
     }
 
-    fn take_slowly<R>(&mut self, take: impl FnOnce(&[u8]) -> R) -> Result<R> {
+    fn take_slowly<R>(&mut self, take: impl FnOnce(Came<'_>) -> R) -> Result<R> {
         loop {
             self.live_to_receive()?;
             match self.inn.peek() {
                 Ok(Some(record)) if self.is_plain(&record) => {
-                    let taken = self.inn.read(&record, take);
-                    self.done(&record);
-                    return Ok(taken);
+                    return Ok(self.take_plain(&record, |bytes| take(Came::There(bytes))));
                 }
                 Ok(_) => {}
                 Err(garbage) => return Err(self.garbage(garbage)),
             }
-            if let Some(size) = self.advance(None)? {
-                return Ok(take(&self.incoming.buffer[..size]));
+            if self.advance(None)?.is_some() {
+                return Ok(take(Came::Here(&mut self.incoming)));
             }
             self.nothing()?;
         }
@@ -231,7 +288,7 @@ impl Link {
                     return Err(self.malformed("a message within another"));
                 }
                 (Kind::Whole | Kind::First | Kind::Offer, false) => {
-                    self.start(total, given.as_deref())?;
+                    self.start(&record, total, given.as_deref())?;
                 }
                 (Kind::More | Kind::Abort, false) => {
                     return Err(self.malformed("a message without its beginning"));
@@ -266,14 +323,16 @@ impl Link {
     }
 
     /// A message begins.
-    fn start(&mut self, total: usize, given: Option<&[u8]>) -> Result<()> {
+    fn start(&mut self, record: &Record, total: usize, given: Option<&[u8]>) -> Result<()> {
         if total > SHARED_MESSAGE_MAX {
             return Err(self.malformed(format!("a message of {total} bytes")));
         }
         if let Some(given) = given {
             fits(total, given.len())?;
         }
-        self.incoming.buffer.clear();
+        if record.kind != Kind::Offer {
+            self.incoming.buffer.clear();
+        }
         (self.incoming.total, self.incoming.have, self.incoming.is_active) = (total, 0, true);
         Ok(())
     }
@@ -300,16 +359,15 @@ impl Link {
     /// Fetches a message that stands in the sender's memory; false when it was no longer meant, or
     /// could not be fetched.
     fn fetch(&mut self, record: &Record, total: usize, given: Option<&mut [u8]>) -> Result<bool> {
-        let mut own = std::mem::take(&mut self.incoming.buffer);
-        let to = match given {
-            Some(given) => &mut given[..total],
+        let is_fetched = match given {
+            Some(given) => self.accept_offer(record, &mut given[..total]),
             None => {
-                own.resize(total, 0);
-                &mut own[..]
+                let mut own = self.incoming.with_room(total);
+                let is_fetched = self.accept_offer(record, &mut own);
+                self.incoming.buffer = own;
+                is_fetched
             }
         };
-        let is_fetched = self.accept_offer(record, to);
-        self.incoming.buffer = own;
         self.free(record);
         is_fetched
     }

@@ -5,13 +5,16 @@
 //! the message, with one copy (`offer.rs`).
 
 use super::link::{ARRIVAL, Link, ROOM};
+use super::offer::Lent;
 use super::ring::{ENTRIES, INLINE, Kind, Producer, Shared};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::pipeline::plan::Plan;
+use crate::protocol::Payload;
 use crate::strategy::Ready;
 use crate::wait::Rest;
 use muster_base::limits::SHARED_MESSAGE_MAX;
+use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
@@ -39,6 +42,8 @@ pub(super) struct Outgoing {
     pub(super) is_blocked: bool,
     /// Offers that nobody took in time are made less often.
     pub(super) offers: Rest,
+    /// What is still to be fetched.
+    pub(super) lent: VecDeque<Lent>,
 }
 
 impl Outgoing {
@@ -272,15 +277,31 @@ impl Link {
     /// # Errors
     /// The connection's.
     pub fn try_flush(&mut self) -> Result<bool> {
-        if self.outgoing.is_idle() {
+        self.returned();
+        let is_returned = self.outgoing.lent.is_empty();
+        if self.outgoing.is_idle() && is_returned {
             return Ok(true);
         }
         self.check()?;
-        self.pump()
+        Ok((self.outgoing.is_idle() || self.pump()?) && is_returned)
+    }
+
+    /// Sends a message that consists of parts and of a body that many may hold; a long one is not
+    /// copied.
+    ///
+    /// # Errors
+    /// As [`Link::try_fill`].
+    pub fn try_queue(&mut self, parts: &[&[u8]], body: &Payload) -> Result<()> {
+        if self.lend(parts, body)? {
+            return Ok(());
+        }
+        let bodies = [&**body];
+        let parts: Vec<_> = parts.iter().chain(&bodies).map(|part| IoSlice::new(part)).collect();
+        self.try_send(&parts)
     }
 
     /// Before a message begins: it is not too long, the connection is there, the last one is gone.
-    fn begin(&mut self, size: usize) -> Result<()> {
+    pub(super) fn begin(&mut self, size: usize) -> Result<()> {
         if size > SHARED_MESSAGE_MAX {
             let limit = SHARED_MESSAGE_MAX;
             return Err(Error::TooLarge { what: "a message", size, limit });

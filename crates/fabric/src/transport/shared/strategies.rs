@@ -5,8 +5,9 @@ use super::copy::Copies;
 use super::link::Link;
 use crate::deadline::Deadline;
 use crate::error::Result;
+use crate::protocol::Payload;
 use crate::strategy::emulated::{Active, Streamed};
-use crate::strategy::{ActiveMessage, Datagram, Ready, RemoteCopy, Stream, Wait};
+use crate::strategy::{ActiveMessage, Datagram, Ready, RemoteCopy, Stream, Taken, Wait};
 use crate::transport::{Adapter, Hello, Peer};
 use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
@@ -23,6 +24,10 @@ impl Wait for Link {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.descriptor())
     }
+
+    fn glance(&mut self) -> Option<bool> {
+        Some(self.glance())
+    }
 }
 
 impl Datagram for Link {
@@ -36,6 +41,14 @@ impl Datagram for Link {
 
     fn try_send(&mut self, parts: &[IoSlice<'_>]) -> Result<()> {
         self.try_send(parts)
+    }
+
+    fn try_queue(&mut self, parts: &[&[u8]], body: &Payload) -> Result<()> {
+        self.try_queue(parts, body)
+    }
+
+    fn try_keep(&mut self, take: &mut dyn FnMut(Taken<'_>)) -> Result<()> {
+        self.try_keep(take)
     }
 
     fn try_take(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()> {

@@ -2,6 +2,7 @@
 
 mod copies;
 mod hostile;
+mod lent;
 mod planner;
 mod processes;
 mod ring;
