@@ -56,7 +56,7 @@ pub fn run(quick: bool) -> Result<Report> {
     let longest = Duration::from_secs(if quick { 5 } else { 20 });
     let mut cases = Vec::new();
     for count in counts {
-        let mut ours = [("unix", Found::new()), ("tcp", Found::new())];
+        let mut ours = ["shm", "unix", "tcp"].map(|scheme| (scheme, Found::new()));
         let mut theirs = vec![Found::new(); peers.len()];
         for round in 0..rounds {
             for (scheme, found) in &mut ours {
@@ -87,7 +87,7 @@ pub fn run(quick: bool) -> Result<Report> {
         }
     }
     eprintln!("bench: 64 nodes, and the heartbeat");
-    let mut over64 = Nodes::start(64, "unix")?.measure("drive", milliseconds)?;
+    let mut over64 = Nodes::start(64, "shm")?.measure("drive", milliseconds)?;
     let query = over64.remove("query").unwrap_or_default();
     cases.push(bound("global query over 64, p50", "us", query, 600.0));
     cases.extend(heartbeat(milliseconds * 20)?);
@@ -259,6 +259,6 @@ impl Drop for Nodes {
 fn address(dir: &Path, scheme: &str, number: usize, suffix: &str) -> String {
     match scheme {
         "tcp" => "tcp!127.0.0.1!0".to_owned(),
-        _ => format!("unix!{}", dir.join(format!("{number}{suffix}")).display()),
+        _ => format!("{scheme}!{}", dir.join(format!("{number}{suffix}")).display()),
     }
 }

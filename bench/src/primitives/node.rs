@@ -26,6 +26,9 @@ const LEAST: usize = 10;
 
 const PERIOD: Duration = Duration::from_millis(1);
 
+/// How long shells look before they sleep: longer than an operation takes. Strobes come less often.
+const PATIENCE: Duration = Duration::from_millis(1);
+
 /// How an order begins to multicast; a port follows.
 pub const CAST: &str = "cast:";
 
@@ -105,7 +108,7 @@ impl Node {
             service: service.to_owned(),
             addresses,
             transports: transport::of,
-            patience: Duration::from_micros(20),
+            patience: PATIENCE,
             group: None,
         }
     }
@@ -174,7 +177,7 @@ impl Node {
 
     /// Has the heartbeat beat, with the links full of other bytes or without.
     fn beat(self, is_full: bool, wait: impl FnOnce()) -> Result<()> {
-        let setup = self.setup("heartbeat");
+        let setup = Setup { patience: Duration::ZERO, ..self.setup("heartbeat") };
         let links = Links::of(self.me as usize, &self.bulk_addresses);
         let bulk = is_full.then(|| Bulk::start(self.bulk_listener, links));
         let config = heartbeat::Config {

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::primitive::{Config, Core, Nodes, Notice, Outcome, Refusal, Relation, Request};
 use crate::protocol::{NodeId, Payload, Time};
 use crate::region::{Region, Rights};
-use crate::shell::{Handler, Setup, Shell, Traffic};
+use crate::shell::{Hand, Handler, Setup, Shell, Traffic};
 use crate::transport::Listener;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -110,6 +110,7 @@ struct Open {
 #[derive(Debug)]
 pub struct Transfer {
     told: Receiver<Ending>,
+    hand: Hand<Core>,
 }
 
 /// Takes the core's notices. When it is dropped, the shell has ended.
@@ -208,7 +209,7 @@ impl Member {
             remote,
             local,
         })?;
-        Ok(Transfer { told })
+        Ok(Transfer { told, hand: self.shell.hand() })
     }
 
     /// TEST-EVENT, not waiting: how often an event was signalled here.
@@ -254,7 +255,7 @@ impl Member {
             value,
             write,
         })?;
-        ending(&told, deadline)
+        ending(&self.shell.hand(), &told, deadline)
     }
 
     /// Sets this node's own instance of a variable.
@@ -359,13 +360,13 @@ impl Transfer {
     /// # Errors
     /// As [`Member::compare_and_write`].
     pub fn wait(&self, deadline: Deadline) -> Result<()> {
-        ending(&self.told, deadline).map(drop)
+        ending(&self.hand, &self.told, deadline).map(drop)
     }
 }
 
 /// Waits for an operation's end: whether it was carried out.
-fn ending(told: &Receiver<Ending>, deadline: Deadline) -> Result<bool> {
-    match told.recv_timeout(deadline.left().unwrap_or_default()) {
+fn ending(hand: &Hand<Core>, told: &Receiver<Ending>, deadline: Deadline) -> Result<bool> {
+    match hand.wait(told, deadline) {
         Ok(Ok(Outcome::Committed)) => Ok(true),
         Ok(Ok(Outcome::NotHeld)) => Ok(false),
         Ok(Ok(Outcome::NotMember(node))) => {

@@ -81,6 +81,14 @@ fn the_three_primitives_work_over_unix_sockets() {
 }
 
 #[test]
+fn the_three_primitives_work_over_shared_memory_whoever_looks_and_whoever_sleeps() {
+    // All sleep at once; most sleep soon; nobody sleeps.
+    for patience in [Duration::ZERO, Duration::from_micros(20), Duration::from_secs(1)] {
+        the_three_primitives_work(Place::shm(patience));
+    }
+}
+
+#[test]
 fn the_three_primitives_work_over_tcp() {
     the_three_primitives_work(Place::tcp());
 }

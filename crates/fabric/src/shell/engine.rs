@@ -5,6 +5,11 @@
 //! switches. Then only what has to be told, and a sleep that has to end sooner, wake that thread.
 //! Otherwise it leaves it in the [`Inbox`].
 //!
+//! A thread that waits for an answer does what there is to do meanwhile ([`Engine::attend`]), and
+//! the shell's own thread looks for more before it sleeps. Between two looks each gives its core to
+//! others, who may be those whose messages are waited for. Both ask the kernel for short slices:
+//! who yields falls behind all others by a slice of its own.
+//!
 //! Who is told that something has ended often asks the next thing at once. While that has been so,
 //! what is to be sent waits for it, for [`PROMPTLY`] at most, and leaves with it: the others are
 //! woken once and not twice.
@@ -12,9 +17,12 @@
 use super::Clock;
 use super::inbox::{Command, Inbox, ended};
 use super::run::Runner;
+use super::sys::ShortSlices;
 use super::watch::{Ready, Watch};
+use crate::deadline::Deadline;
 use crate::error::Result;
 use crate::protocol::{Protocol, Time};
+use crate::wait::Rest;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -38,12 +46,14 @@ pub struct Engine<P: Protocol> {
     watch: Watch,
     clock: Clock,
     patience: Duration,
-    /// How often something was asked.
-    asked: AtomicU64,
     /// When the user was last told something.
     told: AtomicU64,
     /// Who was told something asked something at once, the last time.
     is_prompt: AtomicBool,
+    /// The shell's thread does not sleep.
+    is_looking: AtomicBool,
+    /// Answers that do not come soon are waited for asleep.
+    attention: Mutex<Rest>,
 }
 
 /// The shell's thread between two looks at what there is.
@@ -53,6 +63,8 @@ struct Sleeper {
     end: Option<Time>,
     /// The last sleep was short.
     is_brisk: bool,
+    /// Something is to be sent that waits for what follows.
+    is_holding: bool,
 }
 
 /// Drops the runner when the thread ends, however it ends.
@@ -90,15 +102,15 @@ where
             watch,
             clock,
             patience,
-            asked: AtomicU64::new(0),
             told: AtomicU64::new(0),
             is_prompt: AtomicBool::new(false),
+            is_looking: AtomicBool::new(true),
+            attention: Mutex::default(),
         }
     }
 
     /// Has something done: by this thread, or by the one that is at it.
     pub fn ask(&self, command: Command<P>) -> Result<()> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
         let told = Time(self.told.load(Ordering::Relaxed));
         let now = self.clock.now();
         if now - told < PROMPTLY && told != Time::default() {
@@ -117,12 +129,104 @@ where
         runner.commands.push_back(command);
         runner.step(&mut Ready::default());
         runner.send();
-        let end = runner.settle(&self.watch);
-        let is_sooner = |until: Time| end.is_some_and(|end| end < until);
-        if runner.has_untold() || runner.sleeps_until.is_some_and(is_sooner) {
+        self.leave(runner);
+        Ok(())
+    }
+
+    /// For somebody who waits for what was asked, before it sleeps: does what there is to do, as
+    /// the shell's thread does, until the answer is there or it is late. So nobody has to be woken
+    /// for an answer that comes soon. Only where memory tells what has come: with calls of the
+    /// system two threads that look are slower than one.
+    pub fn attend<T>(
+        &self,
+        deadline: Deadline,
+        answer: &mut dyn FnMut() -> Option<T>,
+    ) -> Option<T> {
+        let patience = self.patience.min(deadline.left().unwrap_or_default());
+        if patience.is_zero() || self.attention().rests() {
+            return None;
+        }
+        let slices = ShortSlices::ask();
+        let (begun, mut ready) = (self.clock.now(), Ready::default());
+        let mut came = answer();
+        while came.is_none() && self.clock.now() - begun < patience {
+            if !self.progress(&mut ready) {
+                break;
+            }
+            came = answer();
+            if came.is_none() {
+                std::thread::yield_now();
+                came = answer();
+            }
+        }
+        drop(slices);
+        // Peers that were looked at tell nothing until they are asked to, before a sleep.
+        if !self.is_looking.load(Ordering::Relaxed) {
             self.inbox.knock();
         }
-        Ok(())
+        match came {
+            Some(_) => self.attention().served(),
+            None => self.attention().in_vain(),
+        }
+        came
+    }
+
+    fn attention(&self) -> MutexGuard<'_, Rest> {
+        self.attention.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does what there is to do, if nobody else is at it; false if memory does not tell.
+    fn progress(&self, ready: &mut Ready) -> bool {
+        let Ok(mut guard) = self.runner.try_lock() else { return true };
+        let Some(runner) = guard.as_mut() else { return false };
+        if runner.glance(ready) {
+            ready.clear();
+            return false;
+        }
+        // What others have asked before comes first.
+        if ready.is_none() || self.inbox.has_some() {
+            ready.clear();
+            return true;
+        }
+        let alarm = runner.alarm();
+        runner.step(ready);
+        self.finish(runner, alarm);
+        self.leave(runner);
+        true
+    }
+
+    /// Tells and sends. What is to be sent may wait for what follows on what was told: if nothing
+    /// does, the shell's thread sends it, which does not sleep meanwhile.
+    fn finish(&self, runner: &mut Runner<P>, alarm: Option<Time>) {
+        let is_told = self.tell(runner);
+        if is_told && self.is_prompt.load(Ordering::Relaxed) && !is_near(self.clock.now(), alarm) {
+            return;
+        }
+        runner.send();
+        while self.tell(runner) {
+            runner.send();
+        }
+    }
+
+    /// Tells what there is to tell; false if there is nothing.
+    fn tell(&self, runner: &mut Runner<P>) -> bool {
+        let is_told = runner.tell();
+        if is_told {
+            self.told.store(self.clock.now().0, Ordering::Relaxed);
+        }
+        is_told
+    }
+
+    /// Of another thread than the shell's: sees to it that this one does in time what is left.
+    fn leave(&self, runner: &mut Runner<P>) {
+        let end = runner.settle(&self.watch);
+        let is_sooner = |until: Time| end.is_some_and(|end| end < until);
+        if runner.has_untold()
+            || runner.is_unsent() && !self.is_looking.load(Ordering::Relaxed)
+            || runner.sleeps_until.is_some_and(is_sooner)
+        {
+            self.inbox.knock();
+        }
     }
 
     /// The shell's thread: runs until the inbox is closed.
@@ -130,8 +234,9 @@ where
         let _last = Last(self);
         // Otherwise timers of usual threads may be 50 us late, to spare wake-ups.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        super::sys::ask_for_short_slices();
-        let mut sleeper = Sleeper { ready: Ready::default(), end: None, is_brisk: false };
+        let _slices = ShortSlices::ask();
+        let mut sleeper =
+            Sleeper { ready: Ready::default(), end: None, is_brisk: false, is_holding: false };
         while self.turn(&mut sleeper) {
             self.sleep(&mut sleeper);
         }
@@ -154,58 +259,18 @@ where
     /// Does what there is to do; false at the end.
     fn turn(&self, sleeper: &mut Sleeper) -> bool {
         let mut guard = self.lock();
-        let Some(runner) = self.begin(&mut guard, &mut sleeper.ready) else { return false };
-        let alarm = runner.alarm();
-        if runner.tell() {
-            self.told.store(self.clock.now().0, Ordering::Relaxed);
-            if runner.is_unsent() && self.is_prompt.load(Ordering::Relaxed) {
-                drop(guard);
-                self.await_more(alarm);
-                guard = self.lock();
-                if self.begin(&mut guard, &mut sleeper.ready).is_none() {
-                    return false;
-                }
-            }
-        }
         let Some(runner) = guard.as_mut() else { return false };
-        loop {
-            runner.send();
-            if !runner.tell() {
-                break;
-            }
-        }
-        sleeper.end = runner.settle(&self.watch);
-        runner.sleeps_until = Some(sleeper.end.unwrap_or(Time(u64::MAX)));
-        true
-    }
-
-    /// Takes what there is; none at the end.
-    fn begin<'a>(
-        &self,
-        guard: &'a mut MutexGuard<'_, Option<Runner<P>>>,
-        ready: &mut Ready,
-    ) -> Option<&'a mut Runner<P>> {
-        let runner = guard.as_mut()?;
         runner.sleeps_until = None;
         if !self.inbox.take(&mut runner.commands) {
-            return None;
+            return false;
         }
-        runner.step(ready);
-        Some(runner)
-    }
-
-    /// Gives whoever was told something the time to ask something.
-    fn await_more(&self, alarm: Option<Time>) {
-        let (begun, asked) = (self.clock.now(), self.asked.load(Ordering::Relaxed));
-        let mut now = begun;
-        while now - begun < PROMPTLY && !is_near(now, alarm) {
-            std::thread::yield_now();
-            if self.asked.load(Ordering::Relaxed) != asked {
-                return;
-            }
-            now = self.clock.now();
-        }
-        self.is_prompt.store(false, Ordering::Relaxed);
+        runner.step(&mut sleeper.ready);
+        let alarm = runner.alarm();
+        self.finish(runner, alarm);
+        sleeper.end = runner.settle(&self.watch);
+        sleeper.is_holding = runner.is_unsent();
+        runner.sleeps_until = Some(sleeper.end.unwrap_or(Time(u64::MAX)));
+        true
     }
 
     /// Waits for something to do: without sleeping as long as that promises to be short. Meanwhile
@@ -214,20 +279,48 @@ where
     fn sleep(&self, sleeper: &mut Sleeper) {
         let (begun, end) = (self.clock.now(), sleeper.end);
         let mut now = begun;
-        let mut may_look = sleeper.is_brisk;
-        while may_look && end.is_none_or(|end| end > now) {
+        let looks = |sleeper: &Sleeper, now: Time| {
+            sleeper.is_holding || sleeper.is_brisk && now - begun < self.patience
+        };
+        while looks(sleeper, now) && end.is_none_or(|end| end > now) {
             if !is_near(now, end) {
                 std::thread::yield_now();
             }
-            self.watch.look(Some(Duration::ZERO), &mut sleeper.ready);
-            if !sleeper.ready.is_none() || self.inbox.has_some() {
+            now = self.clock.now();
+            let is_late = self.glance(sleeper, now);
+            if is_late || !sleeper.ready.is_none() || self.inbox.has_some() {
                 return;
             }
-            now = self.clock.now();
-            may_look = now - begun < self.patience;
         }
-        self.watch.look(end.map(|end| end - self.clock.now()), &mut sleeper.ready);
+        self.is_looking.store(false, Ordering::Relaxed);
+        if self.doze() {
+            self.watch.look(end.map(|end| end - self.clock.now()), &mut sleeper.ready);
+        }
+        self.is_looking.store(true, Ordering::Relaxed);
         sleeper.is_brisk = self.clock.now() - begun < self.patience;
+    }
+
+    /// Looks whether something has come; whether what was to be sent has waited long enough.
+    fn glance(&self, sleeper: &mut Sleeper, now: Time) -> bool {
+        let mut is_all = false;
+        if let Ok(Some(runner)) = self.runner.try_lock().as_deref_mut() {
+            is_all = !runner.glance(&mut sleeper.ready);
+            sleeper.is_holding = runner.is_unsent();
+        }
+        if !is_all {
+            self.watch.look(Some(Duration::ZERO), &mut sleeper.ready);
+        }
+        let told = Time(self.told.load(Ordering::Relaxed));
+        let is_late = sleeper.is_holding && now - told >= PROMPTLY;
+        if is_late {
+            self.is_prompt.store(false, Ordering::Relaxed);
+        }
+        is_late
+    }
+
+    /// Sees to it that whatever comes ends a sleep; false if something has come.
+    fn doze(&self) -> bool {
+        self.lock().as_mut().is_none_or(Runner::doze)
     }
 }
 

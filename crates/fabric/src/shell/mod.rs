@@ -42,7 +42,7 @@ use inbox::{Command, Inbox};
 use multicast::{Group, Multicast};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -119,6 +119,35 @@ impl Clock {
     }
 }
 
+/// Waits for answers, and does the shell's work meanwhile as long as they may come soon.
+pub struct Hand<P: Protocol>(Arc<engine::Engine<P>>);
+
+impl<P: Protocol> std::fmt::Debug for Hand<P> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hand").finish_non_exhaustive()
+    }
+}
+
+impl<P: Protocol + Send + 'static> Hand<P>
+where
+    P::Request: Send,
+{
+    /// Waits for an answer.
+    ///
+    /// # Errors
+    /// Those of the channel.
+    pub fn wait<T>(
+        &self,
+        told: &Receiver<T>,
+        deadline: Deadline,
+    ) -> std::result::Result<T, RecvTimeoutError> {
+        match self.0.attend(deadline, &mut || told.try_recv().ok()) {
+            Some(answer) => Ok(answer),
+            None => told.recv_timeout(deadline.left().unwrap_or_default()),
+        }
+    }
+}
+
 /// A protocol that runs.
 pub struct Shell<P: Protocol> {
     engine: Arc<engine::Engine<P>>,
@@ -188,15 +217,20 @@ where
         self.engine.ask(Command::Look(Box::new(move |now, protocol| {
             let _ = tell.send(look(now, protocol));
         })))?;
-        told.recv_timeout(deadline.left().unwrap_or_default()).map_err(|error| match error {
-            mpsc::RecvTimeoutError::Timeout => Error::Deadline {
+        self.hand().wait(&told, deadline).map_err(|error| match error {
+            RecvTimeoutError::Timeout => Error::Deadline {
                 who: "a thread".to_owned(),
                 whom: "the shell".to_owned(),
                 what: "to look at the protocol".to_owned(),
                 waited: deadline.waited(),
             },
-            mpsc::RecvTimeoutError::Disconnected => inbox::ended(),
+            RecvTimeoutError::Disconnected => inbox::ended(),
         })
+    }
+
+    /// Who waits for answers.
+    pub fn hand(&self) -> Hand<P> {
+        Hand(self.engine.clone())
     }
 
     /// What it has moved.

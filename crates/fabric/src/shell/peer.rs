@@ -13,7 +13,8 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// The longest pause.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 /// So often a descriptor may say that there is room, and what is sent still does not end: long
-/// messages need many turns, but some descriptors only tell of what arrives.
+/// messages need many turns, but some descriptors only tell of what arrives, as those do for which
+/// memory tells.
 const TURNS: u32 = 256;
 /// When to try again then.
 const RETRY: Duration = Duration::from_micros(200);
@@ -44,6 +45,10 @@ pub struct Peer {
     turns: u32,
     /// Its descriptor is being watched, also for room or not.
     pub watched: Option<bool>,
+    /// Memory tells what comes from it.
+    pub is_near: bool,
+    /// It was looked at in memory: it does not tell of what comes before it is asked to.
+    pub is_awake: bool,
     /// When to look for room, whatever the descriptor says.
     pub retry: Option<Time>,
 }
@@ -60,6 +65,8 @@ impl Peer {
             is_full: false,
             turns: 0,
             watched: None,
+            is_near: false,
+            is_awake: false,
             retry: None,
         }
     }
@@ -84,6 +91,7 @@ impl Peer {
     pub fn raise(&mut self, life: u64, connection: Box<dyn Datagram>) {
         self.state = State::Up { life, connection };
         (self.pause, self.is_full, self.retry, self.watched) = (PAUSE, false, None, None);
+        self.is_near = self.glance().is_some();
     }
 
     /// There is none any more, and what is queued is lost.
@@ -122,9 +130,27 @@ impl Peer {
         if blocked {
             self.is_full = true;
             self.turns += 1;
-            self.retry = (self.turns > TURNS).then(|| now + RETRY);
+            self.retry = (self.is_near || self.turns > TURNS).then(|| now + RETRY);
         }
         Ok(())
+    }
+
+    /// Whether there is something to do, as far as memory tells; none where it does not.
+    pub fn glance(&mut self) -> Option<bool> {
+        let State::Up { connection, .. } = &mut self.state else { return Some(false) };
+        let is_ready = connection.glance();
+        self.is_awake |= is_ready.is_some();
+        if is_ready == Some(true) {
+            self.retry = None;
+        }
+        is_ready
+    }
+
+    /// From the next look in vain on its descriptor tells of what comes.
+    pub fn ask_to_tell(&self) {
+        if let State::Up { connection, .. } = &self.state {
+            let _ = connection.descriptor();
+        }
     }
 
     /// Whether nothing more is known to have arrived.

@@ -372,6 +372,32 @@ where
         peers.chain(self.protocol.alarm()).chain(multicast).min()
     }
 
+    /// Looks at those peers that memory tells of; whether there are others to be looked at.
+    pub fn glance(&mut self, ready: &mut Ready) -> bool {
+        let mut is_all = self.multicast.is_none();
+        for peer in self.peers.values_mut() {
+            match peer.glance() {
+                Some(is_ready) => ready.nodes.extend(is_ready.then_some(peer.node)),
+                None => is_all = false,
+            }
+        }
+        !is_all
+    }
+
+    /// Before the shell's thread sleeps: has those peers tell of what comes that were only looked
+    /// at. False if something has come from one.
+    pub fn doze(&mut self) -> bool {
+        let awake = |peer: &mut Peer| std::mem::take(&mut peer.is_awake).then_some(peer.node);
+        let awake: Vec<NodeId> = self.peers.values_mut().filter_map(awake).collect();
+        let mut came = false;
+        for node in awake {
+            self.peer(node).ask_to_tell();
+            came |= self.receive(node, false);
+        }
+        came |= self.collect() || self.is_unsent;
+        !came
+    }
+
     /// Before a sleep, whoever sleeps: watches the peers, and says when it is to end at the latest.
     pub fn settle(&mut self, watch: &Watch) -> Option<Time> {
         for peer in self.peers.values_mut() {

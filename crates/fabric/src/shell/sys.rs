@@ -3,7 +3,7 @@
 
 /// What sched_getattr(2) and sched_setattr(2) take: its first version, 48 bytes.
 #[repr(C)]
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Attributes {
     size: u32,
     policy: u32,
@@ -20,20 +20,39 @@ const SIZE: u32 = size_of::<Attributes>() as u32;
 /// The shortest slice that the kernel gives, in nanoseconds.
 const SHORTEST: u64 = 100_000;
 
-/// Asks for the shortest slices for this thread. That is no priority: it gets no more time than
-/// others, but what it gets, it gets sooner after it wakes (Linux 6.12; before, nothing changes).
-/// For a thread that has little to do and whose messages others wait for.
-pub fn ask_for_short_slices() {
-    let mut attributes = Attributes { size: SIZE, ..Attributes::default() };
-    // SAFETY: the kernel writes at most SIZE bytes into a structure of that size, which outlives
-    // the call; thread 0 is the calling one.
-    let got = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, SIZE, 0) };
-    if got == 0 {
-        attributes.runtime = SHORTEST;
-        // SAFETY: the kernel only reads the structure, whose size is in it. Refused, nothing has
-        // changed, and the thread runs as any other.
-        unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+/// The shortest slices for this thread, until this is dropped. That is no priority: it gets no more
+/// time than others, but what it gets, it gets sooner after it wakes or yields (Linux 6.12; before,
+/// nothing changes). For a thread that has little to do and whose messages others wait for.
+pub struct ShortSlices(Option<Attributes>);
+
+impl ShortSlices {
+    /// Asks for them.
+    pub fn ask() -> ShortSlices {
+        let mut before = Attributes { size: SIZE, ..Attributes::default() };
+        // SAFETY: the kernel writes at most SIZE bytes into a structure of that size, which
+        // outlives the call; thread 0 is the calling one.
+        let got = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut before, SIZE, 0) };
+        if got != 0 || before.runtime == SHORTEST {
+            return ShortSlices(None);
+        }
+        set(&Attributes { runtime: SHORTEST, ..before });
+        ShortSlices(Some(before))
     }
+}
+
+impl Drop for ShortSlices {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            set(before);
+        }
+    }
+}
+
+/// Refused, nothing has changed, and the thread runs as any other.
+fn set(attributes: &Attributes) {
+    // SAFETY: the kernel only reads the structure, whose size is in it; thread 0 is the calling
+    // one, so who drops the slices on another thread sets that one's back.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const *attributes, 0) };
 }
 
 #[cfg(test)]
@@ -47,7 +66,9 @@ mod tests {
             [16, 38].map(|at| behind.split(' ').nth(at).expect("a field").to_owned()).to_vec()
         };
         let before = fields(policy());
-        super::ask_for_short_slices();
+        let slices = super::ShortSlices::ask();
+        assert_eq!(fields(policy()), before);
+        drop(slices);
         assert_eq!(fields(policy()), before);
         assert_eq!(before[1], "0", "SCHED_OTHER");
     }

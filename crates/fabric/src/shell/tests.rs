@@ -13,6 +13,9 @@ use std::sync::mpsc::{Receiver, channel};
 /// Where nodes listen; goes with what is in it.
 pub(crate) struct Place {
     dir: Option<PathBuf>,
+    /// What an address in it is of.
+    path: fn(PathBuf) -> Address,
+    patience: Duration,
     /// Where all begin to listen, without a directory.
     door: Address,
     addresses: BTreeMap<NodeId, Address>,
@@ -36,17 +39,29 @@ impl Place {
     fn at(door: Address, transports: Transports) -> Place {
         // Node 7 belongs to all clusters and has no shell: tests speak in its name.
         let addresses = BTreeMap::from([(NodeId(7), Address::Process("nobody".to_owned()))]);
-        Place { dir: None, door, addresses, transports }
+        let patience = Duration::from_micros(20);
+        Place { dir: None, path: Address::Unix, patience, door, addresses, transports }
     }
 
     pub(crate) fn unix() -> Place {
+        Place::in_dir(Address::Unix)
+    }
+
+    /// Over shared memory: what has come shows without a call of the system.
+    pub(crate) fn shm(patience: Duration) -> Place {
+        let mut place = Place::in_dir(Address::Shared);
+        place.patience = patience;
+        place
+    }
+
+    fn in_dir(path: fn(PathBuf) -> Address) -> Place {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let name = format!("muster-shell-{}-{number}", std::process::id());
         let dir = std::env::temp_dir().join(name);
         std::fs::create_dir(&dir).expect("a directory can be made");
         let mut place = Place::tcp();
-        place.dir = Some(dir);
+        (place.dir, place.path) = (Some(dir), path);
         place
     }
 
@@ -54,7 +69,7 @@ impl Place {
     pub(crate) fn listen(&mut self, count: u32) -> Vec<Box<dyn Listener>> {
         let mut listen = |node: u32| {
             let address = match &self.dir {
-                Some(dir) => Address::Unix(dir.join(node.to_string())),
+                Some(dir) => (self.path)(dir.join(node.to_string())),
                 None => self.door.clone(),
             };
             let transport = (self.transports)(&address).expect("it is known");
@@ -71,7 +86,7 @@ impl Place {
             service: service.to_owned(),
             addresses: self.addresses.clone(),
             transports: self.transports,
-            patience: Duration::from_micros(20),
+            patience: self.patience,
             group: None,
         }
     }
@@ -231,13 +246,23 @@ fn messages_of_two_who_begin_at_once_arrive_in_order_over_unix_sockets() {
 }
 
 #[test]
+fn messages_of_two_who_begin_at_once_arrive_in_order_over_shared_memory() {
+    for patience in [Duration::ZERO, Duration::from_millis(1)] {
+        messages_arrive_in_order(Place::shm(patience), 3 << 20);
+    }
+}
+
+#[test]
 fn messages_of_two_who_begin_at_once_arrive_in_order_over_tcp() {
     messages_arrive_in_order(Place::tcp(), 3 << 20);
 }
 
 #[test]
 fn who_ends_is_lost_and_found_when_it_begins_again() {
-    let mut place = Place::unix();
+    [Place::unix(), Place::shm(Duration::ZERO)].into_iter().for_each(who_ends_is_lost_and_found);
+}
+
+fn who_ends_is_lost_and_found(mut place: Place) {
     let mut all = talkers(&mut place, 2);
     all[0].say(1, b"hi", vec![]);
     assert_eq!(all[1].hear(), said(0, b"hi", vec![]));

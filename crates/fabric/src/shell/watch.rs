@@ -34,6 +34,11 @@ pub struct Ready {
 }
 
 impl Ready {
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+        self.group = false;
+    }
+
     pub fn is_none(&self) -> bool {
         self.nodes.is_empty() && !self.group
     }
