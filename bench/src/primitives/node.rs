@@ -27,7 +27,7 @@ const LEAST: usize = 10;
 const PERIOD: Duration = Duration::from_millis(1);
 
 /// How long shells look before they sleep: longer than an operation takes. Strobes come less often.
-const PATIENCE: Duration = Duration::from_millis(1);
+const PATIENCE: Duration = Duration::from_millis(4);
 
 /// How an order begins to multicast; a port follows.
 pub const CAST: &str = "cast:";

@@ -28,8 +28,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-/// Who yields may wait for a few slices of others before it runs again: not when an alarm is near.
-const SLICES: Duration = Duration::from_millis(20);
+/// Who yields may wait for a slice of others before it runs again: not when an alarm is near.
+const SLICES: Duration = Duration::from_millis(3);
 
 /// Who asks something within this time after having been told something asks at once: two
 /// wake-ups on a busy machine.
@@ -221,8 +221,9 @@ where
     fn leave(&self, runner: &mut Runner<P>) {
         let end = runner.settle(&self.watch);
         let is_sooner = |until: Time| end.is_some_and(|end| end < until);
+        let is_left = runner.is_unsent() || runner.is_stuck();
         if runner.has_untold()
-            || runner.is_unsent() && !self.is_looking.load(Ordering::Relaxed)
+            || is_left && !self.is_looking.load(Ordering::Relaxed)
             || runner.sleeps_until.is_some_and(is_sooner)
         {
             self.inbox.knock();
@@ -277,15 +278,13 @@ where
     /// others have the core: they may be those whose messages are waited for, and then many of
     /// these are there at once.
     fn sleep(&self, sleeper: &mut Sleeper) {
-        let (begun, end) = (self.clock.now(), sleeper.end);
+        let begun = self.clock.now();
         let mut now = begun;
         let looks = |sleeper: &Sleeper, now: Time| {
             sleeper.is_holding || sleeper.is_brisk && now - begun < self.patience
         };
-        while looks(sleeper, now) && end.is_none_or(|end| end > now) {
-            if !is_near(now, end) {
-                std::thread::yield_now();
-            }
+        while looks(sleeper, now) && !is_near(now, sleeper.end) {
+            std::thread::yield_now();
             now = self.clock.now();
             let is_late = self.glance(sleeper, now);
             if is_late || !sleeper.ready.is_none() || self.inbox.has_some() {
@@ -293,8 +292,9 @@ where
             }
         }
         self.is_looking.store(false, Ordering::Relaxed);
-        if self.doze() {
-            self.watch.look(end.map(|end| end - self.clock.now()), &mut sleeper.ready);
+        if self.doze(&mut sleeper.end) {
+            let time = sleeper.end.map(|end| end - self.clock.now());
+            self.watch.look(time, &mut sleeper.ready);
         }
         self.is_looking.store(true, Ordering::Relaxed);
         sleeper.is_brisk = self.clock.now() - begun < self.patience;
@@ -319,8 +319,8 @@ where
     }
 
     /// Sees to it that whatever comes ends a sleep; false if something has come.
-    fn doze(&self) -> bool {
-        self.lock().as_mut().is_none_or(Runner::doze)
+    fn doze(&self, end: &mut Option<Time>) -> bool {
+        self.lock().as_mut().is_none_or(|runner| runner.doze(end))
     }
 }
 

@@ -367,7 +367,8 @@ where
     /// When something is to be done, whatever comes.
     pub fn alarm(&self) -> Option<Time> {
         let connect = |peer: &Peer| peer.wants_connection().then_some(peer.not_before);
-        let peers = self.peers.values().filter_map(|peer| peer.retry.or(connect(peer)));
+        let retry = |peer: &Peer| peer.retry.filter(|_| !peer.is_near);
+        let peers = self.peers.values().filter_map(|peer| retry(peer).or(connect(peer)));
         let multicast = self.multicast.as_ref().and_then(|multicast| multicast.caster.alarm());
         peers.chain(self.protocol.alarm()).chain(multicast).min()
     }
@@ -384,9 +385,14 @@ where
         !is_all
     }
 
+    /// Whether there is no room at peers that are only looked at: they tell of none.
+    pub fn is_stuck(&self) -> bool {
+        self.peers.values().any(|peer| peer.is_near && peer.retry.is_some())
+    }
+
     /// Before the shell's thread sleeps: has those peers tell of what comes that were only looked
-    /// at. False if something has come from one.
-    pub fn doze(&mut self) -> bool {
+    /// at, and looks for room at them by the time. False if something has come from one.
+    pub fn doze(&mut self, end: &mut Option<Time>) -> bool {
         let awake = |peer: &mut Peer| std::mem::take(&mut peer.is_awake).then_some(peer.node);
         let awake: Vec<NodeId> = self.peers.values_mut().filter_map(awake).collect();
         let mut came = false;
@@ -395,6 +401,8 @@ where
             came |= self.receive(node, false);
         }
         came |= self.collect() || self.is_unsent;
+        let retries = self.peers.values().filter(|peer| peer.is_near).filter_map(|peer| peer.retry);
+        *end = retries.chain(*end).min();
         !came
     }
 
