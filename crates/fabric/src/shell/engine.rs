@@ -35,6 +35,9 @@ const SLICES: Duration = Duration::from_millis(3);
 /// wake-ups on a busy machine.
 const PROMPTLY: Duration = Duration::from_micros(100);
 
+/// How long only memory is looked at, which does not tell of a peer's death.
+const UNSEEN: Duration = Duration::from_millis(25);
+
 /// How long the shell's thread gives way to the one that is at it before it sleeps.
 const GIVING_WAY: Duration = Duration::from_micros(200);
 
@@ -61,10 +64,12 @@ struct Sleeper {
     ready: Ready,
     /// When to look at the latest.
     end: Option<Time>,
-    /// The last sleep was short.
+    /// The last sleep was short, and something came.
     is_brisk: bool,
-    /// Something is to be sent that waits for what follows.
-    is_holding: bool,
+    /// Since when something to be sent waits for what follows.
+    unsent: Option<Time>,
+    /// The last end of a sleep: all descriptors were looked at.
+    dozed: Time,
 }
 
 /// Drops the runner when the thread ends, however it ends.
@@ -142,14 +147,15 @@ where
         deadline: Deadline,
         answer: &mut dyn FnMut() -> Option<T>,
     ) -> Option<T> {
-        let patience = self.patience.min(deadline.left().unwrap_or_default());
-        if patience.is_zero() || self.attention().rests() {
+        let is_soon = deadline.left().is_none_or(|left| left < self.patience + SLICES);
+        if is_soon || self.patience.is_zero() || self.attention().rests() {
             return None;
         }
         let slices = ShortSlices::ask();
         let (begun, mut ready) = (self.clock.now(), Ready::default());
-        let mut came = answer();
-        while came.is_none() && self.clock.now() - begun < patience {
+        let (mut came, mut has_looked) = (answer(), false);
+        while came.is_none() && self.clock.now() - begun < self.patience {
+            has_looked = true;
             if !self.progress(&mut ready) {
                 break;
             }
@@ -161,7 +167,7 @@ where
         }
         drop(slices);
         // Peers that were looked at tell nothing until they are asked to, before a sleep.
-        if !self.is_looking.load(Ordering::Relaxed) {
+        if has_looked && !self.is_looking.load(Ordering::Relaxed) {
             self.inbox.knock();
         }
         match came {
@@ -199,7 +205,9 @@ where
     /// does, the shell's thread sends it, which does not sleep meanwhile.
     fn finish(&self, runner: &mut Runner<P>, alarm: Option<Time>) {
         let is_told = self.tell(runner);
-        if is_told && self.is_prompt.load(Ordering::Relaxed) && !is_near(self.clock.now(), alarm) {
+        let now = self.clock.now();
+        let may_wait = runner.unsent().is_some_and(|since| now - since < PROMPTLY);
+        if is_told && may_wait && self.is_prompt.load(Ordering::Relaxed) && !is_near(now, alarm) {
             return;
         }
         runner.send();
@@ -221,7 +229,7 @@ where
     fn leave(&self, runner: &mut Runner<P>) {
         let end = runner.settle(&self.watch);
         let is_sooner = |until: Time| end.is_some_and(|end| end < until);
-        let is_left = runner.is_unsent() || runner.is_stuck();
+        let is_left = runner.unsent().is_some() || runner.is_stuck();
         if runner.has_untold()
             || is_left && !self.is_looking.load(Ordering::Relaxed)
             || runner.sleeps_until.is_some_and(is_sooner)
@@ -236,8 +244,13 @@ where
         // Otherwise timers of usual threads may be 50 us late, to spare wake-ups.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let _slices = ShortSlices::ask();
-        let mut sleeper =
-            Sleeper { ready: Ready::default(), end: None, is_brisk: false, is_holding: false };
+        let mut sleeper = Sleeper {
+            ready: Ready::default(),
+            end: None,
+            is_brisk: false,
+            unsent: None,
+            dozed: self.clock.now(),
+        };
         while self.turn(&mut sleeper) {
             self.sleep(&mut sleeper);
         }
@@ -269,7 +282,7 @@ where
         let alarm = runner.alarm();
         self.finish(runner, alarm);
         sleeper.end = runner.settle(&self.watch);
-        sleeper.is_holding = runner.is_unsent();
+        sleeper.unsent = runner.unsent();
         runner.sleeps_until = Some(sleeper.end.unwrap_or(Time(u64::MAX)));
         true
     }
@@ -281,9 +294,11 @@ where
         let begun = self.clock.now();
         let mut now = begun;
         let looks = |sleeper: &Sleeper, now: Time| {
-            sleeper.is_holding || sleeper.is_brisk && now - begun < self.patience
+            sleeper.unsent.is_some() || sleeper.is_brisk && now - begun < self.patience
         };
-        while looks(sleeper, now) && !is_near(now, sleeper.end) {
+        // Who has died writes nothing into memory.
+        let is_blind = begun - sleeper.dozed > UNSEEN;
+        while !is_blind && looks(sleeper, now) && !is_near(now, sleeper.end) {
             std::thread::yield_now();
             now = self.clock.now();
             let is_late = self.glance(sleeper, now);
@@ -297,7 +312,9 @@ where
             self.watch.look(time, &mut sleeper.ready);
         }
         self.is_looking.store(true, Ordering::Relaxed);
-        sleeper.is_brisk = self.clock.now() - begun < self.patience;
+        now = self.clock.now();
+        let came = !sleeper.ready.is_none() || self.inbox.has_some();
+        (sleeper.dozed, sleeper.is_brisk) = (now, came && now - begun < self.patience);
     }
 
     /// Looks whether something has come; whether what was to be sent has waited long enough.
@@ -305,13 +322,12 @@ where
         let mut is_all = false;
         if let Ok(Some(runner)) = self.runner.try_lock().as_deref_mut() {
             is_all = !runner.glance(&mut sleeper.ready);
-            sleeper.is_holding = runner.is_unsent();
+            sleeper.unsent = runner.unsent();
         }
         if !is_all {
             self.watch.look(Some(Duration::ZERO), &mut sleeper.ready);
         }
-        let told = Time(self.told.load(Ordering::Relaxed));
-        let is_late = sleeper.is_holding && now - told >= PROMPTLY;
+        let is_late = sleeper.unsent.is_some_and(|since| now - since >= PROMPTLY);
         if is_late {
             self.is_prompt.store(false, Ordering::Relaxed);
         }

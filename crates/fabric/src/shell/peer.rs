@@ -18,6 +18,8 @@ const PAUSE_MAX: Duration = Duration::from_millis(500);
 const TURNS: u32 = 256;
 /// When to try again then.
 const RETRY: Duration = Duration::from_micros(200);
+/// The same after many times in vain.
+const RETRY_MAX: Duration = Duration::from_millis(4);
 
 /// How far a connection has come.
 pub enum State {
@@ -51,6 +53,8 @@ pub struct Peer {
     pub is_awake: bool,
     /// When to look for room, whatever the descriptor says.
     pub retry: Option<Time>,
+    /// How long after the next try in vain.
+    nap: Duration,
 }
 
 impl Peer {
@@ -68,11 +72,16 @@ impl Peer {
             is_near: false,
             is_awake: false,
             retry: None,
+            nap: RETRY,
         }
     }
 
     /// Queues a message; false when there are too many.
     pub fn push(&mut self, is_control: bool, message: Outgoing) -> bool {
+        if self.queue.is_empty() {
+            // What is still on its way out may have left room.
+            self.retry = None;
+        }
         self.bytes += message.body.len() + message.head.len();
         self.queue.push_back((is_control, message));
         self.queue.len() <= QUEUE_MAX && self.bytes <= QUEUE_BYTES_MAX
@@ -119,7 +128,7 @@ impl Peer {
             match connection.try_queue(&[&size, head], body) {
                 Ok(()) => {
                     let count = head.len() + body.len();
-                    (self.bytes, self.turns) = (self.bytes - count, 0);
+                    (self.bytes, self.turns, self.nap) = (self.bytes - count, 0, RETRY);
                     Traffic::add(&traffic.sent, size.len() + count);
                 }
                 Err(Error::WouldBlock) => break true,
@@ -130,7 +139,8 @@ impl Peer {
         if blocked {
             self.is_full = true;
             self.turns += 1;
-            self.retry = (self.is_near || self.turns > TURNS).then(|| now + RETRY);
+            self.retry = (self.is_near || self.turns > TURNS).then(|| now + self.nap);
+            self.nap = (self.nap * 2).min(RETRY_MAX);
         }
         Ok(())
     }
@@ -141,7 +151,8 @@ impl Peer {
         let is_ready = connection.glance();
         self.is_awake |= is_ready.is_some();
         if is_ready == Some(true) {
-            self.retry = None;
+            // There may be room: what waits for it is due.
+            self.retry = self.retry.map(|_| Time::default());
         }
         is_ready
     }

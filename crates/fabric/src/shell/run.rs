@@ -44,8 +44,8 @@ pub struct Runner<P: Protocol> {
     nap: Duration,
     lost: Vec<NodeId>,
     attempts: u64,
-    /// Something was queued for a peer, and nothing was sent since.
-    is_unsent: bool,
+    /// When the first was queued of what was not sent since.
+    unsent: Option<Time>,
     /// The shell's thread sleeps, and until when.
     pub sleeps_until: Option<Time>,
 }
@@ -80,7 +80,7 @@ where
             nap: NAP,
             lost: Vec::new(),
             attempts: 0,
-            is_unsent: false,
+            unsent: None,
             sleeps_until: None,
         }
     }
@@ -266,7 +266,8 @@ where
         let mut some = false;
         let next = |multicast: &mut Option<Box<Multicast>>| multicast.as_mut()?.caster.outgoing();
         while let Some(parcel) = next(&mut self.multicast) {
-            (some, self.is_unsent) = (true, true);
+            some = true;
+            self.unsent.get_or_insert(self.clock.now());
             self.push(parcel.is_control, parcel.message);
         }
         some
@@ -279,7 +280,8 @@ where
         loop {
             let mut more = false;
             while let Some(message) = self.protocol.outgoing() {
-                (more, self.is_unsent) = (true, true);
+                more = true;
+                self.unsent.get_or_insert(self.clock.now());
                 match self.multicast {
                     Some(_) => self.batch.push(message),
                     None => self.push(false, message),
@@ -311,8 +313,9 @@ where
         !self.untold.is_empty()
     }
 
-    pub fn is_unsent(&self) -> bool {
-        self.is_unsent
+    /// Since when something waits to be sent.
+    pub fn unsent(&self) -> Option<Time> {
+        self.unsent
     }
 
     /// Sends what the protocol wants sent.
@@ -323,7 +326,7 @@ where
                 break;
             }
         }
-        self.is_unsent = false;
+        self.unsent = None;
     }
 
     /// Sends by multicast what there is room for; what is said of that leaves with other messages.
@@ -393,6 +396,11 @@ where
     /// Before the shell's thread sleeps: has those peers tell of what comes that were only looked
     /// at, and looks for room at them by the time. False if something has come from one.
     pub fn doze(&mut self, end: &mut Option<Time>) -> bool {
+        let now = self.clock.now();
+        // Time first, as in every step.
+        if self.protocol.alarm().is_some_and(|alarm| alarm <= now) {
+            return false;
+        }
         let awake = |peer: &mut Peer| std::mem::take(&mut peer.is_awake).then_some(peer.node);
         let awake: Vec<NodeId> = self.peers.values_mut().filter_map(awake).collect();
         let mut came = false;
@@ -400,9 +408,9 @@ where
             self.peer(node).ask_to_tell();
             came |= self.receive(node, false);
         }
-        came |= self.collect() || self.is_unsent;
+        came |= self.collect() || self.unsent.is_some();
         let retries = self.peers.values().filter(|peer| peer.is_near).filter_map(|peer| peer.retry);
-        *end = retries.chain(*end).min();
+        *end = retries.chain(self.alarm()).chain(*end).min();
         !came
     }
 

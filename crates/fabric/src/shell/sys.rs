@@ -32,7 +32,8 @@ impl ShortSlices {
         // SAFETY: the kernel writes at most SIZE bytes into a structure of that size, which
         // outlives the call; thread 0 is the calling one.
         let got = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut before, SIZE, 0) };
-        if got != 0 || before.runtime == SHORTEST {
+        // Of other policies the same field says something else.
+        if got != 0 || before.policy != 0 || before.runtime == SHORTEST {
             return ShortSlices(None);
         }
         set(&Attributes { runtime: SHORTEST, ..before });

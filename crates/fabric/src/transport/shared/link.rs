@@ -164,8 +164,9 @@ impl Link {
     /// Whether something is there to be received, or room for what found none. Nobody is told by
     /// the socket until [`Link::descriptor`] is asked for again.
     pub fn glance(&mut self) -> bool {
-        if self.is_polled.take() {
-            self.own(ASLEEP).store(0, Ordering::Relaxed);
+        if self.is_polled.take() && self.own(ASLEEP).swap(0, Ordering::Relaxed) & POLL == 0 {
+            // It was rung already.
+            self.look();
         }
         let may_send = self.outgoing.is_blocked && self.has_room() || self.returned();
         may_send || self.is_ready(Ready::Receive)
@@ -237,6 +238,13 @@ impl Link {
             End::Dead(evidence) => Error::Dead { peer, evidence: (*evidence).to_owned() },
             End::Malformed(what) => Error::Malformed { peer, what: what.clone() },
         }
+    }
+
+    /// The peer is gone.
+    #[cold]
+    pub(super) fn dead(&mut self, evidence: &'static str) -> Error {
+        self.end.get_or_insert(End::Dead(evidence));
+        self.error(&End::Dead(evidence))
     }
 
     /// The peer breaks the rules, so the connection ends.

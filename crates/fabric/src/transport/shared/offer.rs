@@ -10,6 +10,7 @@
 //! | 2 withdrawn | sender | when its deadline has passed: its memory is its own again |
 //! | 3 unreadable | receiver | when the kernel does not let it; the sender sends it otherwise |
 //! | 4 lent | sender | instead of 0: it does not wait, and sends it no other way |
+//! | 5 lost | sender | it leaves, and what was lent goes with it: so does the connection |
 //!
 //! A state leaves 0 or 4 once, by compare-and-swap. So a sender that gives up knows whether the
 //! message was received, even when the receiver is stopped in the middle of reading; and what a
@@ -34,6 +35,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::protocol::Payload;
 use crate::strategy::Ready;
+use muster_base::limits::QUEUE_BYTES_MAX;
 use std::io::IoSlice;
 use std::sync::atomic::Ordering;
 
@@ -42,6 +44,11 @@ const TAKEN: u64 = 1;
 const WITHDRAWN: u64 = 2;
 const UNREADABLE: u64 = 3;
 const LENT: u64 = 4;
+const LOST: u64 = 5;
+
+/// What ends a connection with a message that was lent.
+const LEFT: &str = "it has left before a message of it was fetched";
+const UNREAD: &str = "a message in its memory cannot be read, as of a process that ends";
 
 /// Bytes of an offer.
 const OFFER: usize = 16;
@@ -52,7 +59,7 @@ pub(super) struct Lent {
     number: u64,
     /// Where its state is in the segment.
     at: usize,
-    _body: Payload,
+    body: Payload,
 }
 
 impl Link {
@@ -111,11 +118,15 @@ impl Link {
         }
         self.begin(head + body.len())?;
         self.returned();
+        let held: usize = self.outgoing.lent.iter().map(|lent| lent.body.len()).sum();
+        if held > 0 && held + body.len() > QUEUE_BYTES_MAX {
+            return self.full();
+        }
         let number = self.out.sent();
         match self.push_offer((body, LENT), parts)? {
             Some(start) => {
                 let at = self.state(self.side, start);
-                self.outgoing.lent.push_back(Lent { number, at, _body: body.clone() });
+                self.outgoing.lent.push_back(Lent { number, at, body: body.clone() });
                 Ok(true)
             }
             None => Err(Error::WouldBlock),
@@ -134,14 +145,15 @@ impl Link {
         self.outgoing.lent.len() < before
     }
 
-    /// Nobody may fetch what is lent any more; false if somebody would have.
+    /// Nobody may fetch what is lent any more, nor receive what follows; false if somebody would
+    /// have.
     pub(super) fn withdraw(&mut self) -> bool {
         self.returned();
         let order = (Ordering::AcqRel, Ordering::Acquire);
         let mut is_returned = true;
         for lent in self.outgoing.lent.drain(..) {
             let state = self.segment.word64(lent.at);
-            let is_taken = state.compare_exchange(LENT, WITHDRAWN, order.0, order.1) == Err(TAKEN);
+            let is_taken = state.compare_exchange(LENT, LOST, order.0, order.1) == Err(TAKEN);
             is_returned &= is_taken;
         }
         is_returned
@@ -209,6 +221,9 @@ impl Link {
         };
         let at = self.state(self.side.other(), start);
         let offered = self.segment.word64(at).load(Ordering::Acquire);
+        if offered == LOST {
+            return Err(self.dead(LEFT));
+        }
         if offered != OFFERED && offered != LENT {
             return Ok(false);
         }
@@ -222,8 +237,10 @@ impl Link {
         let ended = if is_read { TAKEN } else { UNREADABLE };
         let state = self.segment.word64(at);
         let swapped = state.compare_exchange(offered, ended, Ordering::AcqRel, Ordering::Acquire);
-        if !is_read && swapped == Ok(LENT) {
-            return Err(self.malformed("a message in memory that cannot be read"));
+        match swapped {
+            Ok(LENT) if !is_read => Err(self.dead(UNREAD))?,
+            Err(LOST) => Err(self.dead(LEFT))?,
+            _ => {}
         }
         Ok(is_read && swapped.is_ok())
     }

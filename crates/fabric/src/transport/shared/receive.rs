@@ -51,12 +51,16 @@ impl Incoming {
     }
 
     /// The buffer with so many bytes of whatever content, all of which is written next.
-    fn with_room(&mut self, size: usize) -> Vec<u8> {
+    pub(super) fn with_room(&mut self, size: usize) -> Vec<u8> {
         let mut buffer = std::mem::take(&mut self.buffer);
         if buffer.len() < size
             && let Some(lent) = self.lent.take().and_then(Arc::into_inner)
         {
             buffer = lent;
+        }
+        // Who keeps a message is not to keep the memory of a longer one.
+        if buffer.capacity() / 2 > size {
+            buffer = Vec::new();
         }
         // What is new is zeroed, by the kernel where it can be.
         match buffer.len() < size {
@@ -367,9 +371,9 @@ impl Link {
                 self.incoming.buffer = own;
                 is_fetched
             }
-        };
+        }?;
         self.free(record);
-        is_fetched
+        Ok(is_fetched)
     }
 }
 

@@ -337,7 +337,7 @@ impl Link {
 
     /// There is no room, until something is freed.
     #[cold]
-    fn full<T>(&mut self) -> Result<T> {
+    pub(super) fn full<T>(&mut self) -> Result<T> {
         self.outgoing.is_blocked = true;
         Err(Error::WouldBlock)
     }

@@ -3,6 +3,8 @@
 use super::*;
 use crate::protocol::Payload;
 use crate::strategy::Taken;
+use crate::transport::shared::receive::Incoming;
+use muster_base::limits::QUEUE_BYTES_MAX;
 use std::sync::Arc;
 
 /// Longer than what goes whole on the lane for long messages.
@@ -56,9 +58,33 @@ fn a_buffer_that_was_handed_over_and_dropped_is_used_again_and_a_kept_one_is_not
 fn who_leaves_before_a_body_is_fetched_has_not_left_in_order() {
     let (mut here, mut there) = pair(PIPELINED);
     here.try_queue(&[], &Payload::from(pattern(LONG, 1))).unwrap();
+    here.try_fill(6, |to| to.copy_from_slice(b"behind")).unwrap();
     drop(here);
-    let error = Datagram::take(&mut there, soon(), &mut |_| panic!("it is gone")).unwrap_err();
-    assert!(matches!(error, Error::Dead { .. }), "{error}");
+    // Neither the message nor what follows it, however often it is tried.
+    for _ in 0..3 {
+        let error = Datagram::take(&mut there, soon(), &mut |_| panic!("none")).unwrap_err();
+        assert!(matches!(error, Error::Dead { .. }), "{error}");
+    }
+}
+
+#[test]
+fn what_is_lent_at_once_is_bounded() {
+    let (mut here, mut there) = pair(PIPELINED);
+    let body = Payload::from(vec![1; QUEUE_BYTES_MAX / 2]);
+    here.try_queue(&[], &body).unwrap();
+    here.try_queue(&[], &body).unwrap();
+    let error = here.try_queue(&[], &body).unwrap_err();
+    assert!(error.is_would_block(), "{error}");
+    assert_eq!(keep(&mut there).len(), body.len());
+    assert!(here.glance());
+    here.try_queue(&[], &body).unwrap();
+}
+
+#[test]
+fn a_kept_message_does_not_keep_the_memory_of_a_longer_one() {
+    let mut incoming = Incoming::default();
+    incoming.buffer = vec![0; 16 << 20];
+    assert!(incoming.with_room(1 << 20).capacity() < 4 << 20);
 }
 
 #[test]
