@@ -66,6 +66,8 @@ pub struct Link {
     end: Option<End>,
     /// Whether somebody polls the socket for arrivals.
     is_polled: Cell<bool>,
+    /// The peer was asked to ring, and may have done so.
+    is_armed: bool,
     /// Whether the peer may be believed not to change what it has sent: it runs as the same user,
     /// who could as well write into this process.
     pub(super) is_trusted: bool,
@@ -103,6 +105,7 @@ impl Link {
             incoming: Incoming::default(),
             end: None,
             is_polled: Cell::new(false),
+            is_armed: false,
             is_trusted: peer.uid == Some(uid),
             waiter: Waiter::default(),
             looks: 0,
@@ -164,8 +167,11 @@ impl Link {
     /// Whether something is there to be received, or room for what found none. Nobody is told by
     /// the socket until [`Link::descriptor`] is asked for again.
     pub fn glance(&mut self) -> bool {
-        if self.is_polled.take() && self.own(ASLEEP).swap(0, Ordering::Relaxed) & POLL == 0 {
-            // It was rung already.
+        self.is_polled.set(false);
+        let is_rung = std::mem::take(&mut self.is_armed)
+            && self.own(ASLEEP).swap(0, Ordering::Relaxed) & POLL == 0;
+        if is_rung {
+            // Or the socket would go on telling of it.
             self.look();
         }
         let may_send = self.outgoing.is_blocked && self.has_room() || self.returned();
@@ -314,6 +320,7 @@ impl Link {
             self.look();
             let events = if self.outgoing.is_idle() { ARRIVAL } else { ARRIVAL | ROOM };
             announce(self.own(ASLEEP), events | POLL);
+            self.is_armed = true;
             if self.end.is_some() || matches!(self.inn.peek(), Ok(Some(_)) | Err(_)) {
                 return Ok(());
             }
