@@ -1,14 +1,14 @@
 //! Runs a protocol over connections: the thin part with threads, sockets and a clock.
 //!
 //! The protocol and all connections ([`run`]) are one thread's at a time ([`engine`]): the shell's
-//! own, or one that asks something while that one sleeps. The shell's sleeps ([`watch`]) until a
-//! message comes, the protocol's alarm is due, or another thread has put something into its
-//! [`inbox`]; then it gives the protocol what there is, and sends what the protocol wants sent. It
-//! never waits for a peer: what has no room queues, and a peer behind which too much has gathered
-//! does not read, so its connection is ended and the protocol told that it is lost. Connections
-//! that have no descriptor to sleep at are looked at, ever more rarely while nothing comes. Two
-//! things can only be waited for and have threads of their own ([`door`]): who connects to us, and
-//! whom we connect to.
+//! own, or one that asks something, or waits for an answer, while that one sleeps. The shell's
+//! sleeps ([`watch`]) until a message comes, the protocol's alarm is due, or another thread has put
+//! something into its [`inbox`]; then it gives the protocol what there is, and sends what the
+//! protocol wants sent. It never waits for a peer: what has no room queues, and a peer behind which
+//! too much has gathered does not read, so its connection is ended and the protocol told that it is
+//! lost. Connections that have no descriptor to sleep at are looked at, ever more rarely while
+//! nothing comes. Two things can only be waited for and have threads of their own ([`door`]): who
+//! connects to us, and whom we connect to.
 //!
 //! A peer is idle, being connected to, or connected. It is connected to when there is something to
 //! send. A connection that ends, for whatever reason (the peer's end, garbage, no room), loses
@@ -61,7 +61,8 @@ pub struct Setup {
     pub addresses: BTreeMap<NodeId, Address>,
     /// Who finds transports.
     pub transports: Transports,
-    /// How long to look for more before sleeping, when the last sleep was shorter than this.
+    /// How long to look for more before sleeping, when the last sleep was shorter than this; who
+    /// looks gives the core to whoever else wants it. Zero: to sleep at once.
     pub patience: Duration,
     /// Where long bodies go to all at once; none, or one that cannot be used: over connections
     /// only.

@@ -13,8 +13,8 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// The longest pause.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 /// So often a descriptor may say that there is room, and what is sent still does not end: long
-/// messages need many turns, but some descriptors only tell of what arrives, as those do for which
-/// memory tells.
+/// messages need many turns, but some descriptors only tell of what arrives. Those of near peers,
+/// for which memory tells, are known to: there it is tried again from the first time.
 const TURNS: u32 = 256;
 /// When to try again then.
 const RETRY: Duration = Duration::from_micros(200);

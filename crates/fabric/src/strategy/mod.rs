@@ -60,6 +60,11 @@ pub enum Taken<'a> {
     Kept(Payload),
 }
 
+/// What [`Datagram::try_queue`] was given, as one row of parts.
+pub(crate) fn all_parts<'a>(parts: &[&'a [u8]], body: &'a Payload) -> Vec<IoSlice<'a>> {
+    parts.iter().copied().chain([&**body]).map(IoSlice::new).collect()
+}
+
 /// Messages with boundaries.
 pub trait Datagram: Wait {
     /// The largest message.
@@ -94,9 +99,7 @@ pub trait Datagram: Wait {
     /// # Errors
     /// As [`Datagram::try_fill`].
     fn try_queue(&mut self, parts: &[&[u8]], body: &Payload) -> Result<()> {
-        let bodies = [&**body];
-        let parts: Vec<_> = parts.iter().chain(&bodies).map(|part| IoSlice::new(part)).collect();
-        self.try_send(&parts)
+        self.try_send(&all_parts(parts, body))
     }
 
     /// Receives the next message, which `take` sees in place, in the receive buffer.

@@ -11,7 +11,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::pipeline::plan::Plan;
 use crate::protocol::Payload;
-use crate::strategy::Ready;
+use crate::strategy::{Ready, all_parts};
 use crate::wait::Rest;
 use muster_base::limits::SHARED_MESSAGE_MAX;
 use std::collections::VecDeque;
@@ -295,9 +295,7 @@ impl Link {
         if self.lend(parts, body)? {
             return Ok(());
         }
-        let bodies = [&**body];
-        let parts: Vec<_> = parts.iter().chain(&bodies).map(|part| IoSlice::new(part)).collect();
-        self.try_send(&parts)
+        self.try_send(&all_parts(parts, body))
     }
 
     /// Before a message begins: it is not too long, the connection is there, the last one is gone.
