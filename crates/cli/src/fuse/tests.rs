@@ -278,8 +278,10 @@ fn made_up_files_have_content_and_df_lists_them() {
 fn a_waiting_read_ends_with_a_signal_and_takes_nothing() {
     let Some((fixture, pipe)) = made("signal") else { return };
     for signal in [Signal::HUP, Signal::TERM, Signal::KILL] {
-        let mut cat = Command::new("cat");
-        let mut cat = cat.arg(fixture.at.join("pipe")).stdout(Stdio::piped()).spawn().expect("run");
+        // Whoever runs this under nohup(1) has its children ignore a hangup.
+        let mut cat = Command::new("env");
+        let cat = cat.args(["--default-signal", "cat"]).arg(fixture.at.join("pipe"));
+        let mut cat = cat.stdout(Stdio::piped()).spawn().expect("run");
         pipe.wait_for(1);
         let start = Instant::now();
         kill_process(Pid::from_child(&cat), signal).expect("sent");
