@@ -84,8 +84,9 @@ impl Cluster {
 
     /// A command to be run.
     pub fn muster(&self, args: &[&str]) -> Call {
-        let mut command = Command::new(MUSTER);
-        command.args(args).current_dir(self.work());
+        // `muster run` heeds no signal that its caller ignores, as tests in the background may.
+        let mut command = Command::new("env");
+        command.args(["--default-signal", MUSTER]).args(args).current_dir(self.work());
         command.env("MUSTER_RUNTIME", self.runtime()).env_remove("MUSTER_CLUSTER");
         Call { command, input: Input::Null, deadline: DEADLINE }
     }

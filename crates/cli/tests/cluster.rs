@@ -17,7 +17,9 @@ impl User {
     }
 
     fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_muster"));
+        // `muster run` heeds no signal that its caller ignores, as tests in the background may.
+        let mut command = Command::new("env");
+        command.args(["--default-signal", env!("CARGO_BIN_EXE_muster")]);
         command.args(words).env("MUSTER_RUNTIME", &self.runtime).env_remove("MUSTER_CLUSTER");
         command.stdin(Stdio::null());
         command
