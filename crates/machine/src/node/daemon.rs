@@ -34,6 +34,7 @@ pub fn run(directory: &Path, name: &str) -> io::Result<()> {
         directory: directory.path().join(name),
         group: directory.group(name),
     })?;
+    node.prepare()?;
     let server = Arc::new(Server::start(&Arc::new(tree::of(&node)), 1, same_user)?);
     let door = Door::open(&address, server.clone())?;
     let line = format!(

@@ -2,7 +2,7 @@
 
 use super::Node;
 use super::session::{Phase, Session};
-use super::shepherd::{NsCommand, Spec, Stdio, Ward};
+use super::shepherd::{NsCommand, Spec, Stdio};
 use super::watch::Pipes;
 use muster_base::quote;
 use muster_ninep::error::{Errno, Error, Result, fail};
@@ -51,7 +51,7 @@ fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec) -> Result<()> {
     let (child_out, our_out) = output(stdout.as_deref(), &session.directory)?;
     let (child_err, our_err) = output(stderr.as_deref(), &session.directory)?;
     let stdio = Stdio { stdin: child_in, stdout: child_out, stderr: child_err };
-    let ward = Ward::start(spec, stdio).map_err(|error| {
+    let ward = node.spawner.start(spec, stdio).map_err(|error| {
         Error::new(Errno::AGAIN, format!("no process can be started: {error}  [E107, exit 125]"))
     })?;
     session.state().ward = Some(ward);

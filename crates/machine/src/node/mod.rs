@@ -55,6 +55,8 @@ pub struct Node {
     ns: Text,
     state: Text,
     watch: Watch,
+    /// Starts the programs.
+    spawner: shepherd::Spawner,
     /// Where sessions get control groups; the reason if nowhere.
     cgroups: std::result::Result<cgroup::Hierarchy, cgroup::Unavailable>,
     sessions: Mutex<Table>,
@@ -88,6 +90,7 @@ impl Node {
             ns: Text::default(),
             state: Text::default(),
             watch: Watch::start()?,
+            spawner: shepherd::Spawner::default(),
             cgroups,
             sessions: Mutex::default(),
             files: OnceLock::new(),
@@ -96,6 +99,14 @@ impl Node {
         let files = tree::RootFiles::new(&node);
         assert!(node.files.set(files).is_ok(), "it is set once");
         Ok(node)
+    }
+
+    /// Does beforehand what the first program would have to wait for.
+    ///
+    /// # Errors
+    /// When no process is left.
+    pub fn prepare(&self) -> std::io::Result<()> {
+        self.spawner.prepare()
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {

@@ -3,12 +3,17 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use muster_machine::node::shepherd::{Error, Identity, Invalid, Report, Spec, Stage, Stdio, Ward};
+use muster_machine::node::shepherd::{
+    Error, Identity, Invalid, Report, Spawner, Spec, Stage, Stdio,
+};
 
-use crate::tree::{Scratch, helper as this, pipe, read_all, read_line, run, shell, start, stat};
+use crate::tree::{
+    Scratch, helper as this, pipe, read_all, read_line, run, shell, start, start_by, stat,
+};
 use crate::{Case, NOBODY};
 
 pub const CASES: &[Case] = &[
@@ -258,7 +263,7 @@ fn busy_program_is_tried_again() {
 fn impossible_orders_start_nothing() {
     let refused = |spec: Spec| {
         let (stdin, (_out, stdout), (_err, stderr)) = (pipe().1, pipe(), pipe());
-        Ward::start(&spec, Stdio { stdin, stdout, stderr }).unwrap_err()
+        Spawner::default().start(&spec, Stdio { stdin, stdout, stderr }).unwrap_err()
     };
     let mut spec = shell("true");
     spec.cwd = "relative".into();
@@ -271,8 +276,8 @@ fn impossible_orders_start_nothing() {
     assert!(matches!(refused(spec), Error::Encode(_)));
     let (stdin, (_out, stdout), (_err, stderr)) = (pipe().1, pipe(), pipe());
     let nowhere = std::path::Path::new("/nowhere/muster");
-    let error =
-        Ward::start_with(nowhere, &["shepherd"], &shell("true"), Stdio { stdin, stdout, stderr });
+    let spawner = Spawner::with(nowhere, &["shepherd"]);
+    let error = spawner.start(&shell("true"), Stdio { stdin, stdout, stderr });
     assert!(matches!(error, Err(Error::Spawn(e)) if e.kind() == std::io::ErrorKind::NotFound));
 }
 
@@ -317,13 +322,17 @@ fn usage_counts_descendants() {
         assert!(usage.max_rss_kib > 100, "{usage:?}");
         usage.user_us + usage.system_us
     };
-    let one = used(burn);
-    assert!(one > 2 * used("true"));
-    assert!(used(&format!("({burn}) & ({burn}); wait")) > one * 3 / 2);
+    // A busy machine makes the same work cost more at one time than at another.
+    let is_more = |what: &str, than: &dyn Fn(u64) -> u64| {
+        assert!((0..5).any(|_| used(what) > than(used(burn))), "never: {what}");
+    };
+    assert!((0..5).any(|_| used(burn) > 2 * used("true")));
+    is_more(&format!("({burn}) & ({burn}); wait"), &|one| one * 3 / 2);
     // An orphan, which the init reaps.
-    let orphan =
-        format!("p=$( ({burn}) >/dev/null & echo $!); while kill -0 $p; do sleep 0.1; done");
-    assert!(used(&orphan) > one / 2);
+    is_more(
+        &format!("p=$( ({burn}) >/dev/null & echo $!); while kill -0 $p; do sleep 0.1; done"),
+        &|one| one / 2,
+    );
 }
 
 fn signals_reach_the_group() {
@@ -421,12 +430,13 @@ fn identity_needs_root() {
 }
 
 fn many_at_once() {
+    let spawner = Arc::new(Spawner::default());
     let threads: Vec<_> = (0..4)
         .map(|t| {
+            let spawner = spawner.clone();
             thread::spawn(move || {
-                let trees: Vec<_> = (0..16)
-                    .map(|n| (n, start(&shell(&format!("echo {t}.{n}; exit {n}")))))
-                    .collect();
+                let shell = |n| shell(&format!("echo {t}.{n}; exit {n}"));
+                let trees: Vec<_> = (0..16).map(|n| (n, start_by(&spawner, &shell(n)))).collect();
                 for (n, tree) in trees {
                     let outcome = tree.finish();
                     assert_eq!(outcome.text(), format!("{t}.{n}\n"));

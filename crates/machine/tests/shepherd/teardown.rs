@@ -6,13 +6,13 @@ use std::process::{Child, Command, ExitCode, Stdio as CommandStdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use muster_machine::node::shepherd::{Report, Stdio, Ward, reap};
+use muster_machine::node::shepherd::{Report, Spawner, Stdio};
 use rustix::process::Signal;
 
 use crate::Case;
 use crate::tree::{
     Tree, children, eventually, only_child, pipe, read_all, read_line, ready, shell, signal, start,
-    stat, stop,
+    start_by, stat, stop,
 };
 
 pub const CASES: &[Case] = &[
@@ -23,6 +23,8 @@ pub const CASES: &[Case] = &[
     ("kill_at_any_moment", kill_at_any_moment),
     ("drop_kills_and_reaps", drop_kills_and_reaps),
     ("dead_keeper_takes_all", dead_keeper_takes_all),
+    ("dead_keeper_is_replaced", dead_keeper_is_replaced),
+    ("one_end_is_nobody_elses", one_end_is_nobody_elses),
     ("dead_init_takes_all", dead_init_takes_all),
     ("outside_signals_do_nothing", outside_signals_do_nothing),
     ("killed_daemon_takes_all", killed_daemon_takes_all),
@@ -56,7 +58,7 @@ pub fn daemon(words: &[String]) -> ExitCode {
         stdout: ours(std::io::stdout().as_fd()),
         stderr: ours(std::io::stderr().as_fd()),
     };
-    let mut ward = Ward::start(&shell(&words[0]), stdio).unwrap();
+    let mut ward = Spawner::default().start(&shell(&words[0]), stdio).unwrap();
     println!("{}", ward.keeper_pid());
     loop {
         let _ = ward.receive();
@@ -140,8 +142,7 @@ fn drop_kills_and_reaps() {
         read_all(&mut out);
         drop((stdin, err));
     }
-    eventually("all are reaped", || reap() == 0);
-    assert!(children(std::process::id()).is_empty());
+    assert!(children(std::process::id()).is_empty(), "all are reaped");
 }
 
 fn dead_keeper_takes_all() {
@@ -157,6 +158,31 @@ fn dead_keeper_takes_all() {
         signal(tree.ward.keeper_pid(), Signal::KILL);
         tree.finish();
     }
+}
+
+fn dead_keeper_is_replaced() {
+    let spawner = Spawner::default();
+    for _ in 0..3 {
+        let mut tree = start_by(&spawner, &shell(ESCAPE));
+        tree.started();
+        signal(tree.ward.keeper_pid(), Signal::KILL);
+        assert_eq!(tree.next(), Report::Gone);
+        tree.finish_after_gone();
+    }
+    assert_eq!(start_by(&spawner, &shell("exit 4")).finish().status, Some(4 << 8));
+}
+
+fn one_end_is_nobody_elses() {
+    let spawner = Spawner::default();
+    let wait = || start_by(&spawner, &shell("echo ready; read x; echo $x"));
+    let (first, mut second, third) = (wait(), wait(), wait());
+    second.started();
+    assert_eq!(first.ward.keeper_pid(), second.ward.keeper_pid());
+    first.kill_and_check();
+    drop(third);
+    second.feed("alive\n");
+    let outcome = second.finish();
+    assert_eq!((outcome.text(), outcome.status), ("ready\nalive\n", Some(0)));
 }
 
 fn dead_init_takes_all() {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use muster_machine::node::shepherd::{Report, Spec, Stage, Stdio, Usage, Ward, reap};
+use muster_machine::node::shepherd::{Report, Spawner, Spec, Stage, Stdio, Usage, Ward};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
@@ -55,10 +55,16 @@ pub fn pipe() -> (File, OwnedFd) {
     (read.into(), write)
 }
 
+/// Starts a program under a keeper of its own.
 pub fn start(spec: &Spec) -> Tree {
+    start_by(&Spawner::default(), spec)
+}
+
+/// Starts it under a keeper that serves others, too.
+pub fn start_by(spawner: &Spawner, spec: &Spec) -> Tree {
     let (stdin, feed) = pipe_with(PipeFlags::CLOEXEC).unwrap();
     let ((out, stdout), (err, stderr)) = (pipe(), pipe());
-    let ward = Ward::start(spec, Stdio { stdin, stdout, stderr }).unwrap();
+    let ward = spawner.start(spec, Stdio { stdin, stdout, stderr }).unwrap();
     Tree { ward, stdin: Some(feed.into()), out, err, pid: None }
 }
 
@@ -237,10 +243,7 @@ impl Drop for Stopped {
 
 /// No keeper of ours is left, alive or as a zombie.
 pub fn assert_childless() {
-    eventually("all keepers are reaped", || {
-        reap();
-        children(std::process::id()).is_empty()
-    });
+    assert!(children(std::process::id()).is_empty(), "all keepers are reaped");
 }
 
 /// A directory that goes away with the test.

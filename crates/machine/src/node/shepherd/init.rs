@@ -12,10 +12,11 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, wait};
+use rustix::stdio::{dup2_stdin, stdin};
 use rustix::thread::set_name;
 
 use super::link::{self, Failure, Note, Order, Stage};
-use super::namespace::{Granted, fresh_proc};
+use super::namespace::{Apart, fresh_proc};
 use super::program;
 use super::spec::Spec;
 use super::sys;
@@ -27,26 +28,43 @@ pub(super) struct Cargo {
 }
 
 impl Cargo {
-    /// Sorts the descriptors of an order.
-    pub(super) fn new([stdin, stdout, stderr, spec]: [OwnedFd; 4]) -> Cargo {
-        Cargo { stdio: [stdin, stdout, stderr], spec: File::from(spec) }
+    pub(super) fn new(stdio: [OwnedFd; 3], spec: OwnedFd) -> Cargo {
+        Cargo { stdio, spec: File::from(spec) }
     }
 }
 
-/// The whole life of the init.
-pub(super) fn run(link: BorrowedFd, keeper: &OwnedFd, cargo: Cargo, granted: Granted) -> ! {
-    // Any way out of here ends the namespace.
-    let ended = match prepare(link, keeper, cargo, granted) {
-        Ok(session) => session.serve(),
-        Err(failure) => Err(End::Failed(failure)),
-    };
-    match ended {
-        Ok(()) => exit(0),
-        Err(End::Failed(failure)) => {
-            let _ = link::send(link, &Note::Failed(failure), &[]);
+/// A process that has just been forked to be an init.
+pub(super) struct Infant {
+    pub(super) link: OwnedFd,
+    /// The keeper, to see whether it lives.
+    pub(super) keeper: OwnedFd,
+    pub(super) cargo: Cargo,
+    pub(super) apart: Apart,
+}
+
+impl Infant {
+    /// The whole life of the init.
+    pub(super) fn live(self) -> ! {
+        let Infant { link, keeper, cargo, apart } = self;
+        // In the place of the keeper's orders, so that streams are all above 2.
+        if dup2_stdin(&link).is_err() {
             exit(1)
         }
-        Err(End::Broken) => exit(1),
+        drop(link);
+        let link = stdin();
+        // Any way out of here ends the namespace.
+        let ended = match prepare(link, &keeper, cargo, apart) {
+            Ok(session) => session.serve(),
+            Err(failure) => Err(End::Failed(failure)),
+        };
+        match ended {
+            Ok(()) => exit(0),
+            Err(End::Failed(failure)) => {
+                let _ = link::send(link, &Note::Failed(failure), &[]);
+                exit(1)
+            }
+            Err(End::Broken) => exit(1),
+        }
     }
 }
 
@@ -68,10 +86,12 @@ fn prepare<'a>(
     link: BorrowedFd<'a>,
     keeper: &OwnedFd,
     cargo: Cargo,
-    granted: Granted,
+    apart: Apart,
 ) -> Result<Session<'a>, Failure> {
     let failed = |error: io::Error| Failure::new(Stage::Fork, &error, "the session's init");
     let (children, status, status_writer) = equip(keeper).map_err(failed)?;
+    let apart = apart.settle();
+    let granted = apart.map_err(|e| Failure::new(Stage::Namespace, &e, "a pid namespace"))?;
     let spec = read_spec(&cargo.spec)?;
     if spec.fresh_proc && granted.mounts {
         // Masked in many containers; the session can live with the old one.

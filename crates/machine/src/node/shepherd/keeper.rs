@@ -1,11 +1,13 @@
-//! The keeper: the process the daemon spawns. It makes the namespaces and the init, then waits
-//! for the end of either side. See the story in [`super`].
+//! The keeper: the daemon's one child. It makes an init for every program that it is told to run,
+//! and ends each when its daemon's side has gone. See the story in [`super`].
 
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitCode;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, pidfd_open, setsid, waitpid,
@@ -13,97 +15,195 @@ use rustix::process::{
 use rustix::stdio::stdin;
 use rustix::thread::set_name;
 
-use super::init::{self, Cargo};
+use super::init::{Cargo, Infant};
 use super::link::{self, Failure, Note, Order, Stage};
-use super::{namespace, sys};
+use super::namespace::Apart;
+use super::sys;
 
-/// The whole life of a shepherd process: what `muster shepherd` does. Descriptor 0 is the link.
-/// Must be called before the process has a second thread.
+/// What an event of the daemon's orders is marked with; others have a ward's number, twice, and
+/// one more if they are about its link.
+const ORDERS: u64 = u64::MAX;
+
+/// The whole life of a keeper, and of the inits that it forks: what `muster shepherd` does.
+/// Descriptor 0 is where the daemon's orders come from. Must be called before the process has a
+/// second thread.
 pub fn child_main() -> ExitCode {
     match keep(stdin()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(None) => ExitCode::SUCCESS,
+        Ok(Some(infant)) => infant.live(),
         Err(error) => {
             // Nobody reads this when a daemon is at the other end; a curious user does.
             let said = format!("muster shepherd: {error}: only a node daemon starts this\n");
-            let _ = std::io::Write::write_all(&mut io::stderr(), said.as_bytes());
+            let _ = io::Write::write_all(&mut io::stderr(), said.as_bytes());
             ExitCode::from(125)
         }
     }
 }
 
-fn keep(link: BorrowedFd) -> io::Result<()> {
+/// The keeper's life. Returns an infant in a process that was forked: all that was the keeper's
+/// is closed there.
+fn keep(orders: BorrowedFd) -> io::Result<Option<Infant>> {
     sys::block_signals()?;
     // What the daemon's parent leaked into the daemon ends here.
     sys::close_from(3)?;
-    let Some(order) = link::receive::<Order>(link)? else {
-        return Ok(());
-    };
-    let (Order::Run, Ok(fds)) = (order.message, <[OwnedFd; 4]>::try_from(order.descriptors)) else {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the first message is no order"));
-    };
     // Off the terminal and off the daemon's directory. Failing means we lead a group already,
     // which only a hand-started shepherd does.
     let _ = setsid();
     rustix::process::chdir("/")?;
     set_name(c"muster-keeper")?;
+    let mut keeper = Keeper::new(orders)?;
+    let infant = keeper.serve()?;
+    if infant.is_none() {
+        keeper.end_all();
+    }
+    Ok(infant)
+}
 
-    let granted = match namespace::make() {
-        Ok(granted) => granted,
-        Err(failure) => return link::send(link, &Note::Failed(failure), &[]),
-    };
-    let this = pidfd_open(getpid(), PidfdFlags::empty())?;
-    match sys::fork() {
-        Ok(None) => init::run(link, &this, Cargo::new(fds), granted),
-        Ok(Some(init)) => {
-            // Streams held here would keep the program's readers from seeing the end.
-            drop(fds);
-            watch(link, init)
-        }
-        Err(error) => {
-            let failure = Failure::new(Stage::Fork, &error, "the session's init");
-            link::send(link, &Note::Failed(failure), &[])
+/// A program's init.
+struct Kept {
+    pid: Pid,
+    /// Readable when it has ended.
+    init: OwnedFd,
+    /// Held until then, so that its end says that nothing is left.
+    link: OwnedFd,
+}
+
+struct Keeper<'a> {
+    orders: BorrowedFd<'a>,
+    /// Ourselves, for inits to see whether we live.
+    this: OwnedFd,
+    poll: OwnedFd,
+    wards: HashMap<u64, Kept>,
+    next: u64,
+    /// How namespaces are made here, once it is known.
+    apart: Option<Apart>,
+}
+
+impl<'a> Keeper<'a> {
+    fn new(orders: BorrowedFd<'a>) -> io::Result<Keeper<'a>> {
+        let this = pidfd_open(getpid(), PidfdFlags::empty())?;
+        let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&poll, orders, epoll::EventData::new_u64(ORDERS), epoll::EventFlags::IN)?;
+        Ok(Keeper { orders, this, poll, wards: HashMap::new(), next: 0, apart: None })
+    }
+
+    /// Carries out orders and sees inits end, until the daemon has gone; or is an infant.
+    fn serve(&mut self) -> io::Result<Option<Infant>> {
+        let mut events = Vec::with_capacity(64);
+        loop {
+            match epoll::wait(&self.poll, spare_capacity(&mut events), None) {
+                Err(Errno::INTR) => continue,
+                result => result?,
+            };
+            for event in events.drain(..) {
+                match event.data.u64() {
+                    ORDERS => {
+                        let Some(order) = link::receive::<Order>(self.orders)? else {
+                            return Ok(None);
+                        };
+                        let infant = self.obey(order)?;
+                        if infant.is_some() {
+                            return Ok(infant);
+                        }
+                    }
+                    mark if mark % 2 == 1 => self.abandon(mark / 2),
+                    mark => self.bury(mark / 2),
+                }
+            }
         }
     }
-}
 
-/// Waits until the init has ended or the daemon has gone, and ends what is left.
-fn watch(link: BorrowedFd, init: Pid) -> io::Result<()> {
-    let told = pidfd_open(init, PidfdFlags::empty()).and_then(|pidfd| {
-        // A daemon that is gone shows in the poll.
-        let _ = link::send(link, &Note::Init, &[pidfd.as_fd()]);
-        wait_for_either(link, pidfd.as_fd())
-    });
-    if told != Ok(Ended::Init) {
-        // Not reaped yet, so the pid is still the init's. SIGKILL works on a stopped one, too.
-        let _ = kill_process(init, Signal::KILL);
-    }
-    // Returns only after every process of the namespace is gone.
-    while matches!(waitpid(Some(init), WaitOptions::empty()), Err(Errno::INTR)) {}
-    Ok(())
-}
-
-#[derive(PartialEq, Eq)]
-enum Ended {
-    Init,
-    Link,
-}
-
-fn wait_for_either(link: BorrowedFd, init: BorrowedFd) -> rustix::io::Result<Ended> {
-    loop {
-        // Not IN on the link: its messages are for the init.
-        let mut fds = [
-            PollFd::from_borrowed_fd(link, PollFlags::RDHUP),
-            PollFd::from_borrowed_fd(init, PollFlags::IN),
-        ];
-        match poll(&mut fds, None) {
-            Err(Errno::INTR) => continue,
-            result => result?,
+    fn obey(&mut self, order: link::Received<Order>) -> io::Result<Option<Infant>> {
+        let (Order::Run, Ok(fds)) = (order.message, <[OwnedFd; 5]>::try_from(order.descriptors))
+        else {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "this is no order to run"));
         };
-        if !fds[1].revents().is_empty() {
-            return Ok(Ended::Init);
-        }
-        if !fds[0].revents().is_empty() {
-            return Ok(Ended::Link);
+        let [link, stdin, stdout, stderr, spec] = fds;
+        let apart = match self.apart() {
+            Ok(apart) => apart,
+            Err(failure) => {
+                let _ = link::send(link.as_fd(), &Note::Failed(failure), &[]);
+                return Ok(None);
+            }
+        };
+        match apart.fork() {
+            Ok(None) => {
+                let (keeper, cargo) =
+                    (self.this.try_clone()?, Cargo::new([stdin, stdout, stderr], spec));
+                Ok(Some(Infant { link, keeper, cargo, apart }))
+            }
+            Ok(Some(pid)) => {
+                // Streams held here would keep the program's readers from seeing the end.
+                drop((stdin, stdout, stderr, spec));
+                self.adopt(pid, link);
+                Ok(None)
+            }
+            Err(error) => {
+                let failure = Failure::new(Stage::Fork, &error, "the session's init");
+                let _ = link::send(link.as_fd(), &Note::Failed(failure), &[]);
+                Ok(None)
+            }
         }
     }
+
+    fn apart(&mut self) -> Result<Apart, Failure> {
+        match self.apart {
+            Some(apart) => Ok(apart),
+            // What does not work now may work later.
+            None => Ok(*self.apart.insert(Apart::find()?)),
+        }
+    }
+
+    /// Watches an init and its link.
+    fn adopt(&mut self, pid: Pid, link: OwnedFd) {
+        let number = self.next;
+        self.next += 1;
+        let watched = pidfd_open(pid, PidfdFlags::empty()).and_then(|init| {
+            let mark = |mark| epoll::EventData::new_u64(mark);
+            epoll::add(&self.poll, &init, mark(number * 2), epoll::EventFlags::IN)?;
+            // Not IN on the link: its messages are for the init.
+            epoll::add(&self.poll, &link, mark(number * 2 + 1), epoll::EventFlags::RDHUP)?;
+            Ok(init)
+        });
+        match watched {
+            Ok(init) => {
+                // A daemon that is gone shows in the link.
+                let _ = link::send(link.as_fd(), &Note::Init, &[init.as_fd()]);
+                self.wards.insert(number, Kept { pid, init, link });
+            }
+            Err(_) => {
+                // No descriptors are left to see it end with. Closing the link says so.
+                let _ = kill_process(pid, Signal::KILL);
+                reap(pid);
+            }
+        }
+    }
+
+    /// The daemon has let go of a ward. Its init's end is still to come.
+    fn abandon(&mut self, number: u64) {
+        let Some(kept) = self.wards.get(&number) else { return };
+        let _ = epoll::delete(&self.poll, &kept.link);
+        // Not reaped yet, so the pid is still the init's. SIGKILL works on a stopped one, too.
+        let _ = kill_process(kept.pid, Signal::KILL);
+    }
+
+    /// An init has ended, and with it its namespace. Closing the link tells.
+    fn bury(&mut self, number: u64) {
+        let Some(kept) = self.wards.remove(&number) else { return };
+        let _ = (epoll::delete(&self.poll, &kept.init), epoll::delete(&self.poll, &kept.link));
+        reap(kept.pid);
+    }
+
+    /// The daemon has gone: so does all that it had.
+    fn end_all(&mut self) {
+        for kept in self.wards.values() {
+            let _ = kill_process(kept.pid, Signal::KILL);
+        }
+        self.wards.drain().for_each(|(_, kept)| reap(kept.pid));
+    }
+}
+
+/// Returns only after every process of an init's namespace is gone.
+fn reap(init: Pid) {
+    while matches!(waitpid(Some(init), WaitOptions::empty()), Err(Errno::INTR)) {}
 }

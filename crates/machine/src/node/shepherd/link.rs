@@ -21,15 +21,16 @@ const MESSAGE_MAX: usize = 8 * 1024;
 /// How much of a name a [`Failure`] repeats.
 const WHAT_MAX: usize = 1024;
 
-/// The most descriptors in one message: three streams and the spec.
-const DESCRIPTORS_MAX: usize = 4;
+/// The most descriptors in one message: a link, three streams and the spec.
+const DESCRIPTORS_MAX: usize = 5;
 
 /// From the daemon to the shepherd.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// Run the spec in the memfd; stdin, stdout, stderr and that memfd come along.
+    /// To the keeper: run a program. The shepherd's end of a link for it, stdin, stdout, stderr
+    /// and a memfd with its spec come along.
     Run,
-    /// Signal the program's process group.
+    /// To an init: signal the program's process group.
     Signal(i32),
 }
 

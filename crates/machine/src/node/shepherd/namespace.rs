@@ -5,8 +5,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change};
-use rustix::process::{DumpableBehavior, getegid, geteuid, set_dumpable_behavior};
+use rustix::process::{
+    DumpableBehavior, Gid, Pid, Uid, WaitOptions, getegid, geteuid, set_dumpable_behavior, waitpid,
+};
 use rustix::thread::UnshareFlags;
 
 use super::link::{Failure, Stage};
@@ -22,45 +25,79 @@ pub(super) struct Granted {
     pub(super) users: bool,
 }
 
-/// Makes the namespaces. A pid namespace is a must, as everything here rests on it.
-pub(super) fn make() -> Result<Granted, Failure> {
-    let pids = UnshareFlags::NEWPID;
-    let (mounts, users) = (UnshareFlags::NEWNS, UnshareFlags::NEWUSER);
-    // Root in a container may lack the right, and then counts as any user.
-    let tries: &[UnshareFlags] = if geteuid().is_root() {
-        &[pids | mounts, pids, pids | mounts | users, pids | users]
-    } else {
-        &[pids | mounts | users, pids | users]
-    };
-    let mut first = None;
-    for &flags in tries {
-        match unshare_mapped(flags) {
-            Ok(()) => {
-                return Ok(Granted {
-                    mounts: flags.contains(mounts) && keep_mounts_inside().is_ok(),
-                    users: flags.contains(users),
-                });
-            }
-            Err(error) => first = first.or(Some(error)),
-        }
-    }
-    let error = first.expect("at least one try was made");
-    Err(Failure::new(Stage::Namespace, &error, "a pid namespace"))
+/// How sessions get namespaces of their own on this machine. A pid namespace is a must, as
+/// everything here rests on it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Apart {
+    namespaces: UnshareFlags,
+    /// Who this is: inside, before the maps are written, all ids read as "nobody".
+    who: (Uid, Gid),
 }
 
-/// Leaves namespaces for new ones. In a new user namespace the caller stays who it is, and is
-/// nobody else.
-fn unshare_mapped(flags: UnshareFlags) -> io::Result<()> {
-    // Inside, before the maps are written, all ids read as "nobody".
-    let (uid, gid) = (geteuid(), getegid());
-    sys::unshare(flags)?;
-    if flags.contains(UnshareFlags::NEWUSER) {
-        // The kernel's price for mapping a group without privilege.
-        fs::write("/proc/self/setgroups", "deny")?;
-        fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
-        fs::write("/proc/self/gid_map", format!("{gid} {gid} 1"))?;
+impl Apart {
+    /// Tries what this machine grants, the best first.
+    pub(super) fn find() -> Result<Apart, Failure> {
+        let pids = UnshareFlags::NEWPID;
+        let (mounts, users) = (UnshareFlags::NEWNS, UnshareFlags::NEWUSER);
+        // Root in a container may lack the right, and then counts as any user.
+        let tries: &[UnshareFlags] = if geteuid().is_root() {
+            &[pids | mounts, pids, pids | mounts | users, pids | users]
+        } else {
+            &[pids | mounts | users, pids | users]
+        };
+        let mut first = None;
+        for &namespaces in tries {
+            let apart = Apart { namespaces, who: (geteuid(), getegid()) };
+            match apart.try_out() {
+                Ok(()) => return Ok(apart),
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        let error = first.expect("at least one try was made");
+        Err(Failure::new(Stage::Namespace, &error, "a pid namespace"))
     }
-    Ok(())
+
+    /// Has a process go there and come to its end.
+    fn try_out(self) -> io::Result<()> {
+        let Some(pid) = self.fork()? else {
+            let errno = self.settle().err().map_or(0, |error| error.raw_os_error().unwrap_or(255));
+            std::process::exit(errno)
+        };
+        let status = loop {
+            match waitpid(Some(pid), WaitOptions::empty()) {
+                Err(Errno::INTR) => {}
+                result => break result?.and_then(|(_, status)| status.exit_status()),
+            }
+        };
+        match status {
+            Some(0) => Ok(()),
+            errno => Err(io::Error::from_raw_os_error(errno.unwrap_or(libc::ECHILD))),
+        }
+    }
+
+    /// Forks a process into new namespaces: `None` there, and [`Apart::settle`] comes next.
+    pub(super) fn fork(self) -> io::Result<Option<Pid>> {
+        sys::fork_apart(self.namespaces)
+    }
+
+    /// In the new process: in a new user namespace it stays who it is, and is nobody else.
+    pub(super) fn settle(self) -> io::Result<Granted> {
+        let users = self.namespaces.contains(UnshareFlags::NEWUSER);
+        if users {
+            map(self.who)?;
+        }
+        let mounts = self.namespaces.contains(UnshareFlags::NEWNS);
+        Ok(Granted { mounts: mounts && keep_mounts_inside().is_ok(), users })
+    }
+}
+
+/// In a new user namespace: somebody stays who they are.
+fn map((uid, gid): (Uid, Gid)) -> io::Result<()> {
+    let (uid, gid) = (uid.as_raw(), gid.as_raw());
+    // The kernel's price for mapping a group without privilege.
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
+    fs::write("/proc/self/gid_map", format!("{gid} {gid} 1"))
 }
 
 /// Lets mounts of the machine appear in the session, and none of the session's outside.
@@ -97,7 +134,9 @@ fn prepare(granted: Granted) -> io::Result<()> {
         // A process that changed its user gives /proc/self to root, where the maps are written.
         // Nothing in this memory is secret from the user it has become.
         set_dumpable_behavior(DumpableBehavior::Dumpable)?;
-        unshare_mapped(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
+        let who = (geteuid(), getegid());
+        sys::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
+        map(who)?;
     } else if !granted.mounts {
         sys::unshare(UnshareFlags::NEWNS)?;
     } else {

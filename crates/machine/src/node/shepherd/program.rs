@@ -22,9 +22,8 @@ use super::sys::{self, Strings};
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// How often an exec is tried while the file is still open for writing somewhere, with pauses of
-/// 1, 2, 4... ms: a quarter of a second in all. A daemon that has just written the program and
-/// closed it spawns shepherds in other threads, and between their fork and exec those hold a
-/// copy of every descriptor.
+/// 1, 2, 4... ms: a quarter of a second in all. Who has just written the program and closed it may
+/// spawn something in another thread, which holds a copy of every descriptor until its exec.
 const BUSY_TRIES: u32 = 9;
 
 /// Turns this process into the program, or says on the status pipe why not.

@@ -34,6 +34,17 @@ pub(super) fn fork() -> io::Result<Option<Pid>> {
     Ok(Pid::from_raw(pid))
 }
 
+/// Forks a child into new namespaces: `None` in the child.
+pub(super) fn fork_apart(namespaces: UnshareFlags) -> io::Result<Option<Pid>> {
+    let flags = namespaces.bits() as libc::c_ulong | libc::SIGCHLD as libc::c_ulong;
+    // The flags of unshare(2) are those of clone(2); all other arguments are "not used", which
+    // spares knowing their order. As for what follows in the child, see `fork_into`.
+    let none: libc::c_ulong = 0;
+    // SAFETY: without CLONE_VM and a stack this is fork(), in a process of one thread.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, none, none, none, none) };
+    Ok(Pid::from_raw(check(libc::c_int::try_from(pid).expect("a pid or -1"))?))
+}
+
 /// Forks a child that is born in a cgroup: `None` in the child. Moving a process there later
 /// takes a lock that waits for an RCU grace period, tens of milliseconds on a busy machine.
 pub(super) fn fork_into(cgroup: BorrowedFd) -> io::Result<Option<Pid>> {

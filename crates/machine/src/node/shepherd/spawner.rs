@@ -1,0 +1,188 @@
+//! The daemon's side of its keeper: starts the process, hands it orders, and starts another when
+//! it was killed. See the story in [`super`].
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio as CommandStdio};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::net::sockopt::{self, Timeout};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use super::link::{self, Order};
+use super::spec::{Invalid, Spec};
+use super::sys::holds;
+use super::ward::Ward;
+
+/// How long a keeper may leave an order unread, or take to end once its daemon has no more.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The program's standard streams. The daemon's copies are closed once they are handed over.
+#[derive(Debug)]
+pub struct Stdio {
+    /// Descriptor 0.
+    pub stdin: OwnedFd,
+    /// Descriptor 1.
+    pub stdout: OwnedFd,
+    /// Descriptor 2.
+    pub stderr: OwnedFd,
+}
+
+/// Why a shepherd could not be sent off.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The order cannot be carried out by any kernel.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The order cannot be written down: a path is not UTF-8.
+    #[error("cannot encode the order: {0}")]
+    Encode(#[from] serde_json::Error),
+    /// No descriptors, memory or processes are left for one more shepherd.
+    #[error("cannot start a shepherd: {0}")]
+    Spawn(#[from] io::Error),
+}
+
+/// Starts programs under shepherds. Dropping it and all its wards ends the keeper.
+#[derive(Debug)]
+pub struct Spawner {
+    exe: PathBuf,
+    args: Vec<String>,
+    keeper: Mutex<Option<Arc<Keeper>>>,
+}
+
+/// The keeper's process.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    orders: OwnedFd,
+    process: Mutex<Child>,
+    pub(super) pid: u32,
+    /// Signals through it cannot hit a stranger.
+    pub(super) pidfd: OwnedFd,
+}
+
+impl Default for Spawner {
+    fn default() -> Spawner {
+        Spawner::with(Path::new("/proc/self/exe"), &["shepherd"])
+    }
+}
+
+impl Spawner {
+    /// One whose keeper is another binary: one that calls [`child_main`](super::child_main) when
+    /// it is given `args`.
+    pub fn with(exe: &Path, args: &[&str]) -> Spawner {
+        let args = args.iter().map(|word| (*word).to_owned()).collect();
+        Spawner { exe: exe.to_owned(), args, keeper: Mutex::default() }
+    }
+
+    /// Starts the keeper before there is a program to run, so that the first need not wait.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn prepare(&self) -> io::Result<()> {
+        self.keeper(&mut self.lock()).map(drop)
+    }
+
+    /// Starts a program under a shepherd. Returns when the order is given; what becomes of it is
+    /// told by [`Ward::receive`].
+    ///
+    /// # Errors
+    /// When the order makes no sense or nobody can be given it.
+    pub fn start(&self, spec: &Spec, stdio: Stdio) -> Result<Ward, Error> {
+        spec.check()?;
+        let cargo = if spec.identity.as_ref().is_some_and(|who| holds(who).unwrap_or(false)) {
+            // Said here, because inside a user namespace the groups cannot be recognized.
+            write_down(&Spec { identity: None, ..spec.clone() })?
+        } else {
+            write_down(spec)?
+        };
+        let (ours, theirs) = link::pair()?;
+        let [stdin, stdout, stderr] = [&stdio.stdin, &stdio.stdout, &stdio.stderr];
+        let fds = [&theirs, stdin, stdout, stderr, &cargo].map(AsFd::as_fd);
+        let mut current = self.lock();
+        let mut keeper = self.keeper(&mut current)?;
+        if let Err(error) = link::send(keeper.orders.as_fd(), &Order::Run, &fds) {
+            if !matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) {
+                return Err(error.into());
+            }
+            // It was killed; its programs have died with it.
+            *current = None;
+            keeper = self.keeper(&mut current)?;
+            link::send(keeper.orders.as_fd(), &Order::Run, &fds)?;
+        }
+        drop(current);
+        Ok(Ward::new(ours, keeper))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<Keeper>>> {
+        // It is there or not, whatever panicked.
+        self.keeper.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn keeper(&self, current: &mut Option<Arc<Keeper>>) -> io::Result<Arc<Keeper>> {
+        match current {
+            Some(keeper) => Ok(keeper.clone()),
+            None => {
+                let keeper = Arc::new(Keeper::start(&self.exe, &self.args)?);
+                Ok(current.insert(keeper).clone())
+            }
+        }
+    }
+}
+
+impl Keeper {
+    fn start(exe: &Path, args: &[String]) -> io::Result<Keeper> {
+        let (orders, theirs) = link::pair()?;
+        rustix::io::ioctl_fionbio(&orders, false)?;
+        sockopt::set_socket_timeout(&orders, Timeout::Send, Some(PATIENCE))?;
+        let mut process = Command::new(exe)
+            .arg0("muster")
+            .args(args)
+            .env_clear()
+            .stdin(CommandStdio::from(theirs))
+            .stdout(CommandStdio::null())
+            .stderr(CommandStdio::null())
+            .spawn()?;
+        match pidfd_open(Pid::from_child(&process), PidfdFlags::empty()) {
+            Ok(pidfd) => {
+                let pid = process.id();
+                Ok(Keeper { orders, process: Mutex::new(process), pid, pidfd })
+            }
+            Err(error) => {
+                // It cannot have been reaped by anyone else, so this kills nobody else.
+                let _ = process.kill();
+                let _ = process.wait();
+                Err(error.into())
+            }
+        }
+    }
+}
+
+impl Drop for Keeper {
+    /// Its wards are gone, so it has little left to do.
+    fn drop(&mut self) {
+        let _ = rustix::net::shutdown(&self.orders, rustix::net::Shutdown::Both);
+        // A stopped one could not reap.
+        let _ = pidfd_send_signal(&self.pidfd, Signal::CONT);
+        let patience = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+        if poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], Some(&patience)) != Ok(1) {
+            let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
+        }
+        let process = self.process.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _ = process.wait();
+    }
+}
+
+/// Puts the spec where its size does not matter: no socket message holds a large environment.
+fn write_down(spec: &Spec) -> Result<OwnedFd, Error> {
+    let text = serde_json::to_vec(spec)?;
+    let fd = memfd_create("muster-spec", MemfdFlags::CLOEXEC).map_err(io::Error::from)?;
+    let mut file = File::from(fd);
+    file.write_all(&text)?;
+    Ok(file.into())
+}
