@@ -4,9 +4,9 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use muster_machine::node::cgroup::Hierarchy;
-use muster_machine::node::shepherd::{Report, Spec};
+use muster_machine::node::shepherd::{Report, Spawner, Spec};
 
-use crate::tree::start;
+use crate::tree::start_by;
 
 const RUNS: usize = 300;
 
@@ -34,10 +34,11 @@ pub fn run() -> ExitCode {
 }
 
 fn launches(what: &str, spec: &Spec) {
+    let spawner = Spawner::default();
     let mut times = [const { Vec::new() }; 4];
     for _ in 0..RUNS {
         let begin = Instant::now();
-        let mut tree = start(spec);
+        let mut tree = start_by(&spawner, spec);
         times[0].push(begin.elapsed().as_micros());
         loop {
             let slot = match tree.next() {

@@ -2,8 +2,10 @@
 //! and ends each when its daemon's side has gone. See the story in [`super`].
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::process::ExitCode;
 
 use rustix::buffer::spare_capacity;
@@ -18,6 +20,7 @@ use rustix::thread::set_name;
 use super::init::{Cargo, Infant};
 use super::link::{self, Failure, Note, Order, Stage};
 use super::namespace::Apart;
+use super::spec::Spec;
 use super::sys;
 
 /// What an event of the daemon's orders is marked with; others have a ward's number, twice, and
@@ -44,6 +47,7 @@ pub fn child_main() -> ExitCode {
 /// is closed there.
 fn keep(orders: BorrowedFd) -> io::Result<Option<Infant>> {
     sys::block_signals()?;
+    sys::default_signals();
     // What the daemon's parent leaked into the daemon ends here.
     sys::close_from(3)?;
     // Off the terminal and off the daemon's directory. Failing means we lead a group already,
@@ -114,13 +118,19 @@ impl<'a> Keeper<'a> {
     }
 
     fn obey(&mut self, order: link::Received<Order>) -> io::Result<Option<Infant>> {
-        let (Order::Run, Ok(fds)) = (order.message, <[OwnedFd; 5]>::try_from(order.descriptors))
+        let none = || io::Error::new(io::ErrorKind::InvalidData, "this is no order to run");
+        let Order::Run(spec) = order.message else { return Err(none()) };
+        let mut fds = order.descriptors.into_iter();
+        let (Some(link), Some(stdin), Some(stdout), Some(stderr)) =
+            (fds.next(), fds.next(), fds.next(), fds.next())
         else {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "this is no order to run"));
+            return Err(none());
         };
-        let [link, stdin, stdout, stderr, spec] = fds;
-        let apart = match self.apart() {
-            Ok(apart) => apart,
+        let long = fds.next().ok_or_else(none);
+        let spec = spec.map_or_else(|| read_long(long?), |spec| Ok(*spec));
+        let failed = |error| Failure::new(Stage::Order, &error, "the order");
+        let (spec, apart) = match spec.map_err(failed).and_then(|spec| Ok((spec, self.apart()?))) {
+            Ok(both) => both,
             Err(failure) => {
                 let _ = link::send(link.as_fd(), &Note::Failed(failure), &[]);
                 return Ok(None);
@@ -134,7 +144,7 @@ impl<'a> Keeper<'a> {
             }
             Ok(Some(pid)) => {
                 // Streams held here would keep the program's readers from seeing the end.
-                drop((stdin, stdout, stderr, spec));
+                drop((stdin, stdout, stderr));
                 self.adopt(pid, link);
                 Ok(None)
             }
@@ -200,6 +210,17 @@ impl<'a> Keeper<'a> {
             let _ = kill_process(kept.pid, Signal::KILL);
         }
         self.wards.drain().for_each(|(_, kept)| reap(kept.pid));
+    }
+}
+
+/// Reads an order that is too long for a message.
+fn read_long(file: OwnedFd) -> io::Result<Spec> {
+    let file = File::from(file);
+    let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).unwrap_or(0)];
+    file.read_exact_at(&mut bytes, 0)?;
+    match serde_json::from_slice(&bytes)? {
+        Order::Run(Some(spec)) => Ok(*spec),
+        _ => Err(io::ErrorKind::InvalidData.into()),
     }
 }
 

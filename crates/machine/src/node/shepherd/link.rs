@@ -4,6 +4,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
+use super::spec::Spec;
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
@@ -14,22 +15,22 @@ use rustix::process::{Pid, getgid, getuid};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// The largest message: a [`Failure`] whose text is all control characters, which JSON writes in
-/// six bytes each, fits.
-const MESSAGE_MAX: usize = 8 * 1024;
+/// The largest message: most specs fit, and a [`Failure`] whose text is all control characters,
+/// which JSON writes in six bytes each.
+pub(super) const MESSAGE_MAX: usize = 32 * 1024;
 
 /// How much of a name a [`Failure`] repeats.
 const WHAT_MAX: usize = 1024;
 
-/// The most descriptors in one message: a link, three streams and the spec.
+/// The most descriptors in one message: a link, three streams and a long spec.
 const DESCRIPTORS_MAX: usize = 5;
 
 /// From the daemon to the shepherd.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// To the keeper: run a program. The shepherd's end of a link for it, stdin, stdout, stderr
-    /// and a memfd with its spec come along.
-    Run,
+    /// To the keeper: run a program. The shepherd's end of a link for it, stdin, stdout and stderr
+    /// come along; without a spec here also a memfd that holds the order with it.
+    Run(Option<Box<Spec>>),
     /// To an init: signal the program's process group.
     Signal(i32),
 }
@@ -156,9 +157,30 @@ fn transmit<T: Serialize>(
     ancillary: &mut SendAncillaryBuffer,
 ) -> io::Result<()> {
     let bytes = serde_json::to_vec(message)?;
+    send_bytes(link, &bytes, ancillary)
+}
+
+/// Sends a message that is written down already, with descriptors.
+pub(super) fn send_written(
+    link: BorrowedFd,
+    bytes: &[u8],
+    descriptors: &[BorrowedFd],
+) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    let fits = ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
+    assert!(fits, "a message carries at most {DESCRIPTORS_MAX} descriptors");
+    send_bytes(link, bytes, &mut ancillary)
+}
+
+fn send_bytes(
+    link: BorrowedFd,
+    bytes: &[u8],
+    ancillary: &mut SendAncillaryBuffer,
+) -> io::Result<()> {
     assert!(bytes.len() <= MESSAGE_MAX, "every message has a bounded size");
     loop {
-        match sendmsg(link, &[IoSlice::new(&bytes)], ancillary, SendFlags::NOSIGNAL) {
+        match sendmsg(link, &[IoSlice::new(bytes)], ancillary, SendFlags::NOSIGNAL) {
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
             Ok(_) => return Ok(()),

@@ -3,7 +3,7 @@
 //! # Who is who
 //!
 //! ```text
-//!  daemon ──spawn──> keeper ──fork──> init (pid 1) ──fork──> program ──> descendants
+//!  daemon ──spawn──> keeper ──fork──> init (pid 1) ──vfork──> program ─> descendants
 //!  Spawner           re-exec of       of a new pid            its own session,
 //!    │    └─ orders ───┘│ the binary   namespace               identity, cgroup
 //!   Ward ───── link ────┴──────────────┘                       (one of these for each program)
@@ -20,8 +20,8 @@
 //! * The **program** is what the caller asked for. Only it and its descendants enter the cgroup,
 //!   so a frozen session still has an init that serves, and still dies with its daemon.
 //!
-//! A program costs two forks and its own exec. An exec of our binary for each, as it was before,
-//! took 1 ms of the 2 that a start cost.
+//! A program costs one fork, one vfork and its own exec. An exec of our binary for each, as it was
+//! before, took 1 ms of the 2 that a start cost.
 //!
 //! # Messages
 //!
@@ -29,7 +29,7 @@
 //! Both ends are the same binary, so the encoding is nobody's wire format.
 //!
 //! ```text
-//!  daemon → keeper   Run, carrying a link, stdin, stdout, stderr and a memfd with the Spec
+//!  daemon → keeper   Run(Spec), carrying a link, stdin, stdout, stderr (a long one: in a memfd)
 //!  keeper → daemon   Init, carrying a pidfd of the init        (kept inside Ward)
 //!  init   → daemon   Started, its credentials naming the program: the kernel translates
 //!                    that pid into the daemon's namespace
@@ -52,8 +52,9 @@
 //!
 //! # Who may die when
 //!
-//! * **The program, before its exec**: the CLOEXEC status pipe closes. With bytes in it they are
-//!   a `Failed`; empty means the exec happened or a signal struck, and `Exited` tells.
+//! * **The program, before its exec**: it has the init's memory on loan until then, as after
+//!   vfork(2), and leaves there why it could not be executed. Nothing there means that it was, or
+//!   that a signal struck, and `Exited` tells. The init waits meanwhile, but not for SIGKILL.
 //! * **The daemon, at any moment** (kill -9 included): orders and links close. The keeper sees
 //!   that even when an init is busy or stopped, and inits see it even when the keeper is stopped.
 //!   A link whose order nobody has read closes with the orders. Parent-death signals would not do

@@ -61,7 +61,7 @@ impl Apart {
     fn try_out(self) -> io::Result<()> {
         let Some(pid) = self.fork()? else {
             let errno = self.settle().err().map_or(0, |error| error.raw_os_error().unwrap_or(255));
-            std::process::exit(errno)
+            sys::leave(errno)
         };
         let status = loop {
             match waitpid(Some(pid), WaitOptions::empty()) {

@@ -1,11 +1,9 @@
-//! The last steps before the program: from a fork of the init to the exec.
+//! The last steps before the program: from a child of the init to the exec.
 
 use std::convert::Infallible;
 use std::ffi::{CStr, CString};
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
-use std::process::exit;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -26,22 +24,9 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 /// spawn something in another thread, which holds a copy of every descriptor until its exec.
 const BUSY_TRIES: u32 = 9;
 
-/// Turns this process into the program, or says on the status pipe why not.
-pub(super) fn become_program(
-    spec: &Spec,
-    stdio: &[OwnedFd; 3],
-    mut status: File,
-    granted: Granted,
-    outside_cgroup: bool,
-) -> ! {
-    let Err(failure) = launch(spec, stdio, granted, outside_cgroup);
-    let bytes = serde_json::to_vec(&failure).expect("a failure is always JSON");
-    // If the init is gone so are we.
-    let _ = status.write_all(&bytes);
-    exit(127)
-}
-
-fn launch(
+/// Turns this process, which has the init's memory on loan, into the program; returns only with
+/// why not.
+pub(super) fn launch(
     spec: &Spec,
     stdio: &[OwnedFd; 3],
     granted: Granted,
@@ -67,7 +52,7 @@ fn launch(
         .map_err(io::Error::from)
         .map_err(at(Stage::Directory, &cwd))?;
     run_script(&spec.namespace, granted)?;
-    sys::default_signals().map_err(at(Stage::Exec, "signals"))?;
+    sys::unblock_signals().map_err(at(Stage::Exec, "signals"))?;
     Err(at(Stage::Exec, &spec.program)(exec(spec)))
 }
 

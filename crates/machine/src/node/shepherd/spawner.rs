@@ -95,25 +95,24 @@ impl Spawner {
     /// When the order makes no sense or nobody can be given it.
     pub fn start(&self, spec: &Spec, stdio: Stdio) -> Result<Ward, Error> {
         spec.check()?;
-        let cargo = if spec.identity.as_ref().is_some_and(|who| holds(who).unwrap_or(false)) {
-            // Said here, because inside a user namespace the groups cannot be recognized.
-            write_down(&Spec { identity: None, ..spec.clone() })?
-        } else {
-            write_down(spec)?
-        };
+        let mut spec = spec.clone();
+        // Said here, because inside a user namespace the groups cannot be recognized.
+        spec.identity = spec.identity.filter(|who| !holds(who).unwrap_or(false));
+        let (order, long) = write_down(spec)?;
         let (ours, theirs) = link::pair()?;
-        let [stdin, stdout, stderr] = [&stdio.stdin, &stdio.stdout, &stdio.stderr];
-        let fds = [&theirs, stdin, stdout, stderr, &cargo].map(AsFd::as_fd);
+        let Stdio { stdin, stdout, stderr } = &stdio;
+        let fds = [Some(&theirs), Some(stdin), Some(stdout), Some(stderr), long.as_ref()];
+        let fds: Vec<_> = fds.into_iter().flatten().map(AsFd::as_fd).collect();
         let mut current = self.lock();
         let mut keeper = self.keeper(&mut current)?;
-        if let Err(error) = link::send(keeper.orders.as_fd(), &Order::Run, &fds) {
+        if let Err(error) = link::send_written(keeper.orders.as_fd(), &order, &fds) {
             if !matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) {
                 return Err(error.into());
             }
             // It was killed; its programs have died with it.
             *current = None;
             keeper = self.keeper(&mut current)?;
-            link::send(keeper.orders.as_fd(), &Order::Run, &fds)?;
+            link::send_written(keeper.orders.as_fd(), &order, &fds)?;
         }
         drop(current);
         Ok(Ward::new(ours, keeper))
@@ -178,11 +177,15 @@ impl Drop for Keeper {
     }
 }
 
-/// Puts the spec where its size does not matter: no socket message holds a large environment.
-fn write_down(spec: &Spec) -> Result<OwnedFd, Error> {
-    let text = serde_json::to_vec(spec)?;
-    let fd = memfd_create("muster-spec", MemfdFlags::CLOEXEC).map_err(io::Error::from)?;
+/// The order to run a spec or, if that is too long for a message, one that says so and a memfd with
+/// the other.
+fn write_down(spec: Spec) -> Result<(Vec<u8>, Option<OwnedFd>), Error> {
+    let order = serde_json::to_vec(&Order::Run(Some(Box::new(spec))))?;
+    if order.len() <= link::MESSAGE_MAX {
+        return Ok((order, None));
+    }
+    let fd = memfd_create("muster-order", MemfdFlags::CLOEXEC).map_err(io::Error::from)?;
     let mut file = File::from(fd);
-    file.write_all(&text)?;
-    Ok(file.into())
+    file.write_all(&order)?;
+    Ok((serde_json::to_vec(&Order::Run(None))?, Some(file.into())))
 }

@@ -2,6 +2,8 @@
 //! has one thread.
 #![allow(unsafe_code)]
 
+use std::arch::asm;
+use std::convert::Infallible;
 use std::ffi::{CStr, CString, c_char};
 use std::io;
 use std::mem;
@@ -27,38 +29,83 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Forks: `None` in the child.
-pub(super) fn fork() -> io::Result<Option<Pid>> {
-    // SAFETY: the shepherd has one thread, so the child may do anything the parent may.
-    let pid = check(unsafe { libc::fork() })?;
-    Ok(Pid::from_raw(pid))
-}
-
 /// Forks a child into new namespaces: `None` in the child.
 pub(super) fn fork_apart(namespaces: UnshareFlags) -> io::Result<Option<Pid>> {
     let flags = namespaces.bits() as libc::c_ulong | libc::SIGCHLD as libc::c_ulong;
     // The flags of unshare(2) are those of clone(2); all other arguments are "not used", which
-    // spares knowing their order. As for what follows in the child, see `fork_into`.
+    // spares knowing their order.
     let none: libc::c_ulong = 0;
-    // SAFETY: without CLONE_VM and a stack this is fork(), in a process of one thread.
+    // SAFETY: without CLONE_VM and a stack this is fork(); one thread means that no lock of the
+    // C library is held by another. The C library caches no pid, and the cached thread id that
+    // is stale in the child serves only thread functions, which nothing calls.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, none, none, none, none) };
     Ok(Pid::from_raw(check(libc::c_int::try_from(pid).expect("a pid or -1"))?))
 }
 
-/// Forks a child that is born in a cgroup: `None` in the child. Moving a process there later
-/// takes a lock that waits for an RCU grace period, tens of milliseconds on a busy machine.
-pub(super) fn fork_into(cgroup: BorrowedFd) -> io::Result<Option<Pid>> {
-    // SAFETY: clone_args is plain numbers, for which zero means "not used".
-    let mut args: libc::clone_args = unsafe { mem::zeroed() };
-    args.flags = CLONE_INTO_CGROUP;
-    args.exit_signal = libc::SIGCHLD as u64;
-    args.cgroup = cgroup.as_raw_fd() as u64;
-    // SAFETY: without CLONE_VM and a stack this is fork(); one thread means that no lock of the
-    // C library is held by another. The C library caches no pid, and the cached thread id that
-    // is stale in the child serves only thread functions, which nothing calls before the exec.
-    let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw mut args, mem::size_of_val(&args)) };
-    let pid = check(libc::c_int::try_from(pid).expect("a pid or -1"))?;
-    Ok(Pid::from_raw(pid))
+/// Has a child process execute a program, as vfork(2) does: it borrows this one's memory, and this
+/// returns when it has given it back, by an exec or its end. What `become_it` leaves in memory is
+/// seen here. It is told whether it has still to enter `cgroup`.
+///
+/// In a cgroup a child is born: moving a process there takes a lock that waits for an RCU grace
+/// period, tens of milliseconds on a busy machine.
+pub(super) fn lend(
+    cgroup: Option<BorrowedFd>,
+    become_it: &mut dyn FnMut(bool) -> Infallible,
+) -> io::Result<Pid> {
+    let shared = libc::CLONE_VM as u64 | libc::CLONE_VFORK as u64;
+    if let Some(cgroup) = cgroup {
+        // SAFETY: clone_args is plain numbers, for which zero means "not used".
+        let mut args: libc::clone_args = unsafe { mem::zeroed() };
+        args.flags = shared | CLONE_INTO_CGROUP;
+        args.exit_signal = libc::SIGCHLD as u64;
+        args.cgroup = cgroup.as_raw_fd() as u64;
+        let place = [&raw const args as usize, mem::size_of_val(&args), 0, 0, 0];
+        match borrowing(libc::SYS_clone3, place, &mut || become_it(false)) {
+            // Old kernels, and sandboxes that hide clone3 from sight.
+            Err(error) if is_unknown_call(&error) => {}
+            result => return result,
+        }
+    }
+    let place = [shared as usize | libc::SIGCHLD as usize, 0, 0, 0, 0];
+    borrowing(libc::SYS_clone, place, &mut || become_it(cgroup.is_some()))
+}
+
+fn is_unknown_call(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL | libc::E2BIG))
+}
+
+/// Makes a call that returns twice: first in a child, which runs `child` on this very stack, below
+/// this frame, and never returns from it; then, once the child has let go of the memory, here.
+#[inline(never)]
+fn borrowing(
+    number: libc::c_long,
+    [a, b, c, d, e]: [usize; 5],
+    child: &mut dyn FnMut() -> Infallible,
+) -> io::Result<Pid> {
+    let result: isize;
+    // SAFETY: `number` is clone or clone3, with VFORK: parent and child never run at once, so the
+    // memory that they share, thread-local variables and the allocator's included, has one user at
+    // a time. No function is called for the system call, so no return address lies below this
+    // frame for the child to write over; the child does not return from it, and what it writes
+    // into it, the compiler takes for this function's own.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        asm!("syscall", inlateout("rax") number as isize => result, in("rdi") a, in("rsi") b,
+            in("rdx") c, in("r10") d, in("r8") e, lateout("rcx") _, lateout("r11") _);
+        #[cfg(target_arch = "aarch64")]
+        asm!("svc 0", in("x8") number, inlateout("x0") a => result, in("x1") b, in("x2") c,
+            in("x3") d, in("x4") e);
+        #[cfg(target_arch = "riscv64")]
+        asm!("ecall", in("a7") number, inlateout("a0") a => result, in("a1") b, in("a2") c,
+            in("a3") d, in("a4") e);
+    }
+    if result == 0 {
+        child();
+    }
+    if result < 0 {
+        return Err(io::Error::from_raw_os_error(-result as i32));
+    }
+    Ok(Pid::from_raw(result as i32).expect("a child has a pid"))
 }
 
 /// Leaves namespaces for new ones.
@@ -68,14 +115,26 @@ pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
     Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
 }
 
+/// Ends this process and nothing else: a forked one has no business with what its parent would do
+/// at its end, and to find out that there is nothing costs 60 us.
+pub(super) fn leave(code: i32) -> ! {
+    // SAFETY: it does not return and runs no code of ours.
+    unsafe { libc::_exit(code) }
+}
+
 /// Blocks every signal that can be blocked: what a user types at the daemon's terminal is for the
 /// daemon to judge.
 pub(super) fn block_signals() -> io::Result<()> {
     set_mask(libc::sigfillset)
 }
 
-/// Gives every signal its default effect and blocks none, as a new program expects.
-pub(super) fn default_signals() -> io::Result<()> {
+/// Blocks no signal, as a new program expects.
+pub(super) fn unblock_signals() -> io::Result<()> {
+    set_mask(libc::sigemptyset)
+}
+
+/// Gives every signal its default effect, which all that is forked inherits, programs too.
+pub(super) fn default_signals() {
     // The kernel's own structure in all its layouts: zero is SIG_DFL, no flags, an empty mask.
     // The C library's function would leave alone the two signals it reserves, which the daemon
     // may have inherited as ignored.
@@ -88,7 +147,6 @@ pub(super) fn default_signals() -> io::Result<()> {
             libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), none, SIGSET_SIZE);
         }
     }
-    set_mask(libc::sigemptyset)
 }
 
 fn set_mask(fill: unsafe extern "C" fn(*mut libc::sigset_t) -> libc::c_int) -> io::Result<()> {
