@@ -268,3 +268,68 @@ fn an_embedded_run_is_killed() {
         cluster.leftovers();
     }
 }
+
+/// Waits until no node has a session.
+fn no_sessions(cluster: &Cluster) {
+    until("nodes have forgotten all jobs", || {
+        let list = |node: u32| cluster.muster(&["ls", &format!("/nodes/n{node}")]).run().ok().out;
+        (0..4).all(|node| !list(node).split_whitespace().any(|name| name.parse::<u32>().is_ok()))
+    });
+}
+
+/// Ranks that end at once are told of in one report, which may be lost with the manager; so may
+/// the word that a job is done with.
+#[test]
+fn short_jobs_outlive_the_manager_and_leave_no_session() {
+    let cluster = Cluster::up("t0120short", 4);
+    let line = "echo out $MUSTER_RANK; echo err >&2; exit 0";
+    for kill in 0..KILLS as u64 / 2 {
+        let start = Instant::now();
+        let call = cluster.muster(&["run", "--input", "none", "-n", "8", "sh", "-c", line]);
+        let mut job = call.start();
+        std::thread::sleep(Duration::from_millis(2 * kill));
+        cluster.kill("manager");
+        until("the command ends", || job.ended());
+        let said = job.wait();
+        // A manager that dies before the job runs takes it along, and says so.
+        match said.code {
+            0 => {
+                let mut lines: Vec<&str> = said.out.lines().collect();
+                lines.sort_unstable();
+                let all: Vec<String> = (0..8).map(|rank| format!("out {rank}")).collect();
+                assert_eq!(lines, all, "{said:?}");
+                assert_eq!(said.err.matches("err\n").count(), 8, "{said:?}");
+            }
+            code => assert!(code == 125 && said.err.contains("manager"), "{said:?}"),
+        }
+        cluster.await_nodes(4);
+        no_sessions(&cluster);
+        std::thread::sleep(PACE.saturating_sub(start.elapsed()));
+    }
+    cluster.muster(&["run", "--input", "none", "-n", "8", "true"]).run().ok();
+    // Before the nodes are told that it is done.
+    cluster.kill("manager");
+    cluster.await_nodes(4);
+    no_sessions(&cluster);
+    cluster.no_job_processes();
+    cluster.down();
+}
+
+/// A node that was stopped while its job was ended hears of that when it is back.
+#[test]
+fn a_node_that_was_away_forgets_what_was_ended_meanwhile() {
+    let cluster = Cluster::up("t0120away", 4);
+    let job = cluster.muster(&["run", "-N", "4", "sh", "-c", "echo ready; exec sleep 600"]).start();
+    until("all run", || job.out().matches("ready").count() == 4);
+    let node = cluster.await_pid("n2");
+    signal(node, Signal::STOP);
+    let id = cluster.json(&["ps", "--json"])["jobs"][0]["id"].to_string();
+    cluster.muster(&["kill", &id]).run().ok();
+    let said = job.wait();
+    assert_ne!(said.code, 0, "{said:?}");
+    signal(node, Signal::CONT);
+    cluster.no_job_processes();
+    no_sessions(&cluster);
+    cluster.muster(&["run", "-N", "4", "true"]).run().ok();
+    cluster.down();
+}

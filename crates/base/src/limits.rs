@@ -73,6 +73,10 @@ pub const TEXT_MAX: usize = 2 * 1024 * 1024;
 /// descriptors is five for each.
 pub const SESSIONS_MAX: usize = 3072;
 
+/// The longest letter from one daemon to others: arguments and environment of a program, of which
+/// the kernel takes 6 MB at most, and what JSON adds.
+pub const LETTER_MAX: usize = 8 * 1024 * 1024;
+
 /// Node daemons of one cluster on one machine. Each takes about 5 MB of its own and four threads:
 /// more is a mistake in typing, and would stop the machine before it could be taken back.
 pub const NODES_HERE_MAX: usize = 256;

@@ -4,7 +4,10 @@
 
 pub mod files;
 pub mod keeper;
+pub mod launch;
 pub mod line;
 pub mod manager;
+pub mod memory;
 pub mod node;
+pub mod output;
 pub mod relay;

@@ -1,26 +1,27 @@
 //! Moves the ranks' output from the cluster to where it is shown, on a thread of its own.
 //!
-//! Every stream has one read under way. Its answer comes back as an [`Order`]; the next read is
-//! sent only when the bytes were written, so a slow reader of ours slows the ranks and loses
-//! nothing. When the connection breaks, streams wait for [`Order::Attach`] and go on at the
-//! offsets that they had come to. The thread ends when all streams have.
+//! All of it is one row of records (`jobs/J/output`), of which one read is under way. Its answer
+//! comes back as an [`Order`]; the next read is sent only when the bytes were written, so a slow
+//! reader of ours loses nothing. When the connection breaks, the pump waits for [`Order::Attach`]
+//! and goes on at the offset that it had come to. The thread ends when all streams have.
 
 use super::event::{Event, Events};
 use super::show::Show;
+use muster_machine::output::{Head, Records};
 use muster_ninep::client::{Client, Fid};
 use muster_ninep::error::{Errno, Error};
 use muster_ninep::tree::OpenFlags;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Bytes of reads under way, of all streams together.
-const IN_FLIGHT: usize = 16 * 1024 * 1024;
+/// Bytes that one read asks for.
+const COUNT: u32 = 256 * 1024;
 
 /// Bytes to collect before they are written, while more is at hand.
 const BATCH: usize = 256 * 1024;
 
-/// How long the streams of a job that has ended may be silent without ending. The manager ends
-/// them before it tells the job's end, so only one that hangs has us wait so long.
+/// How long the output of a job that has ended may be silent without ending. The manager ends it
+/// before it tells the job's end, so only one that hangs has us wait so long.
 const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 30 });
 
 /// What the thread is told.
@@ -28,52 +29,46 @@ const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 30 });
 pub enum Order {
     /// Read over this connection from now on.
     Attach(Client, u64),
-    /// A stream was opened.
-    Opened(usize, u64, Fid),
+    /// The output was opened.
+    Opened(u64, Fid),
     /// A read was answered.
-    Chunk(usize, u64, Result<Vec<u8>, Error>),
-    /// The job has ended: so will the streams.
+    Chunk(u64, Result<Vec<u8>, Error>),
+    /// The job has ended: so will its output.
     JobEnded,
     /// No more will come: show what is there.
     Stop,
 }
 
-/// One stream.
-#[derive(Debug, Default)]
-struct Flow {
-    offset: u64,
-    fid: Option<Fid>,
-    ended: bool,
-    /// Whether its bytes wait to be written before the next read.
-    owed: bool,
-}
-
 struct Pump {
     show: Show,
-    flows: Vec<Flow>,
+    /// By rank, stdout and then stderr: whether it has ended.
+    ended: Vec<bool>,
+    records: Records,
+    offset: u64,
+    fid: Option<Fid>,
     job: u64,
     orders: Receiver<Order>,
     back: Sender<Order>,
     events: Events,
     generation: u64,
     client: Option<Client>,
+    /// Streams that have not ended.
     left: usize,
-    /// Streams that ended in an error.
-    torn: usize,
-    count: u32,
     job_ended: bool,
     stopped: bool,
-    /// Streams that owe a read.
-    owed: Vec<usize>,
+    /// What was read is to be written before the next read.
+    owed: bool,
 }
 
 /// Starts the thread for a job with so many ranks.
 pub fn start(show: Show, job: u64, ranks: usize, events: Events) -> Sender<Order> {
     let (back, orders) = channel();
-    let count = (IN_FLIGHT / (2 * ranks.max(1))).clamp(4 * 1024, 256 * 1024) as u32;
     let mut pump = Pump {
         show,
-        flows: (0..ranks * 2).map(|_| Flow::default()).collect(),
+        ended: vec![false; ranks * 2],
+        records: Records::default(),
+        offset: 0,
+        fid: None,
         job,
         orders,
         back: back.clone(),
@@ -81,11 +76,9 @@ pub fn start(show: Show, job: u64, ranks: usize, events: Events) -> Sender<Order
         generation: 0,
         client: None,
         left: ranks * 2,
-        torn: 0,
-        count,
         job_ended: false,
         stopped: false,
-        owed: Vec::new(),
+        owed: false,
     };
     std::thread::spawn(move || pump.run());
     back
@@ -117,19 +110,18 @@ impl Pump {
             }
             self.show.tick(Instant::now());
             self.flush();
-            for tap in std::mem::take(&mut self.owed) {
-                self.flows[tap].owed = false;
-                self.read(tap);
+            if std::mem::take(&mut self.owed) {
+                self.read();
             }
         }
-        for tap in 0..self.flows.len() {
-            if !self.flows[tap].ended {
+        for tap in 0..self.ended.len() {
+            if !self.ended[tap] {
                 self.show.end(tap);
             }
         }
         self.show.finish();
         self.flush();
-        self.events.tell(Event::Output { kept: self.show.kept(), cut: self.left + self.torn });
+        self.events.tell(Event::Output { kept: self.show.kept(), cut: self.left });
     }
 
     fn flush(&mut self) {
@@ -141,12 +133,12 @@ impl Pump {
     fn obey(&mut self, order: Order) {
         match order {
             Order::Attach(client, generation) => self.attach(client, generation),
-            Order::Opened(tap, generation, fid) if generation == self.generation => {
-                self.flows[tap].fid = Some(fid);
-                self.read(tap);
+            Order::Opened(generation, fid) if generation == self.generation => {
+                self.fid = Some(fid);
+                self.read();
             }
-            Order::Chunk(tap, generation, answer) if generation == self.generation => {
-                self.chunk(tap, answer);
+            Order::Chunk(generation, answer) if generation == self.generation => {
+                self.chunk(answer);
             }
             // From a connection that is gone.
             Order::Opened(..) | Order::Chunk(..) => {}
@@ -156,75 +148,68 @@ impl Pump {
     }
 
     fn attach(&mut self, client: Client, generation: u64) {
-        self.generation = generation;
-        for tap in 0..self.flows.len() {
-            self.flows[tap].fid = None;
-            if !self.flows[tap].ended {
-                self.open(&client, tap);
-            }
-        }
-        self.client = Some(client);
-    }
-
-    fn open(&self, client: &Client, tap: usize) {
-        let (job, rank) = (self.job.to_string(), (tap / 2).to_string());
-        let stream = if tap.is_multiple_of(2) { "stdout" } else { "stderr" };
-        let path = ["jobs", job.as_str(), "ranks", rank.as_str(), stream].map(str::as_bytes);
-        let (generation, back) = (self.generation, self.back.clone());
+        (self.generation, self.fid, self.owed) = (generation, None, false);
+        let job = self.job.to_string();
+        let path = ["jobs", job.as_str(), "output"].map(str::as_bytes);
+        let back = self.back.clone();
         // Told only while the pump listens; afterwards nobody wants to know.
         let fail = move |back: &Sender<Order>, error| {
-            let _ = back.send(Order::Chunk(tap, generation, Err(error)));
+            let _ = back.send(Order::Chunk(generation, Err(error)));
         };
         client.root().walk_then(&path, move |walked| match walked {
             Ok((_, Some(fid))) => {
                 let opened = fid.clone();
                 fid.open_then(OpenFlags::default(), move |answer| match answer {
-                    Ok(_) => drop(back.send(Order::Opened(tap, generation, opened))),
+                    Ok(_) => drop(back.send(Order::Opened(generation, opened))),
                     Err(error) => fail(&back, error),
                 });
             }
             Ok((_, None)) => fail(&back, Error::from(Errno::NOENT)),
             Err(error) => fail(&back, error),
         });
+        self.client = Some(client);
     }
 
-    fn read(&self, tap: usize) {
-        let flow = &self.flows[tap];
-        let (Some(fid), false) = (&flow.fid, flow.ended || flow.owed) else { return };
+    fn read(&self) {
+        let Some(fid) = &self.fid else { return };
         let (generation, back) = (self.generation, self.back.clone());
-        fid.read_then(flow.offset, self.count, move |answer| {
+        fid.read_then(self.offset, COUNT, move |answer| {
             let answer = answer.map(<[u8]>::to_vec);
-            let _ = back.send(Order::Chunk(tap, generation, answer));
+            let _ = back.send(Order::Chunk(generation, answer));
         });
     }
 
-    fn chunk(&mut self, tap: usize, answer: Result<Vec<u8>, Error>) {
+    fn chunk(&mut self, answer: Result<Vec<u8>, Error>) {
         match answer {
-            Ok(bytes) if bytes.is_empty() => self.end(tap),
-            Ok(bytes) => {
-                self.flows[tap].offset += bytes.len() as u64;
-                self.show.data(tap, &bytes, Instant::now());
-                self.flows[tap].owed = true;
-                self.owed.push(tap);
+            Ok(bytes) if !bytes.is_empty() && self.take(&bytes) => {
+                self.offset += bytes.len() as u64;
+                self.owed = true;
             }
             // The connection broke: somebody is at work to get another.
             Err(_) if self.client.as_ref().is_none_or(|client| client.ended().is_some()) => {
-                self.flows[tap].fid = None;
+                self.fid = None;
             }
-            // The manager has lost what a rank said.
-            Err(_) => {
-                self.torn += 1;
-                self.end(tap);
-            }
+            // The manager has no more, or has lost it.
+            Ok(_) | Err(_) => self.stopped = true,
         }
     }
 
-    fn end(&mut self, tap: usize) {
-        if !self.flows[tap].ended {
-            self.flows[tap].ended = true;
-            self.flows[tap].fid = None;
-            self.left -= 1;
-            self.show.end(tap);
-        }
+    /// Shows what was read; false if it is no output.
+    fn take(&mut self, bytes: &[u8]) -> bool {
+        let (show, ended, left) = (&mut self.show, &mut self.ended, &mut self.left);
+        let now = Instant::now();
+        let each = &mut |head: Head, bytes: &[u8]| {
+            let tap = head.rank * 2 + head.output as usize;
+            match ended.get_mut(tap) {
+                Some(false) if !bytes.is_empty() => show.data(tap, bytes, now),
+                Some(over @ false) => {
+                    *over = true;
+                    *left -= 1;
+                    show.end(tap);
+                }
+                _ => {}
+            }
+        };
+        self.records.push(bytes, each).is_ok()
     }
 }

@@ -11,6 +11,7 @@ use muster_machine::files::latch::Latch;
 use muster_machine::files::stream::Stream;
 use muster_machine::files::text::Text;
 use muster_machine::manager::spec::Spec;
+use muster_machine::output::{Head, Output, PIECE_MAX};
 use muster_ninep::call::Answer;
 use muster_ninep::client::{Client, Options};
 use muster_ninep::error::{Errno, Error, Result};
@@ -93,7 +94,9 @@ struct Fake {
     tree: Arc<Synthetic>,
     server: Arc<Mutex<Option<Server>>>,
     orders: Mutex<Receiver<String>>,
-    streams: Vec<[Stream; 2]>,
+    /// All that ranks say; who says something holds it.
+    output: Mutex<Stream>,
+    ranks: usize,
     wait: Latch,
     spec: Text,
     files: Sink,
@@ -106,18 +109,9 @@ impl Fake {
     fn new(ranks: usize, refuse: Option<&'static str>) -> Fake {
         let (told, orders) = channel();
         let ctl = Arc::new(Ctl { orders: Mutex::new(told), refuse });
-        let streams: Vec<[Stream; 2]> =
-            (0..ranks).map(|_| [Stream::new(|| {}), Stream::new(|| {})]).collect();
-        let rank = |streams: &[Stream; 2]| {
-            folder([
-                ("stdout", streams[0].file(0o444).entry()),
-                ("stderr", streams[1].file(0o444).entry()),
-            ])
-        };
-        let ranks: BTreeMap<String, Entry> =
-            streams.iter().enumerate().map(|(at, one)| (at.to_string(), rank(one))).collect();
+        let output = Stream::new(|| {});
         let placed: Vec<Value> =
-            (0..ranks.len()).map(|at| json!({"rank": at, "node": format!("n{at}")})).collect();
+            (0..ranks).map(|at| json!({"rank": at, "node": format!("n{at}")})).collect();
         let status = json!({"id": 1, "state": "running", "ranks": placed}).to_string();
         let (wait, spec) = (Latch::default(), Text::new(""));
         let (files, stdin) = (Sink::default(), Sink::default());
@@ -128,7 +122,7 @@ impl Fake {
             ("stdin", stdin.entry()),
             ("status", File::text(0o444, move || Ok(status.clone())).entry()),
             ("wait", wait.file(0o444).entry()),
-            ("ranks", Entry::Dir(Arc::new(Folder(Inode::new(0o555), ranks)))),
+            ("output", output.file(0o444).entry()),
         ]);
         let clone = File::text(0o444, || Ok("1".into())).entry();
         let cluster = r#"{"transport":"unix","nodes":[{"name":"n0"}]}"#;
@@ -140,7 +134,8 @@ impl Fake {
         };
         let tree = Arc::new(Synthetic::new(root));
         let server = Arc::new(Mutex::new(Some(Server::start(&tree, 1, same_user).unwrap())));
-        Fake { tree, server, orders: Mutex::new(orders), streams, wait, spec, files, stdin }
+        let (orders, output) = (Mutex::new(orders), Mutex::new(output));
+        Fake { tree, server, orders, output, ranks, wait, spec, files, stdin }
     }
 
     fn cluster(&self) -> Cluster {
@@ -165,30 +160,36 @@ impl Fake {
         self.orders.lock().unwrap().recv_timeout(WAIT).expect("an order comes")
     }
 
-    /// Waits until rank 0 has been listened to.
+    /// Waits until all that was said has been heard.
     fn wait_until_read(&self) {
-        while self.streams[0][0].room() < muster_base::limits::STREAM_WINDOW {
+        while self.output.lock().unwrap().room() < muster_base::limits::STREAM_WINDOW {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
     /// A rank says something, as fast as it is read.
-    fn say(&self, rank: usize, which: usize, mut bytes: &[u8]) {
-        let stream = &self.streams[rank][which];
-        while !bytes.is_empty() {
-            let room = stream.room().min(bytes.len());
+    fn say(&self, rank: usize, which: usize, bytes: &[u8]) {
+        bytes.chunks(PIECE_MAX).for_each(|piece| self.record(rank, which, piece));
+    }
+
+    fn record(&self, rank: usize, which: usize, bytes: &[u8]) {
+        let head = Head { rank, output: Output::BOTH[which], length: bytes.len() };
+        let record = [&head.bytes(), bytes].concat();
+        let output = self.output.lock().unwrap();
+        let mut rest = &record[..];
+        while !rest.is_empty() {
+            let room = output.room().min(rest.len());
             if room == 0 {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            stream.push(&bytes[..room]);
-            bytes = &bytes[room..];
+            output.push(&rest[..room]);
+            rest = &rest[room..];
         }
     }
 
     fn end(&self, exit: u8, statuses: &[i32]) {
-        for streams in &self.streams {
-            streams.iter().for_each(Stream::end);
-        }
+        (0..self.ranks * 2).for_each(|tap| self.record(tap / 2, tap % 2, &[]));
+        self.output.lock().unwrap().end();
         let ranks: Vec<Value> = statuses
             .iter()
             .enumerate()

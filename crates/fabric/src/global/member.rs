@@ -159,7 +159,7 @@ impl Begin {
 }
 
 impl Member {
-    /// Starts a member.
+    /// Starts a member whose regions are memory of this process.
     ///
     /// # Errors
     /// [`Error::Refused`] where nobody can begin so; those of [`Shell::start`].
@@ -169,9 +169,26 @@ impl Member {
         config: Config,
         begin: Begin,
     ) -> Result<Member> {
-        begin.check(&setup, &config).map_err(board::refused)?;
         let size = |size: &u64| usize::try_from(*size).expect("a region fits into memory");
         let regions = config.regions.iter().map(|s| Region::new(size(s), Rights::ALL)).collect();
+        Member::start_over(setup, listener, config, begin, regions)
+    }
+
+    /// Starts a member whose regions are over memory of the user's choice, as a file that is
+    /// received straight to its place; the sizes in `config` are theirs. What is written there is
+    /// written by the shell, which waits for it.
+    ///
+    /// # Errors
+    /// As [`Member::start`].
+    pub fn start_over(
+        setup: Setup,
+        listener: Box<dyn Listener>,
+        mut config: Config,
+        begin: Begin,
+        regions: Vec<Region>,
+    ) -> Result<Member> {
+        begin.check(&setup, &config).map_err(board::refused)?;
+        config.regions = regions.iter().map(|region| region.size() as u64).collect();
         let board = Board::new(config.node, config.events);
         let shared = Arc::new(Shared { board, regions, open: Mutex::default() });
         let (is_master, variables) = (config.node == config.master, config.variables);

@@ -138,6 +138,12 @@ impl Stream {
         self.serve(state);
     }
 
+    /// All that there was from its beginning to its end; none when some of it has been dropped.
+    pub fn whole(&self) -> Option<Vec<u8>> {
+        let state = self.locked();
+        (state.base == 0).then(|| state.kept.iter().copied().collect())
+    }
+
     /// No more bytes will come.
     pub fn end(&self) {
         let mut state = self.locked();

@@ -3,9 +3,9 @@
 //! request.
 
 use super::job::{Hold, Job};
-use super::log::Output;
 use super::nodes::Link;
 use super::spec::{End, Usage};
+use crate::output::Output;
 use muster_ninep::client::Fid;
 use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::tree::OpenFlags;

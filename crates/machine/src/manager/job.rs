@@ -2,15 +2,20 @@
 
 use super::Manager;
 use super::journal::Record;
-use super::log::{JobLog, Output};
+use super::log::JobLog;
 use super::nodes::Link;
 use super::progress::{Action, Progress};
+use super::report::Heard;
 use super::spec::{End, Phase, Spec, Status};
 use super::timer;
 use crate::files::lane::Lane;
 use crate::files::latch::Latch;
 use crate::files::text::Text;
+use crate::launch::{Order, is_light};
+use crate::memory::id_of;
+use crate::output::Output;
 use crate::relay::fan::Fan;
+use muster_fabric::primitive::Nodes;
 use muster_ninep::client::Fid;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -50,6 +55,10 @@ pub(super) struct State {
     pub(super) instances: Vec<u64>,
     /// By rank: streams not at their end, and `wait`.
     pub(super) followed: Vec<u8>,
+    /// What light ranks have said while the job was being started.
+    pub(super) early: Vec<Heard>,
+    /// All that is left is to be killed, also what is found later.
+    pub(super) killing: bool,
     /// Files on their way to the ranks.
     pub(super) fan: Option<Fan>,
     /// The files have arrived whole.
@@ -99,6 +108,8 @@ impl Job {
             holds: Vec::new(),
             instances: Vec::new(),
             followed: Vec::new(),
+            early: Vec::new(),
+            killing: false,
             fan: None,
             files_end: false,
             launching: false,
@@ -168,6 +179,9 @@ impl Job {
             let held = |(rank, hold): (usize, &Option<Hold>)| Some((rank, hold.clone()?));
             state.holds.iter().enumerate().filter_map(held).collect()
         };
+        let lights = lights(&state);
+        let mut state = state;
+        state.killing |= actions.contains(&Action::EndAll);
         let grace = state.spec.as_ref().map_or(5000, |spec| spec.grace_ms);
         let cause = state.progress.cause();
         drop(state);
@@ -175,9 +189,11 @@ impl Job {
             match action {
                 Action::Signal(signal) => {
                     holds.iter().for_each(|(_, hold)| command(hold, &format!("signal {signal}\n")));
+                    self.order(&lights, Order::Signal { job: self.id, signal });
                 }
                 Action::EndAll => {
                     holds.iter().for_each(|(_, hold)| command(hold, "end\n"));
+                    self.order(&lights, Order::End { job: self.id });
                     self.later(DRAIN, |job| {
                         let mut state = job.state();
                         let actions = state.progress.drain_over();
@@ -198,11 +214,18 @@ impl Job {
         }
     }
 
+    /// Gives an order to the nodes of light ranks.
+    fn order(&self, nodes: &Nodes, order: Order) {
+        if let Some(manager) = self.manager.upgrade().filter(|_| !nodes.is_empty()) {
+            manager.mail.send(nodes.clone(), order, || ());
+        }
+    }
+
     /// Kills what a rank's program has left behind; its output ends then.
     fn end_rank(self: &Arc<Job>, rank: usize, holds: &[(usize, Hold)]) {
-        if let Some((_, hold)) = holds.iter().find(|(other, _)| *other == rank) {
-            command(hold, "end\n");
-        }
+        // A light one's node has done so.
+        let Some((_, hold)) = holds.iter().find(|(other, _)| *other == rank) else { return };
+        command(hold, "end\n");
         self.later(DRAIN, move |job| {
             let mut state = job.state();
             let actions = state.progress.rank_closed(rank);
@@ -236,10 +259,32 @@ impl Job {
     /// All ranks are closed: wipes the sessions that are left, then tells everybody. A node that
     /// does not answer is not waited for.
     fn finish(self: &Arc<Job>, holds: &[(usize, Hold)]) {
-        if holds.is_empty() {
+        let (nodes, is_well) = {
+            let state = self.state();
+            let light = state.progress.ranks().iter().filter(|rank| is_light(rank.session));
+            let nodes: Nodes = light.filter_map(|rank| id_of(&rank.node)).collect();
+            (nodes, state.progress.verdict().is_some_and(|(end, ..)| end == End::Done))
+        };
+        let manager = self.manager.upgrade().filter(|_| !nodes.is_empty());
+        if let (Some(manager), true) = (&manager, is_well) {
+            manager.mail.done(self.id);
+        }
+        // After a failure some of them may run.
+        let forget = manager.filter(|_| !is_well);
+        let steps = holds.len() + usize::from(forget.is_some());
+        if steps == 0 {
             return self.finished();
         }
-        let told = Arc::new((AtomicUsize::new(holds.len()), AtomicBool::new(false)));
+        let told = Arc::new((AtomicUsize::new(steps), AtomicBool::new(false)));
+        if let Some(manager) = forget {
+            let (job, told) = (self.clone(), told.clone());
+            manager.mail.send(nodes, Order::Forget { jobs: vec![self.id] }, move || {
+                let last = told.0.fetch_sub(1, Ordering::AcqRel) == 1;
+                if last && !told.1.swap(true, Ordering::AcqRel) {
+                    job.finished();
+                }
+            });
+        }
         for (_, hold) in holds {
             let (job, told) = (self.clone(), told.clone());
             hold.ctl.write_then(0, b"wipe\n", move |_| {
@@ -444,6 +489,15 @@ impl Drop for Owner {
         self.0.state().owners -= 1;
         self.0.check_owner();
     }
+}
+
+/// The nodes of light ranks that have not ended.
+fn lights(state: &State) -> Nodes {
+    let ranks = state.progress.ranks().iter().zip(&state.holds).enumerate();
+    let light = ranks.filter(|(at, (rank, hold))| {
+        hold.is_none() && is_light(rank.session) && !state.progress.is_closed(*at)
+    });
+    light.filter_map(|(_, (rank, _))| id_of(&rank.node)).collect()
 }
 
 /// Sends a command to a rank's session. If it does not arrive the session is gone, and whoever

@@ -1,17 +1,23 @@
 //! From a job's `spec` to running programs: place, sessions, files, exec. All or nothing: if any
 //! rank cannot be started, none is left.
 
-use super::job::{Hold, Job, Placed};
+use super::job::{Hold, Job, Placed, State};
 use super::journal::{self, Record};
 use super::log::JobLog;
 use super::nodes::{ANSWER, Link};
 use super::place::{Place, place};
 use super::spec::{End, Phase, Spec};
-use super::{Manager, follow};
+use super::{Manager, follow, report};
+use crate::launch::{Order, Rank, is_light, session_of};
+use crate::memory::id_of;
 use crate::relay::fan::Fan;
 use crate::relay::format::{BadStream, Parser, Sink, Target};
 use crate::relay::pack::Load;
+use muster_base::limits::LETTER_MAX;
 use muster_base::quote;
+use muster_fabric::Deadline;
+use muster_fabric::global::Transfer;
+use muster_fabric::primitive::Nodes;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use muster_ninep::tree::OpenFlags;
 use std::collections::BTreeMap;
@@ -41,13 +47,14 @@ fn ended() -> Error {
 }
 
 /// The exit status that an error's id names: `[E101, exit 127]`.
-fn exit_in(text: &str) -> u8 {
+pub(super) fn exit_in(text: &str) -> u8 {
     let number = text.rsplit_once("exit ").and_then(|(_, rest)| rest.split(']').next());
     number.and_then(|digits| digits.parse().ok()).unwrap_or(125)
 }
 
-/// Gives the ranks places and sessions, unless they have them already.
-fn prepare(job: &Arc<Job>) -> Result<()> {
+/// Gives the ranks places and sessions, unless they have them already. Ranks that read, or that
+/// get files, have sessions that the manager takes hold of; all others are light.
+fn prepare(job: &Arc<Job>, with_files: bool) -> Result<()> {
     if job.state().progress.phase() != Phase::New {
         return Ok(());
     }
@@ -56,43 +63,63 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
         .map_err(|error| invalid(format!("the job's spec is not right: {error}  [E112]")))?;
     let (up, down) = manager.nodes.names();
     let places = place(&spec, &up, &down).map_err(invalid)?;
-    let holds = open_sessions(&manager, &spec, &places)?;
-    let sessions: Vec<u32> = holds.iter().map(|(session, _)| *session).collect();
-    let ranks = places.iter().zip(&holds).map(|(place, (session, hold))| journal::Placed {
-        node: place.node.clone(),
-        local: place.local,
-        session: *session,
-        instance: hold.link.instance,
-    });
-    let record =
-        Record::Placed { job: job.id, spec: Box::new(spec.clone()), ranks: ranks.collect() };
+    let is_held = |rank: &usize| with_files || spec.stdin.includes(*rank);
+    let held: Vec<usize> = (0..places.len()).filter(is_held).collect();
+    let opened = open_sessions(&manager, &spec, &places, &held)?;
+    let placed =
+        named(&manager, job.id, &places, &opened).inspect_err(|_| wipe(opened.values()))?;
+    let sessions: Vec<u32> = placed.iter().map(|rank| rank.session).collect();
+    let instances = placed.iter().map(|rank| rank.instance).collect();
+    let record = Record::Placed { job: job.id, spec: Box::new(spec.clone()), ranks: placed };
     let log =
         manager.record(&record).and_then(|()| JobLog::open(&manager.log_of(job.id), places.len()));
-    let log = log.inspect_err(|_| wipe(&holds))?;
+    let log = log.inspect_err(|_| wipe(opened.values()))?;
     let waits = vec![(); places.len()].into_iter().map(|()| Default::default()).collect();
     let _ = job.placed.set(Placed { log, waits });
     let mut state = job.state();
     if state.progress.phase() != Phase::New {
         drop(state);
-        wipe(&holds);
+        wipe(opened.values());
         return Err(ended());
     }
-    state.instances = holds.iter().map(|(_, hold)| hold.link.instance).collect();
-    state.followed = vec![3; holds.len()];
+    state.instances = instances;
+    state.followed = vec![3; places.len()];
+    let mut opened = opened;
+    state.holds = (0..places.len()).map(|rank| Some(opened.remove(&rank)?.1)).collect();
     state.progress.placed(places, sessions, spec.keep_going);
-    state.holds = holds.into_iter().map(|(_, hold)| Some(hold)).collect();
     state.spec = Some(spec);
     Ok(())
 }
 
-fn wipe(holds: &[(u32, Hold)]) {
-    for (_, hold) in holds {
+/// Where each rank is and in which session, as the journal has it.
+fn named(
+    manager: &Manager,
+    job: u32,
+    places: &[Place],
+    opened: &Opened,
+) -> Result<Vec<journal::Placed>> {
+    let each = |(rank, place): (usize, &Place)| {
+        let (session, instance) = match opened.get(&rank) {
+            Some((session, hold)) => (*session, hold.link.instance),
+            None => (session_of(job, place.local), manager.nodes.link(&place.node)?.instance),
+        };
+        let (node, local) = (place.node.clone(), place.local);
+        Ok(journal::Placed { node, local, session, instance })
+    };
+    places.iter().enumerate().map(each).collect()
+}
+
+fn wipe<'a>(opened: impl Iterator<Item = &'a (u32, Hold)>) {
+    for (_, hold) in opened {
         hold.ctl.write_then(0, b"wipe\n", |_| ());
     }
 }
 
+/// The sessions that the manager has taken hold of, by rank.
+type Opened = BTreeMap<usize, (u32, Hold)>;
+
 /// The sessions of one node, by rank.
-type Opened = Result<Vec<Result<(usize, (u32, Hold))>>>;
+type OfNode = Result<Vec<Result<(usize, (u32, Hold))>>>;
 
 /// What a node's failure to open a session is called.
 fn unanswered(error: Error, node: &str) -> Error {
@@ -106,11 +133,16 @@ fn unanswered(error: Error, node: &str) -> Error {
     Error::new(Errno::TIMEDOUT, text)
 }
 
-/// Opens a session for every rank; on each node one after another, on all nodes at once.
-fn open_sessions(manager: &Manager, spec: &Spec, places: &[Place]) -> Result<Vec<(u32, Hold)>> {
+/// Opens sessions for some ranks; on each node one after another, on all nodes at once.
+fn open_sessions(
+    manager: &Manager,
+    spec: &Spec,
+    places: &[Place],
+    ranks: &[usize],
+) -> Result<Opened> {
     let mut by_node: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (rank, place) in places.iter().enumerate() {
-        by_node.entry(&place.node).or_default().push(rank);
+    for rank in ranks {
+        by_node.entry(&places[*rank].node).or_default().push(*rank);
     }
     let all = std::thread::scope(|scope| {
         let start = |(node, ranks): (&&str, &Vec<usize>)| {
@@ -125,13 +157,13 @@ fn open_sessions(manager: &Manager, spec: &Spec, places: &[Place]) -> Result<Vec
             })
         };
         let threads: Vec<_> = by_node.iter().map(start).collect();
-        let joined = |thread: std::io::Result<ScopedJoinHandle<'_, Opened>>| match thread {
+        let joined = |thread: std::io::Result<ScopedJoinHandle<'_, OfNode>>| match thread {
             Ok(thread) => thread.join().expect("it does not panic"),
             Err(error) => Err(error.into()),
         };
         threads.into_iter().map(joined).collect::<Vec<_>>()
     });
-    let mut opened: BTreeMap<usize, (u32, Hold)> = BTreeMap::new();
+    let mut opened = Opened::new();
     let mut failed = None;
     for result in all {
         match result {
@@ -146,11 +178,10 @@ fn open_sessions(manager: &Manager, spec: &Spec, places: &[Place]) -> Result<Vec
             }
         }
     }
-    let holds: Vec<(u32, Hold)> = opened.into_values().collect();
     match failed {
-        None => Ok(holds),
+        None => Ok(opened),
         Some(error) => {
-            wipe(&holds);
+            wipe(opened.values());
             Err(error)
         }
     }
@@ -187,8 +218,8 @@ fn open_session(link: &Arc<Link>, rank: usize, local: usize, spec: &Spec) -> Res
     Ok((session, Hold { link: link.clone(), session: dir, ctl, stdin }))
 }
 
-/// The records that every rank gets before its files: `argv` and `env`.
-fn texts(job: &Job, spec: &Spec, ranks: usize) -> Load {
+/// What every rank's `argv` and `env` are.
+fn texts(job: &Job, spec: &Spec, ranks: usize) -> (String, String) {
     let mut env = spec.env.clone();
     env.entry("PATH".to_owned()).or_insert_with(|| PATH.to_owned());
     env.insert("MUSTER_SIZE".to_owned(), ranks.to_string());
@@ -196,15 +227,12 @@ fn texts(job: &Job, spec: &Spec, ranks: usize) -> Load {
     let line = |(name, value): (&String, &String)| {
         format!("{}\n", quote::quote(&format!("{name}={value}")))
     };
-    let mut load = Load::new();
-    load.argv(&format!("{}\n", quote::join(&spec.argv)));
-    load.env(&env.iter().map(line).collect::<String>());
-    load
+    (format!("{}\n", quote::join(&spec.argv)), env.iter().map(line).collect())
 }
 
-/// Begins to send to all ranks: to a few nodes, which pass it on.
-fn begin_fan(job: &Arc<Job>) -> Result<(Fan, Load)> {
-    prepare(job)?;
+/// Begins to send to all ranks that the manager has hold of: to a few nodes, which pass it on.
+fn begin_fan(job: &Arc<Job>, with_files: bool) -> Result<(Fan, Load)> {
+    prepare(job, with_files)?;
     let state = job.state();
     let (Some(spec), Phase::Starting) = (&state.spec, state.progress.phase()) else {
         return fail(Errno::CANCELED, "the job has been started or ended already");
@@ -214,8 +242,12 @@ fn begin_fan(job: &Arc<Job>) -> Result<(Fan, Load)> {
         Some(Target { address: hold.as_ref()?.link.address.clone(), sessions: vec![session] })
     };
     let targets = state.holds.iter().enumerate().filter_map(target).collect();
-    let texts = texts(job, spec, state.holds.len());
-    Ok((Fan::open(ARITY, targets), texts))
+    // The records that every rank gets before its files.
+    let (argv, env) = texts(job, spec, state.holds.len());
+    let mut load = Load::new();
+    load.argv(&argv);
+    load.env(&env);
+    Ok((Fan::open(ARITY, targets), load))
 }
 
 fn push_all(fan: &Fan, load: Load, with_end: bool) -> Result<()> {
@@ -253,7 +285,7 @@ impl Incoming {
         let fan = match taken {
             Some(fan) => fan,
             None => {
-                let (fan, texts) = begin_fan(job)?;
+                let (fan, texts) = begin_fan(job, true)?;
                 push_all(&fan, texts, false)?;
                 fan
             }
@@ -332,6 +364,7 @@ pub(super) fn start(job: &Arc<Job>) -> Result<()> {
         return Err(error);
     }
     job.started();
+    job.hear_early();
     Ok(())
 }
 
@@ -348,7 +381,7 @@ fn deliver(job: &Arc<Job>) -> std::result::Result<(), Failed> {
         Some(fan) if complete => fan,
         Some(_) => return Err(whole(invalid("the job's files were cut off before their end"))),
         None => {
-            let (fan, texts) = begin_fan(job).map_err(whole)?;
+            let (fan, texts) = begin_fan(job, false).map_err(whole)?;
             push_all(&fan, texts, true).map_err(whole)?;
             fan
         }
@@ -378,29 +411,81 @@ fn name_of(job: &Arc<Job>, target: &str) -> String {
     )
 }
 
-/// Runs the programs and waits until all of them run.
+/// Runs the programs: the light ranks' by one order, the others' one by one, which are waited for.
+/// A light rank whose program cannot be run says so later.
 fn execute(job: &Arc<Job>) -> std::result::Result<(), Failed> {
-    let holds: Vec<Hold> = {
+    let (holds, order) = {
         let mut state = job.state();
         if !state.progress.executing() {
             return Err((None, ended()));
         }
-        state.holds.iter().flatten().cloned().collect()
+        let held = |(rank, hold): (usize, &Option<Hold>)| Some((rank, hold.clone()?));
+        let holds: Vec<(usize, Hold)> = state.holds.iter().enumerate().filter_map(held).collect();
+        (holds, order(job, &state))
     };
+    let sent = order.map(|(set, order)| send_order(job, &set, &order)).transpose();
+    let transfer = sent.map_err(|error| (None, error))?;
+    execute_held(&holds)?;
+    if let Some(transfer) = transfer {
+        let arrived = transfer.wait(Deadline::after(START));
+        arrived.map_err(|error| (None, not_ordered(&error)))?;
+    }
+    for (rank, hold) in &holds {
+        let session = job.state().progress.ranks()[*rank].session;
+        follow::rank(job, *rank, &hold.link, session);
+        ask_pid(job, *rank, hold);
+    }
+    Ok(())
+}
+
+/// The order to run the light ranks, if there are any, and to whom.
+fn order(job: &Job, state: &State) -> Option<(Nodes, Order)> {
+    let mut nodes: BTreeMap<&String, Vec<Rank>> = BTreeMap::new();
+    for rank in state.progress.ranks().iter().filter(|rank| is_light(rank.session)) {
+        let (session, local) = (rank.session, rank.local);
+        nodes.entry(&rank.node).or_default().push(Rank { rank: rank.rank, local, session });
+    }
+    let spec = state.spec.as_ref().filter(|_| !nodes.is_empty())?;
+    let (argv, env) = texts(job, spec, state.progress.ranks().len());
+    let set = nodes.keys().filter_map(|name| id_of(name)).collect();
+    let nodes = nodes.into_iter().map(|(node, ranks)| (node.clone(), ranks)).collect();
+    Some((set, Order::Launch { job: job.id, argv, env, chdir: spec.chdir.clone(), nodes }))
+}
+
+/// Sends an order to all nodes of a set.
+fn send_order(job: &Job, set: &Nodes, order: &Order) -> Result<Transfer> {
+    let Some(manager) = job.manager.upgrade() else { return gone() };
+    let letter = order.letter();
+    if letter.len() > LETTER_MAX {
+        let text = format!("arguments and environment are {} bytes", letter.len());
+        return fail(Errno::TOOBIG, format!("{text}, {LETTER_MAX} is the limit  [E112]"));
+    }
+    let ready = manager.memory.await_members(set, Deadline::after(ANSWER));
+    ready.and_then(|()| manager.memory.send(set, letter)).map_err(|error| not_ordered(&error))
+}
+
+/// What it is called when an order does not arrive.
+fn not_ordered(error: &muster_fabric::Error) -> Error {
+    let text = format!("the order to launch has not arrived: {}  [E306]", report::named(error));
+    Error::new(Errno::IO, text)
+}
+
+/// Runs the programs of ranks that the manager has hold of, and waits until all of them run.
+fn execute_held(holds: &[(usize, Hold)]) -> std::result::Result<(), Failed> {
     let (told, answers) = mpsc::channel();
-    for (rank, hold) in holds.iter().enumerate() {
-        let told = told.clone();
+    for (rank, hold) in holds {
+        let (told, rank) = (told.clone(), *rank);
         let order = b"type persistent\nexec\n";
         hold.ctl.write_then(0, order, move |answer| drop(told.send((rank, answer))));
     }
     drop(told);
     let until = Instant::now() + START;
     let mut failed: Option<Failed> = None;
-    let mut heard = vec![false; holds.len()];
-    for _ in 0..holds.len() {
+    let mut silent: BTreeMap<usize, &Hold> = holds.iter().map(|(r, hold)| (*r, hold)).collect();
+    while let Some((rank, hold)) = silent.first_key_value().map(|(rank, hold)| (*rank, *hold)) {
         match answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok((rank, answer)) => {
-                heard[rank] = true;
+                silent.remove(&rank);
                 if let Err(error) = answer
                     && failed.as_ref().is_none_or(|(first, _)| first.is_some_and(|r| rank < r))
                 {
@@ -408,21 +493,14 @@ fn execute(job: &Arc<Job>) -> std::result::Result<(), Failed> {
                 }
             }
             Err(_) => {
-                let rank = heard.iter().position(|heard| !heard).unwrap_or(0);
-                let node = &holds[rank].link.name;
+                let node = &hold.link.name;
                 let text = format!("{node} has not started rank {rank} for {START:?}  [E306]");
                 failed.get_or_insert((Some(rank), Error::new(Errno::TIMEDOUT, text)));
                 break;
             }
         }
     }
-    failed.map_or(Ok(()), Err)?;
-    for (rank, hold) in holds.iter().enumerate() {
-        let session = job.state().progress.ranks()[rank].session;
-        follow::rank(job, rank, &hold.link, session);
-        ask_pid(job, rank, hold);
-    }
-    Ok(())
+    failed.map_or(Ok(()), Err)
 }
 
 /// Notes a rank's process, for those who look.

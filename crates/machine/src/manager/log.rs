@@ -1,11 +1,12 @@
 //! What the ranks of a job have written, kept in one file of the manager's directory.
 //!
-//! The file is a row of records `rank[4] stream[1] length[4] bytes[length]` (little-endian),
-//! appended as output arrives. Each stream, and the merged stream of whole lines, is an index
-//! into it, so content is stored once. After a restart the index is made anew from the file, and
-//! its end says where to go on reading at the node; a record cut off by a crash is dropped.
+//! The file is a row of records ([`crate::output`]), appended as output arrives; it can be read as
+//! it is. Each stream, and the merged stream of whole lines, is an index into it, so content is
+//! stored once. After a restart the index is made anew from the file, and its end says where to go
+//! on reading at the node; a record cut off by a crash is dropped.
 
 use crate::files::latch::Waiting;
+use crate::output::{HEADER, Head, Output, PIECE_MAX};
 use muster_ninep::call::{Answer, Data, Ticket};
 use muster_ninep::error::Result;
 use muster_ninep::synthetic::{File, Handle, SynCall};
@@ -15,32 +16,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-const HEADER: usize = 9;
-
 /// Most that a read which has waited is given, as in [`crate::files::stream`].
 const WAITED_MAX: usize = 8 * 1024;
-
-/// A stream of a rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
-}
-
-impl Output {
-    /// Both.
-    pub const BOTH: [Output; 2] = [Output::Stdout, Output::Stderr];
-
-    /// Its name, which is that of its file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Output::Stdout => "stdout",
-            Output::Stderr => "stderr",
-        }
-    }
-}
 
 /// Bytes of the file that are part of a stream.
 #[derive(Debug, Clone, Copy)]
@@ -104,6 +81,8 @@ struct State {
     partial: Vec<[Partial; 2]>,
     /// Streams that have not ended, of all ranks.
     open: [usize; 2],
+    /// Who waits for the file itself.
+    waiting: Waiting<(Ticket<Data>, (u64, usize))>,
 }
 
 /// The log, shared by whoever fills and whoever reads it.
@@ -126,6 +105,7 @@ impl JobLog {
             merged: Default::default(),
             partial: std::iter::repeat_with(Default::default).take(ranks).collect(),
             open: [ranks; 2],
+            waiting: Waiting::default(),
         };
         state.recover()?;
         Ok(JobLog { state: Arc::new(Mutex::new(state)) })
@@ -145,37 +125,23 @@ impl JobLog {
     /// # Errors
     /// When it cannot be written: the disk is full.
     pub fn append(&self, rank: usize, output: Output, bytes: &[u8]) -> Result<()> {
-        let mut record = Vec::with_capacity(HEADER + bytes.len());
-        record.extend((rank as u32).to_le_bytes());
-        record.push(output as u8);
-        record.extend((bytes.len() as u32).to_le_bytes());
-        record.extend(bytes);
-        let mut state = self.locked();
-        let start = state.length;
-        if let Err(error) = state.file.write_all(&record) {
-            // Half a record would spoil what follows.
-            let _ = state.file.set_len(start);
-            return Err(error.into());
+        for bytes in bytes.chunks(PIECE_MAX) {
+            let mut state = self.locked();
+            let at = state.write(rank, output, bytes)?;
+            state.index(rank, output, at, bytes);
+            state.serve(rank, output);
         }
-        state.length += record.len() as u64;
-        state.index(rank, output, start + HEADER as u64, bytes);
-        state.serve(rank, output);
         Ok(())
     }
 
     /// A stream of a rank has ended.
     pub fn end(&self, rank: usize, output: Output) {
         let mut state = self.locked();
-        let at = output as usize;
-        if std::mem::replace(&mut state.ranks[rank][at].ended, true) {
-            return;
+        if state.end(rank, output) {
+            // A full disk costs readers of the row the word that it has ended, not the end.
+            let _ = state.write(rank, output, &[]);
+            state.serve(rank, output);
         }
-        for (file, length) in std::mem::take(&mut state.partial[rank][at]) {
-            state.merged[at].add(file, length);
-        }
-        state.open[at] -= 1;
-        state.merged[at].ended = state.open[at] == 0;
-        state.serve(rank, output);
     }
 
     /// Ends all streams.
@@ -197,29 +163,73 @@ impl JobLog {
         File::new(0o444, move |_| Ok(Reader { log: log.clone(), rank, output }))
             .sized(move || pick(&size.locked()))
     }
+
+    /// The row of records, as a file.
+    pub fn row(&self) -> File {
+        let (log, size) = (self.clone(), self.clone());
+        File::new(0o444, move |_| Ok(Row { log: log.clone() })).sized(move || size.locked().length)
+    }
 }
 
 impl State {
+    /// Appends a record; where its bytes are.
+    fn write(&mut self, rank: usize, output: Output, bytes: &[u8]) -> Result<u64> {
+        let head = Head { rank, output, length: bytes.len() };
+        let record = [&head.bytes(), bytes].concat();
+        let start = self.length;
+        if let Err(error) = self.file.write_all(&record) {
+            // Half a record would spoil what follows.
+            let _ = self.file.set_len(start);
+            return Err(error.into());
+        }
+        self.length += record.len() as u64;
+        Ok(start + HEADER as u64)
+    }
+
+    /// A stream has ended; false if it had already.
+    fn end(&mut self, rank: usize, output: Output) -> bool {
+        let at = output as usize;
+        if std::mem::replace(&mut self.ranks[rank][at].ended, true) {
+            return false;
+        }
+        for (file, length) in std::mem::take(&mut self.partial[rank][at]) {
+            self.merged[at].add(file, length);
+        }
+        self.open[at] -= 1;
+        self.merged[at].ended = self.open[at] == 0;
+        true
+    }
+
+    /// Bytes of the row, or none if they are still to come.
+    fn piece(&self, offset: u64, count: usize) -> Option<Result<Vec<u8>>> {
+        let left = self.length.saturating_sub(offset);
+        if left == 0 && count > 0 && self.open != [0; 2] {
+            return None;
+        }
+        let mut bytes = vec![0; count.min(usize::try_from(left).unwrap_or(count))];
+        let read = self.file.read_exact_at(&mut bytes, offset);
+        Some(read.map(|()| bytes).map_err(Into::into))
+    }
+
     /// Finds out from the file what is in it.
     fn recover(&mut self) -> Result<()> {
         let mut at = 0;
         let mut bytes = Vec::new();
         while at + HEADER as u64 <= self.length {
-            let mut header = [0; HEADER];
-            self.file.read_exact_at(&mut header, at)?;
-            let number = |from: usize| {
-                u32::from_le_bytes(header[from..from + 4].try_into().expect("four bytes"))
-            };
-            let (rank, length) = (number(0) as usize, number(5));
-            let output = if header[4] == 0 { Output::Stdout } else { Output::Stderr };
+            let mut head = [0; HEADER];
+            self.file.read_exact_at(&mut head, at)?;
+            let Ok(Head { rank, output, length }) = Head::read(&head) else { break };
             let start = at + HEADER as u64;
-            if start + u64::from(length) > self.length || rank >= self.ranks.len() {
+            if start + length as u64 > self.length || rank >= self.ranks.len() {
                 break;
             }
-            bytes.resize(length as usize, 0);
+            bytes.resize(length, 0);
             self.file.read_exact_at(&mut bytes, start)?;
             self.index(rank, output, start, &bytes);
-            at = start + u64::from(length);
+            if length == 0 {
+                self.end(rank, output);
+            }
+            at = start + length as u64;
         }
         self.file.set_len(at)?;
         self.length = at;
@@ -243,8 +253,18 @@ impl State {
         }
     }
 
-    /// Answers the reads that wait for this stream or the merged one.
+    /// Answers the reads that wait for this stream, the merged one or the row.
     fn serve(&mut self, rank: usize, output: Output) {
+        for (ticket, (offset, count)) in self.waiting.take() {
+            match self.piece(offset, count.min(WAITED_MAX)) {
+                None => self.waiting.push((ticket, (offset, count))),
+                Some(piece) => {
+                    if ticket.claim() {
+                        ticket.answer(piece.map(Data::from));
+                    }
+                }
+            }
+        }
         let at = output as usize;
         for index in [&mut self.ranks[rank][at], &mut self.merged[at]] {
             for (ticket, (offset, count)) in index.waiting.take() {
@@ -277,6 +297,21 @@ impl Handle for Reader {
             return Ok(index.read(file, offset, count)?.into());
         }
         call.park(|ticket| index.waiting.push((ticket, (offset, count))))
+    }
+}
+
+/// A reader of the row.
+struct Row {
+    log: JobLog,
+}
+
+impl Handle for Row {
+    fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
+        let mut state = self.log.locked();
+        match state.piece(offset, count) {
+            Some(piece) => Ok(piece?.into()),
+            None => call.park(|ticket| state.waiting.push((ticket, (offset, count)))),
+        }
     }
 }
 

@@ -8,23 +8,28 @@
 //! manager is in the [`journal`] and in each job's [`log`].
 
 pub mod daemon;
+mod epochs;
 mod follow;
 mod input;
 mod job;
 mod journal;
 mod launch;
 mod log;
+mod mail;
 mod nodes;
 mod place;
 mod progress;
+mod report;
 mod restore;
 pub mod spec;
 mod timer;
 pub mod tree;
 
 use crate::files::stream::Stream;
+use crate::memory::Memory;
 use job::Job;
 use journal::{Journal, Record};
+use mail::Mail;
 use muster_ninep::error::{Errno, Result, fail};
 use nodes::Nodes;
 use std::collections::BTreeMap;
@@ -42,6 +47,9 @@ pub struct Manager {
     journal: Journal,
     timer: Timer,
     nodes: Nodes,
+    /// Where orders go out and reports come in.
+    memory: Arc<Memory>,
+    mail: Mail,
     jobs: Mutex<Jobs>,
     /// JSON lines of what has happened.
     events: Stream,
@@ -71,6 +79,7 @@ impl Manager {
     /// When the directory cannot be used.
     pub fn start(
         directory: &Path,
+        memory: &Arc<Memory>,
         down: impl Fn() + Send + Sync + 'static,
     ) -> std::io::Result<Arc<Manager>> {
         std::fs::create_dir_all(directory.join("jobs"))?;
@@ -80,12 +89,16 @@ impl Manager {
             journal,
             timer: Timer::start()?,
             nodes: Nodes::default(),
+            memory: memory.clone(),
+            mail: Mail::start(memory)?,
             jobs: Mutex::default(),
             events: Stream::new(|| ()),
             started: now(),
             down: Box::new(down),
         });
         restore::jobs(&manager, records);
+        report::listen(&manager, memory)?;
+        epochs::follow(&manager, memory)?;
         Ok(manager)
     }
 

@@ -13,7 +13,7 @@ use super::nodes::Link;
 use super::progress::Progress;
 use super::spec::{End, Phase, RankPhase, RankStatus, Spec, Status};
 use super::{follow, launch};
-use muster_ninep::error::Result;
+use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::tree::OpenFlags;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -206,6 +206,38 @@ impl Job {
         let why = "its node has not come back after the manager was started again";
         absent.into_iter().for_each(|rank| self.rank_lost(rank, why));
     }
+}
+
+/// Takes hold of the session of a rank that does not read, without waiting.
+pub(super) fn take_hold_then(
+    link: &Arc<Link>,
+    session: u32,
+    then: impl FnOnce(Result<Hold>) + Send + 'static,
+) {
+    let (of_session, own) = (link.client.root(), link.clone());
+    let missing =
+        move |what: &str| Error::from(Errno::NOENT).at(format!("session {session}{what}"));
+    let number = session.to_string();
+    of_session.walk_then(&[number.as_bytes()], move |answer| {
+        let dir = match answer {
+            Ok((_, Some(dir))) => dir,
+            Ok((_, None)) => return then(Err(missing(""))),
+            Err(error) => return then(Err(error)),
+        };
+        let session = dir.clone();
+        dir.walk_then(&[b"ctl"], move |answer| {
+            let ctl = match answer {
+                Ok((_, Some(ctl))) => ctl,
+                Ok((_, None)) => return then(Err(missing("/ctl"))),
+                Err(error) => return then(Err(error)),
+            };
+            let opened = ctl.clone();
+            ctl.open_then(OpenFlags(OpenFlags::RDWR), move |answer| {
+                let hold = |_| Hold { link: own, session, ctl: opened, stdin: None };
+                then(answer.map(hold));
+            });
+        });
+    });
 }
 
 fn take_hold(link: &Arc<Link>, session: u32, reads: bool) -> Result<Hold> {

@@ -4,11 +4,11 @@ use super::Manager;
 use super::input::{self, Input};
 use super::job::{Job, Owner};
 use super::launch::{self, Incoming};
-use super::log::Output;
 use super::spec::End;
 use crate::files::control::{self, Commands};
 use crate::files::lane::Lane;
 use crate::node::signal;
+use crate::output::Output;
 use muster_base::quote;
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Error, Result, fail};
@@ -167,6 +167,7 @@ impl Job {
             for output in Output::BOTH {
                 named.push((output.name(), placed.log.file(None, output).entry()));
             }
+            named.push(("output", placed.log.row().entry()));
             let ranks = RanksDir { job: job.clone(), inode: Inode::new(0o555) };
             named.push(("ranks", Entry::Dir(Arc::new(ranks))));
         }

@@ -91,12 +91,17 @@ impl Hierarchy {
     pub fn create(&self, name: &str, session: &str) -> Result<Cgroup, Error> {
         let parent = self.group(name)?;
         let path = parent.join(checked(session)?);
-        for dir in [&parent, &path] {
-            match fs::create_dir(dir) {
-                // Another session's, for the parent; a session's own must be new.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && *dir == parent => {}
-                result => result.map_err(|error| Error::Kernel { path: dir.clone(), error })?,
+        let failed = |path: &PathBuf, error| Error::Kernel { path: path.clone(), error };
+        match fs::create_dir(&path) {
+            // The daemon's first.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                match fs::create_dir(&parent) {
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                    result => result.map_err(|error| failed(&parent, error))?,
+                }
+                fs::create_dir(&path).map_err(|error| failed(&path, error))?;
             }
+            result => result.map_err(|error| failed(&path, error))?,
         }
         Ok(Cgroup { path })
     }

@@ -76,7 +76,7 @@ impl SessionCtl {
                 session.kill_all();
                 Ok(())
             }
-            ["signal", name] => self.signal(signal(name)?),
+            ["signal", name] => session.signal(signal(name)?),
             ["type", "normal"] => {
                 session.state().persistent = false;
                 Ok(())
@@ -148,17 +148,6 @@ impl SessionCtl {
         Ok(())
     }
 
-    fn signal(&self, number: i32) -> Result<()> {
-        let state = self.0.state();
-        match (&state.phase, &state.ward) {
-            (Phase::Starting | Phase::Running { .. }, Some(ward)) => Ok(ward.signal(number)?),
-            _ => {
-                let text = format!("no program runs in session {}", self.0.number);
-                fail(Errno::SRCH, text)
-            }
-        }
-    }
-
     fn redirect(&self, stream: &str, path: &str) -> Result<()> {
         let mut state = self.0.state();
         if state.phase != Phase::New {
@@ -221,7 +210,7 @@ impl Commands for RootCtl {
                 };
                 let found = all.iter().find(runs);
                 match found {
-                    Some(files) => SessionCtl(files.session().clone()).signal(number),
+                    Some(files) => files.session().signal(number),
                     None => fail(Errno::SRCH, format!("process {pid} is not one of a session")),
                 }
             }

@@ -1,21 +1,28 @@
 //! The node daemon as a process: serves its tree, and tells the manager that it is there.
 
+use super::orders::Orders;
 use super::{Node, Setup, tree};
 use crate::keeper::{Directory, Presence};
 use crate::line::{self, Door};
+use crate::memory::Memory;
 use muster_base::quote;
+use muster_fabric::Deadline;
+use muster_fabric::primitive::Nodes;
 use muster_ninep::address::Address;
 use muster_ninep::client::Options;
 use muster_ninep::error::Result;
 use muster_ninep::serve::{Server, same_user};
 use muster_ninep::tree::OpenFlags;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 /// How long the manager may take to answer.
 const ANSWER: Duration = Duration::from_secs(10);
+
+/// How long to wait at once for the manager to take this node into the global memory.
+const MEMBER: Duration = Duration::from_secs(60);
 
 /// Pauses between attempts to reach a manager that is not there: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
@@ -35,6 +42,8 @@ pub fn run(directory: &Path, name: &str) -> io::Result<()> {
         group: directory.group(name),
     })?;
     node.prepare()?;
+    let memory = Arc::new(Memory::join(&directory, name)?);
+    let orders = Orders::serve(&node, &memory)?;
     let server = Arc::new(Server::start(&Arc::new(tree::of(&node)), 1, same_user)?);
     let door = Door::open(&address, server.clone())?;
     let line = format!(
@@ -45,12 +54,21 @@ pub fn run(directory: &Path, name: &str) -> io::Result<()> {
     );
     let manager = directory.manager();
     let from = name.to_owned();
-    let join = move || keep_joined(&from, &manager, &line);
+    let own = memory.clone();
+    let join = move || {
+        // Ranks that are placed on this node are ordered at once.
+        let me = Nodes::one(own.me());
+        while let Err(error) = own.await_members(&me, Deadline::after(MEMBER)) {
+            let _ = writeln!(io::stderr(), "{from}: {error}");
+        }
+        keep_joined(&from, &manager, &line);
+    };
     std::thread::Builder::new().name("join".into()).spawn(join)?;
     // Nothing is ever written to the lifeline.
     io::stdin().lock().read_to_end(&mut Vec::new())?;
     drop(door);
     drop(server);
+    drop(orders);
     node.shut_down();
     presence.leave(&directory).map_err(io::Error::other)?;
     Ok(())

@@ -15,6 +15,12 @@ use std::sync::Arc;
 
 /// Starts the session's program and waits until it runs. `program` overrides `argv[0]`.
 pub(super) fn exec(session: &Arc<Session>, program: Option<&str>) -> Result<()> {
+    start(session, program)?;
+    session.await_start()
+}
+
+/// Starts the session's program; the session tells whether it runs.
+pub(super) fn start(session: &Arc<Session>, program: Option<&str>) -> Result<()> {
     let Some(node) = session.node.upgrade() else { return fail(Errno::IO, "the node is ending") };
     let mut spec = specify(&node, session, program)?;
     {
@@ -30,7 +36,7 @@ pub(super) fn exec(session: &Arc<Session>, program: Option<&str>) -> Result<()> 
         session.failed(error.clone());
         return Err(error);
     }
-    session.await_start()
+    Ok(())
 }
 
 fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec) -> Result<()> {

@@ -12,6 +12,7 @@ mod ctl;
 pub mod daemon;
 mod facts;
 mod launch;
+pub mod orders;
 mod session;
 pub mod shepherd;
 pub mod tree;
@@ -22,6 +23,7 @@ pub(crate) use ctl::signal;
 use muster_base::limits::SESSIONS_MAX;
 use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::host::{HostTree, Options, User, Users};
+use orders::Light;
 use session::Session;
 use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt;
@@ -55,6 +57,8 @@ pub struct Node {
     ns: Text,
     state: Text,
     watch: Watch,
+    /// What ranks have to say to the manager.
+    reports: orders::Reports,
     /// Starts the programs.
     spawner: shepherd::Spawner,
     /// Where sessions get control groups; the reason if nowhere.
@@ -90,6 +94,7 @@ impl Node {
             ns: Text::default(),
             state: Text::default(),
             watch: Watch::start()?,
+            reports: orders::Reports::default(),
             spawner: shepherd::Spawner::default(),
             cgroups,
             sessions: Mutex::default(),
@@ -123,8 +128,24 @@ impl Node {
         table.last += 1;
         let number = table.last;
         drop(table);
+        self.add(number, None)
+    }
+
+    /// Makes the session of a light rank.
+    fn open_light(self: &Arc<Node>, number: u32, light: Light) -> Result<Arc<Session>> {
+        let table = self.table();
+        if table.sessions.len() >= SESSIONS_MAX || table.sessions.contains_key(&number) {
+            let count = table.sessions.len();
+            let text = format!("this node has {count} sessions, {SESSIONS_MAX} at most");
+            return fail(Errno::AGAIN, format!("{text}, and no place for number {number}"));
+        }
+        drop(table);
+        Ok(self.add(number, Some(light))?.session().clone())
+    }
+
+    fn add(self: &Arc<Node>, number: u32, light: Option<Light>) -> Result<Arc<Files>> {
         let (directory, fs) = self.make_fs(number)?;
-        let session = Session::new(self, number, directory);
+        let session = Session::new(self, number, directory, light);
         let files = Files::new(&session, fs)?;
         self.table().sessions.insert(number, files.clone());
         Ok(files)
@@ -133,10 +154,13 @@ impl Node {
     /// A directory for a session, and the tree that serves it.
     fn make_fs(&self, number: u32) -> Result<(PathBuf, Arc<HostTree>)> {
         let directory = self.setup.directory.join(format!("xcpu-{number:06}"));
-        // A daemon that was killed may have left one of this name.
-        let _ = std::fs::remove_dir_all(&directory);
         // The serving thread has no umask.
-        std::fs::DirBuilder::new().mode(0o700).create(&directory)?;
+        let make = || std::fs::DirBuilder::new().mode(0o700).create(&directory);
+        if make().is_err() {
+            // A daemon that was killed may have left one of this name.
+            let _ = std::fs::remove_dir_all(&directory);
+            make()?;
+        }
         let fs =
             HostTree::new(&directory, Options { writable: true, users: Users::Only(User::own()) })?;
         Ok((directory, Arc::new(fs)))

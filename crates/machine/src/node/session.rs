@@ -9,11 +9,13 @@
 
 use super::Node;
 use super::cgroup::Cgroup;
+use super::orders::Light;
 use super::shepherd::{Usage, Ward};
 use crate::files::feed::Feed;
 use crate::files::latch::Latch;
 use crate::files::stream::Stream;
 use crate::files::text::Text;
+use crate::launch::{Said, What};
 use muster_ninep::error::{Errno, Error, Result, fail};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
@@ -24,6 +26,10 @@ pub(super) const LINGER: Duration = Duration::from_secs(30);
 
 /// How long a shepherd may take until the program runs.
 const START: Duration = Duration::from_secs(30);
+
+/// The most output that the report of a rank's end carries: with more of it, following costs little
+/// beside the bytes.
+const REPORTED_MAX: usize = 64 * 1024;
 
 /// Where a session is in its life.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,12 +66,16 @@ pub(super) struct State {
     pub(super) redirects: [Option<PathBuf>; 3],
     /// Address of a session this one was attached to by `connect`.
     pub(super) parent: String,
+    /// The manager has been told of this light rank.
+    pub(super) said: bool,
 }
 
 /// One session.
 pub(super) struct Session {
     pub(super) number: u32,
     pub(super) node: Weak<Node>,
+    /// Which rank it is, if an order has made it.
+    pub(super) light: Option<Light>,
     /// The directory that `fs/` shows.
     pub(super) directory: PathBuf,
     pub(super) argv: Text,
@@ -81,7 +91,12 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(node: &Arc<Node>, number: u32, directory: PathBuf) -> Arc<Session> {
+    pub(super) fn new(
+        node: &Arc<Node>,
+        number: u32,
+        directory: PathBuf,
+        light: Option<Light>,
+    ) -> Arc<Session> {
         let kick = node.watch.kicker(number);
         let state = State {
             phase: Phase::New,
@@ -98,10 +113,12 @@ impl Session {
             failures: 0,
             redirects: [None, None, None],
             parent: String::new(),
+            said: false,
         };
         Arc::new(Session {
             number,
             node: Arc::downgrade(node),
+            light,
             directory,
             argv: Text::default(),
             env: Text::new(node.env.get().unwrap_or_default()),
@@ -168,9 +185,13 @@ impl Session {
             state.phase = Phase::New;
         }
         let (ward, cgroup) = (state.ward.take(), state.cgroup.take());
+        let failure = state.failure.clone();
         self.changed.notify_all();
         drop(state);
         drop(ward);
+        if let Some(failure) = &failure {
+            self.say_failed(failure);
+        }
         if let (Some(cgroup), Some(node)) = (cgroup, self.node.upgrade()) {
             let _ = cgroup.kill(Duration::ZERO);
             node.watch.bury(None, Some(cgroup));
@@ -189,6 +210,15 @@ impl Session {
         self.changed.notify_all();
         self.wait.set(status.to_string());
         self.leave(state);
+    }
+
+    /// Signals the program and its process group.
+    pub(super) fn signal(&self, number: i32) -> Result<()> {
+        let state = self.state();
+        match (&state.phase, &state.ward) {
+            (Phase::Starting | Phase::Running { .. }, Some(ward)) => Ok(ward.signal(number)?),
+            _ => fail(Errno::SRCH, format!("no program runs in session {}", self.number)),
+        }
     }
 
     /// Ends every process of the session; the session stays.
@@ -269,5 +299,58 @@ impl Drop for Presence {
         // `cat clone`: nobody is inside, and nobody has been.
         state.lingers |= !self.inside && !state.entered;
         self.session.leave(state);
+    }
+}
+
+/// What a light rank says to the manager, once.
+impl Session {
+    /// Its program cannot be run.
+    pub(super) fn say_failed(&self, error: &Error) {
+        self.say(&mut self.state(), What::Failed { why: error.text.to_string() }, &[]);
+    }
+
+    /// It runs on. False if that cannot be said yet.
+    pub(super) fn say_follow(&self) -> bool {
+        let mut state = self.state();
+        match state.phase {
+            Phase::Running { pid } => self.say(&mut state, What::Follow { pid: Some(pid) }, &[]),
+            // Its streams are still open, though it has ended.
+            Phase::Ended { .. } => self.say(&mut state, What::Follow { pid: None }, &[]),
+            Phase::New | Phase::Starting => {}
+            Phase::Wiped => return true,
+        }
+        state.said
+    }
+
+    /// Its program has ended and its output is whole: says so if it has.
+    pub(super) fn say_end(&self) {
+        let mut state = self.state();
+        let (Some(_), &Phase::Ended { status }, false) = (self.light, &state.phase, state.said)
+        else {
+            return;
+        };
+        let (stdout, stderr) = (self.stdout.whole(), self.stderr.whole());
+        let (Some(stdout), Some(mut stderr)) = (stdout, stderr) else {
+            return self.say(&mut state, What::Follow { pid: None }, &[]);
+        };
+        let usage = super::tree::usage_of(state.usage.as_ref());
+        let (out, err) = (stdout.len(), stderr.len());
+        let mut output = stdout;
+        output.append(&mut stderr);
+        let what = match output.len() > REPORTED_MAX {
+            true => What::Follow { pid: None },
+            false => What::Ended { status, usage, stdout: out, stderr: err },
+        };
+        if matches!(what, What::Follow { .. }) {
+            output.clear();
+        }
+        self.say(&mut state, what, &output);
+    }
+
+    fn say(&self, state: &mut State, what: What, output: &[u8]) {
+        let (Some(light), Some(node)) = (self.light, self.node.upgrade()) else { return };
+        if !std::mem::replace(&mut state.said, true) {
+            node.reports.push(Said { job: light.job, rank: light.rank, what }, output);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::ctl::{RootCtl, SessionCtl};
 use super::session::{Phase, Presence, Session};
+use super::shepherd::Usage;
 use super::{Node, facts};
 use crate::files::control;
 use crate::files::feed::Feed;
@@ -163,7 +164,10 @@ impl Files {
             ("stdio", stdio(s)),
             ("wait", s.wait.file(0o440).entry()),
             ("id", File::text(0o440, move || Ok(id_of(&id))).entry()),
-            ("usage", File::text(0o440, move || Ok(usage_of(&usage))).entry()),
+            (
+                "usage",
+                File::text(0o440, move || Ok(usage_of(usage.state().usage.as_ref()))).entry(),
+            ),
             ("relay", receive::file(0o660, move || AtNode(relay.clone())).entry()),
         ];
         Ok(Arc::new(Files { session: s.clone(), inode: Inode::new(0o555), named }))
@@ -179,8 +183,8 @@ fn id_of(session: &Session) -> String {
     format!("{gid}/{lid}")
 }
 
-fn usage_of(session: &Session) -> String {
-    match &session.state().usage {
+pub(super) fn usage_of(usage: Option<&Usage>) -> String {
+    match usage {
         Some(used) => format!(
             "{} {} {} {} {}\n",
             used.user_us, used.system_us, used.max_rss_kib, used.blocks_in, used.blocks_out

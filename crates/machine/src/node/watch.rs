@@ -24,6 +24,10 @@ const WAKER: Token = Token(usize::MAX);
 /// Bytes moved at once: what a pipe holds.
 const CHUNK: usize = 64 * 1024;
 
+/// How long a light rank may run before it is to be followed: those that end sooner say all in one
+/// report, and for those that do not the wait for their first output is no longer than this.
+const SOON: Duration = Duration::from_millis(10);
+
 /// How long the processes of a wiped session may take to be gone before it is tried again.
 const BURIAL: Duration = Duration::from_secs(10);
 
@@ -72,7 +76,9 @@ impl Watch {
             post: post.clone(),
             watched: HashMap::new(),
             later: Vec::new(),
+            silent: Vec::new(),
             graves: Vec::new(),
+            buffer: vec![0; CHUNK],
         };
         let thread = std::thread::Builder::new().name("watch".into());
         let thread = Some(thread.spawn(move || eye.run())?);
@@ -141,8 +147,12 @@ struct Eye {
     post: Arc<Post>,
     watched: HashMap<u32, Watched>,
     later: Vec<(Instant, Weak<Session>)>,
+    /// Light ranks that have said nothing yet, and when somebody is to follow them.
+    silent: Vec<(Instant, Weak<Session>)>,
     /// Directories and groups that could not be removed yet, and until when to try.
     graves: Vec<(Instant, Option<PathBuf>, Option<Cgroup>)>,
+    /// Where bytes are on their way.
+    buffer: Vec<u8>,
 }
 
 impl Eye {
@@ -171,6 +181,7 @@ impl Eye {
                 }
             }
             self.wake_lingerers();
+            self.call_for_followers();
             self.dig();
         }
     }
@@ -180,7 +191,7 @@ impl Eye {
         if !self.graves.is_empty() {
             return Some(Duration::from_millis(2));
         }
-        let next = self.later.iter().map(|(when, _)| *when).min()?;
+        let next = self.later.iter().chain(&self.silent).map(|(when, _)| *when).min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
@@ -194,16 +205,34 @@ impl Eye {
         }
     }
 
+    /// Has ranks followed that have not ended soon.
+    fn call_for_followers(&mut self) {
+        let now = Instant::now();
+        self.silent.retain_mut(|(when, session)| {
+            let Some(session) = session.upgrade() else { return false };
+            if *when > now {
+                return true;
+            }
+            *when = now + SOON;
+            !session.say_follow()
+        });
+    }
+
     /// Removes what is left of wiped sessions. Their processes may take a moment to be gone, and
     /// one of them may still be making files.
     fn dig(&mut self) {
         let now = Instant::now();
         self.graves.retain(|(until, directory, cgroup)| {
+            // Most are empty.
             let dead = cgroup.as_ref().is_none_or(|cgroup| {
-                cgroup.kill(Duration::ZERO).is_ok() && cgroup.remove(Duration::ZERO).is_ok()
+                let zero = Duration::ZERO;
+                std::fs::remove_dir(cgroup.path()).is_ok()
+                    || cgroup.kill(zero).is_ok() && cgroup.remove(zero).is_ok()
             });
             let gone = directory.as_ref().is_none_or(|directory| {
-                std::fs::remove_dir_all(directory).is_ok() || !directory.exists()
+                std::fs::remove_dir(directory).is_ok()
+                    || std::fs::remove_dir_all(directory).is_ok()
+                    || !directory.exists()
             });
             !(dead && gone) && *until > now
         });
@@ -238,6 +267,9 @@ impl Eye {
         given.stdin.iter().for_each(|_| streams.stdin.reopen());
         given.stdout.iter().for_each(|_| streams.stdout.reopen());
         given.stderr.iter().for_each(|_| streams.stderr.reopen());
+        if session.light.is_some() {
+            self.silent.push((Instant::now() + SOON, Arc::downgrade(&session)));
+        }
         self.watched.insert(number, Watched { session, pipes, link, exited: false });
         // What happened before the registration raises no event.
         ENDS.iter().for_each(|end| self.advance(number, *end));
@@ -247,11 +279,18 @@ impl Eye {
         let Some(watched) = self.watched.get_mut(&number) else { return };
         match end {
             End::Stdin => watched.feed(),
-            End::Stdout => pump(&mut watched.pipes.stdout, &watched.session.stdout),
-            End::Stderr => pump(&mut watched.pipes.stderr, &watched.session.stderr),
+            End::Stdout => {
+                pump(&mut watched.pipes.stdout, &watched.session.stdout, &mut self.buffer);
+            }
+            End::Stderr => {
+                pump(&mut watched.pipes.stderr, &watched.session.stderr, &mut self.buffer);
+            }
             End::Link => watched.listen(self.poll.registry()),
         }
         let pipes = &watched.pipes;
+        if pipes.stdout.is_none() && pipes.stderr.is_none() {
+            watched.session.say_end();
+        }
         let silent = watched.link.is_none() && pipes.stdout.is_none() && pipes.stderr.is_none();
         if silent || watched.session.is_wiped() {
             self.watched.remove(&number);
@@ -303,6 +342,10 @@ impl Watched {
                 Ok(Some(Report::Exited { status, usage })) => {
                     self.exited = true;
                     self.session.ended(status, Some(usage));
+                    if self.session.light.is_some() {
+                        // What it has left behind goes with it, and lets go of its output.
+                        self.session.kill_all();
+                    }
                 }
                 Ok(Some(Report::Gone)) | Err(_) => {
                     let _ = registry.deregister(&mut SourceFd(&link));
@@ -318,10 +361,9 @@ impl Watched {
 }
 
 /// Moves what a pipe holds into its stream.
-fn pump(pipe: &mut Option<OwnedFd>, stream: &Stream) {
-    let mut buffer = [0; CHUNK];
+fn pump(pipe: &mut Option<OwnedFd>, stream: &Stream, buffer: &mut [u8]) {
     while let Some(fd) = pipe {
-        let room = stream.room().min(CHUNK);
+        let room = stream.room().min(buffer.len());
         if room == 0 {
             return;
         }

@@ -1,0 +1,129 @@
+//! Orders that nobody waits for: signals and ends on their way to light ranks, and what the nodes
+//! may forget.
+//!
+//! One thread sends them, one after the other, each to those of its nodes that belong to the
+//! cluster by then. What a node misses while it does not, `epochs.rs` makes good when it comes
+//! back. Done jobs are forgotten some at a time.
+
+use crate::launch::Order;
+use crate::memory::Memory;
+use muster_fabric::primitive::Nodes;
+use muster_fabric::{Deadline, Error};
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// How long nodes may keep what is left of jobs that are done.
+const FORGET: Duration = Duration::from_millis(100);
+
+/// How long an order may take to arrive before it is sent once more.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The pause before an order is sent once more.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// How often an order is sent at most: somebody leaves each time.
+const TRIES: u32 = 20;
+
+/// Called when an order has arrived, or cannot.
+type Then = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+struct Tray {
+    orders: VecDeque<(Nodes, Order, Then)>,
+    done: Vec<u32>,
+    /// When the nodes are told what is done.
+    due: Option<Instant>,
+    over: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    tray: Mutex<Tray>,
+    changed: Condvar,
+}
+
+/// The thread, seen by others. Dropping it ends the thread.
+pub(super) struct Mail {
+    shared: Arc<Shared>,
+}
+
+impl Mail {
+    pub(super) fn start(memory: &Arc<Memory>) -> io::Result<Mail> {
+        let shared = Arc::new(Shared::default());
+        let (own, memory) = (shared.clone(), memory.clone());
+        std::thread::Builder::new().name("mail".into()).spawn(move || {
+            while let Some((to, order, then)) = own.next() {
+                send(&memory, to, &order);
+                then();
+            }
+        })?;
+        Ok(Mail { shared })
+    }
+
+    /// Sends an order to those of a set that are there, then does something.
+    pub(super) fn send(&self, to: Nodes, order: Order, then: impl FnOnce() + Send + 'static) {
+        self.shared.lock().orders.push_back((to, order, Box::new(then)));
+        self.shared.changed.notify_one();
+    }
+
+    /// A job is done: its nodes are told so with others.
+    pub(super) fn done(&self, job: u32) {
+        let mut tray = self.shared.lock();
+        tray.done.push(job);
+        tray.due.get_or_insert_with(|| Instant::now() + FORGET);
+        self.shared.changed.notify_one();
+    }
+}
+
+impl Drop for Mail {
+    fn drop(&mut self) {
+        self.shared.lock().over = true;
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Tray> {
+        self.tray.lock().expect("no holder panics")
+    }
+
+    fn next(&self) -> Option<(Nodes, Order, Then)> {
+        let mut tray = self.lock();
+        loop {
+            if tray.over {
+                return None;
+            }
+            if let Some(next) = tray.orders.pop_front() {
+                return Some(next);
+            }
+            let left = tray.due.map(|due| due.saturating_duration_since(Instant::now()));
+            tray = match left {
+                Some(Duration::ZERO) => {
+                    tray.due = None;
+                    let jobs = std::mem::take(&mut tray.done);
+                    let all = Nodes::range(1..=u32::MAX);
+                    return Some((all, Order::Forget { jobs }, Box::new(|| ())));
+                }
+                Some(left) => self.changed.wait_timeout(tray, left).expect("no holder panics").0,
+                None => self.changed.wait(tray).expect("no holder panics"),
+            };
+        }
+    }
+}
+
+fn send(memory: &Memory, to: Nodes, order: &Order) {
+    for _ in 0..TRIES {
+        let there = memory.members_of(&to);
+        if there.is_empty() {
+            return;
+        }
+        let sent = memory.send(&there, order.letter());
+        match sent.and_then(|transfer| transfer.wait(Deadline::after(PATIENCE))) {
+            Ok(()) | Err(Error::Closed { .. }) => return,
+            // Somebody has just left, or the manager itself may not speak for a moment.
+            Err(_) => std::thread::sleep(PAUSE),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What nodes report of light ranks: see [`crate::launch`].
+
+use super::Manager;
+use super::follow;
+use super::job::Job;
+use super::restore;
+use super::spec::{Phase, Usage};
+use crate::launch::{Report, What};
+use crate::memory::{Memory, name_of};
+use crate::output::Output;
+use std::io::{self, Write};
+use std::sync::{Arc, Weak};
+
+/// Takes reports until there are no more.
+pub(super) fn listen(manager: &Arc<Manager>, memory: &Arc<Memory>) -> io::Result<()> {
+    let (manager, memory) = (Arc::downgrade(manager), memory.clone());
+    let thread = std::thread::Builder::new().name("reports".into());
+    thread.spawn(move || take_all(&manager, &memory)).map(drop)
+}
+
+fn take_all(manager: &Weak<Manager>, memory: &Memory) {
+    while let Some(letter) = memory.next() {
+        let Some(manager) = manager.upgrade() else { return };
+        match Report::read(&letter) {
+            Ok((report, output)) => manager.told(report, output),
+            Err(error) => {
+                let _ = writeln!(io::stderr(), "a node's report cannot be read: {error}");
+            }
+        }
+    }
+}
+
+/// What a rank has said, with its stdout and stderr.
+pub(super) struct Heard {
+    rank: usize,
+    instance: u64,
+    what: What,
+    output: [Vec<u8>; 2],
+}
+
+impl Manager {
+    fn told(self: &Arc<Manager>, report: Report, mut output: &[u8]) {
+        for said in report.said {
+            let mut cut = |length: usize| {
+                let (part, rest) = output.split_at(length);
+                output = rest;
+                part.to_vec()
+            };
+            let output = match said.what {
+                What::Ended { stdout, stderr, .. } => [cut(stdout), cut(stderr)],
+                _ => Default::default(),
+            };
+            let (rank, instance) = (said.rank, report.instance);
+            if let Some(job) = self.job(said.job) {
+                job.heard(Heard { rank, instance, what: said.what, output });
+            }
+        }
+    }
+}
+
+impl Job {
+    /// A light rank has said something. Before the job counts as started it is kept for then.
+    fn heard(self: &Arc<Job>, heard: Heard) {
+        let mut state = self.state();
+        if state.progress.phase() == Phase::Starting {
+            return state.early.push(heard);
+        }
+        let rank = heard.rank;
+        // Not of a session before this one, nor twice, nor of one that is followed by now.
+        let known = state.instances.get(rank) == Some(&heard.instance);
+        if !known || state.progress.is_closed(rank) || state.holds[rank].is_some() {
+            return;
+        }
+        drop(state);
+        match heard.what {
+            What::Failed { why } => self.failed_to_run(rank, &why),
+            What::Follow { pid } => self.begin_to_follow(rank, pid),
+            What::Ended { status, usage, .. } => {
+                self.has_ended(rank, status, Usage::parse(&usage), &heard.output);
+            }
+        }
+    }
+
+    /// What ranks have said while the job was being started.
+    pub(super) fn hear_early(self: &Arc<Job>) {
+        let early = std::mem::take(&mut self.state().early);
+        early.into_iter().for_each(|heard| self.heard(heard));
+    }
+
+    fn failed_to_run(self: &Arc<Job>, rank: usize, why: &str) {
+        let mut state = self.state();
+        let actions = state.progress.start_failed(Some(rank), super::launch::exit_in(why), why);
+        self.act(state, actions);
+    }
+
+    fn begin_to_follow(self: &Arc<Job>, rank: usize, pid: Option<u32>) {
+        let (node, session) = {
+            let mut state = self.state();
+            if let Some(pid) = pid {
+                state.progress.pid(rank, pid);
+            }
+            let told = &state.progress.ranks()[rank];
+            (told.node.clone(), told.session)
+        };
+        let Some(manager) = self.manager.upgrade() else { return };
+        // Who watches the connection says why it is gone, and that its ranks are.
+        let Ok(link) = manager.nodes.link(&node) else { return };
+        let job = self.clone();
+        restore::take_hold_then(&link.clone(), session, move |hold| match hold {
+            Ok(hold) => {
+                let mut state = job.state();
+                let open = !state.progress.is_closed(rank);
+                match state.holds.get_mut(rank) {
+                    Some(held @ None) if open => *held = Some(hold.clone()),
+                    _ => return,
+                }
+                let ending = state.killing;
+                drop(state);
+                follow::rank(&job, rank, &link, session);
+                if ending {
+                    hold.ctl.write_then(0, b"end\n", |_| ());
+                }
+            }
+            Err(_) if link.client.ended().is_some() => {}
+            Err(error) => job.rank_lost(rank, &error.to_string()),
+        });
+    }
+
+    fn has_ended(
+        self: &Arc<Job>,
+        rank: usize,
+        status: i32,
+        usage: Option<Usage>,
+        output: &[Vec<u8>; 2],
+    ) {
+        for (stream, bytes) in Output::BOTH.into_iter().zip(output) {
+            if !bytes.is_empty() && !self.wrote(rank, stream, bytes) {
+                return;
+            }
+            if let Some(placed) = self.placed.get() {
+                placed.log.end(rank, stream);
+            }
+        }
+        self.exited(rank, status);
+        let mut state = self.state();
+        state.progress.used(rank, usage);
+        let actions = state.progress.rank_closed(rank);
+        self.act(state, actions);
+    }
+}
+
+/// Whom an error of the global memory names, as users know nodes.
+pub(super) fn named(error: &muster_fabric::Error) -> String {
+    let text = error.to_string();
+    match error {
+        muster_fabric::Error::Dead { peer, .. } => {
+            let node = peer.strip_prefix("node ").and_then(|number| number.parse().ok());
+            let name = node.map(|number| name_of(muster_fabric::protocol::NodeId(number)));
+            format!("{} has left the cluster", name.unwrap_or_else(|| peer.clone()))
+        }
+        _ => text,
+    }
+}

@@ -1,0 +1,232 @@
+//! The cluster's global memory as its daemons use it: who is which node, and letters among them.
+//!
+//! The manager leads; a node daemon asks it to be taken in. One region, [`LETTERS`], is a letter
+//! box: what XFER-AND-SIGNAL puts there is kept as it came, one letter each, until its node's
+//! daemon takes it. The manager's letters to nodes are orders, theirs to it are reports
+//! ([`crate::launch`]).
+
+use crate::keeper::Directory;
+use muster_base::limits::{LETTER_MAX, NODES_HERE_MAX};
+use muster_fabric::global::{Begin, Member, Membership, Transfer, incarnation};
+use muster_fabric::primitive::{Config, Nodes};
+use muster_fabric::protocol::NodeId;
+use muster_fabric::region::{Memory as RegionMemory, Region, Rights};
+use muster_fabric::shell::Setup;
+use muster_fabric::{Address, Deadline, Error, Result, transport};
+use std::collections::VecDeque;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+/// The manager's number.
+pub const MANAGER: NodeId = NodeId(0);
+
+/// The region for letters.
+const LETTERS: u32 = 0;
+
+/// What daemons of one cluster call themselves to each other.
+const SERVICE: &str = "muster";
+
+/// Children of a node in the trees that operations go down and answers come up.
+const ARITY: usize = 16;
+
+/// Where a manager writes which one it is.
+const TERM: &str = "term";
+
+/// The number of a node, from its name: `n3` has 4.
+pub fn id_of(name: &str) -> Option<NodeId> {
+    let number: u32 = name.strip_prefix('n')?.parse().ok()?;
+    Some(NodeId(number.checked_add(1)?))
+}
+
+/// The name of a node.
+pub fn name_of(node: NodeId) -> String {
+    node.0.checked_sub(1).map_or_else(|| "the manager".to_owned(), |number| format!("n{number}"))
+}
+
+/// The cluster's global memory, as one daemon has it.
+pub struct Memory {
+    member: Member,
+    letters: Arc<Letters>,
+    me: NodeId,
+}
+
+impl Memory {
+    /// This node.
+    pub fn me(&self) -> NodeId {
+        self.me
+    }
+
+    /// The manager's part of it, for the cluster in `directory`.
+    ///
+    /// # Errors
+    /// When its socket or the file with its term cannot be made.
+    pub fn lead(directory: &Directory) -> io::Result<Memory> {
+        let at = directory.path().join(TERM);
+        let last = fs::read_to_string(&at).ok().and_then(|text| text.trim().parse::<u32>().ok());
+        let term = last.unwrap_or(0) + 1;
+        // Renamed into place: a manager that dies here has not led.
+        let new = directory.path().join("term.new");
+        fs::write(&new, format!("{term}\n"))?;
+        fs::rename(&new, &at)?;
+        let begin = match term {
+            1 => Begin::With(Nodes::one(MANAGER)),
+            _ => Begin::Again { nodes: known(directory.path())?, term },
+        };
+        Memory::start(directory, MANAGER, begin)
+    }
+
+    /// A node's part of it. It asks to be taken in, for as long as it takes.
+    ///
+    /// # Errors
+    /// When its socket cannot be made, or `name` is no node's.
+    pub fn join(directory: &Directory, name: &str) -> io::Result<Memory> {
+        let me = id_of(name).filter(|node| node.0 as usize <= NODES_HERE_MAX);
+        let me = me.ok_or_else(|| io::Error::other(format!("{name} is no name of a node")))?;
+        Memory::start(directory, me, Begin::Join)
+    }
+
+    fn start(directory: &Directory, me: NodeId, begin: Begin) -> io::Result<Memory> {
+        let here = address(directory.path(), me);
+        // Left behind by a daemon that was killed.
+        let _ = fs::remove_file(socket(directory.path(), me));
+        let all = (0..=NODES_HERE_MAX as u32).map(NodeId);
+        let setup = Setup {
+            me,
+            service: SERVICE.to_owned(),
+            addresses: all.map(|node| (node, address(directory.path(), node))).collect(),
+            transports: transport::of,
+            patience: Duration::ZERO,
+            group: None,
+        };
+        let letters = Arc::new(Letters::default());
+        let regions = vec![Region::over(letters.clone(), Rights::WRITE)];
+        let config = Config {
+            arity: ARITY,
+            // The kernel closes a dead process's sockets, and nobody else does.
+            end_is_death: true,
+            ..Config::new(me, incarnation())
+        };
+        let started = transport::of(&here)
+            .and_then(|transport| transport.listen(&here))
+            .and_then(|listener| Member::start_over(setup, listener, config, begin, regions));
+        let member = started.map_err(|error| io::Error::other(format!("{error}  [E133]")))?;
+        Ok(Memory { member, letters, me })
+    }
+
+    /// Sends a letter to a set of nodes: to all or to none. It does not wait.
+    ///
+    /// # Errors
+    /// As [`Member::xfer_and_signal`].
+    pub fn send(&self, to: &Nodes, letter: Vec<u8>) -> Result<Transfer> {
+        self.member.xfer_and_signal(to, (LETTERS, 0), letter, None, None)
+    }
+
+    /// The next letter, waited for; none once [`Memory::close`] was called.
+    pub fn next(&self) -> Option<Vec<u8>> {
+        self.letters.take()
+    }
+
+    /// No letter is taken any more.
+    pub fn close(&self) {
+        self.letters.close();
+    }
+
+    /// Waits for an epoch after this one.
+    ///
+    /// # Errors
+    /// As [`Member::wait_epoch`].
+    pub fn wait_epoch(&self, after: u64, deadline: Deadline) -> Result<Membership> {
+        self.member.wait_epoch(after, deadline)
+    }
+
+    /// Those of a set that are members now.
+    pub fn members_of(&self, set: &Nodes) -> Nodes {
+        let members = self.member.membership().members;
+        members.iter().filter(|node| set.contains(*node)).collect()
+    }
+
+    /// Waits until all of a set are members.
+    ///
+    /// # Errors
+    /// [`Error::Deadline`], which says who is missing; [`Error::Closed`].
+    pub fn await_members(&self, set: &Nodes, deadline: Deadline) -> Result<()> {
+        let mut membership = self.member.membership();
+        loop {
+            let Some(missing) = set.iter().find(|node| !membership.members.contains(*node)) else {
+                return Ok(());
+            };
+            membership = match self.member.wait_epoch(membership.epoch, deadline) {
+                Err(Error::Deadline { waited, .. }) => {
+                    return Err(Error::Deadline {
+                        who: "the manager".to_owned(),
+                        whom: name_of(missing),
+                        what: "to belong to the cluster's global memory".to_owned(),
+                        waited,
+                    });
+                }
+                other => other?,
+            };
+        }
+    }
+}
+
+/// Where a node's shell is reached.
+fn address(directory: &Path, node: NodeId) -> Address {
+    let text = format!("unix!{}", socket(directory, node).display());
+    text.parse().expect("a path behind unix! is an address")
+}
+
+fn socket(directory: &Path, node: NodeId) -> std::path::PathBuf {
+    directory.join(format!("f{}.sock", node.0))
+}
+
+/// All nodes that may be members: those that have made a socket.
+fn known(directory: &Path) -> io::Result<Nodes> {
+    let mut found = vec![MANAGER];
+    for entry in fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix('f')?.strip_suffix(".sock"));
+        found.extend(number.and_then(|number| number.parse().ok()).map(NodeId));
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// A letter box, seen as a region: each write is a letter.
+#[derive(Default)]
+struct Letters {
+    state: Mutex<(VecDeque<Vec<u8>>, bool)>,
+    changed: Condvar,
+}
+
+impl RegionMemory for Letters {
+    fn size(&self) -> usize {
+        LETTER_MAX
+    }
+
+    /// Nobody reads it where it lies.
+    fn read(&self, _: usize, bytes: &mut [u8]) {
+        bytes.fill(0);
+    }
+
+    fn write(&self, _: usize, bytes: &[u8]) {
+        self.state.lock().expect("nobody panics with it").0.push_back(bytes.to_vec());
+        self.changed.notify_one();
+    }
+}
+
+impl Letters {
+    fn take(&self) -> Option<Vec<u8>> {
+        let state = self.state.lock().expect("nobody panics with it");
+        let empty = |(letters, closed): &mut (VecDeque<_>, bool)| letters.is_empty() && !*closed;
+        let mut state = self.changed.wait_while(state, empty).expect("nobody panics with it");
+        if state.1 { None } else { state.0.pop_front() }
+    }
+
+    fn close(&self) {
+        self.state.lock().expect("nobody panics with it").1 = true;
+        self.changed.notify_all();
+    }
+}
