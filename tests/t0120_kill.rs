@@ -2,7 +2,7 @@
 
 mod cluster;
 
-use cluster::{Cluster, Running, signal, until};
+use cluster::{Cluster, Running, signal, stop, until};
 use rustix::process::Signal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -223,7 +223,7 @@ fn input_is_neither_lost_nor_doubled_when_the_manager_is_killed() {
 fn a_frozen_node_does_not_hold_up_the_end() {
     let cluster = Cluster::up("t0120stop", 4);
     let job = family(&cluster);
-    signal(cluster.await_pid("n0"), Signal::STOP);
+    stop(cluster.await_pid("n0"));
     let said = cluster.muster(&["down"]).run().ok();
     assert!(said.out.contains("is down: 4 nodes n[0-3] ended"), "{}", said.out);
     drop(job);
@@ -236,7 +236,7 @@ fn a_job_on_a_frozen_node_can_be_killed() {
     let job = family(&cluster);
     let counter = Counter::start(&cluster);
     let node = cluster.await_pid("n0");
-    signal(node, Signal::STOP);
+    stop(node);
     let id = cluster.json(&["ps", "--json"])["jobs"][0]["id"].to_string();
     cluster.muster(&["kill", &id]).run().ok();
     let said = job.wait().code(137);
@@ -322,7 +322,7 @@ fn a_node_that_was_away_forgets_what_was_ended_meanwhile() {
     let job = cluster.muster(&["run", "-N", "4", "sh", "-c", "echo ready; exec sleep 600"]).start();
     until("all run", || job.out().matches("ready").count() == 4);
     let node = cluster.await_pid("n2");
-    signal(node, Signal::STOP);
+    stop(node);
     let id = cluster.json(&["ps", "--json"])["jobs"][0]["id"].to_string();
     cluster.muster(&["kill", &id]).run().ok();
     let said = job.wait();

@@ -4,7 +4,7 @@ mod cluster;
 #[path = "cluster/spawn.rs"]
 mod spawn;
 
-use cluster::{Cluster, Output, signal, until};
+use cluster::{Cluster, Output, signal, stop, until};
 use muster_ninep::address::Address;
 use muster_ninep::client::{Client, Fid, Options};
 use muster_ninep::tree::OpenFlags;
@@ -238,7 +238,7 @@ fn a_manager_that_is_gone_or_frozen_is_told_of() {
     fs::rename(cluster.work().join("s"), &socket).unwrap();
     cluster.muster(&["run", "true"]).run().ok();
     let pid = cluster.await_pid("manager");
-    signal(pid, Signal::STOP);
+    stop(pid);
     sentence(&cluster.muster(&["ps"]).run().code(1), "E121");
     sentence(&cluster.muster(&["run", "true"]).run().code(125), "E121");
     signal(pid, Signal::CONT);

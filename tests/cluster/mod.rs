@@ -308,6 +308,19 @@ pub fn signal(pid: i32, signal: Signal) {
     }
 }
 
+/// Stops a process, and waits until all its threads have: on a busy machine that takes a while.
+pub fn stop(pid: i32) {
+    signal(pid, Signal::STOP);
+    let has_stopped = |task: fs::DirEntry| {
+        let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('T'))
+    };
+    until(&format!("process {pid} has stopped"), || {
+        let tasks = fs::read_dir(format!("/proc/{pid}/task"));
+        tasks.is_ok_and(|tasks| tasks.flatten().all(has_stopped))
+    });
+}
+
 /// Waits until something is so.
 pub fn until(what: &str, mut so: impl FnMut() -> bool) {
     let deadline = Instant::now() + DEADLINE;
