@@ -1,7 +1,9 @@
 //! Benchmarks against peers, on one machine in one run: `cargo xtask bench NAME`.
 
 mod child;
+mod cluster;
 mod fabric;
+mod launch;
 mod ninep;
 mod primitives;
 mod report;
@@ -20,6 +22,9 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
                        measures memory, not servers)
       --ours SERVER    what stands for ours: muster (default), diod, p9ufs
   spawn     a session spread to 4, 8, 16 and 32 nodes by the tree and flat
+      --quick --json   as above
+  launch    true, and a program of 12 MiB, on 16 and 64 nodes: ours, Slurm, Hydra, pdsh
+            (as root: each slurmd has a tmpfs of its own)
       --quick --json   as above
   primitives  COMPARE-AND-WRITE, XFER-AND-SIGNAL and the heartbeat among 2 to 64 processes, and
             Open MPI and MPICH among as many
@@ -126,6 +131,7 @@ fn main() -> ExitCode {
             ninep::run(&ninep::Settings::new(options.quick, dir, size, &options.ours))
         }
         "spawn" => spawn::run(options.quick),
+        "launch" => launch::run(options.quick),
         "primitives" => primitives::run(options.quick),
         "fabric" => fabric::run(options.quick, options.case.as_deref()),
         "parked" => ninep::parked::run(&options.parked),

@@ -11,12 +11,12 @@ mod session;
 mod wire;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail};
 
+use crate::cluster::Cluster;
 use crate::report::{Better, Case, Report, Samples};
 use session::Session;
 use wire::Wire;
@@ -30,57 +30,13 @@ const RATE: f64 = 25e6;
 /// How many nodes it is spread to.
 const COUNTS: [usize; 4] = [4, 8, 16, 32];
 
-/// A cluster that goes when we go.
-struct Cluster {
-    muster: PathBuf,
-    home: PathBuf,
-}
-
-impl Cluster {
-    fn up(nodes: usize) -> Result<Cluster> {
-        let target = std::env::var_os("MUSTER_BENCH_TARGET").unwrap_or_else(|| "target".into());
-        let home = std::env::temp_dir().join(format!("muster-bench-{}", std::process::id()));
-        let cluster = Cluster { muster: Path::new(&target).join("release/muster"), home };
-        fs::create_dir_all(cluster.home.join("p"))?;
-        cluster.muster(&["up", "-N", &nodes.to_string()])?;
-        Ok(cluster)
-    }
-
-    fn muster(&self, args: &[&str]) -> Result<()> {
-        let mut command = Command::new(&self.muster);
-        command.args(args).env("MUSTER_RUNTIME", self.home.join("r")).stdout(Stdio::null());
-        let status = command.status().with_context(|| format!("{}", self.muster.display()))?;
-        ensure!(status.success(), "muster {} ended with {status}", args.join(" "));
-        Ok(())
-    }
-
-    fn node(&self, node: usize) -> PathBuf {
-        self.home.join(format!("r/default/n{node}"))
-    }
-
-    fn socket(&self, node: usize) -> PathBuf {
-        self.node(node).with_extension("sock")
-    }
-
-    fn proxy(&self, node: usize) -> PathBuf {
-        self.home.join(format!("p/{node}"))
-    }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        let _ = self.muster(&["down"]);
-        let _ = fs::remove_dir_all(&self.home);
-    }
-}
-
 /// Measures.
 ///
 /// # Errors
 /// When the cluster does not come up, or a file does not arrive.
 pub fn run(quick: bool) -> Result<Report> {
     let most = COUNTS[COUNTS.len() - 1];
-    let cluster = Cluster::up(most + 1)?;
+    let cluster = Cluster::up(most + 1, &std::env::temp_dir())?;
     let wire = Wire::new(Some(RATE));
     (0..=most).for_each(|node| wire.proxy(&cluster.proxy(node), &cluster.socket(node)));
     let source = Session::open(&cluster.socket(0));
