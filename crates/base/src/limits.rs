@@ -73,11 +73,7 @@ pub const TEXT_MAX: usize = 2 * 1024 * 1024;
 /// descriptors is five for each.
 pub const SESSIONS_MAX: usize = 3072;
 
-/// The longest letter from one daemon to others: arguments and environment of a program, of which
-/// the kernel takes 6 MB at most, and what JSON adds.
-pub const LETTER_MAX: usize = 8 * 1024 * 1024;
-
-/// Node daemons of one cluster on one machine. Each takes about 5 MB of its own and four threads:
+/// Node daemons of one cluster on one machine. Each takes about 5 MB of its own and nine threads:
 /// more is a mistake in typing, and would stop the machine before it could be taken back.
 pub const NODES_HERE_MAX: usize = 256;
 
@@ -176,6 +172,10 @@ pub const SHARED_WINDOW_BYTES_MAX: u64 = 16 * 1024 * 1024 * 1024;
 /// before it: 1 MiB takes 0.1 ms through memory and 1 ms over 10 Gbit/s. Longer data goes in
 /// several transfers.
 pub const TRANSFER_MAX: usize = 1 << 20;
+
+/// The longest letter from one daemon to others: it is one XFER-AND-SIGNAL. Launches whose
+/// arguments, environment and ranks do not fit go by the sessions' files.
+pub const LETTER_MAX: usize = TRANSFER_MAX;
 
 /// Operations of one member that have not ended, and their bytes: two of the largest transfers
 /// keep a tree busy, one on its way down and one whose acknowledgement is on its way up.

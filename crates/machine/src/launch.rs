@@ -27,6 +27,12 @@ pub fn is_light(session: u32) -> bool {
     session >= LIGHT
 }
 
+/// The exit status that an error's id names: `[E101, exit 127]`.
+pub fn exit_in(text: &str) -> u8 {
+    let number = text.rsplit_once("exit ").and_then(|(_, rest)| rest.split(']').next());
+    number.and_then(|digits| digits.parse().ok()).unwrap_or(125)
+}
+
 /// A light rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rank {
@@ -38,27 +44,108 @@ pub struct Rank {
     pub session: u32,
 }
 
+/// What to run, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The job.
+    pub job: u32,
+    /// As the session's `argv` is written.
+    pub argv: String,
+    /// As the session's `env` is written.
+    pub env: String,
+    /// Where the program works, if not in the session's directory.
+    pub chdir: Option<String>,
+    /// Where.
+    pub nodes: Vec<Part>,
+}
+
+/// A node's part of a launch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The node's name.
+    pub node: String,
+    /// Which start of its daemon is meant; another has no part.
+    pub instance: u64,
+    /// Its ranks.
+    pub ranks: Vec<Rank>,
+}
+
+/// How nodes tell what they have of a job's files: in a variable of the global memory, which only
+/// grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shipment {
+    /// The variable.
+    pub variable: u32,
+    /// What it is before the first piece; each piece that a node has unpacked adds one.
+    pub start: u64,
+}
+
+/// Bytes of a relay stream on their way to the nodes of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// The job.
+    pub job: u32,
+    /// What the variable is once it was unpacked.
+    pub count: u64,
+    /// The bytes.
+    pub bytes: &'a [u8],
+}
+
+/// What a piece begins with; an order is JSON and does not.
+const PIECE: u8 = b'P';
+
+/// Bytes before those of a piece: `P`, the job, the count.
+const PIECE_HEAD: usize = 13;
+
+impl<'a> Piece<'a> {
+    /// As it travels.
+    pub fn letter(&self) -> Vec<u8> {
+        let mut letter = Vec::with_capacity(PIECE_HEAD + self.bytes.len());
+        letter.push(PIECE);
+        letter.extend(self.job.to_le_bytes());
+        letter.extend(self.count.to_le_bytes());
+        letter.extend_from_slice(self.bytes);
+        letter
+    }
+
+    /// Reads one; none if it is no piece.
+    pub fn read(letter: &'a [u8]) -> Option<Piece<'a>> {
+        let (&[kind, ref job @ .., _, _, _, _, _, _, _, _], bytes) =
+            letter.split_first_chunk::<PIECE_HEAD>()?;
+        let count = letter[PIECE_HEAD - 8..PIECE_HEAD].try_into().expect("eight bytes");
+        let job: [u8; 4] = *job;
+        (kind == PIECE).then(|| Piece {
+            job: u32::from_le_bytes(job),
+            count: u64::from_le_bytes(count),
+            bytes,
+        })
+    }
+}
+
 /// From the manager to the nodes of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// Run these ranks.
-    Launch {
+    /// Make sessions for these ranks; their files come next.
+    Make {
+        /// What to run, and where.
+        launch: Launch,
+        /// Of the files.
+        shipment: Shipment,
+    },
+    /// Run the ranks of a job that have sessions.
+    Run {
         /// The job.
         job: u32,
-        /// As the session's `argv` is written.
-        argv: String,
-        /// As the session's `env` is written.
-        env: String,
-        /// Where the program works, if not in the session's directory.
-        chdir: Option<String>,
-        /// By node's name.
-        nodes: Vec<(String, Vec<Rank>)>,
     },
+    /// Make sessions for these ranks and run them: they have no files.
+    Launch(Launch),
     /// Send a signal to the light ranks of a job.
     Signal {
         /// The job.
         job: u32,
+        /// The ranks that nobody follows yet.
+        ranks: Vec<usize>,
         /// The signal.
         signal: i32,
     },
@@ -78,6 +165,9 @@ pub enum Order {
         last: u32,
         /// The jobs.
         jobs: Vec<u32>,
+        /// Ranks of these that nobody has heard of yet: who has no session for one of its own says
+        /// so.
+        expected: Vec<(String, u32, Rank)>,
     },
 }
 
@@ -101,6 +191,17 @@ pub struct Said {
     pub rank: usize,
     /// What.
     pub what: What,
+}
+
+impl Said {
+    /// About how many bytes of a letter it takes, and exactly how many of output.
+    pub fn size(&self) -> (usize, usize) {
+        match &self.what {
+            What::Failed { why } => (100 + 2 * why.len(), 0),
+            What::Follow { .. } => (100, 0),
+            What::Ended { usage, stdout, stderr, .. } => (200 + usage.len(), stdout + stderr),
+        }
+    }
 }
 
 /// What has become of a rank.
@@ -204,7 +305,7 @@ mod tests {
     fn the_letters_of_the_wire_page_are_what_is_sent() {
         let (reports, orders): (Vec<_>, Vec<_>) =
             printed().into_iter().partition(|letter| letter.get("said").is_some());
-        assert_eq!((orders.len(), reports.len()), (5, 1));
+        assert_eq!((orders.len(), reports.len()), (7, 1));
         let value = |letter: &[u8]| serde_json::from_slice::<serde_json::Value>(letter).unwrap();
         for printed in orders {
             let order = Order::read(printed.to_string().as_bytes()).unwrap();
@@ -215,6 +316,17 @@ mod tests {
         assert_eq!(output, b"hi\n");
         let sent = report.letter(output);
         assert_eq!(value(sent.strip_suffix(b"\nhi\n").unwrap()), reports[0]);
+    }
+
+    #[test]
+    fn a_piece_is_read_as_it_was_written_and_is_no_order() {
+        let piece = Piece { job: 7, count: 1 << 40, bytes: b"bytes" };
+        let letter = piece.letter();
+        assert_eq!(letter[..13], *b"P\x07\0\0\0\0\0\0\0\0\x01\0\0");
+        assert_eq!(Piece::read(&letter), Some(piece));
+        assert!(Order::read(&letter).is_err());
+        assert_eq!(Piece::read(&Order::End { job: 1 }.letter()), None);
+        assert_eq!(Piece::read(b"P"), None);
     }
 
     #[test]

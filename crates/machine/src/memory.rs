@@ -8,7 +8,7 @@
 use crate::keeper::Directory;
 use muster_base::limits::{LETTER_MAX, NODES_HERE_MAX};
 use muster_fabric::global::{Begin, Member, Membership, Transfer, incarnation};
-use muster_fabric::primitive::{Config, Nodes};
+use muster_fabric::primitive::{Config, Nodes, Relation};
 use muster_fabric::protocol::NodeId;
 use muster_fabric::region::{Memory as RegionMemory, Region, Rights};
 use muster_fabric::shell::Setup;
@@ -16,8 +16,8 @@ use muster_fabric::{Address, Deadline, Error, Result, transport};
 use std::collections::VecDeque;
 use std::fs;
 use std::io;
-use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// The manager's number.
@@ -28,6 +28,9 @@ const LETTERS: u32 = 0;
 
 /// What daemons of one cluster call themselves to each other.
 const SERVICE: &str = "muster";
+
+/// Variables: each tells what nodes have of one job's files.
+pub const VARIABLES: u32 = 64;
 
 /// Children of a node in the trees that operations go down and answers come up.
 const ARITY: usize = 16;
@@ -105,6 +108,7 @@ impl Memory {
         let regions = vec![Region::over(letters.clone(), Rights::WRITE)];
         let config = Config {
             arity: ARITY,
+            variables: VARIABLES,
             // The kernel closes a dead process's sockets, and nobody else does.
             end_is_death: true,
             ..Config::new(me, incarnation())
@@ -122,6 +126,33 @@ impl Memory {
     /// As [`Member::xfer_and_signal`].
     pub fn send(&self, to: &Nodes, letter: Vec<u8>) -> Result<Transfer> {
         self.member.xfer_and_signal(to, (LETTERS, 0), letter, None, None)
+    }
+
+    /// Sets this node's instance of a variable.
+    ///
+    /// # Errors
+    /// As [`Member::set_variable`].
+    pub fn set(&self, variable: u32, value: u64) -> Result<()> {
+        self.member.set_variable(variable, value)
+    }
+
+    /// Whether a variable is at least so much at all nodes of a set.
+    ///
+    /// # Errors
+    /// As [`Member::compare_and_write`].
+    pub fn is_at_least(
+        &self,
+        set: &Nodes,
+        (variable, value): (u32, u64),
+        deadline: Deadline,
+    ) -> Result<bool> {
+        let comparison = (variable, Relation::AtLeast, value);
+        self.member.compare_and_write(set, comparison, None, deadline)
+    }
+
+    /// A letter that was read: its memory is used for another.
+    pub fn give_back(&self, letter: Vec<u8>) {
+        self.letters.give_back(letter);
     }
 
     /// The next letter, waited for; none once [`Memory::close`] was called.
@@ -179,8 +210,13 @@ fn address(directory: &Path, node: NodeId) -> Address {
     text.parse().expect("a path behind unix! is an address")
 }
 
-fn socket(directory: &Path, node: NodeId) -> std::path::PathBuf {
+fn socket(directory: &Path, node: NodeId) -> PathBuf {
     directory.join(format!("f{}.sock", node.0))
+}
+
+/// The name of a node's socket in its cluster's directory.
+pub fn socket_of(name: &str) -> Option<String> {
+    id_of(name).map(|node| format!("f{}.sock", node.0))
 }
 
 /// All nodes that may be members: those that have made a socket.
@@ -197,9 +233,21 @@ fn known(directory: &Path) -> io::Result<Nodes> {
 /// A letter box, seen as a region: each write is a letter.
 #[derive(Default)]
 struct Letters {
-    state: Mutex<(VecDeque<Vec<u8>>, bool)>,
+    state: Mutex<Tray>,
     changed: Condvar,
 }
+
+/// What is in a letter box.
+#[derive(Default)]
+struct Tray {
+    letters: VecDeque<Vec<u8>>,
+    /// Memory for the next: fresh memory costs more than to copy into it.
+    spare: Vec<Vec<u8>>,
+    is_closed: bool,
+}
+
+/// Letters whose memory is kept for others.
+const SPARE: usize = 8;
 
 impl RegionMemory for Letters {
     fn size(&self) -> usize {
@@ -212,21 +260,37 @@ impl RegionMemory for Letters {
     }
 
     fn write(&self, _: usize, bytes: &[u8]) {
-        self.state.lock().expect("nobody panics with it").0.push_back(bytes.to_vec());
+        let mut state = self.lock();
+        let mut letter = state.spare.pop().unwrap_or_default();
+        drop(state);
+        letter.clear();
+        letter.extend_from_slice(bytes);
+        self.lock().letters.push_back(letter);
         self.changed.notify_one();
     }
 }
 
 impl Letters {
+    fn lock(&self) -> MutexGuard<'_, Tray> {
+        self.state.lock().expect("nobody panics with it")
+    }
+
     fn take(&self) -> Option<Vec<u8>> {
-        let state = self.state.lock().expect("nobody panics with it");
-        let empty = |(letters, closed): &mut (VecDeque<_>, bool)| letters.is_empty() && !*closed;
-        let mut state = self.changed.wait_while(state, empty).expect("nobody panics with it");
-        if state.1 { None } else { state.0.pop_front() }
+        let empty = |state: &mut Tray| state.letters.is_empty() && !state.is_closed;
+        let state = self.changed.wait_while(self.lock(), empty);
+        let mut state = state.expect("nobody panics with it");
+        if state.is_closed { None } else { state.letters.pop_front() }
+    }
+
+    fn give_back(&self, letter: Vec<u8>) {
+        let mut state = self.lock();
+        if state.spare.len() < SPARE {
+            state.spare.push(letter);
+        }
     }
 
     fn close(&self) {
-        self.state.lock().expect("nobody panics with it").1 = true;
+        self.lock().is_closed = true;
         self.changed.notify_all();
     }
 }

@@ -99,6 +99,10 @@ pub struct Args {
     #[arg(long)]
     no_send: bool,
 
+    /// Print at the end how long it took to send the files and to execute the program
+    #[arg(long)]
+    timing: bool,
+
     /// End with one JSON object on standard output, in which the ranks' output is, up to 1 MiB
     /// for each stream (less with more than 32 ranks)
     #[arg(long)]
@@ -147,7 +151,7 @@ impl Args {
         let program = program::find(&named, !self.no_send)?;
         let input = match (&self.input, self.detach) {
             (_, true) => Input::None,
-            (None, _) => Input::Rank(0),
+            (None, _) => Input::ours(),
             (Some(word), _) => Input::parse(word),
         };
         let style = match () {
@@ -184,6 +188,7 @@ impl Args {
             quiet: self.quiet,
             detach: self.detach,
             json: self.json,
+            timing: self.timing,
             grace: self.grace,
         };
         look(&wish)?;

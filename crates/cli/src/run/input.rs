@@ -46,6 +46,15 @@ impl Input {
         }
     }
 
+    /// Our standard input to rank 0, unless there is certainly nothing in it.
+    pub fn ours() -> Input {
+        let null = rustix::fs::makedev(1, 3);
+        match rustix::fs::fstat(io::stdin()) {
+            Ok(stat) if stat.st_rdev == null && is_device(&stat) => Input::None,
+            _ => Input::Rank(0),
+        }
+    }
+
     /// What the manager is told.
     pub fn stdin(&self) -> Stdin {
         match self {
@@ -81,6 +90,10 @@ impl Input {
             }
         }
     }
+}
+
+fn is_device(stat: &rustix::fs::Stat) -> bool {
+    rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::CharacterDevice
 }
 
 /// Starts to feed a job. What cannot be read is told.

@@ -75,6 +75,8 @@ pub struct Wish {
     pub detach: bool,
     /// End with a JSON object.
     pub json: bool,
+    /// Say at the end how long its parts took.
+    pub timing: bool,
     /// Between INT, TERM and the kill.
     pub grace: Duration,
 }

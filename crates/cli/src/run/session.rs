@@ -59,6 +59,7 @@ pub(super) fn run_told(
     told: Events,
     events: &Receiver<Event>,
 ) -> Result<u8, Failure> {
+    let begun = Instant::now();
     let source = wish.input.open()?;
     let mut load = Load::new();
     let cannot = |error: muster_machine::relay::pack::PackError| {
@@ -90,6 +91,7 @@ pub(super) fn run_told(
         pending: Vec::new(),
         broken_pipe: false,
         failure: None,
+        begun,
         wish,
     };
     session.decide(events)
@@ -145,6 +147,7 @@ struct Session<'a> {
     broken_pipe: bool,
     /// What ends this, once what is there was shown.
     failure: Option<Failure>,
+    begun: Instant,
 }
 
 impl Session<'_> {
@@ -392,6 +395,9 @@ impl Session<'_> {
             let text = format!("the job's status cannot be read: {error}");
             Failure::new("E402", exit::OURS, text)
         })?;
+        if let Some(failure) = submit::not_run(&status) {
+            return Err(submit::advised(failure, &self.wish.program, &self.wish.named));
+        }
         let mut told = summary::lines(&status);
         if !self.wish.quiet {
             told.iter().for_each(|line| say(line));
@@ -407,6 +413,10 @@ impl Session<'_> {
             say(&line);
             told.push(line);
             (status.exit, raw["exit"]) = (Some(exit::OURS), exit::OURS.into());
+        }
+        let timing = || summary::timing(&status, self.begun.elapsed());
+        if let Some(line) = self.wish.timing.then(timing).flatten() {
+            say(&line);
         }
         if self.wish.json {
             print(&report(raw, &kept, &told, self.wish.style).to_string());

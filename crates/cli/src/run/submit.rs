@@ -6,15 +6,20 @@ use super::failure::{Failure, exit};
 use super::line::open_ctl;
 use super::program::{self, Program};
 use muster_base::nodeset;
-use muster_machine::manager::spec::{Spec, Status};
+use muster_machine::manager::spec::{End, Phase, RankStatus, Spec, Status};
 use muster_machine::relay::pack::{Load, PackError};
 use muster_ninep::client::{Client, Fid};
 use muster_ninep::error::Error;
 use muster_ninep::tree::OpenFlags;
 use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 /// Writes of files under way: enough to keep both ends busy.
 const WINDOW: usize = 4;
+
+/// How long the first word of all ranks of a detached job is waited for, and how long between two
+/// looks.
+const FIRST: (Duration, Duration) = (Duration::from_secs(2), Duration::from_millis(5));
 
 /// What to hand over.
 pub struct Order {
@@ -60,14 +65,44 @@ fn steps(client: &Client, order: Order, events: &Events) -> Result<Started, Fail
     if order.detach {
         command(client, &ctl, &path, "detach")?;
     }
-    let path = format!("jobs/{id}/status");
-    let status = client.read_to_string(&path).map_err(|error| refused(&path, error))?;
-    let status: Status = serde_json::from_str(&status).map_err(|error| {
-        let text = format!("the manager's {path} cannot be read: {error}");
-        Failure::new("E402", exit::OURS, text)
-    })?;
+    let mut status = status(client, id)?;
+    if order.detach {
+        // Nobody stays to be told that the program cannot be run.
+        let until = Instant::now() + FIRST.0;
+        while is_silent(&status) && Instant::now() < until {
+            std::thread::sleep(FIRST.1);
+            status = self::status(client, id)?;
+        }
+        if let Some(failure) = not_run(&status) {
+            return Err(advised(failure, &order.program, &order.named));
+        }
+    }
     let nodes = status.ranks.into_iter().map(|rank| rank.node).collect();
     Ok(Started { id, owner, ctl, nodes })
+}
+
+/// What the manager tells of the job.
+fn status(client: &Client, id: u64) -> Result<Status, Failure> {
+    let path = format!("jobs/{id}/status");
+    let text = client.read_to_string(&path).map_err(|error| refused(client, &path, &error))?;
+    serde_json::from_str(&text).map_err(|error| {
+        let text = format!("the manager's {path} cannot be read: {error}");
+        Failure::new("E402", exit::OURS, text)
+    })
+}
+
+/// Of some rank nobody has heard yet: whether its program can be run is not known.
+fn is_silent(status: &Status) -> bool {
+    let is_unheard =
+        |rank: &RankStatus| rank.pid.is_none() && rank.status.is_none() && rank.why.is_none();
+    status.state != Phase::Done && status.ranks.iter().any(is_unheard)
+}
+
+/// Why no rank's program could be run, if that is how the job ended.
+pub(super) fn not_run(status: &Status) -> Option<Failure> {
+    let why = status.why.as_ref().filter(|_| status.end == Some(End::Failed))?;
+    let ran = status.ranks.iter().any(|rank| rank.status.is_some() || rank.pid.is_some());
+    (!ran).then(|| Failure::told("E402", status.exit.unwrap_or(exit::OURS), why))
 }
 
 /// Gives an order and waits until it is done.
@@ -78,7 +113,7 @@ fn command(client: &Client, ctl: &Fid, path: &str, order: &str) -> Result<(), Fa
 }
 
 /// A program that was not found: what it lacks, or how to have it found.
-fn advised(mut failure: Failure, program: &Program, named: &str) -> Failure {
+pub(super) fn advised(mut failure: Failure, program: &Program, named: &str) -> Failure {
     if failure.exit != exit::NOT_FOUND {
         return failure;
     }

@@ -7,6 +7,7 @@ use super::failure::{Failure, exit};
 use muster_base::ending::Ending;
 use muster_base::nodeset::{fold, fold_numbers};
 use muster_machine::manager::spec::{End, RankPhase, RankStatus, Status};
+use std::time::Duration;
 
 /// The kinds of lines, in the order in which they are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,22 @@ enum Fate {
 struct Group<'a> {
     fate: Fate,
     ranks: Vec<&'a RankStatus>,
+}
+
+/// How long it took to send a job's files and to execute it, as far as the manager knows (STORM,
+/// figure 1), and how long the whole command, which also finds the manager and shows the output.
+pub fn timing(status: &Status, whole: Duration) -> Option<String> {
+    let (sent, started, ended) = (status.sent?, status.started?, status.ended?);
+    let ms = |from: f64, to: f64| format!("{:.1} ms", (to - from).max(0.0) * 1e3);
+    Some(format!(
+        "muster: job {} on {} nodes: send {}, execute {} (order {}), in all {}",
+        status.id,
+        status.nodes.len(),
+        ms(status.submitted, sent),
+        ms(sent, ended),
+        ms(sent, started),
+        ms(0.0, whole.as_secs_f64()),
+    ))
 }
 
 /// The lines, none if all went well.

@@ -240,6 +240,7 @@ fn wish(goals: [Goal; 2]) -> Wish {
         quiet: true,
         detach: false,
         json: false,
+        timing: false,
         grace: Duration::from_millis(50),
     }
 }

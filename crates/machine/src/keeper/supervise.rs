@@ -300,7 +300,9 @@ fn report_all(told: &Receiver<String>, report: impl Fn(&str) -> io::Result<()>) 
 
 /// Removes the files of a node that is dead.
 pub(super) fn remove_files(directory: &Directory, node: &str) -> Vec<String> {
-    let files = [format!("{node}.sock"), node.to_owned()].map(|file| directory.path().join(file));
+    let mut files = vec![format!("{node}.sock"), node.to_owned()];
+    files.extend(crate::memory::socket_of(node));
+    let files: Vec<_> = files.into_iter().map(|file| directory.path().join(file)).collect();
     files.iter().filter_map(|file| remove_all(file).err()).map(|error| error.to_string()).collect()
 }
 

@@ -2,8 +2,10 @@
 //! was away for, or those of a manager before this one, so it is told which jobs there still are.
 
 use super::Manager;
-use crate::launch::Order;
-use crate::memory::{MANAGER, Memory};
+use super::job::Job;
+use super::spec::{Phase, RankStatus};
+use crate::launch::{Order, Rank, is_light};
+use crate::memory::{MANAGER, Memory, id_of};
 use muster_fabric::Deadline;
 use muster_fabric::primitive::Nodes;
 use std::io;
@@ -40,11 +42,35 @@ impl Manager {
     /// Tells nodes which jobs there are, if there have been any.
     fn keep(&self, nodes: Nodes) {
         let jobs = self.jobs();
-        let (last, open) = (jobs.last, jobs.table.values().filter(|job| !job.is_done()));
-        let open = open.map(|job| job.id).collect();
+        let open: Vec<_> = jobs.table.values().filter(|job| !job.is_done()).cloned().collect();
+        let last = jobs.last;
         drop(jobs);
-        if last > 0 && !nodes.is_empty() {
-            self.mail.send(nodes, Order::Keep { last, jobs: open }, || ());
+        if last == 0 || nodes.is_empty() {
+            return;
         }
+        let expected = open.iter().flat_map(|job| job.unheard(&nodes)).collect();
+        let jobs = open.iter().map(|job| job.id).collect();
+        self.mail.send(nodes, Order::Keep { last, jobs, expected }, || ());
+    }
+}
+
+impl Job {
+    /// Light ranks on these nodes, which have the order to run them by now, and of which nobody has
+    /// heard.
+    fn unheard(&self, nodes: &Nodes) -> Vec<(String, u32, Rank)> {
+        let state = self.state();
+        if state.progress.phase() == Phase::Starting {
+            return Vec::new();
+        }
+        let ranks = state.progress.ranks().iter().zip(&state.claimed);
+        let unheard = ranks.filter(|(rank, claimed)| {
+            let is_there = id_of(&rank.node).is_some_and(|node| nodes.contains(node));
+            is_light(rank.session) && !**claimed && is_there
+        });
+        let each = |(rank, _): (&RankStatus, _)| {
+            let (number, local, session) = (rank.rank, rank.local, rank.session);
+            (rank.node.clone(), self.id, Rank { rank: number, local, session })
+        };
+        unheard.map(each).collect()
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Manager;
 use super::journal::Record;
+use super::launch::Sending;
 use super::log::JobLog;
 use super::nodes::Link;
 use super::progress::{Action, Progress};
@@ -14,7 +15,6 @@ use crate::files::text::Text;
 use crate::launch::{Order, is_light};
 use crate::memory::id_of;
 use crate::output::Output;
-use crate::relay::fan::Fan;
 use muster_fabric::primitive::Nodes;
 use muster_ninep::client::Fid;
 use serde_json::json;
@@ -55,12 +55,16 @@ pub(super) struct State {
     pub(super) instances: Vec<u64>,
     /// By rank: streams not at their end, and `wait`.
     pub(super) followed: Vec<u8>,
+    /// By rank: somebody follows it, or is about to, or has heard of its end.
+    pub(super) claimed: Vec<bool>,
+    /// A manager before this one has placed it.
+    pub(super) is_restored: bool,
     /// What light ranks have said while the job was being started.
     pub(super) early: Vec<Heard>,
     /// All that is left is to be killed, also what is found later.
     pub(super) killing: bool,
     /// Files on their way to the ranks.
-    pub(super) fan: Option<Fan>,
+    pub(super) sending: Option<Sending>,
     /// The files have arrived whole.
     pub(super) files_end: bool,
     /// By rank: bytes of its input that will be written once more and that it has already.
@@ -73,6 +77,8 @@ pub(super) struct State {
     owners: usize,
     detached: bool,
     submitted: f64,
+    /// Its files were at all nodes.
+    pub(super) sent: Option<f64>,
     pub(super) started: Option<f64>,
     ended: Option<f64>,
 }
@@ -100,6 +106,14 @@ pub struct Job {
     past: Mutex<Option<Status>>,
 }
 
+impl State {
+    /// Has a rank followed, or its end told, by one only; false if it is not open to that.
+    pub(super) fn claim(&mut self, rank: usize) -> bool {
+        let is_open = rank < self.claimed.len() && !self.progress.is_closed(rank);
+        is_open && !std::mem::replace(&mut self.claimed[rank], true)
+    }
+}
+
 impl Job {
     pub(super) fn new(manager: &Arc<Manager>, id: u32, submitted: f64) -> Arc<Job> {
         let state = State {
@@ -108,9 +122,11 @@ impl Job {
             holds: Vec::new(),
             instances: Vec::new(),
             followed: Vec::new(),
+            claimed: Vec::new(),
+            is_restored: false,
             early: Vec::new(),
             killing: false,
-            fan: None,
+            sending: None,
             files_end: false,
             launching: false,
             skips: Vec::new(),
@@ -118,6 +134,7 @@ impl Job {
             owners: 0,
             detached: false,
             submitted,
+            sent: None,
             started: None,
             ended: None,
         };
@@ -160,6 +177,7 @@ impl Job {
             user: rustix::process::geteuid().as_raw(),
             nodes: nodes.into_iter().cloned().collect(),
             submitted: state.submitted,
+            sent: state.sent,
             started: state.started,
             ended: state.ended,
             exit: verdict.as_ref().map(|(_, exit, _)| *exit),
@@ -179,7 +197,7 @@ impl Job {
             let held = |(rank, hold): (usize, &Option<Hold>)| Some((rank, hold.clone()?));
             state.holds.iter().enumerate().filter_map(held).collect()
         };
-        let lights = lights(&state);
+        let (ranks, lights) = lights(&state);
         let mut state = state;
         state.killing |= actions.contains(&Action::EndAll);
         let grace = state.spec.as_ref().map_or(5000, |spec| spec.grace_ms);
@@ -189,7 +207,8 @@ impl Job {
             match action {
                 Action::Signal(signal) => {
                     holds.iter().for_each(|(_, hold)| command(hold, &format!("signal {signal}\n")));
-                    self.order(&lights, Order::Signal { job: self.id, signal });
+                    let ranks = ranks.clone();
+                    self.order(&lights, Order::Signal { job: self.id, ranks, signal });
                 }
                 Action::EndAll => {
                     holds.iter().for_each(|(_, hold)| command(hold, "end\n"));
@@ -223,9 +242,12 @@ impl Job {
 
     /// Kills what a rank's program has left behind; its output ends then.
     fn end_rank(self: &Arc<Job>, rank: usize, holds: &[(usize, Hold)]) {
-        // A light one's node has done so.
-        let Some((_, hold)) = holds.iter().find(|(other, _)| *other == rank) else { return };
-        command(hold, "end\n");
+        match holds.iter().find(|(other, _)| *other == rank) {
+            Some((_, hold)) => command(hold, "end\n"),
+            // Its node has done so.
+            None if is_light(self.state().progress.ranks()[rank].session) => return,
+            None => {}
+        }
         self.later(DRAIN, move |job| {
             let mut state = job.state();
             let actions = state.progress.rank_closed(rank);
@@ -267,7 +289,7 @@ impl Job {
         };
         let manager = self.manager.upgrade().filter(|_| !nodes.is_empty());
         if let (Some(manager), true) = (&manager, is_well) {
-            manager.mail.done(self.id);
+            manager.mail.done(self.id, nodes.clone(), self.state().progress.ranks().len());
         }
         // After a failure some of them may run.
         let forget = manager.filter(|_| !is_well);
@@ -301,14 +323,15 @@ impl Job {
         });
     }
 
-    /// Nothing of the job is left at the nodes: tells everybody.
+    /// Nothing of the job runs any more: tells everybody.
     fn finished(self: &Arc<Job>) {
-        let (holds, fan, limit) = {
+        let (holds, sending, limit) = {
             let mut state = self.state();
             state.ended = Some(super::now());
-            (std::mem::take(&mut state.holds), state.fan.take(), state.limit.take())
+            state.early.clear();
+            (std::mem::take(&mut state.holds), state.sending.take(), state.limit.take())
         };
-        drop((holds, fan));
+        drop((holds, sending));
         if let (Some(limit), Some(manager)) = (limit, self.manager.upgrade()) {
             manager.timer.cancel(limit);
         }
@@ -330,16 +353,20 @@ impl Job {
 
     /// The programs run.
     pub(super) fn started(self: &Arc<Job>) {
-        let mut state = self.state();
-        let at = *state.started.get_or_insert(super::now());
-        let limit = state.spec.as_ref().and_then(|spec| spec.time_ms);
-        let actions = state.progress.started();
-        self.act(state, actions);
+        let (at, limit) = {
+            let mut state = self.state();
+            let limit = state.spec.as_ref().and_then(|spec| spec.time_ms);
+            (*state.started.get_or_insert(super::now()), limit)
+        };
+        // First: what comes of it may end the job at once.
         if let Some(manager) = self.manager.upgrade() {
             let _ = manager.record(&Record::Started { job: self.id, at });
             manager.event(json!({"event": "job started", "job": self.id}));
         }
         self.limit(limit, at);
+        let mut state = self.state();
+        let actions = state.progress.started();
+        self.act(state, actions);
     }
 
     /// Ends the job when its time is over.
@@ -463,6 +490,8 @@ impl Job {
     pub(super) fn restored(&self, progress: Progress, spec: Spec, instances: Vec<u64>) {
         let mut state = self.state();
         state.holds = vec![None; instances.len()];
+        state.claimed = vec![false; instances.len()];
+        state.is_restored = true;
         state.followed = vec![3; instances.len()];
         state.launching = true;
         (state.progress, state.spec, state.instances) = (progress, Some(spec), instances);
@@ -491,13 +520,15 @@ impl Drop for Owner {
     }
 }
 
-/// The nodes of light ranks that have not ended.
-fn lights(state: &State) -> Nodes {
+/// The light ranks that nobody follows and that have not ended, and their nodes.
+fn lights(state: &State) -> (Vec<usize>, Nodes) {
     let ranks = state.progress.ranks().iter().zip(&state.holds).enumerate();
     let light = ranks.filter(|(at, (rank, hold))| {
         hold.is_none() && is_light(rank.session) && !state.progress.is_closed(*at)
     });
-    light.filter_map(|(_, (rank, _))| id_of(&rank.node)).collect()
+    let light: Vec<_> =
+        light.filter_map(|(at, (rank, _))| Some((at, id_of(&rank.node)?))).collect();
+    (light.iter().map(|(at, _)| *at).collect(), light.iter().map(|(_, node)| *node).collect())
 }
 
 /// Sends a command to a rank's session. If it does not arrive the session is gone, and whoever

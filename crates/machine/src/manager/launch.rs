@@ -5,10 +5,11 @@ use super::job::{Hold, Job, Placed, State};
 use super::journal::{self, Record};
 use super::log::JobLog;
 use super::nodes::{ANSWER, Link};
+use super::pieces::{Failed, Pieces};
 use super::place::{Place, place};
 use super::spec::{End, Phase, Spec};
 use super::{Manager, follow, report};
-use crate::launch::{Order, Rank, is_light, session_of};
+use crate::launch::{Launch, Order, Part, Rank, exit_in, is_light, session_of};
 use crate::memory::id_of;
 use crate::relay::fan::Fan;
 use crate::relay::format::{BadStream, Parser, Sink, Target};
@@ -46,15 +47,9 @@ fn ended() -> Error {
     Error::new(Errno::CANCELED, "the job was ended while it was being started")
 }
 
-/// The exit status that an error's id names: `[E101, exit 127]`.
-pub(super) fn exit_in(text: &str) -> u8 {
-    let number = text.rsplit_once("exit ").and_then(|(_, rest)| rest.split(']').next());
-    number.and_then(|digits| digits.parse().ok()).unwrap_or(125)
-}
-
-/// Gives the ranks places and sessions, unless they have them already. Ranks that read, or that
-/// get files, have sessions that the manager takes hold of; all others are light.
-fn prepare(job: &Arc<Job>, with_files: bool) -> Result<()> {
+/// Gives the ranks places and sessions, unless they have them already. Ranks that read have
+/// sessions that the manager takes hold of; all others are light.
+fn prepare(job: &Arc<Job>) -> Result<()> {
     if job.state().progress.phase() != Phase::New {
         return Ok(());
     }
@@ -63,7 +58,10 @@ fn prepare(job: &Arc<Job>, with_files: bool) -> Result<()> {
         .map_err(|error| invalid(format!("the job's spec is not right: {error}  [E112]")))?;
     let (up, down) = manager.nodes.names();
     let places = place(&spec, &up, &down).map_err(invalid)?;
-    let is_held = |rank: &usize| with_files || spec.stdin.includes(*rank);
+    // An order is one letter: what does not fit there goes by the sessions' files.
+    let (argv, env) = texts(job, &spec, places.len());
+    let is_long = (argv.len() + env.len()) * 2 + places.len() * 64 > LETTER_MAX / 2;
+    let is_held = |rank: &usize| is_long || spec.stdin.includes(*rank);
     let held: Vec<usize> = (0..places.len()).filter(is_held).collect();
     let opened = open_sessions(&manager, &spec, &places, &held)?;
     let placed =
@@ -86,6 +84,7 @@ fn prepare(job: &Arc<Job>, with_files: bool) -> Result<()> {
     state.followed = vec![3; places.len()];
     let mut opened = opened;
     state.holds = (0..places.len()).map(|rank| Some(opened.remove(&rank)?.1)).collect();
+    state.claimed = state.holds.iter().map(Option::is_some).collect();
     state.progress.placed(places, sessions, spec.keep_going);
     state.spec = Some(spec);
     Ok(())
@@ -230,24 +229,72 @@ fn texts(job: &Job, spec: &Spec, ranks: usize) -> (String, String) {
     (format!("{}\n", quote::join(&spec.argv)), env.iter().map(line).collect())
 }
 
-/// Begins to send to all ranks that the manager has hold of: to a few nodes, which pass it on.
-fn begin_fan(job: &Arc<Job>, with_files: bool) -> Result<(Fan, Load)> {
-    prepare(job, with_files)?;
-    let state = job.state();
-    let (Some(spec), Phase::Starting) = (&state.spec, state.progress.phase()) else {
-        return fail(Errno::CANCELED, "the job has been started or ended already");
-    };
-    let target = |(rank, hold): (usize, &Option<Hold>)| {
-        let session = state.progress.ranks()[rank].session;
-        Some(Target { address: hold.as_ref()?.link.address.clone(), sessions: vec![session] })
-    };
-    let targets = state.holds.iter().enumerate().filter_map(target).collect();
-    // The records that every rank gets before its files.
-    let (argv, env) = texts(job, spec, state.holds.len());
-    let mut load = Load::new();
-    load.argv(&argv);
-    load.env(&env);
-    Ok((Fan::open(ARITY, targets), load))
+/// What all ranks get, on its way: to those that the manager has hold of through a few nodes, which
+/// pass it on, to the light ones in pieces.
+pub(super) struct Sending {
+    fan: Fan,
+    pieces: Option<Pieces>,
+}
+
+impl Sending {
+    /// Begins. Without files the light ranks get nothing now.
+    fn begin(job: &Arc<Job>, with_files: bool) -> std::result::Result<Sending, Failed> {
+        prepare(job).map_err(|error| (None, error))?;
+        let (fan, load, order) = {
+            let state = job.state();
+            let (Some(spec), Phase::Starting) = (&state.spec, state.progress.phase()) else {
+                let why = "the job has been started or ended already";
+                return Err((None, Error::new(Errno::CANCELED, why)));
+            };
+            let target = |(rank, hold): (usize, &Option<Hold>)| {
+                let session = state.progress.ranks()[rank].session;
+                let address = hold.as_ref()?.link.address.clone();
+                Some(Target { address, sessions: vec![session] })
+            };
+            let targets = state.holds.iter().enumerate().filter_map(target).collect();
+            // The records that every rank gets before its files.
+            let (argv, env) = texts(job, spec, state.holds.len());
+            let mut load = Load::new();
+            load.argv(&argv);
+            load.env(&env);
+            (Fan::open(ARITY, targets), load, order(job, &state).filter(|_| with_files))
+        };
+        push_all(&fan, load, !with_files).map_err(|error| (None, error))?;
+        let pieces = order.map(|(set, launch)| make(job, set, launch)).transpose();
+        Ok(Sending { fan, pieces: pieces? })
+    }
+
+    fn push(&mut self, job: &Job, bytes: &[u8]) -> std::result::Result<(), Failed> {
+        self.fan.push(&Arc::from(bytes));
+        self.pieces.as_mut().map_or(Ok(()), |pieces| pieces.push(job, bytes))
+    }
+
+    /// Waits until everything has arrived everywhere. Whether light ranks have sessions by now.
+    fn finish(self, job: &Arc<Job>) -> std::result::Result<bool, Failed> {
+        let is_made = self.pieces.is_some();
+        if let Some(pieces) = self.pieces {
+            pieces.finish(job)?;
+        }
+        let sent = self.fan.finish();
+        let Some(first) = sent.failures.first() else { return Ok(is_made) };
+        let more = sent.failures.len() + sent.orphans.len() - 1;
+        let others = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let node = name_of(job, &first.target);
+        let why = &first.why;
+        let text = format!("the job's files did not reach {node}{others}: {why}  [E205]");
+        Err((None, Error::new(Errno::IO, text)))
+    }
+}
+
+/// Has the light ranks' sessions made, and begins to send their files.
+fn make(job: &Job, set: Nodes, launch: Launch) -> std::result::Result<Pieces, Failed> {
+    let whole = |error: Error| (None, error);
+    let Some(manager) = job.manager.upgrade() else { return gone().map_err(whole) };
+    let pieces = Pieces::new(manager, job.id, set.clone()).map_err(whole)?;
+    let order = Order::Make { launch, shipment: pieces.shipment() };
+    let transfer = send_order(job, &set, &order).map_err(whole)?;
+    transfer.wait(Deadline::after(ANSWER)).map_err(|error| whole(not_ordered(&error)))?;
+    Ok(pieces)
 }
 
 fn push_all(fan: &Fan, load: Load, with_end: bool) -> Result<()> {
@@ -280,27 +327,23 @@ impl Incoming {
             if state.launching {
                 return fail(Errno::BUSY, "the job is started: it takes no more files");
             }
-            state.fan.take()
+            state.sending.take()
         };
-        let fan = match taken {
-            Some(fan) => fan,
-            None => {
-                let (fan, texts) = begin_fan(job, true)?;
-                push_all(&fan, texts, false)?;
-                fan
-            }
+        let mut sending = match taken {
+            Some(sending) => sending,
+            None => Sending::begin(job, true).map_err(|(_, error)| error)?,
         };
         let checked = self.parser.push(bytes, &mut Check);
         if checked.is_ok() {
-            fan.push(&Arc::from(bytes));
+            sending.push(job, bytes).map_err(|(_, error)| error)?;
         }
         let mut state = job.state();
         if state.progress.phase() != Phase::Starting {
             drop(state);
-            drop(fan);
+            drop(sending);
             return Err(ended());
         }
-        state.fan = Some(fan);
+        state.sending = Some(sending);
         state.files_end = self.parser.is_done();
         checked.map_err(|error| invalid(error.to_string()))
     }
@@ -350,7 +393,7 @@ pub(super) fn start(job: &Arc<Job>) -> Result<()> {
             return fail(Errno::BUSY, "the job has been started or ended already");
         }
     }
-    let done = deliver(job).and_then(|()| execute(job));
+    let done = deliver(job).and_then(|is_made| execute(job, is_made));
     if let Err((rank, error)) = done {
         let text = error.to_string();
         let mut state = job.state();
@@ -368,34 +411,21 @@ pub(super) fn start(job: &Arc<Job>) -> Result<()> {
     Ok(())
 }
 
-type Failed = (Option<usize>, Error);
-
-/// Sees that files and texts have arrived everywhere.
-fn deliver(job: &Arc<Job>) -> std::result::Result<(), Failed> {
+/// Sees that files and texts have arrived everywhere. Whether light ranks have sessions by now.
+fn deliver(job: &Arc<Job>) -> std::result::Result<bool, Failed> {
     let whole = |error: Error| (None, error);
-    let (fan, complete) = {
+    let (sending, complete) = {
         let mut state = job.state();
-        (state.fan.take(), state.files_end)
+        (state.sending.take(), state.files_end)
     };
-    let fan = match fan {
-        Some(fan) if complete => fan,
+    let sending = match sending {
+        Some(sending) if complete => sending,
         Some(_) => return Err(whole(invalid("the job's files were cut off before their end"))),
-        None => {
-            let (fan, texts) = begin_fan(job, false).map_err(whole)?;
-            push_all(&fan, texts, true).map_err(whole)?;
-            fan
-        }
+        None => Sending::begin(job, false)?,
     };
-    let sent = fan.finish();
-    if let Some(first) = sent.failures.first() {
-        let more = sent.failures.len() + sent.orphans.len() - 1;
-        let others = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let node = name_of(job, &first.target);
-        let why = &first.why;
-        let text = format!("the job's files did not reach {node}{others}: {why}  [E205]");
-        return Err(whole(Error::new(Errno::IO, text)));
-    }
-    Ok(())
+    let is_made = sending.finish(job)?;
+    job.state().sent = Some(super::now());
+    Ok(is_made)
 }
 
 /// A target of the relay as the user knows it: `rank 3 on n1`.
@@ -413,7 +443,7 @@ fn name_of(job: &Arc<Job>, target: &str) -> String {
 
 /// Runs the programs: the light ranks' by one order, the others' one by one, which are waited for.
 /// A light rank whose program cannot be run says so later.
-fn execute(job: &Arc<Job>) -> std::result::Result<(), Failed> {
+fn execute(job: &Arc<Job>, is_made: bool) -> std::result::Result<(), Failed> {
     let (holds, order) = {
         let mut state = job.state();
         if !state.progress.executing() {
@@ -423,8 +453,11 @@ fn execute(job: &Arc<Job>) -> std::result::Result<(), Failed> {
         let holds: Vec<(usize, Hold)> = state.holds.iter().enumerate().filter_map(held).collect();
         (holds, order(job, &state))
     };
-    let sent = order.map(|(set, order)| send_order(job, &set, &order)).transpose();
-    let transfer = sent.map_err(|error| (None, error))?;
+    let sent = order.map(|(set, launch)| {
+        let order = if is_made { Order::Run { job: job.id } } else { Order::Launch(launch) };
+        send_order(job, &set, &order)
+    });
+    let transfer = sent.transpose().map_err(|error| (None, error))?;
     execute_held(&holds)?;
     if let Some(transfer) = transfer {
         let arrived = transfer.wait(Deadline::after(START));
@@ -439,17 +472,20 @@ fn execute(job: &Arc<Job>) -> std::result::Result<(), Failed> {
 }
 
 /// The order to run the light ranks, if there are any, and to whom.
-fn order(job: &Job, state: &State) -> Option<(Nodes, Order)> {
-    let mut nodes: BTreeMap<&String, Vec<Rank>> = BTreeMap::new();
+fn order(job: &Job, state: &State) -> Option<(Nodes, Launch)> {
+    let mut nodes: BTreeMap<&String, Part> = BTreeMap::new();
     for rank in state.progress.ranks().iter().filter(|rank| is_light(rank.session)) {
-        let (session, local) = (rank.session, rank.local);
-        nodes.entry(&rank.node).or_default().push(Rank { rank: rank.rank, local, session });
+        let (session, local, node) = (rank.session, rank.local, rank.node.clone());
+        let instance = state.instances[rank.rank];
+        let part = nodes.entry(&rank.node);
+        let part = part.or_insert_with(|| Part { node, instance, ranks: Vec::new() });
+        part.ranks.push(Rank { rank: rank.rank, local, session });
     }
     let spec = state.spec.as_ref().filter(|_| !nodes.is_empty())?;
     let (argv, env) = texts(job, spec, state.progress.ranks().len());
     let set = nodes.keys().filter_map(|name| id_of(name)).collect();
-    let nodes = nodes.into_iter().map(|(node, ranks)| (node.clone(), ranks)).collect();
-    Some((set, Order::Launch { job: job.id, argv, env, chdir: spec.chdir.clone(), nodes }))
+    let nodes = nodes.into_values().collect();
+    Some((set, Launch { job: job.id, argv, env, chdir: spec.chdir.clone(), nodes }))
 }
 
 /// Sends an order to all nodes of a set.
@@ -457,11 +493,16 @@ fn send_order(job: &Job, set: &Nodes, order: &Order) -> Result<Transfer> {
     let Some(manager) = job.manager.upgrade() else { return gone() };
     let letter = order.letter();
     if letter.len() > LETTER_MAX {
-        let text = format!("arguments and environment are {} bytes", letter.len());
+        let text = format!("the order to launch it takes {} bytes", letter.len());
         return fail(Errno::TOOBIG, format!("{text}, {LETTER_MAX} is the limit  [E112]"));
     }
+    manager.mail.clear_up();
     let ready = manager.memory.await_members(set, Deadline::after(ANSWER));
-    ready.and_then(|()| manager.memory.send(set, letter)).map_err(|error| not_ordered(&error))
+    ready.map_err(|error| not_ordered(&error))?;
+    if job.state().progress.phase() != Phase::Starting {
+        return Err(ended());
+    }
+    manager.memory.send(set, letter).map_err(|error| not_ordered(&error))
 }
 
 /// What it is called when an order does not arrive.

@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 /// How long nodes may keep what is left of jobs that are done.
 const FORGET: Duration = Duration::from_millis(100);
 
+/// Ranks whose sessions are too many to wait for that when others are launched.
+const MANY: usize = 256;
+
 /// How long an order may take to arrive before it is sent once more.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -32,10 +35,24 @@ type Then = Box<dyn FnOnce() + Send>;
 #[derive(Default)]
 struct Tray {
     orders: VecDeque<(Nodes, Order, Then)>,
-    done: Vec<u32>,
+    /// Done jobs, and the nodes that are to forget them.
+    done: Vec<(u32, Nodes)>,
+    /// Ranks of these.
+    ranks: usize,
     /// When the nodes are told what is done.
     due: Option<Instant>,
     over: bool,
+}
+
+impl Tray {
+    /// The order to forget what is done.
+    fn take_done(&mut self) -> Option<(Nodes, Order)> {
+        (self.due, self.ranks) = (None, 0);
+        let done = std::mem::take(&mut self.done);
+        let to: Nodes = done.iter().flat_map(|(_, nodes)| nodes.iter()).collect();
+        let jobs = done.into_iter().map(|(job, _)| job).collect();
+        (!to.is_empty()).then_some((to, Order::Forget { jobs }))
+    }
 }
 
 #[derive(Default)]
@@ -47,19 +64,20 @@ struct Shared {
 /// The thread, seen by others. Dropping it ends the thread.
 pub(super) struct Mail {
     shared: Arc<Shared>,
+    memory: Arc<Memory>,
 }
 
 impl Mail {
     pub(super) fn start(memory: &Arc<Memory>) -> io::Result<Mail> {
         let shared = Arc::new(Shared::default());
-        let (own, memory) = (shared.clone(), memory.clone());
+        let (own, by) = (shared.clone(), memory.clone());
         std::thread::Builder::new().name("mail".into()).spawn(move || {
             while let Some((to, order, then)) = own.next() {
-                send(&memory, to, &order);
+                send(&by, to, &order);
                 then();
             }
         })?;
-        Ok(Mail { shared })
+        Ok(Mail { shared, memory: memory.clone() })
     }
 
     /// Sends an order to those of a set that are there, then does something.
@@ -68,12 +86,28 @@ impl Mail {
         self.shared.changed.notify_one();
     }
 
-    /// A job is done: its nodes are told so with others.
-    pub(super) fn done(&self, job: u32) {
+    /// A job of so many ranks is done: its nodes are told so with others.
+    pub(super) fn done(&self, job: u32, nodes: Nodes, ranks: usize) {
         let mut tray = self.shared.lock();
-        tray.done.push(job);
+        tray.done.push((job, nodes));
+        tray.ranks += ranks;
         tray.due.get_or_insert_with(|| Instant::now() + FORGET);
         self.shared.changed.notify_one();
+    }
+
+    /// Before another launch: what is done and takes much room is forgotten first.
+    pub(super) fn clear_up(&self) {
+        let ready = {
+            let mut tray = self.shared.lock();
+            if tray.ranks < MANY { None } else { tray.take_done() }
+        };
+        if let Some((to, order)) = ready {
+            // Orders arrive in order, so nobody has to wait for this one.
+            let there = self.memory.members_of(&to);
+            if !there.is_empty() && self.memory.send(&there, order.letter()).is_err() {
+                self.send(to, order, || ());
+            }
+        }
     }
 }
 
@@ -100,12 +134,10 @@ impl Shared {
             }
             let left = tray.due.map(|due| due.saturating_duration_since(Instant::now()));
             tray = match left {
-                Some(Duration::ZERO) => {
-                    tray.due = None;
-                    let jobs = std::mem::take(&mut tray.done);
-                    let all = Nodes::range(1..=u32::MAX);
-                    return Some((all, Order::Forget { jobs }, Box::new(|| ())));
-                }
+                Some(Duration::ZERO) => match tray.take_done() {
+                    Some((to, order)) => return Some((to, order, Box::new(|| ()))),
+                    None => tray,
+                },
                 Some(left) => self.changed.wait_timeout(tray, left).expect("no holder panics").0,
                 None => self.changed.wait(tray).expect("no holder panics"),
             };

@@ -17,6 +17,7 @@ mod launch;
 mod log;
 mod mail;
 mod nodes;
+mod pieces;
 mod place;
 mod progress;
 mod report;
@@ -50,6 +51,7 @@ pub struct Manager {
     /// Where orders go out and reports come in.
     memory: Arc<Memory>,
     mail: Mail,
+    shipments: Mutex<pieces::Shipments>,
     jobs: Mutex<Jobs>,
     /// JSON lines of what has happened.
     events: Stream,
@@ -91,6 +93,7 @@ impl Manager {
             nodes: Nodes::default(),
             memory: memory.clone(),
             mail: Mail::start(memory)?,
+            shipments: Mutex::default(),
             jobs: Mutex::default(),
             events: Stream::new(|| ()),
             started: now(),

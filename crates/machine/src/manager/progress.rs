@@ -108,7 +108,8 @@ impl Progress {
         self.executing
     }
 
-    /// All programs run. If the job was ended meanwhile, they were not there to be told.
+    /// All programs run, or their nodes have the order to run them. If the job was ended meanwhile,
+    /// they were not there to be told.
     pub fn started(&mut self) -> Vec<Action> {
         self.executing = false;
         if self.phase == Phase::Starting {
@@ -179,6 +180,22 @@ impl Progress {
                 actions.extend(self.fail(End::Failed, exit, why));
             }
         }
+        actions
+    }
+
+    /// A rank's program cannot be run, though others may run: its own failure, with these words.
+    pub fn rank_failed(&mut self, rank: usize, exit: u8, why: &str) -> Vec<Action> {
+        let one = &mut self.ranks[rank];
+        if matches!(one.state, RankPhase::Done | RankPhase::Lost) {
+            return self.rank_closed(rank);
+        }
+        one.state = RankPhase::Done;
+        one.why = Some(why.to_owned());
+        let mut actions = Vec::new();
+        if self.phase != Phase::Ending || self.cause.is_none() {
+            actions = self.fail(End::Failed, exit, why.to_owned());
+        }
+        actions.extend(self.rank_closed(rank));
         actions
     }
 
@@ -315,6 +332,23 @@ mod tests {
         assert!(job.executing());
         assert_eq!(job.started(), []);
         job
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_run_ends_the_others_unless_the_job_is_to_keep_going() {
+        let mut job = running(2, false);
+        let actions = job.rank_failed(1, 127, "x: not found");
+        assert_eq!(actions, [Action::Signal(TERM), Action::Grace]);
+        assert_eq!(job.rank_failed(1, 127, "x: not found"), []);
+        job.rank_exited(0, 15);
+        assert_eq!(job.rank_closed(0), [Action::Finish]);
+        assert_eq!(job.verdict(), Some((End::Failed, 127, Some("x: not found".to_owned()))));
+        assert_eq!(job.ranks()[1].status, None);
+        let mut job = running(2, true);
+        assert_eq!(job.rank_failed(1, 126, "no"), []);
+        assert_eq!(job.rank_exited(0, 0), [Action::EndRank(0)]);
+        assert_eq!(job.rank_closed(0), [Action::Finish]);
+        assert_eq!(job.verdict().unwrap().1, 126);
     }
 
     fn close_all(job: &mut Progress) -> Vec<Action> {

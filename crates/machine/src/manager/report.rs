@@ -5,7 +5,7 @@ use super::follow;
 use super::job::Job;
 use super::restore;
 use super::spec::{Phase, Usage};
-use crate::launch::{Report, What};
+use crate::launch::{Report, What, exit_in};
 use crate::memory::{Memory, name_of};
 use crate::output::Output;
 use std::io::{self, Write};
@@ -32,9 +32,9 @@ fn take_all(manager: &Weak<Manager>, memory: &Memory) {
 
 /// What a rank has said, with its stdout and stderr.
 pub(super) struct Heard {
-    rank: usize,
+    pub(super) rank: usize,
     instance: u64,
-    what: What,
+    pub(super) what: What,
     output: [Vec<u8>; 2],
 }
 
@@ -67,8 +67,7 @@ impl Job {
         }
         let rank = heard.rank;
         // Not of a session before this one, nor twice, nor of one that is followed by now.
-        let known = state.instances.get(rank) == Some(&heard.instance);
-        if !known || state.progress.is_closed(rank) || state.holds[rank].is_some() {
+        if state.instances.get(rank) != Some(&heard.instance) || !state.claim(rank) {
             return;
         }
         drop(state);
@@ -89,7 +88,7 @@ impl Job {
 
     fn failed_to_run(self: &Arc<Job>, rank: usize, why: &str) {
         let mut state = self.state();
-        let actions = state.progress.start_failed(Some(rank), super::launch::exit_in(why), why);
+        let actions = state.progress.rank_failed(rank, exit_in(why), why);
         self.act(state, actions);
     }
 
@@ -109,11 +108,10 @@ impl Job {
         restore::take_hold_then(&link.clone(), session, move |hold| match hold {
             Ok(hold) => {
                 let mut state = job.state();
-                let open = !state.progress.is_closed(rank);
-                match state.holds.get_mut(rank) {
-                    Some(held @ None) if open => *held = Some(hold.clone()),
-                    _ => return,
+                if state.progress.is_closed(rank) {
+                    return;
                 }
+                state.holds[rank] = Some(hold.clone());
                 let ending = state.killing;
                 drop(state);
                 follow::rank(&job, rank, &link, session);
@@ -134,12 +132,14 @@ impl Job {
         output: &[Vec<u8>; 2],
     ) {
         for (stream, bytes) in Output::BOTH.into_iter().zip(output) {
-            if !bytes.is_empty() && !self.wrote(rank, stream, bytes) {
-                return;
+            let Some(placed) = self.placed.get() else { continue };
+            // A manager before this one may have some of it written down, and died over the rest.
+            let known = usize::try_from(placed.log.end_of(rank, stream)).unwrap_or(usize::MAX);
+            if let Some(new @ [_, ..]) = bytes.get(known..) {
+                // What cannot be kept ends the job; how this rank has ended is known all the same.
+                self.wrote(rank, stream, new);
             }
-            if let Some(placed) = self.placed.get() {
-                placed.log.end(rank, stream);
-            }
+            placed.log.end(rank, stream);
         }
         self.exited(rank, status);
         let mut state = self.state();

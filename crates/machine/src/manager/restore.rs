@@ -13,6 +13,7 @@ use super::nodes::Link;
 use super::progress::Progress;
 use super::spec::{End, Phase, RankPhase, RankStatus, Spec, Status};
 use super::{follow, launch};
+use crate::launch::is_light;
 use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::tree::OpenFlags;
 use std::collections::BTreeMap;
@@ -156,6 +157,10 @@ impl Job {
     pub(super) fn node_joined(self: &Arc<Job>, link: &Arc<Link>) {
         let waiting: Vec<(usize, u32, u64)> = {
             let state = self.state();
+            // Ranks that this manager has placed are not waiting for their node.
+            if !state.is_restored {
+                return;
+            }
             let ranks = state.progress.ranks().iter().enumerate();
             let there = ranks.filter(|(at, rank)| {
                 let open = !state.progress.is_closed(*at);
@@ -168,8 +173,16 @@ impl Job {
                 self.rank_lost(rank, "its node daemon was started again");
                 continue;
             }
+            if !self.state().claim(rank) {
+                continue;
+            }
             match take_hold(link, session, self.reads(rank)) {
                 Ok(hold) => self.follow_again(rank, session, hold),
+                // Its node may be about to make it, and tells then. It has as long as nodes have
+                // to come back.
+                Err(error) if error.errno == Errno::NOENT && is_light(session) => {
+                    self.state().claimed[rank] = false;
+                }
                 Err(error) => self.rank_lost(rank, &error.to_string()),
             }
         }
@@ -182,9 +195,13 @@ impl Job {
     fn follow_again(self: &Arc<Job>, rank: usize, session: u32, hold: Hold) {
         let (ending, started) = {
             let mut state = self.state();
-            let Some(held) = state.holds.get_mut(rank) else { return };
-            *held = Some(hold.clone());
-            (state.progress.phase() == Phase::Ending, state.started.is_some())
+            if state.progress.is_closed(rank) {
+                return;
+            }
+            state.holds[rank] = Some(hold.clone());
+            // What a program has left behind goes, as it would have without a restart.
+            let is_over = state.progress.ranks()[rank].state == RankPhase::Done;
+            (is_over || state.progress.phase() == Phase::Ending, state.started.is_some())
         };
         follow::rank(self, rank, &hold.link, session);
         launch::ask_pid(self, rank, &hold);
@@ -199,8 +216,7 @@ impl Job {
     fn lose_absent(self: &Arc<Job>) {
         let absent: Vec<usize> = {
             let state = self.state();
-            let open =
-                |rank: &usize| state.holds[*rank].is_none() && !state.progress.is_closed(*rank);
+            let open = |rank: &usize| !state.claimed[*rank] && !state.progress.is_closed(*rank);
             (0..state.holds.len()).filter(open).collect()
         };
         let why = "its node has not come back after the manager was started again";

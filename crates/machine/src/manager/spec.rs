@@ -205,6 +205,9 @@ pub struct Status {
     pub ranks: Vec<RankStatus>,
     /// When it was made, seconds since 1970.
     pub submitted: f64,
+    /// When its files were at all nodes.
+    #[serde(default)]
+    pub sent: Option<f64>,
     /// When its programs ran.
     pub started: Option<f64>,
     /// When nothing of it was left.

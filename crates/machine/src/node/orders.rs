@@ -6,12 +6,15 @@
 use super::Node;
 use super::launch;
 use super::session::Session;
-use crate::launch::{Order, Rank, Report, Said, What};
+use crate::launch::{Launch, Order, Part, Piece, Rank, Report, Said, What};
 use crate::memory::{MANAGER, Memory};
+use crate::relay::receive::Unpacker;
+use muster_base::limits::LETTER_MAX;
 use muster_base::quote;
 use muster_fabric::primitive::Nodes;
 use muster_fabric::{Deadline, Error as FabricError};
-use muster_ninep::error::{Error, Result};
+use muster_ninep::error::{Errno, Error, Result};
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
@@ -66,7 +69,17 @@ impl Reports {
         if waiting.2 {
             return None;
         }
-        Some((std::mem::take(&mut waiting.0), std::mem::take(&mut waiting.1)))
+        // As many as fit into a letter; the others go with the next.
+        let (mut count, mut size, mut output) = (0, 0, 0);
+        for said in &waiting.0 {
+            let (text, bytes) = said.size();
+            if count > 0 && size + text + bytes > LETTER_MAX / 2 {
+                break;
+            }
+            (count, size, output) = (count + 1, size + text + bytes, output + bytes);
+        }
+        let bytes = waiting.1.drain(..output).collect();
+        Some((waiting.0.drain(..count).collect(), bytes))
     }
 
     fn close(&self) {
@@ -95,14 +108,14 @@ impl Orders {
         let (orders, reports) = (memory.clone(), memory.clone());
         let named = |name: &str| thread::Builder::new().name(name.to_owned());
         named("orders").spawn(move || {
+            let node = of_orders;
+            let mut crew = Crew { node, memory: orders.clone(), unpacking: HashMap::new() };
             while let Some(letter) = orders.next() {
-                match Order::read(&letter) {
-                    Ok(order) => obey(&of_orders, order),
-                    Err(error) => {
-                        let said = format!("an order of the manager's cannot be read: {error}");
-                        let _ = writeln!(io::stderr(), "{said}");
-                    }
+                match Piece::read(&letter) {
+                    Some(piece) => crew.unpack(piece),
+                    None => crew.read(&letter),
                 }
+                orders.give_back(letter);
             }
         })?;
         named("reports").spawn(move || {
@@ -130,56 +143,150 @@ fn deliver(reports: &Reports, memory: &Memory, letter: &[u8]) {
         let sent = memory.send(&to, letter.to_vec());
         match sent.and_then(|transfer| transfer.wait(Deadline::after(REPORT))) {
             Ok(()) | Err(FabricError::Closed { .. }) => return,
+            Err(error @ FabricError::Refused { .. }) if letter.len() > LETTER_MAX => {
+                let _ = writeln!(io::stderr(), "a report is too long: {error}");
+                return;
+            }
             // It may come twice then, and is heeded once.
             Err(_) => thread::sleep(PAUSE),
         }
     }
 }
 
-fn obey(node: &Arc<Node>, order: Order) {
-    match order {
-        Order::Launch { job, argv, env, chdir, nodes } => {
-            let own = nodes.into_iter().filter(|(name, _)| *name == node.setup.name);
-            for rank in own.flat_map(|(_, ranks)| ranks) {
-                let light = Light { job, rank: rank.rank };
-                let ready = prepare(node, light, &rank, (&argv, &env, chdir.as_deref()));
-                match ready {
-                    Ok(session) => {
-                        if let Err(error) = launch::start(&session, None) {
-                            session.say_failed(&error);
-                        }
+/// Who carries out orders.
+struct Crew {
+    node: Arc<Node>,
+    memory: Arc<Memory>,
+    /// By job.
+    unpacking: HashMap<u32, Unpacking>,
+}
+
+/// The ranks of a job whose files arrive.
+struct Unpacking {
+    sessions: Vec<Arc<Session>>,
+    unpacker: Unpacker,
+    variable: u32,
+}
+
+impl Crew {
+    fn read(&mut self, letter: &[u8]) {
+        match Order::read(letter) {
+            Ok(order) => self.obey(order),
+            Err(error) => {
+                let said = format!("an order of the manager's cannot be read: {error}");
+                let _ = writeln!(io::stderr(), "{said}");
+            }
+        }
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Launch(launch) => self.make(&launch).iter().for_each(run),
+            Order::Make { launch, shipment } => {
+                let sessions = self.make(&launch);
+                let landings = sessions.iter().map(|session| session.landing()).collect();
+                match Unpacker::new(landings) {
+                    Ok(unpacker) => {
+                        let unpacking =
+                            Unpacking { sessions, unpacker, variable: shipment.variable };
+                        self.unpacking.insert(launch.job, unpacking);
                     }
-                    Err(error) => node.reports.push(light.failed(&error), &[]),
+                    Err(error) => self.cannot_keep(&sessions, error),
                 }
             }
-        }
-        Order::Signal { job, signal } => {
-            for session in lights(node, |of| of == job) {
-                // One that has ended says so itself.
-                let _ = session.signal(signal);
+            Order::Run { job } => {
+                if let Some(ready) = self.unpacking.remove(&job) {
+                    ready.sessions.iter().for_each(run);
+                }
+            }
+            Order::Signal { job, ranks, signal } => {
+                for session in self.lights(|of| of == job) {
+                    if session.light.is_some_and(|light| ranks.contains(&light.rank)) {
+                        // One that has ended says so itself.
+                        let _ = session.signal(signal);
+                    }
+                }
+            }
+            Order::End { job } => self.lights(|of| of == job).iter().for_each(|s| s.kill_all()),
+            Order::Forget { jobs } => self.forget(|job| jobs.contains(&job)),
+            Order::Keep { last, jobs, expected } => {
+                self.forget(|job| job <= last && !jobs.contains(&job));
+                let own = expected.into_iter().filter(|(name, ..)| *name == self.node.setup.name);
+                own.for_each(|(_, job, rank)| self.look_for(job, &rank));
             }
         }
-        Order::End { job } => lights(node, |of| of == job).iter().for_each(|s| s.kill_all()),
-        Order::Forget { jobs } => {
-            lights(node, |job| jobs.contains(&job)).iter().for_each(Session::wipe);
+    }
+
+    /// Makes the sessions of this node's ranks; who cannot have one says so.
+    fn make(&self, launch: &Launch) -> Vec<Arc<Session>> {
+        let (name, instance) = (&self.node.setup.name, self.node.instance);
+        let is_own = |part: &&Part| part.node == *name && part.instance == instance;
+        let own = launch.nodes.iter().filter(is_own);
+        let each = |rank: &Rank| {
+            let light = Light { job: launch.job, rank: rank.rank };
+            let made = prepare(&self.node, light, rank, launch);
+            made.inspect_err(|error| self.node.reports.push(light.failed(error), &[])).ok()
+        };
+        own.flat_map(|part| &part.ranks).filter_map(each).collect()
+    }
+
+    /// Takes a piece of a job's files, and tells that it has it.
+    fn unpack(&mut self, piece: Piece<'_>) {
+        // Of a job that has ended meanwhile, or has failed here.
+        let Some(unpacking) = self.unpacking.get_mut(&piece.job) else { return };
+        match unpacking.unpacker.push(piece.bytes) {
+            // Who may not speak now is no member, and its job is ended for that.
+            Ok(()) => drop(self.memory.set(unpacking.variable, piece.count)),
+            Err(error) => {
+                let sessions = self.unpacking.remove(&piece.job).map(|failed| failed.sessions);
+                self.cannot_keep(&sessions.unwrap_or_default(), error);
+            }
         }
-        Order::Keep { last, jobs } => {
-            lights(node, |job| job <= last && !jobs.contains(&job)).iter().for_each(Session::wipe);
+    }
+
+    /// Says so if the order to start a rank has not been heard here.
+    fn look_for(&self, job: u32, rank: &Rank) {
+        if self.node.session(rank.session).is_none() {
+            let node = &self.node.setup.name;
+            let text = format!("{node} was away when it was to start rank {}", rank.rank);
+            let error = Error::new(Errno::IO, format!("{text}  [E304, exit 125]"));
+            self.node.reports.push(Light { job, rank: rank.rank }.failed(&error), &[]);
         }
+    }
+
+    fn cannot_keep(&self, sessions: &[Arc<Session>], error: Error) {
+        let node = &self.node.setup.name;
+        for session in sessions {
+            let rank = session.light.map_or(0, |light| light.rank);
+            let text = format!("the job's files did not reach rank {rank} on {node}: {error}");
+            session.failed(Error::new(error.errno, format!("{text}  [E205]")));
+        }
+    }
+
+    fn forget(&mut self, is_meant: impl Fn(u32) -> bool) {
+        self.unpacking.retain(|job, _| !is_meant(*job));
+        self.lights(is_meant).iter().for_each(Session::wipe);
+    }
+
+    /// The sessions of the light ranks of some jobs.
+    fn lights(&self, is_meant: impl Fn(u32) -> bool) -> Vec<Arc<Session>> {
+        let sessions = self.node.all_sessions().into_iter().map(|files| files.session().clone());
+        sessions.filter(|session| session.light.is_some_and(|of| is_meant(of.job))).collect()
+    }
+}
+
+fn run(session: &Arc<Session>) {
+    if let Err(error) = launch::start(session, None) {
+        session.failed(error);
     }
 }
 
 /// Makes a rank's session.
-fn prepare(
-    node: &Arc<Node>,
-    light: Light,
-    rank: &Rank,
-    (argv, env, chdir): (&str, &str, Option<&str>),
-) -> Result<Arc<Session>> {
+fn prepare(node: &Arc<Node>, light: Light, rank: &Rank, launch: &Launch) -> Result<Arc<Session>> {
     let session = node.open_light(rank.session, light)?;
-    session.argv.set(argv);
-    session.env.set(env);
-    if let Some(directory) = chdir {
+    session.argv.set(launch.argv.as_str());
+    session.env.set(launch.env.as_str());
+    if let Some(directory) = &launch.chdir {
         // Behind what the node's administrator has every session do.
         let before = session.ns.get()?;
         session.ns.set(format!("{before}cd {}\n", quote::quote(directory)));
@@ -190,10 +297,4 @@ fn prepare(
     state.persistent = true;
     drop(state);
     Ok(session)
-}
-
-/// The sessions of the light ranks of some jobs.
-fn lights(node: &Node, is_meant: impl Fn(u32) -> bool) -> Vec<Arc<Session>> {
-    let sessions = node.all_sessions().into_iter().map(|files| files.session().clone());
-    sessions.filter(|session| session.light.is_some_and(|of| is_meant(of.job))).collect()
 }

@@ -15,7 +15,8 @@ use crate::files::feed::Feed;
 use crate::files::latch::Latch;
 use crate::files::stream::Stream;
 use crate::files::text::Text;
-use crate::launch::{Said, What};
+use crate::launch::{Said, What, exit_in};
+use crate::relay::receive::Landing;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
@@ -25,7 +26,7 @@ use std::time::{Duration, Instant};
 pub(super) const LINGER: Duration = Duration::from_secs(30);
 
 /// How long a shepherd may take until the program runs.
-const START: Duration = Duration::from_secs(30);
+pub(super) const START: Duration = Duration::from_secs(30);
 
 /// The most output that the report of a rank's end carries: with more of it, following costs little
 /// beside the bytes.
@@ -140,6 +141,12 @@ impl Session {
         self.state().phase == Phase::Wiped
     }
 
+    /// Where files for it are unpacked.
+    pub(super) fn landing(&self) -> Landing {
+        let (argv, env) = (self.argv.clone(), self.env.clone());
+        Landing { directory: self.directory.clone(), argv, env }
+    }
+
     /// Counts somebody in: a fid on `clone` (`inside` false) or below the session's directory.
     pub(super) fn come_in(self: &Arc<Session>, inside: bool) -> Presence {
         let mut state = self.state();
@@ -184,13 +191,22 @@ impl Session {
         if state.phase == Phase::Starting {
             state.phase = Phase::New;
         }
+        let text = state.failure.as_ref().map_or("", |failure| &failure.text);
+        let status = i32::from(exit_in(text)) << 8;
+        if self.light.is_some() && state.phase != Phase::Wiped {
+            // Nobody tries another: whoever follows it, having missed the report, sees an end.
+            state.phase = Phase::Ended { status };
+        }
         let (ward, cgroup) = (state.ward.take(), state.cgroup.take());
         let failure = state.failure.clone();
         self.changed.notify_all();
         drop(state);
         drop(ward);
-        if let Some(failure) = &failure {
+        if let (Some(failure), Some(_)) = (&failure, self.light) {
             self.say_failed(failure);
+            self.wait.set(status.to_string());
+            self.stdout.end();
+            self.stderr.end();
         }
         if let (Some(cgroup), Some(node)) = (cgroup, self.node.upgrade()) {
             let _ = cgroup.kill(Duration::ZERO);
@@ -255,6 +271,20 @@ impl Session {
             node.forget(self.number);
             (node.watch.kicker(self.number))();
             node.watch.bury(Some(self.directory.clone()), cgroup);
+        }
+    }
+
+    /// Nothing of a light rank runs any more: what it has no use for goes before its job ends.
+    pub(super) fn lighten(&self) {
+        if self.light.is_none() {
+            return;
+        }
+        let mut state = self.state();
+        let (ward, cgroup) = (state.ward.take(), state.cgroup.take());
+        drop(state);
+        drop(ward);
+        if let (Some(cgroup), Some(node)) = (cgroup, self.node.upgrade()) {
+            node.watch.bury(None, Some(cgroup));
         }
     }
 

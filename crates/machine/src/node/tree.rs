@@ -238,9 +238,7 @@ struct AtNode(Arc<Session>);
 
 impl Host for AtNode {
     fn own(&self) -> Landing {
-        let session = &self.0;
-        let (argv, env) = (session.argv.clone(), session.env.clone());
-        Landing { directory: session.directory.clone(), argv, env }
+        self.0.landing()
     }
 
     fn address(&self) -> String {

@@ -5,7 +5,7 @@
 //! polled for writing. It also cleans up after wiped sessions, and wipes those that have lingered.
 
 use super::cgroup::Cgroup;
-use super::session::Session;
+use super::session::{START, Session};
 use super::shepherd::{Report, Stage};
 use crate::files::feed::Next;
 use crate::files::stream::Stream;
@@ -133,6 +133,15 @@ fn token(session: u32, end: End) -> Token {
     Token(session as usize * 4 + ENDS.iter().position(|e| *e == end).expect("it is one of them"))
 }
 
+/// A light rank that has said nothing yet.
+struct Silent {
+    /// When somebody is to follow it, if it runs by then.
+    due: Instant,
+    /// When it does not come to run any more.
+    late: Instant,
+    session: Weak<Session>,
+}
+
 struct Watched {
     session: Arc<Session>,
     pipes: Pipes,
@@ -148,7 +157,7 @@ struct Eye {
     watched: HashMap<u32, Watched>,
     later: Vec<(Instant, Weak<Session>)>,
     /// Light ranks that have said nothing yet, and when somebody is to follow them.
-    silent: Vec<(Instant, Weak<Session>)>,
+    silent: Vec<Silent>,
     /// Directories and groups that could not be removed yet, and until when to try.
     graves: Vec<(Instant, Option<PathBuf>, Option<Cgroup>)>,
     /// Where bytes are on their way.
@@ -191,7 +200,8 @@ impl Eye {
         if !self.graves.is_empty() {
             return Some(Duration::from_millis(2));
         }
-        let next = self.later.iter().chain(&self.silent).map(|(when, _)| *when).min()?;
+        let later = self.later.iter().map(|(when, _)| *when);
+        let next = later.chain(self.silent.iter().map(|silent| silent.due)).min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
@@ -208,13 +218,20 @@ impl Eye {
     /// Has ranks followed that have not ended soon.
     fn call_for_followers(&mut self) {
         let now = Instant::now();
-        self.silent.retain_mut(|(when, session)| {
+        self.silent.retain_mut(|Silent { due, late, session }| {
             let Some(session) = session.upgrade() else { return false };
-            if *when > now {
+            if *due > now {
                 return true;
             }
-            *when = now + SOON;
-            !session.say_follow()
+            *due = now + SOON;
+            if session.say_follow() {
+                return false;
+            }
+            if *late <= now {
+                let text = format!("its program has not been started for {START:?}  [E306]");
+                session.failed(Error::new(Errno::TIMEDOUT, text));
+            }
+            *late > now
         });
     }
 
@@ -268,7 +285,8 @@ impl Eye {
         given.stdout.iter().for_each(|_| streams.stdout.reopen());
         given.stderr.iter().for_each(|_| streams.stderr.reopen());
         if session.light.is_some() {
-            self.silent.push((Instant::now() + SOON, Arc::downgrade(&session)));
+            let (now, session) = (Instant::now(), Arc::downgrade(&session));
+            self.silent.push(Silent { due: now + SOON, late: now + START, session });
         }
         self.watched.insert(number, Watched { session, pipes, link, exited: false });
         // What happened before the registration raises no event.
@@ -353,6 +371,7 @@ impl Watched {
                     if !self.exited {
                         self.session.ended(libc::SIGKILL, None);
                     }
+                    self.session.lighten();
                     return;
                 }
             }

@@ -48,7 +48,7 @@ pub fn file<H: Host>(permissions: u32, host: impl Fn() -> H + Send + Sync + 'sta
     File::new(permissions, move |_| {
         let state = Receiving {
             host: Box::new(host()),
-            places: Vec::new(),
+            places: Places(Vec::new()),
             most: 1,
             fan: None,
             failures: Vec::new(),
@@ -86,6 +86,31 @@ impl Handle for Relay {
     }
 }
 
+/// Unpacks a stream into sessions of this node, and passes nothing on.
+pub struct Unpacker {
+    parser: Parser,
+    places: Places,
+}
+
+impl Unpacker {
+    /// One for these sessions.
+    ///
+    /// # Errors
+    /// When a session's directory cannot be opened.
+    pub fn new(landings: Vec<Landing>) -> Result<Unpacker> {
+        let places = landings.into_iter().map(Place::open).collect::<Result<_>>()?;
+        Ok(Unpacker { parser: Parser::new(), places: Places(places) })
+    }
+
+    /// Takes the next piece.
+    ///
+    /// # Errors
+    /// When it is none, or cannot be kept.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<()> {
+        self.parser.push(bytes, &mut self.places).map_err(|Broken(why)| why)
+    }
+}
+
 /// An error that ends a stream.
 struct Broken(Error);
 
@@ -109,9 +134,12 @@ struct Place {
     file: Option<(std::fs::File, u32)>,
 }
 
+/// All that a stream is unpacked into.
+struct Places(Vec<Place>);
+
 struct Receiving {
     host: Box<dyn Host>,
-    places: Vec<Place>,
+    places: Places,
     most: usize,
     fan: Option<Fan>,
     failures: Vec<fan::Failure>,
@@ -122,9 +150,9 @@ struct Receiving {
 
 impl Receiving {
     /// The places, the own session among them.
-    fn places(&mut self) -> Result<&mut Vec<Place>> {
-        if self.places.is_empty() {
-            self.places.push(Place::open(self.host.own())?);
+    fn places(&mut self) -> Result<&mut Places> {
+        if self.places.0.is_empty() {
+            self.places.0.push(Place::open(self.host.own())?);
         }
         Ok(&mut self.places)
     }
@@ -156,7 +184,7 @@ impl Sink for Receiving {
             targets.into_iter().partition(|target| target.address == address);
         for number in here.into_iter().flat_map(|target| target.sessions) {
             match self.host.session(number).and_then(Place::open) {
-                Ok(place) => self.places()?.push(place),
+                Ok(place) => self.places()?.0.push(place),
                 Err(error) => self.failures.push(fan::Failure {
                     target: format!("{address}/{number}"),
                     why: error.to_string(),
@@ -169,38 +197,86 @@ impl Sink for Receiving {
     }
 
     fn argv(&mut self, text: &str) -> std::result::Result<(), Broken> {
-        self.places()?.iter().for_each(|place| place.landing.argv.set(text));
+        self.places()?.argv(text)
+    }
+
+    fn env(&mut self, text: &str) -> std::result::Result<(), Broken> {
+        self.places()?.env(text)
+    }
+
+    fn dir(&mut self, path: &str, mode: u32) -> std::result::Result<(), Broken> {
+        self.places()?.dir(path, mode)
+    }
+
+    fn link(&mut self, path: &str, target: &[u8]) -> std::result::Result<(), Broken> {
+        self.places()?.link(path, target)
+    }
+
+    fn file(&mut self, path: &str, mode: u32, size: u64) -> std::result::Result<(), Broken> {
+        self.places()?.file(path, mode, size)
+    }
+
+    fn data(&mut self, bytes: &[u8]) -> std::result::Result<(), Broken> {
+        self.places()?.data(bytes)
+    }
+
+    fn file_end(&mut self) -> std::result::Result<(), Broken> {
+        self.places()?.file_end()
+    }
+
+    fn end(&mut self) -> std::result::Result<(), Broken> {
+        self.flush()?;
+        let landing = self.places()?.0[0].landing.clone();
+        let sent = self.fan.take().map(Fan::finish).unwrap_or_default();
+        self.failures.extend(sent.failures);
+        let load = || source::of(&landing.directory, &landing.argv.get()?, &landing.env.get()?);
+        self.failures.extend(fan::send(self.most, sent.orphans, load)?);
+        let lines = self.failures.iter().map(|failure| format!("{failure}\n"));
+        self.done.set(lines.collect::<String>());
+        Ok(())
+    }
+}
+
+impl Sink for Places {
+    type Error = Broken;
+
+    fn relay(&mut self, _: u32, _: Vec<Target>) -> std::result::Result<(), Broken> {
+        Err(BadStream::Late.into())
+    }
+
+    fn argv(&mut self, text: &str) -> std::result::Result<(), Broken> {
+        self.0.iter().for_each(|place| place.landing.argv.set(text));
         Ok(())
     }
 
     fn env(&mut self, text: &str) -> std::result::Result<(), Broken> {
-        self.places()?.iter().for_each(|place| place.landing.env.set(text));
+        self.0.iter().for_each(|place| place.landing.env.set(text));
         Ok(())
     }
 
     fn dir(&mut self, path: &str, mode: u32) -> std::result::Result<(), Broken> {
-        for place in self.places()? {
+        for place in &mut self.0 {
             place.make_dir(path, mode).map_err(|error| error.at(path))?;
         }
         Ok(())
     }
 
     fn link(&mut self, path: &str, target: &[u8]) -> std::result::Result<(), Broken> {
-        for place in self.places()? {
+        for place in &mut self.0 {
             place.make_link(path, target).map_err(|error| error.at(path))?;
         }
         Ok(())
     }
 
     fn file(&mut self, path: &str, mode: u32, _: u64) -> std::result::Result<(), Broken> {
-        for place in self.places()? {
+        for place in &mut self.0 {
             place.make_file(path, mode).map_err(|error| error.at(path))?;
         }
         Ok(())
     }
 
     fn data(&mut self, bytes: &[u8]) -> std::result::Result<(), Broken> {
-        for place in self.places()? {
+        for place in &mut self.0 {
             let (file, _) = place.file.as_mut().expect("data comes in a file");
             std::io::Write::write_all(file, bytes)?;
         }
@@ -208,7 +284,7 @@ impl Sink for Receiving {
     }
 
     fn file_end(&mut self) -> std::result::Result<(), Broken> {
-        for place in self.places()? {
+        for place in &mut self.0 {
             let (file, mode) = place.file.take().expect("a file ends once");
             rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
         }
@@ -216,14 +292,6 @@ impl Sink for Receiving {
     }
 
     fn end(&mut self) -> std::result::Result<(), Broken> {
-        self.flush()?;
-        let landing = self.places()?[0].landing.clone();
-        let sent = self.fan.take().map(Fan::finish).unwrap_or_default();
-        self.failures.extend(sent.failures);
-        let load = || source::of(&landing.directory, &landing.argv.get()?, &landing.env.get()?);
-        self.failures.extend(fan::send(self.most, sent.orphans, load)?);
-        let lines = self.failures.iter().map(|failure| format!("{failure}\n"));
-        self.done.set(lines.collect::<String>());
         Ok(())
     }
 }

@@ -1,12 +1,14 @@
 //! The init: process 1 of a session's pid namespace. It starts the program, reaps, passes signals
 //! on and reports; when it ends, all of the session ends. See the story in [`super`].
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, wait};
 use rustix::stdio::{dup2_stdin, stdin};
 use rustix::thread::set_name;
@@ -117,13 +119,28 @@ fn start(cargo: &Cargo, granted: Granted) -> Result<Pid, Failure> {
     let failed = |error: io::Error| Failure::new(stage, &error, what.clone());
     let open = |path| rustix::fs::open(path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
     let cgroup = spec.cgroup.as_ref().map(open).transpose().map_err(|e| failed(e.into()))?;
+    // A program of another user that runs a script may be looked into by that user, so it gets a
+    // copy of this memory, and tells through a pipe why it could not be executed.
+    let is_apart = spec.identity.is_some() && !spec.namespace.is_empty();
+    let pipe = is_apart.then(|| pipe_with(PipeFlags::CLOEXEC)).transpose();
+    let pipe = pipe.map_err(|error| failed(error.into()))?;
     let mut failure = None;
-    let program = sys::lend(cgroup.as_ref().map(AsFd::as_fd), &mut |is_outside| {
+    let program = sys::lend(cgroup.as_ref().map(AsFd::as_fd), is_apart, &mut |is_outside| {
         let Err(why) = program::launch(spec, stdio, granted, is_outside);
+        if let Some((_, tell)) = &pipe {
+            let _ = rustix::io::write(tell, &serde_json::to_vec(&why).unwrap_or_default());
+        }
         failure = Some(why);
         sys::leave(127)
     });
     let program = program.map_err(failed)?;
+    if let Some((told, tell)) = pipe {
+        drop(tell);
+        let mut bytes = Vec::new();
+        // All there is: the other side was closed by an exec or an end.
+        let _ = File::from(told).read_to_end(&mut bytes);
+        failure = serde_json::from_slice(&bytes).ok();
+    }
     // Nothing: it has been executed, or a signal struck, and its end tells.
     failure.map_or(Ok(program), Err)
 }

@@ -50,6 +50,10 @@ impl Apart {
             let apart = Apart { namespaces, who: (geteuid(), getegid()) };
             match apart.try_out() {
                 Ok(()) => return Ok(apart),
+                // Of what is short now there may be enough later: no reason to do with less.
+                Err(error) if is_shortage(&error) => {
+                    return Err(Failure::new(Stage::Namespace, &error, "a pid namespace"));
+                }
                 Err(error) => first = first.or(Some(error)),
             }
         }
@@ -89,6 +93,10 @@ impl Apart {
         let mounts = self.namespaces.contains(UnshareFlags::NEWNS);
         Ok(Granted { mounts: mounts && keep_mounts_inside().is_ok(), users })
     }
+}
+
+fn is_shortage(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOMEM))
 }
 
 /// In a new user namespace: somebody stays who they are.
@@ -132,7 +140,7 @@ fn prepare(granted: Granted) -> io::Result<()> {
     let dropped = !granted.users && !geteuid().is_root();
     if dropped {
         // A process that changed its user gives /proc/self to root, where the maps are written.
-        // Nothing in this memory is secret from the user it has become.
+        // This memory is a copy, of what is for the user it has become.
         set_dumpable_behavior(DumpableBehavior::Dumpable)?;
         let who = (geteuid(), getegid());
         sys::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;

@@ -44,15 +44,18 @@ pub(super) fn fork_apart(namespaces: UnshareFlags) -> io::Result<Option<Pid>> {
 
 /// Has a child process execute a program, as vfork(2) does: it borrows this one's memory, and this
 /// returns when it has given it back, by an exec or its end. What `become_it` leaves in memory is
-/// seen here. It is told whether it has still to enter `cgroup`.
+/// seen here, unless it is to be `is_apart`, with a copy. It is told whether it has still to enter
+/// `cgroup`.
 ///
 /// In a cgroup a child is born: moving a process there takes a lock that waits for an RCU grace
 /// period, tens of milliseconds on a busy machine.
 pub(super) fn lend(
     cgroup: Option<BorrowedFd>,
+    is_apart: bool,
     become_it: &mut dyn FnMut(bool) -> Infallible,
 ) -> io::Result<Pid> {
-    let shared = libc::CLONE_VM as u64 | libc::CLONE_VFORK as u64;
+    let memory = if is_apart { 0 } else { libc::CLONE_VM as u64 };
+    let shared = memory | libc::CLONE_VFORK as u64;
     if let Some(cgroup) = cgroup {
         // SAFETY: clone_args is plain numbers, for which zero means "not used".
         let mut args: libc::clone_args = unsafe { mem::zeroed() };
