@@ -4,10 +4,11 @@ mod cluster;
 #[path = "cluster/spawn.rs"]
 mod spawn;
 
-use cluster::{Cluster, until};
+use cluster::{Cluster, signal, until};
 use muster_ninep::address::Address;
 use muster_ninep::client::{Client, Options};
 use muster_ninep::tree::OpenFlags;
+use rustix::process::Signal;
 use spawn::Session;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -158,5 +159,32 @@ fn thousands_of_jobs_leave_nothing_anywhere() {
     assert!((200..=300).contains(&listed), "{listed} jobs");
     assert!(fs::read_dir(cluster.directory().join("jobs")).unwrap().count() <= 300);
     cluster.muster(&["run", "-N", "2", "true"]).run().ok();
+    cluster.down();
+}
+
+/// Each holds what it needs of what is scarce only while it needs it.
+#[test]
+fn many_jobs_with_files_at_once_all_get_them() {
+    let cluster = Cluster::up("t0150files", 3);
+    let big: Vec<u8> = (0..6_000_000_u32).map(|n| (n >> 5) as u8).collect();
+    cluster.file("big", 0o644, &big);
+    let line = "wc -c < big";
+    let flags = ["run", "-N", "3", "--bcast", "big", "sh", "-c", line];
+    let jobs: Vec<_> = (0..12).map(|_| cluster.muster(&flags).start()).collect();
+    for job in jobs {
+        let said = job.wait().ok();
+        assert_eq!(said.out.matches("6000000").count(), 3, "{said:?}");
+    }
+    // One whose client has stopped halfway takes nothing from the others.
+    let slow = cluster.muster(&["run", "-N", "3", "--bcast", "big", "sleep", "600"]).start();
+    signal(slow.pid(), Signal::STOP);
+    cluster.muster(&flags).run().ok();
+    signal(slow.pid(), Signal::CONT);
+    // One that is killed while its files are on their way ends at once.
+    slow.signal(Signal::TERM);
+    slow.signal(Signal::TERM);
+    drop(slow);
+    cluster.no_job_processes();
+    cluster.muster(&["run", "-N", "3", "true"]).run().ok();
     cluster.down();
 }

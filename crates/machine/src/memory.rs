@@ -32,6 +32,9 @@ const SERVICE: &str = "muster";
 /// Variables: each tells what nodes have of one job's files.
 pub const VARIABLES: u32 = 64;
 
+/// The pause before a letter is sent again that was not taken.
+const BUSY: Duration = Duration::from_millis(1);
+
 /// Children of a node in the trees that operations go down and answers come up.
 const ARITY: usize = 16;
 
@@ -128,6 +131,15 @@ impl Memory {
         self.member.xfer_and_signal(to, (LETTERS, 0), letter, None, None)
     }
 
+    /// Sends a letter, which is sent again if so much is under way that it is not taken.
+    ///
+    /// # Errors
+    /// As [`Member::xfer_and_signal`].
+    pub fn send_surely(self: &Arc<Memory>, to: &Nodes, letter: Vec<u8>) -> Result<Letter> {
+        let transfer = self.send(to, letter.clone())?;
+        Ok(Letter { memory: self.clone(), to: to.clone(), letter, transfer })
+    }
+
     /// Sets this node's instance of a variable.
     ///
     /// # Errors
@@ -200,6 +212,32 @@ impl Memory {
                 }
                 other => other?,
             };
+        }
+    }
+}
+
+/// A letter on its way.
+pub struct Letter {
+    memory: Arc<Memory>,
+    to: Nodes,
+    letter: Vec<u8>,
+    transfer: Transfer,
+}
+
+impl Letter {
+    /// Waits until it has arrived at all nodes, or is known not to.
+    ///
+    /// # Errors
+    /// As [`Transfer::wait`].
+    pub fn arrive(mut self, deadline: Deadline) -> Result<()> {
+        loop {
+            match self.transfer.wait(deadline) {
+                Err(Error::WouldBlock) if deadline.left().is_some() => {
+                    std::thread::sleep(BUSY);
+                    self.transfer = self.memory.send(&self.to, self.letter.clone())?;
+                }
+                done => return done,
+            }
         }
     }
 }

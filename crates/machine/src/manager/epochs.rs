@@ -59,7 +59,8 @@ impl Job {
     /// heard.
     fn unheard(&self, nodes: &Nodes) -> Vec<(String, u32, Rank)> {
         let state = self.state();
-        if state.progress.phase() == Phase::Starting {
+        // What was being started when a manager died is ended.
+        if state.progress.phase() == Phase::Starting || state.started.is_none() {
             return Vec::new();
         }
         let ranks = state.progress.ranks().iter().zip(&state.claimed);

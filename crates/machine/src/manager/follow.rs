@@ -2,7 +2,8 @@
 //! No thread waits: each answer, on the client's thread, is acted on and followed by the next
 //! request.
 
-use super::job::{Hold, Job};
+use super::hold::Hold;
+use super::job::Job;
 use super::nodes::Link;
 use super::spec::{End, Usage};
 use crate::output::Output;

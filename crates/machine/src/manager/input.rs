@@ -4,7 +4,8 @@
 //! how far it had come (`resume stdin OFFSET`) and writes on from there; what a rank has beyond
 //! that, which its node knows, is not given to it again.
 
-use super::job::{Hold, Job};
+use super::hold::Hold;
+use super::job::Job;
 use super::spec::{Phase, RankPhase};
 use muster_ninep::call::{Answer, Ticket};
 use muster_ninep::client::Fid;

@@ -1,6 +1,7 @@
 //! One job: its state machine, and the hands that do what it says.
 
 use super::Manager;
+use super::hold::Hold;
 use super::journal::Record;
 use super::launch::Sending;
 use super::log::JobLog;
@@ -16,7 +17,6 @@ use crate::launch::{Order, is_light};
 use crate::memory::id_of;
 use crate::output::Output;
 use muster_fabric::primitive::Nodes;
-use muster_ninep::client::Fid;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -31,18 +31,6 @@ const DRAIN: Duration = Duration::from_secs(10);
 
 /// How long wiping what is left of a job may take.
 const WIPE: Duration = Duration::from_secs(2);
-
-/// A rank's session, as far as the manager has hold of it.
-#[derive(Clone)]
-pub(super) struct Hold {
-    pub(super) link: Arc<Link>,
-    /// The session's directory.
-    pub(super) session: Fid,
-    /// The session's `ctl`, open for writing.
-    pub(super) ctl: Fid,
-    /// The session's `stdin`, open for writing, for ranks that read.
-    pub(super) stdin: Option<Fid>,
-}
 
 /// What changes under the job's lock.
 pub(super) struct State {
@@ -256,7 +244,7 @@ impl Job {
     }
 
     /// Does something after a while, if the job is still known then.
-    fn later(
+    pub(super) fn later(
         self: &Arc<Job>,
         wait: Duration,
         deed: impl FnOnce(&Arc<Job>) + Send + 'static,
@@ -321,6 +309,20 @@ impl Job {
                 job.finished();
             }
         });
+    }
+
+    /// A job that was ended while something of it was on its way to nodes: they may have got it
+    /// after they were told to forget it.
+    pub(super) fn forget_again(&self) {
+        let nodes: Nodes = {
+            let state = self.state();
+            if state.progress.phase() != Phase::Done {
+                return;
+            }
+            let light = state.progress.ranks().iter().filter(|rank| is_light(rank.session));
+            light.filter_map(|rank| id_of(&rank.node)).collect()
+        };
+        self.order(&nodes, Order::Forget { jobs: vec![self.id] });
     }
 
     /// Nothing of the job runs any more: tells everybody.

@@ -1,7 +1,8 @@
 //! From a job's `spec` to running programs: place, sessions, files, exec. All or nothing: if any
 //! rank cannot be started, none is left.
 
-use super::job::{Hold, Job, Placed, State};
+use super::hold::Hold;
+use super::job::{Job, Placed, State};
 use super::journal::{self, Record};
 use super::log::JobLog;
 use super::nodes::{ANSWER, Link};
@@ -10,14 +11,13 @@ use super::place::{Place, place};
 use super::spec::{End, Phase, Spec};
 use super::{Manager, follow, report};
 use crate::launch::{Launch, Order, Part, Rank, exit_in, is_light, session_of};
-use crate::memory::id_of;
+use crate::memory::{Letter, id_of};
 use crate::relay::fan::Fan;
 use crate::relay::format::{BadStream, Parser, Sink, Target};
 use crate::relay::pack::Load;
 use muster_base::limits::LETTER_MAX;
 use muster_base::quote;
 use muster_fabric::Deadline;
-use muster_fabric::global::Transfer;
 use muster_fabric::primitive::Nodes;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use muster_ninep::tree::OpenFlags;
@@ -43,7 +43,7 @@ fn gone<T>() -> Result<T> {
     fail(Errno::IO, "the manager is ending")
 }
 
-fn ended() -> Error {
+pub(super) fn ended() -> Error {
     Error::new(Errno::CANCELED, "the job was ended while it was being started")
 }
 
@@ -290,10 +290,10 @@ impl Sending {
 fn make(job: &Job, set: Nodes, launch: Launch) -> std::result::Result<Pieces, Failed> {
     let whole = |error: Error| (None, error);
     let Some(manager) = job.manager.upgrade() else { return gone().map_err(whole) };
-    let pieces = Pieces::new(manager, job.id, set.clone()).map_err(whole)?;
+    let pieces = Pieces::new(manager, job, set.clone())?;
     let order = Order::Make { launch, shipment: pieces.shipment() };
-    let transfer = send_order(job, &set, &order).map_err(whole)?;
-    transfer.wait(Deadline::after(ANSWER)).map_err(|error| whole(not_ordered(&error)))?;
+    let sent = send_order(job, &set, &order).map_err(whole)?;
+    sent.arrive(Deadline::after(ANSWER)).map_err(|error| whole(not_ordered(&error)))?;
     Ok(pieces)
 }
 
@@ -313,11 +313,12 @@ fn push_all(fan: &Fan, load: Load, with_end: bool) -> Result<()> {
 /// Files for the ranks as the job's client sends them.
 pub(super) struct Incoming {
     parser: Parser,
+    has_begun: bool,
 }
 
 impl Incoming {
     pub(super) fn new() -> Incoming {
-        Incoming { parser: Parser::new() }
+        Incoming { parser: Parser::new(), has_begun: false }
     }
 
     /// Checks the next piece and passes it on.
@@ -331,16 +332,21 @@ impl Incoming {
         };
         let mut sending = match taken {
             Some(sending) => sending,
-            None => Sending::begin(job, true).map_err(|(_, error)| error)?,
+            None if self.has_begun => return Err(ended()),
+            None => {
+                self.has_begun = true;
+                Sending::begin(job, true).map_err(|failed| start_failed(job, failed))?
+            }
         };
         let checked = self.parser.push(bytes, &mut Check);
         if checked.is_ok() {
-            sending.push(job, bytes).map_err(|(_, error)| error)?;
+            sending.push(job, bytes).map_err(|failed| start_failed(job, failed))?;
         }
         let mut state = job.state();
         if state.progress.phase() != Phase::Starting {
             drop(state);
             drop(sending);
+            job.forget_again();
             return Err(ended());
         }
         state.sending = Some(sending);
@@ -394,21 +400,27 @@ pub(super) fn start(job: &Arc<Job>) -> Result<()> {
         }
     }
     let done = deliver(job).and_then(|is_made| execute(job, is_made));
-    if let Err((rank, error)) = done {
-        let text = error.to_string();
-        let mut state = job.state();
-        if state.progress.phase() == Phase::New {
-            drop(state);
-            job.end(End::Failed, exit_in(&text), &text);
-        } else {
-            let actions = state.progress.start_failed(rank, exit_in(&text), &text);
-            job.act(state, actions);
-        }
-        return Err(error);
+    if let Err(failed) = done {
+        return Err(start_failed(job, failed));
     }
     job.started();
     job.hear_early();
     Ok(())
+}
+
+/// Ends a job that cannot be started.
+fn start_failed(job: &Arc<Job>, (rank, error): Failed) -> Error {
+    let text = error.to_string();
+    let mut state = job.state();
+    if state.progress.phase() == Phase::New {
+        drop(state);
+        job.end(End::Failed, exit_in(&text), &text);
+    } else {
+        let actions = state.progress.start_failed(rank, exit_in(&text), &text);
+        job.act(state, actions);
+        job.forget_again();
+    }
+    error
 }
 
 /// Sees that files and texts have arrived everywhere. Whether light ranks have sessions by now.
@@ -460,7 +472,7 @@ fn execute(job: &Arc<Job>, is_made: bool) -> std::result::Result<(), Failed> {
     let transfer = sent.transpose().map_err(|error| (None, error))?;
     execute_held(&holds)?;
     if let Some(transfer) = transfer {
-        let arrived = transfer.wait(Deadline::after(START));
+        let arrived = transfer.arrive(Deadline::after(START));
         arrived.map_err(|error| (None, not_ordered(&error)))?;
     }
     for (rank, hold) in &holds {
@@ -489,7 +501,7 @@ fn order(job: &Job, state: &State) -> Option<(Nodes, Launch)> {
 }
 
 /// Sends an order to all nodes of a set.
-fn send_order(job: &Job, set: &Nodes, order: &Order) -> Result<Transfer> {
+fn send_order(job: &Job, set: &Nodes, order: &Order) -> Result<Letter> {
     let Some(manager) = job.manager.upgrade() else { return gone() };
     let letter = order.letter();
     if letter.len() > LETTER_MAX {
@@ -502,12 +514,12 @@ fn send_order(job: &Job, set: &Nodes, order: &Order) -> Result<Transfer> {
     if job.state().progress.phase() != Phase::Starting {
         return Err(ended());
     }
-    manager.memory.send(set, letter).map_err(|error| not_ordered(&error))
+    manager.memory.send_surely(set, letter).map_err(|error| not_ordered(&error))
 }
 
 /// What it is called when an order does not arrive.
 fn not_ordered(error: &muster_fabric::Error) -> Error {
-    let text = format!("the order to launch has not arrived: {}  [E306]", report::named(error));
+    let text = format!("the order to launch has not arrived: {}  [E306]", report::said(error));
     Error::new(Errno::IO, text)
 }
 

@@ -20,6 +20,9 @@ const FORGET: Duration = Duration::from_millis(100);
 /// Ranks whose sessions are too many to wait for that when others are launched.
 const MANY: usize = 256;
 
+/// How long a launch waits for these to be forgotten.
+const CLEARED: Duration = Duration::from_secs(1);
+
 /// How long an order may take to arrive before it is sent once more.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -64,7 +67,6 @@ struct Shared {
 /// The thread, seen by others. Dropping it ends the thread.
 pub(super) struct Mail {
     shared: Arc<Shared>,
-    memory: Arc<Memory>,
 }
 
 impl Mail {
@@ -77,7 +79,7 @@ impl Mail {
                 then();
             }
         })?;
-        Ok(Mail { shared, memory: memory.clone() })
+        Ok(Mail { shared })
     }
 
     /// Sends an order to those of a set that are there, then does something.
@@ -102,11 +104,10 @@ impl Mail {
             if tray.ranks < MANY { None } else { tray.take_done() }
         };
         if let Some((to, order)) = ready {
-            // Orders arrive in order, so nobody has to wait for this one.
-            let there = self.memory.members_of(&to);
-            if !there.is_empty() && self.memory.send(&there, order.letter()).is_err() {
-                self.send(to, order, || ());
-            }
+            let (told, done) = std::sync::mpsc::channel::<()>();
+            self.send(to, order, move || drop(told));
+            // Told by its being dropped. If it takes long, the launch need not wait for room.
+            let _ = done.recv_timeout(CLEARED);
         }
     }
 }

@@ -10,6 +10,7 @@
 pub mod daemon;
 mod epochs;
 mod follow;
+mod hold;
 mod input;
 mod job;
 mod journal;
@@ -51,7 +52,7 @@ pub struct Manager {
     /// Where orders go out and reports come in.
     memory: Arc<Memory>,
     mail: Mail,
-    shipments: Mutex<pieces::Shipments>,
+    shipments: pieces::Shipments,
     jobs: Mutex<Jobs>,
     /// JSON lines of what has happened.
     events: Stream,
@@ -93,7 +94,7 @@ impl Manager {
             nodes: Nodes::default(),
             memory: memory.clone(),
             mail: Mail::start(memory)?,
-            shipments: Mutex::default(),
+            shipments: pieces::Shipments::default(),
             jobs: Mutex::default(),
             events: Stream::new(|| ()),
             started: now(),

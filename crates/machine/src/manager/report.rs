@@ -2,8 +2,9 @@
 
 use super::Manager;
 use super::follow;
+use super::hold;
 use super::job::Job;
-use super::restore;
+use super::journal::Record;
 use super::spec::{Phase, Usage};
 use crate::launch::{Report, What, exit_in};
 use crate::memory::{Memory, name_of};
@@ -87,8 +88,13 @@ impl Job {
     }
 
     fn failed_to_run(self: &Arc<Job>, rank: usize, why: &str) {
+        let exit = exit_in(why);
+        if let Some(manager) = self.manager.upgrade() {
+            let status = i32::from(exit) << 8;
+            let _ = manager.record(&Record::Exited { job: self.id, rank, status });
+        }
         let mut state = self.state();
-        let actions = state.progress.rank_failed(rank, exit_in(why), why);
+        let actions = state.progress.rank_failed(rank, exit, why);
         self.act(state, actions);
     }
 
@@ -103,9 +109,11 @@ impl Job {
         };
         let Some(manager) = self.manager.upgrade() else { return };
         // Who watches the connection says why it is gone, and that its ranks are.
-        let Ok(link) = manager.nodes.link(&node) else { return };
+        let Ok(link) = manager.nodes.link(&node) else {
+            return self.follow_when_joined(&node, rank);
+        };
         let job = self.clone();
-        restore::take_hold_then(&link.clone(), session, move |hold| match hold {
+        hold::take(&link.clone(), session, false, move |hold| match hold {
             Ok(hold) => {
                 let mut state = job.state();
                 if state.progress.is_closed(rank) {
@@ -122,6 +130,22 @@ impl Job {
             Err(_) if link.client.ended().is_some() => {}
             Err(error) => job.rank_lost(rank, &error.to_string()),
         });
+    }
+
+    /// After a restart nodes may report before they have joined: they are followed then.
+    fn follow_when_joined(self: &Arc<Job>, node: &str, rank: usize) {
+        {
+            let mut state = self.state();
+            if !state.is_restored {
+                return;
+            }
+            state.claimed[rank] = false;
+        }
+        // It may have joined just now, and have been told that the rank is taken.
+        let manager = self.manager.upgrade();
+        if let Some(link) = manager.and_then(|manager| manager.nodes.link(node).ok()) {
+            self.node_joined(&link);
+        }
     }
 
     fn has_ended(
@@ -150,7 +174,7 @@ impl Job {
 }
 
 /// Whom an error of the global memory names, as users know nodes.
-pub(super) fn named(error: &muster_fabric::Error) -> String {
+pub(super) fn said(error: &muster_fabric::Error) -> String {
     let text = error.to_string();
     match error {
         muster_fabric::Error::Dead { peer, .. } => {

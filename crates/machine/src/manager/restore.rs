@@ -6,7 +6,8 @@
 //! ended, since what the manager had in hand for it is gone.
 
 use super::Manager;
-use super::job::{Hold, Job, OWNER, Placed};
+use super::hold::{self, Hold};
+use super::job::{Job, OWNER, Placed};
 use super::journal::{self, Record};
 use super::log::JobLog;
 use super::nodes::Link;
@@ -14,14 +15,16 @@ use super::progress::Progress;
 use super::spec::{End, Phase, RankPhase, RankStatus, Spec, Status};
 use super::{follow, launch};
 use crate::launch::is_light;
-use muster_ninep::error::{Errno, Error, Result};
-use muster_ninep::tree::OpenFlags;
+use muster_ninep::error::Errno;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How long nodes may take to join again.
 const REJOIN: Duration = Duration::from_secs(5);
+
+/// How long until a session that a node may be about to make is looked for again.
+const RETRY: Duration = Duration::from_millis(200);
 
 /// What has brought a job nearer to its end.
 enum Ended {
@@ -176,15 +179,18 @@ impl Job {
             if !self.state().claim(rank) {
                 continue;
             }
-            match take_hold(link, session, self.reads(rank)) {
-                Ok(hold) => self.follow_again(rank, session, hold),
-                // Its node may be about to make it, and tells then. It has as long as nodes have
-                // to come back.
+            let (job, over) = (self.clone(), link.clone());
+            hold::take(link, session, self.reads(rank), move |hold| match hold {
+                Ok(hold) => job.follow_again(rank, session, hold),
+                // Whoever watches the connection says why it is gone.
+                Err(_) if over.client.ended().is_some() => {}
+                // Its node may be about to make it. It has as long as nodes have to come back.
                 Err(error) if error.errno == Errno::NOENT && is_light(session) => {
-                    self.state().claimed[rank] = false;
+                    job.state().claimed[rank] = false;
+                    job.later(RETRY, move |job| job.node_joined(&over));
                 }
-                Err(error) => self.rank_lost(rank, &error.to_string()),
-            }
+                Err(error) => job.rank_lost(rank, &error.to_string()),
+            });
         }
     }
 
@@ -222,47 +228,4 @@ impl Job {
         let why = "its node has not come back after the manager was started again";
         absent.into_iter().for_each(|rank| self.rank_lost(rank, why));
     }
-}
-
-/// Takes hold of the session of a rank that does not read, without waiting.
-pub(super) fn take_hold_then(
-    link: &Arc<Link>,
-    session: u32,
-    then: impl FnOnce(Result<Hold>) + Send + 'static,
-) {
-    let (of_session, own) = (link.client.root(), link.clone());
-    let missing =
-        move |what: &str| Error::from(Errno::NOENT).at(format!("session {session}{what}"));
-    let number = session.to_string();
-    of_session.walk_then(&[number.as_bytes()], move |answer| {
-        let dir = match answer {
-            Ok((_, Some(dir))) => dir,
-            Ok((_, None)) => return then(Err(missing(""))),
-            Err(error) => return then(Err(error)),
-        };
-        let session = dir.clone();
-        dir.walk_then(&[b"ctl"], move |answer| {
-            let ctl = match answer {
-                Ok((_, Some(ctl))) => ctl,
-                Ok((_, None)) => return then(Err(missing("/ctl"))),
-                Err(error) => return then(Err(error)),
-            };
-            let opened = ctl.clone();
-            ctl.open_then(OpenFlags(OpenFlags::RDWR), move |answer| {
-                let hold = |_| Hold { link: own, session, ctl: opened, stdin: None };
-                then(answer.map(hold));
-            });
-        });
-    });
-}
-
-fn take_hold(link: &Arc<Link>, session: u32, reads: bool) -> Result<Hold> {
-    let dir = link.client.root().walk(&[session.to_string().as_bytes()])?;
-    let open = |name: &str, flags: u32| {
-        let fid = dir.walk(&[name.as_bytes()])?;
-        fid.open(OpenFlags(flags)).map(|_| fid)
-    };
-    let ctl = open("ctl", OpenFlags::RDWR)?;
-    let stdin = if reads { Some(open("stdin", OpenFlags::WRONLY)?) } else { None };
-    Ok(Hold { link: link.clone(), session: dir, ctl, stdin })
 }

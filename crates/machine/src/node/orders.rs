@@ -6,7 +6,7 @@
 use super::Node;
 use super::launch;
 use super::session::Session;
-use crate::launch::{Launch, Order, Part, Piece, Rank, Report, Said, What};
+use crate::launch::{Launch, Order, Part, Piece, Rank, Report, Said, Shipment, What};
 use crate::memory::{MANAGER, Memory};
 use crate::relay::receive::Unpacker;
 use muster_base::limits::LETTER_MAX;
@@ -166,6 +166,8 @@ struct Unpacking {
     sessions: Vec<Arc<Session>>,
     unpacker: Unpacker,
     variable: u32,
+    /// The count of the last piece.
+    count: u64,
 }
 
 impl Crew {
@@ -187,16 +189,19 @@ impl Crew {
                 let landings = sessions.iter().map(|session| session.landing()).collect();
                 match Unpacker::new(landings) {
                     Ok(unpacker) => {
-                        let unpacking =
-                            Unpacking { sessions, unpacker, variable: shipment.variable };
+                        let Shipment { variable, start: count } = shipment;
+                        let unpacking = Unpacking { sessions, unpacker, variable, count };
                         self.unpacking.insert(launch.job, unpacking);
                     }
                     Err(error) => self.cannot_keep(&sessions, error),
                 }
             }
             Order::Run { job } => {
-                if let Some(ready) = self.unpacking.remove(&job) {
+                let Some(ready) = self.unpacking.remove(&job) else { return };
+                if ready.unpacker.is_done() {
                     ready.sessions.iter().for_each(run);
+                } else {
+                    self.cannot_keep(&ready.sessions, missing());
                 }
             }
             Order::Signal { job, ranks, signal } => {
@@ -211,8 +216,11 @@ impl Crew {
             Order::Forget { jobs } => self.forget(|job| jobs.contains(&job)),
             Order::Keep { last, jobs, expected } => {
                 self.forget(|job| job <= last && !jobs.contains(&job));
-                let own = expected.into_iter().filter(|(name, ..)| *name == self.node.setup.name);
-                own.for_each(|(_, job, rank)| self.look_for(job, &rank));
+                for (node, job, rank) in expected {
+                    if node == self.node.setup.name {
+                        self.look_for(job, &rank);
+                    }
+                }
             }
         }
     }
@@ -234,7 +242,10 @@ impl Crew {
     fn unpack(&mut self, piece: Piece<'_>) {
         // Of a job that has ended meanwhile, or has failed here.
         let Some(unpacking) = self.unpacking.get_mut(&piece.job) else { return };
-        match unpacking.unpacker.push(piece.bytes) {
+        let is_next = piece.count == unpacking.count + 1;
+        unpacking.count = piece.count;
+        let kept = if is_next { unpacking.unpacker.push(piece.bytes) } else { Err(missing()) };
+        match kept {
             // Who may not speak now is no member, and its job is ended for that.
             Ok(()) => drop(self.memory.set(unpacking.variable, piece.count)),
             Err(error) => {
@@ -245,12 +256,18 @@ impl Crew {
     }
 
     /// Says so if the order to start a rank has not been heard here.
-    fn look_for(&self, job: u32, rank: &Rank) {
-        if self.node.session(rank.session).is_none() {
-            let node = &self.node.setup.name;
-            let text = format!("{node} was away when it was to start rank {}", rank.rank);
-            let error = Error::new(Errno::IO, format!("{text}  [E304, exit 125]"));
-            self.node.reports.push(Light { job, rank: rank.rank }.failed(&error), &[]);
+    fn look_for(&mut self, job: u32, rank: &Rank) {
+        let node = &self.node.setup.name;
+        let text = format!("{node} was away when it was to start rank {}", rank.rank);
+        let error = Error::new(Errno::IO, format!("{text}  [E304, exit 125]"));
+        match self.node.session(rank.session) {
+            None => self.node.reports.push(Light { job, rank: rank.rank }.failed(&error), &[]),
+            // It has its files, and nobody has told it to run.
+            Some(files) if files.session().is_new() => {
+                files.session().failed(error);
+                self.unpacking.remove(&job);
+            }
+            Some(_) => {}
         }
     }
 
@@ -273,6 +290,10 @@ impl Crew {
         let sessions = self.node.all_sessions().into_iter().map(|files| files.session().clone());
         sessions.filter(|session| session.light.is_some_and(|of| is_meant(of.job))).collect()
     }
+}
+
+fn missing() -> Error {
+    Error::new(Errno::IO, "a part of them is missing")
 }
 
 fn run(session: &Arc<Session>) {

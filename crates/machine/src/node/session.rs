@@ -137,6 +137,10 @@ impl Session {
         self.state.lock().expect("no holder panics")
     }
 
+    pub(super) fn is_new(&self) -> bool {
+        self.state().phase == Phase::New
+    }
+
     pub(super) fn is_wiped(&self) -> bool {
         self.state().phase == Phase::Wiped
     }

@@ -102,6 +102,11 @@ impl Unpacker {
         Ok(Unpacker { parser: Parser::new(), places: Places(places) })
     }
 
+    /// Whether the stream has come to its end.
+    pub fn is_done(&self) -> bool {
+        self.parser.is_done()
+    }
+
     /// Takes the next piece.
     ///
     /// # Errors

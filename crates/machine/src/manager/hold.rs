@@ -1,0 +1,71 @@
+//! Sessions of ranks, as far as the manager has hold of them: by their files, as anybody would.
+
+use super::nodes::Link;
+use muster_ninep::client::Fid;
+use muster_ninep::error::{Errno, Error, Result};
+use muster_ninep::tree::OpenFlags;
+use std::sync::Arc;
+
+/// A rank's session, as far as the manager has hold of it.
+#[derive(Clone)]
+pub(super) struct Hold {
+    pub(super) link: Arc<Link>,
+    /// The session's directory.
+    pub(super) session: Fid,
+    /// The session's `ctl`, open for writing.
+    pub(super) ctl: Fid,
+    /// The session's `stdin`, open for writing, for ranks that read.
+    pub(super) stdin: Option<Fid>,
+}
+
+/// Takes hold of a session, without waiting; `reads` says whether its input is wanted too.
+pub(super) fn take(
+    link: &Arc<Link>,
+    session: u32,
+    reads: bool,
+    then: impl FnOnce(Result<Hold>) + Send + 'static,
+) {
+    let (own, number) = (link.clone(), session.to_string());
+    link.client.root().walk_then(&[number.as_bytes()], move |answer| {
+        let dir = match found(answer, session, "") {
+            Ok(dir) => dir,
+            Err(error) => return then(Err(error)),
+        };
+        let inside = dir.clone();
+        open(&dir, session, ("ctl", OpenFlags::RDWR), move |ctl| {
+            let ctl = match ctl {
+                Ok(ctl) => ctl,
+                Err(error) => return then(Err(error)),
+            };
+            let hold = Hold { link: own, session: inside.clone(), ctl, stdin: None };
+            if !reads {
+                return then(Ok(hold));
+            }
+            open(&inside, session, ("stdin", OpenFlags::WRONLY), move |stdin| {
+                then(stdin.map(|stdin| Hold { stdin: Some(stdin), ..hold }));
+            });
+        });
+    });
+}
+
+/// Opens a file of a session.
+fn open(
+    dir: &Fid,
+    session: u32,
+    (name, flags): (&'static str, u32),
+    then: impl FnOnce(Result<Fid>) + Send + 'static,
+) {
+    dir.walk_then(&[name.as_bytes()], move |answer| match found(answer, session, name) {
+        Ok(fid) => {
+            let opened = fid.clone();
+            fid.open_then(OpenFlags(flags), move |answer| then(answer.map(|_| opened)));
+        }
+        Err(error) => then(Err(error)),
+    });
+}
+
+/// What was walked to, if it is there.
+fn found<T>(answer: Result<(T, Option<Fid>)>, session: u32, name: &str) -> Result<Fid> {
+    let missing = || Error::from(Errno::NOENT).at(format!("session {session}/{name}"));
+    answer?.1.ok_or_else(missing)
+}
