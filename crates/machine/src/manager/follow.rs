@@ -2,53 +2,32 @@
 //! No thread waits: each answer, on the client's thread, is acted on and followed by the next
 //! request.
 
-use super::hold::Hold;
+use super::hold::{self, Hold};
 use super::job::Job;
 use super::nodes::Link;
 use super::spec::{End, Usage};
 use crate::output::Output;
 use muster_ninep::client::Fid;
-use muster_ninep::error::{Errno, Error, Result};
-use muster_ninep::tree::OpenFlags;
+use muster_ninep::error::{Errno, Result};
 use std::sync::Arc;
 
 /// Most that is asked for at once.
 const CHUNK: u32 = 64 * 1024;
 
-/// Walks to a file of a session and opens it for reading.
-fn open(
-    link: &Link,
-    session: u32,
-    name: &'static str,
-    then: impl FnOnce(Result<Fid>) + Send + 'static,
-) {
-    let number = session.to_string();
-    let names = [number.as_bytes(), name.as_bytes()];
-    link.client.root().walk_then(&names, move |answer| {
-        let fid = match answer {
-            Ok((_, Some(fid))) => fid,
-            Ok((_, None)) => {
-                let missing = Error::from(Errno::NOENT);
-                return then(Err(missing.at(format!("session {session}/{name}"))));
-            }
-            Err(error) => return then(Err(error)),
-        };
-        let opened = fid.clone();
-        fid.open_then(OpenFlags::default(), move |answer| then(answer.map(|_| opened)));
-    });
-}
+/// What files are opened for: reading.
+const READ: u32 = 0;
 
 /// Follows a rank from where its log ends.
 pub(super) fn rank(job: &Arc<Job>, rank: usize, link: &Arc<Link>, session: u32) {
     for output in Output::BOTH {
         let job = job.clone();
-        open(link, session, output.name(), move |opened| match opened {
+        hold::open(link, session, (output.name(), READ), move |opened| match opened {
             Ok(fid) => read_on(&job, rank, output, fid),
             Err(_) => ended(&job, rank, output),
         });
     }
     let (job, over) = (job.clone(), link.clone());
-    open(link, session, "wait", move |opened| match opened {
+    hold::open(link, session, ("wait", READ), move |opened| match opened {
         Ok(fid) => {
             fid.clone().read_then(0, 64, move |answer| {
                 drop(fid);
@@ -129,7 +108,7 @@ fn close(job: &Arc<Job>, rank: usize, hold: Hold, session: u32) {
             job.act(state, actions);
         });
     };
-    open(&link, session, "usage", move |opened| match opened {
+    hold::open(&link, session, ("usage", READ), move |opened| match opened {
         Err(_) => closed(None),
         Ok(fid) => {
             fid.clone().read_then(0, 256, move |answer| {

@@ -31,31 +31,32 @@ pub(super) fn take(
             Ok(dir) => dir,
             Err(error) => return then(Err(error)),
         };
-        let inside = dir.clone();
-        open(&dir, session, ("ctl", OpenFlags::RDWR), move |ctl| {
-            let ctl = match ctl {
-                Ok(ctl) => ctl,
+        open(&own.clone(), session, ("ctl", OpenFlags::RDWR), move |ctl| {
+            let hold = match ctl {
+                Ok(ctl) => Hold { link: own, session: dir, ctl, stdin: None },
                 Err(error) => return then(Err(error)),
             };
-            let hold = Hold { link: own, session: inside.clone(), ctl, stdin: None };
             if !reads {
                 return then(Ok(hold));
             }
-            open(&inside, session, ("stdin", OpenFlags::WRONLY), move |stdin| {
+            let own = hold.link.clone();
+            open(&own, session, ("stdin", OpenFlags::WRONLY), move |stdin| {
                 then(stdin.map(|stdin| Hold { stdin: Some(stdin), ..hold }));
             });
         });
     });
 }
 
-/// Opens a file of a session.
-fn open(
-    dir: &Fid,
+/// Opens a file of a session, without waiting.
+pub(super) fn open(
+    link: &Link,
     session: u32,
     (name, flags): (&'static str, u32),
     then: impl FnOnce(Result<Fid>) + Send + 'static,
 ) {
-    dir.walk_then(&[name.as_bytes()], move |answer| match found(answer, session, name) {
+    let number = session.to_string();
+    let names = [number.as_bytes(), name.as_bytes()];
+    link.client.root().walk_then(&names, move |answer| match found(answer, session, name) {
         Ok(fid) => {
             let opened = fid.clone();
             fid.open_then(OpenFlags(flags), move |answer| then(answer.map(|_| opened)));
