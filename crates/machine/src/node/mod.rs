@@ -188,6 +188,7 @@ impl Node {
         if let Ok(hierarchy) = &self.cgroups {
             let _ = hierarchy.sweep(&self.setup.group, std::time::Duration::from_secs(5));
         }
+        self.spawner.end();
         let _ = std::fs::remove_dir_all(&self.setup.directory);
     }
 }

@@ -25,6 +25,7 @@ pub const CASES: &[Case] = &[
     ("dead_keeper_takes_all", dead_keeper_takes_all),
     ("dead_keeper_is_replaced", dead_keeper_is_replaced),
     ("one_end_is_nobody_elses", one_end_is_nobody_elses),
+    ("ended_keeper_is_no_zombie", ended_keeper_is_no_zombie),
     ("dead_init_takes_all", dead_init_takes_all),
     ("outside_signals_do_nothing", outside_signals_do_nothing),
     ("killed_daemon_takes_all", killed_daemon_takes_all),
@@ -183,6 +184,15 @@ fn one_end_is_nobody_elses() {
     second.feed("alive\n");
     let outcome = second.finish();
     assert_eq!((outcome.text(), outcome.status), ("ready\nalive\n", Some(0)));
+}
+
+fn ended_keeper_is_no_zombie() {
+    let spawner = Spawner::default();
+    assert_eq!(start_by(&spawner, &shell("exit 5")).finish().status, Some(5 << 8));
+    assert_eq!(children(std::process::id()).len(), 1);
+    spawner.end();
+    assert!(children(std::process::id()).is_empty(), "while the spawner lives");
+    assert_eq!(start_by(&spawner, &shell("exit 6")).finish().status, Some(6 << 8));
 }
 
 fn dead_init_takes_all() {

@@ -118,6 +118,13 @@ impl Spawner {
         Ok(Ward::new(ours, keeper))
     }
 
+    /// Ends the keeper, whose wards are gone, and reaps it: who leaves without that leaves a zombie
+    /// where pid 1 does not reap. Another program would get another keeper.
+    pub fn end(&self) {
+        let keeper = self.lock().take();
+        drop(keeper);
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<Arc<Keeper>>> {
         // It is there or not, whatever panicked.
         self.keeper.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
