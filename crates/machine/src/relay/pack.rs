@@ -67,6 +67,8 @@ pub struct Load {
     texts: Vec<u8>,
     entries: Vec<Entry>,
     names: HashSet<String>,
+    /// What was added by [`Load::add`]: device, inode and name.
+    added: HashSet<(u64, u64, String)>,
     bytes: u64,
 }
 
@@ -100,7 +102,8 @@ impl Load {
 
     /// Adds a file, or a directory with everything in it, under its last name, which is
     /// returned. If `source` itself is a link, what it points to is sent; links inside a
-    /// directory stay links.
+    /// directory stay links. Adding the same again, as a program that is also named as a file, adds
+    /// nothing.
     ///
     /// # Errors
     /// [`PackError`] says what cannot be sent and why.
@@ -115,7 +118,9 @@ impl Load {
         };
         let name = name.to_str().ok_or_else(|| PackError::Name(source.into()))?.to_owned();
         let meta = fs::metadata(source).map_err(at(source))?;
-        self.add_tree(source, &name, &meta)?;
+        if self.added.insert((meta.dev(), meta.ino(), name.clone())) {
+            self.add_tree(source, &name, &meta)?;
+        }
         Ok(name)
     }
 
@@ -449,7 +454,10 @@ mod tests {
         let one = dir.file("one", b"1");
         let mut load = Load::new();
         load.add(&one).unwrap();
-        let error = load.add(&one).unwrap_err().to_string();
+        load.add(&one).unwrap();
+        assert_eq!(load.bytes(), 1, "the same file goes once");
+        let other = Scratch::new("other");
+        let error = load.add(&other.file("one", b"2")).unwrap_err().to_string();
         assert!(error.ends_with("one: another file is sent under the name one"), "{error}");
         let error = load.add(&dir.0.join("none")).unwrap_err().to_string();
         assert!(error.ends_with("none: No such file or directory"), "{error}");
