@@ -8,6 +8,7 @@
 //! done with a job (*forget*), the session stays and tells the same: a report that was lost with a
 //! manager is not missed by the next one.
 
+use crate::manager::spec::Stdin;
 use serde::{Deserialize, Serialize};
 
 /// The numbers of light ranks' sessions begin here; `clone` does not come so far.
@@ -20,11 +21,6 @@ const JOBS: u32 = 1 << 18;
 pub fn session_of(job: u32, local: usize) -> u32 {
     let local = u32::try_from(local).expect("a node has fewer sessions");
     LIGHT + (job % JOBS) * muster_base::limits::SESSIONS_MAX as u32 + local
-}
-
-/// Whether a session's number is that of a light rank.
-pub fn is_light(session: u32) -> bool {
-    session >= LIGHT
 }
 
 /// The exit status that an error's id names: `[E101, exit 127]`.
@@ -49,10 +45,12 @@ pub struct Rank {
 pub struct Launch {
     /// The job.
     pub job: u32,
-    /// As the session's `argv` is written.
+    /// As the session's `argv` is written; empty if it comes with the files.
     pub argv: String,
-    /// As the session's `env` is written.
+    /// As the session's `env` is written; empty if it comes with the files.
     pub env: String,
+    /// Which ranks read the job's input: they are followed from the start.
+    pub stdin: Stdin,
     /// Where the program works, if not in the session's directory.
     pub chdir: Option<String>,
     /// Where.
@@ -66,8 +64,22 @@ pub struct Part {
     pub node: String,
     /// Which start of its daemon is meant; another has no part.
     pub instance: u64,
+    /// Its first rank.
+    pub first: usize,
+    /// How many it has.
+    pub count: usize,
+}
+
+impl Part {
     /// Its ranks.
-    pub ranks: Vec<Rank>,
+    pub fn ranks(&self, job: u32) -> impl Iterator<Item = Rank> {
+        let first = self.first;
+        (0..self.count).map(move |local| Rank {
+            rank: first + local,
+            local,
+            session: session_of(job, local),
+        })
+    }
 }
 
 /// How nodes tell what they have of a job's files: in a variable of the global memory, which only

@@ -57,12 +57,18 @@ pub struct Memory {
     member: Member,
     letters: Arc<Letters>,
     me: NodeId,
+    before: Vec<NodeId>,
 }
 
 impl Memory {
     /// This node.
     pub fn me(&self) -> NodeId {
         self.me
+    }
+
+    /// For a manager: the nodes that there were under one before it.
+    pub fn before(&self) -> &[NodeId] {
+        &self.before
     }
 
     /// The manager's part of it, for the cluster in `directory`.
@@ -77,11 +83,13 @@ impl Memory {
         let new = directory.path().join("term.new");
         fs::write(&new, format!("{term}\n"))?;
         fs::rename(&new, &at)?;
-        let begin = match term {
-            1 => Begin::With(Nodes::one(MANAGER)),
-            _ => Begin::Again { nodes: known(directory.path())?, term },
-        };
-        Memory::start(directory, MANAGER, begin)
+        if term == 1 {
+            return Memory::start(directory, MANAGER, Begin::With(Nodes::one(MANAGER)));
+        }
+        let nodes = known(directory.path())?;
+        let before = nodes.iter().filter(|node| *node != MANAGER).collect();
+        let memory = Memory::start(directory, MANAGER, Begin::Again { nodes, term })?;
+        Ok(Memory { before, ..memory })
     }
 
     /// A node's part of it. It asks to be taken in, for as long as it takes.
@@ -120,7 +128,7 @@ impl Memory {
             .and_then(|transport| transport.listen(&here))
             .and_then(|listener| Member::start_over(setup, listener, config, begin, regions));
         let member = started.map_err(|error| io::Error::other(format!("{error}  [E133]")))?;
-        Ok(Memory { member, letters, me })
+        Ok(Memory { member, letters, me, before: Vec::new() })
     }
 
     /// Sends a letter to a set of nodes: to all or to none. It does not wait.

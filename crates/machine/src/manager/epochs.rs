@@ -4,7 +4,7 @@
 use super::Manager;
 use super::job::Job;
 use super::spec::{Phase, RankStatus};
-use crate::launch::{Order, Rank, is_light};
+use crate::launch::{Order, Rank};
 use crate::memory::{MANAGER, Memory, id_of};
 use muster_fabric::Deadline;
 use muster_fabric::primitive::Nodes;
@@ -66,7 +66,7 @@ impl Job {
         let ranks = state.progress.ranks().iter().zip(&state.claimed);
         let unheard = ranks.filter(|(rank, claimed)| {
             let is_there = id_of(&rank.node).is_some_and(|node| nodes.contains(node));
-            is_light(rank.session) && !**claimed && is_there
+            !**claimed && is_there
         });
         let each = |(rank, _): (&RankStatus, _)| {
             let (number, local, session) = (rank.rank, rank.local, rank.session);

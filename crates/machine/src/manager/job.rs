@@ -3,9 +3,9 @@
 use super::Manager;
 use super::hold::Hold;
 use super::journal::Record;
-use super::launch::Sending;
 use super::log::JobLog;
 use super::nodes::Link;
+use super::pieces::Pieces;
 use super::progress::{Action, Progress};
 use super::report::Heard;
 use super::spec::{End, Phase, Spec, Status};
@@ -13,14 +13,15 @@ use super::timer;
 use crate::files::lane::Lane;
 use crate::files::latch::Latch;
 use crate::files::text::Text;
-use crate::launch::{Order, is_light};
+use crate::launch::Order;
 use crate::memory::id_of;
 use crate::output::Output;
 use muster_fabric::primitive::Nodes;
+use muster_fabric::protocol::NodeId;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
 /// How long the client of a job may be away after the manager was started again.
@@ -36,8 +37,7 @@ const WIPE: Duration = Duration::from_secs(2);
 pub(super) struct State {
     pub(super) progress: Progress,
     pub(super) spec: Option<Spec>,
-    /// By rank; `None` once its session is wiped, and while the node of a restored job has not
-    /// come back.
+    /// By rank: what the manager follows it by, from when it does until its session is wiped.
     pub(super) holds: Vec<Option<Hold>>,
     /// By rank: which daemon's session it is.
     pub(super) instances: Vec<u64>,
@@ -47,12 +47,12 @@ pub(super) struct State {
     pub(super) claimed: Vec<bool>,
     /// A manager before this one has placed it.
     pub(super) is_restored: bool,
-    /// What light ranks have said while the job was being started.
+    /// What ranks have said while the job was being started.
     pub(super) early: Vec<Heard>,
     /// All that is left is to be killed, also what is found later.
     pub(super) killing: bool,
     /// Files on their way to the ranks.
-    pub(super) sending: Option<Sending>,
+    pub(super) sending: Option<Pieces>,
     /// The files have arrived whole.
     pub(super) files_end: bool,
     /// By rank: bytes of its input that will be written once more and that it has already.
@@ -90,6 +90,8 @@ pub struct Job {
     /// Commands that may wait, one after another.
     pub(super) lane: Lane,
     state: Mutex<State>,
+    /// A rank has said something, or the manager has taken hold of one.
+    pub(super) changed: Condvar,
     /// What is told of a job that was done before this manager was started.
     past: Mutex<Option<Status>>,
 }
@@ -134,6 +136,7 @@ impl Job {
             wait: Latch::default(),
             lane: Lane::default(),
             state: Mutex::new(state),
+            changed: Condvar::new(),
             past: Mutex::default(),
         })
     }
@@ -178,6 +181,7 @@ impl Job {
 
     /// Does what the state machine says. The state is unlocked first: what is done may come back.
     pub(super) fn act(self: &Arc<Job>, state: MutexGuard<'_, State>, actions: Vec<Action>) {
+        self.changed.notify_all();
         if actions.is_empty() {
             return;
         }
@@ -185,7 +189,7 @@ impl Job {
             let held = |(rank, hold): (usize, &Option<Hold>)| Some((rank, hold.clone()?));
             state.holds.iter().enumerate().filter_map(held).collect()
         };
-        let (ranks, lights) = lights(&state);
+        let (ranks, nodes) = alone(&state);
         let mut state = state;
         state.killing |= actions.contains(&Action::EndAll);
         let grace = state.spec.as_ref().map_or(5000, |spec| spec.grace_ms);
@@ -196,11 +200,11 @@ impl Job {
                 Action::Signal(signal) => {
                     holds.iter().for_each(|(_, hold)| command(hold, &format!("signal {signal}\n")));
                     let ranks = ranks.clone();
-                    self.order(&lights, Order::Signal { job: self.id, ranks, signal });
+                    self.order(&nodes, Order::Signal { job: self.id, ranks, signal });
                 }
                 Action::EndAll => {
                     holds.iter().for_each(|(_, hold)| command(hold, "end\n"));
-                    self.order(&lights, Order::End { job: self.id });
+                    self.order(&nodes, Order::End { job: self.id });
                     self.later(DRAIN, |job| {
                         let mut state = job.state();
                         let actions = state.progress.drain_over();
@@ -221,7 +225,7 @@ impl Job {
         }
     }
 
-    /// Gives an order to the nodes of light ranks.
+    /// Gives an order to nodes of its ranks.
     fn order(&self, nodes: &Nodes, order: Order) {
         if let Some(manager) = self.manager.upgrade().filter(|_| !nodes.is_empty()) {
             manager.mail.send(nodes.clone(), order, || ());
@@ -233,8 +237,7 @@ impl Job {
         match holds.iter().find(|(other, _)| *other == rank) {
             Some((_, hold)) => command(hold, "end\n"),
             // Its node has done so.
-            None if is_light(self.state().progress.ranks()[rank].session) => return,
-            None => {}
+            None => return,
         }
         self.later(DRAIN, move |job| {
             let mut state = job.state();
@@ -271,9 +274,7 @@ impl Job {
     fn finish(self: &Arc<Job>, holds: &[(usize, Hold)]) {
         let (nodes, is_well) = {
             let state = self.state();
-            let light = state.progress.ranks().iter().filter(|rank| is_light(rank.session));
-            let nodes: Nodes = light.filter_map(|rank| id_of(&rank.node)).collect();
-            (nodes, state.progress.verdict().is_some_and(|(end, ..)| end == End::Done))
+            (nodes_of(&state), state.progress.verdict().is_some_and(|(end, ..)| end == End::Done))
         };
         let manager = self.manager.upgrade().filter(|_| !nodes.is_empty());
         if let (Some(manager), true) = (&manager, is_well) {
@@ -319,8 +320,7 @@ impl Job {
             if state.progress.phase() != Phase::Done {
                 return;
             }
-            let light = state.progress.ranks().iter().filter(|rank| is_light(rank.session));
-            light.filter_map(|rank| id_of(&rank.node)).collect()
+            nodes_of(&state)
         };
         self.order(&nodes, Order::Forget { jobs: vec![self.id] });
     }
@@ -522,15 +522,18 @@ impl Drop for Owner {
     }
 }
 
-/// The light ranks that nobody follows and that have not ended, and their nodes.
-fn lights(state: &State) -> (Vec<usize>, Nodes) {
+/// The nodes that a job has ranks on.
+fn nodes_of(state: &State) -> Nodes {
+    state.progress.ranks().iter().filter_map(|rank| id_of(&rank.node)).collect()
+}
+
+/// The ranks that nobody follows and that have not ended, and their nodes.
+fn alone(state: &State) -> (Vec<usize>, Nodes) {
     let ranks = state.progress.ranks().iter().zip(&state.holds).enumerate();
-    let light = ranks.filter(|(at, (rank, hold))| {
-        hold.is_none() && is_light(rank.session) && !state.progress.is_closed(*at)
-    });
-    let light: Vec<_> =
-        light.filter_map(|(at, (rank, _))| Some((at, id_of(&rank.node)?))).collect();
-    (light.iter().map(|(at, _)| *at).collect(), light.iter().map(|(_, node)| *node).collect())
+    let alone = ranks.filter(|(at, (_, hold))| hold.is_none() && !state.progress.is_closed(*at));
+    let alone = alone.filter_map(|(at, (rank, _))| Some((at, id_of(&rank.node)?)));
+    let (ranks, nodes): (Vec<usize>, Vec<NodeId>) = alone.unzip();
+    (ranks, nodes.into_iter().collect())
 }
 
 /// Sends a command to a rank's session. If it does not arrive the session is gone, and whoever

@@ -1,4 +1,4 @@
-//! Orders that nobody waits for: signals and ends on their way to light ranks, and what the nodes
+//! Orders that nobody waits for: signals and ends on their way to ranks, and what the nodes
 //! may forget.
 //!
 //! One thread sends them, one after the other, each to those of its nodes that belong to the

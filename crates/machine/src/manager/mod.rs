@@ -28,7 +28,7 @@ mod timer;
 pub mod tree;
 
 use crate::files::stream::Stream;
-use crate::memory::Memory;
+use crate::memory::{Memory, name_of};
 use job::Job;
 use journal::{Journal, Record};
 use mail::Mail;
@@ -91,7 +91,7 @@ impl Manager {
             directory: directory.to_owned(),
             journal,
             timer: Timer::start()?,
-            nodes: Nodes::default(),
+            nodes: Nodes::expecting(memory.before().iter().map(|node| name_of(*node))),
             memory: memory.clone(),
             mail: Mail::start(memory)?,
             shipments: pieces::Shipments::default(),

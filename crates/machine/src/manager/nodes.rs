@@ -13,15 +13,21 @@ use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::remote::Remote;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 /// How long a node may take to answer a request that should be answered at once.
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
 
 /// How long, once a connection has closed, the evidence of what became of the daemon is waited
 /// for: whoever keeps it is told by the kernel at the same moment.
-const EVIDENCE: Duration = Duration::from_millis(500);
+const EVIDENCE: Duration = Duration::from_secs(2);
+
+/// How long nodes may take to join a manager that was started again.
+pub(super) const REJOIN: Duration = Duration::from_secs(5);
+
+/// Why a node is down that was there before this manager and has not come to it.
+const AWAY: &str = "it has not come back after the manager was started again";
 
 /// A connection to a node daemon.
 pub(super) struct Link {
@@ -48,9 +54,11 @@ struct Known {
 }
 
 /// The table.
-#[derive(Default)]
 pub(super) struct Nodes {
     table: Mutex<BTreeMap<String, Known>>,
+    joined: Condvar,
+    /// When the manager was started.
+    begun: Instant,
 }
 
 /// Orders `n2` before `n10`.
@@ -60,6 +68,25 @@ fn order(name: &str) -> (String, u64) {
 }
 
 impl Nodes {
+    /// A table in which some nodes are yet to come back.
+    pub(super) fn expecting(names: impl Iterator<Item = String>) -> Nodes {
+        let away = |name| {
+            let (why, since) = (Some(AWAY.to_owned()), super::now());
+            (name, Known { link: None, since, why, losses: 0, gone: None })
+        };
+        let table = Mutex::new(names.map(away).collect());
+        Nodes { table, joined: Condvar::new(), begun: Instant::now() }
+    }
+
+    /// Waits for those that are yet to come back: a job should not have to do without them.
+    pub(super) fn await_back(&self) {
+        let left = REJOIN.saturating_sub(self.begun.elapsed());
+        let is_away = |known: &Known| known.why.as_deref() == Some(AWAY);
+        let some_are = |table: &mut BTreeMap<_, Known>| table.values().any(is_away);
+        let waited = self.joined.wait_timeout_while(self.table(), left, some_are);
+        drop(waited.expect("no holder panics"));
+    }
+
     fn table(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
         self.table.lock().expect("no holder panics")
     }
@@ -152,6 +179,7 @@ impl Manager {
             let known = Known { link, since, why: None, losses, gone: None };
             table.insert(name.to_owned(), known)
         };
+        self.nodes.joined.notify_all();
         let (before, gone) = before.map_or((None, None), |known| (known.link, known.gone));
         let replaced = before.filter(|before| before.instance != instance);
         for lost in replaced.into_iter().chain(gone) {

@@ -1,8 +1,8 @@
-//! A job's files on their way to the nodes of its light ranks: one relay stream in pieces, each an
+//! A job's files on their way to the nodes of its ranks: one relay stream in pieces, each an
 //! XFER-AND-SIGNAL to all of them, with COMPARE-AND-WRITE as flow control (STORM, section 4.1).
 
 use super::Manager;
-use super::job::Job;
+use super::job::{Job, State};
 use super::report::said;
 use super::spec::Phase;
 use crate::launch::{Piece, Shipment, What};
@@ -255,7 +255,7 @@ impl Pieces {
         let Shipment { variable, start } = self.booking.shipment;
         let (mut pause, until) = (PAUSES.0, Instant::now() + PATIENCE);
         loop {
-            if let Some(failed) = failed(job) {
+            if let Some(failed) = failed(&job.state(), |_| true) {
                 return Err(failed);
             }
             check(job)?;
@@ -276,10 +276,10 @@ impl Pieces {
     }
 }
 
-/// What a rank that cannot have its files has said.
-fn failed(job: &Job) -> Option<Failed> {
-    let state = job.state();
-    state.early.iter().find_map(|heard| match &heard.what {
+/// What a rank that cannot have its files, or cannot be run, has said while the job was being
+/// started.
+pub(super) fn failed(state: &State, is_meant: impl Fn(usize) -> bool) -> Option<Failed> {
+    state.early.iter().filter(|heard| is_meant(heard.rank)).find_map(|heard| match &heard.what {
         What::Failed { why } => Some((Some(heard.rank), Error::new(Errno::IO, why.clone()))),
         _ => None,
     })

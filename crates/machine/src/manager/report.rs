@@ -1,4 +1,4 @@
-//! What nodes report of light ranks: see [`crate::launch`].
+//! What nodes report of their ranks: see [`crate::launch`].
 
 use super::Manager;
 use super::follow;
@@ -60,13 +60,17 @@ impl Manager {
 }
 
 impl Job {
-    /// A light rank has said something. Before the job counts as started it is kept for then.
+    /// A rank has said something. Before the job counts as started it is kept for then.
     fn heard(self: &Arc<Job>, heard: Heard) {
         let mut state = self.state();
-        if state.progress.phase() == Phase::Starting {
-            return state.early.push(heard);
-        }
         let rank = heard.rank;
+        let reads = state.spec.as_ref().is_some_and(|spec| spec.stdin.includes(rank));
+        // One that reads is waited for.
+        let is_awaited = reads && matches!(heard.what, What::Follow { .. });
+        if state.progress.phase() == Phase::Starting && !is_awaited {
+            state.early.push(heard);
+            return self.changed.notify_all();
+        }
         // Not of a session before this one, nor twice, nor of one that is followed by now.
         if state.instances.get(rank) != Some(&heard.instance) || !state.claim(rank) {
             return;
@@ -113,7 +117,7 @@ impl Job {
             return self.follow_when_joined(&node, rank);
         };
         let job = self.clone();
-        hold::take(&link.clone(), session, false, move |hold| match hold {
+        hold::take(&link.clone(), session, self.reads(rank), move |hold| match hold {
             Ok(hold) => {
                 let mut state = job.state();
                 if state.progress.is_closed(rank) {
@@ -122,6 +126,7 @@ impl Job {
                 state.holds[rank] = Some(hold.clone());
                 let ending = state.killing;
                 drop(state);
+                job.changed.notify_all();
                 follow::rank(&job, rank, &link, session);
                 if ending {
                     hold.ctl.write_then(0, b"end\n", |_| ());

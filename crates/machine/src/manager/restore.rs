@@ -10,18 +10,14 @@ use super::hold::{self, Hold};
 use super::job::{Job, OWNER, Placed};
 use super::journal::{self, Record};
 use super::log::JobLog;
-use super::nodes::Link;
+use super::nodes::{Link, REJOIN};
 use super::progress::Progress;
 use super::spec::{End, Phase, RankPhase, RankStatus, Spec, Status};
 use super::{follow, launch};
-use crate::launch::is_light;
 use muster_ninep::error::Errno;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// How long nodes may take to join again.
-const REJOIN: Duration = Duration::from_secs(5);
 
 /// How long until a session that a node may be about to make is looked for again.
 const RETRY: Duration = Duration::from_millis(200);
@@ -185,7 +181,7 @@ impl Job {
                 // Whoever watches the connection says why it is gone.
                 Err(_) if over.client.ended().is_some() => {}
                 // Its node may be about to make it. It has as long as nodes have to come back.
-                Err(error) if error.errno == Errno::NOENT && is_light(session) => {
+                Err(error) if error.errno == Errno::NOENT => {
                     job.state().claimed[rank] = false;
                     job.later(RETRY, move |job| job.node_joined(&over));
                 }
@@ -194,7 +190,7 @@ impl Job {
         }
     }
 
-    fn reads(&self, rank: usize) -> bool {
+    pub(super) fn reads(&self, rank: usize) -> bool {
         self.state().spec.as_ref().is_some_and(|spec| spec.stdin.includes(rank))
     }
 

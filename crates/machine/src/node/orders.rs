@@ -31,6 +31,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub(super) struct Light {
     pub(super) job: u32,
     pub(super) rank: usize,
+    /// It reads the job's input.
+    pub(super) reads: bool,
 }
 
 /// What ranks have said and nobody has been told yet.
@@ -230,12 +232,13 @@ impl Crew {
         let (name, instance) = (&self.node.setup.name, self.node.instance);
         let is_own = |part: &&Part| part.node == *name && part.instance == instance;
         let own = launch.nodes.iter().filter(is_own);
-        let each = |rank: &Rank| {
-            let light = Light { job: launch.job, rank: rank.rank };
-            let made = prepare(&self.node, light, rank, launch);
+        let each = |rank: Rank| {
+            let reads = launch.stdin.includes(rank.rank);
+            let light = Light { job: launch.job, rank: rank.rank, reads };
+            let made = prepare(&self.node, light, &rank, launch);
             made.inspect_err(|error| self.node.reports.push(light.failed(error), &[])).ok()
         };
-        own.flat_map(|part| &part.ranks).filter_map(each).collect()
+        own.flat_map(|part| part.ranks(launch.job)).filter_map(each).collect()
     }
 
     /// Takes a piece of a job's files, and tells that it has it.
@@ -261,7 +264,10 @@ impl Crew {
         let text = format!("{node} was away when it was to start rank {}", rank.rank);
         let error = Error::new(Errno::IO, format!("{text}  [E304, exit 125]"));
         match self.node.session(rank.session) {
-            None => self.node.reports.push(Light { job, rank: rank.rank }.failed(&error), &[]),
+            None => {
+                let light = Light { job, rank: rank.rank, reads: false };
+                self.node.reports.push(light.failed(&error), &[]);
+            }
             // It has its files, and nobody has told it to run.
             Some(files) if files.session().is_new() => {
                 files.session().failed(error);
@@ -312,7 +318,9 @@ fn prepare(node: &Arc<Node>, light: Light, rank: &Rank, launch: &Launch) -> Resu
         let before = session.ns.get()?;
         session.ns.set(format!("{before}cd {}\n", quote::quote(directory)));
     }
-    session.stdin.close();
+    if !light.reads {
+        session.stdin.close();
+    }
     let mut state = session.state();
     state.id = (rank.rank.to_string(), u32::try_from(rank.local).unwrap_or(u32::MAX));
     state.persistent = true;

@@ -185,6 +185,9 @@ impl Session {
             state.pid = Some(pid);
         }
         self.changed.notify_all();
+        if self.light.is_some_and(|light| light.reads) {
+            self.say(&mut state, What::Follow { pid: Some(pid) }, &[]);
+        }
     }
 
     /// The program cannot be run. Another may be: what was prepared for this one goes.
