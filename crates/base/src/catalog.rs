@@ -73,6 +73,10 @@ catalog! {
     E114 "The node is down."
         "Its daemon died or does not answer. It is started again, and joins by itself."
         "muster nodes tells why; try again in a moment, or choose others: -w n[0-2]"
+    E115 "This is no way to schedule."
+        "There is no such scheduler, or one of its settings is not what it can be: a slice takes \
+         from 300 us to 8 s, and at least one slot is needed."
+        "muster scheduler shows what is set. For instance: muster scheduler gang --slice 2ms"
     E120 "No cluster is up."
         "None of this name was started, or it was taken down, or its keeper died and all went \
          with it."

@@ -392,3 +392,13 @@ pub const RAILS_LINGER: Duration = Duration::from_secs(1);
 
 /// How long it waits in all, whatever signs there are: a window at 7 Mbit/s.
 pub const RAILS_LINGER_MAX: Duration = Duration::from_secs(5);
+
+/// The shortest slice of gang scheduling: the strobes of 300 us are what the paper's nodes could
+/// just keep up with (seed 003, section 4.4).
+pub const SLICE_MIN: Duration = Duration::from_micros(300);
+
+/// The longest slice: the paper's figure 3 ends there; what waits longer for its turn is a queue.
+pub const SLICE_MAX: Duration = Duration::from_secs(8);
+
+/// Slots of gang scheduling: with the shortest slice a turn comes every 20 ms.
+pub const SLOTS_MAX: usize = 64;

@@ -11,3 +11,4 @@ pub mod memory;
 pub mod node;
 pub mod output;
 pub mod relay;
+pub mod slots;

@@ -24,6 +24,7 @@ mod progress;
 mod report;
 mod restore;
 pub mod spec;
+mod strobe;
 mod timer;
 pub mod tree;
 
@@ -38,6 +39,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
+use strobe::Strobe;
 use timer::Timer;
 
 /// Jobs that are remembered after they are done.
@@ -53,6 +55,8 @@ pub struct Manager {
     memory: Arc<Memory>,
     mail: Mail,
     shipments: pieces::Shipments,
+    #[allow(dead_code, reason = "schedulers use it")]
+    strobe: Strobe,
     jobs: Mutex<Jobs>,
     /// JSON lines of what has happened.
     events: Stream,
@@ -95,6 +99,7 @@ impl Manager {
             memory: memory.clone(),
             mail: Mail::start(memory)?,
             shipments: pieces::Shipments::default(),
+            strobe: Strobe,
             jobs: Mutex::default(),
             events: Stream::new(|| ()),
             started: now(),
