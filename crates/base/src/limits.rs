@@ -77,6 +77,10 @@ pub const SESSIONS_MAX: usize = 3072;
 /// more is a mistake in typing, and would stop the machine before it could be taken back.
 pub const NODES_HERE_MAX: usize = 256;
 
+/// Bytes of a cluster's history of jobs before it is put aside; twice that is kept. A line is about
+/// 500 bytes, so the last 8,000 jobs are there at least, in 4 to 8 MiB.
+pub const HISTORY_FILE_MAX: u64 = 4 * 1024 * 1024;
+
 /// Bytes of a simulated datagram: as large as a packet of bulk ever is.
 pub const SIMULATED_MESSAGE_MAX: usize = 256 * 1024;
 

@@ -12,3 +12,4 @@ pub mod node;
 pub mod output;
 pub mod relay;
 pub mod slots;
+pub mod usage;

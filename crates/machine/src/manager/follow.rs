@@ -5,14 +5,18 @@
 use super::hold::{self, Hold};
 use super::job::Job;
 use super::nodes::Link;
-use super::spec::{End, Usage};
+use super::spec::End;
 use crate::output::Output;
+use crate::usage::Usage;
 use muster_ninep::client::Fid;
 use muster_ninep::error::{Errno, Result};
 use std::sync::Arc;
 
 /// Most that is asked for at once.
 const CHUNK: u32 = 64 * 1024;
+
+/// More than what a rank has used takes: ten numbers.
+const USAGE_MAX: u32 = 512;
 
 /// What files are opened for: reading.
 const READ: u32 = 0;
@@ -111,7 +115,7 @@ fn close(job: &Arc<Job>, rank: usize, hold: Hold, session: u32) {
     hold::open(&link, session, ("usage", READ), move |opened| match opened {
         Err(_) => closed(None),
         Ok(fid) => {
-            fid.clone().read_then(0, 256, move |answer| {
+            fid.clone().read_then(0, USAGE_MAX, move |answer| {
                 drop(fid);
                 let text = answer.map(String::from_utf8_lossy);
                 closed(text.ok().and_then(|text| Usage::parse(&text)));

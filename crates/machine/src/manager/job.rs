@@ -16,6 +16,7 @@ use crate::files::text::Text;
 use crate::launch::Order;
 use crate::memory::id_of;
 use crate::output::Output;
+use crate::usage::Usage;
 use muster_fabric::primitive::Nodes;
 use muster_fabric::protocol::NodeId;
 use serde_json::json;
@@ -171,6 +172,8 @@ impl Job {
             sent: state.sent,
             started: state.started,
             ended: state.ended,
+            size: ranks.len(),
+            usage: Usage::of_job(ranks.iter().filter_map(|rank| rank.usage.as_ref())),
             exit: verdict.as_ref().map(|(_, exit, _)| *exit),
             end: verdict.as_ref().map(|(end, _, _)| *end),
             why: verdict.and_then(|(_, _, why)| why),
@@ -344,6 +347,7 @@ impl Job {
         let status = self.status();
         if let Some(manager) = self.manager.upgrade() {
             // A full disk costs the memory of this job, nothing else.
+            let _ = manager.history.add(&status);
             let _ = manager.record(&Record::Done { status: Box::new(status.clone()) });
             manager.event(json!({
                 "event": "job done", "job": self.id, "exit": status.exit, "end": status.end,

@@ -7,6 +7,7 @@ use super::spec::{End, Spec, Status};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
@@ -102,30 +103,47 @@ impl Record {
 /// The journal, open for appending.
 pub struct Journal {
     path: PathBuf,
-    open: Mutex<Open>,
+    open: Mutex<Lines>,
 }
 
-struct Open {
+/// A file of lines, open for appending.
+pub(super) struct Lines {
     file: fs::File,
     length: u64,
 }
 
-fn read(path: &Path) -> io::Result<(Vec<Record>, Vec<u8>)> {
+fn read(path: &Path) -> io::Result<Vec<Record>> {
     let bytes = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         other => other?,
     };
     let lines = bytes.split(|byte| *byte == b'\n');
-    Ok((lines.filter_map(|line| serde_json::from_slice(line).ok()).collect(), bytes))
+    Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
 
-impl Open {
-    fn append(path: &Path) -> io::Result<Open> {
-        let file = fs::File::options().append(true).create(true).open(path)?;
-        Ok(Open { length: file.metadata()?.len(), file })
+impl Lines {
+    /// Opens one, which may be new.
+    pub(super) fn append(path: &Path) -> io::Result<Lines> {
+        let file = fs::File::options().read(true).append(true).create(true).open(path)?;
+        let length = file.metadata()?.len();
+        let mut lines = Lines { length, file };
+        let mut last = [b'\n'];
+        if let Some(end) = length.checked_sub(1) {
+            lines.file.read_exact_at(&mut last, end)?;
+        }
+        if last != [b'\n'] {
+            // The torn line must not swallow the next one.
+            lines.write(b"\n")?;
+        }
+        Ok(lines)
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Adds whole lines.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let written = self.file.write_all(bytes);
         match written {
             Ok(()) => self.length += bytes.len() as u64,
@@ -142,16 +160,12 @@ impl Journal {
     /// # Errors
     /// When it cannot be read or written.
     pub fn open(path: &Path) -> io::Result<(Journal, Vec<Record>)> {
-        let (records, bytes) = read(path)?;
-        let mut open = Open::append(path)?;
-        if bytes.last().is_some_and(|last| *last != b'\n') {
-            // The torn line must not swallow the next one.
-            open.write(b"\n")?;
-        }
-        Ok((Journal { path: path.to_owned(), open: Mutex::new(open) }, records))
+        let records = read(path)?;
+        let open = Mutex::new(Lines::append(path)?);
+        Ok((Journal { path: path.to_owned(), open }, records))
     }
 
-    fn locked(&self) -> MutexGuard<'_, Open> {
+    fn locked(&self) -> MutexGuard<'_, Lines> {
         self.open.lock().expect("no holder panics")
     }
 
@@ -173,7 +187,7 @@ impl Journal {
     pub fn keep(&self, wanted: impl Fn(u32) -> bool) -> io::Result<()> {
         let mut open = self.locked();
         let mut kept = Vec::new();
-        for record in read(&self.path)?.0.iter().filter(|record| wanted(record.job())) {
+        for record in read(&self.path)?.iter().filter(|record| wanted(record.job())) {
             serde_json::to_writer(&mut kept, record)?;
             kept.push(b'\n');
         }
@@ -181,7 +195,7 @@ impl Journal {
         fs::write(&new, &kept).and_then(|()| fs::rename(&new, &self.path)).inspect_err(|_| {
             let _ = fs::remove_file(&new);
         })?;
-        *open = Open::append(&self.path)?;
+        *open = Lines::append(&self.path)?;
         Ok(())
     }
 }

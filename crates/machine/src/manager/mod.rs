@@ -10,6 +10,7 @@
 pub mod daemon;
 mod epochs;
 mod follow;
+mod history;
 mod hold;
 mod input;
 mod job;
@@ -18,6 +19,7 @@ mod launch;
 mod log;
 mod mail;
 mod nodes;
+pub mod overview;
 mod pieces;
 mod place;
 mod progress;
@@ -30,6 +32,7 @@ pub mod tree;
 
 use crate::files::stream::Stream;
 use crate::memory::{Memory, name_of};
+use history::History;
 use job::Job;
 use journal::{Journal, Record};
 use mail::Mail;
@@ -49,6 +52,7 @@ const REMEMBERED: usize = 256;
 pub struct Manager {
     directory: PathBuf,
     journal: Journal,
+    history: History,
     timer: Timer,
     nodes: Nodes,
     /// Where orders go out and reports come in.
@@ -94,6 +98,7 @@ impl Manager {
         let manager = Arc::new(Manager {
             directory: directory.to_owned(),
             journal,
+            history: History::open(directory)?,
             timer: Timer::start()?,
             nodes: Nodes::expecting(memory.before().iter().map(|node| name_of(*node))),
             memory: memory.clone(),

@@ -6,6 +6,7 @@
 
 use super::Manager;
 use super::job::Job;
+use super::overview::NodeOverview;
 use crate::line;
 use muster_ninep::address::Address;
 use muster_ninep::client::{Client, Options};
@@ -142,6 +143,24 @@ impl Nodes {
             }))
         };
         names.into_iter().filter_map(one).collect()
+    }
+}
+
+impl Nodes {
+    /// All nodes, by what is known without asking them.
+    pub(super) fn overview(&self) -> Vec<NodeOverview> {
+        let table = self.table();
+        let mut all: Vec<NodeOverview> = table
+            .iter()
+            .map(|(name, known)| NodeOverview {
+                name: name.clone(),
+                state: if known.link.is_some() { "up" } else { "down" }.to_owned(),
+                why: known.why.clone(),
+                ..NodeOverview::default()
+            })
+            .collect();
+        all.sort_by_key(|node| order(&node.name));
+        all
     }
 }
 

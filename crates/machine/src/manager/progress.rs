@@ -7,7 +7,8 @@
 //! a job is done when all its ranks are closed.
 
 use super::place::Place;
-use super::spec::{End, Phase, RankPhase, RankStatus, Usage};
+use super::spec::{End, Phase, RankPhase, RankStatus};
+use crate::usage::Usage;
 use muster_base::ending::Ending;
 
 /// What the shell around must do.

@@ -5,10 +5,11 @@ use super::follow;
 use super::hold;
 use super::job::Job;
 use super::journal::Record;
-use super::spec::{Phase, Usage};
+use super::spec::Phase;
 use crate::launch::{Report, What, exit_in};
 use crate::memory::{Memory, name_of};
 use crate::output::Output;
+use crate::usage::Usage;
 use std::io::{self, Write};
 use std::sync::{Arc, Weak};
 

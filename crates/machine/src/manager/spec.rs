@@ -1,6 +1,7 @@
 //! What a job is asked to be, and what is told of it: the JSON of `jobs/J/spec` and
 //! `jobs/J/status` (`docs/files.md`, section 2).
 
+use crate::usage::Usage;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -84,32 +85,6 @@ impl Stdin {
             Stdin::Rank(only) => only == rank,
             Stdin::Word(word) => word == Word::All,
         }
-    }
-}
-
-/// What a rank has used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
-    /// Microseconds in user mode.
-    pub user_us: u64,
-    /// Microseconds in the kernel.
-    pub system_us: u64,
-    /// Most memory, KiB.
-    pub max_rss_kib: u64,
-    /// Blocks read.
-    pub blocks_in: u64,
-    /// Blocks written.
-    pub blocks_out: u64,
-}
-
-impl Usage {
-    /// Reads a session's `usage`.
-    pub fn parse(text: &str) -> Option<Usage> {
-        let numbers: Vec<u64> = text.split_whitespace().filter_map(|n| n.parse().ok()).collect();
-        let [user_us, system_us, max_rss_kib, blocks_in, blocks_out] = numbers[..] else {
-            return None;
-        };
-        Some(Usage { user_us, system_us, max_rss_kib, blocks_in, blocks_out })
     }
 }
 
@@ -201,8 +176,13 @@ pub struct Status {
     pub user: u32,
     /// Its nodes.
     pub nodes: Vec<String>,
-    /// Its ranks.
+    /// How many ranks it has.
+    pub size: usize,
+    /// Its ranks; not told in lists of many jobs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankStatus>,
+    /// What those of its ranks have used of whom it is known.
+    pub usage: Option<Usage>,
     /// When it was made, seconds since 1970.
     pub submitted: f64,
     /// When its files were at all nodes.
@@ -220,6 +200,23 @@ pub struct Status {
     pub why: Option<String>,
     /// What its nodes are reached by.
     pub transport: String,
+}
+
+/// Bytes of arguments that a summary tells.
+const SUMMARY_ARGV_MAX: usize = 1024;
+
+impl Status {
+    /// The same without ranks, and with a few arguments.
+    pub fn summary(&self) -> Status {
+        let mut room = SUMMARY_ARGV_MAX;
+        let fits = |word: &&String| {
+            let left = room.checked_sub(word.len());
+            room = left.unwrap_or(0);
+            left.is_some()
+        };
+        let argv = self.argv.iter().take_while(fits).cloned().collect();
+        Status { argv, ranks: Vec::new(), ..self.clone() }
+    }
 }
 
 impl RankPhase {

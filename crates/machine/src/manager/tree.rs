@@ -4,6 +4,7 @@ use super::Manager;
 use super::input::{self, Input};
 use super::job::{Job, Owner};
 use super::launch::{self, Incoming};
+use super::overview;
 use super::spec::End;
 use crate::files::control::{self, Commands};
 use crate::files::lane::Lane;
@@ -12,7 +13,9 @@ use crate::output::Output;
 use muster_base::quote;
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Error, Result, fail};
-use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic, slice};
+use muster_ninep::synthetic::{
+    Dir, Entry, File, Handle, Inode, Snapshot, SynCall, Synthetic, slice,
+};
 use serde_json::json;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
@@ -26,10 +29,15 @@ pub fn of(manager: &Arc<Manager>) -> Synthetic {
     let weak = Arc::downgrade(manager);
     let told = weak.clone();
     let status = move || Ok(status(&*upgrade(&told)?));
-    let ctl = weak.clone();
+    let (ctl, past) = (weak.clone(), weak.clone());
     let files = vec![
         ("ctl", control::file(0o660, move || RootCtl(ctl.clone())).entry()),
         ("status", File::text(0o444, status).entry()),
+        ("usage", overview::file(&weak)),
+        (
+            "history",
+            File::new(0o444, move |_| Ok(Snapshot(upgrade(&past)?.history.read()?))).entry(),
+        ),
         ("events", manager.events.file_of_lines(0o444).entry()),
         (
             "nodes",
@@ -159,6 +167,7 @@ impl Job {
             ("spec", job.spec.file(0o660).entry()),
             ("ctl", control::file(0o660, move || JobCtl::new(&ctl)).entry()),
             ("status", File::text(0o444, status).entry()),
+            ("usage", overview::file_of(job)),
             ("files", File::new(0o220, move |_| Ok(Files::new(&files))).entry()),
             ("stdin", Input::file(job, None)),
             ("wait", job.wait.file(0o444).entry()),

@@ -152,6 +152,13 @@ impl Cgroup {
         self.write("cgroup.freeze", "0").map_err(|error| self.kernel("cgroup.freeze", error))
     }
 
+    /// Microseconds of processor time, in user mode and in the kernel, of all that has ever run in
+    /// it. Every group has these, whatever its controllers.
+    pub fn cpu(&self) -> Option<(u64, u64)> {
+        let stat = fs::read_to_string(self.path.join("cpu.stat")).ok()?;
+        Some((number(&stat, "user_usec")?, number(&stat, "system_usec")?))
+    }
+
     /// Whether any process lives in it or below; `None` when it does not exist.
     pub fn populated(&self) -> Result<Option<bool>, Error> {
         match fs::read_to_string(self.path.join("cgroup.events")) {
@@ -295,6 +302,12 @@ fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ENODEV)
 }
 
+/// The value of a name in `cpu.stat`.
+fn number(stat: &str, name: &str) -> Option<u64> {
+    let named = stat.lines().filter_map(|line| line.split_once(' ')).find(|line| line.0 == name);
+    named?.1.parse().ok()
+}
+
 /// The value of a flag in `cgroup.events`.
 fn event(events: &str, name: &str) -> bool {
     events.lines().any(|line| line.split_once(' ') == Some((name, "1")))
@@ -396,6 +409,8 @@ mod tests {
         assert!(event("populated 1\nfrozen 0\n", "populated"));
         assert!(!event("populated 1\nfrozen 0\n", "frozen"));
         assert!(!event("", "populated"));
+        assert_eq!(number("usage_usec 9\nuser_usec 5\nsystem_usec 4\n", "user_usec"), Some(5));
+        assert_eq!(number("user_usec\n", "user_usec"), None);
     }
 
     /// What old kernels need; new ones never come here.

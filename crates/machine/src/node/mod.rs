@@ -7,6 +7,7 @@
 //!
 //! [`Lane`]: crate::files::lane::Lane
 
+mod account;
 pub mod cgroup;
 mod ctl;
 pub mod daemon;

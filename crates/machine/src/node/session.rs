@@ -8,15 +8,17 @@
 //! in) only after it was empty for [`LINGER`].
 
 use super::Node;
+use super::account::Place;
 use super::cgroup::Cgroup;
 use super::orders::Light;
-use super::shepherd::{Usage, Ward};
+use super::shepherd::Ward;
 use crate::files::feed::Feed;
 use crate::files::latch::Latch;
 use crate::files::stream::Stream;
 use crate::files::text::Text;
 use crate::launch::{Said, What, exit_in};
 use crate::relay::receive::Landing;
+use crate::usage::Usage;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
@@ -31,6 +33,10 @@ pub(super) const START: Duration = Duration::from_secs(30);
 /// The most output that the report of a rank's end carries: with more of it, following costs little
 /// beside the bytes.
 const REPORTED_MAX: usize = 64 * 1024;
+
+/// A program that was shorter costs no look at its control group, which knows also processes that
+/// nobody has waited for.
+const ACCOUNTED_US: u64 = 10_000;
 
 /// Where a session is in its life.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +64,12 @@ pub(super) struct State {
     pub(super) id: (String, u32),
     /// The program's process, from when it runs.
     pub(super) pid: Option<u32>,
-    pub(super) usage: Option<Usage>,
+    /// When it was.
+    began: Option<Instant>,
+    /// What the session has used, as far as it is known for good.
+    usage: Option<Usage>,
+    /// The program has left processes behind.
+    is_left: bool,
     pub(super) ward: Option<Ward>,
     pub(super) cgroup: Option<Cgroup>,
     /// Programs that could not be run.
@@ -108,7 +119,9 @@ impl Session {
             lingers: false,
             id: (String::new(), 0),
             pid: None,
+            began: None,
             usage: None,
+            is_left: false,
             ward: None,
             cgroup: None,
             failures: 0,
@@ -182,7 +195,7 @@ impl Session {
         let mut state = self.state();
         if state.phase == Phase::Starting {
             state.phase = Phase::Running { pid };
-            state.pid = Some(pid);
+            (state.pid, state.began) = (Some(pid), Some(Instant::now()));
         }
         self.changed.notify_all();
         if self.light.is_some_and(|light| light.reads) {
@@ -222,17 +235,50 @@ impl Session {
         self.leave(self.state());
     }
 
-    /// The program has ended with this raw status.
-    pub(super) fn ended(self: &Arc<Session>, status: i32, usage: Option<Usage>) {
+    /// The program has ended with this raw status, having used that, as far as its init knows; or
+    /// all was killed, and nobody does. Processes of its may be left.
+    pub(super) fn ended(self: &Arc<Session>, status: i32, usage: Option<Usage>, is_left: bool) {
         self.stdin.refuse(Errno::PIPE, "the program has ended");
+        let told = usage.unwrap_or_default();
+        let is_whole = usage.is_some() && !is_left && told.wall_us < ACCOUNTED_US;
+        let place = (!is_whole).then(|| self.place()).unwrap_or_default();
+        let init = place.init.filter(|_| is_left);
+        let seen = Place { init, began: None, ..place }.look();
         let mut state = self.state();
+        state.is_left = is_left;
         if matches!(state.phase, Phase::Starting | Phase::Running { .. }) {
             state.phase = Phase::Ended { status };
-            state.usage = usage;
+            let before = state.usage.unwrap_or_default();
+            let usage = told.most(&seen).most(&before);
+            state.usage = Some(Usage { rss_kib: 0, ..usage });
         }
         self.changed.notify_all();
         self.wait.set(status.to_string());
         self.leave(state);
+    }
+
+    /// Where to look at what is used.
+    fn place(&self) -> Place {
+        let state = self.state();
+        Place {
+            init: state.ward.as_ref().and_then(Ward::init_pid),
+            cgroup: state.cgroup.clone(),
+            began: state.began.filter(|_| matches!(state.phase, Phase::Running { .. })),
+        }
+    }
+
+    /// What it has used so far; none before it has run a program.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        let (known, phase) = {
+            let state = self.state();
+            (state.usage, state.phase.clone())
+        };
+        match phase {
+            Phase::Running { .. } => Some(self.place().look().most(&known.unwrap_or_default())),
+            // Of what the program has left behind, too.
+            Phase::Ended { .. } => known.map(|known| self.place().look().most(&known)),
+            Phase::New | Phase::Starting | Phase::Wiped => known,
+        }
     }
 
     /// Signals the program and its process group.
@@ -246,7 +292,12 @@ impl Session {
 
     /// Ends every process of the session; the session stays.
     pub(super) fn kill_all(&self) {
+        // Its init may not live to tell what the program has used.
+        let runs = |state: &State| matches!(state.phase, Phase::Running { .. }) || state.is_left;
+        let is_told = !runs(&self.state());
+        let used = if is_told { None } else { self.usage() };
         let mut state = self.state();
+        state.usage = used.or(state.usage);
         if let Some(cgroup) = &state.cgroup {
             let _ = cgroup.kill(Duration::ZERO);
         }
@@ -370,7 +421,7 @@ impl Session {
         let (Some(stdout), Some(mut stderr)) = (stdout, stderr) else {
             return self.say(&mut state, What::Follow { pid: None }, &[]);
         };
-        let usage = super::tree::usage_of(state.usage.as_ref());
+        let usage = state.usage.map(|usage| usage.to_string()).unwrap_or_default();
         let (out, err) = (stdout.len(), stderr.len());
         let mut output = stdout;
         output.append(&mut stderr);

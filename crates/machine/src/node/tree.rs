@@ -2,10 +2,11 @@
 
 use super::ctl::{RootCtl, SessionCtl};
 use super::session::{Phase, Presence, Session};
-use super::shepherd::Usage;
-use super::{Node, facts};
+use super::{Node, account, facts};
 use crate::files::control;
 use crate::files::feed::Feed;
+use crate::files::lane::Lane;
+use crate::files::latch::Latch;
 use crate::files::stream::Reader;
 use crate::relay::receive::{self, Host, Landing};
 use muster_ninep::call::{Answer, Data};
@@ -81,6 +82,7 @@ impl RootFiles {
             ("ns", node.ns.file(0o664).entry()),
             ("state", node.state.file(0o664).entry()),
             ("procs", told(0o444, procs)),
+            ("usage", usage_file(&weak)),
             ("pwent", told(0o440, |_| facts::users())),
             ("grent", told(0o440, |_| facts::groups())),
             ("name", told(0o444, |node| format!("{}\n", node.setup.name))),
@@ -164,10 +166,7 @@ impl Files {
             ("stdio", stdio(s)),
             ("wait", s.wait.file(0o440).entry()),
             ("id", File::text(0o440, move || Ok(id_of(&id))).entry()),
-            (
-                "usage",
-                File::text(0o440, move || Ok(usage_of(usage.state().usage.as_ref()))).entry(),
-            ),
+            ("usage", File::text(0o440, move || Ok(usage_of(&usage))).entry()),
             ("relay", receive::file(0o660, move || AtNode(relay.clone())).entry()),
         ];
         Ok(Arc::new(Files { session: s.clone(), inode: Inode::new(0o555), named }))
@@ -183,14 +182,35 @@ fn id_of(session: &Session) -> String {
     format!("{gid}/{lid}")
 }
 
-pub(super) fn usage_of(usage: Option<&Usage>) -> String {
-    match usage {
-        Some(used) => format!(
-            "{} {} {} {} {}\n",
-            used.user_us, used.system_us, used.max_rss_kib, used.blocks_in, used.blocks_out
-        ),
-        None => String::new(),
+fn usage_of(session: &Session) -> String {
+    session.usage().map(|usage| format!("{usage}\n")).unwrap_or_default()
+}
+
+/// A text that somebody is about to find out. Dropped without one, it is empty.
+struct Promise(Latch);
+
+impl Drop for Promise {
+    fn drop(&mut self) {
+        self.0.set("");
     }
+}
+
+/// `usage`: what the node and all its sessions use. Looked up beside the thread that serves.
+fn usage_file(node: &Weak<Node>) -> Entry {
+    let (node, lane) = (node.clone(), Lane::default());
+    File::new(0o444, move |_| {
+        let told = Latch::default();
+        let (later, node) = (Promise(told.clone()), node.clone());
+        lane.run(move || {
+            let mut usage = account::of_node();
+            let sessions = node.upgrade().map(|node| node.all_sessions()).unwrap_or_default();
+            let used = |files: &Arc<Files>| Some((files.session.number, files.session.usage()?));
+            usage.sessions = sessions.iter().filter_map(used).collect();
+            later.0.set(usage.text());
+        });
+        Ok(told)
+    })
+    .entry()
 }
 
 /// `stdio`: reads stdout, writes stdin.

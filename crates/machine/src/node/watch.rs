@@ -357,9 +357,9 @@ impl Watched {
                     self.session.failed(failure(&self.session, stage, errno, &what));
                     return;
                 }
-                Ok(Some(Report::Exited { status, usage })) => {
+                Ok(Some(Report::Exited { status, usage, is_left })) => {
                     self.exited = true;
-                    self.session.ended(status, Some(usage));
+                    self.session.ended(status, Some(usage), is_left);
                     if self.session.light.is_some() {
                         // What it has left behind goes with it, and lets go of its output.
                         self.session.kill_all();
@@ -369,7 +369,7 @@ impl Watched {
                     let _ = registry.deregister(&mut SourceFd(&link));
                     self.link = None;
                     if !self.exited {
-                        self.session.ended(libc::SIGKILL, None);
+                        self.session.ended(libc::SIGKILL, None, false);
                     }
                     self.session.lighten();
                     return;

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use muster_machine::node::shepherd::{Report, Spawner, Spec, Stage, Stdio, Usage, Ward};
+use muster_machine::node::shepherd::{Report, Spawner, Spec, Stage, Stdio, Ward};
+use muster_machine::usage::Usage;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
@@ -114,7 +115,7 @@ impl Tree {
                 Report::Failed { stage, errno, what } => {
                     assert!(outcome.failed.replace((stage, errno, what)).is_none());
                 }
-                Report::Exited { status, usage } => {
+                Report::Exited { status, usage, .. } => {
                     assert!(self.pid.is_some() && outcome.status.is_none());
                     (outcome.status, outcome.usage) = (Some(status), usage);
                 }

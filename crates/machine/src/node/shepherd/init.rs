@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -13,6 +14,7 @@ use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal,
 use rustix::stdio::{dup2_stdin, stdin};
 use rustix::thread::set_name;
 
+use super::account;
 use super::link::{self, Failure, Note, Order, Stage};
 use super::namespace::{Apart, Granted, fresh_proc};
 use super::program;
@@ -94,11 +96,12 @@ fn prepare<'a>(
         // Masked in many containers; the session can live with the old one.
         let _ = fresh_proc();
     }
+    let began = Instant::now();
     let program = start(&cargo, granted)?;
     // Streams held here would keep their readers from seeing the end.
     drop(cargo);
     link::send_about(link, &Note::Started, program).map_err(failed)?;
-    Ok(Session { link, children, program, exited: false })
+    Ok(Session { link, children, program, began, own_read: 0, exited: false })
 }
 
 /// Ties the init's life to the keeper's, and makes its signal descriptor.
@@ -152,6 +155,10 @@ struct Session<'a> {
     children: OwnedFd,
     /// The program, also the leader of its process group.
     program: Pid,
+    /// When it was started.
+    began: Instant,
+    /// Bytes that the init itself has read.
+    own_read: u64,
     exited: bool,
 }
 
@@ -198,21 +205,26 @@ impl Session<'_> {
     /// Reaps all that have ended, and tells of the program's end; `false` when no child is left.
     fn reap(&mut self) -> io::Result<bool> {
         // Its only use is to wake us; one read takes all there is, as equal signals merge.
-        let _ = rustix::io::read(&self.children, &mut [0_u8; 128]);
-        loop {
+        let woken = rustix::io::read(&self.children, &mut [0_u8; 128]);
+        self.own_read += woken.unwrap_or(0) as u64;
+        let mut ended = None;
+        let is_left = loop {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.program && !self.exited => {
                     self.exited = true;
-                    let usage = sys::children_usage();
-                    let note = Note::Exited { status: status.as_raw(), usage };
-                    link::send(self.link, &note, &[])?;
+                    ended = Some(status.as_raw());
                 }
                 Ok(Some(_)) | Err(Errno::INTR) => {}
-                Ok(None) => return Ok(true),
-                Err(Errno::CHILD) => return Ok(false),
+                Ok(None) => break true,
+                Err(Errno::CHILD) => break false,
                 Err(error) => return Err(error.into()),
             }
+        };
+        if let Some(status) = ended {
+            let usage = account::of_children(self.began.elapsed(), self.own_read);
+            link::send(self.link, &Note::Exited { status, usage, is_left }, &[])?;
         }
+        Ok(is_left)
     }
 }
 

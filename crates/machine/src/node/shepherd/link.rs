@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use super::spec::Spec;
+use crate::usage::Usage;
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
@@ -45,7 +46,13 @@ pub(super) enum Note {
     /// The program does not run.
     Failed(Failure),
     /// The program has ended.
-    Exited { status: i32, usage: Usage },
+    Exited {
+        status: i32,
+        /// Of all that have ended.
+        usage: Usage,
+        /// Others of its processes live on.
+        is_left: bool,
+    },
 }
 
 /// Why a program did not start.
@@ -90,22 +97,6 @@ pub enum Stage {
     Script,
     /// Executing the program. ENOENT is a shell's 127, all else its 126.
     Exec,
-}
-
-/// What a tree of processes used: all of it that has ended and been reaped so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
-    /// Microseconds of processor time in user mode.
-    pub user_us: u64,
-    /// Microseconds of processor time in the kernel.
-    pub system_us: u64,
-    /// Largest resident set of any one process, in KiB. Never below that of the shepherd itself,
-    /// which every program starts as a copy of.
-    pub max_rss_kib: u64,
-    /// Blocks of 512 bytes read from devices.
-    pub blocks_in: u64,
-    /// Blocks of 512 bytes written to devices.
-    pub blocks_out: u64,
 }
 
 /// A message with what came along.

@@ -35,7 +35,7 @@
 //!                    that pid into the daemon's namespace
 //!  any    → daemon   Failed { stage, errno, what }
 //!  daemon → init     Signal(n)
-//!  init   → daemon   Exited { status, usage }
+//!  init   → daemon   Exited { status, usage, is_left }
 //!  (end of file)     the tree is gone: Report::Gone
 //! ```
 //!
@@ -80,6 +80,7 @@ pub mod link;
 pub mod script;
 pub mod spec;
 
+mod account;
 mod init;
 mod keeper;
 mod namespace;
@@ -89,7 +90,7 @@ mod sys;
 mod ward;
 
 pub use keeper::child_main;
-pub use link::{Failure, Stage, Usage};
+pub use link::{Failure, Stage};
 pub use script::{NsCommand, ScriptError};
 pub use spawner::{Error, Spawner, Stdio};
 pub use spec::{Identity, Invalid, Spec};

@@ -13,8 +13,8 @@ use std::ptr;
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 
-use super::link::Usage;
 use super::spec::Identity;
+use crate::usage::Usage;
 
 /// The highest signal number of Linux.
 pub(super) const SIGNAL_MAX: i32 = 64;
@@ -24,6 +24,9 @@ const CLONE_INTO_CGROUP: u64 = 1 << 33;
 
 /// The kernel's size of a signal set, which some calls ask for.
 const SIGSET_SIZE: usize = 8;
+
+/// Bytes of the blocks that getrusage(2) counts.
+const BLOCK: u64 = 512;
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
@@ -282,8 +285,9 @@ pub(super) fn children_usage() -> Usage {
         user_us: micros(usage.ru_utime),
         system_us: micros(usage.ru_stime),
         max_rss_kib: unsigned(usage.ru_maxrss),
-        blocks_in: unsigned(usage.ru_inblock),
-        blocks_out: unsigned(usage.ru_oublock),
+        disk_read: unsigned(usage.ru_inblock).saturating_mul(BLOCK),
+        disk_written: unsigned(usage.ru_oublock).saturating_mul(BLOCK),
+        ..Usage::default()
     }
 }
 

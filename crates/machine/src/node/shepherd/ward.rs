@@ -2,16 +2,17 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{Shutdown, shutdown};
 use rustix::process::{Signal, pidfd_send_signal};
 
-use super::link::{self, Failure, Note, Order, Received, Stage, Usage};
+use super::link::{self, Failure, Note, Order, Received, Stage};
 use super::spawner::Keeper;
 use super::sys::SIGNAL_MAX;
+use crate::usage::Usage;
 
 /// What became of the tree. `Gone` comes last, and always.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub enum Report {
         status: i32,
         /// What the program and its reaped descendants used.
         usage: Usage,
+        /// Descendants still run.
+        is_left: bool,
     },
     /// No process is left. With neither `Exited` nor `Failed` before it the tree was killed from
     /// outside, and its status is that of SIGKILL.
@@ -105,6 +108,16 @@ impl Ward {
         let _ = pidfd_send_signal(&self.keeper.pidfd, Signal::CONT);
     }
 
+    /// Process id of the init, as far as it is known and lives: to look at what its children use.
+    pub fn init_pid(&self) -> Option<u32> {
+        let init = self.init.as_ref()?;
+        let told = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", init.as_raw_fd()));
+        let told = told.ok()?;
+        let pid = told.lines().find_map(|line| line.strip_prefix("Pid:"))?;
+        // An init that has ended has -1.
+        pid.trim().parse().ok()
+    }
+
     /// Process id of the keeper, for messages.
     pub fn keeper_pid(&self) -> u32 {
         self.keeper.pid
@@ -132,7 +145,7 @@ impl Ward {
             }
             Note::Started => Report::Started { pid: received.about.unwrap_or(0) },
             Note::Failed(Failure { stage, errno, what }) => Report::Failed { stage, errno, what },
-            Note::Exited { status, usage } => Report::Exited { status, usage },
+            Note::Exited { status, usage, is_left } => Report::Exited { status, usage, is_left },
         };
         self.reports.push_back(report);
     }
