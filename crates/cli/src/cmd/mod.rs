@@ -8,6 +8,8 @@ mod down;
 mod explain;
 mod export;
 mod fabric;
+mod history;
+mod jobs;
 mod kill;
 mod logs;
 mod ls;
@@ -38,6 +40,7 @@ pub enum Command {
     Up(up::Args),
     Down(down::Args),
     Ps(ps::Args),
+    History(history::Args),
     Nodes(nodes::Args),
     Kill(kill::Args),
     Logs(logs::Args),
@@ -66,6 +69,7 @@ pub fn run(command: Command, context: &Context) -> Result<ExitCode> {
         Command::Up(args) => up::run(&args, context),
         Command::Down(args) => down::run(&args, context),
         Command::Ps(args) => ps::run(&args, context),
+        Command::History(args) => history::run(&args, context),
         Command::Nodes(args) => nodes::run(&args, context),
         Command::Kill(args) => kill::run(&args, context),
         Command::Logs(args) => logs::run(&args, context),

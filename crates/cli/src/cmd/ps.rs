@@ -1,23 +1,34 @@
 //! `muster ps`: jobs, and their ranks.
 
-use super::{SCHEMA, job_refused, now, print_json, table};
+use super::table::{self, Column};
+use super::{SCHEMA, job_path, job_refused, jobs, now, print_json};
 use crate::cluster::{Context, Status};
 use anyhow::Result;
 use muster_base::ending::Ending;
-use muster_base::nodeset::fold;
-use muster_machine::manager::spec::{RankStatus, Status as Job};
+use muster_machine::manager::overview::{JobUsage, Overview};
+use muster_machine::manager::spec::{RankPhase, RankStatus, Status as Job};
 use muster_ninep::client::Client;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::process::ExitCode;
+use std::time::Duration;
 
-/// List jobs.
+/// How long what is used now may take to be found out.
+const PATIENCE: Option<Duration> = Some(Duration::from_secs(2));
+
+/// List jobs: what runs or waits now, and what it uses.
+///
+/// TIME is since a job runs, CPU its processor time, MEM what is resident (of a job that has ended
+/// the sum of what its ranks had at most), READ and WRITTEN the bytes that its ranks have read and
+/// written, pipes included.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster ps --all\n  muster ps -r 3")]
 pub struct Args {
     /// Only these jobs
     #[arg(value_name = "JOB")]
     jobs: Vec<u32>,
-    /// Jobs that have ended, too
+    /// Jobs that have ended, too, as long as their output is kept: the last 256. See also: muster
+    /// history
     #[arg(short, long)]
     all: bool,
     /// A line for each rank
@@ -43,61 +54,97 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         values.into_iter().map(serde_json::from_value).collect::<Result<_, _>>()?;
     if args.ranks {
         let rows: Vec<Vec<String>> = jobs.iter().flat_map(rank_rows).collect();
-        table::print(&["JOB", "RANK", "NODE", "PID", "STATE", "END"], &rows)?;
+        table::print_fitted(&RANK_COLUMNS, &rows)?;
     } else {
-        let rows: Vec<Vec<String>> = jobs.iter().map(|job| job_row(job, now())).collect();
-        table::print(&["JOB", "STATE", "NAME", "NODES", "RANKS", "TIME", "EXIT", "WHY"], &rows)?;
+        let rows: Vec<Vec<String>> = jobs.iter().map(|job| jobs::row(job, now())).collect();
+        table::print_fitted(&jobs::COLUMNS, &rows)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The status of each job that was asked for.
+const RANK_COLUMNS: [Column; 11] = [
+    Column { name: "JOB", worth: 9 },
+    Column { name: "RANK", worth: 9 },
+    Column { name: "NODE", worth: 9 },
+    Column { name: "PID", worth: 3 },
+    Column { name: "STATE", worth: 8 },
+    Column { name: "TIME", worth: 5 },
+    Column { name: "CPU", worth: 7 },
+    Column { name: "MEM", worth: 6 },
+    Column { name: "READ", worth: 1 },
+    Column { name: "WRITTEN", worth: 1 },
+    Column { name: "END", worth: 9 },
+];
+
+/// The status of each job that was asked for, with what it uses now.
 fn chosen(args: &Args, client: &Client, status: &Status) -> Result<Vec<Value>> {
     let whole = |job: u32| {
-        let text = client.read(&format!("jobs/{job}/status"));
+        let text = client.read(&format!("{}/status", job_path(job)));
         let text = text.map_err(|error| job_refused(job, error))?;
-        Ok(serde_json::from_slice(&text)?)
+        let mut job: Value = serde_json::from_slice(&text)?;
+        look(client, &mut job);
+        Ok(job)
     };
     if !args.jobs.is_empty() {
         return args.jobs.iter().map(|&job| whole(job)).collect();
     }
     let shown = status.jobs.iter().filter(|job| args.all || job["state"] != "done");
-    if !args.ranks {
-        return Ok(shown.cloned().collect());
+    if args.ranks {
+        let numbers = shown.filter_map(|job| job["id"].as_u64());
+        return numbers.map(|number| whole(number as u32)).collect();
     }
-    let numbers = shown.filter_map(|job| job["id"].as_u64());
-    numbers.map(|number| whole(number as u32)).collect()
+    let mut shown: Vec<Value> = shown.cloned().collect();
+    if shown.iter().any(|job| job["state"] != "done") {
+        // Of those that do not tell, what was known before is shown.
+        let now: Overview = read(client, "usage").unwrap_or_default();
+        for job in &now.jobs {
+            let same = shown.iter_mut().find(|shown| shown["id"] == job.id);
+            same.into_iter().for_each(|shown| shown["usage"] = json!(job.usage));
+        }
+    }
+    Ok(shown)
 }
 
-fn job_row(job: &Job, now: f64) -> Vec<String> {
-    let start = job.started.unwrap_or(job.submitted);
-    let time = table::span(job.ended.unwrap_or(now) - start);
-    let name = job.name.rsplit('/').next().unwrap_or(&job.name);
-    let exit = job.exit.map(|code| code.to_string());
-    vec![
-        job.id.to_string(),
-        job.state.name().to_owned(),
-        name.to_owned(),
-        fold(&job.nodes),
-        job.ranks.len().to_string(),
-        time,
-        exit.unwrap_or_default(),
-        job.why.clone().unwrap_or_default(),
-    ]
+/// Adds what a job that has not ended uses now, and each of its ranks.
+fn look(client: &Client, job: &mut Value) {
+    if job["state"] == "done" {
+        return;
+    }
+    let usage = read::<JobUsage>(client, &format!("jobs/{}/usage", job["id"]));
+    let Some(usage) = usage else { return };
+    job["usage"] = json!(usage.usage);
+    let ranks = job["ranks"].as_array_mut().into_iter().flatten();
+    for (rank, used) in ranks.zip(&usage.ranks) {
+        rank["usage"] = json!(used.usage);
+    }
+}
+
+fn read<T: DeserializeOwned>(client: &Client, path: &str) -> Option<T> {
+    let patient = client.with_deadlines(PATIENCE, PATIENCE);
+    serde_json::from_slice(&patient.read(path).ok()?).ok()
 }
 
 fn rank_rows(job: &Job) -> Vec<Vec<String>> {
     let row = |rank: &RankStatus| {
+        let usage = rank.usage.unwrap_or_default();
+        let told = |text: String| if rank.usage.is_some() { text } else { String::new() };
+        let bytes = |count: Option<u64>| told(count.map_or("-".into(), table::bytes));
+        let span = |micros: u64| told(table::span(micros as f64 / 1e6));
+        let runs = rank.state == RankPhase::Running;
+        let memory = if runs { usage.rss_kib } else { usage.max_rss_kib };
+        let ending = || rank.status.map(|raw| Ending::of(raw).to_string());
         vec![
             job.id.to_string(),
             rank.rank.to_string(),
             rank.node.clone(),
             rank.pid.map(|pid| pid.to_string()).unwrap_or_default(),
             rank.state.name().to_owned(),
-            rank.why
-                .clone()
-                .or_else(|| rank.status.map(|raw| Ending::of(raw).to_string()))
-                .unwrap_or_default(),
+            span(usage.wall_us),
+            span(usage.cpu_us()),
+            told(table::bytes(memory * 1024)),
+            bytes(usage.read),
+            bytes(usage.written),
+            rank.why.clone().or_else(ending).unwrap_or_default(),
         ]
     };
     job.ranks.iter().map(row).collect()
@@ -108,19 +155,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_is_a_row_and_so_is_each_rank() {
+    fn each_rank_is_a_row() {
         let job: Job = serde_json::from_value(json!({
-            "id": 3, "state": "done", "name": "/bin/heat", "nodes": ["n0", "n1"],
-            "started": 10.0, "ended": 12.5, "exit": 1, "why": null, "unknown": [],
+            "id": 3, "state": "done", "unknown": [],
             "ranks": [
-                {"rank": 0, "node": "n0", "pid": 7, "state": "done", "status": 256},
+                {"rank": 0, "node": "n0", "pid": 7, "state": "done", "status": 256, "usage":
+                    {"user_us": 20_000, "max_rss_kib": 8, "wall_us": 1_000_000, "written": 3}},
                 {"rank": 1, "node": "n1", "state": "lost", "why": "n1 died"},
             ],
         }))
         .expect("a status");
-        assert_eq!(job_row(&job, 99.0), ["3", "done", "heat", "n[0-1]", "2", "2.5s", "1", ""]);
         let rows = rank_rows(&job);
-        assert_eq!(rows[0], ["3", "0", "n0", "7", "done", "exited 1"]);
-        assert_eq!(rows[1], ["3", "1", "n1", "", "lost", "n1 died"]);
+        assert_eq!(rows[0][..7], ["3", "0", "n0", "7", "done", "1.0s", "0.0s"]);
+        assert_eq!(rows[0][7..], ["8.0K", "-", "3B", "exited 1"]);
+        assert_eq!(rows[1], ["3", "1", "n1", "", "lost", "", "", "", "", "", "n1 died"]);
+        assert_eq!(rows[0].len(), RANK_COLUMNS.len());
     }
 }

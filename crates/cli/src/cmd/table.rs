@@ -1,10 +1,71 @@
 //! Rows of cells in columns, and numbers as people read them.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 /// Prints rows under a head, columns two blanks apart; an empty table is its head.
 pub fn print(head: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
     io::stdout().lock().write_all(text(head, rows).as_bytes())
+}
+
+/// A column that may be left out.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    /// Its head.
+    pub name: &'static str,
+    /// How much it says. Those that say least are left out first; 9 stays.
+    pub worth: u8,
+}
+
+/// What a column that stays is cut to at least.
+const CUT_MIN: usize = 8;
+
+/// Prints rows as wide as the terminal is; all of them where there is none.
+pub fn print_fitted(columns: &[Column], rows: &[Vec<String>]) -> io::Result<()> {
+    let is_terminal = io::stdout().is_terminal();
+    let size = is_terminal.then(|| rustix::termios::tcgetwinsize(io::stdout()).ok()).flatten();
+    let width = size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0);
+    io::stdout().lock().write_all(fitted(columns, rows, width).as_bytes())
+}
+
+/// Rows in so many columns of letters: columns are left out, then the last one's cells are cut.
+pub fn fitted(columns: &[Column], rows: &[Vec<String>], width: Option<usize>) -> String {
+    let mut kept: Vec<usize> = (0..columns.len()).collect();
+    let wide = |column: &usize| {
+        let cells = rows.iter().filter_map(|row| row.get(*column));
+        let cells = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
+        cells.max(columns[*column].name.len())
+    };
+    let fixed = |kept: &[usize]| -> usize {
+        let all = kept.split_last().map_or(&[][..], |(_, others)| others);
+        all.iter().map(|column| wide(column) + 2).sum()
+    };
+    let mut last = usize::MAX;
+    if let Some(width) = width {
+        while fixed(&kept) + kept.last().map_or(0, |last| wide(last).min(CUT_MIN)) > width {
+            let least = kept.iter().min_by_key(|column| columns[**column].worth);
+            let Some(&least) = least.filter(|column| columns[**column].worth < 9) else { break };
+            kept.retain(|column| *column != least);
+        }
+        last = width.saturating_sub(fixed(&kept)).max(CUT_MIN);
+    }
+    let head: Vec<&str> = kept.iter().map(|column| columns[*column].name).collect();
+    let cells = |row: &Vec<String>| -> Vec<String> {
+        let cell = |column: &usize| row.get(*column).cloned().unwrap_or_default();
+        let mut cells: Vec<String> = kept.iter().map(cell).collect();
+        if let Some(cell) = cells.last_mut() {
+            *cell = cut(cell, last);
+        }
+        cells
+    };
+    text(&head, &rows.iter().map(cells).collect::<Vec<_>>())
+}
+
+/// At most so many letters of a text.
+pub fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
 fn text(head: &[&str], rows: &[Vec<String>]) -> String {
@@ -61,6 +122,19 @@ mod tests {
         let rows = [vec!["1".into(), "running".into(), String::new()], vec!["12".into()]];
         assert_eq!(text(&["JOB", "STATE", "WHY"], &rows), "JOB  STATE    WHY\n1    running\n12\n");
         assert_eq!(text(&["JOB"], &[]), "JOB\n");
+    }
+
+    #[test]
+    fn narrow_terminals_lose_what_says_least_and_then_the_end_of_the_last() {
+        let columns = [("JOB", 9), ("USER", 1), ("CPU", 5), ("WHY", 9)];
+        let columns = columns.map(|(name, worth)| Column { name, worth });
+        let row: Vec<String> = ["1", "root", "2.0s", "rank 0 failed"].map(String::from).into();
+        let at = |width| fitted(&columns, std::slice::from_ref(&row), width);
+        assert_eq!(at(None), "JOB  USER  CPU   WHY\n1    root  2.0s  rank 0 failed\n");
+        assert_eq!(at(Some(25)), "JOB  USER  CPU   WHY\n1    root  2.0s  rank 0 …\n");
+        assert_eq!(at(Some(22)), "JOB  CPU   WHY\n1    2.0s  rank 0 fai…\n");
+        assert_eq!(at(Some(14)), "JOB  WHY\n1    rank 0 f…\n");
+        assert_eq!(at(Some(3)), "JOB  WHY\n1    rank 0 …\n");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Jobs that have ended, as long as the cluster lives: a line of JSON each, in `history`, the
 //! oldest first.
 //!
-//! A job's line is written before the journal calls the job done, so a manager that dies in between
-//! leaves none out; the next one writes that line again, and who reads takes the last of a job. When
-//! the file has become long it is put aside as `history.old`, in place of the one before. So between
-//! one and two times [`HISTORY_FILE_MAX`] bytes are kept, and to keep them costs one write a job.
+//! A job's line is written before the journal calls the job done, so a manager that dies in
+//! between leaves none out; the next one writes that line again, and who reads takes the last of a
+//! job. When the file has become long it is put aside as `history.old`, in place of the one before.
+//! So between one and two times [`HISTORY_FILE_MAX`] bytes are kept, for one write a job.
 
 use super::journal::Lines;
 use super::spec::Status;

@@ -142,11 +142,13 @@ fn asked(
     latch
 }
 
+type Then = Box<dyn FnOnce(&Told) + Send>;
+
 /// Answers that come in, and what is done with them when all are there or the time is over.
 struct Gathering {
     open: usize,
     told: Told,
-    then: Option<Box<dyn FnOnce(&Told) + Send>>,
+    then: Option<Then>,
 }
 
 impl Gathering {

@@ -231,6 +231,22 @@ impl RankPhase {
     }
 }
 
+impl End {
+    /// All of them.
+    pub const ALL: [End; 5] = [End::Done, End::Failed, End::Killed, End::Timeout, End::Lost];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            End::Done => "done",
+            End::Failed => "failed",
+            End::Killed => "killed",
+            End::Timeout => "timeout",
+            End::Lost => "lost",
+        }
+    }
+}
+
 impl Phase {
     /// As it is written.
     pub fn name(self) -> &'static str {

@@ -241,7 +241,7 @@ impl Session {
         self.stdin.refuse(Errno::PIPE, "the program has ended");
         let told = usage.unwrap_or_default();
         let is_whole = usage.is_some() && !is_left && told.wall_us < ACCOUNTED_US;
-        let place = (!is_whole).then(|| self.place()).unwrap_or_default();
+        let place = if is_whole { Place::default() } else { self.place() };
         let init = place.init.filter(|_| is_left);
         let seen = Place { init, began: None, ..place }.look();
         let mut state = self.state();

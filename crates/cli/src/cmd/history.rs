@@ -1,0 +1,138 @@
+//! `muster history`: jobs that have ended.
+
+use super::{SCHEMA, jobs, now, print_json, table};
+use crate::cluster::Context;
+use crate::run::limit;
+use anyhow::{Result, anyhow};
+use muster_machine::manager::spec::{End, Status as Job};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+/// List jobs that have ended, the last ones at the end.
+///
+/// The cluster remembers the last 8,000 jobs at least for as long as it is up. Output and single
+/// ranks are kept of the last 256 only: muster ps --all.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  muster history --since 1h --state failed,lost\n  \
+                        muster history -n 20 --json")]
+pub struct Args {
+    /// Those that have ended within this time: 90s, 5m, 1h, 2d, HH:MM:SS
+    #[arg(long, value_name = "TIME", value_parser = limit::parse)]
+    since: Option<std::time::Duration>,
+    /// Those of this user: a name or a number
+    #[arg(long, value_name = "USER")]
+    user: Option<String>,
+    /// Those that have ended so: done, failed, killed, timeout, lost
+    #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = parse_state)]
+    state: Vec<End>,
+    /// At most so many, the last ones
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    last: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn parse_state(text: &str) -> Result<End, String> {
+    let found = End::ALL.into_iter().find(|end| end.name() == text);
+    found.ok_or_else(|| "a job ends as done, failed, killed, timeout or lost".to_owned())
+}
+
+pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let client = context.connect()?;
+    let text = client.read("history").map_err(|error| anyhow!("{error}  [E401]"))?;
+    let chosen = chosen(args, &text, now());
+    if args.json {
+        let jobs: Vec<Value> = chosen.into_iter().map(|(value, _)| value).collect();
+        print_json(&json!({"schema": SCHEMA, "cluster": context.cluster, "jobs": jobs}))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let row = |(_, job): &(Value, Job)| {
+        let mut row = jobs::row(job, now());
+        row.insert(ENDED_AT, ago(now() - job.ended.unwrap_or(0.0)));
+        row
+    };
+    let rows: Vec<Vec<String>> = chosen.iter().map(row).collect();
+    let mut columns = jobs::COLUMNS.to_vec();
+    columns.insert(ENDED_AT, table::Column { name: "ENDED", worth: 6 });
+    table::print_fitted(&columns, &rows)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the column is that says when.
+const ENDED_AT: usize = 6;
+
+/// The jobs that are asked for, by when they ended. Of a job that is told of twice the last counts:
+/// a manager has died while it wrote the first.
+fn chosen(args: &Args, lines: &[u8], now: f64) -> Vec<(Value, Job)> {
+    let lines = lines.split(|byte| *byte == b'\n');
+    let mut last: BTreeMap<u32, (usize, Value, Job)> = BTreeMap::new();
+    for (at, line) in lines.enumerate() {
+        // A line that was cut off tells nothing.
+        let Ok(value) = serde_json::from_slice::<Value>(line) else { continue };
+        let Ok(job) = serde_json::from_value::<Job>(value.clone()) else { continue };
+        last.insert(job.id, (at, value, job));
+    }
+    let mut all: Vec<(usize, Value, Job)> = last.into_values().collect();
+    all.sort_by_key(|(at, ..)| *at);
+    let is_asked = |job: &Job| {
+        let since = args
+            .since
+            .is_none_or(|span| job.ended.is_some_and(|ended| ended >= now - span.as_secs_f64()));
+        let by = |user: &String| *user == job.user.to_string() || *user == jobs::user(job.user);
+        let state = args.state.is_empty() || job.end.is_some_and(|end| args.state.contains(&end));
+        since && state && args.user.as_ref().is_none_or(by)
+    };
+    let asked = all.into_iter().filter(|(_, _, job)| is_asked(job));
+    let asked: Vec<(Value, Job)> = asked.map(|(_, value, job)| (value, job)).collect();
+    let skip = args.last.map_or(0, |last| asked.len().saturating_sub(last));
+    asked.into_iter().skip(skip).collect()
+}
+
+/// How long ago, in the largest unit.
+fn ago(seconds: f64) -> String {
+    match seconds.max(0.0) as u64 {
+        s @ 0..60 => format!("{s}s ago"),
+        s @ 60..3600 => format!("{}m ago", s / 60),
+        s @ 3600..86_400 => format!("{}h ago", s / 3600),
+        s => format!("{}d ago", s / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(words: &[&str]) -> Vec<u32> {
+        #[derive(clap::Parser)]
+        struct Only {
+            #[command(flatten)]
+            args: Args,
+        }
+        let words = ["history"].iter().chain(words);
+        let only = <Only as clap::Parser>::try_parse_from(words).expect("flags");
+        let lines = "{\"id\":2,\"user\":7,\"ended\":50,\"end\":\"done\"}\n\
+                     {\"id\":1,\"user\":7,\"ended\":60,\"end\":\"failed\"}\n\
+                     {\"id\":3,\"us\n\
+                     {\"id\":4,\"user\":8,\"ended\":90,\"end\":\"killed\"}\n\
+                     {\"id\":2,\"user\":7,\"ended\":95,\"end\":\"killed\"}\n";
+        chosen(&only.args, lines.as_bytes(), 100.0).iter().map(|(_, job)| job.id).collect()
+    }
+
+    #[test]
+    fn jobs_are_chosen_by_time_user_and_end_and_each_is_told_once() {
+        assert_eq!(ids(&[]), [1, 4, 2]);
+        assert_eq!(ids(&["--since", "20s"]), [4, 2]);
+        assert_eq!(ids(&["--user", "7"]), [1, 2]);
+        assert_eq!(ids(&["--state", "failed,lost"]), [1]);
+        assert_eq!(ids(&["--last", "2"]), [4, 2]);
+        assert_eq!(ids(&["--state", "killed", "--user", "8", "-n", "5"]), [4]);
+    }
+
+    #[test]
+    fn when_is_told_in_one_unit() {
+        let of = [(0.4, "0s ago"), (61.0, "1m ago"), (7300.0, "2h ago"), (2e5, "2d ago")];
+        of.iter().for_each(|(seconds, said)| assert_eq!(ago(*seconds), *said));
+    }
+}

@@ -1,0 +1,98 @@
+//! Jobs as rows of a table: what `ps`, `history` and `top` show of them alike.
+
+use super::table::{self, Column};
+use muster_base::nodeset::fold;
+use muster_machine::manager::spec::{Phase, Status as Job};
+use muster_machine::usage::Usage;
+
+/// The columns. Where there is little room those go first that say least.
+pub const COLUMNS: [Column; 13] = [
+    Column { name: "JOB", worth: 9 },
+    Column { name: "STATE", worth: 9 },
+    Column { name: "NAME", worth: 9 },
+    Column { name: "USER", worth: 1 },
+    Column { name: "NODES", worth: 4 },
+    Column { name: "RANKS", worth: 5 },
+    Column { name: "TIME", worth: 8 },
+    Column { name: "CPU", worth: 7 },
+    Column { name: "MEM", worth: 6 },
+    Column { name: "READ", worth: 2 },
+    Column { name: "WRITTEN", worth: 2 },
+    Column { name: "EXIT", worth: 3 },
+    Column { name: "WHY", worth: 9 },
+];
+
+/// The row of a job. Its memory is what is resident now or, when it has ended, the sum of what its
+/// ranks had at most.
+pub fn row(job: &Job, now: f64) -> Vec<String> {
+    let usage = job.usage.unwrap_or_default();
+    let told = |text: String| if job.usage.is_some() { text } else { String::new() };
+    let bytes = |count: Option<u64>| told(count.map_or("-".into(), table::bytes));
+    vec![
+        job.id.to_string(),
+        state(job).to_owned(),
+        name(job).to_owned(),
+        user(job.user),
+        fold(&job.nodes),
+        job.size.to_string(),
+        table::span(elapsed(job, now)),
+        told(table::span(usage.cpu_us() as f64 / 1e6)),
+        told(table::bytes(memory(job, &usage) * 1024)),
+        bytes(usage.read),
+        bytes(usage.written),
+        job.exit.map(|code| code.to_string()).unwrap_or_default(),
+        job.why.clone().unwrap_or_default(),
+    ]
+}
+
+/// Where it is in its life or, if that is over, how it ended.
+pub fn state(job: &Job) -> &'static str {
+    match job.end {
+        Some(end) if job.state == Phase::Done => end.name(),
+        _ => job.state.name(),
+    }
+}
+
+/// What it is called, without the program's directory.
+pub fn name(job: &Job) -> &str {
+    job.name.rsplit('/').next().unwrap_or(&job.name)
+}
+
+/// Whose it is.
+pub fn user(uid: u32) -> String {
+    muster_ninep::host::user::name(uid).unwrap_or_else(|| uid.to_string())
+}
+
+/// Seconds that it has run, or waited if it does not run.
+pub fn elapsed(job: &Job, now: f64) -> f64 {
+    job.ended.unwrap_or(now) - job.started.unwrap_or(job.submitted)
+}
+
+/// Its memory in KiB.
+pub fn memory(job: &Job, usage: &Usage) -> u64 {
+    if job.state == Phase::Done { usage.max_rss_kib } else { usage.rss_kib }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_job_is_a_row() {
+        let job: Job = serde_json::from_value(json!({
+            "id": 3, "state": "done", "name": "/bin/heat", "nodes": ["n0", "n1"], "size": 2,
+            "started": 10.0, "ended": 12.5, "exit": 1, "end": "failed", "why": null, "new": [],
+            "user": 4_000_000_000_u32,
+            "usage": {"user_us": 1_000_000, "system_us": 500_000, "max_rss_kib": 2048,
+                "rss_kib": 0, "read": 2048, "written": null},
+        }))
+        .expect("a status");
+        let row = row(&job, 99.0);
+        assert_eq!(row[..7], ["3", "failed", "heat", "4000000000", "n[0-1]", "2", "2.5s"]);
+        assert_eq!(row[7..], ["1.5s", "2.0M", "2.0K", "-", "1", ""]);
+        assert_eq!(row.len(), COLUMNS.len());
+        let new = Job { id: 4, submitted: 90.0, ..Job::default() };
+        assert_eq!(super::row(&new, 99.0)[6..11], ["9.0s", "", "", "", ""]);
+    }
+}

@@ -1,0 +1,199 @@
+//! What jobs have used is accounted: children, killed and short ranks included; while they run,
+//! when they have ended, and after the manager has died.
+
+mod cluster;
+
+use cluster::{Cluster, until};
+use serde_json::Value;
+
+/// Burns processor time for about a third of a second in a child, and waits for it.
+const BURN: &str = "perl -e 'my ($u, $s) = (0, 0); \
+                    until ($u + $s > 0.3) { $_ ** 2 for 1 .. 10000; ($u, $s) = times }'; true";
+
+fn number(usage: &Value, name: &str) -> u64 {
+    usage[name].as_u64().unwrap_or_else(|| panic!("no {name} in {usage}"))
+}
+
+fn cpu(usage: &Value) -> u64 {
+    number(usage, "user_us") + number(usage, "system_us")
+}
+
+/// The numbers that are sums of the ranks', and those that are the longest rank's.
+const SUMS: [&str; 8] = [
+    "user_us",
+    "system_us",
+    "max_rss_kib",
+    "rss_kib",
+    "read",
+    "written",
+    "disk_read",
+    "disk_written",
+];
+const LONGEST: [&str; 2] = ["wall_us", "slice_us"];
+
+/// Asserts that a job's usage is that of its ranks.
+fn assert_sums(job: &Value) {
+    let ranks = job["ranks"].as_array().expect("ranks");
+    let of = |name: &'static str| ranks.iter().map(move |rank| number(&rank["usage"], name));
+    for name in SUMS {
+        assert_eq!(number(&job["usage"], name), of(name).sum::<u64>(), "{name}: {job}");
+    }
+    for name in LONGEST {
+        assert_eq!(Some(number(&job["usage"], name)), of(name).max(), "{name}: {job}");
+    }
+}
+
+#[test]
+fn a_rank_is_accounted_with_its_children_and_a_job_with_its_ranks() {
+    let cluster = Cluster::up("t0155children", 2);
+    cluster.muster(&["run", "-n", "3", "sh", "-c", BURN]).run().ok();
+    let job = cluster.job(1);
+    for rank in job["ranks"].as_array().unwrap() {
+        let used = cpu(&rank["usage"]);
+        assert!((300_000..3_000_000).contains(&used), "{rank}");
+        assert!(number(&rank["usage"], "wall_us") >= 300_000 / 2, "{rank}");
+        assert_eq!(rank["usage"]["slice_us"], rank["usage"]["wall_us"]);
+    }
+    assert_sums(&job);
+    // A child that the kernel reaps, since its parent has said that it will not wait.
+    cluster.muster(&["run", "perl", "-e", &reaped_by_nobody()]).run().ok();
+    let used = cpu(&cluster.job(2)["usage"]);
+    let has_groups = std::fs::read_to_string(cluster.directory().join("cgroup")).is_ok();
+    assert!(used >= 300_000 || !has_groups, "{used}, and control groups: {has_groups}");
+    // One that is left behind.
+    let line = format!("({BURN}; touch burnt; sleep 600) & until [ -e burnt ]; do sleep 0.1; done");
+    cluster.muster(&["run", "sh", "-c", &line]).run().ok();
+    assert!(cpu(&cluster.job(3)["usage"]) >= 300_000, "{}", cluster.job(3));
+    cluster.down();
+}
+
+/// A program whose child burns 0.3 s and is reaped by the kernel.
+fn reaped_by_nobody() -> String {
+    "$SIG{CHLD} = 'IGNORE'; my $child = fork; \
+     if (!$child) { my ($u, $s) = (0, 0); \
+     until ($u + $s > 0.3) { $_ ** 2 for 1 .. 10000; ($u, $s) = times } exit } \
+     select(undef, undef, undef, 0.05) while kill 0, $child"
+        .to_owned()
+}
+
+#[test]
+fn memory_and_bytes_are_those_that_were_used() {
+    let cluster = Cluster::up("t0155memory", 1);
+    let line = "my $x = 'x' x (64 << 20); open(my $f, '>', 'out') or die; \
+                print $f 'y' x 1_000_000; close $f; open($f, '<', 'out') or die; local $/; \
+                my $y = <$f>; \
+                print length $y";
+    let said = cluster.muster(&["run", "perl", "-e", line]).run().ok();
+    assert_eq!(said.out, "1000000");
+    let usage = cluster.job(1)["usage"].clone();
+    // Perl keeps a copy of a constant it computes.
+    assert!((64 << 10..160 << 10).contains(&number(&usage, "max_rss_kib")), "{usage}");
+    assert_eq!(number(&usage, "rss_kib"), 0);
+    // And the answer; what it reads besides are libraries.
+    assert_eq!(number(&usage, "written"), 1_000_007, "{usage}");
+    assert!((1_000_000..2_000_000).contains(&number(&usage, "read")), "{usage}");
+    cluster.down();
+}
+
+#[test]
+fn short_ranks_are_accounted_and_idle_ones_have_used_nothing() {
+    let cluster = Cluster::up("t0155short", 2);
+    cluster.muster(&["run", "-n", "4", "true"]).run().ok();
+    let job = cluster.job(1);
+    assert_sums(&job);
+    for rank in job["ranks"].as_array().unwrap() {
+        let usage = &rank["usage"];
+        assert!(cpu(usage) > 0 && cpu(usage) < 1_000_000, "{rank}");
+        assert!(number(usage, "wall_us") > 0 && number(usage, "max_rss_kib") > 100, "{rank}");
+        // It writes nothing, and reads its libraries' heads.
+        assert_eq!(number(usage, "written"), 0, "{rank}");
+    }
+    // One that cannot be run has used nothing, and nobody says that it has.
+    cluster.muster(&["run", "--chdir", "/no/such", "true"]).run().code(125);
+    assert_eq!(cluster.job(2)["usage"], Value::Null);
+    cluster.down();
+}
+
+#[test]
+fn what_runs_is_told_live_and_what_was_killed_is_not_forgotten() {
+    let cluster = Cluster::up("t0155live", 2);
+    let burn = "$| = 1; print \"on\\n\"; 1 while 1";
+    let job = cluster.muster(&["run", "-n", "2", "-J", "burner", "perl", "-e", burn]).start();
+    job.await_out("on\non\n");
+    let seen = |json: &Value| cpu(&json["jobs"][0]["usage"]);
+    until("it has burnt 0.2 s", || seen(&cluster.json(&["ps", "--json"])) > 200_000);
+    let listed = cluster.json(&["ps", "--json", "1"]);
+    assert!(seen(&listed) > 200_000);
+    assert!(number(&listed["jobs"][0]["usage"], "rss_kib") > 1000, "{listed}");
+    assert_sums(&listed["jobs"][0]);
+    let overview: Value =
+        serde_json::from_str(&cluster.muster(&["cat", "/usage"]).run().ok().out).unwrap();
+    for node in overview["nodes"].as_array().unwrap() {
+        assert_eq!((&node["state"], &node["ranks"]), (&"up".into(), &1.into()), "{node}");
+        assert!(node["cpu_us"].as_u64() > Some(0) && node["mem_total"].as_u64() > Some(0));
+    }
+    let row = cluster.muster(&["ps"]).run().ok().out;
+    assert!(row.contains("burner") && row.contains("CPU") && row.contains("running"), "{row}");
+    cluster.muster(&["kill", "1"]).run().ok();
+    job.wait().code(137);
+    let job = cluster.job(1);
+    assert!(cpu(&job["usage"]) > 200_000, "{job}");
+    assert_sums(&job);
+    cluster.down();
+}
+
+#[test]
+fn a_node_that_does_not_answer_delays_what_is_told_and_prevents_nothing() {
+    let cluster = Cluster::up("t0155silent", 2);
+    let job = cluster.muster(&["run", "-N", "2", "sh", "-c", "echo on; sleep 600"]).start();
+    until("it runs", || job.out().matches("on").count() == 2);
+    let silent = cluster.await_pid("n1");
+    cluster::stop(silent);
+    let text = cluster.muster(&["cat", "/usage"]).run().ok().out;
+    let overview: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(overview["nodes"][1]["why"], "does not answer", "{overview}");
+    assert!(overview["nodes"][0]["load"].is_number(), "{overview}");
+    assert!(overview["jobs"][0]["usage"].is_object(), "{overview}");
+    cluster.muster(&["ps"]).run().ok();
+    cluster::signal(silent, rustix::process::Signal::CONT);
+    cluster.muster(&["kill", "1"]).run().ok();
+    job.wait().code(137);
+    cluster.down();
+}
+
+#[test]
+fn the_history_outlives_the_manager() {
+    let cluster = Cluster::up("t0155history", 2);
+    cluster.muster(&["run", "-n", "3", "-J", "first", "sh", "-c", BURN]).run().ok();
+    cluster.muster(&["run", "-J", "second", "false"]).run().code(1);
+    let history = |words: &[&str]| -> Vec<Value> {
+        let all = cluster.json(&[&["history", "--json"], words].concat());
+        all["jobs"].as_array().expect("jobs").clone()
+    };
+    let names = |words: &[&str]| -> Vec<String> {
+        history(words).iter().map(|job| job["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let before = history(&[]);
+    assert_eq!(names(&[]), ["first", "second"]);
+    assert_eq!(before[0]["usage"], cluster.job(1)["usage"]);
+    assert_eq!((&before[0]["size"], &before[0]["end"]), (&3.into(), &"done".into()));
+    let old = cluster.kill("manager");
+    until("there is another manager", || cluster.pid("manager").is_some_and(|pid| pid != old));
+    cluster.await_nodes(2);
+    assert_eq!(history(&[]), before);
+    cluster.muster(&["run", "-J", "third", "true"]).run().ok();
+    assert_eq!(names(&["--state", "done"]), ["first", "third"]);
+    assert_eq!(names(&["--since", "1h", "--last", "1"]), ["third"]);
+    assert!(names(&["--user", "nobody-of-this-name"]).is_empty());
+    let listed = cluster.muster(&["history", "--state", "failed"]).run().ok().out;
+    assert!(listed.contains("second") && listed.contains("failed") && !listed.contains("first"));
+    for (words, said) in [
+        (["--since", "soon"], "is no time"),
+        (["--state", "gone"], "a job ends as done, failed, killed, timeout or lost"),
+        (["--last", "many"], "it is no whole number"),
+    ] {
+        let told = cluster.muster(&["history", words[0], words[1]]).run().code(2).says(said);
+        assert_eq!(told.err.lines().count(), 1, "{}", told.err);
+    }
+    cluster.down();
+}
