@@ -177,9 +177,22 @@ pub const SHARED_WINDOW_BYTES_MAX: u64 = 16 * 1024 * 1024 * 1024;
 /// several transfers.
 pub const TRANSFER_MAX: usize = 1 << 20;
 
-/// The longest letter from one daemon to others: it is one XFER-AND-SIGNAL. Launches whose
-/// arguments, environment and ranks do not fit go by the sessions' files.
+/// The longest letter from one daemon to others: it is one XFER-AND-SIGNAL. Arguments and
+/// environment that do not fit go as files do.
 pub const LETTER_MAX: usize = TRANSFER_MAX;
+
+/// Bytes of a chunk of a file: half a letter, so that what each costs beside its bytes does not
+/// count and two are on their way while one is written.
+pub const CHUNK: usize = TRANSFER_MAX / 2;
+
+/// The hashes of one file's chunks: 1 MiB of them are 16 GiB. Longer files go without.
+pub const RECIPE_MAX: usize = 1 << 20;
+
+/// Chunks of one job: they are counted in 20 bits, with what else is sent.
+pub const JOB_CHUNKS_MAX: usize = 1 << 19;
+
+/// Bytes of the files that a node keeps for the jobs that come: what a day's programs have.
+pub const CHUNK_STORE_MAX: u64 = 1 << 30;
 
 /// Operations of one member that have not ended, and their bytes: two of the largest transfers
 /// keep a tree busy, one on its way down and one whose acknowledgement is on its way up.

@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::fold;
 use muster_machine::keeper::{Keeper, Plan, Runtime, State, by_file};
+use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::{Client, Options};
 use muster_ninep::error::{Errno, Error};
 use serde::Deserialize;
@@ -87,10 +88,15 @@ impl Context {
             Some(embedded) => embedded.client.clone(),
             None => self.connect()?,
         };
+        // A cluster for one job is gone before anything could be remembered.
+        let recipes = match &embedded {
+            Some(_) => Recipes::default(),
+            None => Recipes::remembered(self.runtime.path().join(&self.cluster).join("recipes")),
+        };
         let connect = Arc::new(move || {
             context.connect_now().map_err(|error| Error::new(Errno::NOTCONN, error.to_string()))
         });
-        Ok((Cluster { client, connect }, embedded))
+        Ok((Cluster { client, connect, recipes }, embedded))
     }
 
     fn silent(&self, error: &anyhow::Error) -> anyhow::Error {

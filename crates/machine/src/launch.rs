@@ -92,46 +92,69 @@ pub struct Shipment {
     pub start: u64,
 }
 
-/// Bytes of a relay stream on their way to the nodes of a job.
+/// What a letter of bytes carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece<'a> {
+pub enum Kind {
+    /// A part of the relay stream. Its number is what the variable is once it was unpacked.
+    Piece,
+    /// A chunk of a file. Its number is its place among those of the job.
+    Chunk,
+}
+
+/// Bytes on their way to the nodes of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes<'a> {
+    /// What they are.
+    pub kind: Kind,
     /// The job.
     pub job: u32,
-    /// What the variable is once it was unpacked.
-    pub count: u64,
-    /// The bytes.
+    /// Which these are.
+    pub number: u64,
+    /// They.
     pub bytes: &'a [u8],
 }
 
-/// What a piece begins with; an order is JSON and does not.
-const PIECE: u8 = b'P';
+impl Kind {
+    /// What such a letter begins with; an order is JSON and does not.
+    fn letter(self) -> u8 {
+        match self {
+            Kind::Piece => b'P',
+            Kind::Chunk => b'C',
+        }
+    }
+}
 
-/// Bytes before those of a piece: `P`, the job, the count.
-const PIECE_HEAD: usize = 13;
+/// Bytes before those that are carried: the kind, the job, the number.
+pub const BYTES_HEAD: usize = 13;
 
-impl<'a> Piece<'a> {
-    /// As it travels.
-    pub fn letter(&self) -> Vec<u8> {
-        let mut letter = Vec::with_capacity(PIECE_HEAD + self.bytes.len());
-        letter.push(PIECE);
-        letter.extend(self.job.to_le_bytes());
-        letter.extend(self.count.to_le_bytes());
-        letter.extend_from_slice(self.bytes);
-        letter
+impl<'a> Bytes<'a> {
+    /// What the letter begins with.
+    pub fn head(kind: Kind, job: u32, number: u64) -> [u8; BYTES_HEAD] {
+        let mut head = [kind.letter(); BYTES_HEAD];
+        head[1..5].copy_from_slice(&job.to_le_bytes());
+        head[5..].copy_from_slice(&number.to_le_bytes());
+        head
     }
 
-    /// Reads one; none if it is no piece.
-    pub fn read(letter: &'a [u8]) -> Option<Piece<'a>> {
-        let (&[kind, ref job @ .., _, _, _, _, _, _, _, _], bytes) =
-            letter.split_first_chunk::<PIECE_HEAD>()?;
-        let count = letter[PIECE_HEAD - 8..PIECE_HEAD].try_into().expect("eight bytes");
+    /// Reads one; none if it is an order.
+    pub fn read(letter: &'a [u8]) -> Option<Bytes<'a>> {
+        let (&[first, ref job @ .., _, _, _, _, _, _, _, _], bytes) =
+            letter.split_first_chunk::<BYTES_HEAD>()?;
+        let number = letter[5..BYTES_HEAD].try_into().expect("eight bytes");
         let job: [u8; 4] = *job;
-        (kind == PIECE).then(|| Piece {
-            job: u32::from_le_bytes(job),
-            count: u64::from_le_bytes(count),
-            bytes,
-        })
+        let kind = [Kind::Piece, Kind::Chunk].into_iter().find(|kind| kind.letter() == first)?;
+        let (job, number) = (u32::from_le_bytes(job), u64::from_le_bytes(number));
+        Some(Bytes { kind, job, number, bytes })
     }
+}
+
+/// Chunks that come to some nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coming {
+    /// The nodes.
+    pub nodes: Vec<String>,
+    /// The chunks, by their place among those of the job, as ranges.
+    pub chunks: String,
 }
 
 /// From the manager to the nodes of a job.
@@ -144,6 +167,17 @@ pub enum Order {
         launch: Launch,
         /// Of the files.
         shipment: Shipment,
+    },
+    /// The stream has told of files by their chunks: put together those that are there. Whoever
+    /// lacks one that is not to come says so.
+    Chunks {
+        /// The job.
+        job: u32,
+        /// What the variable is at least once this is done; each chunk adds one that is there with
+        /// all before it.
+        count: u64,
+        /// What comes next.
+        coming: Vec<Coming>,
     },
     /// Run the ranks of a job that have sessions.
     Run {
@@ -210,6 +244,7 @@ impl Said {
     pub fn size(&self) -> (usize, usize) {
         match &self.what {
             What::Failed { why } => (100 + 2 * why.len(), 0),
+            What::Lacks { chunks } => (100 + chunks.len(), 0),
             What::Follow { .. } => (100, 0),
             What::Ended { usage, stdout, stderr, .. } => (200 + usage.len(), stdout + stderr),
         }
@@ -225,7 +260,13 @@ pub enum What {
         /// Why.
         why: String,
     },
-    /// Its program runs on, or has said more than a report holds: its session's files tell.
+    /// Its node lacks chunks of the job's files that nobody has said are to come.
+    Lacks {
+        /// They, as ranges.
+        chunks: String,
+    },
+    /// Its program runs on, reads the job's input, or has said more than a report holds: its
+    /// session's files tell.
     Follow {
         /// Its process, if it still runs.
         pid: Option<u32>,
@@ -317,7 +358,7 @@ mod tests {
     fn the_letters_of_the_wire_page_are_what_is_sent() {
         let (reports, orders): (Vec<_>, Vec<_>) =
             printed().into_iter().partition(|letter| letter.get("said").is_some());
-        assert_eq!((orders.len(), reports.len()), (7, 1));
+        assert_eq!((orders.len(), reports.len()), (8, 1));
         let value = |letter: &[u8]| serde_json::from_slice::<serde_json::Value>(letter).unwrap();
         for printed in orders {
             let order = Order::read(printed.to_string().as_bytes()).unwrap();
@@ -331,14 +372,17 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_is_read_as_it_was_written_and_is_no_order() {
-        let piece = Piece { job: 7, count: 1 << 40, bytes: b"bytes" };
-        let letter = piece.letter();
-        assert_eq!(letter[..13], *b"P\x07\0\0\0\0\0\0\0\0\x01\0\0");
-        assert_eq!(Piece::read(&letter), Some(piece));
-        assert!(Order::read(&letter).is_err());
-        assert_eq!(Piece::read(&Order::End { job: 1 }.letter()), None);
-        assert_eq!(Piece::read(b"P"), None);
+    fn bytes_are_read_as_they_were_written_and_are_no_order() {
+        for (kind, first) in [(Kind::Piece, b'P'), (Kind::Chunk, b'C')] {
+            let head = Bytes::head(kind, 7, 1 << 40);
+            assert_eq!(head, [first, 7, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0]);
+            let letter = [&head[..], b"bytes"].concat();
+            let read = Bytes { kind, job: 7, number: 1 << 40, bytes: b"bytes" };
+            assert_eq!(Bytes::read(&letter), Some(read));
+            assert!(Order::read(&letter).is_err());
+        }
+        assert_eq!(Bytes::read(&Order::End { job: 1 }.letter()), None);
+        assert_eq!(Bytes::read(b"P"), None);
     }
 
     #[test]

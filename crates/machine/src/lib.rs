@@ -2,6 +2,7 @@
 //! the tree of the whole cluster and runs jobs on the nodes, and the keeper, which keeps both
 //! running on one machine.
 
+pub mod chunk;
 pub mod files;
 pub mod keeper;
 pub mod launch;

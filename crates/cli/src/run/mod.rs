@@ -36,6 +36,7 @@ pub use mistakes::look;
 pub use session::run;
 
 use muster_machine::manager::spec::Spec;
+use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::Client;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -48,6 +49,8 @@ pub struct Cluster {
     pub client: Client,
     /// Connects again after the manager was restarted.
     pub connect: Connect,
+    /// How files are told by their chunks.
+    pub recipes: Recipes,
 }
 
 /// What the user wishes.

@@ -74,7 +74,8 @@ pub(super) fn run_told(
         load.add(path).map_err(cannot)?;
     }
     let (program, named) = (wish.program.clone(), wish.named.clone());
-    let order = submit::Order { spec, program, named, load, detach: wish.detach };
+    let recipes = cluster.recipes.clone();
+    let order = submit::Order { spec, program, named, load, recipes, detach: wish.detach };
     submit::start(cluster.client.clone(), order, told.clone());
     let mut session = Session {
         line: Arc::new(Line::new(cluster.client.clone())),

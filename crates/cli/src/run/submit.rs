@@ -5,9 +5,12 @@ use super::event::{Event, Events, Started};
 use super::failure::{Failure, exit};
 use super::line::open_ctl;
 use super::program::{self, Program};
+use muster_base::limits::CHUNK;
 use muster_base::nodeset;
+use muster_machine::chunk::read_ranges;
 use muster_machine::manager::spec::{End, Phase, RankStatus, Spec, Status};
 use muster_machine::relay::pack::{Load, PackError};
+use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::{Client, Fid};
 use muster_ninep::error::Error;
 use muster_ninep::tree::OpenFlags;
@@ -31,6 +34,8 @@ pub struct Order {
     pub named: String,
     /// The files to send along.
     pub load: Load,
+    /// How they are told by their chunks.
+    pub recipes: Recipes,
     /// Whether it is left alone then.
     pub detach: bool,
 }
@@ -56,7 +61,7 @@ fn steps(client: &Client, order: Order, events: &Events) -> Result<Started, Fail
     let text = serde_json::to_string(&order.spec).expect("texts and numbers become JSON");
     client.write(&path, text).map_err(|error| refused(&path, error))?;
     if !order.load.is_empty() {
-        send_files(client, id, order.load, events)?;
+        send_files(client, id, (order.load, order.recipes), events)?;
     }
     let path = format!("jobs/{id}/ctl");
     let ctl = open_ctl(client, id).map_err(|error| refused(&path, error))?;
@@ -164,42 +169,103 @@ fn refused(client: &Client, path: &str, error: &Error) -> Failure {
     Failure::told("E402", exit::OURS, text)
 }
 
-fn send_files(client: &Client, id: u64, load: Load, events: &Events) -> Result<(), Failure> {
-    let path = format!("jobs/{id}/files");
-    let refused = |error: Error| refused(client, &path, &error);
+/// Sends the files: first what they are, then the chunks of them that some node lacks.
+fn send_files(
+    client: &Client,
+    id: u64,
+    (load, recipes): (Load, Recipes),
+    events: &Events,
+) -> Result<(), Failure> {
     let unpacked = |error: PackError| Failure::new("E104", exit::OURS, error.to_string());
-    let file = client.open(&path, OpenFlags(OpenFlags::WRONLY)).map_err(refused)?.into_fid();
-    let all = load.bytes();
-    let mut packer = load.stream();
-    let (told, answers) = mpsc::channel::<Result<usize, Error>>();
-    let (mut offset, mut under_way, mut chunk) = (0, 0, Vec::new());
-    let settle = |under_way: &mut usize, down_to: usize| -> Result<(), Failure> {
-        while *under_way > down_to {
+    let path = format!("jobs/{id}/files");
+    let mut told = Upload::open(client, &path, OpenFlags::WRONLY)?;
+    let mut packer = load.stream_known(recipes);
+    let (mut offset, mut part) = (0, Vec::new());
+    while packer.next_chunk(&mut part).map_err(unpacked)? {
+        told.write(offset, &part)?;
+        offset += part.len() as u64;
+    }
+    told.finish()?;
+    let chunks = packer.into_chunks();
+    if chunks.is_empty() {
+        return Ok(());
+    }
+    let path = format!("jobs/{id}/chunks");
+    let most = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
+    let mut sent = 0;
+    loop {
+        let wanted =
+            client.read_to_string(&path).map_err(|error| refused(client, &path, &error))?;
+        let wanted = read_ranges(&wanted, most).ok_or_else(|| {
+            let text = format!("the manager's {path} cannot be read: {wanted:?}");
+            Failure::new("E402", exit::OURS, text)
+        })?;
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let length = |at: &u32| chunks[*at as usize].length as u64;
+        let all = sent + wanted.iter().map(length).sum::<u64>();
+        let mut given = Upload::open(client, &path, OpenFlags::WRONLY)?;
+        for at in wanted {
+            chunks[at as usize].read(&mut part).map_err(unpacked)?;
+            given.write(u64::from(at) * CHUNK as u64, &part)?;
+            sent += part.len() as u64;
+            events.tell(Event::Sent(sent, all));
+        }
+        given.finish()?;
+    }
+}
+
+/// Writes to a file of the manager's, several under way at once.
+struct Upload<'a> {
+    client: &'a Client,
+    path: &'a str,
+    file: Fid,
+    told: mpsc::Sender<Result<usize, Error>>,
+    answers: mpsc::Receiver<Result<usize, Error>>,
+    under_way: usize,
+}
+
+impl<'a> Upload<'a> {
+    fn open(client: &'a Client, path: &'a str, flags: u32) -> Result<Upload<'a>, Failure> {
+        let opened = client.open(path, OpenFlags(flags));
+        let file = opened.map_err(|error| refused(client, path, &error))?.into_fid();
+        let (told, answers) = mpsc::channel();
+        Ok(Upload { client, path, file, told, answers, under_way: 0 })
+    }
+
+    fn write(&mut self, mut offset: u64, bytes: &[u8]) -> Result<(), Failure> {
+        for piece in bytes.chunks(self.file.max_data() as usize) {
+            self.settle(WINDOW - 1)?;
+            let (told, size) = (self.told.clone(), piece.len());
+            self.file.write_then(offset, piece, move |answer| {
+                let short = answer.map(|written| size - (written as usize).min(size));
+                let _ = told.send(short);
+            });
+            offset += size as u64;
+            self.under_way += 1;
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, down_to: usize) -> Result<(), Failure> {
+        while self.under_way > down_to {
             // Each write is told exactly once.
-            let short = answers.recv().expect("we hold a sender").map_err(refused)?;
-            *under_way -= 1;
+            let answer = self.answers.recv().expect("we hold a sender");
+            let short = answer.map_err(|error| refused(self.client, self.path, &error))?;
+            self.under_way -= 1;
             if short > 0 {
                 let text = "the manager did not take all of the files";
                 return Err(Failure::new("E402", exit::OURS, text));
             }
         }
         Ok(())
-    };
-    while packer.next_chunk(&mut chunk).map_err(unpacked)? {
-        for piece in chunk.chunks(file.max_data() as usize) {
-            settle(&mut under_way, WINDOW - 1)?;
-            let (told, size) = (told.clone(), piece.len());
-            file.write_then(offset, piece, move |answer| {
-                let short = answer.map(|written| size - (written as usize).min(size));
-                let _ = told.send(short);
-            });
-            offset += size as u64;
-            under_way += 1;
-        }
-        events.tell(Event::Sent(packer.sent(), all));
     }
-    settle(&mut under_way, 0)?;
-    file.clunk().map_err(refused)
+
+    fn finish(mut self) -> Result<(), Failure> {
+        self.settle(0)?;
+        self.file.clunk().map_err(|error| refused(self.client, self.path, &error))
+    }
 }
 
 /// Refuses a binary that the nodes cannot run, before anything is sent. What cannot be found

@@ -31,8 +31,11 @@ struct Group<'a> {
 pub fn timing(status: &Status, whole: Duration) -> Option<String> {
     let (sent, started, ended) = (status.sent?, status.started?, status.ended?);
     let ms = |from: f64, to: f64| format!("{:.1} ms", (to - from).max(0.0) * 1e3);
+    let files = status
+        .files
+        .map_or_else(String::new, |files| format!(" ({} of {} chunks)", files.chunks, files.of));
     Some(format!(
-        "muster: job {} on {} nodes: send {}, execute {} (order {}), in all {}",
+        "muster: job {} on {} nodes: send {}{files}, execute {} (order {}), in all {}",
         status.id,
         status.nodes.len(),
         ms(status.submitted, sent),

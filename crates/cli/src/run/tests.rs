@@ -12,6 +12,7 @@ use muster_machine::files::stream::Stream;
 use muster_machine::files::text::Text;
 use muster_machine::manager::spec::Spec;
 use muster_machine::output::{Head, Output, PIECE_MAX};
+use muster_machine::relay::recipe::Recipes;
 use muster_ninep::call::Answer;
 use muster_ninep::client::{Client, Options};
 use muster_ninep::error::{Errno, Error, Result};
@@ -144,7 +145,7 @@ impl Fake {
             Some(server) => Client::over(server.connect()?, &Options::default()),
             None => Err(Error::new(Errno::CONNREFUSED, "nobody serves there")),
         });
-        Cluster { client: connect().unwrap(), connect }
+        Cluster { client: connect().unwrap(), connect, recipes: Recipes::default() }
     }
 
     fn kill(&self) {

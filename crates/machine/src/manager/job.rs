@@ -8,7 +8,7 @@ use super::nodes::Link;
 use super::pieces::Pieces;
 use super::progress::{Action, Progress};
 use super::report::Heard;
-use super::spec::{End, Phase, Spec, Status};
+use super::spec::{End, Phase, Sent, Spec, Status};
 use super::timer;
 use crate::files::lane::Lane;
 use crate::files::latch::Latch;
@@ -68,6 +68,8 @@ pub(super) struct State {
     submitted: f64,
     /// Its files were at all nodes.
     pub(super) sent: Option<f64>,
+    /// How much of them was sent.
+    pub(super) files: Option<Sent>,
     pub(super) started: Option<f64>,
     ended: Option<f64>,
 }
@@ -126,6 +128,7 @@ impl Job {
             detached: false,
             submitted,
             sent: None,
+            files: None,
             started: None,
             ended: None,
         };
@@ -170,6 +173,7 @@ impl Job {
             nodes: nodes.into_iter().cloned().collect(),
             submitted: state.submitted,
             sent: state.sent,
+            files: state.files,
             started: state.started,
             ended: state.ended,
             size: ranks.len(),

@@ -9,15 +9,17 @@ use super::pieces::{Failed, Pieces};
 use super::place::{Place, place};
 use super::spec::{End, Phase, RankPhase, Spec, Stdin};
 use super::{Manager, report};
+use crate::chunk::{Hash, Recipe, write_ranges};
 use crate::launch::{Launch, Order, Part, exit_in, session_of};
 use crate::memory::{Letter, id_of};
 use crate::relay::format::{BadStream, Parser, Sink, Target};
 use crate::relay::pack::{Load, PackError};
-use muster_base::limits::LETTER_MAX;
+use muster_base::limits::{JOB_CHUNKS_MAX, LETTER_MAX};
 use muster_base::quote;
 use muster_fabric::Deadline;
 use muster_fabric::primitive::Nodes;
 use muster_ninep::error::{Errno, Error, Result, fail};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -104,7 +106,9 @@ fn begin(job: &Arc<Job>, with_files: bool) -> std::result::Result<Option<Pieces>
         return Ok(None);
     }
     let Some(manager) = job.manager.upgrade() else { return gone().map_err(whole) };
-    let mut pieces = Pieces::new(manager, job, set.clone())?;
+    let holder = |part: &Part| (part.node.clone(), part.instance);
+    let holders = launch.nodes.iter().map(holder).collect();
+    let mut pieces = Pieces::new(manager, job, set.clone(), holders)?;
     let mut texts = Load::new();
     let launch = match is_long {
         false => launch,
@@ -142,12 +146,13 @@ fn push_all(
 /// Files for the ranks as the job's client sends them.
 pub(super) struct Incoming {
     parser: Parser,
+    check: Check,
     has_begun: bool,
 }
 
 impl Incoming {
     pub(super) fn new() -> Incoming {
-        Incoming { parser: Parser::new(), has_begun: false }
+        Incoming { parser: Parser::new(), check: Check::default(), has_begun: false }
     }
 
     /// Checks the next piece and passes it on.
@@ -168,9 +173,12 @@ impl Incoming {
                 begun.expect("there are files")
             }
         };
-        let checked = self.parser.push(bytes, &mut Check);
+        let checked = self.parser.push(bytes, &mut self.check);
         if checked.is_ok() {
             sending.push(job, bytes).map_err(|failed| start_failed(job, failed))?;
+            if self.parser.is_done() {
+                sending.tell(std::mem::take(&mut self.check.chunks));
+            }
         }
         let mut state = job.state();
         if state.progress.phase() != Phase::Starting {
@@ -185,8 +193,49 @@ impl Incoming {
     }
 }
 
-/// Takes note of nothing: the parser's own checks are wanted.
-struct Check;
+/// Which chunks of the job's files the client is to give next: a list of ranges, empty when all
+/// nodes have all of them. Waits until that is known.
+pub(super) fn wanted(job: &Arc<Job>) -> Result<String> {
+    let wanted = with_files(job, |pieces| pieces.wanted(job))?;
+    Ok(write_ranges(wanted))
+}
+
+/// Takes bytes of a chunk: chunk 3 begins at three times [`CHUNK`](muster_base::limits::CHUNK).
+pub(super) fn give(job: &Arc<Job>, offset: u64, bytes: &[u8]) -> Result<()> {
+    with_files(job, |pieces| pieces.give(job, offset, bytes))
+}
+
+/// Does something with files that are on their way and whose stream has come to its end.
+fn with_files<T>(
+    job: &Arc<Job>,
+    deed: impl FnOnce(&mut Pieces) -> std::result::Result<T, Failed>,
+) -> Result<T> {
+    let taken = {
+        let mut state = job.state();
+        let is_ready = state.files_end && !state.launching;
+        if is_ready { state.sending.take() } else { None }
+    };
+    let Some(mut pieces) = taken else {
+        return fail(Errno::BUSY, "the job's files were not told yet, or it is started  [E205]");
+    };
+    let done = deed(&mut pieces).map_err(|failed| start_failed(job, failed))?;
+    let mut state = job.state();
+    if state.progress.phase() != Phase::Starting {
+        drop(state);
+        drop(pieces);
+        job.forget_again();
+        return Err(ended());
+    }
+    state.sending = Some(pieces);
+    Ok(done)
+}
+
+/// What the manager wants to know of a stream, beside the parser's own checks: its chunks.
+#[derive(Default)]
+struct Check {
+    seen: HashSet<Hash>,
+    chunks: Vec<(Hash, usize)>,
+}
 
 impl Sink for Check {
     type Error = BadStream;
@@ -205,6 +254,14 @@ impl Sink for Check {
     }
     fn link(&mut self, _: &str, _: &[u8]) -> std::result::Result<(), BadStream> {
         Ok(())
+    }
+    fn known(&mut self, _: &str, _: u32, recipe: Recipe) -> std::result::Result<(), BadStream> {
+        let pieces = recipe.pieces().filter(|(hash, ..)| self.seen.insert(*hash));
+        self.chunks.extend(pieces.map(|(hash, _, length)| (hash, length)));
+        match self.chunks.len() > JOB_CHUNKS_MAX {
+            true => Err(BadStream::Long("chunks", self.chunks.len() as u64, JOB_CHUNKS_MAX)),
+            false => Ok(()),
+        }
     }
     fn file(&mut self, _: &str, _: u32, _: u64) -> std::result::Result<(), BadStream> {
         Ok(())
@@ -266,8 +323,13 @@ fn deliver(job: &Arc<Job>) -> std::result::Result<bool, Failed> {
         None => begin(job, false)?,
     };
     let is_made = sending.is_some();
-    sending.map_or(Ok(()), |pieces| pieces.finish(job))?;
-    job.state().sent = Some(super::now());
+    let mut files = None;
+    if let Some(mut pieces) = sending {
+        pieces.finish(job)?;
+        files = pieces.chunks();
+    }
+    let mut state = job.state();
+    (state.sent, state.files) = (Some(super::now()), files);
     Ok(is_made)
 }
 

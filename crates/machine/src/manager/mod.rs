@@ -12,6 +12,7 @@ mod epochs;
 mod follow;
 mod history;
 mod hold;
+mod holdings;
 mod input;
 mod job;
 mod journal;
@@ -59,6 +60,7 @@ pub struct Manager {
     memory: Arc<Memory>,
     mail: Mail,
     shipments: pieces::Shipments,
+    holdings: holdings::Holdings,
     #[allow(dead_code, reason = "schedulers use it")]
     strobe: Strobe,
     jobs: Mutex<Jobs>,
@@ -104,6 +106,7 @@ impl Manager {
             memory: memory.clone(),
             mail: Mail::start(memory)?,
             shipments: pieces::Shipments::default(),
+            holdings: holdings::Holdings::default(),
             strobe: Strobe,
             jobs: Mutex::default(),
             events: Stream::new(|| ()),

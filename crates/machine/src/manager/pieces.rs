@@ -1,24 +1,29 @@
 //! A job's files on their way to the nodes of its ranks: one relay stream in pieces, each an
 //! XFER-AND-SIGNAL to all of them, with COMPARE-AND-WRITE as flow control (STORM, section 4.1).
+//!
+//! If the stream tells files by their chunks, these come next, each to the nodes that lack it: the
+//! manager knows what it has sent (`holdings.rs`), and nodes say what they lack beside that. The
+//! client gives the chunks as they are wanted.
 
 use super::Manager;
+use super::holdings::Holder;
 use super::job::{Job, State};
 use super::report::said;
 use super::spec::Phase;
-use crate::launch::{Piece, Shipment, What};
-use crate::memory::{Memory, VARIABLES};
+use super::spec::Sent;
+use crate::chunk::{Hash, read_ranges, write_ranges};
+use crate::launch::{BYTES_HEAD, Bytes, Coming, Kind, Order, Shipment, What};
+use crate::memory::{Memory, VARIABLES, id_of};
+use muster_base::limits::CHUNK;
 use muster_fabric::global::Transfer;
 use muster_fabric::primitive::Nodes;
 use muster_fabric::{Deadline, Error as FabricError};
 use muster_ninep::error::{Errno, Error};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
-/// Bytes of a piece: so many that what each costs beside its bytes does not count.
-const PIECE: usize = 512 * 1024;
-
-/// Pieces that a node may have and not have unpacked.
+/// Pieces, or chunks, that a node may have and not have unpacked.
 const WINDOW: u64 = 4;
 
 /// Pieces of one job that are on their way at once.
@@ -174,16 +179,35 @@ impl Flight {
 /// Why files do not arrive, and at which rank.
 pub(super) type Failed = (Option<usize>, Error);
 
-/// A stream on its way.
+/// The chunks of a job's files.
+#[derive(Default)]
+struct Told {
+    chunks: Vec<(Hash, usize)>,
+    /// For each, the nodes that it is to be sent to.
+    to: Vec<Vec<String>>,
+    /// The one that the client is giving: its number, and as much of its letter as there is.
+    given: Option<(u32, Vec<u8>)>,
+    /// How many were sent.
+    sent: usize,
+    /// The nodes know what is to come.
+    is_told: bool,
+    /// All nodes have all of them.
+    is_there: bool,
+}
+
+/// Files on their way.
 pub(super) struct Pieces {
     memory: Arc<Memory>,
     booking: Booking,
     to: Nodes,
+    holders: Vec<Holder>,
     job: u32,
+    /// Pieces sent, and what else counts.
     sent: u64,
     flying: VecDeque<Arc<Flight>>,
-    /// What is too short for a piece.
+    /// The letter of a piece that is not full yet.
     part: Vec<u8>,
+    told: Told,
 }
 
 impl Pieces {
@@ -191,11 +215,12 @@ impl Pieces {
         manager: Arc<Manager>,
         job: &Job,
         to: Nodes,
+        holders: Vec<Holder>,
     ) -> std::result::Result<Pieces, Failed> {
         let memory = manager.memory.clone();
         let booking = Booking::make(manager, job)?;
-        let flying = VecDeque::new();
-        Ok(Pieces { memory, booking, to, job: job.id, sent: 0, flying, part: Vec::new() })
+        let (flying, part, told) = (VecDeque::new(), Vec::new(), Told::default());
+        Ok(Pieces { memory, booking, to, holders, job: job.id, sent: 0, flying, part, told })
     }
 
     pub(super) fn shipment(&self) -> Shipment {
@@ -203,35 +228,155 @@ impl Pieces {
     }
 
     /// Sends more of the stream; waits while nodes are behind.
-    pub(super) fn push(&mut self, job: &Job, bytes: &[u8]) -> std::result::Result<(), Failed> {
-        self.part.extend_from_slice(bytes);
-        while self.part.len() >= PIECE {
-            let rest = self.part.split_off(PIECE);
-            let piece = std::mem::replace(&mut self.part, rest);
-            self.send(job, &piece)?;
+    pub(super) fn push(&mut self, job: &Job, mut bytes: &[u8]) -> std::result::Result<(), Failed> {
+        while !bytes.is_empty() {
+            if self.part.is_empty() {
+                let number = self.booking.shipment.start + self.sent + 1;
+                self.part.extend(Bytes::head(Kind::Piece, self.job, number));
+            }
+            let room = BYTES_HEAD + CHUNK - self.part.len();
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            self.part.extend_from_slice(now);
+            bytes = later;
+            if self.part.len() == BYTES_HEAD + CHUNK {
+                self.send_part(job)?;
+            }
         }
         Ok(())
     }
 
-    /// Waits until all nodes have unpacked all of it.
-    pub(super) fn finish(mut self, job: &Job) -> std::result::Result<(), Failed> {
-        let last = std::mem::take(&mut self.part);
-        self.send(job, &last)?;
-        self.land(0)?;
-        self.await_unpacked(job, self.sent)
-    }
-
-    fn send(&mut self, job: &Job, bytes: &[u8]) -> std::result::Result<(), Failed> {
-        check(job)?;
-        self.land(FLYING - 1)?;
+    fn send_part(&mut self, job: &Job) -> std::result::Result<(), Failed> {
+        let letter = std::mem::take(&mut self.part);
+        if letter.is_empty() {
+            return Ok(());
+        }
         if self.sent >= WINDOW {
             self.await_unpacked(job, self.sent + 1 - WINDOW)?;
         }
         self.sent += 1;
+        self.send(job, &self.to.clone(), letter)
+    }
+
+    /// The stream has told files by these chunks, with their lengths.
+    pub(super) fn tell(&mut self, chunks: Vec<(Hash, usize)>) {
+        self.told.chunks = chunks;
+    }
+
+    /// Which chunks are to be given next; none when all nodes have all of them.
+    pub(super) fn wanted(&mut self, job: &Job) -> std::result::Result<Vec<u32>, Failed> {
+        if !self.told.is_told {
+            self.send_part(job)?;
+            self.announce(job)?;
+            let wanted = self.to_send();
+            if !wanted.is_empty() {
+                return Ok(wanted);
+            }
+        }
+        let wanted = match self.told.is_there {
+            true => Vec::new(),
+            false => self.await_chunks(job)?,
+        };
+        if wanted.is_empty() {
+            self.told.is_there = true;
+            let hashes: Vec<Hash> = self.told.chunks.iter().map(|(hash, _)| *hash).collect();
+            self.booking.manager.holdings.add(&self.holders, &hashes);
+        }
+        Ok(wanted)
+    }
+
+    /// The chunks that somebody is to be sent.
+    fn to_send(&self) -> Vec<u32> {
+        let to = self.told.to.iter().enumerate().filter(|(_, nodes)| !nodes.is_empty());
+        to.map(|(at, _)| at as u32).collect()
+    }
+
+    /// Tells the nodes which chunks are to come.
+    fn announce(&mut self, job: &Job) -> std::result::Result<(), Failed> {
+        let hashes: Vec<Hash> = self.told.chunks.iter().map(|(hash, _)| *hash).collect();
+        self.told.to = self.booking.manager.holdings.lacking(&self.holders, &hashes);
+        self.told.is_told = true;
+        let mut coming: BTreeMap<&[String], Vec<u32>> = BTreeMap::new();
+        for (at, nodes) in self.told.to.iter().enumerate().filter(|(_, nodes)| !nodes.is_empty()) {
+            coming.entry(nodes).or_default().push(at as u32);
+        }
+        let coming = coming
+            .into_iter()
+            .map(|(nodes, chunks)| Coming { nodes: nodes.to_vec(), chunks: write_ranges(chunks) });
+        self.sent += 1;
         let count = self.booking.shipment.start + self.sent;
-        let letter = Piece { job: self.job, count, bytes }.letter();
+        let order = Order::Chunks { job: self.job, count, coming: coming.collect() };
+        self.send(job, &self.to.clone(), order.letter())
+    }
+
+    /// Takes bytes of a chunk from the client; a chunk that is whole is sent.
+    pub(super) fn give(
+        &mut self,
+        job: &Job,
+        offset: u64,
+        bytes: &[u8],
+    ) -> std::result::Result<(), Failed> {
+        let number = offset / CHUNK as u64;
+        let at = (offset % CHUNK as u64) as usize;
+        let length = usize::try_from(number).ok().and_then(|n| Some(self.told.chunks.get(n)?.1));
+        let number = number as u32;
+        let (given, mut letter) = self.told.given.take().unwrap_or_else(|| {
+            let mut letter = Vec::with_capacity(BYTES_HEAD + CHUNK);
+            letter.extend(Bytes::head(Kind::Chunk, self.job, number.into()));
+            (number, letter)
+        });
+        let (Some(length), true) = (length, given == number && letter.len() == BYTES_HEAD + at)
+        else {
+            let text = format!("chunk {number} of the job's files: bytes out of order  [E205]");
+            return Err((None, Error::new(Errno::INVAL, text)));
+        };
+        if at + bytes.len() > length {
+            let text = format!("chunk {number} of the job's files has {length} bytes, not more");
+            return Err((None, Error::new(Errno::INVAL, text + "  [E205]")));
+        }
+        letter.extend_from_slice(bytes);
+        if letter.len() < BYTES_HEAD + length {
+            self.told.given = Some((number, letter));
+            return Ok(());
+        }
+        let nodes = std::mem::take(&mut self.told.to[number as usize]);
+        let to: Nodes = nodes.iter().filter_map(|name| id_of(name)).collect();
+        if to.is_empty() {
+            // Nobody lacks it.
+            return Ok(());
+        }
+        if u64::from(number) >= WINDOW {
+            self.await_given(job, &to, u64::from(number) + 1 - WINDOW)?;
+        }
+        self.told.sent += 1;
+        self.send(job, &to, letter)
+    }
+
+    /// How many chunks were sent, of how many.
+    pub(super) fn chunks(&self) -> Option<Sent> {
+        let all = self.told.chunks.len();
+        (all > 0).then_some(Sent { chunks: self.told.sent, of: all })
+    }
+
+    /// Waits until all nodes have unpacked all of it.
+    pub(super) fn finish(&mut self, job: &Job) -> std::result::Result<(), Failed> {
+        if !self.told.chunks.is_empty() {
+            let missing = self.wanted(job)?;
+            if let Some(first) = missing.first() {
+                let text = format!("chunk {first} of the job's files was not given  [E205]");
+                return Err((None, Error::new(Errno::INVAL, text)));
+            }
+            return Ok(());
+        }
+        self.send_part(job)?;
+        self.land(0)?;
+        self.await_unpacked(job, self.sent)
+    }
+
+    fn send(&mut self, job: &Job, to: &Nodes, letter: Vec<u8>) -> std::result::Result<(), Failed> {
+        check(job)?;
+        self.land(FLYING - 1)?;
         self.booking.room(job)?;
-        let sent = self.memory.send(&self.to, letter).map(Flight::new);
+        let sent = self.memory.send(to, letter).map(Flight::new);
         let mut busy = self.booking.manager.shipments.lock();
         busy.starting -= 1;
         busy.flying.extend(sent.as_ref().ok().map(Arc::downgrade));
@@ -251,29 +396,89 @@ impl Pieces {
         Ok(())
     }
 
+    /// Waits until all nodes have unpacked so many pieces.
     fn await_unpacked(&self, job: &Job, count: u64) -> std::result::Result<(), Failed> {
+        self.await_count(job, &self.to, count, |_| false).map(drop)
+    }
+
+    /// Waits until some nodes have so many chunks, or somebody lacks one.
+    fn await_given(&self, job: &Job, to: &Nodes, chunks: u64) -> std::result::Result<(), Failed> {
+        self.await_count(job, to, self.sent + chunks, lacks).map(drop)
+    }
+
+    /// Waits until all nodes have all chunks; the ones that somebody lacks, if any.
+    fn await_chunks(&mut self, job: &Job) -> std::result::Result<Vec<u32>, Failed> {
+        self.land(0)?;
+        let all = self.sent + self.told.chunks.len() as u64;
+        if self.await_count(job, &self.to, all, lacks)? {
+            return Ok(Vec::new());
+        }
+        let most = self.told.chunks.len() as u32;
+        for (node, chunks) in take_lacks(job) {
+            for at in read_ranges(&chunks, most).unwrap_or_default() {
+                let (hash, _) = self.told.chunks[at as usize];
+                self.booking.manager.holdings.remove(&node, &hash);
+                self.told.to[at as usize].push(node.clone());
+            }
+        }
+        Ok(self.to_send())
+    }
+
+    /// Waits until all nodes of a set have come so far; false if something else comes first.
+    fn await_count(
+        &self,
+        job: &Job,
+        set: &Nodes,
+        count: u64,
+        is_over: impl Fn(&State) -> bool,
+    ) -> std::result::Result<bool, Failed> {
         let Shipment { variable, start } = self.booking.shipment;
         let (mut pause, until) = (PAUSES.0, Instant::now() + PATIENCE);
         loop {
-            if let Some(failed) = failed(&job.state(), |_| true) {
-                return Err(failed);
+            {
+                let state = job.state();
+                if let Some(failed) = failed(&state, |_| true) {
+                    return Err(failed);
+                }
+                if is_over(&state) {
+                    return Ok(false);
+                }
             }
             check(job)?;
-            let wanted = (variable, start + count);
-            match self.memory.is_at_least(&self.to, wanted, Deadline::after(ANSWER)) {
-                Ok(true) => return Ok(()),
+            match self.memory.is_at_least(set, (variable, start + count), Deadline::after(ANSWER)) {
+                Ok(true) => return Ok(true),
                 // Much is under way, or somebody is slow to answer.
                 Ok(false) | Err(FabricError::WouldBlock | FabricError::Deadline { .. }) => {}
                 Err(error) => return Err(not_sent(said(&error))),
             }
             if Instant::now() > until {
                 let text = format!("the nodes have not unpacked the job's files for {PATIENCE:?}");
-                return Err((None, Error::new(Errno::TIMEDOUT, format!("{text}  [E306]"))));
+                return Err((None, Error::new(Errno::TIMEDOUT, text + "  [E306]")));
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(PAUSES.1);
         }
     }
+}
+
+/// Whether a node has said that it lacks chunks.
+fn lacks(state: &State) -> bool {
+    state.early.iter().any(|heard| matches!(heard.what, What::Lacks { .. }))
+}
+
+/// What nodes have said that they lack.
+fn take_lacks(job: &Job) -> Vec<(String, String)> {
+    let mut state = job.state();
+    let (lacks, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut state.early)
+        .into_iter()
+        .partition(|heard| matches!(heard.what, What::Lacks { .. }));
+    state.early = rest;
+    let ranks = state.progress.ranks();
+    let told = lacks.into_iter().filter_map(|heard| match heard.what {
+        What::Lacks { chunks } => Some((ranks.get(heard.rank)?.node.clone(), chunks)),
+        _ => None,
+    });
+    told.collect()
 }
 
 /// What a rank that cannot have its files, or cannot be run, has said while the job was being

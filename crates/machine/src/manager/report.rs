@@ -72,12 +72,17 @@ impl Job {
             state.early.push(heard);
             return self.changed.notify_all();
         }
+        // Said too late: the job is being ended.
+        if matches!(heard.what, What::Lacks { .. }) {
+            return;
+        }
         // Not of a session before this one, nor twice, nor of one that is followed by now.
         if state.instances.get(rank) != Some(&heard.instance) || !state.claim(rank) {
             return;
         }
         drop(state);
         match heard.what {
+            What::Lacks { .. } => {}
             What::Failed { why } => self.failed_to_run(rank, &why),
             What::Follow { pid } => self.begin_to_follow(rank, pid),
             What::Ended { status, usage, .. } => {

@@ -188,6 +188,9 @@ pub struct Status {
     /// When its files were at all nodes.
     #[serde(default)]
     pub sent: Option<f64>,
+    /// How much of them had to be sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<Sent>,
     /// When its programs ran.
     pub started: Option<f64>,
     /// When nothing of it was left.
@@ -200,6 +203,15 @@ pub struct Status {
     pub why: Option<String>,
     /// What its nodes are reached by.
     pub transport: String,
+}
+
+/// How much of a job's files had to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sent {
+    /// Chunks that some node lacked.
+    pub chunks: usize,
+    /// Chunks that there are.
+    pub of: usize,
 }
 
 /// Bytes of arguments that a summary tells.

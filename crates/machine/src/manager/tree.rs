@@ -161,7 +161,8 @@ impl Job {
     /// Its directory. What it shows of ranks is there once they have places.
     fn directory(self: &Arc<Job>) -> Arc<dyn Dir> {
         let job = self;
-        let (told, ctl, files) = (job.clone(), job.clone(), job.clone());
+        let (told, ctl) = (job.clone(), job.clone());
+        let (files, chunks) = (job.clone(), job.clone());
         let status = move || Ok(serde_json::to_string(&told.status()).unwrap_or_default() + "\n");
         let mut named = vec![
             ("spec", job.spec.file(0o660).entry()),
@@ -169,6 +170,7 @@ impl Job {
             ("status", File::text(0o444, status).entry()),
             ("usage", overview::file_of(job)),
             ("files", File::new(0o220, move |_| Ok(Files::new(&files))).entry()),
+            ("chunks", File::new(0o660, move |_| Ok(Chunks::new(&chunks))).entry()),
             ("stdin", Input::file(job, None)),
             ("wait", job.wait.file(0o444).entry()),
         ];
@@ -349,6 +351,52 @@ impl Handle for Files {
             self.lane.run(move || {
                 if ticket.claim() {
                     let done = incoming.lock().expect("no holder panics").push(&job, &data);
+                    ticket.answer(done.map(|()| data.len() as u32));
+                }
+            });
+        })
+    }
+}
+
+/// `chunks`: a read at the start tells which are wanted now, a write gives them.
+struct Chunks {
+    job: Arc<Job>,
+    /// What the last read at the start was told.
+    wanted: Arc<Mutex<String>>,
+}
+
+impl Chunks {
+    fn new(job: &Arc<Job>) -> Chunks {
+        Chunks { job: job.clone(), wanted: Arc::default() }
+    }
+}
+
+impl Handle for Chunks {
+    fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
+        let (job, wanted) = (self.job.clone(), self.wanted.clone());
+        call.park(|ticket| {
+            self.job.lane.run(move || {
+                if !ticket.claim() {
+                    return;
+                }
+                let told = if offset > 0 { Ok(None) } else { launch::wanted(&job).map(Some) };
+                ticket.answer(told.map(|told| {
+                    let mut wanted = wanted.lock().expect("no holder panics");
+                    if let Some(ranges) = told {
+                        *wanted = ranges + "\n";
+                    }
+                    slice(wanted.as_bytes(), offset, count).to_vec().into()
+                }));
+            });
+        })
+    }
+
+    fn write(&self, call: &mut SynCall<'_>, offset: u64, data: &[u8]) -> Answer<u32> {
+        let (job, data) = (self.job.clone(), data.to_vec());
+        call.park(|ticket| {
+            self.job.lane.run(move || {
+                if ticket.claim() {
+                    let done = launch::give(&job, offset, &data);
                     ticket.answer(done.map(|()| data.len() as u32));
                 }
             });

@@ -9,6 +9,7 @@
 
 mod account;
 pub mod cgroup;
+mod chunks;
 mod ctl;
 pub mod daemon;
 mod facts;
@@ -17,6 +18,7 @@ pub mod orders;
 mod session;
 pub mod shepherd;
 pub mod tree;
+mod unpacking;
 mod watch;
 
 use crate::files::text::Text;

@@ -4,11 +4,12 @@
 //! a report is on its way goes with the next, so many ranks that end together cost few letters.
 
 use super::Node;
+use super::chunks::Chunks;
 use super::launch;
 use super::session::Session;
-use crate::launch::{Launch, Order, Part, Piece, Rank, Report, Said, Shipment, What};
+use super::unpacking::{Unpacked, Unpacking};
+use crate::launch::{Bytes, Coming, Kind, Launch, Order, Part, Rank, Report, Said, What};
 use crate::memory::{MANAGER, Memory};
-use crate::relay::receive::Unpacker;
 use muster_base::limits::LETTER_MAX;
 use muster_base::quote;
 use muster_fabric::primitive::Nodes;
@@ -111,10 +112,12 @@ impl Orders {
         let named = |name: &str| thread::Builder::new().name(name.to_owned());
         named("orders").spawn(move || {
             let node = of_orders;
-            let mut crew = Crew { node, memory: orders.clone(), unpacking: HashMap::new() };
+            let chunks = Chunks::new(node.setup.directory.join("chunks"));
+            let memory = orders.clone();
+            let mut crew = Crew { node, memory, unpacking: HashMap::new(), chunks };
             while let Some(letter) = orders.next() {
-                match Piece::read(&letter) {
-                    Some(piece) => crew.unpack(piece),
+                match Bytes::read(&letter) {
+                    Some(bytes) => crew.unpack(bytes),
                     None => crew.read(&letter),
                 }
                 orders.give_back(letter);
@@ -161,15 +164,8 @@ struct Crew {
     memory: Arc<Memory>,
     /// By job.
     unpacking: HashMap<u32, Unpacking>,
-}
-
-/// The ranks of a job whose files arrive.
-struct Unpacking {
-    sessions: Vec<Arc<Session>>,
-    unpacker: Unpacker,
-    variable: u32,
-    /// The count of the last piece.
-    count: u64,
+    /// The files that are kept for the jobs that come.
+    chunks: Chunks,
 }
 
 impl Crew {
@@ -188,19 +184,21 @@ impl Crew {
             Order::Launch(launch) => self.make(&launch).iter().for_each(run),
             Order::Make { launch, shipment } => {
                 let sessions = self.make(&launch);
-                let landings = sessions.iter().map(|session| session.landing()).collect();
-                match Unpacker::new(landings) {
-                    Ok(unpacker) => {
-                        let Shipment { variable, start: count } = shipment;
-                        let unpacking = Unpacking { sessions, unpacker, variable, count };
-                        self.unpacking.insert(launch.job, unpacking);
-                    }
+                match Unpacking::new(sessions.clone(), shipment) {
+                    Ok(unpacking) => drop(self.unpacking.insert(launch.job, unpacking)),
                     Err(error) => self.cannot_keep(&sessions, error),
                 }
             }
+            Order::Chunks { job, count, coming } => {
+                let node = &self.node.setup.name;
+                let is_own = |coming: &&Coming| coming.nodes.contains(node);
+                let coming: Vec<&str> =
+                    coming.iter().filter(is_own).map(|coming| coming.chunks.as_str()).collect();
+                self.work(job, |unpacking, chunks| unpacking.gather(chunks, count, &coming));
+            }
             Order::Run { job } => {
                 let Some(ready) = self.unpacking.remove(&job) else { return };
-                if ready.unpacker.is_done() {
+                if ready.is_done() {
                     ready.sessions.iter().for_each(run);
                 } else {
                     self.cannot_keep(&ready.sessions, missing());
@@ -241,21 +239,56 @@ impl Crew {
         own.flat_map(|part| part.ranks(launch.job)).filter_map(each).collect()
     }
 
-    /// Takes a piece of a job's files, and tells that it has it.
-    fn unpack(&mut self, piece: Piece<'_>) {
-        // Of a job that has ended meanwhile, or has failed here.
-        let Some(unpacking) = self.unpacking.get_mut(&piece.job) else { return };
-        let is_next = piece.count == unpacking.count + 1;
-        unpacking.count = piece.count;
-        let kept = if is_next { unpacking.unpacker.push(piece.bytes) } else { Err(missing()) };
-        match kept {
-            // Who may not speak now is no member, and its job is ended for that.
-            Ok(()) => drop(self.memory.set(unpacking.variable, piece.count)),
-            Err(error) => {
-                let sessions = self.unpacking.remove(&piece.job).map(|failed| failed.sessions);
-                self.cannot_keep(&sessions.unwrap_or_default(), error);
+    /// Takes a part of a job's files, and tells that it has it.
+    fn unpack(&mut self, Bytes { kind, job, number, bytes }: Bytes<'_>) {
+        match kind {
+            Kind::Piece => self.work(job, |unpacking, _| unpacking.piece(number, bytes)),
+            Kind::Chunk => {
+                self.work(job, |unpacking, chunks| unpacking.chunk(chunks, number, bytes));
+                // It may be what others wait for, too.
+                let others: Vec<u32> =
+                    self.unpacking.keys().copied().filter(|o| *o != job).collect();
+                for other in others {
+                    self.work(other, |unpacking, chunks| unpacking.advance(chunks));
+                }
             }
         }
+    }
+
+    /// Has something done for a job that has not ended meanwhile, or failed here; tells what has
+    /// come of it.
+    fn work(
+        &mut self,
+        job: u32,
+        deed: impl FnOnce(&mut Unpacking, &mut Chunks) -> Result<Unpacked>,
+    ) {
+        let Some(unpacking) = self.unpacking.get_mut(&job) else { return };
+        match deed(unpacking, &mut self.chunks) {
+            Ok(Unpacked { count, lacks }) => {
+                if let (Some(chunks), Some(session)) = (lacks, unpacking.sessions.first()) {
+                    let rank = session.light.map_or(0, |light| light.rank);
+                    let said = Said { job, rank, what: What::Lacks { chunks } };
+                    self.node.reports.push(said, &[]);
+                }
+                // Who may not speak now is no member, and its job is ended for that.
+                let _ = self.memory.set(unpacking.variable, count);
+            }
+            Err(error) => {
+                let sessions = self.give_up(job);
+                self.cannot_keep(&sessions, error);
+            }
+        }
+    }
+
+    /// A job's files are not waited for any more; its sessions.
+    fn give_up(&mut self, job: u32) -> Vec<Arc<Session>> {
+        let Some(given_up) = self.unpacking.remove(&job) else { return Vec::new() };
+        for file in given_up.files() {
+            if !self.unpacking.values().any(|other| other.files().any(|one| one == file)) {
+                self.chunks.give_up(file);
+            }
+        }
+        given_up.sessions
     }
 
     /// Says so if the order to start a rank has not been heard here.
@@ -271,7 +304,7 @@ impl Crew {
             // It has its files, and nobody has told it to run.
             Some(files) if files.session().is_new() => {
                 files.session().failed(error);
-                self.unpacking.remove(&job);
+                self.give_up(job);
             }
             Some(_) => {}
         }
@@ -287,7 +320,8 @@ impl Crew {
     }
 
     fn forget(&mut self, is_meant: impl Fn(u32) -> bool) {
-        self.unpacking.retain(|job, _| !is_meant(*job));
+        let meant: Vec<u32> = self.unpacking.keys().copied().filter(|job| is_meant(*job)).collect();
+        meant.into_iter().for_each(|job| drop(self.give_up(job)));
         self.lights(is_meant).iter().for_each(Session::wipe);
     }
 
@@ -298,7 +332,7 @@ impl Crew {
     }
 }
 
-fn missing() -> Error {
+pub(super) fn missing() -> Error {
     Error::new(Errno::IO, "a part of them is missing")
 }
 

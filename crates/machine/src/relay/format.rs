@@ -9,7 +9,8 @@
 //! Input is hostile: every length is checked before memory is taken for it, and a path that
 //! could lead out of the directory it is meant for never reaches the [`Sink`].
 
-use muster_base::limits::{NAME_MAX, TEXT_MAX};
+use crate::chunk::{self, Recipe};
+use muster_base::limits::{NAME_MAX, RECIPE_MAX, TEXT_MAX};
 use muster_base::quote;
 use std::borrow::Cow;
 
@@ -59,6 +60,9 @@ pub enum BadStream {
     /// Targets that cannot be read.
     #[error("{0:?} is no list of sessions: write ADDRESS/SESSION[+SESSION...],...")]
     Targets(String),
+    /// A file without its bytes, where nobody has another way to them.
+    #[error("the relay stream tells {0:?} by its chunks, which only a job's files may")]
+    Known(String),
     /// Too many records.
     #[error("the relay stream has more than {RECORDS_MAX} records")]
     Many,
@@ -97,6 +101,10 @@ pub trait Sink {
     fn dir(&mut self, path: &str, mode: u32) -> Result<(), Self::Error>;
     /// A symbolic link; `target` may say anything.
     fn link(&mut self, path: &str, target: &[u8]) -> Result<(), Self::Error>;
+    /// A file that is told by its chunks: who wants it gets those that it lacks elsewhere.
+    fn known(&mut self, path: &str, mode: u32, recipe: Recipe) -> Result<(), Self::Error> {
+        Err(BadStream::Known(path.to_owned()).into())
+    }
     /// A file begins; [`Sink::data`] of `size` bytes in all and [`Sink::file_end`] follow.
     fn file(&mut self, path: &str, mode: u32, size: u64) -> Result<(), Self::Error>;
     /// A piece of the file, never empty.
@@ -113,6 +121,7 @@ enum Text {
     Argv,
     Env,
     Link(String),
+    Known(String, u32, u64),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -251,6 +260,10 @@ impl Parser {
             Header::Env(size) => self.start_text(Text::Env, size, sink),
             Header::Link(size, path) => self.start_text(Text::Link(path), size, sink),
             Header::Dir(mode, path) => sink.dir(&path, mode),
+            Header::Known(mode, size, path) => {
+                let hashes = chunk::count(size) as usize * chunk::HASH;
+                self.start_text(Text::Known(path, mode, size), hashes, sink)
+            }
             Header::File(mode, size, path) => {
                 sink.file(&path, mode, size)?;
                 if size == 0 {
@@ -293,6 +306,10 @@ impl Parser {
                 sink.raw(&held)?;
                 sink.env(words)
             }
+            Text::Known(path, mode, size) => {
+                sink.raw(&held)?;
+                sink.known(&path, mode, Recipe { size, chunks: chunk::read(&held).collect() })
+            }
             Text::Link(path) => {
                 if held.is_empty() || held.contains(&0) {
                     return Err(BadStream::Text("a link target").into());
@@ -330,6 +347,9 @@ pub enum Header {
     Link(usize, String),
     /// A file: mode, bytes of its content, which follow, and path.
     File(u32, u64, String),
+    /// A file without its content: mode, bytes of its content, and path; the hashes of its chunks
+    /// follow.
+    Known(u32, u64, String),
     /// The end.
     End,
 }
@@ -365,6 +385,15 @@ impl Header {
                 let size = number(field()?).filter(|size| i64::try_from(*size).is_ok());
                 Header::File(mode, size.ok_or_else(shown)?, path(remaining(rest, 2))?)
             }
+            "known" => {
+                let mode = mode(field()?).ok_or_else(shown)?;
+                let size = number(field()?).ok_or_else(shown)?;
+                let hashes = chunk::count(size).saturating_mul(chunk::HASH as u64);
+                if hashes > RECIPE_MAX as u64 {
+                    return Err(BadStream::Long("a file's hashes", hashes, RECIPE_MAX));
+                }
+                Header::Known(mode, size, path(remaining(rest, 2))?)
+            }
             _ => return Err(shown()),
         };
         // `argv 5 x` must not mean the same as `argv 5`.
@@ -385,6 +414,9 @@ impl Header {
             Header::Dir(mode, path) => format!("dir {mode:o} {}\n", one_line(path)),
             Header::Link(size, path) => format!("link {size} {}\n", one_line(path)),
             Header::File(mode, size, path) => format!("file {mode:o} {size} {}\n", one_line(path)),
+            Header::Known(mode, size, path) => {
+                format!("known {mode:o} {size} {}\n", one_line(path))
+            }
             Header::End => "end\n".to_owned(),
         };
         out.extend_from_slice(line.as_bytes());
@@ -495,6 +527,7 @@ mod tests {
         Dir(String, u32),
         Link(String, Vec<u8>),
         File(String, u32, Vec<u8>),
+        Known(String, u32, u64, Vec<u8>),
         End,
     }
 
@@ -541,6 +574,11 @@ mod tests {
             self.told.push(Told::File(path.into(), mode, Vec::new()));
             Ok(())
         }
+        fn known(&mut self, path: &str, mode: u32, of: Recipe) -> Result<(), BadStream> {
+            let hashes = of.chunks.iter().flat_map(|hash| hash.0).collect();
+            self.told.push(Told::Known(path.into(), mode, of.size, hashes));
+            Ok(())
+        }
         fn data(&mut self, bytes: &[u8]) -> Result<(), BadStream> {
             assert!(!bytes.is_empty());
             *self.open.as_mut().unwrap() -= bytes.len() as u64;
@@ -571,6 +609,9 @@ mod tests {
                 Told::File(path, mode, content) => {
                     let size = content.len() as u64;
                     (Header::File(*mode, size, path.clone()), content.as_slice())
+                }
+                Told::Known(path, mode, size, hashes) => {
+                    (Header::Known(*mode, *size, path.clone()), hashes.as_slice())
                 }
                 Told::End => (Header::End, &b""[..]),
             };
@@ -620,6 +661,16 @@ mod tests {
     }
 
     #[test]
+    fn a_file_told_by_its_chunks_has_a_hash_for_each() {
+        let size = muster_base::limits::CHUNK as u64 + 1;
+        let hashes: Vec<u8> = (0..64).collect();
+        let told = [Told::Known("a b".into(), 0o755, size, hashes), Told::End];
+        for piece in [1, 50, 500] {
+            assert_eq!(parse_in_pieces(&write(&told), piece).unwrap().told, told);
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_refused_and_stays_refused() {
         let huge = format!("argv {}\n", TEXT_MAX + 1);
         let long = format!("dir 755 {}\n", "a/".repeat(LINE_MAX));
@@ -633,6 +684,7 @@ mod tests {
             ("argv -1\n", "record that is none"),
             ("argv +1\n", "record that is none"),
             ("argv 01\n", "record that is none"),
+            ("known 755 99999999999999 x\n", "a file's hashes of "),
             ("argv 5 x\n", "record that is none"),
             ("argv 99999999999999999999\n", "record that is none"),
             ("dir 755\n", "path that is refused"),

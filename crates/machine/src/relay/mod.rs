@@ -12,4 +12,5 @@ pub mod fan;
 pub mod format;
 pub mod pack;
 pub mod receive;
+pub mod recipe;
 pub mod source;

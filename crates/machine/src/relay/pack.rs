@@ -2,19 +2,27 @@
 //!
 //! First a [`Load`] is listed: every file, directory and link that is to be sent, with its size,
 //! so that what cannot be sent is refused before anything is, and a progress bar knows the
-//! whole. Then [`Load::stream`] reads the files, one chunk after the other. A file that has
+//! whole. Then [`Load::stream`] reads the files, one part after the other. A file that has
 //! another size by then ends the stream with an error: half of a file must not run.
+//!
+//! [`Load::stream_known`] tells longer files by their chunks only, and lists where those are found.
 
 use super::format::{Header, PATH_MAX, RECORDS_MAX, is_safe_path};
+use super::recipe::Recipes;
+use crate::chunk::{self, Hash};
+use muster_base::limits::{JOB_CHUNKS_MAX, RECIPE_MAX};
 use std::collections::HashSet;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Bytes of a chunk at most.
 pub const CHUNK_MAX: usize = 256 * 1024;
+
+/// Bytes of a file that is sent with its record: to ask who has it would cost as much.
+const INLINE_MAX: u64 = 4096;
 
 /// Why local files cannot be sent.
 #[derive(Debug, thiserror::Error)]
@@ -200,9 +208,51 @@ impl Load {
 
     /// The stream.
     pub fn stream(self) -> Packer {
-        let records = self.entries.into_iter();
-        Packer { out: self.texts, entries: records, file: None, ended: false, sent: 0 }
+        let (out, entries) = (self.texts, self.entries.into_iter());
+        Packer { out, entries, file: None, known: None, ended: false, sent: 0 }
     }
+
+    /// The stream without the bytes of longer files; [`Packer::into_chunks`] tells then what is
+    /// left to be sent.
+    pub fn stream_known(self, recipes: Recipes) -> Packer {
+        let known = Known { recipes, seen: HashSet::new(), chunks: Vec::new() };
+        Packer { known: Some(known), ..self.stream() }
+    }
+}
+
+/// Where a chunk is found.
+#[derive(Debug, Clone)]
+pub struct Source {
+    path: PathBuf,
+    offset: u64,
+    /// Its bytes.
+    pub length: usize,
+}
+
+impl Source {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`PackError`] when the file cannot be read, or is shorter by now.
+    pub fn read(&self, bytes: &mut Vec<u8>) -> Result<(), PackError> {
+        let file = File::open(&self.path).map_err(at(&self.path))?;
+        bytes.resize(self.length, 0);
+        file.read_exact_at(bytes, self.offset).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                let had = self.offset + self.length as u64;
+                PackError::Changed(self.path.clone(), had, "fewer".to_owned())
+            }
+            _ => PackError::Io(self.path.clone(), error),
+        })
+    }
+}
+
+/// The files that are told by their chunks.
+#[derive(Debug)]
+struct Known {
+    recipes: Recipes,
+    seen: HashSet<Hash>,
+    chunks: Vec<Source>,
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> PackError + '_ {
@@ -235,11 +285,17 @@ pub struct Packer {
     out: Vec<u8>,
     entries: std::vec::IntoIter<Entry>,
     file: Option<Sending>,
+    known: Option<Known>,
     ended: bool,
     sent: u64,
 }
 
 impl Packer {
+    /// The different chunks of the files that were told by their chunks, in order.
+    pub fn into_chunks(self) -> Vec<Source> {
+        self.known.map_or_else(Vec::new, |known| known.chunks)
+    }
+
     /// Bytes of files in the chunks so far.
     pub fn sent(&self) -> u64 {
         self.sent
@@ -290,8 +346,44 @@ impl Packer {
                     let now = now.len().to_string();
                     return Err(PackError::Changed(entry.source, size, now));
                 }
+                if self.is_told(size) {
+                    return self.tell(entry.source, entry.name, entry.mode, (&file, &now));
+                }
                 Header::File(entry.mode, size, entry.name).write(&mut self.out);
                 self.file = Some(Sending { source: entry.source, file, size, left: size });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a file of this length is told by its chunks.
+    fn is_told(&self, size: u64) -> bool {
+        let chunks = chunk::count(size) as usize;
+        let fits = |known: &Known| known.chunks.len() + chunks <= JOB_CHUNKS_MAX;
+        let is_short = size <= INLINE_MAX || chunks * chunk::HASH > RECIPE_MAX;
+        self.known.as_ref().is_some_and(fits) && !is_short
+    }
+
+    /// Tells a file by its chunks.
+    fn tell(
+        &mut self,
+        source: PathBuf,
+        name: String,
+        mode: u32,
+        (file, meta): (&File, &Metadata),
+    ) -> Result<(), PackError> {
+        let Some(known) = &mut self.known else { return Ok(()) };
+        let recipe = known.recipes.of(file, meta).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                PackError::Changed(source.clone(), meta.len(), "fewer".to_owned())
+            }
+            _ => PackError::Io(source.clone(), error),
+        })?;
+        Header::Known(mode, recipe.size, name).write(&mut self.out);
+        for (hash, offset, length) in recipe.pieces() {
+            self.out.extend_from_slice(&hash.0);
+            if known.seen.insert(hash) {
+                known.chunks.push(Source { path: source.clone(), offset, length });
             }
         }
         Ok(())

@@ -8,13 +8,14 @@
 use super::fan::{self, Fan};
 use super::format::{BadStream, Parser, Sink, Target};
 use super::source;
+use crate::chunk::Recipe;
 use crate::files::lane::Lane;
 use crate::files::latch::Latch;
 use crate::files::text::Text;
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::synthetic::{File, Handle, SynCall};
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat2};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -48,7 +49,7 @@ pub fn file<H: Host>(permissions: u32, host: impl Fn() -> H + Send + Sync + 'sta
     File::new(permissions, move |_| {
         let state = Receiving {
             host: Box::new(host()),
-            places: Places(Vec::new()),
+            places: Places(Vec::new(), Vec::new()),
             most: 1,
             fan: None,
             failures: Vec::new(),
@@ -92,6 +93,16 @@ pub struct Unpacker {
     places: Places,
 }
 
+/// A file that a stream has told by its chunks.
+pub struct Known {
+    /// Where it goes.
+    pub path: String,
+    /// Its permissions.
+    pub mode: u32,
+    /// What it is made of.
+    pub recipe: Recipe,
+}
+
 impl Unpacker {
     /// One for these sessions.
     ///
@@ -99,7 +110,7 @@ impl Unpacker {
     /// When a session's directory cannot be opened.
     pub fn new(landings: Vec<Landing>) -> Result<Unpacker> {
         let places = landings.into_iter().map(Place::open).collect::<Result<_>>()?;
-        Ok(Unpacker { parser: Parser::new(), places: Places(places) })
+        Ok(Unpacker { parser: Parser::new(), places: Places(places, Vec::new()) })
     }
 
     /// Whether the stream has come to its end.
@@ -113,6 +124,23 @@ impl Unpacker {
     /// When it is none, or cannot be kept.
     pub fn push(&mut self, bytes: &[u8]) -> Result<()> {
         self.parser.push(bytes, &mut self.places).map_err(|Broken(why)| why)
+    }
+
+    /// The files that it has told by their chunks so far, once.
+    pub fn take_known(&mut self) -> Vec<Known> {
+        std::mem::take(&mut self.places.1)
+    }
+
+    /// Puts a file of this machine under a path of the stream: under a second name or, if it is not
+    /// to be shared or cannot, as a copy.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn give(&mut self, path: &str, file: &Path, mode: u32, is_shared: bool) -> Result<()> {
+        for place in &mut self.places.0 {
+            place.give(path, file, mode, is_shared).map_err(|error| error.at(path))?;
+        }
+        Ok(())
     }
 }
 
@@ -139,8 +167,8 @@ struct Place {
     file: Option<(std::fs::File, u32)>,
 }
 
-/// All that a stream is unpacked into.
-struct Places(Vec<Place>);
+/// All that a stream is unpacked into, and the files that it tells by their chunks.
+struct Places(Vec<Place>, Vec<Known>);
 
 struct Receiving {
     host: Box<dyn Host>,
@@ -273,6 +301,11 @@ impl Sink for Places {
         Ok(())
     }
 
+    fn known(&mut self, path: &str, mode: u32, recipe: Recipe) -> std::result::Result<(), Broken> {
+        self.1.push(Known { path: path.to_owned(), mode, recipe });
+        Ok(())
+    }
+
     fn file(&mut self, path: &str, mode: u32, _: u64) -> std::result::Result<(), Broken> {
         for place in &mut self.0 {
             place.make_file(path, mode).map_err(|error| error.at(path))?;
@@ -339,23 +372,39 @@ impl Place {
         ));
         match rustix::fs::symlinkat(target, &dir, name) {
             Err(Errno::EXIST) => {
-                rustix::fs::unlinkat(&dir, name, rustix::fs::AtFlags::empty())?;
+                rustix::fs::unlinkat(&dir, name, AtFlags::empty())?;
                 Ok(rustix::fs::symlinkat(target, &dir, name)?)
             }
             done => Ok(done?),
         }
     }
 
+    fn give(&mut self, path: &str, file: &Path, mode: u32, is_shared: bool) -> Result<()> {
+        let (dir, name) = self.above(path)?;
+        unlink(&dir, name)?;
+        if is_shared && rustix::fs::linkat(CWD, file, &dir, name, AtFlags::empty()).is_ok() {
+            return Ok(());
+        }
+        self.make_file(path, mode)?;
+        let (mut copy, mode) = self.file.take().expect("it was made");
+        std::io::copy(&mut std::fs::File::open(file)?, &mut copy)?;
+        Ok(rustix::fs::fchmod(&copy, Mode::from_raw_mode(mode))?)
+    }
+
     fn make_file(&mut self, path: &str, mode: u32) -> Result<()> {
         let (dir, name) = self.above(path)?;
-        // What is there may be running: it keeps its file, and the name gets a new one.
-        match rustix::fs::unlinkat(&dir, name, rustix::fs::AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(errno) => return Err(errno.into()),
-        }
+        unlink(&dir, name)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat2(dir.as_fd(), name, flags, Mode::from_raw_mode(0o600), INSIDE)?;
         self.file = Some((file.into(), mode));
         Ok(())
+    }
+}
+
+/// What is there may be running: it keeps its file, and the name gets a new one.
+fn unlink(dir: &OwnedFd, name: &Path) -> Result<()> {
+    match rustix::fs::unlinkat(dir, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(errno.into()),
     }
 }

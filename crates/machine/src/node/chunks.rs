@@ -1,0 +1,349 @@
+//! The files that a node keeps for the jobs that come, and the chunks that they are made of.
+//!
+//! A file *grows* until all its chunks are there, then it is *whole*. A chunk that arrives is
+//! compared with its hash and written to its place in every growing file that lacks it: into the
+//! very file that is executed in the end. What a new file has in common with those that are there
+//! is copied from them.
+//!
+//! Programs and read-only files get a second name in each session that wants them. Others are
+//! copied, since a rank may write to what is its own. A program that was written to all the same is
+//! known by its time, and no job after that gets it. When files take too much room, those go that
+//! were used longest ago. The directory goes with the daemon.
+
+use crate::chunk::{Hash, Recipe};
+use crate::relay::receive::Unpacker;
+use muster_base::limits::{CHUNK, CHUNK_STORE_MAX};
+use muster_ninep::error::{Errno, Error, Result, fail};
+use std::collections::HashMap;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::PathBuf;
+
+/// What part of a file system stays free of what is kept: an eighth.
+const FREE: u64 = 8;
+
+/// Which file: its mode and what it says.
+type Name = Hash;
+
+/// A file.
+struct Kept {
+    recipe: Recipe,
+    mode: u32,
+    /// While it grows.
+    file: Option<File>,
+    /// What is to come, and where it goes.
+    missing: HashMap<Hash, Vec<u64>>,
+    /// What tells whether it was written to since it was whole.
+    stamp: Stamp,
+    /// When it was last wanted.
+    used: u64,
+}
+
+type Stamp = (u64, i64, i64);
+
+fn stamp(meta: &Metadata) -> Stamp {
+    (meta.len(), meta.mtime(), meta.mtime_nsec())
+}
+
+/// All of them.
+pub(super) struct Chunks {
+    directory: PathBuf,
+    files: HashMap<Name, Kept>,
+    /// Where a chunk is found: file and offset.
+    found: HashMap<Hash, (Name, u64)>,
+    clock: u64,
+}
+
+fn name(mode: u32, recipe: &Recipe) -> Name {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&mode.to_le_bytes()).update(&recipe.size.to_le_bytes());
+    for hash in &recipe.chunks {
+        hasher.update(&hash.0);
+    }
+    Hash(*hasher.finalize().as_bytes())
+}
+
+fn corrupt() -> Error {
+    Error::new(Errno::BADMSG, "a chunk of it is corrupt: its bytes are not those of its hash")
+}
+
+impl Chunks {
+    pub(super) fn new(directory: PathBuf) -> Chunks {
+        let (files, found) = (HashMap::new(), HashMap::new());
+        Chunks { directory, files, found, clock: 0 }
+    }
+
+    /// Whether some of these files lack a chunk.
+    pub(super) fn lack(&self, files: &[Name], hash: &Hash) -> bool {
+        let lacks = |name| self.files.get(name).is_none_or(|kept| kept.missing.contains_key(hash));
+        files.iter().any(lacks)
+    }
+
+    /// Whether a file has all its chunks.
+    pub(super) fn is_whole(&self, name: &Name) -> bool {
+        self.files.get(name).is_some_and(|kept| kept.file.is_none())
+    }
+
+    /// Nobody waits for a file any more: it goes unless it is whole.
+    pub(super) fn give_up(&mut self, name: &Name) {
+        if !self.is_whole(name) {
+            self.remove(name);
+        }
+    }
+
+    fn path(&self, name: &Name) -> PathBuf {
+        self.directory.join(blake3::Hash::from(name.0).to_hex().as_str())
+    }
+
+    /// Has a file kept, with as much of it as is there.
+    ///
+    /// # Errors
+    /// The system's, as when there is no room.
+    pub(super) fn keep(&mut self, mode: u32, recipe: &Recipe) -> Result<Name> {
+        self.clock += 1;
+        let name = name(mode, recipe);
+        if self.is_intact(&name) {
+            self.files.get_mut(&name).expect("it is there").used = self.clock;
+            return Ok(name);
+        }
+        self.remove(&name);
+        self.make_room(recipe.size);
+        let mut kept = self.begin(&name, mode, recipe)?;
+        for (hash, offset, length) in recipe.pieces() {
+            let found = self.found.get(&hash).copied();
+            if let Some((other, from)) = found.filter(|_| !kept.missing.contains_key(&hash)) {
+                if self.copy(&kept, offset, (other, from, length)) {
+                    continue;
+                }
+                // Where it was found it is no more.
+                self.found.remove(&hash);
+            }
+            kept.missing.entry(hash).or_default().push(offset);
+        }
+        let is_whole = kept.missing.is_empty();
+        self.files.insert(name, kept);
+        if is_whole {
+            self.complete(&name)?;
+        }
+        Ok(name)
+    }
+
+    fn begin(&self, name: &Name, mode: u32, recipe: &Recipe) -> Result<Kept> {
+        if let Err(error) = fs::DirBuilder::new().mode(0o700).create(&self.directory)
+            && error.kind() != io::ErrorKind::AlreadyExists
+        {
+            return Err(error.into());
+        }
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(true).mode(0o600);
+        let file = options.open(self.path(name))?;
+        file.set_len(recipe.size)?;
+        let (stamp, used) = ((0, 0, 0), self.clock);
+        let (missing, file) = (HashMap::new(), Some(file));
+        Ok(Kept { recipe: recipe.clone(), mode, file, missing, stamp, used })
+    }
+
+    /// Copies a chunk from another file; false if that is not what it was.
+    fn copy(&self, to: &Kept, at: u64, (from, offset, length): (Name, u64, usize)) -> bool {
+        let mut bytes = vec![0; length];
+        let open = || match self.files.get(&from)?.file.as_ref() {
+            Some(growing) => growing.try_clone().ok(),
+            None => File::open(self.path(&from)).ok(),
+        };
+        let read = self.is_intact(&from)
+            && open().is_some_and(|file| file.read_exact_at(&mut bytes, offset).is_ok());
+        let to = to.file.as_ref().expect("it grows");
+        read && to.write_all_at(&bytes, at).is_ok()
+    }
+
+    /// Whether a file is there and nobody has written to it.
+    fn is_intact(&self, name: &Name) -> bool {
+        self.files.get(name).is_some_and(|kept| {
+            let now = || fs::metadata(self.path(name)).map(|meta| stamp(&meta)).ok();
+            kept.file.is_some() || now() == Some(kept.stamp)
+        })
+    }
+
+    /// Takes a chunk that was sent.
+    ///
+    /// # Errors
+    /// When it is not the one of that hash, or cannot be written.
+    pub(super) fn take(&mut self, hash: &Hash, bytes: &[u8]) -> Result<()> {
+        let lacks = |(name, kept): (&Name, &Kept)| kept.missing.contains_key(hash).then_some(*name);
+        let lacking: Vec<Name> = self.files.iter().filter_map(lacks).collect();
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        if bytes.len() > CHUNK || Hash::of(bytes) != *hash {
+            return Err(corrupt());
+        }
+        let mut whole = Vec::new();
+        for name in lacking {
+            let kept = self.files.get_mut(&name).expect("it is there");
+            let file = kept.file.as_ref().expect("what lacks a chunk grows");
+            for offset in &kept.missing[hash] {
+                file.write_all_at(bytes, *offset)?;
+            }
+            let offsets = kept.missing.remove(hash).expect("it lacks it");
+            self.found.insert(*hash, (name, offsets[0]));
+            if kept.missing.is_empty() {
+                whole.push(name);
+            }
+        }
+        whole.iter().try_for_each(|name| self.complete(name))
+    }
+
+    /// A file has all its chunks.
+    fn complete(&mut self, name: &Name) -> Result<()> {
+        let kept = self.files.get_mut(name).expect("it is there");
+        let file = kept.file.take().expect("it grew");
+        file.set_permissions(fs::Permissions::from_mode(kept.mode))?;
+        kept.stamp = stamp(&file.metadata()?);
+        for (hash, offset, _) in kept.recipe.pieces() {
+            self.found.entry(hash).or_insert((*name, offset));
+        }
+        Ok(())
+    }
+
+    /// Puts a file that is whole into the sessions of a job.
+    ///
+    /// # Errors
+    /// When it is not whole, or cannot be put there.
+    pub(super) fn give(&self, name: &Name, to: &mut Unpacker, path: &str) -> Result<()> {
+        match self.files.get(name) {
+            Some(kept) if kept.file.is_none() => {
+                // Who may not write to it needs none of its own.
+                let is_shared = kept.mode & 0o111 != 0 || kept.mode & 0o222 == 0;
+                to.give(path, &self.path(name), kept.mode, is_shared)
+            }
+            _ => fail(Errno::IO, "a chunk of it is missing"),
+        }
+    }
+
+    /// Removes what was used longest ago while there is no room for so many bytes more.
+    fn make_room(&mut self, more: u64) {
+        loop {
+            let held: u64 = self.files.values().map(|kept| kept.recipe.size).sum();
+            let free = rustix::fs::statvfs(&self.directory).map_or(u64::MAX, |stat| {
+                let stays = stat.f_blocks / FREE;
+                stat.f_bavail.saturating_sub(stays).saturating_mul(stat.f_frsize)
+            });
+            if held.saturating_add(more) <= CHUNK_STORE_MAX && more <= free {
+                return;
+            }
+            let whole = self.files.iter().filter(|(_, kept)| kept.file.is_none());
+            let Some((oldest, _)) = whole.min_by_key(|(_, kept)| kept.used) else { return };
+            let oldest = *oldest;
+            self.remove(&oldest);
+        }
+    }
+
+    fn remove(&mut self, name: &Name) {
+        if self.files.remove(name).is_some() {
+            let _ = fs::remove_file(self.path(name));
+            self.found.retain(|_, (file, _)| file != name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunks(of: &str) -> Chunks {
+        let directory = format!("muster-chunks-{of}-{}", std::process::id());
+        let directory = std::env::temp_dir().join(directory);
+        let _ = fs::remove_dir_all(&directory);
+        Chunks::new(directory)
+    }
+
+    fn bytes(seed: u8, length: usize) -> Vec<u8> {
+        (0..length).map(|at| seed.wrapping_add((at % 251) as u8)).collect()
+    }
+
+    fn recipe(parts: &[&[u8]]) -> Recipe {
+        let size = parts.iter().map(|part| part.len() as u64).sum();
+        Recipe { size, chunks: parts.iter().map(|part| Hash::of(part)).collect() }
+    }
+
+    #[test]
+    fn a_file_grows_out_of_its_chunks_and_shares_them_with_the_next() {
+        let mut kept = chunks("grow");
+        let (a, b, c) = (bytes(1, CHUNK), bytes(2, CHUNK), bytes(3, 77));
+        let one = recipe(&[&a, &b, &a, &c]);
+        let name = kept.keep(0o755, &one).unwrap();
+        assert!(kept.lack(&[name], &one.chunks[0]) && !kept.is_whole(&name));
+        for part in [&c, &a, &b] {
+            kept.take(&Hash::of(part), part).unwrap();
+        }
+        let whole = [&a[..], &b, &a, &c].concat();
+        assert_eq!(fs::read(kept.path(&name)).unwrap(), whole);
+        assert_eq!(fs::metadata(kept.path(&name)).unwrap().mode() & 0o777, 0o755);
+        // All of the second is there.
+        let other = kept.keep(0o644, &recipe(&[&b, &c])).unwrap();
+        assert_eq!(fs::read(kept.path(&other)).unwrap(), [&b[..], &c].concat());
+        assert!(kept.is_whole(&other));
+        fs::remove_dir_all(&kept.directory).unwrap();
+    }
+
+    #[test]
+    fn a_corrupt_chunk_is_refused_and_the_right_one_still_taken() {
+        let mut kept = chunks("corrupt");
+        let a = bytes(1, 5000);
+        let name = kept.keep(0o755, &recipe(&[&a])).unwrap();
+        for wrong in [&bytes(2, 5000)[..], &a[..4999], b""] {
+            let refused = kept.take(&Hash::of(&a), wrong).unwrap_err();
+            assert!(refused.text.contains("corrupt"), "{refused}");
+        }
+        assert!(kept.lack(&[name], &Hash::of(&a)));
+        kept.take(&Hash::of(&a), &a).unwrap();
+        assert_eq!(fs::read(kept.path(&name)).unwrap(), a);
+        fs::remove_dir_all(&kept.directory).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_was_written_to_is_made_anew() {
+        let mut kept = chunks("written");
+        let a = bytes(1, 5000);
+        let of = recipe(&[&a]);
+        let name = kept.keep(0o755, &of).unwrap();
+        kept.take(&Hash::of(&a), &a).unwrap();
+        assert!(kept.keep(0o755, &of).is_ok() && kept.is_whole(&name));
+        fs::write(kept.path(&name), b"#!/bin/false\n").unwrap();
+        kept.keep(0o755, &of).unwrap();
+        assert!(kept.lack(&[name], &of.chunks[0]));
+        // Nor does another file get its bytes.
+        kept.take(&Hash::of(&a), &a).unwrap();
+        fs::write(kept.path(&name), b"#!/bin/false\n").unwrap();
+        let other = kept.keep(0o600, &of).unwrap();
+        assert!(kept.lack(&[other], &of.chunks[0]));
+        kept.give_up(&other);
+        assert!(!kept.path(&other).exists() && kept.path(&name).exists());
+        fs::remove_dir_all(&kept.directory).unwrap();
+    }
+
+    #[test]
+    fn what_was_used_longest_ago_makes_room() {
+        let mut kept = chunks("room");
+        let third = CHUNK_STORE_MAX / 3;
+        let one = |seed: u8| {
+            // Growing files are sparse, so this takes no room.
+            let recipe = Recipe { size: third, chunks: vec![Hash([seed; 32])] };
+            (recipe.clone(), Hash([seed; 32]))
+        };
+        let names: Vec<Name> = (1..=3)
+            .map(|seed| {
+                let name = kept.keep(0o755, &one(seed).0).unwrap();
+                kept.files.get_mut(&name).unwrap().missing.clear();
+                kept.complete(&name).unwrap();
+                name
+            })
+            .collect();
+        kept.keep(0o755, &one(1).0).unwrap();
+        kept.keep(0o755, &one(4).0).unwrap();
+        assert!(kept.files.contains_key(&names[0]) && !kept.files.contains_key(&names[1]));
+        assert!(!kept.path(&names[1]).exists() && !kept.found.contains_key(&one(2).1));
+        fs::remove_dir_all(&kept.directory).unwrap();
+    }
+}

@@ -1,0 +1,116 @@
+//! Files that are sent along go in chunks, each known by what it says: a node that holds a chunk is
+//! not sent it again.
+
+mod cluster;
+
+use cluster::{Cluster, until};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::path::Path;
+
+/// Bytes of a chunk.
+const CHUNK: usize = 512 * 1024;
+
+/// A script with this much behind its end; `seed` makes what is there another.
+fn program(text: &str, chunks: usize, seed: u8) -> Vec<u8> {
+    let mut bytes = format!("#!/bin/sh\n{text}\nexit 0\n").into_bytes();
+    // No two chunks are the same, and no line ends.
+    bytes.extend((bytes.len()..chunks * CHUNK).map(|at| {
+        let number = (at / CHUNK) as u8;
+        if at % 97 == 0 { b'#' } else { b'a' + number.wrapping_mul(7).wrapping_add(seed) % 26 }
+    }));
+    bytes
+}
+
+/// Runs a program, with more to be sent along; how many chunks were sent, of how many.
+fn sent(cluster: &Cluster, nodes: &str, program: &Path, more: &[&str]) -> (u64, u64, Value) {
+    let program = program.to_str().unwrap();
+    let args = [&["run", "--json", "-w", nodes], more, &[program][..]].concat();
+    let job = cluster.json(&args);
+    assert_eq!(job["exit"], 0, "{job}");
+    (job["files"]["chunks"].as_u64().unwrap(), job["files"]["of"].as_u64().unwrap(), job)
+}
+
+#[test]
+fn a_second_launch_sends_no_chunk_and_a_changed_file_only_what_has_changed() {
+    let cluster = Cluster::up("t0190again", 3);
+    let at = cluster.file("work", 0o755, program("echo ran $MUSTER_RANK", 5, 0));
+    let run = |nodes: &str| {
+        let (sent, of, job) = sent(&cluster, nodes, &at, &["--input", "none"]);
+        for (rank, told) in job["ranks"].as_array().unwrap().iter().enumerate() {
+            assert_eq!(told["stdout"], format!("ran {rank}\n"), "{job}");
+        }
+        (sent, of)
+    };
+    assert_eq!(run("n[0-1]"), (5, 5));
+    assert_eq!(run("n[0-1]"), (0, 5));
+    // One node more lacks all of it.
+    assert_eq!(run("n[0-2]"), (5, 5));
+    assert_eq!(run("n[0-2]"), (0, 5));
+    let mut changed = program("echo ran $MUSTER_RANK", 5, 0);
+    changed[3 * CHUNK + 5] ^= 1;
+    cluster.file("work", 0o755, changed);
+    assert_eq!(run("n[0-2]"), (1, 5));
+    // A daemon that was started again holds nothing.
+    cluster.kill("n1");
+    until("it was seen", || cluster.json(&["cat", "status"])["nodes"][1]["losses"] == 1);
+    cluster.await_nodes(3);
+    assert_eq!(run("n[0-2]"), (5, 5));
+    assert_eq!(run("n[0-2]"), (0, 5));
+    // So does the manager's memory; what it sends again is taken as well.
+    cluster.kill("manager");
+    cluster.await_nodes(3);
+    assert_eq!(run("n[0-2]"), (5, 5));
+    cluster.down();
+}
+
+#[test]
+fn what_a_rank_writes_to_its_files_is_its_own() {
+    let cluster = Cluster::up("t0190own", 1);
+    let text =
+        "cat < data | tail -c 4; printf more >> data; chmod u+w \"$0\"; printf '\\n#' >> \"$0\"";
+    let at = cluster.file("work", 0o755, program(text, 2, 0));
+    let mut data = program("", 2, 5);
+    data.extend(b"last");
+    let data = cluster.file("data", 0o644, data);
+    let more = ["--input", "none", "--bcast", data.to_str().unwrap()];
+    let run = || {
+        let (sent, of, job) = sent(&cluster, "n0", &at, &more);
+        let out = job["ranks"][0]["stdout"].as_str().unwrap().to_owned();
+        (sent, of, out)
+    };
+    assert_eq!(run(), (5, 5, "last".to_owned()));
+    // The program was written to, so the node makes it anew; the data are as they were.
+    let (again, _, out) = run();
+    assert_eq!((again, &*out), (2, "last"));
+    cluster.down();
+}
+
+#[test]
+fn jobs_that_send_the_same_files_at_once_all_get_them() {
+    let cluster = Cluster::up("t0190once", 2);
+    let at = cluster.file("work", 0o755, program("echo ran", 6, 0));
+    let at = at.to_str().unwrap();
+    let start = || cluster.muster(&["run", "-n", "4", "--input", "none", at]).start();
+    let mut jobs: Vec<_> = (0..6).map(|_| start()).collect();
+    // One goes away over it.
+    jobs[2].signal(Signal::KILL);
+    drop(jobs.remove(2).wait());
+    for job in jobs {
+        assert_eq!(job.wait().ok().out, "ran\n".repeat(4));
+    }
+    cluster.down();
+}
+
+#[test]
+fn a_rank_that_reads_gets_its_files_the_same_way() {
+    let cluster = Cluster::up("t0190reads", 2);
+    let at = cluster.file("work", 0o755, program("cat; echo $MUSTER_RANK", 3, 0));
+    let at = at.to_str().unwrap();
+    for chunks in ["3 of 3", "0 of 3"] {
+        let call = cluster.muster(&["run", "-n", "2", "-l", "--timing", at]).input("said\n");
+        let said = call.run().ok().says(&format!("({chunks} chunks)"));
+        assert_eq!(said.sorted(), ["0: 0", "0: said", "1: 1"]);
+    }
+    cluster.down();
+}
