@@ -5,6 +5,7 @@ mod cmd;
 mod fuse;
 mod run;
 mod sys;
+mod top;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};

@@ -9,7 +9,7 @@ mod explain;
 mod export;
 mod fabric;
 mod history;
-mod jobs;
+pub mod jobs;
 mod kill;
 mod logs;
 mod ls;
@@ -19,7 +19,8 @@ mod nodes;
 pub mod progress;
 mod ps;
 mod run;
-mod table;
+pub mod table;
+mod top;
 pub mod umount;
 mod up;
 mod write;
@@ -41,6 +42,7 @@ pub enum Command {
     Down(down::Args),
     Ps(ps::Args),
     History(history::Args),
+    Top(top::Args),
     Nodes(nodes::Args),
     Kill(kill::Args),
     Logs(logs::Args),
@@ -70,6 +72,7 @@ pub fn run(command: Command, context: &Context) -> Result<ExitCode> {
         Command::Down(args) => down::run(&args, context),
         Command::Ps(args) => ps::run(&args, context),
         Command::History(args) => history::run(&args, context),
+        Command::Top(args) => top::run(&args, context),
         Command::Nodes(args) => nodes::run(&args, context),
         Command::Kill(args) => kill::run(&args, context),
         Command::Logs(args) => logs::run(&args, context),

@@ -34,6 +34,7 @@ pub use input::Input;
 pub use line::Connect;
 pub use mistakes::look;
 pub use session::run;
+pub use sys::watch as watch_signals;
 
 use muster_machine::manager::spec::Spec;
 use muster_machine::relay::recipe::Recipes;

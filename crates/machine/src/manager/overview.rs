@@ -7,6 +7,7 @@ use super::job::Job;
 use super::nodes::Link;
 use super::spec::{Phase, RankPhase, RankStatus, Status};
 use crate::files::latch::Latch;
+use crate::slots::Slots;
 use crate::usage::{NodeUsage, Usage};
 use muster_ninep::client::Fid;
 use muster_ninep::error::{Errno, Error, Result};
@@ -33,6 +34,8 @@ pub struct Overview {
     pub nodes: Vec<NodeOverview>,
     /// All jobs that are not done, without their ranks.
     pub jobs: Vec<Status>,
+    /// The table by which jobs take turns, where they do.
+    pub slots: Option<Slots>,
 }
 
 /// A node.
@@ -271,7 +274,7 @@ fn overview(manager: &Manager, told: &Told) -> Overview {
         }
         jobs.push(Status { usage: Usage::of_job(&known), ..status.summary() });
     }
-    Overview { at: super::now(), nodes, jobs }
+    Overview { at: super::now(), nodes, jobs, slots: None }
 }
 
 /// A node with what it has told.

@@ -1,0 +1,365 @@
+//! How `muster top` looks: nodes in a grid, jobs in a table, slots in a matrix, in whatever room
+//! there is.
+
+use super::model::{JobRow, Model, NodeRow};
+use crate::cmd::table;
+use muster_base::nodeset::fold;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Constraint, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState, Widget};
+
+/// Columns of a bar.
+const BAR: usize = 5;
+
+/// Columns of a node's cell in the grid behind its name: two bars with their numbers, load, ranks.
+const CELL: usize = 34;
+
+/// The longest name of a node that is shown whole.
+const NAME_MAX: usize = 12;
+
+/// Draws all of it.
+pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let (lines, matrix) = (node_lines(model, area.width), matrix(model));
+    let mut room = area;
+    header(model).render(above(&mut room, 1), buffer);
+    footer(model).render(below(&mut room, 1), buffer);
+    // Nodes and slots leave half of the room to jobs.
+    let place = above(&mut room, lines.len().min(usize::from(area.height / 3)));
+    let shown = usize::from(place.height.saturating_sub(1));
+    let from = model.from_line % (lines.len().saturating_sub(shown).max(1));
+    let seen = lines[..1].iter().chain(&lines[1 + from..]);
+    Paragraph::new(seen.cloned().collect::<Vec<_>>()).render(place, buffer);
+    let place = below(&mut room, matrix.len().min(usize::from(area.height / 4)));
+    Paragraph::new(matrix).render(place, buffer);
+    draw_jobs(model, room, buffer);
+}
+
+/// Takes so many lines from above, as far as they are there.
+fn above(room: &mut Rect, lines: usize) -> Rect {
+    let height = room.height.min(u16::try_from(lines).unwrap_or(u16::MAX));
+    let taken = Rect { height, ..*room };
+    *room = Rect { y: room.y + height, height: room.height - height, ..*room };
+    taken
+}
+
+/// Takes them from below.
+fn below(room: &mut Rect, lines: usize) -> Rect {
+    let height = room.height.min(u16::try_from(lines).unwrap_or(u16::MAX));
+    room.height -= height;
+    Rect { y: room.y + room.height, height, ..*room }
+}
+
+/// All that there is to show, in lines of text.
+pub fn text(model: &Model, width: u16) -> String {
+    let rows = node_lines(model, width).len() + model.jobs().len() + matrix(model).len();
+    // Four times that: nodes get a third of it, slots a fourth.
+    let height = u16::try_from(rows * 4 + 12).unwrap_or(u16::MAX).min(u16::MAX / width.max(1));
+    let area = Rect::new(0, 0, width, height);
+    let mut buffer = Buffer::empty(area);
+    draw(model, area, &mut buffer);
+    let line = |y: u16| -> String {
+        let cells = (0..width).map(|x| buffer[(x, y)].symbol());
+        cells.collect::<String>().trim_end().to_owned()
+    };
+    // Without the keys, and without empty lines that follow others.
+    let mut lines: Vec<String> = (0..height.saturating_sub(1)).map(line).collect();
+    lines.dedup_by(|a, b| a.is_empty() && b.is_empty());
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    lines.join("\n") + "\n"
+}
+
+fn header(model: &Model) -> Line<'static> {
+    let nodes = model.nodes();
+    let up = nodes.iter().filter(|node| node.is_up).count();
+    let jobs = model.now.jobs.len();
+    let ranks: usize = nodes.iter().map(|node| node.ranks).sum();
+    let load = nodes.iter().find_map(|node| node.load);
+    let mut said = format!("{up} nodes up");
+    if up < nodes.len() {
+        said += &format!(", {} down", nodes.len() - up);
+    }
+    said += &format!(" · {jobs} jobs · {ranks} ranks run");
+    if let Some(load) = load {
+        said += &format!(" · load {load:.1}");
+    }
+    Line::from(vec![
+        Span::styled("muster top", Style::new().bold().fg(Color::Cyan)),
+        Span::raw(format!(" · cluster {} · {said}", model.cluster)),
+    ])
+}
+
+fn footer(model: &Model) -> Line<'static> {
+    if let Some(job) = model.asked {
+        let question = format!(" kill job {job}? y: yes, any other key: no ");
+        return Line::styled(question, Style::new().fg(Color::Black).bg(Color::Yellow));
+    }
+    if let Some(note) = &model.note {
+        return Line::styled(note.clone(), Style::new().fg(Color::Yellow));
+    }
+    let keys = [("q", "quit"), ("↑↓", "choose"), ("k", "kill"), ("s", "sort"), ("←→", "nodes")];
+    let mut spans = Vec::new();
+    for (key, what) in keys {
+        spans.push(Span::styled(key, Style::new().bold().fg(Color::Cyan)));
+        spans.push(Span::styled(format!(" {what}   "), Style::new().fg(Color::DarkGray)));
+    }
+    Line::from(spans)
+}
+
+/// Nodes, as many in a line as there is room for, below a head.
+fn node_lines(model: &Model, width: u16) -> Vec<Line<'static>> {
+    let nodes = model.nodes();
+    let name = nodes.iter().map(|node| node.name.chars().count() + 1).max().unwrap_or(0);
+    let name = name.clamp(5, NAME_MAX + 1);
+    let across = (usize::from(width) / (name + CELL)).max(1);
+    let head = format!("{:<name$}{:<11}{:<6}{:<11}{:<6}", "NODE", "CPU", "LOAD", "MEM", "RANKS");
+    let style = Style::new().bold().fg(Color::DarkGray);
+    let mut lines = vec![Line::styled(head.repeat(across.min(nodes.len().max(1))), style)];
+    lines.extend(nodes.chunks(across).map(|some| {
+        let spans: Vec<Span> = some.iter().flat_map(|node| node_cell(node, name)).collect();
+        Line::from(spans)
+    }));
+    lines
+}
+
+fn node_cell(node: &NodeRow, name: usize) -> Vec<Span<'static>> {
+    let named = format!("{:<name$}", table::cut(&node.name, name - 1));
+    let named = Span::styled(named, Style::new().bold());
+    if let (false, why) | (true, why @ Some(_)) = (node.is_up, &node.why) {
+        let why = table::cut(why.as_deref().unwrap_or("down"), CELL - 1);
+        return vec![named, Span::styled(format!("{why:<CELL$}"), Style::new().fg(Color::Red))];
+    }
+    let cpus = node.cpus.unwrap_or(1).max(1) as f64;
+    let share = node.percent.map_or(0.0, |percent| (percent / 100.0 / cpus).min(1.0));
+    let percent = node.percent.map_or("-".to_owned(), |_| format!("{:.0}%", share * 100.0));
+    let load = node.load.map_or("-".to_owned(), |load| format!("{load:.1}"));
+    let (used, all) = node.memory.unwrap_or_default();
+    let memory = if all > 0 { used as f64 / all as f64 } else { 0.0 };
+    vec![
+        named,
+        Span::styled(bar(share), Style::new().fg(heat(share))),
+        Span::raw(format!(" {percent:<5}{load:<6}")),
+        Span::styled(bar(memory), Style::new().fg(heat(memory))),
+        Span::raw(format!(" {:<5}{:<6}", table::bytes(used), node.ranks)),
+    ]
+}
+
+fn heat(share: f64) -> Color {
+    match share {
+        ..0.6 => Color::Green,
+        ..0.9 => Color::Yellow,
+        _ => Color::Red,
+    }
+}
+
+/// A bar of which a share is filled, in eighths of a column.
+fn bar(share: f64) -> String {
+    const PARTS: [char; 8] = ['·', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+    let eighths = (share.clamp(0.0, 1.0) * 8.0 * BAR as f64).round() as usize;
+    let column = |at: usize| match eighths.saturating_sub(at * 8) {
+        part @ 0..8 => PARTS[part],
+        _ => '█',
+    };
+    (0..BAR).map(column).collect()
+}
+
+fn draw_jobs(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let rows = model.jobs();
+    let heads = ["JOB", "STATE", "NAME", "USER", "NODES", "RANKS", "CPU%", "CPU", "MEM", "TIME"];
+    let widths = [5, 9, 16, 8, 12, 6, 7, 9, 6, 8].map(Constraint::Length);
+    // What does not fit is left out, the least first.
+    let order = [0, 2, 1, 6, 9, 8, 5, 4, 7, 3];
+    let mut kept: Vec<usize> = Vec::new();
+    let mut room = area.width;
+    for column in order {
+        let Constraint::Length(width) = widths[column] else { continue };
+        if room < width {
+            break;
+        }
+        room = room.saturating_sub(width + 1);
+        kept.push(column);
+    }
+    kept.sort_unstable();
+    let head = |column: &usize| {
+        let is_sorted = heads[*column] == model.order.name();
+        let style = if is_sorted { Style::new().underlined() } else { Style::new() };
+        Cell::from(heads[*column]).style(style)
+    };
+    let head = Row::new(kept.iter().map(head)).style(Style::new().bold().fg(Color::DarkGray));
+    let body = rows.iter().map(|row| {
+        let cells = cells(row);
+        Row::new(kept.iter().map(|column| Cell::from(cells[*column].clone()))).style(state(row))
+    });
+    let widths: Vec<Constraint> = kept.iter().map(|column| widths[*column]).collect();
+    let table = Table::new(body, widths)
+        .header(head)
+        .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+    let chosen = rows.iter().position(|row| Some(row.id) == model.chosen);
+    let mut state = TableState::new().with_selected(chosen);
+    // An empty line apart from the nodes.
+    let mut area = area;
+    above(&mut area, 1);
+    ratatui::widgets::StatefulWidget::render(table, area, buffer, &mut state);
+}
+
+fn cells(row: &JobRow) -> [String; 10] {
+    [
+        row.id.to_string(),
+        row.state.to_owned(),
+        row.name.clone(),
+        row.user.clone(),
+        fold(&row.nodes),
+        row.ranks.to_string(),
+        row.percent.map_or("-".to_owned(), |percent| format!("{percent:.1}")),
+        table::span(row.cpu),
+        table::bytes(row.memory_kib * 1024),
+        table::span(row.time),
+    ]
+}
+
+fn state(row: &JobRow) -> Style {
+    match row.state {
+        "running" => Style::new(),
+        "ending" => Style::new().fg(Color::Yellow),
+        _ => Style::new().fg(Color::DarkGray),
+    }
+}
+
+/// The matrix, below a head.
+fn matrix(model: &Model) -> Vec<Line<'static>> {
+    let Some((slots, cells)) = model.matrix() else { return Vec::new() };
+    let names: Vec<String> = model.now.nodes.iter().map(|node| node.name.clone()).collect();
+    let word = |jobs: &Vec<u32>| match &jobs[..] {
+        [] => "·".to_owned(),
+        [one] => one.to_string(),
+        [first, rest @ ..] => format!("{first}+{}", rest.len()),
+    };
+    let words: Vec<Vec<String>> = cells.iter().map(|row| row.iter().map(word).collect()).collect();
+    let all = words.iter().flatten().chain(&names);
+    let wide = all.map(|word| word.chars().count()).max().unwrap_or(1) + 1;
+    let slice = slots.slice;
+    let mut head = format!("{:<12}", format!("SLOT {slice:?}"));
+    head.extend(names.iter().map(|name| format!("{name:>wide$}")));
+    let mut lines =
+        vec![Line::default(), Line::styled(head, Style::new().bold().fg(Color::DarkGray))];
+    for (at, row) in words.iter().enumerate() {
+        let mut spans = vec![Span::raw(format!("{at:<12}"))];
+        spans.extend(row.iter().zip(&cells[at]).map(|(word, jobs)| {
+            let style = jobs.first().map_or(Style::new().fg(Color::DarkGray), |job| {
+                let style = Style::new().fg(colour(*job));
+                if Some(*job) == model.chosen { style.reversed() } else { style }
+            });
+            Span::styled(format!("{word:>wide$}"), style)
+        }));
+        lines.push(Line::from(spans));
+    }
+    lines
+}
+
+/// A job's colour, so that it is found in all slots at a glance.
+fn colour(job: u32) -> Color {
+    const COLOURS: [Color; 6] =
+        [Color::Green, Color::Cyan, Color::Magenta, Color::Yellow, Color::Blue, Color::Red];
+    COLOURS[job as usize % COLOURS.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::top::model::{Action, Key};
+    use muster_machine::manager::overview::Overview;
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+    use serde_json::json;
+
+    fn model(nodes: usize, jobs: u32) -> Model {
+        let node = |number: usize| {
+            json!({"name": format!("n{number}"), "state": "up", "cpus": 2, "load": 0.5,
+                "mem_total": 1000, "mem_available": 250, "ranks": 3, "cpu_us": 0})
+        };
+        let job = |id: u32| {
+            json!({"id": id, "state": "running", "name": format!("job{id}"), "size": 4,
+                "nodes": ["n0", "n1"], "submitted": 90.0, "started": 90.0,
+                "usage": {"user_us": 1_500_000 * u64::from(id), "rss_kib": 2048}})
+        };
+        let slots = json!({"slice": {"secs": 0, "nanos": 2_000_000}, "slots": [[1], [2]]});
+        let overview = json!({"at": 100.0, "slots": slots,
+            "nodes": (0..nodes).map(node).collect::<Vec<_>>(),
+            "jobs": (1..=jobs).map(job).collect::<Vec<_>>()});
+        let mut model = Model::new("default");
+        model.sample(serde_json::from_value::<Overview>(overview).expect("an overview"));
+        model
+    }
+
+    fn press(model: &mut Model, keys: &[Key]) {
+        for key in keys {
+            assert_eq!(model.key(*key), Action::Nothing);
+        }
+    }
+
+    fn screen(model: &Model, width: u16, height: u16) -> Vec<String> {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| draw(model, frame.area(), frame.buffer_mut())).unwrap();
+        let buffer = terminal.backend().buffer();
+        let line = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+        (0..height).map(|y| line(y).trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn nodes_jobs_and_slots_are_on_the_screen() {
+        let screen = screen(&model(4, 2), 100, 24);
+        assert!(screen[0].starts_with("muster top · cluster default · 4 nodes up · 2 jobs"));
+        assert_eq!(screen[1].matches("NODE").count(), 2);
+        assert!(screen[2].starts_with("n0   ····· -    0.5   ███▊· 750B 3"), "{screen:#?}");
+        assert_eq!(screen[5].split_whitespace().next(), Some("JOB"));
+        let job: Vec<&str> = screen[7].split_whitespace().collect();
+        assert_eq!(job[..3], ["2", "running", "job2"]);
+        assert_eq!(job[4..], ["n[0-1]", "4", "-", "3.0s", "2.0M", "10.0s"]);
+        let slots = screen.iter().position(|line| line.starts_with("SLOT 2ms")).expect("slots");
+        assert!(screen[slots].ends_with("n0 n1 n2 n3"), "{screen:#?}");
+        assert!(screen[slots + 2].ends_with("2  2  ·  ·"), "{screen:#?}");
+        assert!(screen[23].contains("q quit"));
+    }
+
+    #[test]
+    fn any_size_of_a_terminal_will_do() {
+        let mut model = model(64, 30);
+        press(&mut model, &[Key::Down, Key::Kill]);
+        for (width, height) in [(80, 24), (40, 10), (20, 5), (10, 3), (3, 1), (1, 1), (300, 80)] {
+            let screen = screen(&model, width, height);
+            assert_eq!(screen.len(), usize::from(height));
+        }
+        let narrow = screen(&model, 50, 24).join("\n");
+        assert!(narrow.contains("CPU%") && !narrow.contains("USER"), "{narrow}");
+        assert!(narrow.contains("kill job 1? y: yes"), "{narrow}");
+    }
+
+    #[test]
+    fn the_chosen_job_and_nodes_further_down_are_brought_into_view() {
+        let mut model = model(64, 40);
+        assert!(!screen(&model, 80, 24).join("\n").contains("n63"));
+        press(&mut model, &[Key::Right; 25]);
+        press(&mut model, &[Key::Down; 40]);
+        let shown = screen(&model, 80, 24).join("\n");
+        assert!(shown.contains("n63") && shown.contains("job40"), "{shown}");
+    }
+
+    #[test]
+    fn as_text_nothing_is_left_out() {
+        let text = text(&model(64, 40), 100);
+        assert!(text.contains("n63") && text.contains("job40") && text.contains("SLOT"), "{text}");
+        assert!(!text.contains("quit"), "{text}");
+        assert!(text.lines().all(|line| !line.ends_with(' ')));
+    }
+
+    #[test]
+    fn bars_fill_in_eighths() {
+        assert_eq!(bar(0.0), "·····");
+        assert_eq!(bar(0.6), "███··");
+        assert_eq!(bar(0.1), "▌····");
+        assert_eq!(bar(7.0), "█████");
+    }
+}
