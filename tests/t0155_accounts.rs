@@ -5,6 +5,8 @@ mod cluster;
 
 use cluster::{Cluster, until};
 use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Burns processor time for about a third of a second in a child, and waits for it.
 const BURN: &str = "perl -e 'my ($u, $s) = (0, 0); \
@@ -58,7 +60,7 @@ fn a_rank_is_accounted_with_its_children_and_a_job_with_its_ranks() {
     // A child that the kernel reaps, since its parent has said that it will not wait.
     cluster.muster(&["run", "perl", "-e", &reaped_by_nobody()]).run().ok();
     let used = cpu(&cluster.job(2)["usage"]);
-    let has_groups = std::fs::read_to_string(cluster.directory().join("cgroup")).is_ok();
+    let has_groups = fs::read_to_string(cluster.directory().join("cgroup")).is_ok();
     assert!(used >= 300_000 || !has_groups, "{used}, and control groups: {has_groups}");
     // One that is left behind.
     let line = format!("({BURN}; touch burnt; sleep 600) & until [ -e burnt ]; do sleep 0.1; done");
@@ -158,6 +160,45 @@ fn a_node_that_does_not_answer_delays_what_is_told_and_prevents_nothing() {
     cluster::signal(silent, rustix::process::Signal::CONT);
     cluster.muster(&["kill", "1"]).run().ok();
     job.wait().code(137);
+    cluster.down();
+}
+
+/// The control group of a process, if the kernel tells how long it was frozen.
+fn group_of(pid: &Value) -> Option<PathBuf> {
+    let read = |path: &str| fs::read_to_string(path).expect("a file of the kernel");
+    let own = read(&format!("/proc/{pid}/cgroup"));
+    let own = own.lines().find_map(|line| line.strip_prefix("0::/")).expect("a group").to_owned();
+    let mounts = read("/proc/self/mountinfo");
+    let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
+    let group = Path::new(mount.split(' ').nth(4)?).join(own);
+    let tells = fs::read_to_string(group.join("cgroup.stat.local")).unwrap_or_default();
+    (group.join("cgroup.procs").exists() && tells.contains("frozen_usec")).then_some(group)
+}
+
+#[test]
+fn what_stood_still_is_no_slice_time() {
+    let cluster = Cluster::up("t0155slice", 1);
+    let job = cluster.muster(&["run", "sh", "-c", "echo on; sleep 600"]).start();
+    job.await_out("on");
+    let pid = || cluster.job(1)["ranks"][0]["pid"].clone();
+    until("its process is known", || pid().is_number());
+    let Some(group) = group_of(&pid()) else {
+        eprintln!("not here: the kernel does not tell how long a group was frozen");
+        return;
+    };
+    let lost = || {
+        let usage = cluster.job(1)["usage"].clone();
+        number(&usage, "wall_us") - number(&usage, "slice_us")
+    };
+    assert_eq!(lost(), 0);
+    fs::write(group.join("cgroup.freeze"), "1").expect("it can be frozen");
+    until("it has stood still for 0.2 s", || lost() > 200_000);
+    fs::write(group.join("cgroup.freeze"), "0").expect("it can go on");
+    let thawed = lost();
+    cluster.muster(&["kill", "--signal", "TERM", "1"]).run().ok();
+    job.wait().code(143);
+    assert!((200_000..=thawed).contains(&lost()), "{thawed}: {}", cluster.job(1));
+    assert!(number(&cluster.job(1)["usage"], "slice_us") > 0);
     cluster.down();
 }
 

@@ -30,7 +30,13 @@ impl Place {
         let (user_us, system_us) = group.unwrap_or((tree.user_us, tree.system_us));
         let wall = self.began.map_or(0, |began| began.elapsed().as_micros());
         let wall_us = u64::try_from(wall).unwrap_or(u64::MAX);
-        Usage { user_us, system_us, wall_us, slice_us: wall_us, ..tree }
+        let slice_us = wall_us.saturating_sub(self.frozen_us());
+        Usage { user_us, system_us, wall_us, slice_us, ..tree }
+    }
+
+    /// Microseconds in which it stood still for the sake of others, as far as the kernel tells.
+    pub(super) fn frozen_us(&self) -> u64 {
+        self.cgroup.as_ref().and_then(Cgroup::frozen_us).unwrap_or(0)
     }
 }
 

@@ -159,6 +159,13 @@ impl Cgroup {
         Some((number(&stat, "user_usec")?, number(&stat, "system_usec")?))
     }
 
+    /// Microseconds in which it was to stand still, because it or one above it was frozen. Linux
+    /// tells since 6.18.
+    pub fn frozen_us(&self) -> Option<u64> {
+        let stat = fs::read_to_string(self.path.join("cgroup.stat.local")).ok()?;
+        number(&stat, "frozen_usec")
+    }
+
     /// Whether any process lives in it or below; `None` when it does not exist.
     pub fn populated(&self) -> Result<Option<bool>, Error> {
         match fs::read_to_string(self.path.join("cgroup.events")) {
@@ -302,7 +309,7 @@ fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ENODEV)
 }
 
-/// The value of a name in `cpu.stat`.
+/// The value of a name in `cpu.stat` or `cgroup.stat.local`.
 fn number(stat: &str, name: &str) -> Option<u64> {
     let named = stat.lines().filter_map(|line| line.split_once(' ')).find(|line| line.0 == name);
     named?.1.parse().ok()

@@ -243,14 +243,16 @@ impl Session {
         let is_whole = usage.is_some() && !is_left && told.wall_us < ACCOUNTED_US;
         let place = if is_whole { Place::default() } else { self.place() };
         let init = place.init.filter(|_| is_left);
-        let seen = Place { init, began: None, ..place }.look();
+        let place = Place { init, began: None, ..place };
+        let (seen, frozen) = (place.look(), place.frozen_us());
         let mut state = self.state();
         state.is_left = is_left;
         if matches!(state.phase, Phase::Starting | Phase::Running { .. }) {
             state.phase = Phase::Ended { status };
             let before = state.usage.unwrap_or_default();
             let usage = told.most(&seen).most(&before);
-            state.usage = Some(Usage { rss_kib: 0, ..usage });
+            let slice_us = usage.wall_us.saturating_sub(frozen);
+            state.usage = Some(Usage { rss_kib: 0, slice_us, ..usage });
         }
         self.changed.notify_all();
         self.wait.set(status.to_string());
