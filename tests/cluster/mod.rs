@@ -97,7 +97,7 @@ impl Cluster {
         serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{args:?}: {e}: {}", said.out))
     }
 
-    /// The process of `manager`, `keeper` or a node.
+    /// The process of `manager`, `keeper`, `strober` or a node.
     pub fn pid(&self, daemon: &str) -> Option<i32> {
         let all = self.processes();
         let words = |line: &str| line.split('\0').map(str::to_owned).collect::<Vec<_>>();
@@ -105,7 +105,9 @@ impl Cluster {
             let words = words(line);
             let at = words.iter().position(|word| word == "daemon");
             at.is_some_and(|at| match daemon {
-                "manager" | "keeper" => words.get(at + 1).is_some_and(|word| word == daemon),
+                "manager" | "keeper" | "strober" => {
+                    words.get(at + 1).is_some_and(|word| word == daemon)
+                }
                 node => words.iter().any(|word| word == "node") && words.iter().any(|w| w == node),
             })
         };

@@ -77,6 +77,10 @@ catalog! {
         "There is no such scheduler, or one of its settings is not what it can be: a slice takes \
          from 300 us to 8 s, and at least one slot is needed."
         "muster scheduler shows what is set. For instance: muster scheduler gang --slice 2ms"
+    E116 "The strober does not answer."
+        "The process that lets jobs take turns is stopped or has just died. The keeper starts it \
+         again; until then jobs share the processors."
+        "Try again in a moment. The cluster's keeper.log tells of its deaths."
     E120 "No cluster is up."
         "None of this name was started, or it was taken down, or its keeper died and all went \
          with it."
