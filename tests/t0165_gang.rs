@@ -99,6 +99,31 @@ impl Gang {
         }
     }
 
+    /// Lets both jobs take turns, and asserts that they do so for some.
+    fn see_turns(&self) {
+        self.take_turns(SHORT, "[[1],[2]]");
+        let mut seen = [0; 2];
+        while seen.iter().any(|turns| *turns < 2) {
+            let (slot, who) = self.who_counts();
+            let slot = slot as usize;
+            // On a busy machine it may not have come to count.
+            assert!(who.is_empty() || who == [slot as u32 + 1], "{who:?} in slot {slot}");
+            seen[slot] += usize::from(!who.is_empty());
+        }
+    }
+
+    /// Kills the strober until its keeper gives it up.
+    fn kill_strober_for_good(&self) {
+        let log = self.cluster.directory().join("keeper.log");
+        until("the strober is given up", || {
+            if let Some(pid) = self.cluster.pid("strober") {
+                signal(pid, Signal::KILL);
+            }
+            let said = fs::read_to_string(&log).unwrap();
+            said.contains("strober died 10 times within 10 s: given up\n")
+        });
+    }
+
     fn await_count(&self, job: u32) {
         let before = self.count(job);
         until(&format!("job {job} counts"), || self.count(job) > before + 2);
@@ -129,15 +154,7 @@ fn jobs_of_two_slots_take_turns_and_never_both_run() {
     gang.run();
     gang.run();
     (1..=2).for_each(|job| gang.await_count(job));
-    gang.take_turns(SHORT, "[[1],[2]]");
-    let mut seen = [0; 2];
-    while seen.iter().any(|turns| *turns < 2) {
-        let (slot, who) = gang.who_counts();
-        let slot = slot as usize;
-        // On a busy machine it may not have come to count.
-        assert!(who.is_empty() || who == [slot as u32 + 1], "{who:?} in slot {slot}");
-        seen[slot] += usize::from(!who.is_empty());
-    }
+    gang.see_turns();
     // Both again, in one slot.
     gang.take_turns(SHORT, "[[1,2]]");
     (1..=2).for_each(|job| gang.await_count(job));
@@ -213,13 +230,7 @@ fn a_strober_that_dies_again_and_again_leaves_no_job_stopped() {
     gang.run();
     (1..=2).for_each(|job| gang.await_count(job));
     gang.stop_one(1, 2);
-    let log = gang.cluster.directory().join("keeper.log");
-    until("it is given up", || {
-        if let Some(pid) = gang.cluster.pid("strober") {
-            signal(pid, Signal::KILL);
-        }
-        fs::read_to_string(&log).unwrap().contains("strober died 10 times within 10 s: given up\n")
-    });
+    gang.kill_strober_for_good();
     (1..=2).for_each(|job| gang.await_count(job));
     // Others are launched as ever.
     gang.cluster.muster(&["run", "-N", "2", "true"]).run().ok();
@@ -240,6 +251,25 @@ fn turns_go_on_without_a_manager_and_the_next_one_takes_them_over() {
     gang.cluster.await_nodes(2);
     gang.take_turns(SHORT, "[[2],[1],[1,2]]");
     assert!(gang.told("stamp") > stamp);
+    (1..=2).for_each(|job| gang.await_count(job));
+    gang.down();
+}
+
+#[test]
+fn an_ordinary_users_jobs_take_turns_by_signals_and_he_is_told() {
+    let Some(cluster) = Cluster::of_nobody("nobody") else { return };
+    let said = cluster.muster(&["up", "-N", "2"]).run().ok();
+    cluster.note("default");
+    let mut gang = Gang { cluster, jobs: Vec::new() };
+    let told = gang.strober().expect("a strober");
+    let is_limited = told["by"] == "signals" || told["scheduled"] == "shared";
+    assert_eq!(is_limited, said.err.contains("[N125]"), "{told} {}", said.err);
+    gang.run();
+    gang.run();
+    (1..=2).for_each(|job| gang.await_count(job));
+    gang.see_turns();
+    gang.stop_one(1, 2);
+    gang.kill_strober_for_good();
     (1..=2).for_each(|job| gang.await_count(job));
     gang.down();
 }

@@ -134,8 +134,8 @@ mod tests {
         assert_eq!((rotation.slot(), rotation.next()), (0, 1005 * MS));
         // Two missed, and the turn is whose it is.
         assert!(rotation.strobe(1009 * MS));
-        assert_eq!((rotation.slot(), rotation.next()), (2, 1011 * MS));
-        assert_eq!(rotation.counts(), (3, 1));
+        assert_eq!((rotation.slot(), rotation.next()), (0, 1011 * MS));
+        assert_eq!(rotation.counts(), (3, 2));
     }
 
     #[test]
