@@ -48,7 +48,8 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     keep(confirm).map_err(because("the keeper has ended", "E125"))?;
     told(args, context, &names, start.elapsed().as_secs_f64())?;
     if let Some(limits) = limits(&client) {
-        eprintln!("muster: {limits}");
+        // Nobody may be there to read it.
+        let _ = writeln!(std::io::stderr(), "muster: {limits}");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,9 +2,9 @@
 //!
 //! A thread sends the latest table by an order to one node of each machine, which tells its strober
 //! and then sets its instance of a variable to the table's stamp. COMPARE-AND-WRITE tells when all
-//! have it; a launch waits for that, so no rank is born into others' turns. What does not arrive, as
-//! when a strober or a node has just died, is sent again. Nodes that come in may be the first of
-//! their machine, so the table is sent again then, too.
+//! have it; a launch waits for that, so no rank is born into others' turns. What does not arrive,
+//! as when a strober or a node has just died, is sent again. Nodes that come in may be the first
+//! of their machine, so the table is sent again then, too.
 //!
 //! With more than one machine the table is repeated every second, for their clocks drift apart
 //! ([`crate::strober`]).
@@ -27,8 +27,8 @@ const TAKEN: Duration = Duration::from_millis(200);
 /// Between two looks whether they have it.
 const LOOK: Duration = Duration::from_micros(300);
 
-/// The pause before a table is sent once more that has not arrived.
-const PAUSE: Duration = Duration::from_millis(20);
+/// The pauses before a table is sent once more that has not arrived: the first, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
 /// The pause before a table is repeated for the sake of the machines' clocks.
 const REPEAT: Duration = Duration::from_secs(1);
@@ -186,6 +186,7 @@ struct Teller {
 
 impl Teller {
     fn run(&self) {
+        let mut pause = PAUSES.0;
         while let Some((number, slots)) = self.shared.next() {
             let Some(manager) = self.manager.upgrade() else { return };
             let speakers = manager.nodes.one_of_each_machine();
@@ -193,8 +194,10 @@ impl Teller {
             let there = self.memory.members_of(&speakers);
             if !there.is_empty() && self.tell(&there, number, &slots) {
                 self.shared.taken(number, there.iter().count());
+                pause = PAUSES.0;
             } else {
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(PAUSES.1);
             }
         }
     }

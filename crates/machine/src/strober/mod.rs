@@ -23,8 +23,8 @@
 //! # What is stopped
 //!
 //! All ranks of a job on this machine are in one control group ([`place`]), which the strober makes
-//! as soon as the table names the job: frozen, if it is not its turn. So a rank of it is born at its
-//! turn, and a turn costs one write(2) for each job that stops and each that goes on. Where no
+//! as soon as the table names the job: frozen, if it is not its turn. So a rank of it is born at
+//! its turn, and a turn costs one write(2) for each job that stops and each that goes on. Where no
 //! control groups can be made, nodes list the leaders of the ranks' process groups instead, and
 //! these are sent SIGSTOP and SIGCONT: what has left its process group is not stopped then, what is
 //! sent SIGCONT by others runs until the next strobe, and a rank that is born out of its turn runs

@@ -229,3 +229,108 @@ fn leader(text: &str) -> Option<Pid> {
     // Not a stranger who was given its number.
     (start_time(pid)? == started).then_some(pid)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Child, Command};
+    use std::time::Instant;
+
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Scratch {
+            let path = std::env::temp_dir().join(format!("mp-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Scratch(path)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    struct Sleeper(Child);
+
+    impl Sleeper {
+        fn new() -> Sleeper {
+            Sleeper(Command::new("sleep").arg("1000").process_group(0).spawn().unwrap())
+        }
+
+        fn is_stopped(&self) -> bool {
+            let stat = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).unwrap();
+            stat.rsplit_once(") ").unwrap().1.starts_with('T')
+        }
+
+        fn until(&self, is_stopped: bool) {
+            let deadline = Instant::now() + Duration::from_secs(30);
+            while self.is_stopped() != is_stopped {
+                assert!(Instant::now() < deadline, "it does not obey");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    fn listed_leaders_are_signalled_and_who_has_got_a_dead_ones_number_is_not() {
+        let scratch = Scratch::new("lists");
+        let place = Place::Lists(scratch.0.join("ranks"));
+        let (own, stranger) = (Sleeper::new(), Sleeper::new());
+        let (seat, group) = place.enter(7, "n0.s1".to_owned()).unwrap();
+        assert!(group.is_none());
+        seat.taken_by(own.0.id());
+        let (other, _) = place.enter(7, "n1.s1".to_owned()).unwrap();
+        other.taken_by(stranger.0.id());
+        fs::write(place.job(7).join("n1.s1"), format!("{} 1\n", stranger.0.id())).unwrap();
+        place.signal(7, Signal::STOP);
+        own.until(true);
+        assert!(!stranger.is_stopped());
+        place.thaw();
+        own.until(false);
+        drop(seat);
+        assert_eq!(names(&place.job(7)), ["n1.s1"]);
+        drop(other);
+        assert_eq!(place.jobs(), [] as [u32; 0]);
+    }
+
+    #[test]
+    fn a_jobs_group_goes_with_its_last_rank_unless_the_strober_keeps_it() {
+        let Ok(own) = crate::node::cgroup::Hierarchy::detect() else { return };
+        let name = format!("place-{}", std::process::id());
+        let place = Place::Groups(own.group(&name).unwrap());
+        let enter = |rank: &str| place.enter(7, rank.to_owned()).unwrap();
+        let leave = |(seat, group): (Seat, Option<Cgroup>)| {
+            group.unwrap().remove(Duration::ZERO).unwrap();
+            drop(seat);
+        };
+        let (one, two) = (enter("n0.s1"), enter("n1.s1"));
+        leave(one);
+        assert!(place.job(7).exists());
+        leave(two);
+        assert!(!place.job(7).exists());
+        let freezer = place.keep(7).unwrap().join("cgroup.freeze");
+        fs::write(&freezer, "1").unwrap();
+        leave(enter("n0.s2"));
+        assert_eq!(fs::read_to_string(&freezer).unwrap(), "1\n");
+        place.release(7);
+        assert_eq!(place.jobs(), [] as [u32; 0]);
+        // What a node that was killed has left goes, and nothing of another's.
+        let (dead, alive) = (enter("n1.s3"), enter("n10.s3"));
+        assert_eq!(place.sweep("n1", Duration::ZERO), [] as [String; 0]);
+        assert_eq!(names(&place.job(7)).iter().filter(|name| name.starts_with('n')).count(), 1);
+        std::mem::forget(dead.0);
+        leave(alive);
+        place.remove(Duration::ZERO).unwrap();
+        assert!(!place.path().exists());
+    }
+}
