@@ -38,7 +38,7 @@ const SLICES: [(u64, Option<f64>, Option<f64>); 9] = [
 ];
 
 /// Those of a quick run.
-const QUICK: usize = 4;
+const QUICK: usize = 3;
 
 /// Measures; draws a figure if it is told where.
 ///
@@ -84,9 +84,9 @@ fn all(quick: bool, figure: Option<&Path>, base: &Path, home: &Path) -> Result<R
     Ok(Report { bench: "gang", notes, cases })
 }
 
-/// The two programs, each for about a second or more on this machine alone.
+/// The two programs, each for about half a second or three on this machine alone.
 fn works(nodes: usize, rate: f64, quick: bool) -> [(&'static str, Work); 2] {
-    let seconds = if quick { 1.0 } else { 3.0 };
+    let seconds = if quick { 0.5 } else { 3.0 };
     let share = (processors() as f64 / nodes as f64).min(1.0);
     let rounds = |seconds: f64| (seconds * rate) as u64;
     let bound = Work { steps: 1000, rounds: rounds(seconds * share / 1000.0), exchanges: false };
@@ -117,7 +117,7 @@ impl Measured {
             shared: Default::default(),
         };
         let mut before = gang.in_a_row(&both)?;
-        for round in 0..if quick { 3 } else { 5 } {
+        for round in 0..if quick { 3 } else { 7 } {
             let mut order: Vec<usize> = (0..slices.len()).collect();
             if round % 2 == 1 {
                 order.reverse();
