@@ -3,6 +3,7 @@
 mod child;
 mod cluster;
 mod fabric;
+mod gang;
 mod launch;
 mod ninep;
 mod primitives;
@@ -26,6 +27,10 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
   launch    true, and a program of 12 MiB, on 16 and 64 nodes: ours, Slurm, Hydra, pdsh
             (as root: each slurmd has a tmpfs of its own)
       --quick --json   as above
+  gang      two jobs that take turns on 2 and 8 nodes, beside one after the other, and true
+            beside a job that has all nodes
+      --quick --json   as above
+      --figure FILE    draw it as well: SVG
   primitives  COMPARE-AND-WRITE, XFER-AND-SIGNAL and the heartbeat among 2 to 64 processes, and
             Open MPI and MPICH among as many
       --quick --json   as above
@@ -48,6 +53,7 @@ struct Options {
     size: Option<usize>,
     ours: String,
     case: Option<String>,
+    figure: Option<PathBuf>,
     parked: ninep::parked::Parked,
 }
 
@@ -60,6 +66,7 @@ fn parse(arguments: &[String]) -> Result<(String, Options), String> {
         size: None,
         ours: "muster".to_owned(),
         case: None,
+        figure: None,
         parked: ninep::parked::Parked::default(),
     };
     let mut arguments = arguments.iter();
@@ -75,6 +82,7 @@ fn parse(arguments: &[String]) -> Result<(String, Options), String> {
             "--dir" => options.dir = Some(value()?.into()),
             "--size" => options.size = Some(number(value()?)?),
             "--ours" => options.ours = value()?,
+            "--figure" => options.figure = Some(value()?.into()),
             "--case" => options.case = Some(value()?),
             "--address" => options.parked.address = value()?,
             "--path" => options.parked.path = value()?,
@@ -90,28 +98,31 @@ fn parse(arguments: &[String]) -> Result<(String, Options), String> {
     Ok((name.ok_or("which benchmark?")?, options))
 }
 
+/// What a benchmark has this program do in a process of its own.
+fn part(arguments: &[String]) -> Option<ExitCode> {
+    let (first, rest) = arguments.split_first()?;
+    let done = match first.as_str() {
+        primitives::NODE => primitives::node(rest).map(|()| String::new()),
+        fabric::HALF => fabric::half(rest).map(|figures| format!("{figures}\n")),
+        gang::PROGRAM => gang::program(rest).map(|figures| format!("{figures}\n")),
+        _ => return None,
+    };
+    Some(match done {
+        Ok(said) => {
+            print!("{said}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("bench: {first}: {error:#}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let Some((primitives::NODE, rest)) = arguments.split_first().map(|(f, r)| (f.as_str(), r)) {
-        return match primitives::node(rest) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("bench: node: {error:#}");
-                ExitCode::FAILURE
-            }
-        };
-    }
-    if let Some((fabric::HALF, rest)) = arguments.split_first().map(|(f, r)| (f.as_str(), r)) {
-        return match fabric::half(rest) {
-            Ok(figures) => {
-                println!("{figures}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("bench: half: {error:#}");
-                ExitCode::FAILURE
-            }
-        };
+    if let Some(exit) = part(&arguments) {
+        return exit;
     }
     if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
         println!("{USAGE}");
@@ -131,6 +142,7 @@ fn main() -> ExitCode {
             ninep::run(&ninep::Settings::new(options.quick, dir, size, &options.ours))
         }
         "spawn" => spawn::run(options.quick),
+        "gang" => gang::measure(options.quick, options.figure.as_deref()),
         "launch" => launch::run(options.quick),
         "primitives" => primitives::run(options.quick),
         "fabric" => fabric::run(options.quick, options.case.as_deref()),

@@ -31,6 +31,8 @@ pub struct Cluster {
     home: PathBuf,
     /// Inodes of cluster directories: they are part of the control groups' names.
     inodes: Mutex<Vec<String>>,
+    /// Whose it is, if not the test's.
+    user: Option<u32>,
 }
 
 impl Cluster {
@@ -41,7 +43,19 @@ impl Cluster {
         let _ = fs::remove_dir_all(&home);
         fs::DirBuilder::new().mode(0o700).create(&home).expect("a temporary directory");
         fs::create_dir(home.join("w")).expect("a working directory");
-        Cluster { home, inodes: Mutex::default() }
+        Cluster { home, inodes: Mutex::default(), user: None }
+    }
+
+    /// Nothing is up yet, and what will be belongs to a user without any rights. None where a test
+    /// cannot be that user.
+    pub fn of_nobody(test: &str) -> Option<Cluster> {
+        const NOBODY: u32 = 65534;
+        let mut cluster = Cluster::none(test);
+        cluster.user = Some(NOBODY);
+        for path in [&cluster.home, &cluster.work()] {
+            std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).ok()?;
+        }
+        (cluster.muster(&["--version"]).run().code == 0).then_some(cluster)
     }
 
     /// A cluster of `nodes` nodes.
@@ -85,7 +99,11 @@ impl Cluster {
     /// A command to be run.
     pub fn muster(&self, args: &[&str]) -> Call {
         // `muster run` heeds no signal that its caller ignores, as tests in the background may.
-        let mut command = Command::new("env");
+        let mut command = Command::new(if self.user.is_some() { "setpriv" } else { "env" });
+        if let Some(user) = self.user {
+            let ids = [format!("--reuid={user}"), format!("--regid={user}")];
+            command.args(ids).args(["--clear-groups", "env"]).env("HOME", self.work());
+        }
         command.args(["--default-signal", MUSTER]).args(args).current_dir(self.work());
         command.env("MUSTER_RUNTIME", self.runtime()).env_remove("MUSTER_CLUSTER");
         Call { command, input: Input::Null, deadline: DEADLINE }
@@ -97,7 +115,7 @@ impl Cluster {
         serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{args:?}: {e}: {}", said.out))
     }
 
-    /// The process of `manager`, `keeper` or a node.
+    /// The process of `manager`, `keeper`, `strober` or a node.
     pub fn pid(&self, daemon: &str) -> Option<i32> {
         let all = self.processes();
         let words = |line: &str| line.split('\0').map(str::to_owned).collect::<Vec<_>>();
@@ -105,7 +123,9 @@ impl Cluster {
             let words = words(line);
             let at = words.iter().position(|word| word == "daemon");
             at.is_some_and(|at| match daemon {
-                "manager" | "keeper" => words.get(at + 1).is_some_and(|word| word == daemon),
+                "manager" | "keeper" | "strober" => {
+                    words.get(at + 1).is_some_and(|word| word == daemon)
+                }
                 node => words.iter().any(|word| word == "node") && words.iter().any(|w| w == node),
             })
         };

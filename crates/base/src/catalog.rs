@@ -77,6 +77,10 @@ catalog! {
         "There is no such scheduler, or one of its settings is not what it can be: a slice takes \
          from 300 us to 8 s, and at least one slot is needed."
         "muster scheduler shows what is set. For instance: muster scheduler gang --slice 2ms"
+    E116 "The strober does not answer."
+        "The process that lets jobs take turns is stopped or has just died. The keeper starts it \
+         again; until then jobs share the processors."
+        "Try again in a moment. The cluster's keeper.log tells of its deaths."
     E120 "No cluster is up."
         "None of this name was started, or it was taken down, or its keeper died and all went \
          with it."
@@ -98,6 +102,12 @@ catalog! {
     E125 "Something of the cluster could not be started."
         "The system refused a process, a pipe or a thread, mostly for a limit of the user."
         "Look at ulimit -u and ulimit -n, and at what else is running."
+    N125 "Jobs take turns less exactly than they could."
+        "Turns of less than 10 ms need a strober that is scheduled before all other processes \
+         (SCHED_FIFO), and only a control group holds a job that does not want to be held. The \
+         system permits you neither or only one of the two."
+        "Permit it: rtprio 1 in /etc/security/limits.conf, and a control group of your own, as \
+         systemd-run --user --scope -p Delegate=yes muster up makes one. All else works without."
     E126 "A daemon cannot be ended."
         "It was killed, but the kernel holds it: it waits for a device or for a file server that \
          is gone."

@@ -414,6 +414,10 @@ pub const RAILS_LINGER_MAX: Duration = Duration::from_secs(5);
 /// just keep up with (seed 003, section 4.4).
 pub const SLICE_MIN: Duration = Duration::from_micros(300);
 
+/// The shortest slice where the strober is scheduled as all other processes: on a busy machine it
+/// comes some milliseconds late then (`docs/decisions/gang.md`).
+pub const SLICE_MIN_SHARED: Duration = Duration::from_millis(10);
+
 /// The longest slice: the paper's figure 3 ends there; what waits longer for its turn is a queue.
 pub const SLICE_MAX: Duration = Duration::from_secs(8);
 

@@ -9,6 +9,7 @@
 //! manager is not missed by the next one.
 
 use crate::manager::spec::Stdin;
+use crate::strober::Table;
 use serde::{Deserialize, Serialize};
 
 /// The numbers of light ranks' sessions begin here; `clone` does not come so far.
@@ -205,6 +206,8 @@ pub enum Order {
         /// The jobs.
         jobs: Vec<u32>,
     },
+    /// To one node of each machine: its strober is to go by this table of slots.
+    Strobe(Table),
     /// To a node that may not have heard everything: it may forget all jobs but these.
     Keep {
         /// The last that the manager knows of; not meant are those after it.

@@ -13,4 +13,5 @@ pub mod node;
 pub mod output;
 pub mod relay;
 pub mod slots;
+pub mod strober;
 pub mod usage;

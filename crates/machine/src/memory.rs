@@ -32,6 +32,9 @@ const SERVICE: &str = "muster";
 /// Variables: each tells what nodes have of one job's files.
 pub const VARIABLES: u32 = 64;
 
+/// One variable more: the stamp of the table of slots that a node has told its strober.
+pub const STROBE: u32 = VARIABLES;
+
 /// The pause before a letter is sent again that was not taken.
 const BUSY: Duration = Duration::from_millis(1);
 
@@ -58,12 +61,18 @@ pub struct Memory {
     letters: Arc<Letters>,
     me: NodeId,
     before: Vec<NodeId>,
+    term: u32,
 }
 
 impl Memory {
     /// This node.
     pub fn me(&self) -> NodeId {
         self.me
+    }
+
+    /// For a manager: how many there have been of this cluster, it included.
+    pub fn term(&self) -> u32 {
+        self.term
     }
 
     /// For a manager: the nodes that there were under one before it.
@@ -84,12 +93,13 @@ impl Memory {
         fs::write(&new, format!("{term}\n"))?;
         fs::rename(&new, &at)?;
         if term == 1 {
-            return Memory::start(directory, MANAGER, Begin::With(Nodes::one(MANAGER)));
+            let memory = Memory::start(directory, MANAGER, Begin::With(Nodes::one(MANAGER)))?;
+            return Ok(Memory { term, ..memory });
         }
         let nodes = known(directory.path())?;
         let before = nodes.iter().filter(|node| *node != MANAGER).collect();
         let memory = Memory::start(directory, MANAGER, Begin::Again { nodes, term })?;
-        Ok(Memory { before, ..memory })
+        Ok(Memory { before, term, ..memory })
     }
 
     /// A node's part of it. It asks to be taken in, for as long as it takes.
@@ -119,7 +129,7 @@ impl Memory {
         let regions = vec![Region::over(letters.clone(), Rights::WRITE)];
         let config = Config {
             arity: ARITY,
-            variables: VARIABLES,
+            variables: VARIABLES + 1,
             // The kernel closes a dead process's sockets, and nobody else does.
             end_is_death: true,
             ..Config::new(me, incarnation())
@@ -128,7 +138,7 @@ impl Memory {
             .and_then(|transport| transport.listen(&here))
             .and_then(|listener| Member::start_over(setup, listener, config, begin, regions));
         let member = started.map_err(|error| io::Error::other(format!("{error}  [E133]")))?;
-        Ok(Memory { member, letters, me, before: Vec::new() })
+        Ok(Memory { member, letters, me, before: Vec::new(), term: 0 })
     }
 
     /// Sends a letter to a set of nodes: to all or to none. It does not wait.

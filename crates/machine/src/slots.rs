@@ -18,6 +18,14 @@ pub struct Slots {
     pub slots: Vec<Vec<u32>>,
 }
 
+impl Slots {
+    /// How long all turns take, one after another.
+    #[must_use]
+    pub fn cycle(&self) -> Duration {
+        self.slice * u32::try_from(self.slots.len()).unwrap_or(u32::MAX)
+    }
+}
+
 /// Checks that a slice is one that nodes can keep to.
 ///
 /// # Errors

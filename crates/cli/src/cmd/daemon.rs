@@ -3,7 +3,7 @@
 use crate::cluster::Context;
 use anyhow::Result;
 use muster_machine::keeper::{Keeper, Plan, by_file};
-use muster_machine::{manager, node};
+use muster_machine::{manager, node, strober};
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,6 +28,12 @@ enum Daemon {
         #[arg(long)]
         dir: PathBuf,
     },
+    /// Let jobs take turns until standard input ends
+    Strober {
+        /// The cluster's directory
+        #[arg(long)]
+        dir: PathBuf,
+    },
     /// Serve a node until standard input ends
     Node {
         /// The cluster's directory
@@ -43,6 +49,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     match &args.daemon {
         Daemon::Keeper { nodes } => return Ok(keep(context, *nodes)),
         Daemon::Manager { dir } => manager::daemon::run(dir)?,
+        Daemon::Strober { dir } => strober::daemon::run(dir)?,
         Daemon::Node { dir, name } => node::daemon::run(dir, name)?,
     }
     Ok(ExitCode::SUCCESS)

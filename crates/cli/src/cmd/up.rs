@@ -4,14 +4,18 @@ use super::progress::Progress;
 use super::{SCHEMA, because, print_json};
 use crate::cluster::{Context, node_names, wait_until_joined};
 use anyhow::{Result, bail};
-use muster_base::limits::NODES_HERE_MAX;
+use muster_base::limits::{NODES_HERE_MAX, SLICE_MIN_SHARED};
 use muster_base::nodeset::fold;
 use muster_machine::keeper::State;
-use serde_json::json;
+use muster_ninep::client::Client;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a node may take to tell how it is.
+const ANSWER: Duration = Duration::from_secs(2);
 
 /// Bring up a cluster of node daemons on this machine.
 ///
@@ -39,10 +43,14 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Some(State::Kept(_)) => Ok(()),
         _ => bail!("the manager of cluster {} does not start  [E125]", context.cluster),
     };
-    wait_until_joined(context, &names, alive, |up| progress.at(up as u64))?;
+    let client = wait_until_joined(context, &names, alive, |up| progress.at(up as u64))?;
     drop(progress);
     keep(confirm).map_err(because("the keeper has ended", "E125"))?;
     told(args, context, &names, start.elapsed().as_secs_f64())?;
+    if let Some(limits) = limits(&client) {
+        // Nobody may be there to read it.
+        let _ = writeln!(std::io::stderr(), "muster: {limits}");
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -69,6 +77,30 @@ fn start_keeper(context: &Context, nodes: u16) -> Result<(Child, ChildStdin)> {
 /// Tells the keeper to go on without us.
 fn keep(mut confirm: ChildStdin) -> std::io::Result<()> {
     confirm.write_all(b"keep\n")
+}
+
+/// What jobs that take turns have to do without here, in a sentence.
+fn limits(client: &Client) -> Option<String> {
+    let client = client.with_deadlines(Some(ANSWER), Some(ANSWER));
+    let told: Value = serde_json::from_slice(&client.read("nodes/n0/strobe").ok()?).ok()?;
+    let ms = SLICE_MIN_SHARED.as_millis();
+    match (told["scheduled"] == "fifo", told["by"] == "freezer") {
+        (true, true) => None,
+        (false, true) => Some(format!(
+            "jobs that take turns do so every {ms} ms at most, since you may not run the strober \
+             SCHED_FIFO: see muster explain N125  [N125]"
+        )),
+        (true, false) => Some(
+            "jobs that take turns are stopped by signals, which SIGCONT undoes, since you may \
+             make no control groups: see muster explain N125  [N125]"
+                .to_owned(),
+        ),
+        (false, false) => Some(format!(
+            "jobs that take turns do so every {ms} ms at most and are stopped by signals, which \
+             SIGCONT undoes, since you may neither run the strober SCHED_FIFO nor make control \
+             groups: see muster explain N125  [N125]"
+        )),
+    }
 }
 
 fn told(args: &Args, context: &Context, names: &[String], seconds: f64) -> Result<()> {

@@ -7,6 +7,7 @@ use super::present::{Member, Presence, keeper, read_members, state};
 use super::supervise::remove_files;
 use super::{Directory, Error, KILLED, Runtime, State};
 use crate::node::cgroup::Hierarchy;
+use crate::strober::place::Place;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -40,7 +41,7 @@ pub fn down(runtime: &Runtime, name: &str) -> Result<Option<Downed>, Error> {
     let mut downed = Downed::default();
     // Daemons follow their keeper fast, and the list goes with the last of them.
     let nodes = read_members(&directory).into_iter().map(|member| member.name);
-    downed.nodes = nodes.filter(|name| name != "manager").collect();
+    downed.nodes = nodes.filter(|name| is_node(name)).collect();
     if let Some(pid) = keeper(&directory)?
         && let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty())
         // The lock is still held after the opening, so the process is still its holder.
@@ -83,6 +84,7 @@ pub(super) fn sweep_all(directory: &Directory) {
         // What cannot be swept away is told by the removal, or is no file.
         let _ = sweep(directory, &node, KILLED);
     }
+    let _ = sweep_jobs(directory);
 }
 
 /// Waits for daemons to follow their lifeline, then kills the rest.
@@ -99,13 +101,18 @@ fn end_members(members: &[Member]) -> Vec<String> {
     left.iter().map(|(name, _)| name.clone()).collect()
 }
 
+/// Whether a daemon, or a file, of this name is a node.
+fn is_node(name: &str) -> bool {
+    name.strip_prefix('n').is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
 /// Nodes that left something: those that ran, and those that have a directory.
 fn nodes_of(directory: &Directory, members: &[Member]) -> Vec<String> {
     let entries = std::fs::read_dir(directory.path()).into_iter().flatten().flatten();
     let named = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let is_node = |name: &String| name.strip_prefix('n').is_some_and(|n| n.parse::<u32>().is_ok());
-    let mut nodes: Vec<String> = named.filter(is_node).collect();
-    nodes.extend(members.iter().map(|member| member.name.clone()).filter(is_node));
+    let mut nodes: Vec<String> = named.filter(|name| is_node(name)).collect();
+    let ran = members.iter().map(|member| member.name.clone());
+    nodes.extend(ran.filter(|name| is_node(name)));
     nodes.sort();
     nodes.dedup();
     nodes
@@ -138,14 +145,27 @@ pub(super) fn note_groups(directory: &Directory) -> std::io::Result<()> {
     }
 }
 
+impl Directory {
+    /// Where the daemons' control groups are, if they may be.
+    pub(crate) fn groups(&self) -> Option<Hierarchy> {
+        let path = std::fs::read(self.path().join(GROUPS)).ok()?;
+        Some(Hierarchy::at(OsString::from_vec(path)))
+    }
+}
+
 /// Removes what a dead node has left: control groups with all that runs in them, and files.
 /// Returns what could not be done.
 pub(super) fn sweep(directory: &Directory, node: &str, patience: Duration) -> Vec<String> {
     let mut trouble = remove_files(directory, node);
-    if let Ok(path) = std::fs::read(directory.path().join(GROUPS)) {
-        let groups = Hierarchy::at(OsString::from_vec(path));
+    if let Some(groups) = directory.groups() {
         let swept = groups.sweep(&directory.group(node), patience);
         trouble.extend(swept.err().map(|error| error.to_string()));
     }
+    trouble.extend(Place::of(directory).sweep(node, patience));
     trouble
+}
+
+/// Removes what is left of jobs' groups when all nodes and the strober have gone.
+pub(super) fn sweep_jobs(directory: &Directory) -> Option<String> {
+    Place::of(directory).remove(KILLED).err().map(|error| error.to_string())
 }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!  muster up  ──> muster daemon keeper ──┬──> muster daemon manager
-//!  muster run ──> (keeper in process) ───┼──> muster daemon node --name n0
+//!  muster run ──> (keeper in process) ───┼──> muster daemon strober
+//!                                        ├──> muster daemon node --name n0
 //!                                        └──> ...
 //! ```
 //!
@@ -10,6 +11,7 @@
 //!
 //! * **A node daemon**: the keeper removes what it left (control groups, directory, socket),
 //!   tells the manager so as evidence (`lost n3 ...`), and starts it again.
+//! * **The strober**: jobs that it has stopped go on, and it is started again.
 //! * **The manager**: it is started again at once, and finds its jobs in the journal. One that
 //!   ends with status 0 was told `down`: the keeper ends the cluster.
 //! * **The keeper**, kill -9 included: every daemon holds the read end of a pipe, the *lifeline*,
@@ -20,8 +22,8 @@
 //! * **A daemon that is stopped** cannot follow the lifeline. Whoever waits for it, the keeper or
 //!   `muster down`, kills it then.
 //!
-//! Something that dies ten times within ten seconds is given up: a node alone, or with the
-//! manager the whole cluster.
+//! Something that dies ten times within ten seconds is given up: a node or the strober alone, or
+//! with the manager the whole cluster.
 
 mod directory;
 mod down;
@@ -31,6 +33,7 @@ mod sys;
 
 pub use directory::{Directory, Runtime, check_name};
 pub use down::{Downed, down};
+pub(crate) use present::start_time;
 pub use present::{Presence, State};
 
 use crate::line;

@@ -245,7 +245,7 @@ impl Member {
 }
 
 /// When a process started, in clock ticks since the machine did.
-fn start_time(pid: Pid) -> Option<u64> {
+pub(crate) fn start_time(pid: Pid) -> Option<u64> {
     stat_field(pid, 22)
 }
 

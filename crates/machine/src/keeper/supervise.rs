@@ -1,9 +1,10 @@
 //! The keeper's thread: starts daemons, waits for deaths, starts again, ends all.
 
 use super::directory::remove_all;
-use super::down::sweep;
+use super::down::{sweep, sweep_jobs};
 use super::present::{KeeperLock, Member, Presence, write_members};
 use super::{Directory, Ended, KILLED, Log, PATIENCE, Plan};
+use crate::strober::place::Place;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::collections::VecDeque;
@@ -27,6 +28,9 @@ const REPORTING: Duration = Duration::from_secs(5);
 
 /// The manager's name among the daemons; no node is called so.
 const MANAGER: &str = "manager";
+
+/// The strober's.
+const STROBER: &str = "strober";
 
 struct Running {
     child: Child,
@@ -71,7 +75,8 @@ impl Supervisor {
         plan: Plan,
         heard: PipeReader,
     ) -> io::Result<Supervisor> {
-        let names = std::iter::once(MANAGER.to_owned()).chain(plan.nodes.iter().cloned());
+        let own = [MANAGER, STROBER].map(str::to_owned);
+        let names = own.into_iter().chain(plan.nodes.iter().cloned());
         let daemon = |name| Daemon { name, running: None, deaths: VecDeque::new(), due: None };
         let daemons = names.map(daemon).collect();
         let lifeline = io::pipe()?;
@@ -168,7 +173,10 @@ impl Supervisor {
             return Next::End;
         }
         self.log.note(&format!("{name}: its daemon {why}"));
-        if !manager {
+        if name == STROBER {
+            // First of all: nobody else would let go on what it has stopped.
+            Place::of(&self.directory).thaw();
+        } else if !manager {
             // Told first: the manager waits a moment for it before it says less. Only a reporter
             // that panicked hears nothing.
             let _ = self.evidence.send(format!("lost {name} its daemon {why}"));
@@ -194,7 +202,7 @@ impl Supervisor {
         let mut command = Command::new(&self.plan.program);
         command.arg0("muster").args(&self.plan.prefix).arg("daemon");
         match name {
-            MANAGER => command.arg("manager"),
+            own @ (MANAGER | STROBER) => command.arg(own),
             node => command.args(["node", "--name", node]),
         };
         command.arg("--dir").arg(self.directory.path());
@@ -243,6 +251,7 @@ impl Supervisor {
         for node in &plan.nodes {
             ended.trouble.extend(sweep(&directory, node, KILLED));
         }
+        ended.trouble.extend(sweep_jobs(&directory));
         drop(lock);
         match presence.leave(&directory) {
             Ok(_) => {}

@@ -36,13 +36,13 @@ impl Drop for Scratch {
 const DAEMON: &str = "MUSTER_TEST_DAEMON";
 const KEEPER: &str = "MUSTER_TEST_KEEPER";
 
-/// What the keeper starts: `daemon manager ...`, `daemon node ...`.
+/// What the keeper starts: `daemon manager ...`, `daemon strober ...`, `daemon node ...`.
 #[test]
 fn acts_as_a_daemon_when_asked() {
     let Ok(asked) = std::env::var(DAEMON) else { return };
     let words: Vec<&str> = asked.split(' ').collect();
     let after = |flag: &str| words.iter().skip_while(|word| **word != flag).nth(1).copied();
-    let name = after("--name").unwrap_or("manager");
+    let name = after("--name").unwrap_or(words[1]);
     let dir = after("--dir").expect("it is told where");
     let directory = Directory::at(Path::new(dir)).expect("it is safe");
     let presence = Presence::enter(&directory).expect("it is there");

@@ -34,6 +34,9 @@ fn run(manager: &Weak<Manager>, memory: &Memory) {
         let is_new = |node| !known.contains(node) || membership.joined(node) > Some(epoch);
         let new: Nodes = membership.members.iter().filter(|node| is_new(*node)).collect();
         (epoch, known) = (membership.epoch, membership.members);
+        if !new.is_empty() {
+            manager.strobe.repeat();
+        }
         manager.keep(new);
     }
 }

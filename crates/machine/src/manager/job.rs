@@ -344,6 +344,9 @@ impl Job {
         if let (Some(limit), Some(manager)) = (limit, self.manager.upgrade()) {
             manager.timer.cancel(limit);
         }
+        if let Some(manager) = self.manager.upgrade() {
+            manager.strobe.forget(self.id);
+        }
         if let Some(placed) = self.placed.get() {
             placed.log.end_all();
             placed.waits.iter().for_each(|wait| wait.set(""));

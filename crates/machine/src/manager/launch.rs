@@ -342,6 +342,9 @@ fn execute(job: &Arc<Job>, is_made: bool) -> std::result::Result<(), Failed> {
     }
     let (set, launch) = order(job).map_err(whole)?;
     let order = if is_made { Order::Run { job: job.id } } else { Order::Launch(launch) };
+    if let Some(manager) = job.manager.upgrade() {
+        manager.strobe.settle();
+    }
     let transfer = send_order(job, &set, &order).map_err(whole)?;
     transfer.arrive(Deadline::after(START)).map_err(|error| whole(not_ordered(&error)))?;
     await_readers(job)
@@ -349,7 +352,9 @@ fn execute(job: &Arc<Job>, is_made: bool) -> std::result::Result<(), Failed> {
 
 /// Waits until the manager has hold of all ranks that read; one that cannot be run fails the start.
 fn await_readers(job: &Arc<Job>) -> std::result::Result<(), Failed> {
-    let until = Instant::now() + START;
+    // It may stand still until its job's turn.
+    let turn = job.manager.upgrade().map_or(Duration::ZERO, |manager| manager.strobe.cycle());
+    let until = Instant::now() + START + turn;
     let mut state = job.state();
     while let Some(rank) = state.reader_to_come() {
         let left = until.saturating_duration_since(Instant::now());

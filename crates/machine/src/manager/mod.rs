@@ -61,7 +61,6 @@ pub struct Manager {
     mail: Mail,
     shipments: pieces::Shipments,
     holdings: holdings::Holdings,
-    #[allow(dead_code, reason = "schedulers use it")]
     strobe: Strobe,
     jobs: Mutex<Jobs>,
     /// JSON lines of what has happened.
@@ -107,7 +106,7 @@ impl Manager {
             mail: Mail::start(memory)?,
             shipments: pieces::Shipments::default(),
             holdings: holdings::Holdings::default(),
-            strobe: Strobe,
+            strobe: Strobe::new(),
             jobs: Mutex::default(),
             events: Stream::new(|| ()),
             started: now(),
@@ -116,6 +115,7 @@ impl Manager {
         restore::jobs(&manager, records);
         report::listen(&manager, memory)?;
         epochs::follow(&manager, memory)?;
+        manager.strobe.serve(&manager, memory)?;
         Ok(manager)
     }
 

@@ -1,13 +1,258 @@
-//! Where the table of slots goes when it changes.
+//! Where the table of slots goes when it changes: to the strobers, one a machine.
+//!
+//! A thread sends the latest table by an order to one node of each machine, which tells its strober
+//! and then sets its instance of a variable to the table's stamp. COMPARE-AND-WRITE tells when all
+//! have it; a launch waits for that, so no rank is born into others' turns. What does not arrive,
+//! as when a strober or a node has just died, is sent again. Nodes that come in may be the first
+//! of their machine, so the table is sent again then, too.
+//!
+//! With more than one machine the table is repeated every second, for their clocks drift apart
+//! ([`crate::strober`]).
 
+use super::{Manager, Nodes};
+use crate::launch::Order;
+use crate::memory::{Memory, STROBE, id_of};
 use crate::slots::Slots;
+use crate::strober::{Table, least_slice};
+use muster_fabric::Deadline;
+use muster_fabric::primitive::Nodes as Set;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::time::{Duration, Instant};
 
-/// Takes the table.
+/// How long strobers may take to have a table before it is sent once more.
+const TAKEN: Duration = Duration::from_millis(200);
+
+/// Between two looks whether they have it.
+const LOOK: Duration = Duration::from_micros(300);
+
+/// The pauses before a table is sent once more that has not arrived: the first, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+
+/// The pause before a table is repeated for the sake of the machines' clocks.
+const REPEAT: Duration = Duration::from_secs(1);
+
+/// How long a launch waits for the strobers: a strober that is dead stops nobody.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The table, and who has it.
+pub(super) struct Strobe {
+    shared: Arc<Shared>,
+    least: Duration,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// When the first slot's first turn began.
+    start: Instant,
+}
+
 #[derive(Default)]
-pub(super) struct Strobe;
+struct State {
+    slots: Slots,
+    number: u32,
+    /// The number that all strobers have.
+    taken: u32,
+    /// When it is to be repeated.
+    due: Option<Instant>,
+    is_over: bool,
+}
 
 impl Strobe {
-    /// From now on jobs take turns by `slots`.
-    #[allow(dead_code, reason = "schedulers call it")]
-    pub(super) fn set(&self, _slots: &Slots) {}
+    /// Nobody takes turns.
+    pub(super) fn new() -> Strobe {
+        let start = Instant::now();
+        let shared = Shared { state: Mutex::default(), changed: Condvar::new(), start };
+        Strobe { shared: Arc::new(shared), least: least_slice() }
+    }
+
+    /// Begins to tell the strobers.
+    ///
+    /// # Errors
+    /// When no thread is left.
+    pub(super) fn serve(&self, manager: &Arc<Manager>, memory: &Arc<Memory>) -> io::Result<()> {
+        let teller = Teller {
+            shared: self.shared.clone(),
+            manager: Arc::downgrade(manager),
+            memory: memory.clone(),
+        };
+        std::thread::Builder::new().name("strobe".into()).spawn(move || teller.run()).map(drop)
+    }
+
+    /// The shortest slice that the strobers keep to.
+    pub(super) fn least(&self) -> Duration {
+        self.least
+    }
+
+    /// The table.
+    pub(super) fn slots(&self) -> Slots {
+        self.shared.lock().slots.clone()
+    }
+
+    /// From now on jobs take turns by `slots`. It does not wait.
+    pub(super) fn set(&self, slots: &Slots) {
+        let slots = Slots { slice: slots.slice.max(self.least), slots: slots.slots.clone() };
+        let mut state = self.shared.lock();
+        if state.slots != slots {
+            state.slots = slots;
+            state.number += 1;
+            self.shared.changed.notify_all();
+        }
+    }
+
+    /// A job has ended: a slot that was its alone is given up.
+    pub(super) fn forget(&self, job: u32) {
+        let mut slots = self.slots();
+        if slots.slots.iter().any(|slot| slot.contains(&job)) {
+            slots.slots.iter_mut().for_each(|slot| slot.retain(|other| *other != job));
+            slots.slots.retain(|slot| !slot.is_empty());
+            self.set(&slots);
+        }
+    }
+
+    /// Sends the table again: there may be a strober that has not heard it.
+    pub(super) fn repeat(&self) {
+        let mut state = self.shared.lock();
+        if state.number > 0 {
+            state.due = Some(Instant::now());
+            self.shared.changed.notify_all();
+        }
+    }
+
+    /// Waits until the strobers have the table, if they answer.
+    pub(super) fn settle(&self) {
+        let state = self.shared.lock();
+        let wanted = state.number;
+        let is_open = |state: &mut State| state.taken < wanted;
+        let _ = self.shared.changed.wait_timeout_while(state, PATIENCE, is_open);
+    }
+
+    /// How long it may take until it is a job's turn.
+    pub(super) fn cycle(&self) -> Duration {
+        self.shared.lock().slots.cycle()
+    }
+}
+
+impl Drop for Strobe {
+    fn drop(&mut self) {
+        self.shared.lock().is_over = true;
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
+    }
+
+    /// The next table to send, waited for; none at the end.
+    fn next(&self) -> Option<(u32, Slots)> {
+        let mut state = self.lock();
+        loop {
+            let left = state.due.map(|due| due.saturating_duration_since(Instant::now()));
+            if state.is_over {
+                return None;
+            }
+            if state.number > state.taken || left == Some(Duration::ZERO) {
+                state.due = None;
+                return Some((state.number, state.slots.clone()));
+            }
+            state = match left {
+                Some(left) => self.changed.wait_timeout(state, left).expect("no holder panics").0,
+                None => self.changed.wait(state).expect("no holder panics"),
+            };
+        }
+    }
+
+    /// All of `machines` strobers have a table.
+    fn taken(&self, number: u32, machines: usize) {
+        let mut state = self.lock();
+        state.taken = state.taken.max(number);
+        if machines > 1 && state.slots.slots.len() > 1 {
+            state.due.get_or_insert_with(|| Instant::now() + REPEAT);
+        }
+        self.changed.notify_all();
+    }
+}
+
+/// Who tells the strobers.
+struct Teller {
+    shared: Arc<Shared>,
+    manager: Weak<Manager>,
+    memory: Arc<Memory>,
+}
+
+impl Teller {
+    fn run(&self) {
+        let mut pause = PAUSES.0;
+        while let Some((number, slots)) = self.shared.next() {
+            let Some(manager) = self.manager.upgrade() else { return };
+            let speakers = manager.nodes.one_of_each_machine();
+            drop(manager);
+            let there = self.memory.members_of(&speakers);
+            if !there.is_empty() && self.tell(&there, number, &slots) {
+                self.shared.taken(number, there.iter().count());
+                pause = PAUSES.0;
+            } else {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(PAUSES.1);
+            }
+        }
+    }
+
+    /// Sends a table; true if all of these nodes' strobers have it.
+    fn tell(&self, nodes: &Set, number: u32, slots: &Slots) -> bool {
+        let cycle = slots.cycle().as_nanos().max(1);
+        let phase = self.shared.start.elapsed().as_nanos() % cycle;
+        let phase = Duration::from_nanos(u64::try_from(phase).unwrap_or(0));
+        let term = self.memory.term();
+        let table = Table { term, number, phase, slots: slots.clone() };
+        let stamp = table.stamp();
+        let until = Instant::now() + TAKEN;
+        let sent = self.memory.send_surely(nodes, Order::Strobe(table).letter());
+        if sent.and_then(|letter| letter.arrive(Deadline::after(TAKEN))).is_err() {
+            return false;
+        }
+        loop {
+            match self.memory.is_at_least(nodes, (STROBE, stamp), Deadline::after(TAKEN)) {
+                Ok(true) => return true,
+                Ok(false) if Instant::now() < until => std::thread::sleep(LOOK),
+                _ => return false,
+            }
+        }
+    }
+}
+
+impl Nodes {
+    /// One node of each machine, of those that are up: the first.
+    fn one_of_each_machine(&self) -> Set {
+        let mut machines = BTreeMap::new();
+        for name in self.names().0 {
+            if let (Ok(link), Some(node)) = (self.link(&name), id_of(&name)) {
+                machines.entry(machine(&link.address).to_owned()).or_insert(node);
+            }
+        }
+        machines.into_values().collect()
+    }
+}
+
+/// What the addresses of the nodes of one machine's keeper have in common: the host, or the
+/// directory of their sockets.
+fn machine(address: &str) -> &str {
+    address.rsplit_once(['!', '/']).map_or(address, |(machine, _)| machine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_of_one_keeper_are_one_machine() {
+        assert_eq!(machine("unix!/tmp/m/x/n0.sock"), machine("unix!/tmp/m/x/n12.sock"));
+        assert_ne!(machine("unix!/tmp/m/x/n0.sock"), machine("unix!/tmp/m/y/n0.sock"));
+        assert_eq!(machine("tcp!10.0.0.1!4000"), machine("tcp!10.0.0.1!4001"));
+        assert_ne!(machine("tcp!10.0.0.1!4000"), machine("tcp!10.0.0.2!4000"));
+    }
 }

@@ -10,6 +10,8 @@ use crate::files::control::{self, Commands};
 use crate::files::lane::Lane;
 use crate::node::signal;
 use crate::output::Output;
+use crate::slots::{Slots, check_slice};
+use muster_base::limits::SLOTS_MAX;
 use muster_base::quote;
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Error, Result, fail};
@@ -29,10 +31,11 @@ pub fn of(manager: &Arc<Manager>) -> Synthetic {
     let weak = Arc::downgrade(manager);
     let told = weak.clone();
     let status = move || Ok(status(&*upgrade(&told)?));
-    let (ctl, past) = (weak.clone(), weak.clone());
+    let (ctl, past, table) = (weak.clone(), weak.clone(), weak.clone());
     let files = vec![
         ("ctl", control::file(0o660, move || RootCtl(ctl.clone())).entry()),
         ("status", File::text(0o444, status).entry()),
+        ("slots", control::file(0o660, move || SlotTable(table.clone())).entry()),
         ("usage", overview::file(&weak)),
         (
             "history",
@@ -268,6 +271,31 @@ impl Commands for RootCtl {
         let jobs = manager.all_jobs().iter().filter(|job| !job.is_done()).count();
         let nodes = up.len() + down.len();
         format!("manager {}, {nodes} nodes, {jobs} jobs\n", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// The table of slots. A line is another one.
+struct SlotTable(Weak<Manager>);
+
+impl Commands for SlotTable {
+    fn obey(&self, line: &str) -> Result<()> {
+        let invalid = |why: String| Error::new(Errno::INVAL, why);
+        let slots: Slots = serde_json::from_str(line)
+            .map_err(|error| invalid(format!("this is no table of slots: {error}  [E115]")))?;
+        check_slice(slots.slice).map_err(invalid)?;
+        if slots.slots.len() > SLOTS_MAX {
+            let text = format!("{} slots, {SLOTS_MAX} at most  [E115]", slots.slots.len());
+            return Err(invalid(text));
+        }
+        upgrade(&self.0)?.strobe.set(&slots);
+        Ok(())
+    }
+
+    fn status(&self) -> String {
+        let Some(manager) = self.0.upgrade() else { return String::new() };
+        let mut told = json!(manager.strobe.slots());
+        told["least"] = json!(manager.strobe.least());
+        format!("{told}\n")
     }
 }
 

@@ -126,6 +126,11 @@ fn checked(name: &str) -> Result<&str, Error> {
 }
 
 impl Cgroup {
+    /// The group at a path, which need not exist.
+    pub(crate) fn at(path: PathBuf) -> Cgroup {
+        Cgroup { path }
+    }
+
     /// Its directory.
     pub fn path(&self) -> &Path {
         &self.path

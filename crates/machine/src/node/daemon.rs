@@ -5,6 +5,7 @@ use super::{Node, Setup, tree};
 use crate::keeper::{Directory, Presence};
 use crate::line::{self, Door};
 use crate::memory::Memory;
+use crate::strober::place::Place;
 use muster_base::quote;
 use muster_fabric::Deadline;
 use muster_fabric::primitive::Nodes;
@@ -40,6 +41,8 @@ pub fn run(directory: &Path, name: &str) -> io::Result<()> {
         address: address.to_string(),
         directory: directory.path().join(name),
         group: directory.group(name),
+        home: directory.path().to_owned(),
+        place: Place::of(&directory),
     })?;
     node.prepare()?;
     let memory = Arc::new(Memory::join(&directory, name)?);

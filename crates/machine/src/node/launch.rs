@@ -1,6 +1,7 @@
 //! From a session's files to a running program: `exec`.
 
 use super::Node;
+use super::cgroup;
 use super::session::{Phase, Session};
 use super::shepherd::{NsCommand, Spec, Stdio};
 use super::watch::Pipes;
@@ -40,17 +41,24 @@ pub(super) fn start(session: &Arc<Session>, program: Option<&str>) -> Result<()>
 }
 
 fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec) -> Result<()> {
-    if let Ok(hierarchy) = &node.cgroups {
-        // One that has failed may not be removed yet.
-        let name = match session.state().failures {
-            0 => format!("s{}", session.number),
-            more => format!("s{}.{more}", session.number),
-        };
-        let group = hierarchy.create(&node.setup.group, &name);
-        let group = group.map_err(|error| Error::new(Errno::IO, error.to_string()))?;
-        spec.cgroup = Some(group.path().to_owned());
-        session.state().cgroup = Some(group);
+    // One that has failed may not be removed yet.
+    let name = match session.state().failures {
+        0 => format!("s{}", session.number),
+        more => format!("s{}.{more}", session.number),
+    };
+    let refused = |error: cgroup::Error| Error::new(Errno::IO, error.to_string());
+    let mut group = None;
+    if let Some(light) = session.light {
+        let rank = format!("{}.{name}", node.setup.name);
+        let (seat, of_job) = node.setup.place.enter(light.job, rank).map_err(refused)?;
+        session.state().seat = Some(seat);
+        group = of_job;
     }
+    if let (None, Ok(hierarchy)) = (&group, &node.cgroups) {
+        group = Some(hierarchy.create(&node.setup.group, &name).map_err(refused)?);
+    }
+    spec.cgroup = group.as_ref().map(|group| group.path().to_owned());
+    session.state().cgroup = group;
     let redirects = session.state().redirects.clone();
     let [stdin, stdout, stderr] = redirects;
     let (child_in, our_in) = input(stdin.as_deref(), &session.directory)?;

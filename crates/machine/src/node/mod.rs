@@ -22,6 +22,7 @@ mod unpacking;
 mod watch;
 
 use crate::files::text::Text;
+use crate::strober::place::Place;
 pub(crate) use ctl::signal;
 use muster_base::limits::SESSIONS_MAX;
 use muster_ninep::error::{Errno, Result, fail};
@@ -47,6 +48,10 @@ pub struct Setup {
     pub directory: PathBuf,
     /// Name of its control group among those of this machine.
     pub group: String,
+    /// The directory of the daemons of this machine.
+    pub home: PathBuf,
+    /// Where the ranks of jobs are, so that a job can be stopped as a whole.
+    pub place: Place,
 }
 
 /// One node.
@@ -89,6 +94,7 @@ impl Node {
             // Left behind by a daemon of this name that was killed.
             let _ = hierarchy.sweep(&setup.group, std::time::Duration::from_secs(5));
         }
+        let _ = setup.place.sweep(&setup.name, std::time::Duration::from_secs(5));
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let node = Arc::new(Node {
             instance: now.unwrap_or_default().as_nanos() as u64,
@@ -191,6 +197,7 @@ impl Node {
         if let Ok(hierarchy) = &self.cgroups {
             let _ = hierarchy.sweep(&self.setup.group, std::time::Duration::from_secs(5));
         }
+        let _ = self.setup.place.sweep(&self.setup.name, std::time::Duration::from_secs(5));
         self.spawner.end();
         let _ = std::fs::remove_dir_all(&self.setup.directory);
     }

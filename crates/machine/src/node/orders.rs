@@ -9,7 +9,8 @@ use super::launch;
 use super::session::Session;
 use super::unpacking::{Unpacked, Unpacking};
 use crate::launch::{Bytes, Coming, Kind, Launch, Order, Part, Rank, Report, Said, What};
-use crate::memory::{MANAGER, Memory};
+use crate::memory::{MANAGER, Memory, STROBE};
+use crate::strober::{self, Table};
 use muster_base::limits::LETTER_MAX;
 use muster_base::quote;
 use muster_fabric::primitive::Nodes;
@@ -23,6 +24,9 @@ use std::time::Duration;
 
 /// How long a report may take to arrive before it is sent once more.
 const REPORT: Duration = Duration::from_secs(5);
+
+/// How long the strober may take to answer.
+const TOLD: Duration = Duration::from_millis(100);
 
 /// The pause before a report is sent once more, as when the manager is being started again.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -214,6 +218,7 @@ impl Crew {
             }
             Order::End { job } => self.lights(|of| of == job).iter().for_each(|s| s.kill_all()),
             Order::Forget { jobs } => self.forget(|job| jobs.contains(&job)),
+            Order::Strobe(table) => self.strobe(&table),
             Order::Keep { last, jobs, expected } => {
                 self.forget(|job| job <= last && !jobs.contains(&job));
                 for (node, job, rank) in expected {
@@ -289,6 +294,13 @@ impl Crew {
             }
         }
         given_up.sessions
+    }
+
+    /// Tells the strober, and then that it has been told. Otherwise the order comes again.
+    fn strobe(&self, table: &Table) {
+        if strober::tell(&self.node.setup.home, table, TOLD).is_ok_and(|has_it| has_it) {
+            let _ = self.memory.set(STROBE, table.stamp());
+        }
     }
 
     /// Says so if the order to start a rank has not been heard here.

@@ -18,6 +18,7 @@ use crate::files::stream::Stream;
 use crate::files::text::Text;
 use crate::launch::{Said, What, exit_in};
 use crate::relay::receive::Landing;
+use crate::strober::place::Seat;
 use crate::usage::Usage;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use std::path::PathBuf;
@@ -72,6 +73,8 @@ pub(super) struct State {
     is_left: bool,
     pub(super) ward: Option<Ward>,
     pub(super) cgroup: Option<Cgroup>,
+    /// Its part of what its job is stopped by.
+    pub(super) seat: Option<Seat>,
     /// Programs that could not be run.
     pub(super) failures: u32,
     /// Streams that go to a file of the node: stdin, stdout, stderr.
@@ -124,6 +127,7 @@ impl Session {
             is_left: false,
             ward: None,
             cgroup: None,
+            seat: None,
             failures: 0,
             redirects: [None, None, None],
             parent: String::new(),
@@ -172,6 +176,12 @@ impl Session {
         Presence { session: self.clone(), inside }
     }
 
+    /// Whether it stands still, because it is not its job's turn.
+    pub(super) fn is_frozen(&self) -> bool {
+        let cgroup = self.state().cgroup.clone();
+        cgroup.is_some_and(|cgroup| matches!(cgroup.frozen(), Ok(Some(true))))
+    }
+
     /// Waits until the program runs.
     pub(super) fn await_start(&self) -> Result<()> {
         let state = self.state();
@@ -196,6 +206,9 @@ impl Session {
         if state.phase == Phase::Starting {
             state.phase = Phase::Running { pid };
             (state.pid, state.began) = (Some(pid), Some(Instant::now()));
+            if let Some(seat) = &state.seat {
+                seat.taken_by(pid);
+            }
         }
         self.changed.notify_all();
         if self.light.is_some_and(|light| light.reads) {
@@ -218,6 +231,7 @@ impl Session {
             state.phase = Phase::Ended { status };
         }
         let (ward, cgroup) = (state.ward.take(), state.cgroup.take());
+        let seat = state.seat.take();
         let failure = state.failure.clone();
         self.changed.notify_all();
         drop(state);
@@ -230,7 +244,7 @@ impl Session {
         }
         if let (Some(cgroup), Some(node)) = (cgroup, self.node.upgrade()) {
             let _ = cgroup.kill(Duration::ZERO);
-            node.watch.bury(None, Some(cgroup));
+            node.watch.bury(None, Some(cgroup), seat);
         }
         self.leave(self.state());
     }
@@ -317,6 +331,7 @@ impl Session {
         state.phase = Phase::Wiped;
         self.changed.notify_all();
         let (ward, cgroup) = (state.ward.take(), state.cgroup.take());
+        let seat = state.seat.take();
         drop(state);
         if let Some(cgroup) = &cgroup {
             let _ = cgroup.kill(Duration::ZERO);
@@ -330,7 +345,7 @@ impl Session {
         if let Some(node) = self.node.upgrade() {
             node.forget(self.number);
             (node.watch.kicker(self.number))();
-            node.watch.bury(Some(self.directory.clone()), cgroup);
+            node.watch.bury(Some(self.directory.clone()), cgroup, seat);
         }
     }
 
@@ -341,10 +356,11 @@ impl Session {
         }
         let mut state = self.state();
         let (ward, cgroup) = (state.ward.take(), state.cgroup.take());
+        let seat = state.seat.take();
         drop(state);
         drop(ward);
         if let (Some(cgroup), Some(node)) = (cgroup, self.node.upgrade()) {
-            node.watch.bury(None, Some(cgroup));
+            node.watch.bury(None, Some(cgroup), seat);
         }
     }
 

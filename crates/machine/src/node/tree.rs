@@ -9,18 +9,23 @@ use crate::files::lane::Lane;
 use crate::files::latch::Latch;
 use crate::files::stream::Reader;
 use crate::relay::receive::{self, Host, Landing};
+use crate::strober;
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Error, Result, fail};
 use muster_ninep::host::HostTree;
-use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic};
+use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic, slice};
 use muster_ninep::tree::{Attach, OpenFlags, Peer};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// Name in `fs/` of a binary that was written to `exec`.
 pub(super) const UPLOAD: &str = ".exec";
+
+/// How long a strober may take to answer.
+const STROBER: Duration = Duration::from_secs(1);
 
 type Named = Vec<(&'static str, Entry)>;
 
@@ -91,6 +96,7 @@ impl RootFiles {
             ("mem", told(0o444, |_| facts::memory())),
             ("load", told(0o444, |_| facts::load())),
             ("uptime", told(0o444, |node| format!("{}\n", node.started.elapsed().as_secs()))),
+            ("strobe", strobe_file(&weak)),
             ("version", told(0o444, |_| format!("{}\n", env!("CARGO_PKG_VERSION")))),
         ])
     }
@@ -117,6 +123,38 @@ fn procs(node: &Node) -> String {
     node.all_sessions().iter().map(line).collect()
 }
 
+/// `strobe`: what the strober of this machine tells of itself. It is asked each time.
+fn strobe_file(node: &Weak<Node>) -> Entry {
+    struct Asked {
+        node: Weak<Node>,
+        lane: Lane,
+    }
+    impl Handle for Asked {
+        fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
+            let node = self.node.clone();
+            call.park(|ticket| {
+                self.lane.run(move || {
+                    if ticket.claim() {
+                        let told = node.upgrade().ok_or_else(ending).and_then(|n| strobe(&n));
+                        let part = |text: String| slice(text.as_bytes(), offset, count).to_vec();
+                        ticket.answer(told.map(|text| part(text).into()));
+                    }
+                });
+            })
+        }
+    }
+    let node = node.clone();
+    File::new(0o444, move |_| Ok(Asked { node: node.clone(), lane: Lane::default() })).entry()
+}
+
+fn strobe(node: &Node) -> Result<String> {
+    let status = strober::ask(&node.setup.home, STROBER).map_err(|error| {
+        let text = format!("the strober of {} does not answer: {error}", node.setup.name);
+        Error::new(Errno::IO, format!("{text}  [E116]"))
+    })?;
+    Ok(serde_json::to_string(&status).unwrap_or_default() + "\n")
+}
+
 /// `clone`: opening it makes a session, which the open file keeps.
 fn clone_file(node: &Weak<Node>) -> Entry {
     struct Cloned {
@@ -126,7 +164,7 @@ fn clone_file(node: &Weak<Node>) -> Entry {
     impl Handle for Cloned {
         fn read(&self, _: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
             let number = self.number.as_bytes();
-            Ok(muster_ninep::synthetic::slice(number, offset, count).to_vec().into())
+            Ok(slice(number, offset, count).to_vec().into())
         }
     }
     let node = node.clone();

@@ -9,6 +9,7 @@ use super::session::{START, Session};
 use super::shepherd::{Report, Stage};
 use crate::files::feed::Next;
 use crate::files::stream::Stream;
+use crate::strober::place::Seat;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 use muster_ninep::error::{Errno, Error, number};
@@ -43,8 +44,17 @@ enum Order {
     /// Something can go on in this session: room in a stream, bytes in a feed.
     Kick(u32),
     Later(Instant, Weak<Session>),
-    Bury(Option<PathBuf>, Option<Cgroup>),
+    Bury(Grave),
     Stop,
+}
+
+/// What is to be removed, and until when to try.
+struct Grave {
+    until: Instant,
+    directory: Option<PathBuf>,
+    cgroup: Option<Cgroup>,
+    /// Left when the rest is gone.
+    _seat: Option<Seat>,
 }
 
 struct Post {
@@ -102,8 +112,14 @@ impl Watch {
     }
 
     /// Removes what a wiped session leaves, or a program that could not be run.
-    pub(super) fn bury(&self, directory: Option<PathBuf>, cgroup: Option<Cgroup>) {
-        self.post.send(Order::Bury(directory, cgroup));
+    pub(super) fn bury(
+        &self,
+        directory: Option<PathBuf>,
+        cgroup: Option<Cgroup>,
+        seat: Option<Seat>,
+    ) {
+        let until = Instant::now() + BURIAL;
+        self.post.send(Order::Bury(Grave { until, directory, cgroup, _seat: seat }));
     }
 }
 
@@ -158,8 +174,8 @@ struct Eye {
     later: Vec<(Instant, Weak<Session>)>,
     /// Light ranks that have said nothing yet, and when somebody is to follow them.
     silent: Vec<Silent>,
-    /// Directories and groups that could not be removed yet, and until when to try.
-    graves: Vec<(Instant, Option<PathBuf>, Option<Cgroup>)>,
+    /// Directories and groups that could not be removed yet.
+    graves: Vec<Grave>,
     /// Where bytes are on their way.
     buffer: Vec<u8>,
 }
@@ -183,9 +199,7 @@ impl Eye {
                     Order::Adopt(session, pipes) => self.adopt(session, pipes),
                     Order::Kick(session) => ENDS.iter().for_each(|e| self.advance(session, *e)),
                     Order::Later(when, session) => self.later.push((when, session)),
-                    Order::Bury(dir, cgroup) => {
-                        self.graves.push((Instant::now() + BURIAL, dir, cgroup));
-                    }
+                    Order::Bury(grave) => self.graves.push(grave),
                     Order::Stop => return self.dig(),
                 }
             }
@@ -227,11 +241,11 @@ impl Eye {
             if session.say_follow() {
                 return false;
             }
-            if *late <= now {
+            if *late <= now && !session.is_frozen() {
                 let text = format!("its program has not been started for {START:?}  [E306]");
                 session.failed(Error::new(Errno::TIMEDOUT, text));
             }
-            *late > now
+            *late > now || session.is_frozen()
         });
     }
 
@@ -239,7 +253,7 @@ impl Eye {
     /// one of them may still be making files.
     fn dig(&mut self) {
         let now = Instant::now();
-        self.graves.retain(|(until, directory, cgroup)| {
+        self.graves.retain(|Grave { until, directory, cgroup, .. }| {
             // Most are empty.
             let dead = cgroup.as_ref().is_none_or(|cgroup| {
                 let zero = Duration::ZERO;

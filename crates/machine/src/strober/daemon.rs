@@ -1,0 +1,240 @@
+//! The strober as a process: one thread, which sleeps until a turn begins, somebody asks, or the
+//! lifeline ends.
+
+use super::hands::Hands;
+use super::place::Place;
+use super::rotation::{Nanos, Rotation};
+use super::{Status, Table, kept, socket, sys};
+use crate::keeper::{Directory, Presence};
+use muster_base::limits::LETTER_MAX;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::time::{
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
+    timerfd_create, timerfd_settime,
+};
+use std::collections::VecDeque;
+use std::fs;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// Who may be asking at once: the nodes of a machine do so for a moment each. Who comes beyond
+/// that, and has not said his line, has the oldest give way.
+const ASKERS_MAX: usize = 64;
+
+/// Runs the strober of the daemons in `directory` until its lifeline, standard input, ends.
+///
+/// # Errors
+/// When the directory or its socket cannot be used.
+pub fn run(directory: &Path) -> io::Result<()> {
+    let directory = Directory::at(directory).map_err(io::Error::other)?;
+    let presence = Presence::enter(&directory).map_err(io::Error::other)?;
+    let mut strober = Strober::start(&directory)?;
+    strober.serve()?;
+    drop(strober);
+    presence.leave(&directory).map_err(io::Error::other)?;
+    Ok(())
+}
+
+struct Strober {
+    rotation: Rotation,
+    hands: Hands,
+    is_real_time: bool,
+    timer: OwnedFd,
+    door: UnixListener,
+    /// Who has not said his line yet.
+    askers: VecDeque<Asker>,
+    kept: PathBuf,
+}
+
+struct Asker {
+    stream: UnixStream,
+    said: Vec<u8>,
+}
+
+impl Strober {
+    fn start(directory: &Directory) -> io::Result<Strober> {
+        let path = socket(directory.path());
+        // Left behind by one that was killed.
+        let _ = fs::remove_file(&path);
+        let door = UnixListener::bind(&path)?;
+        door.set_nonblocking(true)?;
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let mut strober = Strober {
+            rotation: Rotation::default(),
+            hands: Hands::new(Place::of(directory)),
+            is_real_time: false,
+            timer: timerfd_create(TimerfdClockId::Monotonic, flags)?,
+            door,
+            askers: VecDeque::new(),
+            kept: kept(directory.path()),
+        };
+        let last = fs::read(&strober.kept).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        strober.is_real_time = sys::be_real_time().is_ok();
+        if let Some(table) = last {
+            strober.take(table)?;
+        }
+        Ok(strober)
+    }
+
+    fn serve(&mut self) -> io::Result<()> {
+        loop {
+            let [lifeline, timer, door, askers @ ..] = &self.wait()?[..] else { return Ok(()) };
+            let (is_over, is_time, is_knocked) = (*lifeline, *timer, *door);
+            let ready: Vec<usize> = (0..askers.len()).filter(|at| askers[*at]).collect();
+            if is_over {
+                return Ok(());
+            }
+            if is_time {
+                self.strobe()?;
+            }
+            // The last first: those before keep their places.
+            for at in ready.into_iter().rev() {
+                self.hear(at)?;
+            }
+            if is_knocked {
+                self.admit();
+            }
+        }
+    }
+
+    /// Sleeps until something happens: at the lifeline, the timer, the door, or with an asker.
+    fn wait(&self) -> io::Result<Vec<bool>> {
+        let lifeline = rustix::stdio::stdin();
+        let mut fds = vec![
+            PollFd::new(&lifeline, PollFlags::IN),
+            PollFd::new(&self.timer, PollFlags::IN),
+            PollFd::new(&self.door, PollFlags::IN),
+        ];
+        fds.extend(self.askers.iter().map(|asker| PollFd::new(&asker.stream, PollFlags::IN)));
+        match poll(&mut fds, None) {
+            Ok(_) => Ok(fds.iter().map(|fd| !fd.revents().is_empty()).collect()),
+            Err(Errno::INTR) => Ok(vec![false; fds.len()]),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// It is time for a turn.
+    fn strobe(&mut self) -> io::Result<()> {
+        // How often the timer has gone off says the same as the clock.
+        let _ = rustix::io::read(&self.timer, &mut [0; 8]);
+        if self.rotation.strobe(now()) {
+            self.hands.turn(self.rotation.slot());
+        }
+        Ok(())
+    }
+
+    /// From now on turns go by this table, if it is newer.
+    fn take(&mut self, table: Table) -> io::Result<()> {
+        let is_new = table.stamp() > self.rotation.stamp();
+        if is_new {
+            let text = serde_json::to_vec(&table)?;
+            // One that is killed here leaves a whole table.
+            let draft = self.kept.with_extension("new");
+            fs::write(&draft, text)?;
+            fs::rename(&draft, &self.kept)?;
+        }
+        if !self.rotation.take(table, now()) {
+            return Ok(());
+        }
+        if is_new {
+            self.hands.take(self.rotation.slots());
+        }
+        self.hands.turn(self.rotation.slot());
+        self.wind()
+    }
+
+    /// Sets the timer.
+    fn wind(&self) -> io::Result<()> {
+        let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let (it_value, it_interval) = match self.rotation.is_rotating() {
+            true => (timespec(self.rotation.next()), timespec(self.rotation.slice())),
+            false => (none, none),
+        };
+        let times = Itimerspec { it_interval, it_value };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &times)?;
+        Ok(())
+    }
+
+    /// Somebody wants to say something.
+    fn admit(&mut self) {
+        while let Ok((stream, _)) = self.door.accept() {
+            if stream.set_nonblocking(true).is_err() {
+                continue;
+            }
+            if self.askers.len() == ASKERS_MAX {
+                self.askers.pop_front();
+            }
+            self.askers.push_back(Asker { stream, said: Vec::new() });
+        }
+    }
+
+    /// Hears what an asker says: a line with a table, or an empty one. Both are answered alike.
+    fn hear(&mut self, at: usize) -> io::Result<()> {
+        let asker = &mut self.askers[at];
+        let is_whole = match asker.read() {
+            Ok(is_whole) => is_whole,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+            Err(_) => true,
+        };
+        if !is_whole {
+            return Ok(());
+        }
+        let Some(mut asker) = self.askers.remove(at) else { return Ok(()) };
+        if let Ok(table) = serde_json::from_slice(&asker.said) {
+            self.take(table)?;
+        }
+        let mut answer = serde_json::to_vec(&self.status())?;
+        answer.push(b'\n');
+        // It fits into an empty socket; who has gone needs none.
+        let _ = asker.stream.write(&answer);
+        Ok(())
+    }
+
+    fn status(&self) -> Status {
+        let (strobes, missed) = self.rotation.counts();
+        Status {
+            stamp: self.rotation.stamp(),
+            slots: self.rotation.slots().slots.len(),
+            slot: self.rotation.slot(),
+            slice_us: u64::try_from(self.rotation.slice() / 1000).unwrap_or(0),
+            strobes,
+            missed,
+            failed: self.hands.failed(),
+            scheduled: if self.is_real_time { "fifo" } else { "shared" }.to_owned(),
+            by: self.hands.by().to_owned(),
+        }
+    }
+}
+
+impl Asker {
+    /// Reads what there is; true if it is a whole line, or no more will come.
+    fn read(&mut self) -> io::Result<bool> {
+        let mut bytes = [0; 4096];
+        loop {
+            let count = self.stream.read(&mut bytes)?;
+            self.said.extend_from_slice(&bytes[..count]);
+            if count == 0 || bytes[..count].contains(&b'\n') || self.said.len() > LETTER_MAX {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+impl Drop for Strober {
+    fn drop(&mut self) {
+        // Nobody is to find a door behind which nobody is.
+        let _ = self.door.local_addr().map(|at| at.as_pathname().map(fs::remove_file));
+    }
+}
+
+fn now() -> Nanos {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+fn timespec(nanos: Nanos) -> Timespec {
+    Timespec { tv_sec: nanos / 1_000_000_000, tv_nsec: nanos % 1_000_000_000 }
+}

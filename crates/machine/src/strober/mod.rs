@@ -1,0 +1,156 @@
+//! The strober: one process a machine that lets the jobs of one slot run, then those of the next.
+//!
+//! ```text
+//!  scheduler ─> manager/strobe.rs ── order, by one node of each machine ──> strobe.sock
+//!                                                                              │
+//!  keeper ── starts it, lets all jobs run when it has died ───────────────> strober
+//!                                                                 freezes and thaws, on a timer
+//! ```
+//!
+//! # The table
+//!
+//! A [`Table`] says which jobs are in which slot, how long a slice is, and how far into the
+//! rotation the manager was when it sent it. The strober takes the moment of its arrival for that
+//! moment, so strobers of different machines are in phase up to the difference of two deliveries,
+//! whatever their clocks say; between tables each goes by its own monotonic clock. Where there is
+//! more than one machine the manager repeats the table every second; what comes late then is not
+//! believed ([`rotation`]). A table has a stamp, and older ones are not heeded, so several nodes
+//! may tell the same strober.
+//!
+//! Turns are counted from the rotation's start: a strobe that came late, or not at all, shifts none
+//! after it. Missed ones are counted, and shown by a node's file `strobe`.
+//!
+//! # What is stopped
+//!
+//! All ranks of a job on this machine are in one control group ([`place`]), which the strober makes
+//! as soon as the table names the job: frozen, if it is not its turn. So a rank of it is born at
+//! its turn, and a turn costs one write(2) for each job that stops and each that goes on. Where no
+//! control groups can be made, nodes list the leaders of the ranks' process groups instead, and
+//! these are sent SIGSTOP and SIGCONT: what has left its process group is not stopped then, what is
+//! sent SIGCONT by others runs until the next strobe, and a rank that is born out of its turn runs
+//! until then, too.
+//!
+//! A job that the table does not name is never stopped. SIGKILL ends a frozen process as any other.
+//!
+//! # The clock
+//!
+//! A strober that is scheduled like other processes misses most strobes of a busy machine, so it is
+//! SCHED_FIFO where that is permitted ([`sys`]), and nothing else is. It has one thread, which
+//! sleeps between strobes; the kernel kills it if it runs for [`sys::SPIN`] without sleeping. Where
+//! it is not permitted the shortest slice is [`SLICE_MIN_SHARED`] ([`least_slice`]).
+//!
+//! # Who may die when
+//!
+//! * **The strober**: the keeper sees it, thaws all jobs, and starts another, which reads the last
+//!   table from the file `strobe` and goes on. Until then jobs share the processors.
+//! * **The manager**: the rotation goes on. The next one's tables have a higher term.
+//! * **The keeper**: the strober's lifeline ends. It thaws everything and leaves; the nodes end the
+//!   jobs.
+//! * **A node**: another one of its machine tells the strober.
+//! * **A job**: the nodes remove their parts of its group. The rest goes when the table no longer
+//!   names it.
+//!
+//! [`SLICE_MIN_SHARED`]: muster_base::limits::SLICE_MIN_SHARED
+
+pub mod daemon;
+mod hands;
+pub mod place;
+mod rotation;
+mod sys;
+
+use crate::slots::Slots;
+use muster_base::limits::{SLICE_MIN, SLICE_MIN_SHARED};
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The table of slots as it goes to the strobers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Table {
+    /// Which manager of the cluster sends it.
+    pub term: u32,
+    /// Which of this manager's tables it is.
+    pub number: u32,
+    /// How long ago the first slot's turn began when it was sent.
+    pub phase: Duration,
+    /// Whose turn it is, and for how long.
+    #[serde(flatten)]
+    pub slots: Slots,
+}
+
+impl Table {
+    /// Newer tables have higher ones.
+    #[must_use]
+    pub fn stamp(&self) -> u64 {
+        u64::from(self.term) << 32 | u64::from(self.number)
+    }
+}
+
+/// What a strober tells of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// The stamp of its table.
+    pub stamp: u64,
+    /// Slots.
+    pub slots: usize,
+    /// Whose turn it is.
+    pub slot: usize,
+    /// How long a turn takes, in microseconds.
+    pub slice_us: u64,
+    /// Turns that began.
+    pub strobes: u64,
+    /// Turns that passed before it could begin them.
+    pub missed: u64,
+    /// Jobs that it could not stop, or let go on, when it last tried.
+    pub failed: usize,
+    /// How it is scheduled: `fifo`, or `shared` with all other processes.
+    pub scheduled: String,
+    /// What stops jobs: `freezer` or `signals`.
+    pub by: String,
+}
+
+/// The shortest slice on a machine where this process runs.
+#[must_use]
+pub fn least_slice() -> Duration {
+    if sys::may_be_real_time() { SLICE_MIN } else { SLICE_MIN_SHARED }
+}
+
+/// Where the strober of the daemons in `directory` listens.
+fn socket(directory: &Path) -> PathBuf {
+    directory.join("strobe.sock")
+}
+
+/// Where it keeps its table.
+fn kept(directory: &Path) -> PathBuf {
+    directory.join("strobe")
+}
+
+/// Gives the strober of the daemons in `directory` a table; true if it has this one, or a newer.
+///
+/// # Errors
+/// When it does not answer.
+pub fn tell(directory: &Path, table: &Table, patience: Duration) -> io::Result<bool> {
+    let line = serde_json::to_string(table).expect("a table is always JSON");
+    Ok(converse(directory, &line, patience)?.stamp >= table.stamp())
+}
+
+/// Asks it how it is.
+///
+/// # Errors
+/// When it does not answer.
+pub fn ask(directory: &Path, patience: Duration) -> io::Result<Status> {
+    converse(directory, "", patience)
+}
+
+/// One line there, one back.
+fn converse(directory: &Path, line: &str, patience: Duration) -> io::Result<Status> {
+    let mut stream = UnixStream::connect(socket(directory))?;
+    stream.set_read_timeout(Some(patience))?;
+    stream.set_write_timeout(Some(patience))?;
+    stream.write_all(format!("{line}\n").as_bytes())?;
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer)?;
+    serde_json::from_str(&answer).map_err(io::Error::other)
+}

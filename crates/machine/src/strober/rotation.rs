@@ -1,0 +1,178 @@
+//! Whose turn it is at what time: arithmetic, without a clock or a process.
+
+use super::Table;
+use crate::slots::Slots;
+
+/// Nanoseconds of a monotonic clock.
+pub(super) type Nanos = i64;
+
+/// How far a table that is repeated may set the rotation back: delays of deliveries make it seem
+/// late, and two clocks drift apart by less than that in the second between repetitions.
+const DRIFT: Nanos = 100_000;
+
+/// The rotation of the slots of one table.
+#[derive(Debug, Default)]
+pub(super) struct Rotation {
+    stamp: u64,
+    slots: Slots,
+    /// When the first slot's turn began.
+    start: Nanos,
+    /// The last turn that began, counted from the start.
+    turn: i64,
+    strobes: u64,
+    missed: u64,
+}
+
+impl Rotation {
+    /// The stamp of its table.
+    pub(super) fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
+    /// The jobs of each slot.
+    pub(super) fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// Turns that began, and those that passed before they could.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.strobes, self.missed)
+    }
+
+    /// Takes a table that arrives now. False if there is a newer one.
+    pub(super) fn take(&mut self, table: Table, now: Nanos) -> bool {
+        let stamp = table.stamp();
+        if stamp < self.stamp {
+            return false;
+        }
+        let start = now - nanos(table.phase);
+        if stamp == self.stamp {
+            // What is behind cannot have come too early; what seems ahead may just have come late.
+            let cycle = self.slice() * self.count();
+            let apart = (start - self.start + cycle / 2).rem_euclid(cycle) - cycle / 2;
+            self.start += apart.min(DRIFT);
+        } else {
+            (self.stamp, self.slots, self.start) = (stamp, table.slots, start);
+        }
+        self.turn = self.turn_at(now);
+        true
+    }
+
+    /// Whether anybody has to wait for his turn.
+    pub(super) fn is_rotating(&self) -> bool {
+        self.slots.slots.len() > 1
+    }
+
+    /// Whose turn it is.
+    pub(super) fn slot(&self) -> usize {
+        usize::try_from(self.turn.rem_euclid(self.count())).expect("a number of slots")
+    }
+
+    /// Begins the turn that it is time for; false if it has begun already.
+    pub(super) fn strobe(&mut self, now: Nanos) -> bool {
+        let turn = self.turn_at(now);
+        if turn <= self.turn {
+            return false;
+        }
+        self.strobes += 1;
+        self.missed += u64::try_from(turn - self.turn - 1).expect("it is not negative");
+        self.turn = turn;
+        true
+    }
+
+    /// When the next turn begins.
+    pub(super) fn next(&self) -> Nanos {
+        self.start + (self.turn + 1) * self.slice()
+    }
+
+    /// How long a turn takes.
+    pub(super) fn slice(&self) -> Nanos {
+        nanos(self.slots.slice).max(1)
+    }
+
+    fn count(&self) -> i64 {
+        i64::try_from(self.slots.slots.len()).expect("few slots").max(1)
+    }
+
+    fn turn_at(&self, now: Nanos) -> i64 {
+        (now - self.start).div_euclid(self.slice())
+    }
+}
+
+fn nanos(duration: std::time::Duration) -> Nanos {
+    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX / 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const MS: Nanos = 1_000_000;
+
+    fn table(number: u32, phase_ms: u64, slots: usize) -> Table {
+        let slots = Slots {
+            slice: Duration::from_millis(2),
+            slots: (0..slots as u32).map(|job| vec![job + 1]).collect(),
+        };
+        Table { term: 1, number, phase: Duration::from_millis(phase_ms), slots }
+    }
+
+    #[test]
+    fn turns_are_counted_from_the_start_whenever_strobes_come() {
+        let mut rotation = Rotation::default();
+        assert!(!rotation.is_rotating());
+        assert!(rotation.take(table(1, 3, 3), 1000 * MS));
+        assert!(rotation.is_rotating());
+        // 3 ms into a rotation of 2 ms turns: the second slot's, for another 1 ms.
+        assert_eq!((rotation.slot(), rotation.next()), (1, 1001 * MS));
+        assert!(!rotation.strobe(1001 * MS - 1));
+        assert!(rotation.strobe(1001 * MS));
+        assert_eq!((rotation.slot(), rotation.next()), (2, 1003 * MS));
+        // Late by half a turn: the next is not.
+        assert!(rotation.strobe(1004 * MS));
+        assert_eq!((rotation.slot(), rotation.next()), (0, 1005 * MS));
+        // Two missed, and the turn is whose it is.
+        assert!(rotation.strobe(1009 * MS));
+        assert_eq!((rotation.slot(), rotation.next()), (0, 1011 * MS));
+        assert_eq!(rotation.counts(), (3, 2));
+    }
+
+    #[test]
+    fn an_older_table_is_not_heeded() {
+        let mut rotation = Rotation::default();
+        assert!(rotation.take(table(2, 0, 2), 0));
+        assert!(!rotation.take(table(1, 0, 5), MS));
+        assert_eq!(rotation.slots().slots.len(), 2);
+        let next_manager = Table { term: 2, ..table(0, 0, 1) };
+        assert!(rotation.take(next_manager, MS));
+        assert!(!rotation.is_rotating());
+        assert!(!rotation.take(table(9, 0, 2), MS));
+    }
+
+    #[test]
+    fn a_repeated_table_that_was_delayed_hardly_moves_the_rotation() {
+        let mut rotation = Rotation::default();
+        rotation.take(table(1, 0, 2), 0);
+        // A second later, on time, but 1.5 ms on its way.
+        rotation.take(table(1, 0, 2), 1000 * MS + 1_500_000);
+        assert_eq!(rotation.next() % (2 * MS), DRIFT);
+        // One that took less time than the first is right.
+        rotation.take(table(1, 0, 2), 2000 * MS - 300_000);
+        assert_eq!((rotation.next() + 300_000) % (2 * MS), 0);
+        assert_eq!(rotation.slot(), 0);
+    }
+
+    #[test]
+    fn strobers_that_heard_the_table_at_the_same_time_are_in_phase_whatever_their_clocks_say() {
+        let (mut here, mut there) = (Rotation::default(), Rotation::default());
+        let hour = 3_600_000 * MS;
+        here.take(table(1, 7, 3), 5 * MS);
+        there.take(table(1, 7, 3), hour + 5 * MS);
+        for ms in 6..40 {
+            here.strobe(ms * MS);
+            there.strobe(hour + ms * MS);
+            assert_eq!(here.slot(), there.slot());
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Jobs that take turns: real programs, a real strober, and whoever of them may die.
+
+mod cluster;
+
+use cluster::{Cluster, Running, signal, until};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A cluster of two nodes whose jobs count, each in a file.
+struct Gang {
+    cluster: Cluster,
+    jobs: Vec<Running>,
+}
+
+/// A turn that a test may wait for, and one that no test sees the end of.
+const SHORT: u32 = 300;
+const LONG: u32 = 8000;
+
+impl Gang {
+    fn up(test: &str) -> Gang {
+        let cluster = Cluster::up(test, 2);
+        Gang { cluster, jobs: Vec::new() }
+    }
+
+    /// Runs the next job, on both nodes.
+    fn run(&mut self) {
+        let count = "while :; do echo >> WORK/$MUSTER_JOB.$MUSTER_RANK; done";
+        let count = count.replace("WORK", self.cluster.work().to_str().unwrap());
+        self.jobs.push(self.cluster.muster(&["run", "-N", "2", "sh", "-c", &count]).start());
+    }
+
+    /// Lets jobs take turns.
+    fn take_turns(&self, slice_ms: u32, slots: &str) {
+        let (secs, nanos) = (slice_ms / 1000, slice_ms % 1000 * 1_000_000);
+        let table =
+            format!("{{\"slice\":{{\"secs\":{secs},\"nanos\":{nanos}}},\"slots\":{slots}}}\n");
+        self.cluster.muster(&["write", "/slots"]).input(table).run().ok();
+        let count = serde_json::from_str::<Vec<Vec<u32>>>(slots).unwrap().len();
+        until("the strober has the table", || self.told("slots") == count as u64);
+    }
+
+    /// Has one job wait for its turn, for so long that nobody sees it come.
+    fn stop_one(&self, runs: u32, waits: u32) {
+        self.take_turns(LONG, &format!("[[{runs}],[{waits}]]"));
+        if self.told("slot") != 0 {
+            self.take_turns(LONG, "[]");
+            self.take_turns(LONG, &format!("[[{waits}],[{runs}]]"));
+        }
+    }
+
+    /// What the strober tells of itself, which needs no manager.
+    fn strober(&self) -> Option<Value> {
+        let mut stream = UnixStream::connect(self.cluster.directory().join("strobe.sock")).ok()?;
+        stream.write_all(b"\n").ok()?;
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).ok()?;
+        serde_json::from_str(&line).ok()
+    }
+
+    fn told(&self, what: &str) -> u64 {
+        let mut told = None;
+        until("the strober answers", || {
+            told = self.strober();
+            told.is_some()
+        });
+        told.unwrap()[what].as_u64().unwrap()
+    }
+
+    /// How far the ranks of a job have counted.
+    fn count(&self, job: u32) -> u64 {
+        let path = |rank: u32| self.cluster.work().join(format!("{job}.{rank}"));
+        let of = |rank: u32| fs::metadata(path(rank)).map_or(0, |file| file.len());
+        of(0) + of(1)
+    }
+
+    /// The jobs that counted during one turn. What was being written when it began may be written
+    /// after that: one number a rank.
+    fn who_counts(&self) -> (u64, Vec<u32>) {
+        let jobs = || [1, 2].map(|job| self.count(job));
+        loop {
+            let (turn, slot) = (self.told("strobes"), self.told("slot"));
+            let before = jobs();
+            let mut after = before;
+            while after == before && self.told("strobes") == turn {
+                std::thread::sleep(Duration::from_millis(30));
+                after = jobs();
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            after = jobs();
+            if self.told("strobes") == turn {
+                let count = |job: &u32| after[*job as usize - 1] > before[*job as usize - 1] + 2;
+                return (slot, [1, 2].into_iter().filter(count).collect());
+            }
+        }
+    }
+
+    /// Lets both jobs take turns, and asserts that they do so for some.
+    fn see_turns(&self) {
+        self.take_turns(SHORT, "[[1],[2]]");
+        let mut seen = [0; 2];
+        while seen.iter().any(|turns| *turns < 2) {
+            let (slot, who) = self.who_counts();
+            let slot = slot as usize;
+            // On a busy machine it may not have come to count.
+            assert!(who.is_empty() || who == [slot as u32 + 1], "{who:?} in slot {slot}");
+            seen[slot] += usize::from(!who.is_empty());
+        }
+    }
+
+    /// Kills the strober until its keeper gives it up.
+    fn kill_strober_for_good(&self) {
+        let log = self.cluster.directory().join("keeper.log");
+        until("the strober is given up", || {
+            if let Some(pid) = self.cluster.pid("strober") {
+                signal(pid, Signal::KILL);
+            }
+            let said = fs::read_to_string(&log).unwrap();
+            said.contains("strober died 10 times within 10 s: given up\n")
+        });
+    }
+
+    fn await_count(&self, job: u32) {
+        let before = self.count(job);
+        until(&format!("job {job} counts"), || self.count(job) > before + 2);
+    }
+
+    /// Directories of jobs' control groups, wherever they are.
+    fn group(&self, job: u32) -> Option<PathBuf> {
+        let own = fs::read_to_string(self.cluster.directory().join("cgroup")).ok()?;
+        let inode = fs::metadata(self.cluster.directory()).unwrap();
+        let inode = std::os::unix::fs::MetadataExt::ino(&inode);
+        Some(PathBuf::from(own).join(format!("muster-default-{inode:x}-jobs/j{job}")))
+    }
+
+    /// Whether processes are stopped by what they cannot undo.
+    fn has_groups(&self) -> bool {
+        self.strober().is_some_and(|told| told["by"] == "freezer")
+    }
+
+    fn down(mut self) {
+        self.jobs.clear();
+        self.cluster.down();
+    }
+}
+
+#[test]
+fn jobs_of_two_slots_take_turns_and_never_both_run() {
+    let mut gang = Gang::up("turns");
+    gang.run();
+    gang.run();
+    (1..=2).for_each(|job| gang.await_count(job));
+    gang.see_turns();
+    // Both again, in one slot.
+    gang.take_turns(SHORT, "[[1,2]]");
+    (1..=2).for_each(|job| gang.await_count(job));
+    gang.down();
+}
+
+#[test]
+fn a_job_is_born_at_its_turn_and_an_ended_one_gives_its_slot_up() {
+    let mut gang = Gang::up("born");
+    gang.run();
+    gang.await_count(1);
+    gang.stop_one(1, 2);
+    let turn = gang.told("strobes");
+    gang.run();
+    if let Some(group) = gang.group(2).filter(|_| gang.has_groups()) {
+        let populated = || fs::read_to_string(group.join("cgroup.events")).unwrap_or_default();
+        until("it has processes", || populated().contains("populated 1"));
+        let is_early = gang.cluster.work().join("2.0").exists();
+        assert!(!is_early || gang.told("strobes") > turn, "it ran before its turn");
+    }
+    // Killed while it stands still.
+    gang.cluster.muster(&["kill", "-s", "KILL", "2"]).run().ok();
+    until("job 2 has ended", || gang.cluster.job(2)["state"] == "done");
+    until("its slot is given up", || gang.told("slots") == 1);
+    if let Some(group) = gang.group(2) {
+        until("its group is gone", || !group.exists());
+    }
+    gang.await_count(1);
+    gang.down();
+}
+
+#[test]
+fn sigcont_does_not_wake_a_job_that_waits_for_its_turn() {
+    let mut gang = Gang::up("cont");
+    gang.run();
+    gang.run();
+    (1..=2).for_each(|job| gang.await_count(job));
+    if !gang.has_groups() {
+        return gang.down(); // By signals, it does, until the next strobe.
+    }
+    gang.stop_one(1, 2);
+    let pids: Vec<i32> = (gang.cluster.job(2)["ranks"].as_array().unwrap().iter())
+        .map(|rank| rank["pid"].as_i64().unwrap() as i32)
+        .collect();
+    let (turn, before) = (gang.told("strobes"), gang.count(2));
+    gang.cluster.muster(&["kill", "-s", "CONT", "2"]).run().ok();
+    pids.iter().for_each(|pid| signal(*pid, Signal::CONT));
+    gang.await_count(1);
+    let after = gang.count(2);
+    assert!(after <= before + 2 || gang.told("strobes") > turn, "{before} {after}");
+    gang.down();
+}
+
+#[test]
+fn a_killed_strober_is_started_again_and_goes_on() {
+    let mut gang = Gang::up("again");
+    gang.run();
+    gang.run();
+    (1..=2).for_each(|job| gang.await_count(job));
+    gang.take_turns(SHORT, "[[1],[2]]");
+    let stamp = gang.told("stamp");
+    let old = gang.cluster.kill("strober");
+    until("there is another", || gang.cluster.pid("strober").is_some_and(|pid| pid != old));
+    until("it goes on", || gang.told("strobes") > 2);
+    assert_eq!((gang.told("stamp"), gang.told("slots")), (stamp, 2));
+    gang.down();
+}
+
+#[test]
+fn a_strober_that_dies_again_and_again_leaves_no_job_stopped() {
+    let mut gang = Gang::up("dies");
+    gang.run();
+    gang.run();
+    (1..=2).for_each(|job| gang.await_count(job));
+    gang.stop_one(1, 2);
+    gang.kill_strober_for_good();
+    (1..=2).for_each(|job| gang.await_count(job));
+    // Others are launched as ever.
+    gang.cluster.muster(&["run", "-N", "2", "true"]).run().ok();
+    gang.down();
+}
+
+#[test]
+fn turns_go_on_without_a_manager_and_the_next_one_takes_them_over() {
+    let mut gang = Gang::up("manager");
+    gang.run();
+    gang.run();
+    (1..=2).for_each(|job| gang.await_count(job));
+    gang.take_turns(SHORT, "[[1],[2]]");
+    let (stamp, strobes) = (gang.told("stamp"), gang.told("strobes"));
+    gang.cluster.kill("manager");
+    until("turns go on", || gang.told("strobes") > strobes + 2);
+    assert!(gang.told("stamp") == stamp && gang.told("slots") == 2);
+    gang.cluster.await_nodes(2);
+    gang.take_turns(SHORT, "[[2],[1],[1,2]]");
+    assert!(gang.told("stamp") > stamp);
+    (1..=2).for_each(|job| gang.await_count(job));
+    gang.down();
+}
+
+#[test]
+fn an_ordinary_users_jobs_take_turns_by_signals_and_he_is_told() {
+    let Some(cluster) = Cluster::of_nobody("nobody") else { return };
+    let said = cluster.muster(&["up", "-N", "2"]).run().ok();
+    cluster.note("default");
+    let mut gang = Gang { cluster, jobs: Vec::new() };
+    let told = gang.strober().expect("a strober");
+    let is_limited = told["by"] == "signals" || told["scheduled"] == "shared";
+    assert_eq!(is_limited, said.err.contains("[N125]"), "{told} {}", said.err);
+    gang.run();
+    gang.run();
+    (1..=2).for_each(|job| gang.await_count(job));
+    gang.see_turns();
+    gang.stop_one(1, 2);
+    gang.kill_strober_for_good();
+    (1..=2).for_each(|job| gang.await_count(job));
+    gang.down();
+}
+
+#[test]
+fn a_killed_keeper_takes_stopped_jobs_along() {
+    let mut gang = Gang::up("keeper");
+    gang.run();
+    gang.run();
+    (1..=2).for_each(|job| gang.await_count(job));
+    gang.stop_one(1, 2);
+    gang.cluster.kill("keeper");
+    gang.jobs.clear();
+    gang.cluster.leftovers();
+}
