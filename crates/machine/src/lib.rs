@@ -12,5 +12,6 @@ pub mod memory;
 pub mod node;
 pub mod output;
 pub mod relay;
+pub mod schedule;
 pub mod slots;
 pub mod usage;

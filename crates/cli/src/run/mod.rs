@@ -13,7 +13,6 @@ mod event;
 pub mod failure;
 mod fold;
 mod input;
-pub mod limit;
 mod line;
 mod lines;
 mod mistakes;
