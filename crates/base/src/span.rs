@@ -61,7 +61,8 @@ pub fn write(time: Duration) -> String {
     let micros = time.as_micros();
     let units = [("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000)];
     let mut units = units.into_iter().chain([("ms", 1000)]);
-    let (unit, length) = units.find(|(_, length)| micros % length == 0).unwrap_or(("us", 1));
+    let (unit, length) =
+        units.find(|(_, length)| micros.is_multiple_of(*length)).unwrap_or(("us", 1));
     format!("{}{unit}", micros / length)
 }
 

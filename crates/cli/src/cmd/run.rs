@@ -88,6 +88,14 @@ pub struct Args {
     #[arg(short, long, value_name = "TIME", value_parser = span::parse)]
     time: Option<Duration>,
 
+    /// Jobs of a higher priority get their nodes first; 0 if not given
+    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true)]
+    priority: i32,
+
+    /// Run on the nodes and by the rules of this partition (muster partition lists them)
+    #[arg(short, long, value_name = "NAME")]
+    partition: Option<String>,
+
     /// Let the other ranks go on when one fails
     #[arg(long)]
     keep_going: bool,
@@ -172,6 +180,8 @@ impl Args {
             chdir: self.chdir,
             stdin: input.stdin(),
             time_ms: self.time.map(milliseconds),
+            priority: self.priority,
+            partition: self.partition,
             keep_going: self.keep_going,
             name: Some(self.name.unwrap_or_else(|| last.unwrap_or(&named).to_owned())),
             grace_ms: milliseconds(self.grace),

@@ -7,7 +7,7 @@ use crate::slots::Slots;
 pub(super) struct Strobe;
 
 impl Strobe {
-    /// From now on jobs take turns by `slots`.
-    #[allow(dead_code, reason = "schedulers call it")]
+    /// From now on jobs take turns by `slots`. Called in the order of the tables, with the queue
+    /// locked: it does not wait.
     pub(super) fn set(&self, _slots: &Slots) {}
 }

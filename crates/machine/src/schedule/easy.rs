@@ -47,7 +47,8 @@ impl Reservation {
     /// Chooses nodes among `free` for a job that starts now; not if that delayed the first one.
     fn pass(&mut self, ask: &Ask, now: Moment, mut free: Vec<u32>) -> Option<Vec<u32>> {
         let ends = ask.time.map(|time| now + time);
-        if !ends.is_some_and(|ends| self.at.is_none_or(|at| ends <= at)) {
+        let is_over = |ends: Moment| self.at.is_none_or(|at| ends <= at);
+        if !ends.is_some_and(is_over) {
             // Nodes that the first one has no use for go first.
             free.sort_by_key(|node| self.nodes.contains(node));
             let spare = self.nodes.len() - self.need;

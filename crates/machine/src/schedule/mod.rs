@@ -25,6 +25,9 @@ use crate::slots::Slots;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+/// Jobs that are named to one that waits behind them.
+const NAMED: usize = 4;
+
 /// A moment, as time since 1970.
 pub type Moment = Duration;
 
@@ -260,13 +263,14 @@ impl Schedule {
         let rivals = |one: &&Ask| {
             cluster.candidates(one, cluster.now).iter().any(|node| reach.contains(node))
         };
-        let ahead: Vec<String> =
-            cluster.pending[..at].iter().filter(rivals).map(|one| one.job.to_string()).collect();
+        let ahead = cluster.pending[..at].iter().filter(rivals).map(|one| one.job.to_string());
+        let mut ahead: Vec<String> = ahead.take(NAMED + 1).collect();
+        let more = if ahead.len() > NAMED { " and more" } else { "" };
+        ahead.truncate(NAMED);
         let ahead = match ahead.len() {
             0 => String::new(),
             1 => format!("; ahead of it: job {}", ahead[0]),
-            2..=4 => format!("; ahead of it: jobs {}", ahead.join(", ")),
-            more => format!("; ahead of it: {more} jobs, first {}", ahead[0]),
+            _ => format!("; ahead of it: jobs {}{more}", ahead.join(", ")),
         };
         Some(format!("{asked}, {room}{ahead}"))
     }
