@@ -58,6 +58,11 @@ catalog! {
     E110 "The job asks for what the cluster does not have."
         "More nodes than exist, or nodes of other names. It was refused at once; nothing waits."
         "muster nodes shows what there is. A larger one: muster down && muster up -N K"
+    N110 "The job waits for its nodes."
+        "Others have them or wait ahead of it, or some are down, drained or reserved. It starts \
+         by itself."
+        "muster ps shows who waits for what; Ctrl-C or muster kill ends the wait. muster scheduler \
+         tells by which rule nodes are given."
     E111 "The ranks do not fit the nodes that were asked for."
         "Each node has at least one rank, and a job has a limit of ranks."
         "Give at least as many ranks as nodes: muster run -N 2 -n 8"
@@ -77,7 +82,17 @@ catalog! {
         "There is no such scheduler, or one of its settings is not what it can be: a slice takes \
          from 300 us to 8 s, and at least one slot is needed."
         "muster scheduler shows what is set. For instance: muster scheduler gang --slice 2ms"
-    E116 "The strober does not answer."
+    E116 "The job's time cannot be."
+        "It is more than its partition allows, or nothing."
+        "muster partition shows how long jobs may be; give less: --time 1h"
+    E117 "There is no such partition or view."
+        "The name is none of those that were made."
+        "muster partition and muster --view / view list them."
+    E118 "The partition or view is not right."
+        "One of its words is not understood, its name could not be a word of a command, or it is \
+         to be changed while jobs are in it."
+        "muster partition --help and muster view --help show how one is made."
+    E119 "The strober does not answer."
         "The process that lets jobs take turns is stopped or has just died. The keeper starts it \
          again; until then jobs share the processors."
         "Try again in a moment. The cluster's keeper.log tells of its deaths."

@@ -7,3 +7,4 @@ pub mod ending;
 pub mod limits;
 pub mod nodeset;
 pub mod quote;
+pub mod span;

@@ -28,6 +28,8 @@ pub struct Context {
     pub runtime: Runtime,
     /// The cluster to work with.
     pub cluster: String,
+    /// The view of it; `/` is all of it.
+    pub view: Option<String>,
 }
 
 impl Context {
@@ -44,13 +46,24 @@ impl Context {
             }
             Some(State::Kept(_)) => {}
         }
-        self.connect_now().map_err(|error| self.silent(&error))
+        self.connect_now().map_err(|error| match (&self.view, error.downcast_ref::<Error>()) {
+            (Some(view), Some(refused)) if refused.errno == Errno::NOENT => {
+                anyhow!("there is no view {view}. See: muster --view / view  [E117]")
+            }
+            _ => self.silent(&error),
+        })
     }
 
     fn connect_now(&self) -> Result<Client> {
         let directory = self.runtime.open(&self.cluster)?.context("it has just ended")?;
-        let options =
-            Options { deadline: Some(ANSWER), name: "the manager".into(), ..Options::default() };
+        let tree = |view: &String| if view == "/" { "/".into() } else { format!("views/{view}") };
+        let options = Options {
+            deadline: Some(ANSWER),
+            name: "the manager".into(),
+            uname: std::env::var("USER").unwrap_or_default(),
+            aname: self.view.as_ref().map(tree).unwrap_or_default(),
+            ..Options::default()
+        };
         Ok(Client::connect(&directory.manager(), options)?)
     }
 
@@ -159,10 +172,12 @@ pub struct NodeStatus {
     pub since: Option<f64>,
     /// Why it is not up.
     pub why: Option<String>,
+    /// Why it gets no jobs, if it gets none.
+    pub drained: Option<String>,
 }
 
 impl NodeStatus {
-    /// Whether it takes jobs.
+    /// Whether it is there.
     pub fn is_up(&self) -> bool {
         self.state == "up"
     }
@@ -257,7 +272,7 @@ pub struct Embedded {
 /// A sentence: what could not be started, or who did not join.
 pub fn embed(context: &Context, count: usize, progress: impl FnMut(usize)) -> Result<Embedded> {
     let cluster = format!("run-{}", std::process::id());
-    let context = Context { cluster, runtime: context.runtime.clone() };
+    let context = Context { cluster, runtime: context.runtime.clone(), view: None };
     let plan = Plan::new(count, by_file());
     let keeper = Keeper::start(&context.runtime, &context.cluster, plan)?;
     let alive = || {

@@ -42,6 +42,9 @@ pub struct Cli {
     /// The cluster to work with; else $MUSTER_CLUSTER, else "default"
     #[arg(long, global = true, value_name = "NAME")]
     cluster: Option<String>,
+    /// The view of it to work in; else $MUSTER_VIEW, else what is yours. / is all of it
+    #[arg(long, global = true, value_name = "NAME")]
+    view: Option<String>,
     #[command(subcommand)]
     command: cmd::Command,
 }
@@ -57,7 +60,9 @@ fn main() -> ExitCode {
     };
     let named = || std::env::var("MUSTER_CLUSTER").ok().filter(|name| !name.is_empty());
     let cluster = cli.cluster.or_else(named).unwrap_or_else(|| "default".into());
-    let context = Context { runtime: Runtime::from_env(), cluster };
+    let viewed = || std::env::var("MUSTER_VIEW").ok().filter(|name| !name.is_empty());
+    let view = cli.view.or_else(viewed);
+    let context = Context { runtime: Runtime::from_env(), cluster, view };
     if let Err(error) = muster_machine::keeper::check_name(&context.cluster) {
         let _ = writeln!(io::stderr(), "muster: {error}");
         return ExitCode::from(USAGE);

@@ -12,6 +12,7 @@ pub mod memory;
 pub mod node;
 pub mod output;
 pub mod relay;
+pub mod schedule;
 pub mod slots;
 pub mod strober;
 pub mod usage;

@@ -6,6 +6,7 @@
 //! stopped. With no slots, or one, nobody is.
 
 use muster_base::limits::{SLICE_MAX, SLICE_MIN};
+use muster_base::span;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -34,7 +35,6 @@ pub fn check_slice(slice: Duration) -> Result<(), String> {
     if (SLICE_MIN..=SLICE_MAX).contains(&slice) {
         return Ok(());
     }
-    Err(format!(
-        "a slice of {slice:?} cannot be: it takes from {SLICE_MIN:?} to {SLICE_MAX:?}  [E115]"
-    ))
+    let [slice, least, most] = [slice, SLICE_MIN, SLICE_MAX].map(span::write);
+    Err(format!("a slice of {slice} cannot be: it takes from {least} to {most}  [E115]"))
 }

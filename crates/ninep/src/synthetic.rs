@@ -271,15 +271,25 @@ macro_rules! foreign_only {
     };
 }
 
+/// Where whoever attaches comes in.
+type Home = dyn Fn(&Attach<'_>) -> Result<Arc<dyn Dir>> + Send + Sync;
+
 /// The tree below a root directory.
 pub struct Synthetic {
-    root: Arc<dyn Dir>,
+    home: Box<Home>,
 }
 
 impl Synthetic {
-    /// The tree below `root`.
+    /// The tree below `root`. A client may attach to any directory of it that is made here.
     pub fn new(root: Arc<dyn Dir>) -> Synthetic {
-        Synthetic { root }
+        Synthetic::with_homes(move |_| Ok(root.clone()))
+    }
+
+    /// A tree whose root depends on who attaches.
+    pub fn with_homes(
+        home: impl Fn(&Attach<'_>) -> Result<Arc<dyn Dir>> + Send + Sync + 'static,
+    ) -> Synthetic {
+        Synthetic { home: Box::new(home) }
     }
 
     fn up(fid: &Fid) -> Fid {
@@ -305,8 +315,13 @@ impl Synthetic {
 impl Tree for Synthetic {
     type Fid = Fid;
 
-    fn attach(&self, _: &mut C<'_, Self>, _: &Attach<'_>) -> Answer<(Fid, Qid)> {
-        let root = Entry::Dir(self.root.clone());
+    fn attach(&self, _: &mut C<'_, Self>, who: &Attach<'_>) -> Answer<(Fid, Qid)> {
+        let mut root = Entry::Dir((self.home)(who)?);
+        for name in who.aname.split('/').filter(|name| !name.is_empty()) {
+            let below = if let Entry::Dir(dir) = &root { dir.get(name)? } else { None };
+            let missing = || Error::new(Errno::NOENT, format!("{}: no such tree", who.aname));
+            root = below.filter(|below| matches!(below, Entry::Dir(_))).ok_or_else(missing)?;
+        }
         let qid = root.qid();
         Ok((Fid::new(root, None), qid))
     }

@@ -2,8 +2,8 @@
 
 use super::{SCHEMA, jobs, now, print_json, table};
 use crate::cluster::Context;
-use crate::run::limit;
 use anyhow::{Result, anyhow};
+use muster_base::span;
 use muster_machine::manager::spec::{End, Status as Job};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use std::process::ExitCode;
                         muster history -n 20 --json")]
 pub struct Args {
     /// Those that have ended within this time: 90s, 5m, 1h, 2d, HH:MM:SS
-    #[arg(long, value_name = "TIME", value_parser = limit::parse)]
+    #[arg(long, value_name = "TIME", value_parser = span::parse)]
     since: Option<std::time::Duration>,
     /// Those of this user: a name or a number
     #[arg(long, value_name = "USER")]

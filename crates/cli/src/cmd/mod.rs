@@ -16,13 +16,16 @@ mod ls;
 mod man;
 mod mount;
 mod nodes;
+mod partition;
 pub mod progress;
 mod ps;
 mod run;
+mod scheduler;
 pub mod table;
 mod top;
 pub mod umount;
 mod up;
+mod view;
 mod write;
 
 use crate::cluster::Context;
@@ -39,11 +42,14 @@ const SCHEMA: u32 = 1;
 pub enum Command {
     Run(Box<run::Args>),
     Up(up::Args),
+    View(view::Args),
     Down(down::Args),
     Ps(ps::Args),
     History(history::Args),
     Top(top::Args),
     Nodes(nodes::Args),
+    Partition(partition::Args),
+    Scheduler(scheduler::Args),
     Kill(kill::Args),
     Logs(logs::Args),
     Ls(ls::Args),
@@ -69,11 +75,14 @@ pub fn run(command: Command, context: &Context) -> Result<ExitCode> {
     match command {
         Command::Run(args) => run::main(*args, context),
         Command::Up(args) => up::run(&args, context),
+        Command::View(args) => view::run(&args, context),
         Command::Down(args) => down::run(&args, context),
         Command::Ps(args) => ps::run(&args, context),
         Command::History(args) => history::run(&args, context),
         Command::Top(args) => top::run(&args, context),
         Command::Nodes(args) => nodes::run(&args, context),
+        Command::Partition(args) => partition::run(&args, context),
+        Command::Scheduler(args) => scheduler::run(&args, context),
         Command::Kill(args) => kill::run(&args, context),
         Command::Logs(args) => logs::run(&args, context),
         Command::Ls(args) => ls::run(&args, context),

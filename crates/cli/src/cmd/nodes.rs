@@ -1,9 +1,10 @@
 //! `muster nodes`: what the cluster is made of. Each node's facts are files of its own.
 
-use super::{SCHEMA, now, print_json, table};
+use super::{SCHEMA, now, print_json, refused, table};
 use crate::cluster::{Context, NodeStatus, Status};
 use anyhow::Result;
 use muster_base::nodeset::fold;
+use muster_base::quote;
 use muster_ninep::client::Client;
 use muster_ninep::error::Errno;
 use serde::Serialize;
@@ -17,15 +18,39 @@ const PATIENCE: Option<Duration> = Some(Duration::from_secs(2));
 /// Nodes that are asked at the same time.
 const AT_ONCE: usize = 64;
 
-/// List nodes; those that are alike share a line.
+/// List nodes; those that are alike share a line. Or take nodes out of use for a while.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  muster nodes --drain n3 --reason 'new memory'\n  \
+                        muster nodes --resume n3")]
 pub struct Args {
+    /// Give these nodes no new jobs; those that run there go on
+    #[arg(long, value_name = "NODES", requires = "reason", conflicts_with_all = ["resume", "long"])]
+    drain: Option<String>,
+    /// Why they are drained
+    #[arg(long, value_name = "TEXT", requires = "drain")]
+    reason: Option<String>,
+    /// Give these nodes jobs again
+    #[arg(long, value_name = "NODES", conflicts_with = "long")]
+    resume: Option<String>,
     /// A line for each node
     #[arg(short, long)]
     long: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+impl Args {
+    /// The words for the manager, if nodes are to be drained or resumed.
+    fn order(&self) -> Option<Vec<String>> {
+        let (word, nodes) = match (&self.drain, &self.resume) {
+            (Some(nodes), _) => ("drain", nodes),
+            (None, Some(nodes)) => ("resume", nodes),
+            (None, None) => return None,
+        };
+        let reason = self.reason.iter().cloned();
+        Some([word.to_owned(), nodes.clone()].into_iter().chain(reason).collect())
+    }
 }
 
 /// A node as it is listed.
@@ -44,6 +69,10 @@ struct Node {
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let client = context.connect()?;
+    if let Some(order) = args.order() {
+        client.write("ctl", quote::join(&order) + "\n").map_err(refused)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let status = Status::read(&client)?;
     let patient = client.with_deadlines(PATIENCE, PATIENCE);
     let mut nodes = Vec::new();
@@ -69,10 +98,13 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 
 /// Asks a node for its facts.
 fn facts(client: &Client, status: &NodeStatus) -> Node {
-    let NodeStatus { name, state, since, why } = status.clone();
+    let NodeStatus { name, state, since, why, drained } = status.clone();
     let mut node = Node { name, state, since, why, ..Node::default() };
     if !status.is_up() {
         return node;
+    }
+    if drained.is_some() {
+        (node.state, node.why) = ("drained".into(), drained);
     }
     let path = |file: &str| format!("nodes/{}/{file}", node.name);
     let read = |file: &str| client.read_to_string(&path(file));

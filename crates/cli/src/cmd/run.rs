@@ -4,11 +4,12 @@ use crate::cluster::Context;
 use crate::run::failure::exit;
 use crate::run::show::{Goal, Style};
 use crate::run::template::Template;
-use crate::run::{Failure, Input, Wish, environment, limit, look, program, say};
+use crate::run::{Failure, Input, Wish, environment, look, program, say};
 use anyhow::Result;
 use clap::ArgAction;
 use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset;
+use muster_base::span;
 use muster_machine::manager::spec::Spec;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -84,8 +85,16 @@ pub struct Args {
     error: Option<Goal>,
 
     /// End the job after this time: seconds, MM:SS, HH:MM:SS, D-HH:MM:SS, 90s, 5m, 1h
-    #[arg(short, long, value_name = "TIME", value_parser = limit::parse)]
+    #[arg(short, long, value_name = "TIME", value_parser = span::parse)]
     time: Option<Duration>,
+
+    /// Jobs of a higher priority get their nodes first; 0 if not given
+    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true)]
+    priority: i32,
+
+    /// Run on the nodes and by the rules of this partition (muster partition lists them)
+    #[arg(short, long, value_name = "NAME")]
+    partition: Option<String>,
 
     /// Let the other ranks go on when one fails
     #[arg(long)]
@@ -121,7 +130,7 @@ pub struct Args {
     detach: bool,
 
     /// Time between asking ranks to end and the next stronger means, after Ctrl-C for instance
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = limit::parse)]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = span::parse)]
     grace: Duration,
 
     /// The program and its arguments
@@ -171,6 +180,8 @@ impl Args {
             chdir: self.chdir,
             stdin: input.stdin(),
             time_ms: self.time.map(milliseconds),
+            priority: self.priority,
+            partition: self.partition,
             keep_going: self.keep_going,
             name: Some(self.name.unwrap_or_else(|| last.unwrap_or(&named).to_owned())),
             grace_ms: milliseconds(self.grace),

@@ -1,9 +1,9 @@
 //! `muster top`: what the cluster does now, in a terminal.
 
 use crate::cluster::Context;
-use crate::run::limit;
 use crate::top;
 use anyhow::Result;
+use muster_base::span;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub struct Args {
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
-    let interval = limit::parse(text)?;
+    let interval = span::parse(text)?;
     if interval < INTERVAL_MIN {
         return Err(format!("looks are at least {INTERVAL_MIN:?} apart"));
     }

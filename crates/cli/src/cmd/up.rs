@@ -1,7 +1,8 @@
 //! `muster up`: a cluster that stays.
 
 use super::progress::Progress;
-use super::{SCHEMA, because, print_json};
+use super::scheduler::Settings;
+use super::{SCHEMA, because, print_json, refused};
 use crate::cluster::{Context, node_names, wait_until_joined};
 use anyhow::{Result, bail};
 use muster_base::limits::{NODES_HERE_MAX, SLICE_MIN_SHARED};
@@ -28,6 +29,11 @@ pub struct Args {
     #[arg(short = 'N', long, value_name = "COUNT", default_value_t = 4)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=NODES_HERE_MAX as i64))]
     nodes: u16,
+    /// Who starts jobs when: share, fcfs, easy or gang (see muster scheduler --help)
+    #[arg(long, value_name = "NAME")]
+    scheduler: Option<String>,
+    #[command(flatten)]
+    settings: Settings,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -35,6 +41,7 @@ pub struct Args {
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let start = Instant::now();
+    let scheduler = args.settings.line(args.scheduler.as_deref(), "share")?;
     let names = node_names(args.nodes.into());
     let mut progress = Progress::steps("nodes up", names.len());
     // When this process ends without having said so, the keeper ends as well.
@@ -45,6 +52,9 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     let client = wait_until_joined(context, &names, alive, |up| progress.at(up as u64))?;
     drop(progress);
+    if let Some(line) = scheduler {
+        client.write("scheduler", format!("{line}\n")).map_err(refused)?;
+    }
     keep(confirm).map_err(because("the keeper has ended", "E125"))?;
     told(args, context, &names, start.elapsed().as_secs_f64())?;
     if let Some(limits) = limits(&client) {

@@ -12,6 +12,8 @@ use std::sync::mpsc::Sender;
 pub enum Event {
     /// So many bytes of files were sent, of so many.
     Sent(u64, u64),
+    /// The job waits for its nodes: why.
+    Waits(String),
     /// The job runs.
     Started(Box<Started>),
     /// It could not be started.
@@ -48,6 +50,8 @@ pub struct Started {
     pub owner: Fid,
     /// Its open control file.
     pub ctl: Fid,
+    /// The connection in use, if the manager was restarted while the job waited.
+    pub client: Option<Client>,
     /// The node of each rank.
     pub nodes: Vec<String>,
 }

@@ -65,23 +65,31 @@ pub fn open_ctl(client: &Client, job: u64) -> Result<Fid> {
 
 /// Tries to get back to a job, on a thread of its own.
 pub fn reconnect(connect: Connect, job: u64, events: Events) {
-    std::thread::spawn(move || {
-        let end = Instant::now() + PATIENCE;
-        loop {
-            let tried = (|| {
-                let client = connect()?;
-                let ctl = open_ctl(&client, job)?;
-                let order = b"attach\n";
-                match ctl.write_at(0, order)? {
-                    written if written == order.len() => Ok((client, ctl)),
-                    _ => Err(Error::new(Errno::IO, "the manager did not take the order")),
-                }
-            })();
-            match tried {
-                Ok((client, ctl)) => return events.tell(Event::Back(client, ctl)),
-                Err(error) if Instant::now() >= end => return events.tell(Event::Gone(error)),
-                Err(_) => std::thread::sleep(PAUSE),
-            }
-        }
+    std::thread::spawn(move || match again(&connect, job) {
+        Ok((client, ctl)) => events.tell(Event::Back(client, ctl)),
+        Err(error) => events.tell(Event::Gone(error)),
     });
+}
+
+/// Tries to get back to a job: a new connection, and the job's control file, which owns it.
+///
+/// # Errors
+/// The last try's, when the manager's time is over.
+pub fn again(connect: &Connect, job: u64) -> Result<(Client, Fid)> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let tried = (|| {
+            let client = connect()?;
+            let ctl = open_ctl(&client, job)?;
+            let order = b"attach\n";
+            match ctl.write_at(0, order)? {
+                written if written == order.len() => Ok((client, ctl)),
+                _ => Err(Error::new(Errno::IO, "the manager did not take the order")),
+            }
+        })();
+        match tried {
+            Err(_) if Instant::now() < end => std::thread::sleep(PAUSE),
+            told => return told,
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! `muster run`: a job is written into the cluster's files, its streams are moved, its end told.
 //!
 //! The story: *preparing* (the program and files are looked at; nothing has happened yet),
-//! *submitting* ([`submit`], a thread: `jobs/clone`, `spec`, `files`, `start`), *running*
+//! *submitting* ([`submit`], a thread: `jobs/clone`, `spec`, `files`, `start`), perhaps *waiting*
+//! for its nodes ([`wait`], on that thread), *running*
 //! ([`session`] decides, fed with [`event`]s by threads that each do one thing: [`pump`] output,
 //! [`input`] standard input, one waits for the job's end, one hands signals on), *ended* (output
 //! is complete, [`summary`] says what failed). If this process dies at any time, the fid of
@@ -13,7 +14,6 @@ mod event;
 pub mod failure;
 mod fold;
 mod input;
-pub mod limit;
 mod line;
 mod lines;
 mod mistakes;
@@ -28,6 +28,7 @@ mod sys;
 pub mod template;
 #[cfg(test)]
 mod tests;
+mod wait;
 
 pub use failure::Failure;
 pub use input::Input;

@@ -76,7 +76,7 @@ pub(super) fn run_told(
     let (program, named) = (wish.program.clone(), wish.named.clone());
     let recipes = cluster.recipes.clone();
     let order = submit::Order { spec, program, named, load, recipes, detach: wish.detach };
-    submit::start(cluster.client.clone(), order, told.clone());
+    submit::start(cluster.client.clone(), cluster.connect.clone(), order, told.clone());
     let mut session = Session {
         line: Arc::new(Line::new(cluster.client.clone())),
         progress: Progress::job(!wish.quiet),
@@ -193,6 +193,10 @@ impl Session<'_> {
                 self.progress.clear();
                 return Err(failure);
             }
+            Event::Waits(why) => {
+                self.progress.clear();
+                self.note(&why);
+            }
             Event::Started(started) => return self.started(*started),
             Event::Signal(signal) => return Ok(self.signal(signal)),
             Event::Done(number, answer) => self.done(number, answer),
@@ -208,7 +212,7 @@ impl Session<'_> {
 
     fn started(&mut self, started: Started) -> Result<Option<u8>, Failure> {
         self.progress.clear();
-        let Started { id, owner, ctl, nodes } = started;
+        let Started { id, owner, ctl, client, nodes } = started;
         if self.wish.detach {
             match self.wish.json {
                 true => print(&json!({"schema": SCHEMA, "job": id}).to_string()),
@@ -224,10 +228,11 @@ impl Session<'_> {
         })?;
         let pump = pump::start(show, id, nodes.len(), self.told.clone());
         self.job = Some(Job { id, owner: Some(owner), ctl: None, pump, number: 0 });
+        let number = client.as_ref().map_or(1, |client| self.line.set(client.clone()));
         if let Some(source) = self.source.take() {
             input::start(source, self.line.clone(), id, self.told.clone());
         }
-        self.attach(self.cluster.client.clone(), ctl, 1);
+        self.attach(client.unwrap_or_else(|| self.cluster.client.clone()), ctl, number);
         Ok(None)
     }
 

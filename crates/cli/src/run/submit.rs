@@ -3,8 +3,9 @@
 
 use super::event::{Event, Events, Started};
 use super::failure::{Failure, exit};
-use super::line::open_ctl;
+use super::line::{Connect, open_ctl};
 use super::program::{self, Program};
+use super::wait;
 use muster_base::limits::CHUNK;
 use muster_base::nodeset;
 use muster_machine::chunk::read_ranges;
@@ -41,14 +42,19 @@ pub struct Order {
 }
 
 /// Starts to hand it over; [`Event::Started`] or [`Event::Failed`] tells how that went.
-pub fn start(client: Client, order: Order, events: Events) {
-    std::thread::spawn(move || match steps(&client, order, &events) {
+pub fn start(client: Client, connect: Connect, order: Order, events: Events) {
+    std::thread::spawn(move || match steps(&client, &connect, order, &events) {
         Ok(started) => events.tell(Event::Started(Box::new(started))),
         Err(failure) => events.tell(Event::Failed(failure)),
     });
 }
 
-fn steps(client: &Client, order: Order, events: &Events) -> Result<Started, Failure> {
+fn steps(
+    client: &Client,
+    connect: &Connect,
+    order: Order,
+    events: &Events,
+) -> Result<Started, Failure> {
     check_processors(client, &order)?;
     let refused = |path: &str, error: Error| refused(client, path, &error);
     let clone = client.open("jobs/clone", OpenFlags::default());
@@ -64,13 +70,23 @@ fn steps(client: &Client, order: Order, events: &Events) -> Result<Started, Fail
         send_files(client, id, (order.load, order.recipes), events)?;
     }
     let path = format!("jobs/{id}/ctl");
-    let ctl = open_ctl(client, id).map_err(|error| refused(&path, error))?;
+    let mut ctl = open_ctl(client, id).map_err(|error| refused(&path, error))?;
     command(client, &ctl, &path, "start")
         .map_err(|failure| advised(failure, &order.program, &order.named))?;
     if order.detach {
         command(client, &ctl, &path, "detach")?;
     }
     let mut status = status(client, id)?;
+    let mut other = None;
+    if status.state == Phase::Pending && !order.detach {
+        if let Some((client, held)) = wait::until_begun(client, connect, id, events)? {
+            (other, ctl) = (Some(client), held);
+        }
+        status = self::status(other.as_ref().unwrap_or(client), id)?;
+        if let Some(failure) = wait::ended(&status) {
+            return Err(advised(failure, &order.program, &order.named));
+        }
+    }
     if order.detach {
         // Nobody stays to be told that the program cannot be run.
         let until = Instant::now() + FIRST.0;
@@ -83,11 +99,11 @@ fn steps(client: &Client, order: Order, events: &Events) -> Result<Started, Fail
         }
     }
     let nodes = status.ranks.into_iter().map(|rank| rank.node).collect();
-    Ok(Started { id, owner, ctl, nodes })
+    Ok(Started { id, owner, ctl, client: other, nodes })
 }
 
 /// What the manager tells of the job.
-fn status(client: &Client, id: u64) -> Result<Status, Failure> {
+pub(super) fn status(client: &Client, id: u64) -> Result<Status, Failure> {
     let path = format!("jobs/{id}/status");
     let text = client.read_to_string(&path).map_err(|error| refused(client, &path, &error))?;
     serde_json::from_str(&text).map_err(|error| {
@@ -160,7 +176,7 @@ pub(super) fn advised(mut failure: Failure, program: &Program, named: &str) -> F
 }
 
 /// The manager's sentence, without the path of the file that it was said about.
-fn refused(client: &Client, path: &str, error: &Error) -> Failure {
+pub(super) fn refused(client: &Client, path: &str, error: &Error) -> Failure {
     if client.ended().is_some() {
         return Failure::new("E401", exit::OURS, error.text.clone());
     }

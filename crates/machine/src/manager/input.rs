@@ -87,7 +87,7 @@ impl Input {
     /// Who reads, and how many of the next `length` bytes each has already.
     fn readers(&self, length: usize) -> Result<Vec<(Fid, usize)>> {
         let mut state = self.job.state();
-        if matches!(state.progress.phase(), Phase::New | Phase::Starting) {
+        if matches!(state.progress.phase(), Phase::New | Phase::Pending | Phase::Starting) {
             return fail(Errno::AGAIN, "the job has not started yet");
         }
         let wanted = |at: &usize| self.rank.is_none_or(|rank| rank == *at);

@@ -3,6 +3,7 @@
 use super::Manager;
 use super::hold::Hold;
 use super::journal::Record;
+use super::kept::Kept;
 use super::log::JobLog;
 use super::nodes::Link;
 use super::pieces::Pieces;
@@ -52,6 +53,10 @@ pub(super) struct State {
     pub(super) early: Vec<Heard>,
     /// All that is left is to be killed, also what is found later.
     pub(super) killing: bool,
+    /// The nodes that the schedule gave it.
+    pub(super) allotted: Option<Vec<String>>,
+    /// Its files are kept until it has nodes.
+    pub(super) kept: Option<Kept>,
     /// Files on their way to the ranks.
     pub(super) sending: Option<Pieces>,
     /// The files have arrived whole.
@@ -84,10 +89,14 @@ pub(super) struct Placed {
 /// One job.
 pub struct Job {
     pub(super) id: u32,
+    /// The view that it was made in.
+    pub(super) view: Option<Arc<str>>,
     pub(super) manager: Weak<Manager>,
     /// The JSON that its client writes.
     pub(super) spec: Text,
     pub(super) placed: OnceLock<Placed>,
+    /// Known, with no text, once its programs run or it is done.
+    pub(super) begun: Latch,
     /// All that is told of it, once it is done.
     pub(super) wait: Latch,
     /// Commands that may wait, one after another.
@@ -108,7 +117,12 @@ impl State {
 }
 
 impl Job {
-    pub(super) fn new(manager: &Arc<Manager>, id: u32, submitted: f64) -> Arc<Job> {
+    pub(super) fn new(
+        manager: &Arc<Manager>,
+        id: u32,
+        submitted: f64,
+        view: Option<Arc<str>>,
+    ) -> Arc<Job> {
         let state = State {
             progress: Progress::new(),
             spec: None,
@@ -119,6 +133,8 @@ impl Job {
             is_restored: false,
             early: Vec::new(),
             killing: false,
+            allotted: None,
+            kept: None,
             sending: None,
             files_end: false,
             launching: false,
@@ -134,9 +150,11 @@ impl Job {
         };
         Arc::new(Job {
             id,
+            view,
             manager: Arc::downgrade(manager),
             spec: Text::default(),
             placed: OnceLock::new(),
+            begun: Latch::default(),
             wait: Latch::default(),
             lane: Lane::default(),
             state: Mutex::new(state),
@@ -153,36 +171,47 @@ impl Job {
         self.state().progress.phase() == Phase::Done
     }
 
+    fn is_pending(&self) -> bool {
+        self.state().progress.phase() == Phase::Pending
+    }
+
     /// All that is told of it.
     pub(super) fn status(&self) -> Status {
         if let Some(past) = &*self.past.lock().expect("no holder panics") {
             return past.clone();
         }
+        let manager = self.manager.upgrade();
+        // The queue is asked first: it looks at jobs while it is locked.
+        let waits = manager.as_ref().filter(|_| self.is_pending());
+        let waits = waits.and_then(|manager| manager.queue.reason(self.id));
         let state = self.state();
         let ranks = state.progress.ranks().to_vec();
         let nodes: BTreeSet<&String> = ranks.iter().map(|rank| &rank.node).collect();
         let argv = state.spec.as_ref().map_or_else(Vec::new, |spec| spec.argv.clone());
         let name = state.spec.as_ref().and_then(|spec| spec.name.clone());
         let verdict = state.progress.verdict();
+        // Of one that has no places yet.
+        let asked = state.spec.as_ref().and_then(|spec| spec.ranks).filter(|_| ranks.is_empty());
         Status {
             id: self.id,
             state: state.progress.phase(),
             name: name.or_else(|| argv.first().cloned()).unwrap_or_default(),
             argv,
             user: rustix::process::geteuid().as_raw(),
+            view: self.view.as_deref().map(Into::into),
             nodes: nodes.into_iter().cloned().collect(),
             submitted: state.submitted,
             sent: state.sent,
             files: state.files,
             started: state.started,
             ended: state.ended,
-            size: ranks.len(),
+            size: asked.unwrap_or(ranks.len()),
             usage: Usage::of_job(ranks.iter().filter_map(|rank| rank.usage.as_ref())),
             exit: verdict.as_ref().map(|(_, exit, _)| *exit),
             end: verdict.as_ref().map(|(end, _, _)| *end),
-            why: verdict.and_then(|(_, _, why)| why),
+            why: verdict.map_or(waits, |(_, _, why)| why),
             ranks,
-            transport: self.manager.upgrade().map_or("", |m| m.nodes.transport()).to_owned(),
+            transport: manager.map_or("", |manager| manager.nodes.transport()).to_owned(),
         }
     }
 
@@ -341,6 +370,7 @@ impl Job {
             (std::mem::take(&mut state.holds), state.sending.take(), state.limit.take())
         };
         drop((holds, sending));
+        self.drop_kept();
         if let (Some(limit), Some(manager)) = (limit, self.manager.upgrade()) {
             manager.timer.cancel(limit);
         }
@@ -361,7 +391,21 @@ impl Job {
                 "why": status.why,
             }));
         }
+        self.begun.set("");
         self.wait.set(serde_json::to_vec(&status).unwrap_or_default());
+        if let Some(manager) = self.manager.upgrade() {
+            manager.leaves(self.id);
+        }
+    }
+
+    /// Its files are needed no more.
+    pub(super) fn drop_kept(&self) {
+        let kept = self.state().kept.take();
+        if let (Some(_), Some(manager)) = (kept, self.manager.upgrade()) {
+            for kind in ["files", "chunks"] {
+                let _ = std::fs::remove_file(manager.kept_file(self.id, kind));
+            }
+        }
     }
 
     /// The programs run.
@@ -380,6 +424,7 @@ impl Job {
         let mut state = self.state();
         let actions = state.progress.started();
         self.act(state, actions);
+        self.begun.set("");
     }
 
     /// Ends the job when its time is over.

@@ -36,6 +36,16 @@ pub enum Record {
         user: u32,
         /// When.
         at: f64,
+        /// The view that it was made in.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        view: Option<String>,
+    },
+    /// It waits for its nodes; its files, if it has any, are kept.
+    Queued {
+        /// Its number.
+        job: u32,
+        /// What it is.
+        spec: Box<Spec>,
     },
     /// Its ranks have sessions.
     Placed {
@@ -90,6 +100,7 @@ impl Record {
     pub fn job(&self) -> u32 {
         match self {
             Record::New { job, .. }
+            | Record::Queued { job, .. }
             | Record::Placed { job, .. }
             | Record::Started { job, .. }
             | Record::Detached { job }
@@ -208,7 +219,7 @@ mod tests {
     fn a_torn_line_is_ignored_and_the_next_one_is_not() {
         let path = std::env::temp_dir().join(format!("muster-journal-{}", std::process::id()));
         let _ = fs::remove_file(&path);
-        let new = |job| Record::New { job, user: 0, at: 1.5 };
+        let new = |job| Record::New { job, user: 0, at: 1.5, view: None };
         let (journal, old) = Journal::open(&path).unwrap();
         assert_eq!(old, []);
         journal.write(&new(1)).unwrap();

@@ -3,10 +3,12 @@
 
 use super::job::{Job, Placed, State};
 use super::journal::{self, Record};
+use super::kept::{self, Kept};
 use super::log::JobLog;
 use super::nodes::ANSWER;
 use super::pieces::{Failed, Pieces};
 use super::place::{Place, place};
+use super::queue;
 use super::spec::{End, Phase, RankPhase, Spec, Stdin};
 use super::{Manager, report};
 use crate::chunk::{Hash, Recipe, write_ranges};
@@ -20,6 +22,8 @@ use muster_fabric::Deadline;
 use muster_fabric::primitive::Nodes;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use std::collections::HashSet;
+use std::fs::File;
+use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,11 +33,13 @@ const START: Duration = Duration::from_secs(40);
 /// Where programs are found if the job's environment does not say.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+const CUT_OFF: &str = "the job's files were cut off before their end";
+
 fn invalid(text: impl Into<String>) -> Error {
     Error::new(Errno::INVAL, text.into())
 }
 
-fn gone<T>() -> Result<T> {
+pub(super) fn gone<T>() -> Result<T> {
     fail(Errno::IO, "the manager is ending")
 }
 
@@ -43,15 +49,15 @@ pub(super) fn ended() -> Error {
 
 /// Gives the ranks places and sessions, unless they have them already.
 fn prepare(job: &Arc<Job>) -> Result<()> {
-    if job.state().progress.phase() != Phase::New {
-        return Ok(());
-    }
     let Some(manager) = job.manager.upgrade() else { return gone() };
-    let spec: Spec = serde_json::from_str(&job.spec.get()?)
-        .map_err(|error| invalid(format!("the job's spec is not right: {error}  [E112]")))?;
-    manager.nodes.await_back();
-    let (up, down) = manager.nodes.names();
-    let places = place(&spec, &up, &down).map_err(invalid)?;
+    let (spec, places) = {
+        let state = job.state();
+        if !state.progress.is_unplaced() {
+            return Ok(());
+        }
+        let (Some(spec), Some(nodes)) = (&state.spec, &state.allotted) else { return Err(ended()) };
+        (spec.clone(), place(spec.ranks.unwrap_or(nodes.len()), nodes))
+    };
     let placed = named(&manager, job.id, &places)?;
     let sessions: Vec<u32> = placed.iter().map(|rank| rank.session).collect();
     let instances = placed.iter().map(|rank| rank.instance).collect();
@@ -61,7 +67,7 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
     let waits = vec![(); places.len()].into_iter().map(|()| Default::default()).collect();
     let _ = job.placed.set(Placed { log, waits });
     let mut state = job.state();
-    if state.progress.phase() != Phase::New {
+    if !state.progress.is_unplaced() {
         return Err(ended());
     }
     state.instances = instances;
@@ -69,7 +75,6 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
     state.holds = vec![None; places.len()];
     state.claimed = vec![false; places.len()];
     state.progress.placed(places, sessions, spec.keep_going);
-    state.spec = Some(spec);
     Ok(())
 }
 
@@ -97,7 +102,10 @@ fn texts(job: &Job, spec: &Spec, ranks: usize) -> (String, String) {
 
 /// Has the ranks' sessions made, and begins to send what they get before they run; nothing if there
 /// is nothing to send.
-fn begin(job: &Arc<Job>, with_files: bool) -> std::result::Result<Option<Pieces>, Failed> {
+pub(super) fn begin(
+    job: &Arc<Job>,
+    with_files: bool,
+) -> std::result::Result<Option<Pieces>, Failed> {
     let whole = |error: Error| (None, error);
     prepare(job).map_err(whole)?;
     let (set, launch) = order(job).map_err(whole)?;
@@ -148,31 +156,27 @@ pub(super) struct Incoming {
     parser: Parser,
     check: Check,
     has_begun: bool,
+    /// Where they are kept while the job has no nodes.
+    kept: Option<File>,
 }
 
 impl Incoming {
     pub(super) fn new() -> Incoming {
-        Incoming { parser: Parser::new(), check: Check::default(), has_begun: false }
+        Incoming { parser: Parser::new(), check: Check::default(), has_begun: false, kept: None }
     }
 
     /// Checks the next piece and passes it on.
     pub(super) fn push(&mut self, job: &Arc<Job>, bytes: &[u8]) -> Result<()> {
-        let taken = {
-            let mut state = job.state();
-            if state.launching {
-                return fail(Errno::BUSY, "the job is started: it takes no more files");
-            }
-            state.sending.take()
-        };
-        let mut sending = match taken {
-            Some(sending) => sending,
-            None if self.has_begun => return Err(ended()),
-            None => {
-                self.has_begun = true;
-                let begun = begin(job, true).map_err(|failed| start_failed(job, failed))?;
-                begun.expect("there are files")
-            }
-        };
+        if job.state().launching {
+            return fail(Errno::BUSY, "the job is started: it takes no more files");
+        }
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.begin(job).map_err(|failed| start_failed(job, failed))?;
+        }
+        if self.kept.is_some() {
+            return self.keep(job, bytes);
+        }
+        let Some(mut sending) = job.state().sending.take() else { return Err(ended()) };
         let checked = self.parser.push(bytes, &mut self.check);
         if checked.is_ok() {
             sending.push(job, bytes).map_err(|failed| start_failed(job, failed))?;
@@ -191,18 +195,64 @@ impl Incoming {
         state.files_end = self.parser.is_done();
         checked.map_err(|error| invalid(error.to_string()))
     }
+
+    /// Sends them on from the start if the job can have its nodes now.
+    fn begin(&mut self, job: &Arc<Job>) -> std::result::Result<(), Failed> {
+        if queue::allot(job, false).map_err(|error| (None, error))? {
+            let sending = begin(job, true)?;
+            job.state().sending = sending;
+            return Ok(());
+        }
+        self.kept = Some(kept::create(job).map_err(|error| (None, error))?);
+        job.state().kept = Some(Kept::default());
+        Ok(())
+    }
+
+    /// Checks the next piece and keeps it.
+    fn keep(&mut self, job: &Arc<Job>, bytes: &[u8]) -> Result<()> {
+        let checked = self.parser.push(bytes, &mut self.check);
+        checked.map_err(|error| invalid(error.to_string()))?;
+        let Some(file) = &mut self.kept else { return Err(ended()) };
+        if let Err(error) = file.write_all(bytes) {
+            return Err(start_failed(job, (None, kept::unkept(&error))));
+        }
+        let mut state = job.state();
+        state.files_end = self.parser.is_done();
+        if let Some(kept) = &mut state.kept {
+            kept.told(&self.check.chunks);
+        }
+        let is_new = state.progress.phase() == Phase::New;
+        drop(state);
+        if !is_new {
+            // It may have ended just before there was a file.
+            job.drop_kept();
+            return Err(ended());
+        }
+        Ok(())
+    }
 }
 
 /// Which chunks of the job's files the client is to give next: a list of ranges, empty when all
 /// nodes have all of them. Waits until that is known.
 pub(super) fn wanted(job: &Arc<Job>) -> Result<String> {
+    if let Some(kept) = kept_of(&job.state()) {
+        return Ok(write_ranges(kept.wanted()));
+    }
     let wanted = with_files(job, |pieces| pieces.wanted(job))?;
     Ok(write_ranges(wanted))
 }
 
 /// Takes bytes of a chunk: chunk 3 begins at three times [`CHUNK`](muster_base::limits::CHUNK).
 pub(super) fn give(job: &Arc<Job>, offset: u64, bytes: &[u8]) -> Result<()> {
+    if kept_of(&job.state()).is_some() {
+        return kept::give(job, offset, bytes);
+    }
     with_files(job, |pieces| pieces.give(job, offset, bytes))
+}
+
+/// The files of a job that is to wait, if their stream has come to its end.
+fn kept_of(state: &State) -> Option<&Kept> {
+    state.kept.as_ref().filter(|_| state.files_end && !state.launching)
 }
 
 /// Does something with files that are on their way and whose stream has come to its end.
@@ -232,9 +282,9 @@ fn with_files<T>(
 
 /// What the manager wants to know of a stream, beside the parser's own checks: its chunks.
 #[derive(Default)]
-struct Check {
+pub(super) struct Check {
     seen: HashSet<Hash>,
-    chunks: Vec<(Hash, usize)>,
+    pub(super) chunks: Vec<(Hash, usize)>,
 }
 
 impl Sink for Check {
@@ -277,7 +327,7 @@ impl Sink for Check {
     }
 }
 
-/// Starts the job: `start` of its `ctl`.
+/// Starts the job: `start` of its `ctl`. Answered when it runs, or when it is known to wait.
 pub(super) fn start(job: &Arc<Job>) -> Result<()> {
     {
         let mut state = job.state();
@@ -285,7 +335,22 @@ pub(super) fn start(job: &Arc<Job>) -> Result<()> {
         if !early || std::mem::replace(&mut state.launching, true) {
             return fail(Errno::BUSY, "the job has been started or ended already");
         }
+        let is_whole = |kept: &Kept| state.files_end && kept.wanted().is_empty();
+        if !state.kept.as_ref().is_none_or(is_whole) {
+            drop(state);
+            return Err(start_failed(job, (None, invalid(CUT_OFF))));
+        }
     }
+    match queue::allot(job, true) {
+        Ok(true) => go(job),
+        // It goes when its turn comes.
+        Ok(false) => Ok(()),
+        Err(error) => Err(start_failed(job, (None, error))),
+    }
+}
+
+/// Launches a job that has its nodes.
+pub(super) fn go(job: &Arc<Job>) -> Result<()> {
     let done = deliver(job).and_then(|is_made| execute(job, is_made));
     if let Err(failed) = done {
         return Err(start_failed(job, failed));
@@ -299,7 +364,7 @@ pub(super) fn start(job: &Arc<Job>) -> Result<()> {
 fn start_failed(job: &Arc<Job>, (rank, error): Failed) -> Error {
     let text = error.to_string();
     let mut state = job.state();
-    if state.progress.phase() == Phase::New {
+    if state.progress.is_unplaced() {
         drop(state);
         job.end(End::Failed, exit_in(&text), &text);
     } else {
@@ -313,13 +378,14 @@ fn start_failed(job: &Arc<Job>, (rank, error): Failed) -> Error {
 /// Sees that files have arrived everywhere. Whether the ranks have sessions by now.
 fn deliver(job: &Arc<Job>) -> std::result::Result<bool, Failed> {
     let whole = |error: Error| (None, error);
-    let (sending, complete) = {
+    let (sending, complete, is_kept) = {
         let mut state = job.state();
-        (state.sending.take(), state.files_end)
+        (state.sending.take(), state.files_end, state.kept.is_some())
     };
     let sending = match sending {
         Some(sending) if complete => Some(sending),
-        Some(_) => return Err(whole(invalid("the job's files were cut off before their end"))),
+        Some(_) => return Err(whole(invalid(CUT_OFF))),
+        None if is_kept => Some(kept::send(job)?),
         None => begin(job, false)?,
     };
     let is_made = sending.is_some();

@@ -1,11 +1,11 @@
 //! The manager: knows the nodes, runs jobs on them, and serves the tree of the cluster
 //! (`docs/files.md`, section 2).
 //!
-//! A job's way: its client opens `jobs/clone` and writes `spec` and `files` ([`tree`]), `start`
-//! places the ranks ([`place`]) and brings sessions, files and programs to the nodes
-//! ([`launch`]), then outputs and ends are followed ([`follow`]) and the job's state machine
-//! ([`progress`]) says what to do when something happens. Everything that must survive the
-//! manager is in the [`journal`] and in each job's [`log`].
+//! A job's way: its client opens `jobs/clone` and writes `spec` and `files` ([`tree`]), it gets
+//! its nodes ([`queue`]), `start` places the ranks ([`place`]) and brings sessions, files and
+//! programs to the nodes ([`launch`]), then outputs and ends are followed ([`follow`]) and the
+//! job's state machine ([`progress`]) says what to do when something happens. Everything that
+//! must survive the manager is in the [`journal`] and in each job's [`log`].
 
 pub mod daemon;
 mod epochs;
@@ -16,6 +16,7 @@ mod holdings;
 mod input;
 mod job;
 mod journal;
+mod kept;
 mod launch;
 mod log;
 mod mail;
@@ -24,12 +25,15 @@ pub mod overview;
 mod pieces;
 mod place;
 mod progress;
+mod queue;
 mod report;
 mod restore;
+mod settings;
 pub mod spec;
 mod strobe;
 mod timer;
 pub mod tree;
+mod views;
 
 use crate::files::stream::Stream;
 use crate::memory::{Memory, name_of};
@@ -39,6 +43,8 @@ use journal::{Journal, Record};
 use mail::Mail;
 use muster_ninep::error::{Errno, Result, fail};
 use nodes::Nodes;
+use queue::Queue;
+use settings::Settings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -61,6 +67,8 @@ pub struct Manager {
     mail: Mail,
     shipments: pieces::Shipments,
     holdings: holdings::Holdings,
+    settings: Settings,
+    queue: Queue,
     strobe: Strobe,
     jobs: Mutex<Jobs>,
     /// JSON lines of what has happened.
@@ -107,11 +115,14 @@ impl Manager {
             shipments: pieces::Shipments::default(),
             holdings: holdings::Holdings::default(),
             strobe: Strobe::new(),
+            settings: Settings::open(&directory.join("settings"))?,
+            queue: Queue::default(),
             jobs: Mutex::default(),
             events: Stream::new(|| ()),
             started: now(),
             down: Box::new(down),
         });
+        manager.restore_settings();
         restore::jobs(&manager, records);
         report::listen(&manager, memory)?;
         epochs::follow(&manager, memory)?;
@@ -132,14 +143,15 @@ impl Manager {
     }
 
     /// Makes a job.
-    fn new_job(self: &Arc<Manager>) -> Result<Arc<Job>> {
+    fn new_job(self: &Arc<Manager>, view: Option<Arc<str>>) -> Result<Arc<Job>> {
         let mut jobs = self.jobs();
         jobs.last += 1;
         let id = jobs.last;
         let user = rustix::process::geteuid().as_raw();
-        let record = Record::New { job: id, user, at: now() };
+        let record =
+            Record::New { job: id, user, at: now(), view: view.as_deref().map(Into::into) };
         self.record(&record)?;
-        let job = Job::new(self, id, now());
+        let job = Job::new(self, id, now(), view);
         jobs.table.insert(id, job.clone());
         let outdated = Manager::outdated(&mut jobs);
         jobs.forgotten += outdated.len();
@@ -167,6 +179,11 @@ impl Manager {
 
     fn log_of(&self, job: u32) -> PathBuf {
         self.directory.join("jobs").join(format!("{job}.log"))
+    }
+
+    /// Where the files of a job that waits are kept.
+    fn kept_file(&self, job: u32, kind: &str) -> PathBuf {
+        self.directory.join("jobs").join(format!("{job}.{kind}"))
     }
 
     /// Writes a record, before what it tells is acted upon.

@@ -126,7 +126,7 @@ impl Nodes {
     }
 
     /// All nodes, for `status`.
-    pub(super) fn status(&self) -> Vec<Value> {
+    pub(super) fn status(&self, drained: &BTreeMap<String, String>) -> Vec<Value> {
         let (up, down) = self.names();
         let mut names: Vec<String> = up.into_iter().chain(down).collect();
         names.sort_by_key(|name| order(name));
@@ -139,6 +139,7 @@ impl Nodes {
                 "address": known.link.as_ref().map(|link| link.address.clone()),
                 "since": known.since,
                 "why": known.why,
+                "drained": drained.get(&name),
                 "losses": known.losses,
             }))
         };
@@ -198,6 +199,7 @@ impl Manager {
             let known = Known { link, since, why: None, losses, gone: None };
             table.insert(name.to_owned(), known)
         };
+        self.node_is_up(name, true);
         self.nodes.joined.notify_all();
         let (before, gone) = before.map_or((None, None), |known| (known.link, known.gone));
         let replaced = before.filter(|before| before.instance != instance);
@@ -236,6 +238,7 @@ impl Manager {
             return self.ranks_lost(link, WHY);
         };
         self.event(json!({"event": "node down", "node": link.name, "why": why}));
+        self.node_is_up(&link.name, false);
         if why != WHY {
             return self.give_up(&link.name);
         }

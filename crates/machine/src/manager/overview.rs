@@ -6,6 +6,7 @@ use super::Manager;
 use super::job::Job;
 use super::nodes::Link;
 use super::spec::{Phase, RankPhase, RankStatus, Status};
+use super::views::Scope;
 use crate::files::latch::Latch;
 use crate::slots::Slots;
 use crate::usage::{NodeUsage, Usage};
@@ -96,14 +97,15 @@ pub struct RankUsage {
 type Told = BTreeMap<String, Option<NodeUsage>>;
 
 /// The file of the cluster.
-pub(super) fn file(manager: &Weak<Manager>) -> Entry {
-    let manager = manager.clone();
+pub(super) fn file(scope: &Scope) -> Entry {
+    let scope = scope.clone();
     File::new(0o444, move |_| {
-        let manager = upgrade(&manager)?;
-        let nodes = manager.nodes.names().0;
-        let weak = Arc::downgrade(&manager);
+        let manager = scope.manager()?;
+        let mut nodes = manager.nodes.names().0;
+        nodes.retain(|name| scope.has_node(name));
+        let scope = scope.clone();
         Ok(asked(&manager, &nodes, move |told| {
-            let all = upgrade(&weak).map(|manager| overview(&manager, told));
+            let all = scope.manager().map(|manager| overview(&manager, &scope, told));
             serde_json::to_string(&all.unwrap_or_default()).unwrap_or_default()
         }))
     })
@@ -254,12 +256,12 @@ fn usage_of(job: &Job, told: &Told) -> JobUsage {
     JobUsage { id, state, usage, ranks }
 }
 
-fn overview(manager: &Manager, told: &Told) -> Overview {
-    let nodes = manager.nodes.overview();
-    let mut nodes: Vec<NodeOverview> = nodes.into_iter().map(|node| seen(node, told)).collect();
+fn overview(manager: &Manager, scope: &Scope, told: &Told) -> Overview {
+    let nodes = manager.nodes.overview().into_iter().filter(|node| scope.has_node(&node.name));
+    let mut nodes: Vec<NodeOverview> = nodes.map(|node| seen(node, told)).collect();
     let at = |nodes: &[NodeOverview], name: &str| nodes.iter().position(|node| node.name == name);
     let mut jobs = Vec::new();
-    for job in manager.all_jobs().iter().filter(|job| !job.is_done()) {
+    for job in scope.jobs().iter().filter(|job| !job.is_done()) {
         let status = job.status();
         let mut known = Vec::new();
         for rank in &status.ranks {
@@ -274,7 +276,8 @@ fn overview(manager: &Manager, told: &Told) -> Overview {
         }
         jobs.push(Status { usage: Usage::of_job(&known), ..status.summary() });
     }
-    Overview { at: super::now(), nodes, jobs, slots: None }
+    let slots = Some(manager.strobe.slots()).filter(|table| !table.slots.is_empty());
+    Overview { at: super::now(), nodes, jobs, slots }
 }
 
 /// A node with what it has told.

@@ -1,4 +1,5 @@
-//! Decides which rank runs where. A request that can never be met is refused at once.
+//! What a job asks for in numbers, and which rank runs where on the nodes that it gets. A request
+//! that can never be met is refused at once.
 
 use super::spec::Spec;
 use muster_base::limits::SESSIONS_MAX;
@@ -14,12 +15,23 @@ pub struct Place {
     pub local: usize,
 }
 
-/// Places the ranks of a job on `up`, the nodes that are there, in the cluster's order; `down`
-/// are known but not there.
+/// What a job asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// How many nodes.
+    pub nodes: usize,
+    /// How many ranks.
+    pub ranks: usize,
+    /// The nodes that it may have, if it names any, in its order.
+    pub among: Option<Vec<String>>,
+}
+
+/// What a job asks for of `up`, the nodes that are there, in the cluster's order; `down` are known
+/// but not there.
 ///
 /// # Errors
 /// One sentence that says what was asked for, what there is, and what to do.
-pub fn place(spec: &Spec, up: &[String], down: &[String]) -> Result<Vec<Place>, String> {
+pub fn wanted(spec: &Spec, up: &[String], down: &[String]) -> Result<Wanted, String> {
     if spec.argv.is_empty() {
         return Err("the job has no program: give argv  [E112]".to_owned());
     }
@@ -64,13 +76,19 @@ pub fn place(spec: &Spec, up: &[String], down: &[String]) -> Result<Vec<Place>, 
              -n {fit}  [E111]"
         ));
     }
-    let mut locals = vec![0; nodes];
+    let among = spec.nodelist.as_ref().map(|_| chosen);
+    Ok(Wanted { nodes, ranks, among })
+}
+
+/// Places so many ranks on these nodes, in blocks.
+pub fn place(ranks: usize, nodes: &[String]) -> Vec<Place> {
+    let mut locals = vec![0; nodes.len()];
     let put = |rank: usize| {
-        let at = rank * nodes / ranks;
+        let at = rank * nodes.len() / ranks;
         locals[at] += 1;
-        Place { node: chosen[at].clone(), local: locals[at] - 1 }
+        Place { node: nodes[at].clone(), local: locals[at] - 1 }
     };
-    Ok((0..ranks).map(put).collect())
+    (0..ranks).map(put).collect()
 }
 
 fn candidates(spec: &Spec, up: &[String], down: &[String]) -> Result<Vec<String>, String> {
@@ -112,7 +130,9 @@ mod tests {
     }
 
     fn placed(json: &str) -> String {
-        let places = place(&spec(json), &names(4), &[]).unwrap();
+        let wanted = wanted(&spec(json), &names(4), &[]).unwrap();
+        let nodes = wanted.among.unwrap_or_else(|| names(4));
+        let places = place(wanted.ranks, &nodes[..wanted.nodes]);
         places.iter().map(|p| format!("{}.{} ", p.node, p.local)).collect()
     }
 
@@ -134,7 +154,7 @@ mod tests {
     #[test]
     fn with_all_nodes_down_that_is_what_is_said() {
         let said =
-            |up: &[String]| place(&spec(r#"{"argv":["x"],"ranks":4}"#), &[], up).unwrap_err();
+            |down: &[String]| wanted(&spec(r#"{"argv":["x"],"ranks":4}"#), &[], down).unwrap_err();
         assert!(said(&names(2)).contains("all nodes are down (n[0-1])"));
         assert!(said(&[]).contains("no node has joined"));
     }
@@ -152,7 +172,7 @@ mod tests {
             (r#"{"argv":["x"],"ranks":99999}"#, "but a node runs 3072 at most"),
         ] {
             let down = if json.contains("nodelist") { vec!["n7".to_owned()] } else { vec![] };
-            let error = place(&spec(json), &names(4), &down).unwrap_err();
+            let error = wanted(&spec(json), &names(4), &down).unwrap_err();
             assert!(error.contains(said), "{json}: {error}");
         }
     }

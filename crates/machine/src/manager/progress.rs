@@ -1,6 +1,7 @@
 //! The life of a job, without I/O: what happens to its ranks goes in, what to do comes out.
 //!
-//! *new* → *starting* → *running* → *ending* → *done*. A job begins to end when a rank fails
+//! *new* → *starting* → *running* → *ending* → *done*; between the first two it is *pending* if it
+//! has to wait for its nodes. A job begins to end when a rank fails
 //! (unless it is to keep going), a node is lost, its time is over or somebody ends it: TERM goes
 //! to every rank that runs, and after a time of grace KILL to all that is left. A rank is
 //! *closed* when its program has ended, all its output has been taken and its session is wiped;
@@ -82,6 +83,20 @@ impl Progress {
             Some(cause) => (cause.end, cause.exit, Some(cause.why.clone())),
             None => (End::Done, 0, None),
         })
+    }
+
+    /// The job waits for its nodes; `false` if it was ended before.
+    pub fn queued(&mut self) -> bool {
+        let is_new = self.phase == Phase::New;
+        if is_new {
+            self.phase = Phase::Pending;
+        }
+        is_new
+    }
+
+    /// Whether its ranks have no places yet.
+    pub fn is_unplaced(&self) -> bool {
+        matches!(self.phase, Phase::New | Phase::Pending)
     }
 
     /// The ranks have places and sessions.
@@ -238,8 +253,8 @@ impl Progress {
     fn begin_end(&mut self) -> Vec<Action> {
         match self.phase {
             Phase::Ending | Phase::Done => Vec::new(),
-            Phase::New | Phase::Starting if !self.executing => self.abandon(),
-            Phase::New | Phase::Starting | Phase::Running => {
+            Phase::New | Phase::Pending | Phase::Starting if !self.executing => self.abandon(),
+            Phase::New | Phase::Pending | Phase::Starting | Phase::Running => {
                 self.phase = Phase::Ending;
                 vec![Action::Signal(TERM), Action::Grace]
             }
@@ -250,7 +265,7 @@ impl Progress {
     pub fn end(&mut self, end: End, exit: u8, why: &str) -> Vec<Action> {
         match self.phase {
             Phase::Done => Vec::new(),
-            Phase::New => {
+            Phase::New | Phase::Pending => {
                 self.cause = Some(Cause { end, exit, why: why.to_owned() });
                 self.phase = Phase::Done;
                 vec![Action::Finish]
@@ -264,7 +279,7 @@ impl Progress {
 
     /// Somebody kills the job: nothing is asked to end first.
     pub fn kill(&mut self, why: &str) -> Vec<Action> {
-        if self.phase == Phase::New || self.phase == Phase::Starting && !self.executing {
+        if self.is_unplaced() || self.phase == Phase::Starting && !self.executing {
             return self.end(End::Killed, 137, why);
         }
         self.cause.get_or_insert(Cause { end: End::Killed, exit: 137, why: why.to_owned() });
@@ -296,7 +311,7 @@ impl Progress {
 
     fn finish_if_closed(&mut self) -> Vec<Action> {
         let all = self.closed.iter().all(|closed| *closed);
-        if !all || self.phase == Phase::Done || self.phase == Phase::New {
+        if !all || self.phase == Phase::Done || self.is_unplaced() {
             return Vec::new();
         }
         self.phase = Phase::Done;

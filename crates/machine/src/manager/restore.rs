@@ -2,13 +2,14 @@
 //!
 //! Jobs that were done are told of as before. Jobs that ran go on: their processes never stopped,
 //! and each rank is followed again once its node has joined. A node that does not come back in
-//! time, or comes back as another daemon, has lost its ranks. A job that was only being started is
-//! ended, since what the manager had in hand for it is gone.
+//! time, or comes back as another daemon, has lost its ranks. Jobs that waited for nodes wait on. A
+//! job that was only being started is ended, since what the manager had in hand for it is gone.
 
 use super::Manager;
 use super::hold::{self, Hold};
 use super::job::{Job, OWNER, Placed};
 use super::journal::{self, Record};
+use super::kept::Kept;
 use super::log::JobLog;
 use super::nodes::{Link, REJOIN};
 use super::progress::Progress;
@@ -32,6 +33,9 @@ enum Ended {
 #[derive(Default)]
 struct Told {
     submitted: f64,
+    view: Option<String>,
+    /// When it began to wait, counted in records, and what it is.
+    queued: Option<(usize, Spec)>,
     placed: Option<(Spec, Vec<journal::Placed>)>,
     started: Option<f64>,
     detached: bool,
@@ -43,9 +47,15 @@ struct Told {
 /// Makes the jobs that `records` tell of.
 pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
     let mut told: BTreeMap<u32, Told> = BTreeMap::new();
-    for record in records {
+    for (at, record) in records.into_iter().enumerate() {
         match record {
-            Record::New { job, at, .. } => told.entry(job).or_default().submitted = at,
+            Record::New { job, at, view, .. } => {
+                let told = told.entry(job).or_default();
+                (told.submitted, told.view) = (at, view);
+            }
+            Record::Queued { job, spec } => {
+                told.entry(job).or_default().queued = Some((at, *spec));
+            }
             Record::Placed { job, spec, ranks } => {
                 told.entry(job).or_default().placed = Some((*spec, ranks));
             }
@@ -71,8 +81,11 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
     }
     // A full disk costs a longer journal.
     let _ = manager.journal.keep(|job| told.contains_key(&job));
+    let mut told: Vec<(u32, Told)> = told.into_iter().collect();
+    // Those who wait, in their order.
+    told.sort_by_key(|(_, told)| told.queued.as_ref().map(|(at, _)| *at));
     for (id, told) in told {
-        let job = Job::new(manager, id, told.submitted);
+        let job = Job::new(manager, id, told.submitted, told.view.as_deref().map(Into::into));
         let mut jobs = manager.jobs();
         jobs.last = jobs.last.max(id);
         jobs.table.insert(id, job.clone());
@@ -95,13 +108,24 @@ fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
     if let Some(status) = told.done {
         return job.restore_done(&status);
     }
+    // There may be some that nobody knows of.
+    job.state().kept = Some(Kept::default());
     let Some((spec, placed)) = told.placed else {
+        if let Some((_, spec)) = told.queued {
+            job.restored_times(None, told.detached);
+            manager.restore_pending(job, spec);
+            let waiting = job.clone();
+            manager.timer.after(OWNER, move || waiting.check_owner());
+            return;
+        }
         return job.end(End::Killed, 125, "the manager died while the job was being made");
     };
     let instances = placed.iter().map(|rank| rank.instance).collect();
     let ranks: Vec<RankStatus> = placed.into_iter().enumerate().map(rank_of).collect();
     let (keep_going, limit) = (spec.keep_going, spec.time_ms);
-    job.restored(Progress::restore(ranks, keep_going), spec, instances);
+    job.restored(Progress::restore(ranks, keep_going), spec.clone(), instances);
+    manager.restore_running(job, &spec, told.started.unwrap_or(told.submitted));
+    job.begun.set("");
     job.restored_times(told.started, told.detached);
     for end in told.ends {
         match end {
@@ -149,6 +173,7 @@ impl Job {
             }
         }
         self.set_past(status.clone());
+        self.begun.set("");
         self.wait.set(serde_json::to_vec(status).unwrap_or_default());
     }
 

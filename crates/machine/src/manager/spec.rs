@@ -32,6 +32,12 @@ pub struct Spec {
     /// Time limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ms: Option<u64>,
+    /// Jobs of a higher one start first.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub priority: i32,
+    /// The partition that it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<String>,
     /// Whether the other ranks go on when one fails.
     #[serde(default)]
     pub keep_going: bool,
@@ -41,6 +47,11 @@ pub struct Spec {
     /// Time between TERM and KILL when the job is ended.
     #[serde(default = "grace")]
     pub grace_ms: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_zero(number: &i32) -> bool {
+    *number == 0
 }
 
 fn grace() -> u64 {
@@ -134,6 +145,8 @@ pub enum Phase {
     /// Its client fills in its files.
     #[default]
     New,
+    /// It waits for its nodes.
+    Pending,
     /// Sessions, files and programs are on their way.
     Starting,
     /// All programs run, or have run.
@@ -174,6 +187,9 @@ pub struct Status {
     pub argv: Vec<String>,
     /// Its user.
     pub user: u32,
+    /// The view that it was made in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub view: Option<String>,
     /// Its nodes.
     pub nodes: Vec<String>,
     /// How many ranks it has.
@@ -199,7 +215,7 @@ pub struct Status {
     pub exit: Option<u8>,
     /// How it ended.
     pub end: Option<End>,
-    /// Why it ended so.
+    /// Why it ended so, or what it waits for.
     pub why: Option<String>,
     /// What its nodes are reached by.
     pub transport: String,
@@ -264,6 +280,7 @@ impl Phase {
     pub fn name(self) -> &'static str {
         match self {
             Phase::New => "new",
+            Phase::Pending => "pending",
             Phase::Starting => "starting",
             Phase::Running => "running",
             Phase::Ending => "ending",

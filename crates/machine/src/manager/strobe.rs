@@ -91,7 +91,8 @@ impl Strobe {
         self.shared.lock().slots.clone()
     }
 
-    /// From now on jobs take turns by `slots`. It does not wait.
+    /// From now on jobs take turns by `slots`. It does not wait: the queue calls it locked, in the
+    /// order of its tables.
     pub(super) fn set(&self, slots: &Slots) {
         let slots = Slots { slice: slots.slice.max(self.least), slots: slots.slots.clone() };
         let mut state = self.shared.lock();

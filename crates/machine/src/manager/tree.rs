@@ -6,6 +6,7 @@ use super::job::{Job, Owner};
 use super::launch::{self, Incoming};
 use super::overview;
 use super::spec::End;
+use super::views::Scope;
 use crate::files::control::{self, Commands};
 use crate::files::lane::Lane;
 use crate::node::signal;
@@ -18,7 +19,7 @@ use muster_ninep::error::{Errno, Error, Result, fail};
 use muster_ninep::synthetic::{
     Dir, Entry, File, Handle, Inode, Snapshot, SynCall, Synthetic, slice,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -29,26 +30,100 @@ const DOWN: Duration = Duration::from_millis(50);
 #[must_use]
 pub fn of(manager: &Arc<Manager>) -> Synthetic {
     let weak = Arc::downgrade(manager);
-    let told = weak.clone();
-    let status = move || Ok(status(&*upgrade(&told)?));
-    let (ctl, past, table) = (weak.clone(), weak.clone(), weak.clone());
-    let files = vec![
+    let scope = Scope::whole(manager);
+    let ctl = weak.clone();
+    let (scheduler, slots, partitions) = (weak.clone(), weak.clone(), weak.clone());
+    let mut files = shown(&scope);
+    files.extend([
         ("ctl", control::file(0o660, move || RootCtl(ctl.clone())).entry()),
-        ("status", File::text(0o444, status).entry()),
-        ("slots", control::file(0o660, move || SlotTable(table.clone())).entry()),
-        ("usage", overview::file(&weak)),
-        (
-            "history",
-            File::new(0o444, move |_| Ok(Snapshot(upgrade(&past)?.history.read()?))).entry(),
-        ),
+        ("scheduler", control::file(0o660, move || SchedulerCtl(scheduler.clone())).entry()),
+        ("slots", control::file(0o660, move || SlotTable(slots.clone())).entry()),
+        ("partitions", control::file(0o660, move || PartitionsCtl(partitions.clone())).entry()),
         ("events", manager.events.file_of_lines(0o444).entry()),
         (
-            "nodes",
-            Entry::Dir(Arc::new(NodesDir { manager: weak.clone(), inode: Inode::new(0o555) })),
+            "views",
+            Entry::Dir(Arc::new(ViewsDir { scope: scope.clone(), inode: Inode::new(0o555) })),
         ),
-        ("jobs", Entry::Dir(Arc::new(JobsDir::new(&weak)))),
-    ];
-    Synthetic::new(Arc::new(Fixed { inode: Inode::new(0o555), files }))
+    ]);
+    let root: Arc<dyn Dir> = Arc::new(Fixed { inode: Inode::new(0o555), files });
+    Synthetic::with_homes(move |who| {
+        let asks = who.aname.is_empty() && !who.uname.is_empty();
+        let view = if asks { scope.manager()?.view_of(who.uname) } else { None };
+        Ok(view.map_or_else(|| root.clone(), |view| view_dir(&scope.of(&view))))
+    })
+}
+
+/// The files that a cluster has, and each view of it.
+fn shown(scope: &Scope) -> Vec<(&'static str, Entry)> {
+    let (told, past) = (scope.clone(), scope.clone());
+    let history = move |_| {
+        let lines = past.manager()?.history.read()?;
+        Ok(Snapshot(if past.view().is_some() { seen(&past, &lines) } else { lines }))
+    };
+    vec![
+        ("status", File::text(0o444, move || status(&told)).entry()),
+        ("usage", overview::file(scope)),
+        ("history", File::new(0o444, history).entry()),
+        (
+            "nodes",
+            Entry::Dir(Arc::new(NodesDir { scope: scope.clone(), inode: Inode::new(0o555) })),
+        ),
+        ("jobs", Entry::Dir(Arc::new(JobsDir::new(scope)))),
+    ]
+}
+
+/// The lines of the history that a view sees.
+fn seen(scope: &Scope, lines: &[u8]) -> Vec<u8> {
+    let is_seen = |line: &&[u8]| {
+        let told: Option<Value> = serde_json::from_slice(line).ok();
+        told.is_some_and(|told| scope.has_job_of(told["view"].as_str()))
+    };
+    let lines = lines.split_inclusive(|byte| *byte == b'\n').filter(is_seen);
+    lines.flatten().copied().collect()
+}
+
+fn view_dir(scope: &Scope) -> Arc<dyn Dir> {
+    Arc::new(Fixed { inode: Inode::new(0o555), files: shown(scope) })
+}
+
+/// `views`: a tree for each, and the file that makes them.
+struct ViewsDir {
+    scope: Scope,
+    inode: Inode,
+}
+
+impl Dir for ViewsDir {
+    fn inode(&self) -> &Inode {
+        &self.inode
+    }
+
+    fn get(&self, name: &str) -> Result<Option<Entry>> {
+        if name == "ctl" {
+            let scope = self.scope.clone();
+            return Ok(Some(control::file(0o660, move || ViewsCtl(scope.clone())).entry()));
+        }
+        let is_there = self.scope.manager()?.settings.get().views.contains_key(name);
+        Ok(is_there.then(|| Entry::Dir(view_dir(&self.scope.of(name)))))
+    }
+
+    fn list(&self) -> Vec<String> {
+        let Ok(manager) = self.scope.manager() else { return Vec::new() };
+        let settings = manager.settings.get();
+        std::iter::once("ctl".to_owned()).chain(settings.views.keys().cloned()).collect()
+    }
+}
+
+/// `views/ctl`: all of them.
+struct ViewsCtl(Scope);
+
+impl Commands for ViewsCtl {
+    fn obey(&self, line: &str) -> Result<()> {
+        self.0.manager()?.set_view(line)
+    }
+
+    fn status(&self) -> String {
+        self.0.manager().map_or_else(|_| String::new(), |manager| manager.views())
+    }
 }
 
 fn upgrade(manager: &Weak<Manager>) -> Result<Arc<Manager>> {
@@ -56,16 +131,19 @@ fn upgrade(manager: &Weak<Manager>) -> Result<Arc<Manager>> {
 }
 
 /// The cluster in JSON.
-fn status(manager: &Manager) -> String {
-    let jobs: Vec<_> = manager.all_jobs().iter().map(|job| job.status()).collect();
+fn status(scope: &Scope) -> Result<String> {
+    let manager = scope.manager()?;
+    let jobs: Vec<_> = scope.jobs().iter().map(|job| job.status()).collect();
+    let mut nodes = manager.nodes.status(&manager.settings.get().drained);
+    nodes.retain(|node| node["name"].as_str().is_some_and(|name| scope.has_node(name)));
     let value = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "transport": manager.nodes.transport(),
         "started": manager.started,
-        "nodes": manager.nodes.status(),
+        "nodes": nodes,
         "jobs": jobs,
     });
-    format!("{value}\n")
+    Ok(format!("{value}\n"))
 }
 
 /// A directory whose names do not change.
@@ -90,7 +168,7 @@ impl Dir for Fixed {
 }
 
 struct NodesDir {
-    manager: Weak<Manager>,
+    scope: Scope,
     inode: Inode,
 }
 
@@ -100,8 +178,8 @@ impl Dir for NodesDir {
     }
 
     fn get(&self, name: &str) -> Result<Option<Entry>> {
-        let manager = upgrade(&self.manager)?;
-        match manager.nodes.link(name) {
+        match self.scope.manager()?.nodes.link(name) {
+            _ if !self.scope.has_node(name) => Ok(None),
             Ok(link) => {
                 let (root, qid) = link.remote.root();
                 Ok(Some(Entry::mount(link.remote.clone(), root, qid)))
@@ -112,30 +190,32 @@ impl Dir for NodesDir {
     }
 
     fn list(&self) -> Vec<String> {
-        self.manager.upgrade().map(|manager| manager.nodes.names().0).unwrap_or_default()
+        let Ok(manager) = self.scope.manager() else { return Vec::new() };
+        let up = manager.nodes.names().0.into_iter();
+        up.filter(|name| self.scope.has_node(name)).collect()
     }
 }
 
 struct JobsDir {
-    manager: Weak<Manager>,
+    scope: Scope,
     inode: Inode,
     clone: Entry,
 }
 
 impl JobsDir {
-    fn new(manager: &Weak<Manager>) -> JobsDir {
+    fn new(scope: &Scope) -> JobsDir {
         struct Cloned(String, #[allow(dead_code, reason = "held, not read")] Owner);
         impl Handle for Cloned {
             fn read(&self, _: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
                 Ok(slice(self.0.as_bytes(), offset, count).to_vec().into())
             }
         }
-        let of_clone = manager.clone();
+        let of_clone = scope.clone();
         let clone = File::new(0o444, move |_| {
-            let job = upgrade(&of_clone)?.new_job()?;
+            let job = of_clone.manager()?.new_job(of_clone.view().cloned())?;
             Ok(Cloned(job.id.to_string(), job.own()))
         });
-        JobsDir { manager: manager.clone(), inode: Inode::new(0o555), clone: clone.entry() }
+        JobsDir { scope: scope.clone(), inode: Inode::new(0o555), clone: clone.entry() }
     }
 }
 
@@ -149,12 +229,13 @@ impl Dir for JobsDir {
             return Ok(Some(self.clone.clone()));
         }
         let Ok(id) = name.parse() else { return Ok(None) };
-        let job = upgrade(&self.manager)?.job(id);
+        let job = self.scope.manager()?.job(id);
+        let job = job.filter(|job| self.scope.has_job_of(job.view.as_deref()));
         Ok(job.filter(|job| job.id.to_string() == name).map(|job| Entry::Dir(job.directory())))
     }
 
     fn list(&self) -> Vec<String> {
-        let jobs = self.manager.upgrade().map(|manager| manager.all_jobs()).unwrap_or_default();
+        let jobs = self.scope.jobs();
         let numbers = jobs.iter().map(|job| job.id.to_string());
         std::iter::once("clone".to_owned()).chain(numbers).collect()
     }
@@ -175,6 +256,7 @@ impl Job {
             ("files", File::new(0o220, move |_| Ok(Files::new(&files))).entry()),
             ("chunks", File::new(0o660, move |_| Ok(Chunks::new(&chunks))).entry()),
             ("stdin", Input::file(job, None)),
+            ("begun", job.begun.file(0o444).entry()),
             ("wait", job.wait.file(0o444).entry()),
         ];
         if let Some(placed) = job.placed.get() {
@@ -252,6 +334,8 @@ impl Commands for RootCtl {
                 manager.lost(name, &why.join(" "));
                 Ok(())
             }
+            ["drain", nodes, ref why @ ..] => manager.drain(nodes, Some(&why.join(" "))),
+            ["resume", nodes] => manager.drain(nodes, None),
             ["down"] => {
                 // Whoever asked is answered first.
                 let ending = manager.clone();
@@ -296,6 +380,33 @@ impl Commands for SlotTable {
         let mut told = json!(manager.strobe.slots());
         told["least"] = json!(manager.strobe.least());
         format!("{told}\n")
+    }
+}
+
+/// `scheduler`: which one, and how it is set.
+struct SchedulerCtl(Weak<Manager>);
+
+impl Commands for SchedulerCtl {
+    fn obey(&self, line: &str) -> Result<()> {
+        upgrade(&self.0)?.schedule_by(line)
+    }
+
+    fn status(&self) -> String {
+        let manager = self.0.upgrade();
+        manager.map_or_else(String::new, |manager| manager.queue.scheduler() + "\n")
+    }
+}
+
+/// `partitions`: all of them.
+struct PartitionsCtl(Weak<Manager>);
+
+impl Commands for PartitionsCtl {
+    fn obey(&self, line: &str) -> Result<()> {
+        upgrade(&self.0)?.partition(line)
+    }
+
+    fn status(&self) -> String {
+        self.0.upgrade().map_or_else(String::new, |manager| manager.partitions())
     }
 }
 

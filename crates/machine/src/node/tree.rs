@@ -150,7 +150,7 @@ fn strobe_file(node: &Weak<Node>) -> Entry {
 fn strobe(node: &Node) -> Result<String> {
     let status = strober::ask(&node.setup.home, STROBER).map_err(|error| {
         let text = format!("the strober of {} does not answer: {error}", node.setup.name);
-        Error::new(Errno::IO, format!("{text}  [E116]"))
+        Error::new(Errno::IO, format!("{text}  [E119]"))
     })?;
     Ok(serde_json::to_string(&status).unwrap_or_default() + "\n")
 }

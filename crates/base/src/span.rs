@@ -1,12 +1,12 @@
-//! Time limits as users of batch systems write them.
+//! Lengths of time as users of batch systems write them.
 
 use std::time::Duration;
 
-/// Longest limit: a year. What is longer is a typing mistake.
+/// Longest: a year. What is longer is a typing mistake.
 const LONGEST: f64 = 366.0 * 86_400.0;
 
 /// Reads `90`, `1.5` (seconds), `MM:SS`, `HH:MM:SS`, `D-HH`, `D-HH:MM`, `D-HH:MM:SS`, `90s`,
-/// `5m`, `1h`, `2d`, `250ms`.
+/// `5m`, `1h`, `2d`, `250ms`, `300us`.
 ///
 /// # Errors
 /// One sentence.
@@ -43,13 +43,27 @@ fn seconds(text: &str) -> Option<f64> {
             _ => None,
         };
     }
-    for (suffix, factor) in [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86_400.0)]
-    {
+    for (suffix, factor) in UNITS {
         if let Some(number) = text.strip_suffix(suffix) {
             return Some(decimal(number)? * factor);
         }
     }
     decimal(text)
+}
+
+/// The units, those first of which another's name is the end.
+const UNITS: [(&str, f64); 6] =
+    [("us", 1e-6), ("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86_400.0)];
+
+/// As [`parse`] reads it, in the largest unit of which it is a whole number.
+#[must_use]
+pub fn write(time: Duration) -> String {
+    let micros = time.as_micros();
+    let units = [("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000)];
+    let mut units = units.into_iter().chain([("ms", 1000)]);
+    let (unit, length) =
+        units.find(|(_, length)| micros.is_multiple_of(*length)).unwrap_or(("us", 1));
+    format!("{}{unit}", micros / length)
 }
 
 fn whole(text: &str) -> Option<f64> {
@@ -88,8 +102,19 @@ mod tests {
             ("1.5h", 5400.0),
             ("2d", 172_800.0),
             ("250ms", 0.25),
+            ("300us", 0.0003),
         ] {
             assert_eq!(parse(text), Ok(Duration::from_secs_f64(seconds)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for (text, seconds) in
+            [("300us", 0.0003), ("2ms", 0.002), ("8s", 8.0), ("90m", 5400.0), ("2d", 172_800.0)]
+        {
+            assert_eq!(write(Duration::from_secs_f64(seconds)), text);
+            assert_eq!(parse(text), Ok(Duration::from_secs_f64(seconds)));
         }
     }
 

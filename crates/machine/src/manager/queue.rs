@@ -1,0 +1,325 @@
+//! The queue: who gets which nodes, and when.
+//!
+//! A job asks for its nodes when the first of its files comes, or at its `start`. If the
+//! [schedule](crate::schedule) gives it nodes then, they are its own from that moment, and it is
+//! launched at its `start`. If not, its files are kept ([`kept`](super::kept)); at its `start` it
+//! is *pending*: the journal says so, and whoever started it is answered. Whenever something
+//! changes (a job ends, a node comes, goes, is drained or resumed, another scheduler or partition
+//! is set, a reserved time begins or ends), the schedule says who starts, and these are launched
+//! from here, each on a thread of its own.
+//!
+//! A job that ends is taken out, whatever it was. A manager that was started again finds the
+//! pending jobs in its journal, in their order; nobody is chosen until nodes have had the time to
+//! join again, or those who ask for few would pass those who ask for many.
+
+use super::Manager;
+use super::job::Job;
+use super::journal::Record;
+use super::kept::Kept;
+use super::launch;
+use super::place::wanted;
+use super::settings::{named, number_of};
+use super::spec::{Phase, Spec};
+use super::timer;
+use super::views::View;
+use crate::schedule::{Ask, Moment, Schedule};
+use crate::slots::Slots;
+use muster_base::span;
+use muster_ninep::error::{Errno, Error, Result};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// The queue of a manager.
+#[derive(Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    schedule: Schedule,
+    /// The table that was told last.
+    slots: Slots,
+    /// What looks again when a reserved time begins or ends.
+    wake: Option<timer::Key>,
+    /// Nodes are still joining.
+    is_held: bool,
+}
+
+impl Queue {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
+    }
+
+    /// Why a job waits.
+    pub(super) fn reason(&self, job: u32) -> Option<String> {
+        let state = self.state();
+        let held = state.is_held.then(|| "the nodes are joining again".to_owned());
+        held.or_else(|| state.schedule.reason(job))
+    }
+
+    /// What is set.
+    pub(super) fn scheduler(&self) -> String {
+        self.state().schedule.config().to_string()
+    }
+}
+
+fn moment() -> Moment {
+    Duration::try_from_secs_f64(super::now()).unwrap_or_default()
+}
+
+/// What the schedule is told of a job that asks for so many nodes.
+fn ask_of(job: u32, spec: &Spec, nodes: usize, among: Option<Vec<u32>>) -> Ask {
+    let time = spec.time_ms.map(Duration::from_millis);
+    Ask { job, nodes, among, time, priority: spec.priority, partition: spec.partition.clone() }
+}
+
+/// Has the job ask for its nodes, if it has not. Whether it has them now; if not it is pending, or
+/// where it was if it may not wait yet.
+pub(super) fn allot(job: &Arc<Job>, may_wait: bool) -> Result<bool> {
+    let Some(manager) = job.manager.upgrade() else { return launch::gone() };
+    if job.state().allotted.is_some() {
+        return Ok(true);
+    }
+    let not_right =
+        |error| Error::new(Errno::INVAL, format!("the job's spec is not right: {error}  [E112]"));
+    let mut spec: Spec = serde_json::from_str(&job.spec.get()?).map_err(not_right)?;
+    manager.nodes.await_back();
+    let (ask, ranks) = manager.ask(job, &mut spec)?;
+    let mut queue = manager.queue.state();
+    {
+        let mut state = job.state();
+        if state.progress.phase() != Phase::New {
+            return Err(launch::ended());
+        }
+        // What it asked for, should it wait for longer than this manager lives.
+        (spec.nodes, spec.ranks) = (Some(ask.nodes), Some(ranks));
+        state.spec = Some(spec);
+    }
+    queue.schedule.submit(ask);
+    let mut others = manager.step(&mut queue);
+    let before = others.len();
+    others.retain(|one| one.id != job.id);
+    let has_nodes = others.len() < before;
+    let mut waits = Ok(());
+    if !has_nodes {
+        if may_wait {
+            waits = job.queued(&manager);
+        }
+        if !may_wait || waits.is_err() {
+            queue.schedule.ended(job.id);
+        }
+    }
+    drop(queue);
+    launch_all(others);
+    waits.map(|()| has_nodes)
+}
+
+fn launch_all(jobs: Vec<Arc<Job>>) {
+    for job in jobs {
+        let lane = job.lane.clone();
+        // What it fails with is in its status.
+        lane.run(move || drop(launch::go(&job)));
+    }
+}
+
+impl Job {
+    /// It waits from now on.
+    fn queued(&self, manager: &Manager) -> Result<()> {
+        let mut state = self.state();
+        let Some(spec) = state.spec.clone() else { return Err(launch::ended()) };
+        manager.record(&Record::Queued { job: self.id, spec: Box::new(spec) })?;
+        if !state.progress.queued() {
+            return Err(launch::ended());
+        }
+        drop(state);
+        manager.event(json!({"event": "job waits", "job": self.id}));
+        Ok(())
+    }
+}
+
+impl Manager {
+    /// What a job asks for: its nodes and its ranks.
+    fn ask(&self, job: &Job, spec: &mut Spec) -> Result<(Ask, usize)> {
+        let refuse = |text: String| Error::new(Errno::INVAL, text);
+        let (mut up, mut down) = self.nodes.names();
+        let mut scope = String::new();
+        if let Some(view) = &job.view {
+            let settings = self.settings.get();
+            let has = |node: &String| settings.views.get(&**view).is_some_and(|v| v.has(node));
+            up.retain(has);
+            down.retain(has);
+            scope = format!("view {view}: ");
+        }
+        if let Some(name) = &spec.partition {
+            let settings = self.settings.get();
+            let Some(part) = settings.partitions.get(name) else {
+                return Err(refuse(format!(
+                    "there is no partition {name}. See: muster partition  [E117]"
+                )));
+            };
+            let has = |node: &String| number_of(node).is_some_and(|number| part.has(number));
+            up.retain(has);
+            down.retain(has);
+            let longest = part.time.map(|time| time.as_millis() as u64);
+            if let (Some(longest), Some(asked)) = (longest, spec.time_ms)
+                && asked > longest
+            {
+                let written = |millis: u64| span::write(Duration::from_millis(millis));
+                let (asked, longest) = (written(asked), written(longest));
+                return Err(refuse(format!(
+                    "{asked} asked, but a job of partition {name} has {longest} at most. Use \
+                     --time {longest}  [E116]"
+                )));
+            }
+            spec.time_ms = spec.time_ms.or(longest);
+            scope += &format!("partition {name}: ");
+        }
+        if spec.time_ms == Some(0) {
+            return Err(refuse(
+                "a time of 0 is none at all: give time_ms at least 1  [E116]".into(),
+            ));
+        }
+        let wanted = wanted(spec, &up, &down).map_err(|said| refuse(format!("{scope}{said}")))?;
+        let among = self.among(job, wanted.among);
+        Ok((ask_of(job.id, spec, wanted.nodes, among), wanted.ranks))
+    }
+
+    /// The nodes that a job may have: those that it names, or those of its view.
+    fn among(&self, job: &Job, named: Option<Vec<String>>) -> Option<Vec<u32>> {
+        if let Some(names) = named {
+            return Some(names.iter().filter_map(|name| number_of(name)).collect());
+        }
+        let view = job.view.as_deref()?;
+        Some(self.settings.get().views.get(view).map(View::nodes).unwrap_or_default())
+    }
+
+    /// Lets the schedule choose. The jobs chosen have their nodes then; the caller launches them
+    /// once it has let the queue go.
+    fn step(self: &Arc<Manager>, queue: &mut State) -> Vec<Arc<Job>> {
+        if queue.is_held {
+            return Vec::new();
+        }
+        let now = moment();
+        let mut jobs = Vec::new();
+        for start in queue.schedule.step(now) {
+            let Some(job) = self.job(start.job) else { continue };
+            job.state().allotted = Some(start.nodes.iter().map(|node| named(*node)).collect());
+            jobs.push(job);
+        }
+        let slots = queue.schedule.slots();
+        if slots != queue.slots {
+            self.strobe.set(&slots);
+            queue.slots = slots;
+        }
+        if let Some(key) = queue.wake.take() {
+            self.timer.cancel(key);
+        }
+        queue.wake = queue.schedule.next().map(|at| {
+            let manager = Arc::downgrade(self);
+            self.timer.after(at.saturating_sub(now), move || {
+                if let Some(manager) = manager.upgrade() {
+                    manager.reschedule(|_| ());
+                }
+            })
+        });
+        jobs
+    }
+
+    /// Something has changed.
+    fn reschedule(self: &Arc<Manager>, change: impl FnOnce(&mut Schedule)) {
+        let mut queue = self.queue.state();
+        change(&mut queue.schedule);
+        let jobs = self.step(&mut queue);
+        drop(queue);
+        launch_all(jobs);
+    }
+
+    /// A job has ended.
+    pub(super) fn leaves(self: &Arc<Manager>, job: u32) {
+        self.reschedule(|schedule| schedule.ended(job));
+    }
+
+    /// A node has come or gone.
+    pub(super) fn node_is_up(self: &Arc<Manager>, name: &str, up: bool) {
+        let Some(node) = number_of(name) else { return };
+        self.reschedule(|schedule| schedule.set_up(node, up));
+    }
+
+    /// Another scheduler chooses from now on.
+    pub(super) fn schedule_by(self: &Arc<Manager>, line: &str) -> Result<()> {
+        let config = self.set_scheduler(line)?;
+        self.reschedule(|schedule| schedule.set_config(config));
+        self.event(json!({"event": "scheduler", "scheduler": config.to_string()}));
+        Ok(())
+    }
+
+    /// A partition is made, changed or deleted.
+    pub(super) fn partition(self: &Arc<Manager>, line: &str) -> Result<()> {
+        self.set_partition(line)?;
+        let partitions = self.settings.get().partitions.clone();
+        self.reschedule(|schedule| schedule.set_partitions(partitions));
+        Ok(())
+    }
+
+    /// Nodes get no jobs any more, for a reason, or get them again.
+    pub(super) fn drain(self: &Arc<Manager>, set: &str, why: Option<&str>) -> Result<()> {
+        let names = self.expand(set)?;
+        self.note_drained(&names, why)?;
+        self.reschedule(|schedule| {
+            for node in names.iter().filter_map(|name| number_of(name)) {
+                schedule.set_drained(node, why.is_some());
+            }
+        });
+        Ok(())
+    }
+
+    /// What was set before this manager.
+    pub(super) fn restore_settings(&self) {
+        let values = self.settings.get().clone();
+        let mut queue = self.queue.state();
+        // What is set was checked when it was; a line of another version is the default.
+        let config = crate::schedule::Config::parse(&values.scheduler).unwrap_or_default();
+        queue.schedule.set_config(config);
+        queue.schedule.set_partitions(values.partitions);
+        for node in values.drained.keys().filter_map(|name| number_of(name)) {
+            queue.schedule.set_drained(node, true);
+        }
+    }
+
+    /// A job runs already, since before this manager.
+    pub(super) fn restore_running(&self, job: &Job, spec: &Spec, since: f64) {
+        let names: BTreeSet<String> =
+            job.state().progress.ranks().iter().map(|rank| rank.node.clone()).collect();
+        let nodes: Vec<u32> = names.iter().filter_map(|name| number_of(name)).collect();
+        let ask = ask_of(job.id, spec, nodes.len(), None);
+        let since = Duration::try_from_secs_f64(since).unwrap_or_default();
+        self.queue.state().schedule.runs(ask, nodes, since);
+    }
+
+    /// A job waits already, since before this manager.
+    pub(super) fn restore_pending(self: &Arc<Manager>, job: &Arc<Job>, spec: Spec) {
+        let named = spec.nodelist.as_ref().and_then(|set| muster_base::nodeset::expand(set).ok());
+        let among = self.among(job, named);
+        let ask = ask_of(job.id, &spec, spec.nodes.unwrap_or(1), among);
+        {
+            let mut state = job.state();
+            state.spec = Some(spec);
+            state.launching = true;
+            state.kept = self.kept_file(job.id, "files").exists().then(Kept::default);
+            state.progress.queued();
+        }
+        let mut queue = self.queue.state();
+        queue.schedule.submit(ask);
+        if !std::mem::replace(&mut queue.is_held, true) {
+            let manager = self.clone();
+            job.lane.run(move || {
+                manager.nodes.await_back();
+                manager.queue.state().is_held = false;
+                manager.reschedule(|_| ());
+            });
+        }
+    }
+}

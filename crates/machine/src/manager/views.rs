@@ -1,0 +1,168 @@
+//! Views: one cluster split into several logical ones, each some of its nodes.
+//!
+//! A view is a tree of its own, `views/NAME`, with the files of a cluster: its nodes, the jobs that
+//! were made in it, and what is told of both. A client attaches there, by name or since it gives
+//! the name of a user of the view, and has a smaller cluster: what is not in the view has no name
+//! there, and its jobs get no nodes outside. Who may connect at all is not decided here.
+
+use super::Manager;
+use super::job::Job;
+use super::settings::{check_name, named, number_of};
+use muster_base::{nodeset, quote};
+use muster_ninep::error::{Errno, Error, Result, fail};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::sync::{Arc, Weak};
+
+/// Some nodes, and who sees them and nothing else.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct View {
+    nodes: BTreeSet<u32>,
+    users: BTreeSet<String>,
+}
+
+impl View {
+    pub(super) fn has(&self, node: &str) -> bool {
+        number_of(node).is_some_and(|number| self.nodes.contains(&number))
+    }
+
+    pub(super) fn nodes(&self) -> Vec<u32> {
+        self.nodes.iter().copied().collect()
+    }
+}
+
+/// What a tree shows: the whole cluster, or a view.
+#[derive(Clone)]
+pub(super) struct Scope {
+    manager: Weak<Manager>,
+    view: Option<Arc<str>>,
+}
+
+impl Scope {
+    /// The whole cluster.
+    pub(super) fn whole(manager: &Arc<Manager>) -> Scope {
+        Scope { manager: Arc::downgrade(manager), view: None }
+    }
+
+    /// A view of it.
+    pub(super) fn of(&self, view: &str) -> Scope {
+        Scope { manager: self.manager.clone(), view: Some(view.into()) }
+    }
+
+    pub(super) fn manager(&self) -> Result<Arc<Manager>> {
+        self.manager.upgrade().ok_or_else(|| Error::new(Errno::IO, "the manager is ending"))
+    }
+
+    pub(super) fn view(&self) -> Option<&Arc<str>> {
+        self.view.as_ref()
+    }
+
+    /// Whether a node is to be seen.
+    pub(super) fn has_node(&self, name: &str) -> bool {
+        let Some(view) = &self.view else { return true };
+        let Some(manager) = self.manager.upgrade() else { return false };
+        let settings = manager.settings.get();
+        settings.views.get(&**view).is_some_and(|view| view.has(name))
+    }
+
+    /// Whether a job of this view, or of none, is to be seen.
+    pub(super) fn has_job_of(&self, view: Option<&str>) -> bool {
+        self.view.is_none() || self.view.as_deref() == view
+    }
+
+    /// The jobs to be seen.
+    pub(super) fn jobs(&self) -> Vec<Arc<Job>> {
+        let mut jobs = self.manager.upgrade().map(|manager| manager.all_jobs()).unwrap_or_default();
+        jobs.retain(|job| self.has_job_of(job.view.as_deref()));
+        jobs
+    }
+}
+
+impl Manager {
+    /// Makes, changes or deletes a view: `create NAME nodes=NODES user=NAME...`, `delete NAME`.
+    pub(super) fn set_view(&self, line: &str) -> Result<()> {
+        let words =
+            quote::split(line).map_err(|error| Error::new(Errno::INVAL, error.to_string()))?;
+        match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["create", name, ref words @ ..] => {
+                check_name(name)?;
+                if name == "ctl" {
+                    return fail(Errno::INVAL, "'ctl' is a file: it names no view  [E118]");
+                }
+                let view = self.parse_view(words)?;
+                self.is_unused(name)?;
+                self.settings.change(|values| drop(values.views.insert(name.to_owned(), view)))
+            }
+            ["delete", name] => {
+                if !self.settings.get().views.contains_key(name) {
+                    return fail(Errno::NOENT, format!("there is no view {name}  [E117]"));
+                }
+                self.is_unused(name)?;
+                self.settings.change(|values| drop(values.views.remove(name)))
+            }
+            _ => fail(
+                Errno::INVAL,
+                format!(
+                    "'{line}' is no command of views: write create NAME nodes=n[0-3], or delete \
+                     NAME  [E118]"
+                ),
+            ),
+        }
+    }
+
+    fn parse_view(&self, words: &[&str]) -> Result<View> {
+        let mut view = View::default();
+        for word in words {
+            match word.split_once('=') {
+                Some(("nodes", set)) => {
+                    let names = self.expand(set)?;
+                    view.nodes.extend(names.iter().filter_map(|name| number_of(name)));
+                }
+                Some(("user", user)) if !user.is_empty() && !user.contains(' ') => {
+                    view.users.insert(user.to_owned());
+                }
+                _ => {
+                    let text = format!("'{word}' says nothing of a view: write nodes= or user=");
+                    return fail(Errno::INVAL, text + "  [E118]");
+                }
+            }
+        }
+        if view.nodes.is_empty() {
+            return fail(Errno::INVAL, "a view has nodes: write for instance nodes=n[0-3]  [E118]");
+        }
+        Ok(view)
+    }
+
+    /// Refuses to change what jobs have been promised.
+    fn is_unused(&self, name: &str) -> Result<()> {
+        let jobs = self.all_jobs();
+        let mut live =
+            jobs.iter().filter(|job| job.view.as_deref() == Some(name) && !job.is_done());
+        match live.next() {
+            None => Ok(()),
+            Some(job) => fail(
+                Errno::BUSY,
+                format!("view {name} is in use by job {}. First: muster kill {0}  [E118]", job.id),
+            ),
+        }
+    }
+
+    /// The view that a user sees.
+    pub(super) fn view_of(&self, user: &str) -> Option<String> {
+        let settings = self.settings.get();
+        let mut views = settings.views.iter();
+        views.find(|(_, view)| view.users.contains(user)).map(|(name, _)| name.clone())
+    }
+
+    /// All views, a line each.
+    pub(super) fn views(&self) -> String {
+        let mut text = String::new();
+        for (name, view) in &self.settings.get().views {
+            let nodes: Vec<String> = view.nodes.iter().map(|node| named(*node)).collect();
+            let users: String = view.users.iter().map(|user| format!(" user={user}")).collect();
+            let _ = writeln!(text, "{name} nodes={}{users}", nodeset::fold(&nodes));
+        }
+        text
+    }
+}

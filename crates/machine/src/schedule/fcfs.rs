@@ -1,0 +1,30 @@
+//! First come, first served: a node has one job at a time, and nobody passes who could use a node
+//! that a job ahead waits for. Jobs that can never meet on a node do not wait for each other.
+
+use super::{Cluster, Scheduler, Start};
+use std::collections::BTreeSet;
+
+/// The scheduler.
+pub(super) struct Fcfs;
+
+impl Scheduler for Fcfs {
+    fn choose(&mut self, cluster: &Cluster) -> Vec<Start> {
+        let mut taken: BTreeSet<u32> = cluster.busy().into_keys().collect();
+        let mut starts = Vec::new();
+        for ask in &cluster.pending {
+            let candidates = cluster.candidates(ask, cluster.now);
+            if candidates.len() < ask.nodes {
+                continue;
+            }
+            let free = candidates.iter().copied().filter(|node| !taken.contains(node));
+            let nodes: Vec<u32> = free.take(ask.nodes).collect();
+            if nodes.len() == ask.nodes {
+                taken.extend(&nodes);
+                starts.push(Start { job: ask.job, nodes });
+            } else {
+                taken.extend(candidates);
+            }
+        }
+        starts
+    }
+}

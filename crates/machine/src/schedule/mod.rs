@@ -1,0 +1,277 @@
+//! Which job starts when and where: schedulers behind one trait, without I/O and without a clock.
+//!
+//! [`Cluster`] is what there is: nodes, jobs that wait, jobs that run, partitions. What happens
+//! changes it, and after every change [`Schedule::step`] asks the [`Scheduler`] which jobs start
+//! now. A scheduler looks at what there is and not at what has happened, so it can be replaced at
+//! any moment by another, which finds the same jobs waiting and running.
+//!
+//! All schedulers share the order of the queue (priority, then time of submission) and this rule:
+//! a job that cannot start even on an empty cluster, since its nodes are down, drained or reserved
+//! for others just now, holds up nobody.
+
+pub mod config;
+mod easy;
+mod fcfs;
+mod gang;
+mod partition;
+mod share;
+#[cfg(test)]
+mod tests;
+
+pub use config::Config;
+pub use partition::{Partition, Window};
+
+use crate::slots::Slots;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// Jobs that are named to one that waits behind them.
+const NAMED: usize = 4;
+
+/// A moment, as time since 1970.
+pub type Moment = Duration;
+
+/// What a job asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ask {
+    /// Its number.
+    pub job: u32,
+    /// How many nodes.
+    pub nodes: usize,
+    /// The nodes that it may have, in the order in which they are taken; `None` is all.
+    pub among: Option<Vec<u32>>,
+    /// How long it runs at most.
+    pub time: Option<Duration>,
+    /// Higher ones go first.
+    pub priority: i32,
+    /// The partition that it is in.
+    pub partition: Option<String>,
+}
+
+/// A job that is to start, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    /// The job.
+    pub job: u32,
+    /// Its nodes.
+    pub nodes: Vec<u32>,
+}
+
+/// A way to choose which jobs start.
+pub trait Scheduler: Send {
+    /// The jobs that start now, and where; all of them at once.
+    fn choose(&mut self, cluster: &Cluster) -> Vec<Start>;
+
+    /// What room there is among some nodes, in words.
+    fn room(&self, cluster: &Cluster, nodes: &[u32]) -> String {
+        let busy = cluster.busy();
+        format!("{} free", nodes.iter().filter(|node| !busy.contains_key(node)).count())
+    }
+
+    /// The table by which jobs take turns, the jobs chosen last among them.
+    fn slots(&self) -> Slots {
+        Slots::default()
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Condition {
+    up: bool,
+    drained: bool,
+}
+
+/// A job that runs.
+#[derive(Debug, Clone)]
+pub struct Running {
+    ask: Ask,
+    nodes: Vec<u32>,
+    since: Moment,
+}
+
+impl Running {
+    /// When it will have ended: not known without a time.
+    fn end(&self) -> Option<Moment> {
+        Some(self.since + self.ask.time?)
+    }
+}
+
+/// What a scheduler looks at.
+#[derive(Debug, Default)]
+pub struct Cluster {
+    now: Moment,
+    nodes: BTreeMap<u32, Condition>,
+    running: BTreeMap<u32, Running>,
+    /// In the order in which they are to start.
+    pending: Vec<Ask>,
+    partitions: BTreeMap<String, Partition>,
+}
+
+impl Cluster {
+    /// The nodes on which a job could run from `at` on if no other job were there, in the order in
+    /// which it takes them.
+    fn candidates(&self, ask: &Ask, at: Moment) -> Vec<u32> {
+        let usable = |node: &u32| self.nodes.get(node).is_some_and(|c| c.up && !c.drained);
+        let part = ask.partition.as_ref().and_then(|name| self.partitions.get(name));
+        let within = |node: &u32| part.is_none_or(|part| part.has(*node));
+        let open = |node: &u32| {
+            let mut others =
+                self.partitions.iter().filter(|(name, _)| Some(*name) != ask.partition.as_ref());
+            !others.any(|(_, other)| other.has(*node) && other.is_reserved(at, ask.time))
+        };
+        let fits = |node: &u32| usable(node) && within(node) && open(node);
+        match &ask.among {
+            Some(nodes) => nodes.iter().copied().filter(fits).collect(),
+            None => self.nodes.keys().copied().filter(fits).collect(),
+        }
+    }
+
+    /// Nodes on which a job runs, and when the last one there will have ended.
+    fn busy(&self) -> BTreeMap<u32, Option<Moment>> {
+        let mut busy: BTreeMap<u32, Option<Moment>> = BTreeMap::new();
+        for job in self.running.values() {
+            let end = job.end();
+            for node in &job.nodes {
+                let last = busy.entry(*node).or_insert(end);
+                *last = last.zip(end).map(|(one, other)| one.max(other));
+            }
+        }
+        busy
+    }
+
+    fn rank(&self, ask: &Ask) -> i64 {
+        let part = ask.partition.as_ref().and_then(|name| self.partitions.get(name));
+        i64::from(ask.priority) + part.map_or(0, |part| i64::from(part.priority))
+    }
+}
+
+/// The schedule of a cluster: what there is, and who chooses.
+pub struct Schedule {
+    cluster: Cluster,
+    config: Config,
+    scheduler: Box<dyn Scheduler>,
+}
+
+impl Default for Schedule {
+    fn default() -> Schedule {
+        let config = Config::default();
+        Schedule { cluster: Cluster::default(), scheduler: config.scheduler(), config }
+    }
+}
+
+impl Schedule {
+    /// What is set.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Lets another scheduler choose from now on. Jobs that run do so where they are.
+    pub fn set_config(&mut self, config: Config) {
+        self.scheduler = config.scheduler();
+        self.config = config;
+    }
+
+    /// A job waits from now on. Behind all that have its priority.
+    pub fn submit(&mut self, ask: Ask) {
+        let rank = self.cluster.rank(&ask);
+        let at = self.cluster.pending.partition_point(|one| self.cluster.rank(one) >= rank);
+        self.cluster.pending.insert(at, ask);
+    }
+
+    /// A job runs already, since before this schedule was.
+    pub fn runs(&mut self, ask: Ask, nodes: Vec<u32>, since: Moment) {
+        self.cluster.running.insert(ask.job, Running { ask, nodes, since });
+    }
+
+    /// A job waits or runs no more.
+    pub fn ended(&mut self, job: u32) {
+        self.cluster.pending.retain(|ask| ask.job != job);
+        self.cluster.running.remove(&job);
+    }
+
+    /// A node is there or not.
+    pub fn set_up(&mut self, node: u32, up: bool) {
+        self.cluster.nodes.entry(node).or_default().up = up;
+    }
+
+    /// A node gets no jobs, or gets jobs again.
+    pub fn set_drained(&mut self, node: u32, drained: bool) {
+        self.cluster.nodes.entry(node).or_default().drained = drained;
+    }
+
+    /// All partitions that there are from now on.
+    pub fn set_partitions(&mut self, partitions: BTreeMap<String, Partition>) {
+        let cluster = &mut self.cluster;
+        cluster.partitions = partitions;
+        let mut pending = std::mem::take(&mut cluster.pending);
+        pending.sort_by_key(|ask| std::cmp::Reverse(cluster.rank(ask)));
+        cluster.pending = pending;
+    }
+
+    /// The jobs that start now, from here on counted as running.
+    pub fn step(&mut self, now: Moment) -> Vec<Start> {
+        let cluster = &mut self.cluster;
+        cluster.now = now;
+        let starts = self.scheduler.choose(cluster);
+        let chosen: BTreeMap<u32, &Vec<u32>> =
+            starts.iter().map(|start| (start.job, &start.nodes)).collect();
+        if chosen.is_empty() {
+            return starts;
+        }
+        for ask in std::mem::take(&mut cluster.pending) {
+            match chosen.get(&ask.job) {
+                Some(nodes) => {
+                    let nodes = (*nodes).clone();
+                    cluster.running.insert(ask.job, Running { ask, nodes, since: now });
+                }
+                None => cluster.pending.push(ask),
+            }
+        }
+        starts
+    }
+
+    /// The table by which jobs take turns.
+    pub fn slots(&self) -> Slots {
+        self.scheduler.slots()
+    }
+
+    /// The next moment at which a job that waits may start though nothing happens.
+    pub fn next(&self) -> Option<Moment> {
+        let parts = self.cluster.partitions.values().filter(|_| !self.cluster.pending.is_empty());
+        parts.filter_map(|part| part.edge(self.cluster.now)).min()
+    }
+
+    /// Whether a job waits.
+    pub fn is_pending(&self, job: u32) -> bool {
+        self.cluster.pending.iter().any(|ask| ask.job == job)
+    }
+
+    /// Why a job waits: `4 nodes asked, 2 free; ahead of it: job 3`.
+    pub fn reason(&self, job: u32) -> Option<String> {
+        let cluster = &self.cluster;
+        let at = cluster.pending.iter().position(|ask| ask.job == job)?;
+        let ask = &cluster.pending[at];
+        let s = if ask.nodes == 1 { "" } else { "s" };
+        let asked = format!("{} node{s} asked", ask.nodes);
+        let candidates = cluster.candidates(ask, cluster.now);
+        if candidates.len() < ask.nodes {
+            let can = candidates.len();
+            let others = "the others are down, drained or reserved";
+            return Some(format!("{asked}, {can} can take it; {others}"));
+        }
+        let room = self.scheduler.room(cluster, &candidates);
+        let reach: BTreeSet<u32> = candidates.into_iter().collect();
+        let rivals = |one: &&Ask| {
+            cluster.candidates(one, cluster.now).iter().any(|node| reach.contains(node))
+        };
+        let ahead = cluster.pending[..at].iter().filter(rivals).map(|one| one.job.to_string());
+        let mut ahead: Vec<String> = ahead.take(NAMED + 1).collect();
+        let more = if ahead.len() > NAMED { " and more" } else { "" };
+        ahead.truncate(NAMED);
+        let ahead = match ahead.len() {
+            0 => String::new(),
+            1 => format!("; ahead of it: job {}", ahead[0]),
+            _ => format!("; ahead of it: jobs {}{more}", ahead.join(", ")),
+        };
+        Some(format!("{asked}, {room}{ahead}"))
+    }
+}

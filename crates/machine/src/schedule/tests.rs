@@ -1,0 +1,335 @@
+//! Schedulers under jobs that come, run and end as chance wills, in a clock of their own.
+
+use super::easy::Reservation;
+use super::*;
+use proptest::prelude::*;
+
+const NODES: u32 = 6;
+
+/// A job as it will be.
+#[derive(Debug, Clone)]
+struct Plan {
+    comes: u64,
+    nodes: usize,
+    /// Its first nodes, if it names any.
+    among: Option<u32>,
+    runs: u64,
+    /// What it says above what it needs; `None` if it says nothing.
+    slack: Option<u64>,
+}
+
+/// A node that is drained for a while.
+type Drain = (u32, u64, u64);
+
+fn plans() -> impl Strategy<Value = Vec<Plan>> {
+    let among = prop_oneof![3 => Just(None), 1 => (0..NODES).prop_map(Some)];
+    let slack = prop_oneof![3 => (0..20_u64).prop_map(Some), 1 => Just(None)];
+    let one = (0..40_u64, 1..=NODES as usize, among, 1..30_u64, slack);
+    let plan = |(comes, nodes, among, runs, slack): (u64, usize, Option<u32>, u64, _)| Plan {
+        comes,
+        nodes: among.map_or(nodes, |first| nodes.min((NODES - first) as usize)),
+        among,
+        runs,
+        slack,
+    };
+    prop::collection::vec(one.prop_map(plan), 1..24)
+}
+
+fn drains() -> impl Strategy<Value = Vec<Drain>> {
+    prop::collection::vec((0..NODES, 0..40_u64, 1..40_u64), 0..3)
+}
+
+/// A cluster with a clock.
+struct World<'a> {
+    plans: &'a [Plan],
+    schedule: Schedule,
+    now: u64,
+    /// When each job started, and where.
+    started: BTreeMap<u32, (u64, Vec<u32>)>,
+    running: BTreeMap<u32, u64>,
+    /// The job that had the reservation, and when it was to start at the latest.
+    first: Option<(u32, u64)>,
+}
+
+impl World<'_> {
+    fn new<'a>(plans: &'a [Plan], config: &str) -> World<'a> {
+        let mut schedule = Schedule::default();
+        (0..NODES).for_each(|node| schedule.set_up(node, true));
+        schedule.set_config(Config::parse(config).unwrap());
+        let (started, running) = (BTreeMap::new(), BTreeMap::new());
+        World { plans, schedule, now: 0, started, running, first: None }
+    }
+
+    fn ask(&self, job: usize) -> Ask {
+        let plan = &self.plans[job];
+        Ask {
+            job: job as u32,
+            nodes: plan.nodes,
+            among: plan.among.map(|first| (first..NODES).collect()),
+            time: plan.slack.map(|slack| Duration::from_secs(plan.runs + slack)),
+            ..Ask::default()
+        }
+    }
+
+    /// A second passes: jobs end, others come, and some start.
+    fn tick(&mut self, drains: &[Drain]) -> Vec<Start> {
+        for (node, from, length) in drains {
+            let on = (*from..from + length).contains(&self.now);
+            self.schedule.set_drained(*node, on);
+        }
+        let over: Vec<u32> =
+            self.running.iter().filter(|(_, end)| **end == self.now).map(|(job, _)| *job).collect();
+        for job in over {
+            self.running.remove(&job);
+            self.schedule.ended(job);
+        }
+        for job in 0..self.plans.len() {
+            if self.plans[job].comes == self.now {
+                let ask = self.ask(job);
+                self.schedule.submit(ask);
+            }
+        }
+        let starts = self.schedule.step(Duration::from_secs(self.now));
+        for start in &starts {
+            let plan = &self.plans[start.job as usize];
+            self.running.insert(start.job, self.now + plan.runs);
+            let before = self.started.insert(start.job, (self.now, start.nodes.clone()));
+            assert_eq!(before, None, "job {} started twice", start.job);
+            let distinct: BTreeSet<&u32> = start.nodes.iter().collect();
+            assert_eq!(distinct.len(), plan.nodes, "{start:?}");
+            assert!(start.nodes.iter().all(|node| *node >= plan.among.unwrap_or(0)), "{start:?}");
+        }
+        self.now += 1;
+        starts
+    }
+
+    /// Until all have ended. Time enough for one after another, and the drains.
+    fn run(&mut self, drains: &[Drain], mut look: impl FnMut(&mut World<'_>, &[Start])) {
+        while self.started.len() < self.plans.len() || !self.running.is_empty() {
+            assert!(self.now < 1000, "starved: {:?} of {:?}", self.started, self.plans);
+            let starts = self.tick(drains);
+            look(self, &starts);
+        }
+    }
+
+    fn alone_on_their_nodes<'j>(&self, jobs: impl Iterator<Item = &'j u32>) {
+        let mut taken = BTreeMap::new();
+        for job in jobs {
+            for node in &self.started[job].1 {
+                let other = taken.insert(*node, *job);
+                assert_eq!(other, None, "node {node} has job {job} too");
+            }
+        }
+    }
+
+    /// If a job that waits has a reservation, it is not put off as long as it has it.
+    fn keeps_its_word(&mut self, starts: &[Start]) {
+        if let Some((job, at)) = self.first {
+            let started = starts.iter().any(|start| start.job == job);
+            assert!(started || self.now - 1 < at, "job {job} was to start at {at}");
+        }
+        let cluster = &self.schedule.cluster;
+        let waits = |ask: &&Ask| cluster.candidates(ask, cluster.now).len() >= ask.nodes;
+        let first = cluster.pending.iter().find(waits);
+        self.first = first.and_then(|ask| {
+            let at = Reservation::of(ask, cluster, &cluster.busy()).at?.as_secs();
+            let before = self.first.filter(|(job, _)| *job == ask.job).map(|(_, at)| at);
+            Some((ask.job, before.map_or(at, |before| before.min(at))))
+        });
+    }
+}
+
+proptest! {
+    #[test]
+    fn fcfs_starts_in_order_and_a_node_has_one_job(plans in plans(), drains in drains()) {
+        let mut world = World::new(&plans, "fcfs");
+        world.run(&drains, |world, _| world.alone_on_their_nodes(world.running.keys()));
+        let mut world = World::new(&plans, "fcfs");
+        world.run(&[], |_, _| ());
+        for (job, plan) in plans.iter().enumerate() {
+            for (other, later) in plans.iter().enumerate() {
+                let behind = (later.comes, other) > (plan.comes, job);
+                // One that names no nodes meets everybody.
+                if behind && plan.among.is_none() {
+                    let start = |job: usize| world.started[&(job as u32)].0;
+                    prop_assert!(start(job) <= start(other), "{job} before {other}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn easy_never_delays_the_first_and_starts_all(plans in plans(), drains in drains()) {
+        let mut world = World::new(&plans, "easy");
+        world.run(&drains, |world, _| world.alone_on_their_nodes(world.running.keys()));
+        let mut world = World::new(&plans, "easy");
+        world.run(&[], |world, starts| world.keeps_its_word(starts));
+    }
+
+    #[test]
+    fn a_slot_has_one_job_on_a_node_and_every_job_has_a_slot(
+        plans in plans(),
+        drains in drains(),
+        config in prop_oneof![
+            Just("gang slots=1"), Just("gang slots=3 placement=buddy"),
+            Just("gang slots=3 placement=first"),
+        ],
+    ) {
+        let mut world = World::new(&plans, config);
+        world.run(&drains, |world, _| {
+            let table = world.schedule.slots();
+            let level = if config.contains('3') { 3 } else { 1 };
+            assert!(table.slots.len() <= level, "{table:?}");
+            table.slots.iter().for_each(|slot| world.alone_on_their_nodes(slot.iter()));
+            let there: BTreeSet<&u32> = table.slots.iter().flatten().collect();
+            assert_eq!(there, world.running.keys().collect());
+            // Slots are unified: no job of a later one fits into an earlier one.
+            for (at, slot) in table.slots.iter().enumerate() {
+                assert!(!slot.is_empty(), "{table:?}");
+                let taken: BTreeSet<u32> =
+                    slot.iter().flat_map(|job| world.started[job].1.clone()).collect();
+                for job in table.slots[at + 1..].iter().flatten() {
+                    let fits = world.started[job].1.iter().all(|node| !taken.contains(node));
+                    assert!(!fits, "job {job} fits into slot {at} of {table:?}");
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn a_scheduler_that_takes_over_finds_all_jobs_and_stops_none(
+        plans in plans(),
+        switches in prop::collection::vec((0..60_u64, 0..4_usize), 1..6),
+    ) {
+        let configs = ["share", "fcfs", "easy", "gang slots=2"];
+        let mut world = World::new(&plans, "gang slots=3");
+        world.run(&[], |world, _| {
+            let running: BTreeSet<u32> = world.schedule.cluster.running.keys().copied().collect();
+            assert_eq!(running, world.running.keys().copied().collect());
+            for (_, which) in switches.iter().filter(|(at, _)| *at == world.now) {
+                world.schedule.set_config(Config::parse(configs[*which]).unwrap());
+            }
+        });
+    }
+}
+
+/// Jobs 0, 1, ... that come at once: nodes, seconds they run, whether they say so.
+fn at_once(jobs: &[(usize, u64, bool)]) -> Vec<Plan> {
+    let plan = |(nodes, runs, says): &(usize, u64, bool)| Plan {
+        comes: 0,
+        nodes: *nodes,
+        among: None,
+        runs: *runs,
+        slack: says.then_some(0),
+    };
+    jobs.iter().map(plan).collect()
+}
+
+fn starts(config: &str, plans: &[Plan]) -> Vec<u64> {
+    let mut world = World::new(plans, config);
+    world.run(&[], |_, _| ());
+    world.started.values().map(|(at, _)| *at).collect()
+}
+
+#[test]
+fn easy_lets_pass_who_ends_in_time_or_is_not_in_the_way() {
+    // The second wants all nodes and waits for the first.
+    let all = |third| at_once(&[(4, 10, true), (6, 5, true), third]);
+    assert_eq!(starts("fcfs", &all((2, 5, true))), [0, 10, 15]);
+    assert_eq!(starts("easy", &all((2, 10, true))), [0, 10, 0]);
+    assert_eq!(starts("easy", &all((2, 11, true))), [0, 10, 15]);
+    assert_eq!(starts("easy", &all((2, 5, false))), [0, 10, 15], "it does not say how long");
+    // The second leaves one node.
+    let most = |third| at_once(&[(4, 10, true), (5, 5, true), third]);
+    assert_eq!(starts("easy", &most((1, 50, false))), [0, 10, 0]);
+    assert_eq!(starts("easy", &most((2, 50, false))), [0, 10, 15]);
+}
+
+#[test]
+fn who_waits_is_told_why_and_for_whom() {
+    let plans = at_once(&[(4, 10, true), (6, 5, true), (3, 1, false), (7, 1, true)]);
+    let mut world = World::new(&plans, "easy");
+    world.tick(&[]);
+    let reason = |world: &World<'_>, job| world.schedule.reason(job);
+    assert_eq!(reason(&world, 0), None);
+    assert_eq!(reason(&world, 1).unwrap(), "6 nodes asked, 2 free");
+    assert_eq!(reason(&world, 2).unwrap(), "3 nodes asked, 2 free; ahead of it: job 1");
+    assert!(reason(&world, 3).unwrap().starts_with("7 nodes asked, 6 can take it"));
+    world.schedule.set_drained(5, true);
+    let told = "6 nodes asked, 5 can take it; the others are down, drained or reserved";
+    assert_eq!(reason(&world, 1).unwrap(), told);
+}
+
+#[test]
+fn priority_goes_first_and_a_reserved_partition_is_kept_free() {
+    let mut schedule = Schedule::default();
+    (0..4).for_each(|node| schedule.set_up(node, true));
+    schedule.set_config(Config::Fcfs);
+    let seconds = Duration::from_secs;
+    let reserved = vec![Window { from: seconds(100), to: seconds(200), daily: false }];
+    let night = Partition { nodes: (2..4).collect(), priority: 5, time: None, reserved };
+    schedule.set_partitions(BTreeMap::from([("night".to_owned(), night)]));
+    let ask = |job, nodes, time: u64| {
+        let time = (time > 0).then(|| seconds(time));
+        Ask { job, nodes, time, ..Ask::default() }
+    };
+    let at = |schedule: &mut Schedule, now| {
+        let starts = schedule.step(seconds(now));
+        starts.into_iter().map(|start| (start.job, start.nodes)).collect::<Vec<_>>()
+    };
+    // One that would run into the window gets none of its nodes, nor does one that never ends.
+    schedule.submit(ask(1, 2, 51));
+    schedule.submit(ask(2, 1, 0));
+    schedule.submit(ask(3, 2, 40));
+    schedule.submit(Ask { partition: Some("night".to_owned()), ..ask(4, 2, 500) });
+    schedule.submit(Ask { priority: 9, ..ask(5, 1, 50) });
+    assert_eq!(schedule.next(), Some(seconds(100)));
+    let first = at(&mut schedule, 50);
+    assert_eq!(first, [(5, vec![0]), (4, vec![2, 3])], "by priority; nobody passes job 1");
+    schedule.ended(5);
+    assert_eq!(at(&mut schedule, 60), [(1, vec![0, 1])]);
+    schedule.ended(4);
+    assert_eq!(at(&mut schedule, 61), [], "the nodes are free, but job 2 is in the way");
+    schedule.ended(2);
+    assert_eq!(at(&mut schedule, 62), [], "too late for 40 s: the window begins at 100");
+    assert_eq!(at(&mut schedule, 200), [(3, vec![2, 3])]);
+}
+
+/// Six nodes, and jobs 0, 1, ... of so many nodes each, all at once.
+fn matrix(config: &str, jobs: &[usize]) -> Schedule {
+    let mut schedule = Schedule::default();
+    (0..NODES).for_each(|node| schedule.set_up(node, true));
+    schedule.set_config(Config::parse(config).unwrap());
+    for (job, nodes) in jobs.iter().enumerate() {
+        schedule.submit(Ask { job: job as u32, nodes: *nodes, ..Ask::default() });
+    }
+    schedule.step(Duration::ZERO);
+    schedule
+}
+
+#[test]
+fn jobs_of_later_slots_move_forward_when_there_is_room() {
+    let mut schedule = matrix("gang placement=first", &[3, 3, 6, 3]);
+    assert_eq!(schedule.slots().slots, [vec![0, 1], vec![2], vec![1, 3]]);
+    schedule.ended(0);
+    schedule.step(Duration::ZERO);
+    assert_eq!(schedule.slots().slots, [vec![1, 3], vec![2]]);
+    schedule.ended(2);
+    schedule.step(Duration::ZERO);
+    assert_eq!(schedule.slots().slots, [vec![1, 3]]);
+}
+
+#[test]
+fn buddies_lie_above_each_other_and_who_fits_nowhere_waits() {
+    let nodes = |schedule: &Schedule, job| schedule.cluster.running[&job].nodes.clone();
+    let mut schedule = matrix("gang slots=2 placement=buddy", &[1, 2, 4, 2, 6]);
+    assert_eq!(nodes(&schedule, 0), [0]);
+    assert_eq!(nodes(&schedule, 1), [2, 3]);
+    assert_eq!((nodes(&schedule, 2), nodes(&schedule, 3)), (vec![0, 1, 2, 3], vec![4, 5]));
+    assert_eq!(schedule.slots().slots, [vec![0, 1, 3], vec![2, 3]]);
+    let told = "6 nodes asked, 2 free in the emptiest of 2 slots";
+    assert_eq!(schedule.reason(4).unwrap(), told);
+    schedule.ended(2);
+    schedule.step(Duration::ZERO);
+    assert_eq!(schedule.slots().slots, [vec![0, 1, 3], vec![4]]);
+}

@@ -1,0 +1,363 @@
+//! Who gets which nodes when: queues, gangs, drained nodes, partitions.
+
+mod cluster;
+
+use cluster::{Cluster, Running, until};
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// A cluster of four nodes whose jobs are chosen by this scheduler.
+fn up(test: &str, scheduler: &[&str]) -> Cluster {
+    let cluster = Cluster::none(test);
+    cluster.muster(&[&["up", "-N", "4", "--scheduler"], scheduler].concat()).run().ok();
+    cluster.note("default");
+    cluster
+}
+
+/// A job that runs until the file of its name is there.
+fn job(cluster: &Cluster, name: &str, flags: &[&str]) -> Running {
+    let until = format!("echo began; until [ -e {} ]; do sleep 0.05; done", name);
+    let work = cluster.work();
+    let all = [&["run", "-J", name, "-D", work.to_str().unwrap()], flags, &["sh", "-c", &until]];
+    cluster.muster(&all.concat()).start()
+}
+
+fn end(cluster: &Cluster, name: &str) {
+    std::fs::write(cluster.work().join(name), "").unwrap();
+}
+
+/// The jobs that are not done, by name.
+fn listed(cluster: &Cluster, name: &str) -> Option<Value> {
+    let jobs = cluster.json(&["ps", "--json"])["jobs"].as_array().unwrap().clone();
+    jobs.into_iter().find(|job| job["name"] == name)
+}
+
+fn await_state(cluster: &Cluster, name: &str, state: &str) -> Value {
+    let mut found = Value::Null;
+    until(&format!("job {name} is {state}"), || {
+        found = listed(cluster, name).unwrap_or_default();
+        found["state"] == state
+    });
+    found
+}
+
+#[test]
+fn with_fcfs_jobs_start_in_order_and_say_what_they_wait_for() {
+    let cluster = up("t0160fcfs", &["fcfs"]);
+    let first = job(&cluster, "first", &["-N", "2"]);
+    first.await_out("began\nbegan");
+    let all = job(&cluster, "all", &["-N", "4"]);
+    await_state(&cluster, "all", "pending");
+    // Two nodes are free, but nobody passes.
+    let small = job(&cluster, "small", &["-N", "1", "--time", "1s"]);
+    let waiting = await_state(&cluster, "small", "pending");
+    assert_eq!(waiting["why"], "1 node asked, 2 free; ahead of it: job 2");
+    until("it is said what they wait for", || {
+        all.err().contains("job 2 waits: 4 nodes asked, 2 free  [N110]")
+            && small.err().contains("job 3 waits: 1 node asked, 2 free; ahead of it: job 2  [N110]")
+    });
+    let table = cluster.muster(&["ps"]).run().ok().out;
+    assert!(table.contains("pending") && table.contains("ahead of it: job 2"), "{table}");
+    end(&cluster, "first");
+    first.wait().ok();
+    all.await_out("began\nbegan\nbegan\nbegan");
+    await_state(&cluster, "small", "pending");
+    end(&cluster, "all");
+    assert_eq!(all.wait().ok().err.matches("waits").count(), 1, "it is said once");
+    end(&cluster, "small");
+    assert_eq!(small.wait().ok().out, "began\n");
+    cluster.down();
+}
+
+#[test]
+fn with_easy_a_short_job_passes_and_a_long_one_does_not() {
+    let cluster = up("t0160easy", &["easy"]);
+    let first = job(&cluster, "first", &["-N", "2", "--time", "10m"]);
+    first.await_out("began\nbegan");
+    let all = job(&cluster, "all", &["-N", "4", "--time", "1m"]);
+    await_state(&cluster, "all", "pending");
+    let long = job(&cluster, "long", &["-N", "1", "--time", "11m"]);
+    await_state(&cluster, "long", "pending");
+    let untold = job(&cluster, "untold", &["-N", "1"]);
+    await_state(&cluster, "untold", "pending");
+    let passed = cluster.muster(&["run", "-N", "2", "--time", "1m", "echo", "passed"]).run().ok();
+    assert_eq!(passed.out, "passed\npassed\n");
+    assert_eq!(await_state(&cluster, "all", "pending")["state"], "pending");
+    ["first", "all", "long", "untold"].iter().for_each(|name| end(&cluster, name));
+    [first, all, long, untold].into_iter().for_each(|one| drop(one.wait().ok()));
+    cluster.down();
+}
+
+#[test]
+fn a_job_that_waits_with_its_files_survives_the_manager() {
+    let cluster = up("t0160restart", &["fcfs"]);
+    let first = job(&cluster, "first", &["-N", "4"]);
+    first.await_out("began\nbegan\nbegan\nbegan");
+    let script = "#!/bin/sh\nread word < data; echo $MUSTER_RANK ${#word}\n";
+    cluster.file("show", 0o755, script);
+    cluster.file("data", 0o644, vec![b'x'; 3 << 20]);
+    let all = |count: &str, name: &str, more: &[&str]| {
+        let flags = ["run", "-N", count, "-J", name, "--bcast", "data"];
+        cluster.muster(&[&flags[..], more, &["./show"]].concat())
+    };
+    // One whose client waits, one that was left alone, and one whose client is gone meanwhile.
+    let waits = all("2", "waits", &[]).start();
+    await_state(&cluster, "waits", "pending");
+    let detached = all("3", "detached", &["--detach"]).run().ok();
+    let id: u64 = detached.out.trim().parse().unwrap();
+    let gone = all("4", "gone", &[]).start();
+    await_state(&cluster, "gone", "pending");
+    let manager = cluster.kill("manager");
+    gone.signal(Signal::KILL);
+    until("another manager", || cluster.pid("manager").is_some_and(|pid| pid != manager));
+    cluster.await_nodes(4);
+    for name in ["waits", "detached"] {
+        assert_eq!(await_state(&cluster, name, "pending")["state"], "pending");
+    }
+    until("the one without a client is gone", || listed(&cluster, "gone").is_none());
+    end(&cluster, "first");
+    first.wait().ok();
+    let said = waits.wait().ok();
+    assert_eq!(said.sorted(), ["0 3145728", "1 3145728"]);
+    until("the detached one is done", || cluster.job(id)["state"] == "done");
+    assert_eq!(cluster.job(id)["exit"], 0);
+    let kept = std::fs::read_dir(cluster.directory().join("jobs")).unwrap().flatten();
+    let kept = kept.filter(|file| file.path().extension().is_some_and(|e| e == "files"));
+    assert_eq!(kept.count(), 0, "files that were kept are gone");
+    cluster.down();
+}
+
+#[test]
+fn a_job_that_waits_ends_at_ctrl_c_and_when_it_is_killed_and_others_go_on() {
+    let cluster = up("t0160kill", &["fcfs"]);
+    let first = job(&cluster, "first", &["-N", "3"]);
+    first.await_out("began\nbegan\nbegan");
+    let one = job(&cluster, "one", &["-N", "2"]);
+    let id = await_state(&cluster, "one", "pending")["id"].as_u64().unwrap();
+    let two = job(&cluster, "two", &["-N", "2"]);
+    await_state(&cluster, "two", "pending");
+    let three = job(&cluster, "three", &["-N", "1"]);
+    await_state(&cluster, "three", "pending");
+    one.signal(Signal::INT);
+    assert_eq!(one.wait().code, 130);
+    until("it is gone", || cluster.job(id)["state"] == "done");
+    cluster.muster(&["kill", &(id + 1).to_string()]).run().ok();
+    two.wait().code(137).says("was ended while it waited: it was killed  [E305, exit 137]");
+    // Nobody is ahead of it now.
+    three.await_out("began");
+    ["first", "three"].iter().for_each(|name| end(&cluster, name));
+    [first, three].into_iter().for_each(|one| drop(one.wait().ok()));
+    cluster.no_job_processes();
+    cluster.down();
+}
+
+#[test]
+fn a_drained_node_gets_no_jobs_until_it_is_resumed_even_by_another_manager() {
+    let cluster = Cluster::up("t0160drain", 3);
+    let there = job(&cluster, "there", &["-w", "n2"]);
+    there.await_out("began");
+    cluster.muster(&["nodes", "--drain", "n[1-2]", "--reason", "new  memory"]).run().ok();
+    let state = |node: usize| cluster.json(&["nodes", "--json"])["nodes"][node].clone();
+    assert_eq!((&state(2)["state"], &state(2)["why"]), (&"drained".into(), &"new  memory".into()));
+    let old = cluster.kill("manager");
+    until("another manager", || cluster.pid("manager").is_some_and(|pid| pid != old));
+    cluster.await_nodes(1);
+    until("all are there", || state(2)["state"] == "drained" && state(1)["state"] == "drained");
+    // What runs there goes on, and what fits elsewhere runs at once.
+    let on = cluster.muster(&["run", "printenv", "MUSTER_NODE"]).run().ok();
+    assert_eq!(on.out, "n0\n");
+    let both = job(&cluster, "both", &["-N", "2"]);
+    let why = await_state(&cluster, "both", "pending")["why"].clone();
+    assert_eq!(why, "2 nodes asked, 1 can take it; the others are down, drained or reserved");
+    cluster.muster(&["nodes", "--resume", "n1"]).run().ok();
+    both.await_out("began\nbegan");
+    assert_eq!(state(1)["state"], "up");
+    ["there", "both"].iter().for_each(|name| end(&cluster, name));
+    [there, both].into_iter().for_each(|one| drop(one.wait().ok()));
+    cluster.muster(&["nodes", "--drain", "n9", "--reason", "x"]).run().code(1).says("no node n9");
+    cluster.muster(&["nodes", "--drain", "n0"]).run().code(2).says("--reason");
+    cluster.down();
+}
+
+#[test]
+fn with_gang_two_jobs_have_all_nodes_at_once_and_the_third_waits() {
+    let gang = ["gang", "--slice", "2ms", "--slots", "2", "--placement", "first"];
+    let cluster = up("t0160gang", &gang);
+    let set = cluster.muster(&["scheduler"]).run().ok().out;
+    assert_eq!(set, "gang slice=2ms slots=2 placement=first\n");
+    let jobs: Vec<Running> = ["a", "b"].map(|name| job(&cluster, name, &["-N", "4"])).into();
+    jobs.iter().for_each(|job| job.await_out("began\nbegan\nbegan\nbegan"));
+    let third = job(&cluster, "c", &["-N", "1"]);
+    let why = await_state(&cluster, "c", "pending")["why"].clone();
+    assert_eq!(why, "1 node asked, 0 free in the emptiest of 2 slots");
+    let table = cluster.json(&["cat", "/slots"]);
+    assert_eq!(table["slots"], serde_json::json!([[1], [2]]), "{table}");
+    end(&cluster, "a");
+    third.await_out("began");
+    ["b", "c"].iter().for_each(|name| end(&cluster, name));
+    jobs.into_iter().chain([third]).for_each(|one| drop(one.wait().ok()));
+    cluster.down();
+}
+
+#[test]
+fn another_scheduler_takes_over_while_jobs_run_and_wait() {
+    let cluster = up("t0160switch", &["fcfs"]);
+    let first = job(&cluster, "first", &["-N", "4"]);
+    first.await_out("began\nbegan\nbegan\nbegan");
+    let second = job(&cluster, "second", &["-N", "4"]);
+    await_state(&cluster, "second", "pending");
+    // As a script does it.
+    cluster.muster(&["write", "/scheduler"]).input("gang slice=1s slots=2\n").run().ok();
+    second.await_out("began\nbegan\nbegan\nbegan");
+    let third = job(&cluster, "third", &["-N", "4"]);
+    await_state(&cluster, "third", "pending");
+    cluster.muster(&["scheduler", "share"]).run().ok();
+    third.await_out("began\nbegan\nbegan\nbegan");
+    cluster.muster(&["scheduler", "easy"]).run().ok();
+    let old = cluster.kill("manager");
+    until("another manager", || cluster.pid("manager").is_some_and(|pid| pid != old));
+    cluster.await_nodes(4);
+    assert_eq!(cluster.muster(&["cat", "/scheduler"]).run().ok().out, "easy\n");
+    let fourth = job(&cluster, "fourth", &["-N", "1"]);
+    await_state(&cluster, "fourth", "pending");
+    for name in ["first", "second", "third", "fourth"] {
+        end(&cluster, name);
+    }
+    [first, second, third, fourth].into_iter().for_each(|one| drop(one.wait().ok()));
+    cluster.down();
+}
+
+#[test]
+fn a_partition_has_nodes_a_priority_a_longest_time_and_reserved_times() {
+    let cluster = up("t0160part", &["fcfs"]);
+    let make = |words: &[&str]| {
+        cluster.muster(&[&["partition", "create"], words].concat()).run().ok();
+    };
+    make(&["small", "--nodes", "n[2-3]", "--time", "1h", "--priority", "10"]);
+    let on = cluster.muster(&["run", "-p", "small", "-n", "2", "printenv", "MUSTER_NODE"]).run();
+    assert_eq!(on.ok().sorted(), ["n2", "n3"]);
+    for (flags, said) in [
+        (
+            &["-p", "small", "-N", "3"][..],
+            "partition small: 3 nodes asked, 2 exist (n[2-3], all up)",
+        ),
+        (
+            &["-p", "small", "-t", "2h"],
+            "2h asked, but a job of partition small has 1h at most. Use",
+        ),
+        (&["-p", "large"], "there is no partition large. See: muster partition"),
+        (&["-p", "small", "-w", "n0"], "partition small: there is no node n0; there are n[2-3]"),
+    ] {
+        let call = cluster.muster(&[&["run"], flags, &["true"]].concat());
+        call.run().code(125).says(said);
+    }
+    // Its jobs go first.
+    let first = job(&cluster, "first", &["-N", "4"]);
+    first.await_out("began\nbegan\nbegan\nbegan");
+    let plain = job(&cluster, "plain", &["-w", "n2"]);
+    await_state(&cluster, "plain", "pending");
+    let better = job(&cluster, "better", &["-p", "small", "-w", "n2"]);
+    await_state(&cluster, "better", "pending");
+    end(&cluster, "first");
+    better.await_out("began");
+    await_state(&cluster, "plain", "pending");
+    ["plain", "better"].iter().for_each(|name| end(&cluster, name));
+    [first, plain, better].into_iter().for_each(|one| drop(one.wait().ok()));
+    // For a year its nodes are its own.
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let window = format!("@{now}-@{}", now + 365 * 86_400);
+    make(&["small", "--nodes", "n[2-3]", "--reserve", &window]);
+    let all = job(&cluster, "outside", &["-N", "3"]);
+    await_state(&cluster, "outside", "pending");
+    cluster.muster(&["run", "-p", "small", "-N", "2", "true"]).run().ok();
+    let list = cluster.muster(&["cat", "/partitions"]).run().ok().out;
+    assert_eq!(list, format!("small nodes=n[2-3] reserve={window}\n"));
+    cluster.muster(&["partition", "delete", "small"]).run().ok();
+    all.await_out("began\nbegan\nbegan");
+    end(&cluster, "outside");
+    all.wait().ok();
+    cluster.down();
+}
+
+#[test]
+fn a_view_has_its_nodes_and_jobs_and_shows_no_others() {
+    let cluster = Cluster::up("t0160view", 4);
+    let lab = |words: &[&str]| cluster.muster(&[&["--view", "lab"], words].concat());
+    cluster.muster(&["view", "create", "lab", "--nodes", "n[2-3]", "--user", "ann"]).run().ok();
+    let outside = job(&cluster, "outside", &["-N", "4"]);
+    outside.await_out("began\nbegan\nbegan\nbegan");
+    let on = lab(&["run", "-N", "2", "printenv", "MUSTER_NODE"]).run().ok();
+    assert_eq!(on.sorted(), ["n2", "n3"]);
+    lab(&["run", "-N", "3", "true"]).run().code(125).says("view lab: 3 nodes asked, 2 exist");
+    lab(&["run", "-w", "n0", "true"]).run().code(125).says("there is no node n0; there are n[2-3]");
+    let json = |words: &[&str]| -> Value {
+        serde_json::from_str(&lab(&[words, &["--json"]].concat()).run().ok().out).unwrap()
+    };
+    let nodes = json(&["nodes"])["nodes"].as_array().unwrap().len();
+    assert_eq!((nodes, json(&["ps"])["jobs"].as_array().unwrap().len()), (2, 0));
+    let past = json(&["ps", "--all"])["jobs"].as_array().unwrap().clone();
+    // The two that were refused are there as well.
+    assert!(past.len() == 3 && past.iter().all(|job| job["view"] == "lab"), "{past:?}");
+    assert_eq!(lab(&["ls", "/nodes"]).run().ok().sorted(), ["n2", "n3"]);
+    assert_eq!(lab(&["history"]).run().ok().out.matches("outside").count(), 0);
+    lab(&["kill", "1"]).run().code(1).says("there is no job 1");
+    lab(&["cat", "/nodes/n0/name"]).run().code(1).says("/nodes/n0: No such file");
+    lab(&["nodes", "--drain", "n2", "--reason", "x"]).run().code(1).says("ctl");
+    // Whoever is named sees it without asking, and who asks for a name that is none is told so.
+    let ann = cluster.muster(&["run", "-N", "2", "printenv", "MUSTER_NODE"]).env("USER", "ann");
+    assert_eq!(ann.run().ok().sorted(), ["n2", "n3"]);
+    let all = cluster.muster(&["--view", "/", "ls", "/nodes"]).env("USER", "ann").run().ok();
+    assert_eq!(all.sorted(), ["n0", "n1", "n2", "n3"]);
+    cluster.muster(&["--view", "none", "ps"]).run().code(1).says("there is no view none. See:");
+    // A job of it that waits is its own also after a restart.
+    cluster.muster(&["scheduler", "fcfs"]).run().ok();
+    let waits = lab(&["run", "-J", "waits", "-n", "2", "printenv", "MUSTER_NODE"]).start();
+    await_state(&cluster, "waits", "pending");
+    let old = cluster.kill("manager");
+    until("another manager", || cluster.pid("manager").is_some_and(|pid| pid != old));
+    cluster.await_nodes(4);
+    cluster.muster(&["view", "delete", "lab"]).run().code(1).says("in use by job");
+    end(&cluster, "outside");
+    outside.wait().ok();
+    assert_eq!(waits.wait().ok().sorted(), ["n2", "n3"]);
+    let listed = cluster.muster(&["cat", "/views/ctl"]).run().ok().out;
+    assert_eq!(listed, "lab nodes=n[2-3] user=ann\n");
+    cluster.muster(&["view", "delete", "lab"]).run().ok();
+    lab(&["ps"]).run().code(1).says("there is no view lab");
+    cluster.down();
+}
+
+#[test]
+fn what_cannot_be_set_or_asked_is_refused_in_a_sentence() {
+    let cluster = Cluster::up("t0160bad", 1);
+    for (words, code, said) in [
+        (
+            &["scheduler", "lottery"][..],
+            2,
+            "no scheduler 'lottery', but share, fcfs, easy and gang",
+        ),
+        (&["scheduler", "gang", "--slice", "200us"], 2, "a slice of 200us cannot be"),
+        (&["scheduler", "gang", "--slice", "9s"], 2, "it takes from 300us to 8s"),
+        (&["scheduler", "gang", "--slots", "0"], 2, "slots=0 cannot be: 1 to 64"),
+        (&["scheduler", "--slice", "1ms"], 2, "nothing that share has"),
+        (&["write", "/scheduler", "gang slice=1us"], 1, "a slice of 1us cannot be"),
+        (&["partition", "create", "p", "--nodes", "n7"], 1, "there is no node n7"),
+        (&["partition", "create", "p q", "--nodes", "n0"], 1, "'p q' is no name"),
+        (&["partition", "delete", "p"], 1, "there is no partition p"),
+        (&["write", "/partitions", "make it so"], 1, "is no command of partitions"),
+        (&["run", "--time", "0", "true"], 2, "a time is longer than nothing"),
+        (&["run", "--time", "soon", "true"], 2, "is no time"),
+        (&["run", "-N", "2", "true"], 125, "2 nodes asked, 1 exist (n0, all up)"),
+    ] {
+        let said = cluster.muster(words).run().code(code).says(said);
+        assert_eq!(said.err.trim().lines().count(), 1, "{}", said.err);
+    }
+    assert_eq!(cluster.muster(&["scheduler"]).run().ok().out, "share\n");
+    let bad = Cluster::none("t0160badup");
+    bad.muster(&["up", "--scheduler", "gang", "--slice", "1us"])
+        .run()
+        .code(2)
+        .says("1us cannot be");
+    bad.leftovers();
+    cluster.down();
+}
