@@ -5,6 +5,7 @@ use crate::run::Cluster;
 use anyhow::{Context as _, Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::fold;
+use muster_machine::hosts;
 use muster_machine::keeper::{Keeper, Plan, Runtime, State, by_file};
 use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::{Client, Options};
@@ -111,8 +112,9 @@ impl Context {
     pub fn all_up(&self) -> Vec<String> {
         let kept = |name: &String| matches!(self.runtime.state(name), Ok(Some(State::Kept(_))));
         let all = self.runtime.clusters().unwrap_or_default();
-        // Embedded clusters belong to a `muster run` and are nobody else's.
-        all.into_iter().filter(|name| !name.starts_with("run-") && kept(name)).collect()
+        // Embedded clusters belong to a `muster run`, hosts' parts to a cluster elsewhere.
+        let is_own = |name: &str| !name.starts_with("run-") && !name.starts_with(hosts::PREFIX);
+        all.into_iter().filter(|name| is_own(name) && kept(name)).collect()
     }
 
     fn none_up(&self) -> anyhow::Error {
@@ -155,6 +157,8 @@ pub struct NodeStatus {
     pub name: String,
     /// `up` or something else.
     pub state: String,
+    /// Where it is, in a cluster of several hosts.
+    pub host: Option<String>,
     /// Since when.
     pub since: Option<f64>,
     /// Why it is not up.

@@ -59,7 +59,7 @@ fn status(manager: &Manager) -> String {
         "version": env!("CARGO_PKG_VERSION"),
         "transport": manager.nodes.transport(),
         "started": manager.started,
-        "nodes": manager.nodes.status(),
+        "nodes": manager.nodes.status(&manager.roster),
         "jobs": jobs,
     });
     format!("{value}\n")
