@@ -36,8 +36,8 @@ impl Build {
     }
 
     /// The command that runs this build on a host, for `sh`. It says whether the host has it, and
-    /// for which machine the host is; where it is missing, it reads a line and the program. No part
-    /// of it is secret, and nothing of it needs quoting but the whole.
+    /// for which machine the host is; where it is missing, it reads a line and the program, and says
+    /// what came of that. No part of it is secret, and nothing of it needs quoting but the whole.
     pub fn command(&self) -> String {
         let Build { hash, size, .. } = self;
         format!(
@@ -46,8 +46,8 @@ impl Build {
              else echo \"{MARK}lacks $(uname -sm)\"; read -r go || exit 1; t=$f.$$; \
              mkdir -p \"$d\" && head -c {size} >\"$t\" && chmod 700 \"$t\" && \
              \"$t\" daemon verify {hash} && mv -f \"$t\" \"$f\" || \
-             {{ rm -f \"$t\"; echo \"{MARK}broken $d\"; exit 1; }}; fi; \
-             exec \"$f\" daemon host"
+             {{ rm -f \"$t\"; echo \"{MARK}broken $d\"; exit 1; }}; \
+             echo \"{MARK}has it\"; fi; exec \"$f\" daemon host"
         )
     }
 }

@@ -24,6 +24,7 @@ const AT_ONCE: usize = 32;
 /// How long each phase may take.
 const REACH: Duration = Duration::from_secs(30);
 const CARRY: Duration = Duration::from_secs(120);
+const ANSWER: Duration = Duration::from_secs(30);
 const START: Duration = Duration::from_secs(30);
 
 /// What is to be brought up.
@@ -186,8 +187,7 @@ impl Head<'_> {
             manager: self.order.address,
             hint: towards(host),
         });
-        let answer: Answer =
-            session.answer("sending it the program and preparing", CARRY).map_err(of)?;
+        let answer: Answer = session.answer("preparing", ANSWER).map_err(of)?;
         if answer.nodes.len() != nodes.len() {
             return Err(of("it offers another number of nodes than it was asked for".into()));
         }
@@ -210,7 +210,14 @@ impl Head<'_> {
         }
         let program = File::open(PROGRAM).map_err(|error| error.to_string())?;
         session.send_file(program);
-        Ok(())
+        match session.hear("sending it the program", CARRY)?.split_once(' ') {
+            Some(("has", _)) => Ok(()),
+            Some(("broken", place)) => {
+                let why = session.ending();
+                Err(format!("the program cannot be kept in {place} and run: {why}"))
+            }
+            _ => Err("sending it the program: it said something else".to_owned()),
+        }
     }
 
     /// The roster as one host reads it. A host that the manager's own machine is calls itself by a

@@ -146,7 +146,11 @@ impl Session {
     /// How the program has ended, in its own words where it had some.
     pub fn ending(&mut self) -> String {
         let deadline = Instant::now() + ENDING;
-        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+        // The thread that listens to its complaints holds them as well, until it has heard all.
+        let is_talking = |all: &Arc<_>| Arc::strong_count(all) > 1;
+        while (matches!(self.child.try_wait(), Ok(None)) || is_talking(&self.complaints))
+            && Instant::now() < deadline
+        {
             std::thread::sleep(Duration::from_millis(10));
         }
         match (self.complaint(), self.child.try_wait()) {
