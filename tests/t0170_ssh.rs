@@ -4,7 +4,7 @@ mod cluster;
 mod hosts;
 
 use cluster::until;
-use hosts::{Hosts, SSHD};
+use hosts::{Hosts, OWN, SSHD};
 
 /// Six hosts with a cluster that the README's two commands have brought up.
 fn six(test: &str) -> Hosts {
@@ -47,18 +47,22 @@ fn six_hosts_run_the_readmes_job_and_nothing_remains() {
 
 #[test]
 fn files_and_input_and_signals_reach_all_hosts() {
-    let hosts = six("files");
+    // So many nodes that orders go from node to node, also within a host.
+    let hosts = Hosts::new("files", 6);
+    hosts.file("lab.txt", 0o600, "h[1-5] nodes=4\nroot@h6:22 slots=4\n");
+    hosts.muster(&["init"]).run().ok();
+    hosts.muster(&["up", "--hosts", "lab.txt"]).run().ok();
     hosts.file("prog", 0o755, "#!/bin/sh\ncat data.txt; echo from $(hostname)\n");
     hosts.file("data.txt", 0o644, "what was sent\n");
-    let said = hosts.muster(&["run", "-N", "6", "--bcast", "data.txt", "./prog"]).run().ok();
-    assert_eq!(said.out.matches("what was sent\n").count(), 6, "{}", said.out);
-    // Ranks that read input are held, and their files go from node to node.
-    let run = ["run", "-N", "6", "--input", "all", "--bcast", "data.txt", "cat", "-", "data.txt"];
+    let said = hosts.muster(&["run", "-N", "24", "--bcast", "data.txt", "./prog"]).run().ok();
+    assert_eq!(said.out.matches("what was sent\n").count(), 24, "{}", said.out);
+    assert_eq!(said.out.matches("from h6\n").count(), 4, "{}", said.out);
+    let run = ["run", "-N", "24", "--input", "all", "--bcast", "data.txt", "cat", "-", "data.txt"];
     let said = hosts.muster(&run).input("to all\n").run().ok();
-    assert_eq!(said.out.matches("to all\n").count(), 6, "{}", said.out);
-    assert_eq!(said.out.matches("what was sent\n").count(), 6, "{}", said.out);
-    let running = hosts.muster(&["run", "-N", "6", "sh", "-c", "echo up; sleep 1000"]).start();
-    until("all ranks run", || running.out().matches("up\n").count() == 6);
+    assert_eq!(said.out.matches("to all\n").count(), 24, "{}", said.out);
+    assert_eq!(said.out.matches("what was sent\n").count(), 24, "{}", said.out);
+    let running = hosts.muster(&["run", "-N", "24", "sh", "-c", "echo up; sleep 1000"]).start();
+    until("all ranks run", || running.out().matches("up\n").count() == 24);
     hosts.muster(&["kill", "3"]).run().ok();
     assert_ne!(running.wait().code, 0);
     for host in 1..=6 {
@@ -133,7 +137,7 @@ fn nothing_outlives_a_killed_keeper_of_the_head() {
 #[test]
 fn hosts_that_fail_are_named_with_their_words_and_the_rest_is_taken_down() {
     let hosts = Hosts::with("fails", 5, |host| {
-        let sshd = format!("{SSHD}{host}");
+        let sshd = format!("{OWN}{SSHD}");
         match host {
             "h2" => sshd.replace(" -f ", " -o AuthorizedKeysFile=/mnt/host.pub -f "),
             "h3" => sshd.replace("echo ready", "mount -o remount,size=1m /root; echo ready"),

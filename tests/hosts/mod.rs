@@ -35,11 +35,21 @@ pub struct Host {
 impl Hosts {
     /// So many hosts with an sshd, which knows the head's user.
     pub fn new(test: &str, count: usize) -> Hosts {
-        Hosts::with(test, count, |host| format!("{SSHD}{host}"))
+        Hosts::with(test, count, |_| format!("{OWN}{SSHD}"))
     }
 
     /// So many hosts whose first process is `sh` with these scripts; `ready` is what they say.
     pub fn with(test: &str, count: usize, script: impl Fn(&str) -> String) -> Hosts {
+        Hosts::waiting(test, count, |_| "echo ready; exec sleep infinity".into(), script)
+    }
+
+    /// The same, with a script for the head, which is made when its directory is there.
+    pub fn waiting(
+        test: &str,
+        count: usize,
+        head: impl Fn(&Path) -> String,
+        script: impl Fn(&str) -> String,
+    ) -> Hosts {
         let root = rustix::process::geteuid().is_root();
         assert!(root, "hosts are namespaces with an sshd each, and only root can make those");
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -50,7 +60,7 @@ impl Hosts {
             fs::create_dir(home.join(directory)).expect("made");
         }
         configure(&home, count);
-        let head = Host::start(&home, "head", HEAD);
+        let head = Host::start(&home, "head", &format!("{HEAD}{}", head(&home)));
         let mut hosts = Hosts { home, head, hosts: Vec::new() };
         let bridge = "ip link set lo up && ip link add br0 type bridge && ip link set br0 up && \
                       ip addr add 10.78.0.254/24 dev br0";
@@ -93,12 +103,18 @@ impl Hosts {
 
     /// A command of muster, at the head.
     pub fn muster(&self, args: &[&str]) -> Call {
+        let mut command = self.at_head();
+        command.arg(MUSTER).args(args);
+        call(command)
+    }
+
+    /// The beginning of any command at the head, in its directory and environment.
+    pub fn at_head(&self) -> Command {
         let mut command = self.head.enter();
         command.args(["env", "--default-signal", "-C"]).arg(self.work());
         command.arg(format!("MUSTER_RUNTIME={}", self.runtime().display()));
         command.arg(format!("MUSTER_CONFIG={}", self.home.join("config").display()));
-        command.arg(MUSTER).args(args);
-        call(command)
+        command
     }
 
     /// JSON that a command prints.
@@ -135,7 +151,7 @@ impl Hosts {
         path
     }
 
-    /// Processes of a host but its first and those of its sshd, with their command lines.
+    /// Processes of a host but its first and those of what starts ours, with their command lines.
     pub fn processes(&self, host: Option<usize>) -> Vec<String> {
         let script = "for p in /proc/[0-9]*; do \
                       tr '\\0' ' ' <$p/cmdline 2>/dev/null | sed \"s,^,${p#/proc/} ,\"; echo; done";
@@ -143,10 +159,9 @@ impl Hosts {
         let is_ours = |line: &&str| {
             let mut words = line.split(' ');
             let pid: i32 = words.next().and_then(|pid| pid.parse().ok()).unwrap_or(0);
-            pid > 1
-                && words.next().is_some()
-                && !line.contains("sshd: ")
-                && !line.contains("/proc/")
+            let is_others =
+                ["sshd: ", "/proc/", "slurm", "munged"].iter().any(|o| line.contains(o));
+            pid > 1 && words.next().is_some() && !is_others
         };
         let own = |line: &&str| !line.contains("sh -ec") && !line.contains("tr \\0");
         all.lines().filter(is_ours).filter(own).map(str::to_owned).collect()
@@ -167,7 +182,9 @@ impl Hosts {
     /// A host dies, as a machine does that loses its power.
     pub fn lose(&mut self, host: usize) {
         let host = &mut self.hosts[host - 1];
-        (_ = host.outer.kill(), _ = host.outer.wait(), host.is_lost = true);
+        host.outer.kill().expect("it runs");
+        host.outer.wait().expect("it was killed");
+        host.is_lost = true;
     }
 
     /// Waits until nothing runs on any host, and nothing is left there but the program.
@@ -180,7 +197,8 @@ impl Hosts {
             until(&what, || {
                 left = self.processes(host);
                 if host.is_some() {
-                    let files = "find /tmp /root -mindepth 1 \\! -path '/root/.cache*'";
+                    let files =
+                        "find /tmp /root -mindepth 1 ! -path '/root/.cache*' ! -name 'mh-*'";
                     left.extend(self.inside(host, files).lines().map(str::to_owned));
                     let cached = self.inside(host, "find /root/.cache -type f 2>/dev/null || :");
                     left.extend(cached.lines().skip(1).map(str::to_owned));
@@ -246,13 +264,16 @@ pub fn address(number: usize) -> Ipv4Addr {
 }
 
 /// The head sees our files; only who its hosts are, and how ssh reaches them, is its own.
-const HEAD: &str = "hostname $0; mount --bind $1/hosts /etc/hosts
-    mount --bind $1/ssh_config /etc/ssh/ssh_config; echo ready; exec sleep infinity";
+const HEAD: &str = "hostname $0; mount --bind $1 /mnt; mount --bind $1/hosts /etc/hosts
+    mount --bind $1/ssh_config /etc/ssh/ssh_config\n";
 
-/// A host has files of its own wherever programs write, and an sshd.
-pub const SSHD: &str = "hostname $0; mount --bind $1 /mnt; mount --bind /mnt/hosts /etc/hosts
-    for d in /run /root /tmp; do mount -t tmpfs -o mode=755 none $d; done; chmod 1777 /tmp
-    mkdir /run/sshd; echo ready; exec 1>&2; exec /usr/sbin/sshd -D -e -f /mnt/sshd_config #";
+/// A host has files of its own wherever programs write.
+pub const OWN: &str = "hostname $0; mount --bind $1 /mnt; mount --bind /mnt/hosts /etc/hosts
+    for d in /run /root /tmp; do mount -t tmpfs -o mode=755 none $d; done; chmod 1777 /tmp\n";
+
+/// An sshd there.
+pub const SSHD: &str =
+    "mkdir /run/sshd; echo ready; exec 1>&2; exec /usr/sbin/sshd -D -e -f /mnt/sshd_config";
 
 /// Keys of hosts and of their user, and what ssh and sshd have to know.
 fn configure(home: &Path, count: usize) {

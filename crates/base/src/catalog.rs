@@ -157,21 +157,21 @@ catalog! {
         "Signals are named as kill -l does, with or without SIG, or given by number."
         "kill -l lists them."
     E200 "You have no key for clusters of several hosts."
-        "It proves to the nodes of a cluster that their manager is yours. A cluster on one machine \
-         needs none."
+        "It proves to the nodes of a cluster that their manager is yours. A cluster on one \
+         machine needs none."
         "Make it, once: muster init"
     E201 "A host cannot be brought up."
-        "The message names the host, what was being done, and what ssh or srun said. All hosts were \
-         taken down again."
-        "Try by hand what ssh is to do without a question: ssh -o BatchMode=yes HOST true. To go \
-         on without such hosts: muster up --tolerate-missing"
+        "The message names the host, what was being done, and what ssh or srun said. All hosts \
+         were taken down again."
+        "Try by hand what ssh is to do without a question: ssh -o BatchMode=yes HOST true. To \
+         go on without such hosts: muster up --tolerate-missing"
     N201 "A host is missing."
-        "It cannot be brought up, for the reason given, and --tolerate-missing was said. Nodes keep \
-         the numbers that they have in the file of hosts."
+        "It cannot be brought up, for the reason given, and --tolerate-missing was said. Nodes \
+         keep the numbers that they have in the file of hosts."
         "Nothing, or mend it and bring the cluster up again."
     E202 "The file of hosts is not right."
-        "A line is [user@]host[:port], with nodes=N behind it where the host gets several; lab[1-6] \
-         are six hosts; # begins a comment."
+        "A line is [user@]host[:port], with nodes=N behind it where the host gets several; \
+         lab[1-6] are six hosts; # begins a comment."
         "The message says which line, and what is wrong with it."
     E203 "There is no Slurm allocation to bring a cluster up in."
         "Slurm tells the nodes of an allocation in the environment of what runs in it."

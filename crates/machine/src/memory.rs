@@ -125,7 +125,8 @@ impl Memory {
         let config = Config {
             arity: ARITY,
             variables: VARIABLES,
-            // The kernel closes a dead process's sockets, and nobody else does.
+            // The kernel closes a dead process's sockets. Whose connection breaks on its way, and
+            // who lives after all, joins again.
             end_is_death: true,
             ..Config::new(me, incarnation())
         };

@@ -23,8 +23,8 @@ use std::time::Instant;
 ///
 /// It stays until `muster down`. Nobody but you can reach it. On this machine its sockets are in a
 /// directory of yours, and nothing listens on a network. Between hosts all is TLS, and only the
-/// cluster's own daemons are let in (needs your key: `muster init`). Hosts need nothing but ssh: the
-/// program is sent to those that lack it.
+/// cluster's own daemons are let in (needs your key: `muster init`). Hosts need nothing but ssh:
+/// the program is sent to those that lack it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster up -N 8\n  muster --cluster lab up -N 2\n  \
                         muster up --hosts lab.txt      lines: [user@]host[:port] [nodes=N]\n  \

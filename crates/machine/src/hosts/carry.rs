@@ -36,8 +36,9 @@ impl Build {
     }
 
     /// The command that runs this build on a host, for `sh`. It says whether the host has it, and
-    /// for which machine the host is; where it is missing, it reads a line and the program, and says
-    /// what came of that. No part of it is secret, and nothing of it needs quoting but the whole.
+    /// for which machine the host is; where it is missing, it reads a line and the program, and
+    /// says what came of that. No part of it is secret, and nothing of it needs quoting but the
+    /// whole.
     pub fn command(&self) -> String {
         let Build { hash, size, .. } = self;
         format!(

@@ -86,7 +86,8 @@ fn bring_up() -> io::Result<(Keeper, Address)> {
         let kept = Ports::keep(address.is_ipv6())?;
         let key = identity.public_key().to_string();
         nodes.push(Offer { key, line: kept.line, shell: kept.shell });
-        (keys.push(identity), ports.push(kept));
+        keys.push(identity);
+        ports.push(kept);
     }
     say(&Reply::Done(Answer { address, manager, nodes }))?;
     let start: Start = heard()?;

@@ -2,37 +2,37 @@
 //!
 //! ```text
 //!  muster up --hosts ──> muster daemon keeper ──┬──> muster daemon manager
-//!                          │   │                └──> ssh h1 ... ssh h6      (sessions)
-//!                          │   │                        ┊
-//!  on each host:           │   └┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄> sh ─> muster daemon host ──> muster daemon node
-//!                          └ one word after the other, a line each, by the session's stdin, stdout
+//!                                               └──> ssh h1, ssh h2, ...      (sessions)
+//!                                                         ┊
+//!  on each host:     sshd ──> sh ──> muster daemon host ──┴─> muster daemon node ...
 //! ```
 //!
-//! A host is called by a program that runs a command there and carries its bytes: `ssh`, `srun`, or
-//! what `--ssh` names. The command is a line for `sh` ([`carry`]) that runs this very build, which is
-//! sent first where it is missing. Then both say ([`Ask`], [`Answer`], [`Start`], [`Started`]):
+//! A host is called by a program that runs a command there and carries its bytes: `ssh`, `srun`,
+//! or what `--ssh` names. The command is a line for `sh` ([`carry`]) that runs this very build,
+//! which is sent first where it is missing. Then both say, a line of JSON each:
 //!
-//! 1. The head: which nodes the host gets. The host makes their keys, keeps their ports (bound, so
-//!    that nobody else gets them, and open to daemons that start there again), finds its address,
-//!    and answers with all that others have to know. No secret leaves the host where it is used.
-//! 2. The head, when all hosts have answered: the roster. The host starts its nodes, which connect
-//!    to the manager and to each other over TLS. From here on the session carries no more words.
+//! 1. The head: which nodes the host gets ([`Ask`]). The host makes their keys, keeps ports for
+//!    them, finds its address, and answers with all that others have to know ([`Answer`]). No
+//!    secret leaves the host where it is used.
+//! 2. The head, when all hosts have answered: the roster ([`Start`]). The host starts its nodes,
+//!    which connect to the manager and to each other over TLS, and says so. From here on the
+//!    session carries no more words.
 //!
 //! Who may die when:
 //!
 //! * **A node daemon**: the host's keeper starts it again, and tells the manager how it died.
-//! * **A session** (ssh dies, its connection breaks) after the start: nothing happens, the host's
-//!   keeper holds on to the manager. Before: the host's part ends, and with it the bring-up. With
-//!   `srun` the session is the host's life, for Slurm ends what belongs to it.
-//! * **The manager**: a host's keeper has a connection to it, and connects again for as long as
-//!   [`guest::SILENCE`]. The head's keeper starts the manager again meanwhile.
-//! * **The head's keeper**, kill -9 included: the sessions end and the manager leaves. A host whose
-//!   session has ended and whose manager refuses connections ends at once, and leaves nothing but
-//!   the program in its cache.
-//! * **The head's machine**, or the way to it: nobody refuses. A host waits for [`guest::SILENCE`],
-//!   then ends.
+//! * **A session** (ssh dies, its connection breaks): before the start the host's part ends, and
+//!   with it the bring-up. After it nothing happens: the host's keeper holds on to the manager.
+//!   With `srun` the session is the host's life, for Slurm ends what belongs to it.
+//! * **The manager**: the head's keeper starts it again. A host's keeper has a connection to it,
+//!   and tries for [`guest::SILENCE`] to have one again.
+//! * **The head's keeper**, kill -9 included: the sessions end and the manager leaves. A host
+//!   whose session has ended and whose manager refuses connections ends at once, and leaves
+//!   nothing but the program in its cache. `muster down` is this, and waits for the sessions.
+//! * **The head's machine**, or the way to it: nobody refuses. A host ends after
+//!   [`guest::SILENCE`].
 //! * **A host's keeper, or its machine**: its nodes go with it; the manager sees their connections
-//!   close. Others go on.
+//!   close. Others go on. A keeper that is told to end by a signal, as Slurm does, leaves in order.
 
 pub mod carry;
 pub mod guest;
