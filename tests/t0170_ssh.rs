@@ -108,7 +108,13 @@ fn a_job_outlives_the_manager_and_the_sessions() {
 fn dead_nodes_come_back_and_dead_hosts_are_named() {
     let mut hosts = six("dead");
     let node = hosts.pid(Some(2), "node").expect("it runs");
+    let running = hosts.muster(&["run", "-N", "6", "sh", "-c", "echo up; sleep 1000"]).start();
+    until("all ranks run", || running.out().matches("up\n").count() == 6);
     hosts.kill(Some(2), node);
+    // The host's keeper has seen how it died, and the manager has heard of it.
+    let said = running.wait();
+    assert!(said.code != 0 && said.err.contains("n1"), "{}", said.err);
+    assert!(said.err.contains("killed by signal 9"), "{}", said.err);
     until("the node is there again", || {
         let nodes = hosts.json(&["nodes", "--json"]);
         nodes["nodes"][1]["state"] == "up"

@@ -90,7 +90,8 @@ catalog! {
         "Its keeper is gone and its daemons are still cleaning up."
         "Wait a moment, or help: muster down"
     E123 "Not all nodes joined in time."
-        "A node's daemon did not start or could not reach the manager. Nothing was left running."
+        "A node's daemon did not start or could not reach the manager, as behind a firewall. \
+         Nothing was left running."
         "The last lines of its log are shown with the message. Try fewer nodes: muster up -N 2"
     E124 "A cluster of this name is up already."
         "A user has one cluster of each name on a machine."

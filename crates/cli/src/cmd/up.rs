@@ -68,7 +68,8 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Some(State::Kept(_)) => Ok(()),
         _ => bail!("the manager of cluster {} does not start  [E125]", context.cluster),
     };
-    wait_until_joined(context, &names, alive, |up| progress.at(up as u64))?;
+    let host_of = |node: &str| host_of(order.as_ref()?, node);
+    wait_until_joined(context, &names, host_of, alive, |up| progress.at(up as u64))?;
     drop(progress);
     keep(confirm).map_err(because("the keeper has ended", "E125"))?;
     told(args, context, &names, order.as_ref(), start.elapsed().as_secs_f64())?;
@@ -77,6 +78,18 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 
 fn nodes_of(order: &Order) -> usize {
     order.hosts.iter().map(|host| host.nodes).sum()
+}
+
+/// The host that a node is on.
+fn host_of(order: &Order, node: &str) -> Option<String> {
+    let mut number: usize = node.strip_prefix('n')?.parse().ok()?;
+    for host in &order.hosts {
+        match number.checked_sub(host.nodes) {
+            None => return Some(host.short().to_owned()),
+            Some(left) => number = left,
+        }
+    }
+    None
 }
 
 /// The hosts to bring up; none where the cluster is to be on this machine.

@@ -2,7 +2,8 @@
 //!
 //! A build is known by the BLAKE3 hash of its file. On a host it is kept in the user's cache, under
 //! a name with the hash, and asked there whether it is what its name says. It is written beside,
-//! asked, and then renamed into place: who looks meanwhile finds all of it or nothing.
+//! asked, and then renamed into place: who looks meanwhile finds all of it or nothing, also where
+//! hosts share the cache.
 
 use super::MARK;
 use std::fs::File;
@@ -44,7 +45,7 @@ impl Build {
         format!(
             "umask 077; d=${{XDG_CACHE_HOME:-$HOME/.cache}}/muster; f=$d/muster-{hash}; \
              if \"$f\" daemon verify {hash} 2>/dev/null; then echo \"{MARK}has $(uname -sm)\"; \
-             else echo \"{MARK}lacks $(uname -sm)\"; read -r go || exit 1; t=$f.$$; \
+             else echo \"{MARK}lacks $(uname -sm)\"; read -r go || exit 1; t=$f.$(uname -n).$$; \
              mkdir -p \"$d\" && head -c {size} >\"$t\" && chmod 700 \"$t\" && \
              \"$t\" daemon verify {hash} && mv -f \"$t\" \"$f\" || \
              {{ rm -f \"$t\"; echo \"{MARK}broken $d\"; exit 1; }}; \

@@ -72,6 +72,12 @@ struct Ready {
     answer: Answer,
 }
 
+impl AsMut<Session> for Ready {
+    fn as_mut(&mut self) -> &mut Session {
+        &mut self.session
+    }
+}
+
 /// A host that is to be called: its nodes begin with that number.
 type Call<'a> = (&'a Host, usize);
 
@@ -152,7 +158,7 @@ fn at_once<T: Send, R: Send>(work: Vec<T>, each: impl Fn(T) -> R + Sync) -> Vec<
 
 impl Head<'_> {
     /// The good ones, if that is enough.
-    fn sift<T>(
+    fn sift<T: AsMut<Session>>(
         &self,
         results: Vec<Result<T, String>>,
         say: &(impl Fn(&str) + Sync),
@@ -169,6 +175,9 @@ impl Head<'_> {
             failed.iter().for_each(|why| say(&format!("missing {why}")));
             return Ok(good);
         }
+        // All at once: then it takes no longer than one, until they are dropped.
+        good.iter_mut().for_each(|one| one.as_mut().hang_up());
+        drop(good);
         Err(Error::Hosts { failed, of })
     }
 

@@ -24,6 +24,9 @@ const COMPLAINTS: usize = 4;
 /// How long a program that has said its last may take to end.
 const ENDING: Duration = Duration::from_secs(2);
 
+/// Between two looks at whether it has.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// A program that reaches a host, and the threads that move its bytes.
 #[derive(Debug)]
 pub struct Session {
@@ -151,7 +154,7 @@ impl Session {
         while (matches!(self.child.try_wait(), Ok(None)) || is_talking(&self.complaints))
             && Instant::now() < deadline
         {
-            std::thread::sleep(Duration::from_millis(10));
+            std::thread::sleep(LOOK);
         }
         match (self.complaint(), self.child.try_wait()) {
             (Some(words), _) => words,
@@ -198,9 +201,20 @@ impl Session {
     }
 }
 
+impl AsMut<Session> for Session {
+    fn as_mut(&mut self) -> &mut Session {
+        self
+    }
+}
+
 impl Drop for Session {
     fn drop(&mut self) {
-        // One that has ended is not killed; one that has not would wait for us.
+        // The host leaves when its input ends, and the program ends with it.
+        self.hang_up();
+        let deadline = Instant::now() + ENDING;
+        while !self.has_ended() && Instant::now() < deadline {
+            std::thread::sleep(LOOK);
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
