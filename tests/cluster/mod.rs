@@ -106,7 +106,7 @@ impl Cluster {
         }
         command.args(["--default-signal", MUSTER]).args(args).current_dir(self.work());
         command.env("MUSTER_RUNTIME", self.runtime()).env_remove("MUSTER_CLUSTER");
-        Call { command, input: Input::Null, deadline: DEADLINE }
+        call(command)
     }
 
     /// JSON that a command prints.
@@ -348,6 +348,11 @@ pub fn until(what: &str, mut so: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "not within {DEADLINE:?}: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Any command to be run.
+pub fn call(command: Command) -> Call {
+    Call { command, input: Input::Null, deadline: DEADLINE }
 }
 
 enum Input {

@@ -12,16 +12,21 @@ use crate::libfabric;
 use crate::workspace::{check, find_program, no_arguments, output, root};
 
 /// A Debian package, and a program whose presence means that it is not needed.
-const PACKAGES: [(&str, &str); 9] = [
+const PACKAGES: [(&str, &str); 14] = [
     ("autoconf", "autoreconf"), // with the next, libtool and make: libfabric
     ("automake", "automake"),
     ("diod", "diod"),         // the 9P server to beat
     ("fuse3", "fusermount3"), // mounts without being root
     ("g++", "g++"),           // libFuzzer is C++
     ("golang-go", "go"),      // the other 9P server to beat, and a foreign 9P client
+    ("iproute2", "ip"),       // networks of the hosts of tests
     ("libtool", "libtoolize"),
     ("make", "make"),
-    ("xz-utils", "xz"), // libfabric's source
+    ("munge", "munged"),
+    ("openssh-client", "ssh"),
+    ("openssh-server", "sshd"), // how a cluster is brought up on hosts
+    ("slurm-wlm", "slurmctld"), // the same inside an allocation; needs munge
+    ("xz-utils", "xz"),         // libfabric's source
 ];
 
 /// Prepares the Linux guest in which the kernel's own 9P client is tested.

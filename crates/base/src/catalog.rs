@@ -109,7 +109,8 @@ catalog! {
         "Its keeper is gone and its daemons are still cleaning up."
         "Wait a moment, or help: muster down"
     E123 "Not all nodes joined in time."
-        "A node's daemon did not start or could not reach the manager. Nothing was left running."
+        "A node's daemon did not start or could not reach the manager, as behind a firewall. \
+         Nothing was left running."
         "The last lines of its log are shown with the message. Try fewer nodes: muster up -N 2"
     E124 "A cluster of this name is up already."
         "A user has one cluster of each name on a machine."
@@ -181,9 +182,32 @@ catalog! {
     E163 "There is no such signal."
         "Signals are named as kill -l does, with or without SIG, or given by number."
         "kill -l lists them."
+    E200 "You have no key for clusters of several hosts."
+        "It proves to the nodes of a cluster that their manager is yours. A cluster on one \
+         machine needs none."
+        "Make it, once: muster init"
+    E201 "A host cannot be brought up."
+        "The message names the host, what was being done, and what ssh or srun said. All hosts \
+         were taken down again."
+        "Try by hand what ssh is to do without a question: ssh -o BatchMode=yes HOST true. To \
+         go on without such hosts: muster up --tolerate-missing"
+    N201 "A host is missing."
+        "It cannot be brought up, for the reason given, and --tolerate-missing was said. Nodes \
+         keep the numbers that they have in the file of hosts."
+        "Nothing, or mend it and bring the cluster up again."
+    E202 "The file of hosts is not right."
+        "A line is [user@]host[:port], with nodes=N behind it where the host gets several; \
+         lab[1-6] are six hosts; # begins a comment."
+        "The message says which line, and what is wrong with it."
+    E203 "There is no Slurm allocation to bring a cluster up in."
+        "Slurm tells the nodes of an allocation in the environment of what runs in it."
+        "salloc -N 4, and in the shell that it opens: muster up --slurm"
     E205 "A part of the nodes was not reached."
         "Files or orders go from node to node; the message names those that did not get them."
         "muster nodes shows which are up. The others have what they need."
+    E206 "The directory for your key is not fit for it."
+        "It does not exist and cannot be made, is not yours, or others may enter it."
+        "chmod 700 ~/.config/muster, or name another: export MUSTER_CONFIG=PATH"
     E301 "A rank was killed by a signal."
         "Your program caused it (SEGV: it touched memory that is not its own; ABRT: it gave up), \
          or somebody sent it, or the kernel ran out of memory (KILL)."

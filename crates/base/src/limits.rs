@@ -81,6 +81,9 @@ pub const NODES_HERE_MAX: usize = 256;
 /// 500 bytes, so the last 8,000 jobs are there at least, in 4 to 8 MiB.
 pub const HISTORY_FILE_MAX: u64 = 4 * 1024 * 1024;
 
+/// Hosts of one cluster: the head keeps a process and three threads for each.
+pub const HOSTS_MAX: usize = 1024;
+
 /// Bytes of a simulated datagram: as large as a packet of bulk ever is.
 pub const SIMULATED_MESSAGE_MAX: usize = 256 * 1024;
 

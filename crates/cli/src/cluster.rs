@@ -5,19 +5,21 @@ use crate::run::Cluster;
 use anyhow::{Context as _, Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::fold;
+use muster_machine::hosts;
 use muster_machine::keeper::{Keeper, Plan, Runtime, State, by_file};
 use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::{Client, Options};
 use muster_ninep::error::{Errno, Error};
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a manager may take to answer.
 const ANSWER: Duration = Duration::from_secs(2);
-/// How long all nodes of a new cluster may take to join.
-const JOIN: Duration = Duration::from_secs(10);
+/// How long all nodes of a new cluster may take to join, on this machine and over a network.
+const JOIN: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(30));
 /// Between two looks at who has joined.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -124,8 +126,9 @@ impl Context {
     pub fn all_up(&self) -> Vec<String> {
         let kept = |name: &String| matches!(self.runtime.state(name), Ok(Some(State::Kept(_))));
         let all = self.runtime.clusters().unwrap_or_default();
-        // Embedded clusters belong to a `muster run` and are nobody else's.
-        all.into_iter().filter(|name| !name.starts_with("run-") && kept(name)).collect()
+        // Embedded clusters belong to a `muster run`, hosts' parts to a cluster elsewhere.
+        let is_own = |name: &str| !name.starts_with("run-") && !name.starts_with(hosts::PREFIX);
+        all.into_iter().filter(|name| is_own(name) && kept(name)).collect()
     }
 
     fn none_up(&self) -> anyhow::Error {
@@ -168,6 +171,8 @@ pub struct NodeStatus {
     pub name: String,
     /// `up` or something else.
     pub state: String,
+    /// Where it is, in a cluster of several hosts.
+    pub host: Option<String>,
     /// Since when.
     pub since: Option<f64>,
     /// Why it is not up.
@@ -206,17 +211,20 @@ pub fn node_names(count: usize) -> Vec<String> {
 }
 
 /// Waits until the manager answers and all of `nodes` have joined. `alive` says early that it
-/// is in vain.
+/// is in vain; `host_of` is the host of a node that is not here.
 ///
 /// # Errors
 /// A sentence that names who is missing.
 pub fn wait_until_joined(
     context: &Context,
     nodes: &[String],
+    host_of: impl Fn(&str) -> Option<String>,
     mut alive: impl FnMut() -> Result<()>,
     mut progress: impl FnMut(usize),
 ) -> Result<Client> {
-    let deadline = Instant::now() + JOIN;
+    let is_here = nodes.iter().all(|node| host_of(node).is_none());
+    let patience = if is_here { JOIN.0 } else { JOIN.1 };
+    let deadline = Instant::now() + patience;
     let mut client: Option<Client> = None;
     let mut up: Vec<String> = Vec::new();
     loop {
@@ -239,10 +247,19 @@ pub fn wait_until_joined(
         std::thread::sleep(LOOK);
     }
     let missing = nodes.iter().filter(|node| !up.contains(node));
-    let (missing, s) = (fold(missing), JOIN.as_secs());
+    let hosts: BTreeSet<String> = missing.clone().filter_map(|node| host_of(node)).collect();
+    let (missing, s) = (fold(missing), patience.as_secs());
     let log = last_lines(context, 3);
     if client.is_none() {
         bail!("the manager did not answer within {s} s; nothing was left running.{log}  [E123]");
+    }
+    if !hosts.is_empty() {
+        let hosts = fold(hosts);
+        bail!(
+            "{missing} on {hosts} did not join within {s} s, and nothing was left running. Is \
+             there a firewall? Nodes and manager connect to each other, at ports of their \
+             own.{log}  [E123]"
+        );
     }
     bail!("{missing} did not join within {s} s; nothing was left running.{log}  [E123]")
 }
@@ -279,6 +296,7 @@ pub fn embed(context: &Context, count: usize, progress: impl FnMut(usize)) -> Re
         let kept = matches!(context.runtime.state(&context.cluster), Ok(Some(State::Kept(_))));
         if kept { Ok(()) } else { bail!("the manager does not start  [E125]") }
     };
-    let client = wait_until_joined(&context, &node_names(count), alive, progress)?;
+    let names = node_names(count);
+    let client = wait_until_joined(&context, &names, |_| None, alive, progress)?;
     Ok(Embedded { client, context, _keeper: keeper })
 }

@@ -3,7 +3,9 @@
 //! running on one machine.
 
 pub mod chunk;
+pub mod config;
 pub mod files;
+pub mod hosts;
 pub mod keeper;
 pub mod launch;
 pub mod line;
@@ -12,6 +14,7 @@ pub mod memory;
 pub mod node;
 pub mod output;
 pub mod relay;
+pub mod roster;
 pub mod schedule;
 pub mod slots;
 pub mod strober;

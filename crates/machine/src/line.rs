@@ -5,12 +5,12 @@
 //! anybody's) come in at the same address and simply begin. Either way the connection is then the
 //! 9P server's.
 
+use crate::roster::{name_to, transport_of};
 use muster_fabric::strategy::Stream as _;
-use muster_fabric::transport::{self, Adapter, Hello, Lane, Listener, socket};
-use muster_fabric::{self as fabric, Deadline, Error as FabricError};
-use muster_ninep::address::Address;
+use muster_fabric::transport::{Adapter, Hello, Lane, Listener, socket};
+use muster_fabric::{Address, Deadline, Error as FabricError};
 use muster_ninep::client::{Client, Options, unreachable_server};
-use muster_ninep::error::Result;
+use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::serve::Server;
 use muster_ninep::stream::Stream;
 use std::io;
@@ -33,6 +33,20 @@ const LOOK: Duration = Duration::from_millis(100);
 /// What a door comes for to itself when it closes: nobody serves that, so it only wakes it.
 const CLOSING: &str = "closing";
 
+/// Reads a daemon's address, also as 9P programs write it.
+///
+/// # Errors
+/// [`Errno::INVAL`].
+pub fn read_address(text: &str) -> Result<Address> {
+    let invalid = |why: String| Error::new(Errno::INVAL, why);
+    if text.starts_with("tls!") {
+        return text.parse().map_err(|error| invalid(format!("{error}")));
+    }
+    let read: muster_ninep::address::Address =
+        text.parse().map_err(|error| invalid(format!("{error}")))?;
+    read.to_string().parse().map_err(|error| invalid(format!("{error}")))
+}
+
 /// Connects to another daemon; `from` is who connects, for people.
 ///
 /// # Errors
@@ -47,10 +61,9 @@ pub fn connect(from: &str, to: &Address, mut options: Options) -> Result<Client>
 }
 
 fn reach(from: &str, to: &Address, patience: Duration) -> io::Result<Stream> {
-    let to = to.to_string().parse().map_err(io::Error::other)?;
-    let hello = Hello { name: from.to_owned(), service: NINEP.to_owned(), lane: Lane::Bulk };
-    let transport = transport::of(&to).map_err(told)?;
-    stream_of(transport.connect(&to, &hello, Deadline::after(patience)).map_err(told)?)
+    let hello = Hello { name: name_to(to, from), service: NINEP.to_owned(), lane: Lane::Bulk };
+    let transport = transport_of(to).map_err(told)?;
+    stream_of(transport.connect(to, &hello, Deadline::after(patience)).map_err(told)?)
 }
 
 /// The socket below a connection. The transports between daemons all have one.
@@ -68,16 +81,14 @@ fn told(error: FabricError) -> io::Error {
     match error {
         FabricError::Io { source, .. } | FabricError::Exhausted { source, .. } => source,
         FabricError::Deadline { .. } => io::ErrorKind::TimedOut.into(),
-        refused @ FabricError::Refused { .. } => {
-            io::Error::new(io::ErrorKind::ConnectionRefused, refused)
-        }
+        FabricError::Refused { .. } => rustix::io::Errno::CONNREFUSED.into(),
         other => io::Error::other(other),
     }
 }
 
 /// Where a daemon is reached. Dropping it ends that; connections live on.
 pub struct Door {
-    at: fabric::Address,
+    at: Address,
     is_closing: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -93,8 +104,12 @@ impl Door {
 
     /// A door that looks so often whether it is to close.
     fn looking(at: &Address, server: Arc<Server>, look: Duration) -> io::Result<Door> {
-        let at = at.to_string().parse().map_err(io::Error::other)?;
-        let listener = socket::listen_open(&at).map_err(told)?;
+        // Over the network only members come in, and those say hello.
+        let listener = match at {
+            Address::Tls(..) => transport_of(at).and_then(|tls| tls.listen(at)),
+            _ => socket::listen_open(at),
+        };
+        let listener = listener.map_err(told)?;
         let at = listener.address().clone();
         let is_closing = Arc::new(AtomicBool::new(false));
         let closing = is_closing.clone();
@@ -108,8 +123,8 @@ impl Drop for Door {
     fn drop(&mut self) {
         self.is_closing.store(true, Ordering::Release);
         // It sleeps until somebody comes. Where this fails, it wakes at its next look.
-        if let Ok(transport) = transport::of(&self.at) {
-            let (name, service) = ("this door".to_owned(), CLOSING.to_owned());
+        if let Ok(transport) = transport_of(&self.at) {
+            let (name, service) = (name_to(&self.at, "this door"), CLOSING.to_owned());
             let hello = Hello { name, service, lane: Lane::System };
             let _ = transport.connect(&self.at, &hello, Deadline::after(LOOK));
         }
@@ -147,6 +162,7 @@ fn attend(
 mod tests {
     use super::*;
     use muster_fabric::strategy::{Ready, Wait as _};
+    use muster_fabric::transport;
     use muster_ninep::host::{self, HostTree};
     use muster_ninep::serve::same_user;
     use muster_ninep::tree::OpenFlags;
@@ -197,7 +213,8 @@ mod tests {
         let fixture = Fixture::new("both");
         let daemon = line_to(&fixture).expect("over the fabric");
         assert_eq!(greeting(&daemon), b"hello");
-        let stranger = Client::connect(&fixture.address, Options::default()).expect("plain 9P");
+        let plain = fixture.address.to_string().parse().expect("an address");
+        let stranger = Client::connect(&plain, Options::default()).expect("plain 9P");
         assert_eq!(greeting(&stranger), b"hello");
         assert_eq!(greeting(&daemon), b"hello");
     }
@@ -209,7 +226,7 @@ mod tests {
     #[test]
     fn who_comes_for_another_service_is_let_go() {
         let fixture = Fixture::new("service");
-        let to = fixture.address.to_string().parse().expect("an address");
+        let to = fixture.address.clone();
         let hello = Hello { name: "test".into(), service: "tea".into(), lane: Lane::Bulk };
         let deadline = Deadline::after(PATIENCE);
         let transport = transport::of(&to).expect("unix");

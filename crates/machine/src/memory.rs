@@ -6,22 +6,21 @@
 //! ([`crate::launch`]).
 
 use crate::keeper::Directory;
-use muster_base::limits::{LETTER_MAX, NODES_HERE_MAX};
+pub use crate::roster::MANAGER;
+use crate::roster::{Roster, listening, transport_of};
+use muster_base::limits::LETTER_MAX;
 use muster_fabric::global::{Begin, Member, Membership, Transfer, incarnation};
 use muster_fabric::primitive::{Config, Nodes, Relation};
 use muster_fabric::protocol::NodeId;
 use muster_fabric::region::{Memory as RegionMemory, Region, Rights};
 use muster_fabric::shell::Setup;
-use muster_fabric::{Address, Deadline, Error, Result, transport};
+use muster_fabric::{Address, Deadline, Error, Result};
 use std::collections::VecDeque;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
-
-/// The manager's number.
-pub const MANAGER: NodeId = NodeId(0);
 
 /// The region for letters.
 const LETTERS: u32 = 0;
@@ -84,7 +83,7 @@ impl Memory {
     ///
     /// # Errors
     /// When its socket or the file with its term cannot be made.
-    pub fn lead(directory: &Directory) -> io::Result<Memory> {
+    pub fn lead(directory: &Directory, roster: &Roster) -> io::Result<Memory> {
         let at = directory.path().join(TERM);
         let last = fs::read_to_string(&at).ok().and_then(|text| text.trim().parse::<u32>().ok());
         let term = last.unwrap_or(0) + 1;
@@ -93,12 +92,15 @@ impl Memory {
         fs::write(&new, format!("{term}\n"))?;
         fs::rename(&new, &at)?;
         if term == 1 {
-            let memory = Memory::start(directory, MANAGER, Begin::With(Nodes::one(MANAGER)))?;
+            let memory = Memory::start(roster, MANAGER, Begin::With(Nodes::one(MANAGER)))?;
             return Ok(Memory { term, ..memory });
         }
-        let nodes = known(directory.path())?;
+        let nodes = match roster.is_beyond() {
+            true => roster.shells().into_keys().collect(),
+            false => known(directory.path())?,
+        };
         let before = nodes.iter().filter(|node| *node != MANAGER).collect();
-        let memory = Memory::start(directory, MANAGER, Begin::Again { nodes, term })?;
+        let memory = Memory::start(roster, MANAGER, Begin::Again { nodes, term })?;
         Ok(Memory { before, term, ..memory })
     }
 
@@ -106,22 +108,25 @@ impl Memory {
     ///
     /// # Errors
     /// When its socket cannot be made, or `name` is no node's.
-    pub fn join(directory: &Directory, name: &str) -> io::Result<Memory> {
-        let me = id_of(name).filter(|node| node.0 as usize <= NODES_HERE_MAX);
+    pub fn join(roster: &Roster, name: &str) -> io::Result<Memory> {
+        let me = id_of(name);
         let me = me.ok_or_else(|| io::Error::other(format!("{name} is no name of a node")))?;
-        Memory::start(directory, me, Begin::Join)
+        Memory::start(roster, me, Begin::Join)
     }
 
-    fn start(directory: &Directory, me: NodeId, begin: Begin) -> io::Result<Memory> {
-        let here = address(directory.path(), me);
-        // Left behind by a daemon that was killed.
-        let _ = fs::remove_file(socket(directory.path(), me));
-        let all = (0..=NODES_HERE_MAX as u32).map(NodeId);
+    fn start(roster: &Roster, me: NodeId, begin: Begin) -> io::Result<Memory> {
+        let addresses = roster.shells();
+        let here = addresses.get(&me).cloned().map(listening);
+        let here = here.ok_or_else(|| io::Error::other(format!("{} is no member", name_of(me))))?;
+        if let Address::Unix(socket) = &here {
+            // Left behind by a daemon that was killed.
+            let _ = fs::remove_file(socket);
+        }
         let setup = Setup {
             me,
             service: SERVICE.to_owned(),
-            addresses: all.map(|node| (node, address(directory.path(), node))).collect(),
-            transports: transport::of,
+            addresses,
+            transports: transport_of,
             patience: Duration::ZERO,
             group: None,
         };
@@ -130,11 +135,12 @@ impl Memory {
         let config = Config {
             arity: ARITY,
             variables: VARIABLES + 1,
-            // The kernel closes a dead process's sockets, and nobody else does.
+            // The kernel closes a dead process's sockets. Whose connection breaks on its way, and
+            // who lives after all, joins again.
             end_is_death: true,
             ..Config::new(me, incarnation())
         };
-        let started = transport::of(&here)
+        let started = transport_of(&here)
             .and_then(|transport| transport.listen(&here))
             .and_then(|listener| Member::start_over(setup, listener, config, begin, regions));
         let member = started.map_err(|error| io::Error::other(format!("{error}  [E133]")))?;
@@ -260,22 +266,12 @@ impl Letter {
     }
 }
 
-/// Where a node's shell is reached.
-fn address(directory: &Path, node: NodeId) -> Address {
-    let text = format!("unix!{}", socket(directory, node).display());
-    text.parse().expect("a path behind unix! is an address")
-}
-
-fn socket(directory: &Path, node: NodeId) -> PathBuf {
-    directory.join(format!("f{}.sock", node.0))
-}
-
 /// The name of a node's socket in its cluster's directory.
 pub fn socket_of(name: &str) -> Option<String> {
     id_of(name).map(|node| format!("f{}.sock", node.0))
 }
 
-/// All nodes that may be members: those that have made a socket.
+/// All nodes of one machine that may be members: those that have made a socket.
 fn known(directory: &Path) -> io::Result<Nodes> {
     let mut found = vec![MANAGER];
     for entry in fs::read_dir(directory)? {

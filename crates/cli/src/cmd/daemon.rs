@@ -3,7 +3,7 @@
 use crate::cluster::Context;
 use anyhow::Result;
 use muster_machine::keeper::{Keeper, Plan, by_file};
-use muster_machine::{manager, node, strober};
+use muster_machine::{hosts, manager, node, strober};
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,8 +19,18 @@ pub struct Args {
 enum Daemon {
     /// Keep the daemons of a cluster
     Keeper {
-        #[arg(long)]
+        #[arg(long, default_value_t = 0)]
         nodes: u16,
+        /// Its nodes are on other hosts; a line of standard input says which
+        #[arg(long, conflicts_with = "nodes")]
+        beyond: bool,
+    },
+    /// Keep a host's part of a cluster
+    Host,
+    /// Say by the exit status whether this is the build of that hash
+    Verify {
+        /// BLAKE3, in hexadecimal
+        hash: String,
     },
     /// Manage a cluster until standard input ends
     Manager {
@@ -47,7 +57,11 @@ enum Daemon {
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     match &args.daemon {
-        Daemon::Keeper { nodes } => return Ok(keep(context, *nodes)),
+        Daemon::Keeper { nodes, beyond } => return Ok(keep(context, *nodes, *beyond)),
+        Daemon::Host => hosts::guest::run()?,
+        Daemon::Verify { hash } => {
+            return Ok(ExitCode::from(u8::from(!hosts::carry::verify(hash)?)));
+        }
         Daemon::Manager { dir } => manager::daemon::run(dir)?,
         Daemon::Strober { dir } => strober::daemon::run(dir)?,
         Daemon::Node { dir, name } => node::daemon::run(dir, name)?,
@@ -55,15 +69,21 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Keeps a cluster. Standard output is for `muster up` alone: `ready`, or why not. It answers
-/// `keep` when all nodes have joined; if it ends without that, so does the cluster.
-fn keep(context: &Context, nodes: u16) -> ExitCode {
+/// Keeps a cluster. Standard output is for `muster up` alone: which hosts have started, then
+/// `ready`, or why not. It answers `keep` when all nodes have joined; if it ends without that, so
+/// does the cluster.
+fn keep(context: &Context, nodes: u16, is_beyond: bool) -> ExitCode {
     // Out of the terminal's session, whose keys and end are none of the cluster's business. It
     // fails only for who is out of it already.
     let _ = rustix::process::setsid();
     let _ = std::env::set_current_dir("/");
-    let plan = Plan::new(nodes.into(), by_file());
-    let keeper = match Keeper::start(&context.runtime, &context.cluster, plan) {
+    let keeper = if is_beyond {
+        keeper_of_hosts(context)
+    } else {
+        let plan = Plan::new(nodes.into(), by_file());
+        Keeper::start(&context.runtime, &context.cluster, plan).map_err(anyhow::Error::from)
+    };
+    let keeper = match keeper {
         Ok(keeper) => keeper,
         Err(error) => {
             let _ = writeln!(std::io::stdout(), "{error}");
@@ -85,4 +105,13 @@ fn keep(context: &Context, nodes: u16) -> ExitCode {
         keeper.stop();
     }
     ExitCode::SUCCESS
+}
+
+/// Brings up a cluster of the hosts that `muster up` names.
+fn keeper_of_hosts(context: &Context) -> Result<Keeper> {
+    let mut order = String::new();
+    std::io::stdin().lock().read_line(&mut order)?;
+    let order = serde_json::from_str(&order)?;
+    let say = |line: &str| _ = writeln!(std::io::stdout(), "{line}");
+    Ok(hosts::head::bring_up(&context.runtime, &context.cluster, &order, say)?)
 }

@@ -9,6 +9,7 @@ mod explain;
 mod export;
 mod fabric;
 mod history;
+mod init;
 pub mod jobs;
 mod kill;
 mod logs;
@@ -43,6 +44,7 @@ pub enum Command {
     Run(Box<run::Args>),
     Up(up::Args),
     View(view::Args),
+    Init(init::Args),
     Down(down::Args),
     Ps(ps::Args),
     History(history::Args),
@@ -76,6 +78,7 @@ pub fn run(command: Command, context: &Context) -> Result<ExitCode> {
         Command::Run(args) => run::main(*args, context),
         Command::Up(args) => up::run(&args, context),
         Command::View(args) => view::run(&args, context),
+        Command::Init(args) => init::run(&args),
         Command::Down(args) => down::run(&args, context),
         Command::Ps(args) => ps::run(&args, context),
         Command::History(args) => history::run(&args, context),

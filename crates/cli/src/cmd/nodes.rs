@@ -58,6 +58,8 @@ impl Args {
 struct Node {
     name: String,
     state: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
     cpus: Option<u64>,
     mem_total: Option<u64>,
     mem_available: Option<u64>,
@@ -90,16 +92,18 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             "nodes": nodes,
         }))?;
     } else {
-        let head = ["NODES", "STATE", "CPUS", "MEM", "LOAD", "SESSIONS", "SINCE", "WHY"];
-        table::print(&head, &rows(&nodes, args.long, now()))?;
+        let head = ["NODES", "STATE", "CPUS", "MEM", "LOAD", "SESSIONS", "SINCE", "WHY", "HOST"];
+        // On one machine nobody asks where.
+        let columns = head.len() - usize::from(nodes.iter().all(|node| node.host.is_none()));
+        table::print(&head[..columns], &rows(&nodes, args.long, now()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Asks a node for its facts.
 fn facts(client: &Client, status: &NodeStatus) -> Node {
-    let NodeStatus { name, state, since, why, drained } = status.clone();
-    let mut node = Node { name, state, since, why, ..Node::default() };
+    let NodeStatus { name, state, host, since, why, drained } = status.clone();
+    let mut node = Node { name, state, host, since, why, ..Node::default() };
     if !status.is_up() {
         return node;
     }
@@ -151,7 +155,7 @@ fn rows(nodes: &[Node], long: bool, now: f64) -> Vec<Vec<String>> {
 fn cells(node: &Node, long: bool, now: f64) -> Vec<String> {
     let mem = node.mem_available.zip(node.mem_total);
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
-    vec![
+    let mut cells = vec![
         node.state.clone(),
         or_dash(node.cpus.map(|cpus| cpus.to_string())),
         or_dash(mem.map(|(free, all)| format!("{}/{}", table::bytes(free), table::bytes(all)))),
@@ -159,7 +163,9 @@ fn cells(node: &Node, long: bool, now: f64) -> Vec<String> {
         or_dash(node.sessions.map(|sessions| sessions.to_string())),
         or_dash(node.since.map(|since| up_for(now - since, long))),
         node.why.clone().unwrap_or_default(),
-    ]
+    ];
+    cells.extend(node.host.clone());
+    cells
 }
 
 /// How long a node has been as it is; in whole minutes where alike nodes share a line.

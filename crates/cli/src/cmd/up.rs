@@ -1,34 +1,59 @@
-//! `muster up`: a cluster that stays.
+//! `muster up`: a cluster that stays, on this machine or on several hosts.
 
 use super::progress::Progress;
 use super::scheduler::Settings;
 use super::{SCHEMA, because, print_json, refused};
 use crate::cluster::{Context, node_names, wait_until_joined};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use muster_base::limits::{NODES_HERE_MAX, SLICE_MIN_SHARED};
-use muster_base::nodeset::fold;
-use muster_machine::keeper::State;
+use muster_base::nodeset::{expand, fold};
+use muster_machine::config::Config;
+use muster_machine::hosts::Way;
+use muster_machine::hosts::head::Order;
+use muster_machine::hosts::list::{self, Host};
+use muster_machine::keeper::{self, State};
 use muster_ninep::client::Client;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
+use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a node may take to tell how it is.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// Bring up a cluster of node daemons on this machine.
+/// Bring up a cluster of node daemons, on this machine or on several hosts.
 ///
-/// It stays until `muster down`. Nobody but you can reach it: its sockets are in a directory of
-/// yours, and nothing listens on a network.
+/// It stays until `muster down`. Nobody but you can reach it. On this machine its sockets are in a
+/// directory of yours, and nothing listens on a network. Between hosts all is TLS, and only the
+/// cluster's own daemons are let in (needs your key: `muster init`). Hosts need nothing but ssh:
+/// the program is sent to those that lack it.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  muster up -N 8\n  muster --cluster lab up -N 2")]
+#[command(after_help = "Examples:\n  muster up -N 8\n  muster --cluster lab up -N 2\n  \
+                        muster up --hosts lab.txt      lines: [user@]host[:port] [nodes=N]\n  \
+                        muster up --slurm              inside of salloc or sbatch")]
 pub struct Args {
-    /// Number of nodes
+    /// Number of nodes on this machine
     #[arg(short = 'N', long, value_name = "COUNT", default_value_t = 4)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=NODES_HERE_MAX as i64))]
     nodes: u16,
+    /// On the hosts that a file names, over ssh
+    #[arg(long, value_name = "FILE", conflicts_with = "nodes")]
+    hosts: Option<PathBuf>,
+    /// Reach hosts with COMMAND HOST LINE instead of ssh
+    #[arg(long, value_name = "COMMAND", requires = "hosts")]
+    ssh: Option<String>,
+    /// On the nodes of the Slurm allocation that this is called in
+    #[arg(long, conflicts_with_all = ["nodes", "hosts"])]
+    slurm: bool,
+    /// Where hosts reach this machine, if ssh or Slurm do not know
+    #[arg(long, value_name = "ADDRESS")]
+    address: Option<IpAddr>,
+    /// Go on without hosts that cannot be brought up
+    #[arg(long)]
+    tolerate_missing: bool,
     /// Who starts jobs when: share, fcfs, easy or gang (see muster scheduler --help)
     #[arg(long, value_name = "NAME")]
     scheduler: Option<String>,
@@ -42,21 +67,26 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let start = Instant::now();
     let scheduler = args.settings.line(args.scheduler.as_deref(), "share")?;
-    let names = node_names(args.nodes.into());
-    let mut progress = Progress::steps("nodes up", names.len());
+    let order = order(args)?;
+    if let Some(State::Kept(pid)) = context.runtime.state(&context.cluster)? {
+        return Err(keeper::Error::Up(context.cluster.clone(), pid).into());
+    }
+    let total = order.as_ref().map_or(args.nodes.into(), nodes_of);
+    let mut progress = Progress::steps("nodes up", total);
     // When this process ends without having said so, the keeper ends as well.
-    let (_keeper, confirm) = start_keeper(context, args.nodes)?;
+    let (_keeper, confirm, names) = start_keeper(context, args.nodes, order.as_ref())?;
     let alive = || match context.runtime.state(&context.cluster)? {
         Some(State::Kept(_)) => Ok(()),
         _ => bail!("the manager of cluster {} does not start  [E125]", context.cluster),
     };
-    let client = wait_until_joined(context, &names, alive, |up| progress.at(up as u64))?;
+    let host_of = |node: &str| host_of(order.as_ref()?, node);
+    let client = wait_until_joined(context, &names, host_of, alive, |up| progress.at(up as u64))?;
     drop(progress);
     if let Some(line) = scheduler {
         client.write("scheduler", format!("{line}\n")).map_err(refused)?;
     }
     keep(confirm).map_err(because("the keeper has ended", "E125"))?;
-    told(args, context, &names, start.elapsed().as_secs_f64())?;
+    told(args, context, &names, order.as_ref(), start.elapsed().as_secs_f64())?;
     if let Some(limits) = limits(&client) {
         // Nobody may be there to read it.
         let _ = writeln!(std::io::stderr(), "muster: {limits}");
@@ -64,24 +94,99 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Starts the keeper as a process of its own; returns once its daemons are started.
-fn start_keeper(context: &Context, nodes: u16) -> Result<(Child, ChildStdin)> {
+fn nodes_of(order: &Order) -> usize {
+    order.hosts.iter().map(|host| host.nodes).sum()
+}
+
+/// The host that a node is on.
+fn host_of(order: &Order, node: &str) -> Option<String> {
+    let mut number: usize = node.strip_prefix('n')?.parse().ok()?;
+    for host in &order.hosts {
+        match number.checked_sub(host.nodes) {
+            None => return Some(host.short().to_owned()),
+            Some(left) => number = left,
+        }
+    }
+    None
+}
+
+/// The hosts to bring up; none where the cluster is to be on this machine.
+fn order(args: &Args) -> Result<Option<Order>> {
+    let (hosts, way) = match &args.hosts {
+        Some(file) => {
+            let words = |command: &String| command.split_whitespace().map(str::to_owned).collect();
+            (read_hosts(file)?, Way::Ssh(args.ssh.as_ref().map(words)))
+        }
+        None if args.slurm => (allocated()?, Way::Slurm),
+        None => return Ok(None),
+    };
+    Config::from_env()?.identity()?;
+    let (address, tolerates) = (args.address, args.tolerate_missing);
+    Ok(Some(Order { hosts, way, address, tolerates }))
+}
+
+fn read_hosts(file: &Path) -> Result<Vec<Host>> {
+    let named = |why: String| anyhow!("{}: {why}  [E202]", file.display());
+    let text = std::fs::read_to_string(file).map_err(|error| named(error.to_string()))?;
+    list::read(&text).map_err(|error| named(error.to_string()))
+}
+
+/// The nodes of the Slurm allocation that we are in, as Slurm lists them.
+fn allocated() -> Result<Vec<Host>> {
+    let nodes = std::env::var("SLURM_JOB_NODELIST").unwrap_or_default();
+    if nodes.is_empty() {
+        bail!(
+            "this is no Slurm allocation (SLURM_JOB_NODELIST is not set); get one first: \
+             salloc -N 4, and there: muster up --slurm  [E203]"
+        );
+    }
+    let mut scontrol = Command::new("scontrol");
+    let said = scontrol.args(["show", "hostnames", &nodes]).output();
+    let said = said.map_err(because("scontrol cannot be started", "E203"))?;
+    if !said.status.success() {
+        let why = String::from_utf8_lossy(&said.stderr);
+        bail!("scontrol does not list the allocation's nodes: {}  [E203]", why.trim());
+    }
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    list::read(&text).map_err(because("the allocation's nodes", "E203"))
+}
+
+/// Starts the keeper as a process of its own; returns once its daemons are started, with the names
+/// of the nodes that there are.
+fn start_keeper(
+    context: &Context,
+    nodes: u16,
+    order: Option<&Order>,
+) -> Result<(Child, ChildStdin, Vec<String>)> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("muster").args(["--cluster", &context.cluster, "daemon", "keeper"]);
-    command.arg("--nodes").arg(nodes.to_string()).env("MUSTER_RUNTIME", context.runtime.path());
+    match order {
+        Some(_) => command.arg("--beyond"),
+        None => command.args(["--nodes", &nodes.to_string()]),
+    };
+    command.env("MUSTER_RUNTIME", context.runtime.path());
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let starting = format!("could not start the keeper of cluster {}", context.cluster);
     let mut keeper = command.spawn().map_err(because(&starting, "E125"))?;
-    let mut said = String::new();
-    let from = keeper.stdout.take().expect("it is piped");
-    BufReader::new(from).read_line(&mut said).map_err(because(&starting, "E125"))?;
-    match said.trim() {
-        "ready" => {}
-        "" => bail!("the keeper of cluster {} ended without a word  [E125]", context.cluster),
-        why => bail!("{why}"),
+    let mut confirm = keeper.stdin.take().expect("it is piped");
+    if let Some(order) = order {
+        let line = format!("{}\n", serde_json::to_string(order)?);
+        confirm.write_all(line.as_bytes()).map_err(because(&starting, "E125"))?;
     }
-    let confirm = keeper.stdin.take().expect("it is piped");
-    Ok((keeper, confirm))
+    let mut names = if order.is_some() { Vec::new() } else { node_names(nodes.into()) };
+    for said in BufReader::new(keeper.stdout.take().expect("it is piped")).lines() {
+        let said = said.map_err(because(&starting, "E125"))?;
+        match said.split_once(' ').unwrap_or((&said, "")) {
+            ("ready", _) => {
+                names.sort_by_key(|name| name[1..].parse().unwrap_or(usize::MAX));
+                return Ok((keeper, confirm, names));
+            }
+            ("up", nodes) => names.extend(expand(nodes)?),
+            ("missing", why) => writeln!(std::io::stderr(), "muster: without {why}  [N201]")?,
+            _ => bail!("{said}"),
+        }
+    }
+    bail!("the keeper of cluster {} ended without a word  [E125]", context.cluster)
 }
 
 /// Tells the keeper to go on without us.
@@ -113,11 +218,18 @@ fn limits(client: &Client) -> Option<String> {
     }
 }
 
-fn told(args: &Args, context: &Context, names: &[String], seconds: f64) -> Result<()> {
+fn told(
+    args: &Args,
+    context: &Context,
+    names: &[String],
+    order: Option<&Order>,
+    seconds: f64,
+) -> Result<()> {
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     if args.json {
+        let transport = if order.is_some() { "tls" } else { "unix" };
         return print_json(&json!({
-            "schema": SCHEMA, "cluster": context.cluster, "nodes": names, "transport": "unix",
+            "schema": SCHEMA, "cluster": context.cluster, "nodes": names, "transport": transport,
             "cpus": cpus, "seconds": seconds,
         }));
     }
@@ -128,12 +240,19 @@ fn told(args: &Args, context: &Context, names: &[String], seconds: f64) -> Resul
         name => format!("--cluster {name} "),
     };
     let mut out = std::io::stdout().lock();
-    writeln!(
-        out,
-        "{count} embedded node{s} {} up in {seconds:.2} s, sharing {cores}. Only you can reach \
-         them.",
-        fold(names)
-    )?;
+    match order {
+        None => writeln!(
+            out,
+            "{count} embedded node{s} {} up in {seconds:.2} s, sharing {cores}. Only you can \
+             reach them.",
+            fold(names)
+        )?,
+        Some(order) => {
+            let hosts = fold(order.hosts.iter().map(Host::short));
+            let names = fold(names);
+            writeln!(out, "{count} node{s} {names} up in {seconds:.2} s, on {hosts}, over TLS.")?;
+        }
+    }
     writeln!(out, "Try: muster {flag}run -n {count} -l hostname")?;
     Ok(())
 }

@@ -210,11 +210,6 @@ impl Directory {
         Address::Unix(self.path.join(MANAGER_SOCKET))
     }
 
-    /// Where node `name` answers.
-    pub fn node(&self, name: &str) -> Address {
-        Address::Unix(self.path.join(format!("{name}.sock")))
-    }
-
     /// Where what happens to the daemons is written.
     pub fn log(&self) -> PathBuf {
         self.path.join("keeper.log")

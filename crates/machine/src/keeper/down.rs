@@ -8,11 +8,12 @@ use super::supervise::remove_files;
 use super::{Directory, Error, KILLED, Runtime, State};
 use crate::node::cgroup::Hierarchy;
 use crate::strober::place::Place;
+use muster_base::nodeset::expand;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::{Duration, Instant};
 
@@ -41,7 +42,9 @@ pub fn down(runtime: &Runtime, name: &str) -> Result<Option<Downed>, Error> {
     let mut downed = Downed::default();
     // Daemons follow their keeper fast, and the list goes with the last of them.
     let nodes = read_members(&directory).into_iter().map(|member| member.name);
-    downed.nodes = nodes.filter(|name| is_node(name)).collect();
+    // A host's are one entry, `n[4-7]`.
+    let each = |name: String| expand(&name).unwrap_or_else(|_| vec![name]);
+    downed.nodes = nodes.flat_map(each).filter(|name| is_node(name)).collect();
     if let Some(pid) = keeper(&directory)?
         && let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty())
         // The lock is still held after the opening, so the process is still its holder.
@@ -119,11 +122,11 @@ fn nodes_of(directory: &Directory, members: &[Member]) -> Vec<String> {
 }
 
 /// Waits until a process has ended; tells whether it has.
-pub(super) fn wait(pidfd: &OwnedFd, deadline: Instant) -> bool {
+pub(super) fn wait(pidfd: impl AsFd, deadline: Instant) -> bool {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let timeout = Timespec::try_from(left).expect("some seconds");
-        match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&timeout)) {
+        match poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&timeout)) {
             Err(Errno::INTR) => {}
             ended => return ended.is_ok_and(|ready| ready > 0),
         }

@@ -36,14 +36,17 @@ pub use down::{Downed, down};
 pub(crate) use present::start_time;
 pub use present::{Presence, State};
 
+use crate::hosts::Ports;
+use crate::hosts::session::Session;
 use crate::line;
+use crate::roster::{MANAGER, Roster};
 use muster_ninep::client::Options;
 use present::{KeeperLock, keeper};
 use rustix::process::Pid;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, PipeWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
@@ -98,15 +101,18 @@ pub fn by_file() -> Report {
     Arc::new(|directory, line| {
         let deadline = Some(Duration::from_secs(1));
         let options = Options { deadline, name: "the manager".into(), ..Options::default() };
-        let client =
-            line::connect("keeper", &directory.manager(), options).map_err(io::Error::other)?;
+        let manager = Roster::of(directory)?.line(MANAGER);
+        let manager = manager.ok_or_else(|| io::Error::other("the roster has no manager"))?;
+        let client = line::connect("keeper", &manager, options).map_err(io::Error::other)?;
         let client = client.with_deadlines(deadline, deadline);
         client.write("ctl", format!("{line}\n")).map_err(io::Error::other)
     })
 }
 
+/// Puts into a cluster's directory what its daemons begin with.
+pub type Prepare = Box<dyn FnOnce(&Path) -> io::Result<()> + Send>;
+
 /// What to bring up.
-#[derive(Clone)]
 pub struct Plan {
     /// The program that is all daemons: `/proc/self/exe`.
     pub program: PathBuf,
@@ -116,13 +122,33 @@ pub struct Plan {
     pub nodes: Vec<String>,
     /// How the manager is told of dead nodes.
     pub report: Report,
+    /// Whether the manager is kept here.
+    pub has_manager: bool,
+    /// What is done in the directory before the daemons start.
+    pub prepare: Option<Prepare>,
+    /// Ports that are kept for the daemons.
+    pub ports: Vec<Ports>,
+    /// Hosts whose nodes belong to the cluster ([`crate::hosts`]).
+    pub sessions: Vec<Session>,
+    /// The cluster ends with the last of those sessions.
+    pub lives_by_sessions: bool,
 }
 
 impl Plan {
     /// A cluster of `count` nodes that run this very program.
     pub fn new(count: usize, report: Report) -> Plan {
         let nodes = (0..count).map(|number| format!("n{number}")).collect();
-        Plan { program: "/proc/self/exe".into(), prefix: Vec::new(), nodes, report }
+        Plan {
+            program: "/proc/self/exe".into(),
+            prefix: Vec::new(),
+            nodes,
+            report,
+            has_manager: true,
+            prepare: None,
+            ports: Vec::new(),
+            sessions: Vec::new(),
+            lives_by_sessions: false,
+        }
     }
 }
 
@@ -147,11 +173,17 @@ impl Keeper {
     ///
     /// # Errors
     /// [`Error`] when one of that name is up, or the system refuses.
-    pub fn start(runtime: &Runtime, name: &str, plan: Plan) -> Result<Keeper, Error> {
+    pub fn start(runtime: &Runtime, name: &str, mut plan: Plan) -> Result<Keeper, Error> {
         let starting = |what: &str, error| Error::Start { what: what.into(), error };
         sys::keep_descriptors().map_err(|error| starting("the keeper", error))?;
         let (directory, presence, lock) = settle(runtime, name)?;
         let directory = Arc::new(directory);
+        if let Some(prepare) = plan.prepare.take()
+            && let Err(error) = prepare(directory.path())
+        {
+            let _ = presence.leave(&directory);
+            return Err(starting("what its daemons begin with", error));
+        }
         let log = Log::open(&directory).map_err(|error| starting("the keeper's log", error))?;
         // Without it the groups of killed nodes stay until their next daemon removes them.
         down::note_groups(&directory).map_err(|error| starting("the keeper's notes", error))?;

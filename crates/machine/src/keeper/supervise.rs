@@ -4,7 +4,9 @@ use super::directory::remove_all;
 use super::down::{sweep, sweep_jobs};
 use super::present::{KeeperLock, Member, Presence, write_members};
 use super::{Directory, Ended, KILLED, Log, PATIENCE, Plan};
+use crate::hosts::session::Session;
 use crate::strober::place::Place;
+use muster_base::nodeset::fold;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::collections::VecDeque;
@@ -25,6 +27,9 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_
 
 /// How long the evidence of a death is offered to a manager that does not answer.
 const REPORTING: Duration = Duration::from_secs(5);
+
+/// How long hosts may take to leave: as long as their daemons, and some more.
+const HOSTS: Duration = Duration::from_millis(6000);
 
 /// The manager's name among the daemons; no node is called so.
 const MANAGER: &str = "manager";
@@ -75,8 +80,9 @@ impl Supervisor {
         plan: Plan,
         heard: PipeReader,
     ) -> io::Result<Supervisor> {
-        let own = [MANAGER, STROBER].map(str::to_owned);
-        let names = own.into_iter().chain(plan.nodes.iter().cloned());
+        let manager = plan.has_manager.then(|| MANAGER.to_owned());
+        let own = manager.into_iter().chain([STROBER.to_owned()]);
+        let names = own.chain(plan.nodes.iter().cloned());
         let daemon = |name| Daemon { name, running: None, deaths: VecDeque::new(), due: None };
         let daemons = names.map(daemon).collect();
         let lifeline = io::pipe()?;
@@ -92,6 +98,10 @@ impl Supervisor {
     pub(super) fn start_all(&mut self) -> Result<(), (String, io::Error)> {
         let (directory, nodes) = (self.directory.path().display(), self.plan.nodes.len());
         self.log.note(&format!("{nodes} nodes in {directory}"));
+        for session in &self.plan.sessions {
+            let nodes = fold(&session.nodes);
+            self.log.note(&format!("{nodes} on {}, process {}", session.host, session.pid()));
+        }
         for at in 0..self.daemons.len() {
             let name = self.daemons[at].name.clone();
             let running = self.spawn(&name).map_err(|error| (name, error))?;
@@ -123,6 +133,8 @@ impl Supervisor {
         let running = self.daemons.iter().filter_map(|daemon| daemon.running.as_ref());
         let mut fds = vec![PollFd::new(&self.heard, PollFlags::IN)];
         fds.extend(running.map(|running| PollFd::new(&running.pidfd, PollFlags::IN)));
+        let sessions = self.plan.sessions.iter();
+        fds.extend(sessions.map(|one| PollFd::from_borrowed_fd(one.pidfd(), PollFlags::IN)));
         // An interrupted wait is one that found nothing.
         let _ = poll(&mut fds, timeout.as_ref());
         !fds[0].revents().is_empty()
@@ -158,10 +170,27 @@ impl Supervisor {
                 }
             }
         }
+        changed |= self.bury_sessions();
+        if self.plan.lives_by_sessions && self.plan.sessions.is_empty() {
+            self.log.note("the last session has ended, and the cluster with it");
+            return Next::End;
+        }
         if changed {
             self.note_members();
         }
         Next::GoOn
+    }
+
+    /// Takes note of sessions that have ended; tells whether there were any. Their hosts go on
+    /// where they can, which the manager sees.
+    fn bury_sessions(&mut self) -> bool {
+        let ended = self.plan.sessions.extract_if(.., |session| session.has_ended());
+        let mut ended: Vec<Session> = ended.collect();
+        for session in &mut ended {
+            let (nodes, why) = (fold(&session.nodes), session.ending());
+            self.log.note(&format!("{nodes}: the session with {} ended: {why}", session.host));
+        }
+        !ended.is_empty()
     }
 
     /// A daemon has died: tells, removes what it left, decides when it comes back.
@@ -225,7 +254,11 @@ impl Supervisor {
 
     fn note_members(&mut self) {
         let running = self.daemons.iter().filter_map(|daemon| daemon.running.as_ref());
-        let members: Vec<Member> = running.filter_map(|running| running.member.clone()).collect();
+        let mut members: Vec<Member> =
+            running.filter_map(|running| running.member.clone()).collect();
+        // Whoever takes the cluster down waits for them, which end when their hosts are clean.
+        let sessions = self.plan.sessions.iter();
+        members.extend(sessions.filter_map(|one| Member::of(&fold(&one.nodes), one.pid())));
         if let Err(error) = write_members(&self.directory, &members) {
             self.log.note(&error.to_string());
         }
@@ -248,6 +281,7 @@ impl Supervisor {
             }
             all_end(&mut daemons, KILLED);
         }
+        ended.killed.extend(end_sessions(plan.sessions, &mut log));
         for node in &plan.nodes {
             ended.trouble.extend(sweep(&directory, node, KILLED));
         }
@@ -272,6 +306,21 @@ fn all_end(daemons: &mut [Daemon], patience: Duration) -> bool {
         }
     }
     daemons.iter().all(|daemon| daemon.running.is_none())
+}
+
+/// Ends the sessions with all hosts; tells those that did not end by themselves. The manager is
+/// gone, so the hosts are about to leave.
+fn end_sessions(mut sessions: Vec<Session>, log: &mut Log) -> Vec<String> {
+    sessions.iter_mut().for_each(Session::hang_up);
+    let deadline = Instant::now() + HOSTS;
+    let mut killed = Vec::new();
+    for session in &mut sessions {
+        if !super::down::wait(session.pidfd(), deadline) {
+            log.note(&format!("the session with {} does not end: killed", session.host));
+            killed.push(fold(&session.nodes));
+        }
+    }
+    killed
 }
 
 fn how(status: ExitStatus) -> String {

@@ -37,6 +37,7 @@ mod views;
 
 use crate::files::stream::Stream;
 use crate::memory::{Memory, name_of};
+use crate::roster::Roster;
 use history::History;
 use job::Job;
 use journal::{Journal, Record};
@@ -62,6 +63,7 @@ pub struct Manager {
     history: History,
     timer: Timer,
     nodes: Nodes,
+    roster: Roster,
     /// Where orders go out and reports come in.
     memory: Arc<Memory>,
     mail: Mail,
@@ -99,6 +101,7 @@ impl Manager {
     /// When the directory cannot be used.
     pub fn start(
         directory: &Path,
+        roster: &Roster,
         memory: &Arc<Memory>,
         down: impl Fn() + Send + Sync + 'static,
     ) -> std::io::Result<Arc<Manager>> {
@@ -110,6 +113,7 @@ impl Manager {
             history: History::open(directory)?,
             timer: Timer::start()?,
             nodes: Nodes::expecting(memory.before().iter().map(|node| name_of(*node))),
+            roster: roster.clone(),
             memory: memory.clone(),
             mail: Mail::start(memory)?,
             shipments: pieces::Shipments::default(),

@@ -8,7 +8,8 @@ use super::Manager;
 use super::job::Job;
 use super::overview::NodeOverview;
 use crate::line;
-use muster_ninep::address::Address;
+use crate::memory::id_of;
+use crate::roster::Roster;
 use muster_ninep::client::{Client, Options};
 use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::remote::Remote;
@@ -121,12 +122,12 @@ impl Nodes {
     pub(super) fn transport(&self) -> &'static str {
         let table = self.table();
         let links = table.values().filter_map(|known| known.link.as_ref());
-        let tcp = links.filter(|link| !link.address.starts_with("unix!")).count();
-        if tcp > 0 { "tcp" } else { "unix" }
+        let beyond = links.filter(|link| !link.address.starts_with("unix!")).count();
+        if beyond > 0 { "tls" } else { "unix" }
     }
 
     /// All nodes, for `status`.
-    pub(super) fn status(&self, drained: &BTreeMap<String, String>) -> Vec<Value> {
+    pub(super) fn status(&self, roster: &Roster, drained: &BTreeMap<String, String>) -> Vec<Value> {
         let (up, down) = self.names();
         let mut names: Vec<String> = up.into_iter().chain(down).collect();
         names.sort_by_key(|name| order(name));
@@ -137,6 +138,7 @@ impl Nodes {
                 "name": name,
                 "state": if known.link.is_some() { "up" } else { "down" },
                 "address": known.link.as_ref().map(|link| link.address.clone()),
+                "host": id_of(&name).and_then(|node| roster.host(node)),
                 "since": known.since,
                 "why": known.why,
                 "drained": drained.get(&name),
@@ -173,10 +175,7 @@ impl Manager {
         address: &str,
         instance: u64,
     ) -> Result<()> {
-        let at: Address = match address.parse() {
-            Ok(at) => at,
-            Err(error) => return fail(Errno::INVAL, format!("{error}")),
-        };
+        let at = line::read_address(address)?;
         let options =
             Options { deadline: Some(ANSWER), name: name.to_owned(), ..Options::default() };
         let client = line::connect("manager", &at, options)?;

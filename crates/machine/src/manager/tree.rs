@@ -134,7 +134,7 @@ fn upgrade(manager: &Weak<Manager>) -> Result<Arc<Manager>> {
 fn status(scope: &Scope) -> Result<String> {
     let manager = scope.manager()?;
     let jobs: Vec<_> = scope.jobs().iter().map(|job| job.status()).collect();
-    let mut nodes = manager.nodes.status(&manager.settings.get().drained);
+    let mut nodes = manager.nodes.status(&manager.roster, &manager.settings.get().drained);
     nodes.retain(|node| node["name"].as_str().is_some_and(|name| scope.has_node(name)));
     let value = json!({
         "version": env!("CARGO_PKG_VERSION"),

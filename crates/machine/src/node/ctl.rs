@@ -8,7 +8,6 @@ use crate::files::control::Commands;
 use crate::line;
 use crate::relay::{fan, source};
 use muster_base::quote;
-use muster_ninep::address::Address;
 use muster_ninep::client::Options;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use std::path::PathBuf;
@@ -139,8 +138,7 @@ impl SessionCtl {
             return fail(Errno::BUSY, "the session has a parent already");
         }
         let at = |error: Error| error.at(format!("parent {parent}"));
-        let address = target.address.parse::<Address>();
-        let address = address.map_err(|error| at(Error::new(Errno::INVAL, error.to_string())))?;
+        let address = line::read_address(&target.address).map_err(at)?;
         let client = line::connect("clone", &address, Options::default()).map_err(at)?;
         client.with_deadlines(Some(ANSWER), None).walk(&number.to_string()).map_err(at)?;
         client.close();

@@ -4,12 +4,12 @@ use super::orders::Orders;
 use super::{Node, Setup, tree};
 use crate::keeper::{Directory, Presence};
 use crate::line::{self, Door};
-use crate::memory::Memory;
+use crate::memory::{Memory, id_of};
+use crate::roster::{MANAGER, Roster, listening};
 use crate::strober::place::Place;
 use muster_base::quote;
-use muster_fabric::Deadline;
 use muster_fabric::primitive::Nodes;
-use muster_ninep::address::Address;
+use muster_fabric::{Address, Deadline};
 use muster_ninep::client::Options;
 use muster_ninep::error::Result;
 use muster_ninep::serve::{Server, same_user};
@@ -35,7 +35,11 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_m
 pub fn run(directory: &Path, name: &str) -> io::Result<()> {
     let directory = Directory::at(directory).map_err(io::Error::other)?;
     let presence = Presence::enter(&directory).map_err(io::Error::other)?;
-    let address = directory.node(name);
+    let roster = Roster::of(&directory)?;
+    roster.enter_node(name)?;
+    let reached = |node| roster.line(node).ok_or_else(|| io::Error::other("it is no member"));
+    let me = id_of(name).ok_or_else(|| io::Error::other(format!("{name} is no node")))?;
+    let (address, manager) = (reached(me)?, reached(MANAGER)?);
     let node = Node::start(Setup {
         name: name.to_owned(),
         address: address.to_string(),
@@ -45,17 +49,16 @@ pub fn run(directory: &Path, name: &str) -> io::Result<()> {
         place: Place::of(&directory),
     })?;
     node.prepare()?;
-    let memory = Arc::new(Memory::join(&directory, name)?);
+    let memory = Arc::new(Memory::join(&roster, name)?);
     let orders = Orders::serve(&node, &memory)?;
     let server = Arc::new(Server::start(&Arc::new(tree::of(&node)), 1, same_user)?);
-    let door = Door::open(&address, server.clone())?;
+    let door = Door::open(&listening(address.clone()), server.clone())?;
     let line = format!(
         "join {} {} {}\n",
         quote::quote(name),
         quote::quote(&address.to_string()),
         node.instance
     );
-    let manager = directory.manager();
     let from = name.to_owned();
     let own = memory.clone();
     let join = move || {

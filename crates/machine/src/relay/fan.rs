@@ -3,7 +3,6 @@
 use super::format::{self, Header, Target};
 use super::pack::Load;
 use crate::line;
-use muster_ninep::address::Address;
 use muster_ninep::client::{Fid, Options};
 use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::tree::OpenFlags;
@@ -189,8 +188,7 @@ fn send_to(most: usize, group: Vec<Target>, pieces: &Receiver<Arc<[u8]>>) -> Sen
 
 /// Opens a head's `relay` file and tells it to whom to pass the stream on.
 fn begin(most: usize, head: &Target, rest: &[Target]) -> Result<(Fid, u64)> {
-    let address: Address =
-        head.address.parse().map_err(|error| Error::new(Errno::INVAL, format!("{error}")))?;
+    let address = line::read_address(&head.address)?;
     let options = Options { deadline: Some(ANSWER), ..Options::default() };
     let client =
         line::connect("relay", &address, options)?.with_deadlines(Some(ANSWER), Some(PIECE));

@@ -1,0 +1,200 @@
+//! The host's side: keeps its part of a cluster, for as long as there is one.
+
+use super::{
+    Answer, Ask, MARK, Offer, PREFIX, Ports, Reply, Start, Started, Way, address_towards, sys,
+};
+use crate::keeper::{self, Keeper, Plan, Runtime, State, by_file};
+use crate::line;
+use crate::roster::{self, MANAGER, Roster};
+use muster_fabric::Address;
+use muster_fabric::transport::socket::Identity;
+use muster_ninep::client::Options;
+use muster_ninep::error::{Errno, Result as Done};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::File;
+use std::io::{self, BufRead, Read, Write};
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+/// How long a host keeps its part while it cannot reach the manager.
+pub const SILENCE: Duration = Duration::from_secs(60);
+
+/// How long the manager may refuse connections when the session has ended too: one that is started
+/// again is there sooner.
+const REFUSED: Duration = Duration::from_millis(300);
+
+/// Between two attempts to reach the manager.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long one attempt may take.
+const ATTEMPT: Duration = Duration::from_secs(5);
+
+/// Runs a host's part: what to do is read from standard input, what has come of it is said on
+/// standard output.
+///
+/// # Errors
+/// When nobody is there to be told what is wrong.
+pub fn run() -> io::Result<()> {
+    // Out of the session of whatever login this is.
+    let _ = rustix::process::setsid();
+    // Before there is a thread: all that come after block them as well.
+    let terminations = sys::terminations()?;
+    std::env::set_current_dir("/")?;
+    match bring_up() {
+        Ok((keeper, manager)) => {
+            say(&Reply::Done(Started {}))?;
+            hold(terminations, manager)?;
+            let ended = keeper.stop();
+            ended.trouble.iter().for_each(|trouble| _ = writeln!(io::stderr(), "{trouble}"));
+            Ok(())
+        }
+        Err(error) => say(&Reply::<()>::Failed(error.to_string())),
+    }
+}
+
+fn say(word: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_string(word)?;
+    let mut out = io::stdout().lock();
+    writeln!(out, "{MARK}{text}")?;
+    out.flush()
+}
+
+fn heard<T: DeserializeOwned>() -> io::Result<T> {
+    let mut line = String::new();
+    match io::stdin().lock().read_line(&mut line)? {
+        0 => Err(io::Error::other("the session ended before all was said")),
+        _ => Ok(serde_json::from_str(&line)?),
+    }
+}
+
+/// Answers what the head asks, and starts the nodes.
+fn bring_up() -> io::Result<(Keeper, Address)> {
+    let ask: Ask = heard()?;
+    let runtime = Runtime::from_env();
+    sweep(&runtime);
+    let manager = manager_of(&ask)?;
+    let address = address_towards(manager)?;
+    let mut keys = Vec::new();
+    let mut ports = Vec::new();
+    let mut nodes = Vec::new();
+    for _ in &ask.nodes {
+        let identity = Identity::generate().map_err(io::Error::other)?;
+        let kept = Ports::keep(address.is_ipv6())?;
+        let key = identity.public_key().to_string();
+        nodes.push(Offer { key, line: kept.line, shell: kept.shell });
+        keys.push(identity);
+        ports.push(kept);
+    }
+    say(&Reply::Done(Answer { address, manager, nodes }))?;
+    let start: Start = heard()?;
+    let entries = start.roster.iter().map(|line| line.parse()).collect::<io::Result<Vec<_>>>()?;
+    let names = ask.nodes.clone();
+    let prepare = move |directory: &Path| {
+        roster::write(directory, &entries)?;
+        let files = names.iter().map(|name| roster::key_file(directory, name));
+        let stored = files.zip(&keys).try_for_each(|(file, key)| key.store(&file));
+        stored.map_err(io::Error::other)
+    };
+    let plan = Plan {
+        has_manager: false,
+        nodes: ask.nodes.clone(),
+        prepare: Some(Box::new(prepare)),
+        ports,
+        ..Plan::new(0, by_file())
+    };
+    let keeper = Keeper::start(&runtime, &ask.cluster, plan).map_err(io::Error::other)?;
+    // The keeper speaks with the key of its first node.
+    let roster = Roster::of(keeper.directory())?;
+    roster.enter_node(&ask.nodes[0])?;
+    let manager = roster.line(MANAGER);
+    Ok((keeper, manager.ok_or_else(|| io::Error::other("the roster has no manager"))?))
+}
+
+/// Removes what a crash has left of earlier parts.
+fn sweep(runtime: &Runtime) {
+    let parts = runtime.clusters().unwrap_or_default();
+    for part in parts.iter().filter(|name| name.starts_with(PREFIX)) {
+        if matches!(runtime.state(part), Ok(Some(State::Dead))) {
+            // What cannot be removed is in nobody's way.
+            let _ = keeper::down(runtime, part);
+        }
+    }
+}
+
+/// The manager's address, as this host reaches it: where the session comes from, if nobody says.
+fn manager_of(ask: &Ask) -> io::Result<IpAddr> {
+    let name = match ask.way {
+        Way::Ssh(_) => "SSH_CONNECTION",
+        Way::Slurm => "SLURM_LAUNCH_NODE_IPADDR",
+    };
+    let from = std::env::var(name).unwrap_or_default();
+    let from = from.split_whitespace().next().and_then(|address| address.parse().ok());
+    ask.manager.or(from).or(ask.hint).ok_or_else(|| {
+        let why = format!("{name} is not set here; give the head's address: --address ADDRESS");
+        io::Error::other(why)
+    })
+}
+
+/// Returns when there is no cluster any more, or when this host's part is told to end.
+fn hold(terminations: File, manager: Address) -> io::Result<()> {
+    let (end, ended) = mpsc::channel::<()>();
+    let hung_up = Arc::new(AtomicBool::new(false));
+    let (told, terminated) = (hung_up.clone(), end.clone());
+    spawn("session", move || {
+        // Nothing more is said; an error is an end.
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        told.store(true, Ordering::Release);
+    })?;
+    spawn("terminations", move || {
+        let _ = (&terminations).read(&mut [0; 128]);
+        let _ = terminated.send(());
+    })?;
+    spawn("manager", move || {
+        stay_while(&manager, &hung_up);
+        let _ = end.send(());
+    })?;
+    // It fails when none of them is left.
+    let _ = ended.recv();
+    Ok(())
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new().name(name.into()).spawn(work).map(drop)
+}
+
+/// Returns when the manager has not been reached for long, or when it refuses and the session has
+/// ended as well.
+fn stay_while(manager: &Address, hung_up: &AtomicBool) {
+    let mut lost = Instant::now();
+    loop {
+        match stay(manager) {
+            Ok(()) => lost = Instant::now(),
+            Err(error) => {
+                let refuses = error.errno == Errno::CONNREFUSED;
+                let patience = match refuses && hung_up.load(Ordering::Acquire) {
+                    true => REFUSED,
+                    false => SILENCE,
+                };
+                if lost.elapsed() > patience {
+                    return;
+                }
+            }
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Connects to the manager, and returns when the connection has ended.
+fn stay(manager: &Address) -> Done<()> {
+    let options = Options { deadline: Some(ATTEMPT), ..Options::default() };
+    let client = line::connect("keeper", manager, options)?;
+    let (told, ended) = mpsc::channel::<()>();
+    client.on_close(move |_| drop(told));
+    // Nothing is sent: it ends with the connection.
+    let _ = ended.recv();
+    Ok(())
+}

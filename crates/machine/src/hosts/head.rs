@@ -1,0 +1,300 @@
+//! The head's side: calls all hosts, makes the roster of what they answer, keeps the manager.
+
+use super::carry::{Build, PROGRAM};
+use super::list::Host;
+use super::session::Session;
+use super::{Answer, Ask, PREFIX, Ports, Start, Started, Way, address_towards};
+use crate::config::{self, Config};
+use crate::keeper::{self, Keeper, Plan, Runtime, by_file};
+use crate::roster::{self, Entry, MANAGER};
+use muster_base::nodeset::fold;
+use muster_fabric::protocol::NodeId;
+use muster_fabric::transport::socket::{Identity, PublicKey};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io;
+use std::net::{IpAddr, ToSocketAddrs};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Hosts that are called at the same time.
+const AT_ONCE: usize = 32;
+
+/// How long each phase may take.
+const REACH: Duration = Duration::from_secs(30);
+const CARRY: Duration = Duration::from_secs(120);
+const ANSWER: Duration = Duration::from_secs(30);
+const START: Duration = Duration::from_secs(30);
+
+/// What is to be brought up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Order {
+    /// Whom to call, in the order of the nodes.
+    pub hosts: Vec<Host>,
+    /// How.
+    pub way: Way,
+    /// Where hosts reach the manager, if the user says.
+    pub address: Option<IpAddr>,
+    /// Go on without hosts that cannot be brought up.
+    pub tolerates: bool,
+}
+
+/// Why it was not brought up.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The user's key.
+    #[error(transparent)]
+    Config(#[from] config::Error),
+    /// What is kept here.
+    #[error(transparent)]
+    Keeper(#[from] keeper::Error),
+    /// The system has no ports or cannot read our own program.
+    #[error("the cluster could not be prepared: {0}  [E125]")]
+    System(#[from] io::Error),
+    /// Some hosts.
+    #[error(
+        "{} of {of} hosts cannot be brought up, and nothing was left running: {}  [E201]",
+        .failed.len(), .failed.join("; ")
+    )]
+    Hosts {
+        /// Which, and why.
+        failed: Vec<String>,
+        /// How many there are.
+        of: usize,
+    },
+}
+
+/// A host that has answered.
+struct Ready {
+    session: Session,
+    first: usize,
+    answer: Answer,
+}
+
+impl AsMut<Session> for Ready {
+    fn as_mut(&mut self) -> &mut Session {
+        &mut self.session
+    }
+}
+
+/// A host that is to be called: its nodes begin with that number.
+type Call<'a> = (&'a Host, usize);
+
+/// What is the same for all hosts.
+struct Head<'a> {
+    order: &'a Order,
+    build: Build,
+    identity: Identity,
+    ports: Ports,
+    /// How the cluster's parts are called.
+    part: String,
+}
+
+/// Brings up a cluster; `say` is told each host that has started, and each that is gone without.
+///
+/// # Errors
+/// [`Error`]; then nothing is left.
+pub fn bring_up(
+    runtime: &Runtime,
+    name: &str,
+    order: &Order,
+    say: impl Fn(&str) + Sync,
+) -> Result<Keeper, Error> {
+    let identity = Config::from_env()?.identity()?;
+    let is_ipv6 = order.address.is_some_and(|address| address.is_ipv6());
+    let random = Identity::generate().map_err(io::Error::other)?.public_key().to_string();
+    let part = format!("{PREFIX}{}", &random[random.len() - 8..]);
+    let (build, ports) = (Build::own()?, Ports::keep(is_ipv6)?);
+    let head = Head { order, build, identity, ports, part };
+    let firsts = order.hosts.iter().scan(0, |next, host| {
+        let first = *next;
+        *next += host.nodes;
+        Some(first)
+    });
+    let calls: Vec<Call<'_>> = order.hosts.iter().zip(firsts).collect();
+    let answered = at_once(calls, |(host, first)| head.call(host, first));
+    let ready = head.sift(answered, &say)?;
+    let rosters: Vec<Vec<Entry>> = ready.iter().map(|one| head.roster_for(one, &ready)).collect();
+    let own = head.own_roster(&ready);
+    let started = at_once(ready.into_iter().zip(rosters).collect(), |(ready, roster)| {
+        let session = start(ready, &roster)?;
+        say(&format!("up {}", fold(&session.nodes)));
+        Ok(session)
+    });
+    let sessions = head.sift(started, &say)?;
+    let plan = Plan {
+        sessions,
+        lives_by_sessions: order.way == Way::Slurm,
+        prepare: Some(Box::new(move |directory| roster::write(directory, &own))),
+        ports: vec![head.ports],
+        ..Plan::new(0, by_file())
+    };
+    Ok(Keeper::start(runtime, name, plan)?)
+}
+
+/// Does something with each, a few at the same time; results are in order.
+fn at_once<T: Send, R: Send>(work: Vec<T>, each: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let count = work.len();
+    let work: Vec<Mutex<Option<T>>> = work.into_iter().map(|one| Mutex::new(Some(one))).collect();
+    let done: Vec<Mutex<Option<R>>> = (0..count).map(|_| Mutex::new(None)).collect();
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..count.min(AT_ONCE) {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let (Some(one), Some(done)) = (work.get(at), done.get(at)) else { return };
+                    let one = one.lock().expect("nobody panics with it").take();
+                    let result = each(one.expect("each is taken once"));
+                    *done.lock().expect("nobody panics with it") = Some(result);
+                }
+            });
+        }
+    });
+    let done = done.into_iter().map(|one| one.into_inner().expect("nobody panics with it"));
+    done.map(|one| one.expect("each was done")).collect()
+}
+
+impl Head<'_> {
+    /// The good ones, if that is enough.
+    fn sift<T: AsMut<Session>>(
+        &self,
+        results: Vec<Result<T, String>>,
+        say: &(impl Fn(&str) + Sync),
+    ) -> Result<Vec<T>, Error> {
+        let of = results.len();
+        let (mut good, mut failed) = (Vec::new(), Vec::new());
+        for result in results {
+            match result {
+                Ok(one) => good.push(one),
+                Err(why) => failed.push(why),
+            }
+        }
+        if failed.is_empty() || self.order.tolerates && !good.is_empty() {
+            failed.iter().for_each(|why| say(&format!("missing {why}")));
+            return Ok(good);
+        }
+        // All at once: then it takes no longer than one, until they are dropped.
+        good.iter_mut().for_each(|one| one.as_mut().hang_up());
+        drop(good);
+        Err(Error::Hosts { failed, of })
+    }
+
+    /// Calls a host and asks what others have to know of it.
+    fn call(&self, host: &Host, first: usize) -> Result<Ready, String> {
+        let nodes: Vec<String> =
+            (first..first + host.nodes).map(|number| format!("n{number}")).collect();
+        let of = |why: String| format!("{}: {why}", host.name);
+        let called = Session::call(host, &nodes, &self.order.way, &self.build.command());
+        let mut session = called.map_err(|error| of(format!("it cannot be called: {error}")))?;
+        self.carry(&mut session).map_err(of)?;
+        session.say(&Ask {
+            cluster: format!("{}-{}", self.part, nodes[0]),
+            nodes: nodes.clone(),
+            way: self.order.way.clone(),
+            manager: self.order.address,
+            hint: towards(host),
+        });
+        let answer: Answer = session.answer("preparing", ANSWER).map_err(of)?;
+        if answer.nodes.len() != nodes.len() {
+            return Err(of("it offers another number of nodes than it was asked for".into()));
+        }
+        if answer.nodes.iter().any(|node| node.key.parse::<PublicKey>().is_err()) {
+            return Err(of("it offers a key that is none".into()));
+        }
+        Ok(Ready { session, first, answer })
+    }
+
+    /// Sees to it that the host runs this build.
+    fn carry(&self, session: &mut Session) -> Result<(), String> {
+        let word = session.hear("reaching it", REACH)?;
+        let (has, machine) = word.split_once(' ').unwrap_or((&word, ""));
+        if machine != self.build.machine {
+            let own = &self.build.machine;
+            return Err(format!("it is {machine}, and this build is for {own}"));
+        }
+        if has == "has" {
+            return Ok(());
+        }
+        let program = File::open(PROGRAM).map_err(|error| error.to_string())?;
+        session.send_file(program);
+        match session.hear("sending it the program", CARRY)?.split_once(' ') {
+            Some(("has", _)) => Ok(()),
+            Some(("broken", place)) => {
+                let why = session.ending();
+                Err(format!("the program cannot be kept in {place} and run: {why}"))
+            }
+            _ => Err("sending it the program: it said something else".to_owned()),
+        }
+    }
+
+    /// The roster as one host reads it. A host that the manager's own machine is calls itself by a
+    /// loopback address; elsewhere that is the manager's address.
+    fn roster_for(&self, reader: &Ready, ready: &[Ready]) -> Vec<Entry> {
+        let manager = reader.answer.manager;
+        let seen = |address: IpAddr| if address.is_loopback() { manager } else { address };
+        self.entries(manager, ready, seen)
+    }
+
+    /// The manager's own.
+    fn own_roster(&self, ready: &[Ready]) -> Vec<Entry> {
+        let any = ready.first().map_or(IpAddr::from([127, 0, 0, 1]), |one| one.answer.manager);
+        self.entries(any, ready, |address| address)
+    }
+
+    fn entries(
+        &self,
+        manager: IpAddr,
+        ready: &[Ready],
+        seen: impl Fn(IpAddr) -> IpAddr,
+    ) -> Vec<Entry> {
+        let head = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let mut entries = vec![Entry {
+            node: MANAGER,
+            host: head,
+            address: manager,
+            line: self.ports.line,
+            shell: self.ports.shell,
+            key: self.identity.public_key(),
+        }];
+        for Ready { session, first, answer } in ready {
+            entries.extend(answer.nodes.iter().zip(*first..).map(|(offer, number)| Entry {
+                node: NodeId(u32::try_from(number + 1).expect("limits keep it small")),
+                host: session.short().to_owned(),
+                address: seen(answer.address),
+                line: offer.line,
+                shell: offer.shell,
+                key: offer.key.parse().expect("it was looked at"),
+            }));
+        }
+        entries
+    }
+}
+
+/// Has a host start its nodes.
+fn start(ready: Ready, roster: &[Entry]) -> Result<Session, String> {
+    let Ready { mut session, .. } = ready;
+    session.say(&Start { roster: roster.iter().map(Entry::to_string).collect() });
+    match session.answer::<Started>("starting its nodes", START) {
+        Ok(_) => Ok(session),
+        Err(why) => Err(format!("{}: {why}", session.host)),
+    }
+}
+
+/// Our address on the way to a host whose name leads somewhere; ssh may know others.
+fn towards(host: &Host) -> Option<IpAddr> {
+    let there = (host.short(), 0).to_socket_addrs().ok()?.next()?;
+    address_towards(there.ip()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_is_done_in_order_and_once() {
+        let done = at_once((0..3 * AT_ONCE).collect(), |number| number * 2);
+        assert_eq!(done, (0..3 * AT_ONCE).map(|number| number * 2).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,328 @@
+//! A session with a host: the program that reaches it, and the words that it carries.
+
+use super::list::Host;
+use super::{MARK, Reply, Way};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Longest word, and longest line of what a program complains; what is longer is cut.
+const LINE_MAX: u64 = 1 << 20;
+
+/// Lines that are kept of what a program complains.
+const COMPLAINTS: usize = 4;
+
+/// How long a program that has said its last may take to end.
+const ENDING: Duration = Duration::from_secs(2);
+
+/// Between two looks at whether it has.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// A program that reaches a host, and the threads that move its bytes.
+#[derive(Debug)]
+pub struct Session {
+    /// The host, as people name it.
+    pub host: String,
+    /// Names of its nodes.
+    pub nodes: Vec<String>,
+    child: Child,
+    pidfd: OwnedFd,
+    /// What it is to be sent. Its end is the end of the session's input.
+    send: Option<Sender<Bytes>>,
+    words: Receiver<String>,
+    complaints: Arc<Mutex<VecDeque<String>>>,
+}
+
+/// What is sent.
+enum Bytes {
+    These(Vec<u8>),
+    Of(File),
+}
+
+impl Session {
+    /// Calls a host: runs `command` there, for `sh`.
+    ///
+    /// # Errors
+    /// When the program that reaches it cannot be started.
+    pub fn call(host: &Host, nodes: &[String], way: &Way, command: &str) -> io::Result<Session> {
+        let mut caller = caller(host, way, command);
+        // A group of its own: the terminal's Ctrl-C is not for it.
+        caller.process_group(0);
+        caller.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let program = caller.get_program().to_string_lossy().into_owned();
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{program}: {error}"));
+        let mut child = caller.spawn().map_err(named)?;
+        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
+        let pidfd = pidfd.inspect_err(|_| _ = child.kill())?;
+        let (send, sent) = channel();
+        let (said, words) = channel();
+        let complaints = Arc::new(Mutex::new(VecDeque::new()));
+        let [mut stdin, stdout, stderr] = [
+            File::from(OwnedFd::from(child.stdin.take().expect("it is piped"))),
+            File::from(OwnedFd::from(child.stdout.take().expect("it is piped"))),
+            File::from(OwnedFd::from(child.stderr.take().expect("it is piped"))),
+        ];
+        let heard = complaints.clone();
+        spawn("to host", move || write_all(&mut stdin, &sent))?;
+        spawn("from host", move || {
+            lines(stdout, |line| {
+                if let Some(word) = line.strip_prefix(MARK) {
+                    // Nobody listens once the host has started.
+                    let _ = said.send(word.to_owned());
+                }
+            });
+        })?;
+        spawn("of host", move || {
+            lines(stderr, |line| {
+                let mut kept = heard.lock().expect("nobody panics with it");
+                if kept.len() == COMPLAINTS {
+                    kept.pop_front();
+                }
+                kept.push_back(line.to_owned());
+            });
+        })?;
+        let (host, nodes) = (host.name.clone(), nodes.to_vec());
+        Ok(Session { host, nodes, child, pidfd, send: Some(send), words, complaints })
+    }
+
+    /// Says a word.
+    pub fn say(&self, word: &impl Serialize) {
+        let mut line = serde_json::to_vec(word).expect("words are plain");
+        line.push(b'\n');
+        self.queue(Bytes::These(line));
+    }
+
+    /// Sends a line that tells that a file comes, and the file.
+    pub fn send_file(&self, file: File) {
+        self.queue(Bytes::These(b"go\n".to_vec()));
+        self.queue(Bytes::Of(file));
+    }
+
+    fn queue(&self, bytes: Bytes) {
+        if let Some(send) = &self.send {
+            // It fails when the program takes nothing more; that it ends is seen elsewhere.
+            let _ = send.send(bytes);
+        }
+    }
+
+    /// Waits for the host's next word.
+    ///
+    /// # Errors
+    /// What became of it instead, in words; `doing` is what it was to do.
+    pub fn hear(&mut self, doing: &str, patience: Duration) -> Result<String, String> {
+        match self.words.recv_timeout(patience) {
+            Ok(word) => Ok(word),
+            Err(RecvTimeoutError::Timeout) => {
+                let s = patience.as_secs();
+                Err(format!("{doing}: nothing was heard from it for {s} s{}", self.last_words()))
+            }
+            Err(RecvTimeoutError::Disconnected) => Err(format!("{doing}: {}", self.ending())),
+        }
+    }
+
+    /// Waits for an answer.
+    ///
+    /// # Errors
+    /// As [`Session::hear`].
+    pub fn answer<T: DeserializeOwned>(
+        &mut self,
+        doing: &str,
+        patience: Duration,
+    ) -> Result<T, String> {
+        let word = self.hear(doing, patience)?;
+        match serde_json::from_str(&word) {
+            Ok(Reply::Done(answer)) => Ok(answer),
+            Ok(Reply::Failed(why)) => Err(format!("{doing}: {why}")),
+            Err(_) => Err(format!("{doing}: it said something else: {word:?}")),
+        }
+    }
+
+    /// How the program has ended, in its own words where it had some.
+    pub fn ending(&mut self) -> String {
+        let deadline = Instant::now() + ENDING;
+        // The thread that listens to its complaints holds them as well, until it has heard all.
+        let is_talking = |all: &Arc<_>| Arc::strong_count(all) > 1;
+        while (matches!(self.child.try_wait(), Ok(None)) || is_talking(&self.complaints))
+            && Instant::now() < deadline
+        {
+            std::thread::sleep(LOOK);
+        }
+        match (self.complaint(), self.child.try_wait()) {
+            (Some(words), _) => words,
+            (None, Ok(Some(status))) => format!("the session ended ({status}) without a word"),
+            (None, _) => "the session was closed".to_owned(),
+        }
+    }
+
+    /// What it complained about last.
+    fn complaint(&self) -> Option<String> {
+        let kept = self.complaints.lock().expect("nobody panics with it");
+        let said: Vec<&str> =
+            kept.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
+
+    fn last_words(&self) -> String {
+        self.complaint().map_or(String::new(), |said| format!(" ({said})"))
+    }
+
+    /// The host without the user.
+    pub fn short(&self) -> &str {
+        self.host.rsplit_once('@').map_or(&self.host, |(_, host)| host)
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// A descriptor that is readable when the program has ended.
+    pub fn pidfd(&self) -> BorrowedFd<'_> {
+        self.pidfd.as_fd()
+    }
+
+    /// Whether the program has ended.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Ends its input, so that the host looks whether there is still a cluster.
+    pub fn hang_up(&mut self) {
+        self.send = None;
+    }
+}
+
+impl AsMut<Session> for Session {
+    fn as_mut(&mut self) -> &mut Session {
+        self
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // The host leaves when its input ends, and the program ends with it.
+        self.hang_up();
+        let deadline = Instant::now() + ENDING;
+        while !self.has_ended() && Instant::now() < deadline {
+            std::thread::sleep(LOOK);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The program that reaches a host and runs a command for `sh` there.
+fn caller(host: &Host, way: &Way, command: &str) -> Command {
+    let words = match way {
+        Way::Slurm => {
+            let mut srun = Command::new("srun");
+            // A step beside others, on one node, with all that the job has there.
+            srun.args(["--overlap", "--nodes=1", "--ntasks=1", "--mem=0", "--cpu-bind=none"]);
+            srun.args(["--mpi=none", "--unbuffered", "--input=0"]);
+            srun.arg(format!("--nodelist={}", host.name)).args(["sh", "-c", command]);
+            return srun;
+        }
+        Way::Ssh(words) => words,
+    };
+    let mut ssh = match words.as_deref() {
+        Some([program, rest @ ..]) => {
+            let mut own = Command::new(program);
+            own.args(rest);
+            own
+        }
+        _ => {
+            let mut ssh = Command::new("ssh");
+            // Nobody is there to be asked; and a way that is gone is to be noticed.
+            for option in ["BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=15"] {
+                ssh.args(["-o", option]);
+            }
+            ssh.args(["-T", "-x"]);
+            ssh
+        }
+    };
+    if let Some(port) = host.port {
+        ssh.args(["-p", &port.to_string()]);
+    }
+    // The other side gives it to the user's login shell, whatever that is.
+    ssh.arg(&host.name).arg(format!("exec /bin/sh -c '{command}'"));
+    ssh
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new().name(name.into()).spawn(work).map(drop)
+}
+
+/// Sends what is queued, until nobody will queue more or the program takes nothing more.
+fn write_all(to: &mut File, queued: &Receiver<Bytes>) {
+    for bytes in queued {
+        let sent = match bytes {
+            Bytes::These(bytes) => to.write_all(&bytes),
+            Bytes::Of(mut file) => io::copy(&mut file, to).map(drop),
+        };
+        if sent.is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads lines until the end.
+fn lines(from: File, mut take: impl FnMut(&str)) {
+    let mut from = BufReader::new(from);
+    let mut line = Vec::new();
+    while let Ok(1..) = from.by_ref().take(LINE_MAX).read_until(b'\n', &mut line) {
+        take(String::from_utf8_lossy(&line).trim_end());
+        line.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// A host that is this machine: `--ssh` with a shell that takes the command as it is.
+    fn call(command: &str) -> Session {
+        let words = ["sh", "-c", "eval \"$1\"", "ssh-to"].map(String::from).to_vec();
+        let host = Host { name: "here".into(), port: None, nodes: 1 };
+        // $0 is `ssh-to`, $1 the host: the command comes second.
+        let words = words.into_iter().map(|word| word.replace("$1", "$2")).collect();
+        Session::call(&host, &["n0".into()], &Way::Ssh(Some(words)), command).expect("called")
+    }
+
+    #[test]
+    fn words_are_heard_among_what_a_login_says() {
+        let mut session =
+            call("echo Welcome; echo \"muster1 {\\\"Done\\\":[1,2]}\"; cat >/dev/null");
+        assert_eq!(session.answer::<Vec<u32>>("adding", PATIENCE), Ok(vec![1, 2]));
+        session.hang_up();
+        let said = session.hear("leaving", PATIENCE).expect_err("it has ended");
+        assert!(said.starts_with("leaving: "), "{said}");
+    }
+
+    #[test]
+    fn who_fails_is_told_in_its_own_words() {
+        let mut session = call("echo \"no such road\" >&2; exit 255");
+        let said = session.hear("reaching it", PATIENCE).expect_err("it has failed");
+        assert_eq!(said, "reaching it: no such road");
+        let mut session = call("echo \"muster1 {\\\"Failed\\\":\\\"full\\\"}\"; cat >/dev/null");
+        let said = session.answer::<u32>("starting", PATIENCE).expect_err("it has failed");
+        assert_eq!(said, "starting: full");
+    }
+
+    #[test]
+    fn who_says_nothing_is_not_waited_for_forever() {
+        let mut session = call("cat >/dev/null");
+        let said = session.hear("reaching it", Duration::from_millis(50)).expect_err("silence");
+        assert!(said.contains("nothing was heard"), "{said}");
+    }
+}

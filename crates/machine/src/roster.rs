@@ -1,0 +1,262 @@
+//! Who belongs to a cluster, and where each is reached.
+//!
+//! On one machine nobody has to be told: a member's sockets are in the cluster's directory, under
+//! its name. A cluster of several hosts has the file `roster` in the directory of each: a line a
+//! member, with its number, its host, its address there, its ports and its public key. It is made
+//! when the cluster is brought up and does not change; whose key is not in it is nobody.
+//!
+//! A process is one member. It [enters](Roster::enter) with its key, and from then on reaches the
+//! others over TLS; between members of one machine nothing is entered.
+
+use crate::keeper::Directory;
+use crate::memory::id_of;
+use muster_base::limits::NODES_HERE_MAX;
+use muster_fabric::protocol::NodeId;
+use muster_fabric::transport::socket::{Identity, Members, PublicKey, Tls};
+use muster_fabric::transport::{self, Transport};
+use muster_fabric::{self as fabric, Address};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::OnceLock;
+
+/// The manager's number.
+pub const MANAGER: NodeId = NodeId(0);
+
+/// The file's name.
+const FILE: &str = "roster";
+
+/// Which member this process is, and how it proves that.
+static SELF: OnceLock<(NodeId, Tls)> = OnceLock::new();
+
+/// A member that is reached over the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number.
+    pub node: NodeId,
+    /// Its host, as people name it.
+    pub host: String,
+    /// The host's address.
+    pub address: IpAddr,
+    /// The port of its files.
+    pub line: u16,
+    /// The port of its part of the global memory.
+    pub shell: u16,
+    /// Its key.
+    pub key: PublicKey,
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Entry { node, host, address, line, shell, key } = self;
+        write!(f, "{} {host} {address} {line} {shell} {key}", node.0)
+    }
+}
+
+impl FromStr for Entry {
+    type Err = io::Error;
+
+    fn from_str(text: &str) -> io::Result<Entry> {
+        let bad = || io::Error::other(format!("{text:?} is no member of a roster"));
+        let words: Vec<&str> = text.split(' ').collect();
+        let [node, host, address, line, shell, key] = words[..] else { return Err(bad()) };
+        Ok(Entry {
+            node: NodeId(node.parse().map_err(|_| bad())?),
+            host: host.to_owned(),
+            address: address.parse().map_err(|_| bad())?,
+            line: line.parse().map_err(|_| bad())?,
+            shell: shell.parse().map_err(|_| bad())?,
+            key: key.parse().map_err(|_| bad())?,
+        })
+    }
+}
+
+/// Writes the roster of the cluster in `directory`.
+///
+/// # Errors
+/// What the system says.
+pub fn write(directory: &Path, entries: &[Entry]) -> io::Result<()> {
+    let text: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
+    fs::write(directory.join(FILE), text)
+}
+
+/// Where a node's key is, in its cluster's directory.
+pub fn key_file(directory: &Path, name: &str) -> PathBuf {
+    directory.join(format!("{name}.key"))
+}
+
+/// The members of one cluster.
+#[derive(Clone, Debug)]
+pub struct Roster {
+    directory: PathBuf,
+    /// None on one machine.
+    entries: Option<BTreeMap<NodeId, Entry>>,
+}
+
+impl Roster {
+    /// That of the cluster in `directory`.
+    ///
+    /// # Errors
+    /// When its file cannot be read.
+    pub fn of(directory: &Directory) -> io::Result<Roster> {
+        let directory = directory.path().to_owned();
+        let text = match fs::read_to_string(directory.join(FILE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Roster { directory, entries: None });
+            }
+            other => other?,
+        };
+        let entries = text.lines().map(|line| line.parse().map(|entry: Entry| (entry.node, entry)));
+        Ok(Roster { directory, entries: Some(entries.collect::<io::Result<_>>()?) })
+    }
+
+    /// Whether its members are on several hosts.
+    pub fn is_beyond(&self) -> bool {
+        self.entries.is_some()
+    }
+
+    /// From now on this process is a member of that name, and has its key.
+    ///
+    /// # Errors
+    /// When the key is not the one that the others know.
+    pub fn enter(&self, me: NodeId, identity: &Identity) -> io::Result<()> {
+        let Some(entries) = &self.entries else { return Ok(()) };
+        if entries.get(&me).is_none_or(|entry| entry.key != identity.public_key()) {
+            return Err(io::Error::other("the key is not the one that the roster has"));
+        }
+        let members = Members::default();
+        for entry in entries.values() {
+            members.pin(&entry.node.0.to_string(), entry.key).map_err(io::Error::other)?;
+        }
+        // A process that enters again is the same member.
+        let _ = SELF.set((me, Tls::new(identity, &members)));
+        Ok(())
+    }
+
+    /// The same, of a node whose key is in the directory.
+    ///
+    /// # Errors
+    /// As [`Roster::enter`], and when the key cannot be read.
+    pub fn enter_node(&self, name: &str) -> io::Result<()> {
+        if !self.is_beyond() {
+            return Ok(());
+        }
+        let identity = Identity::load(&key_file(&self.directory, name));
+        let me = id_of(name).ok_or_else(|| io::Error::other(format!("{name} is no node")))?;
+        self.enter(me, &identity.map_err(io::Error::other)?)
+    }
+
+    /// Where a member serves its files; none for who is no member.
+    pub fn line(&self, node: NodeId) -> Option<Address> {
+        self.address(
+            node,
+            |entry| entry.line,
+            || match node.0.checked_sub(1) {
+                None => "manager.sock".to_owned(),
+                Some(number) => format!("n{number}.sock"),
+            },
+        )
+    }
+
+    /// Where the parts of the global memory are, with their nodes.
+    pub fn shells(&self) -> BTreeMap<NodeId, Address> {
+        let all = match &self.entries {
+            None => (0..=NODES_HERE_MAX as u32).map(NodeId).collect(),
+            Some(entries) => entries.keys().copied().collect::<Vec<_>>(),
+        };
+        let shell = |node: NodeId| {
+            let file = || format!("f{}.sock", node.0);
+            Some((node, self.address(node, |entry| entry.shell, file)?))
+        };
+        all.into_iter().filter_map(shell).collect()
+    }
+
+    fn address(
+        &self,
+        node: NodeId,
+        port: impl FnOnce(&Entry) -> u16,
+        file: impl FnOnce() -> String,
+    ) -> Option<Address> {
+        match &self.entries {
+            None => Some(Address::Unix(self.directory.join(file()))),
+            Some(entries) => {
+                let entry = entries.get(&node)?;
+                Some(Address::Tls(entry.address.to_string(), port(entry)))
+            }
+        }
+    }
+
+    /// The host of a member, where there are several.
+    pub fn host(&self, node: NodeId) -> Option<&str> {
+        Some(&self.entries.as_ref()?.get(&node)?.host)
+    }
+}
+
+/// Where one listens who is reached at an address: over the network at all of the host's, for they
+/// may look different from elsewhere.
+pub fn listening(at: Address) -> Address {
+    match at {
+        Address::Tls(host, port) => {
+            let any = if host.contains(':') { "::" } else { "0.0.0.0" };
+            Address::Tls(any.to_owned(), port)
+        }
+        other => other,
+    }
+}
+
+/// The transport of an address, TLS as the member that this process is.
+///
+/// # Errors
+/// As [`transport::of`].
+pub fn transport_of(address: &Address) -> fabric::Result<&'static dyn Transport> {
+    match (address, SELF.get()) {
+        (Address::Tls(..), Some((_, tls))) => Ok(tls),
+        _ => transport::of(address),
+    }
+}
+
+/// What this process calls itself where it is `from`: over the network with its number in front,
+/// for which it has the key.
+pub fn name_to(address: &Address, from: &str) -> String {
+    match (address, SELF.get()) {
+        (Address::Tls(..), Some((me, _))) => format!("{}.{from}", me.0),
+        _ => from.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_read_as_it_is_written() {
+        for address in ["10.78.0.3", "fd00::3"] {
+            let entry = Entry {
+                node: NodeId(4),
+                host: "lab3".into(),
+                address: address.parse().expect("an address"),
+                line: 4711,
+                shell: 4712,
+                key: Identity::from_secret(&[7; 32]).public_key(),
+            };
+            assert_eq!(entry.to_string().parse::<Entry>().expect("it was written"), entry);
+            let short = entry.to_string().rsplit_once(' ').expect("words").0.to_owned();
+            assert!(short.parse::<Entry>().is_err() && "".parse::<Entry>().is_err());
+        }
+    }
+
+    #[test]
+    fn one_listens_at_all_addresses_of_the_family() {
+        for (at, listens) in [
+            ("tls!10.0.0.1!7", "tls!0.0.0.0!7"),
+            ("tls!fd00::3!7", "tls!::!7"),
+            ("unix!/run/x", "unix!/run/x"),
+        ] {
+            assert_eq!(listening(at.parse().expect("an address")).to_string(), listens);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Clusters on hosts of their own, brought up over ssh: network namespaces, each with an sshd.
+
+mod cluster;
+mod hosts;
+
+use cluster::until;
+use hosts::{Hosts, OWN, SSHD};
+
+/// Six hosts with a cluster that the README's two commands have brought up.
+fn six(test: &str) -> Hosts {
+    let hosts = Hosts::new(test, 6);
+    hosts.file("lab.txt", 0o600, "# the lab\nh[1-6]\n");
+    hosts.muster(&["init"]).run().ok();
+    hosts.muster(&["up", "--hosts", "lab.txt"]).run().ok();
+    hosts
+}
+
+#[test]
+fn six_hosts_run_the_readmes_job_and_nothing_remains() {
+    let hosts = six("six");
+    let said = hosts.muster(&["run", "-n", "8", "-l", "hostname"]).run().ok();
+    let lines = said.sorted();
+    assert_eq!(lines.len(), 8);
+    for host in 1..=6 {
+        assert!(lines.iter().any(|line| line.ends_with(&format!(": h{host}"))), "{lines:?}");
+    }
+    let nodes = hosts.json(&["nodes", "--json"]);
+    assert_eq!(nodes["transport"], "tls");
+    let listed = nodes["nodes"].as_array().expect("nodes").iter();
+    let listed: Vec<_> = listed.map(|node| (&node["name"], &node["host"])).collect();
+    for (number, node) in listed.into_iter().enumerate() {
+        assert_eq!(node, (&format!("n{number}").into(), &format!("h{}", number + 1).into()));
+    }
+    let said = hosts.muster(&["nodes"]).run().ok();
+    assert!(said.out.contains("HOST") && said.out.contains("h6"), "{}", said.out);
+    let said = hosts.muster(&["down"]).run().ok();
+    assert!(said.out.contains("6 nodes n[0-5] ended\n"), "{}", said.out);
+    hosts.leftovers();
+    // Whose program it is is known by its hash: the second time nothing is sent.
+    let cached = || hosts.inside(Some(1), "stat -c '%i %Z' /root/.cache/muster/*");
+    let before = cached();
+    hosts.muster(&["up", "--hosts", "lab.txt"]).run().ok();
+    assert_eq!(cached(), before);
+    hosts.muster(&["down"]).run().ok();
+    hosts.leftovers();
+}
+
+#[test]
+fn files_and_input_and_signals_reach_all_hosts() {
+    // So many nodes that orders go from node to node, also within a host.
+    let hosts = Hosts::new("files", 6);
+    hosts.file("lab.txt", 0o600, "h[1-5] nodes=4\nroot@h6:22 slots=4\n");
+    hosts.muster(&["init"]).run().ok();
+    hosts.muster(&["up", "--hosts", "lab.txt"]).run().ok();
+    hosts.file("prog", 0o755, "#!/bin/sh\ncat data.txt; echo from $(hostname)\n");
+    hosts.file("data.txt", 0o644, "what was sent\n");
+    let said = hosts.muster(&["run", "-N", "24", "--bcast", "data.txt", "./prog"]).run().ok();
+    assert_eq!(said.out.matches("what was sent\n").count(), 24, "{}", said.out);
+    assert_eq!(said.out.matches("from h6\n").count(), 4, "{}", said.out);
+    let run = ["run", "-N", "24", "--input", "all", "--bcast", "data.txt", "cat", "-", "data.txt"];
+    let said = hosts.muster(&run).input("to all\n").run().ok();
+    assert_eq!(said.out.matches("to all\n").count(), 24, "{}", said.out);
+    assert_eq!(said.out.matches("what was sent\n").count(), 24, "{}", said.out);
+    let running = hosts.muster(&["run", "-N", "24", "sh", "-c", "echo up; sleep 1000"]).start();
+    until("all ranks run", || running.out().matches("up\n").count() == 24);
+    hosts.muster(&["kill", "3"]).run().ok();
+    assert_ne!(running.wait().code, 0);
+    for host in 1..=6 {
+        let what = format!("nothing of the job is left on h{host}");
+        until(&what, || hosts.processes(Some(host)).iter().all(|line| !line.contains("sleep")));
+    }
+    hosts.muster(&["down"]).run().ok();
+    hosts.leftovers();
+}
+
+#[test]
+fn a_job_outlives_the_manager_and_the_sessions() {
+    let hosts = six("manager");
+    let script = "echo up; while [ ! -e /tmp/go ]; do sleep 0.05; done; echo $(hostname) done";
+    let running = hosts.muster(&["run", "-N", "6", "sh", "-c", script]).start();
+    until("all ranks run", || running.out().matches("up\n").count() == 6);
+    let manager = hosts.pid(None, "manager").expect("it runs");
+    hosts.kill(None, manager);
+    until("there is another manager", || {
+        hosts.pid(None, "manager").is_some_and(|pid| pid != manager)
+    });
+    // The ssh that h1 was brought up with dies: nothing needs it any more.
+    let all = hosts.processes(None);
+    let sessions = all.iter().filter(|line| line.contains(" ssh ") && line.contains(" h1 "));
+    let session: Vec<i32> =
+        sessions.map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect();
+    assert_eq!(session.len(), 1, "{all:#?}");
+    hosts.kill(None, session[0]);
+    for host in 1..=6 {
+        hosts.inside(Some(host), "touch /tmp/go");
+    }
+    let said = running.wait().ok();
+    for host in 1..=6 {
+        assert!(said.out.contains(&format!("h{host} done\n")), "{}", said.out);
+        hosts.inside(Some(host), "rm /tmp/go");
+    }
+    hosts.await_nodes(6);
+    hosts.muster(&["down"]).run().ok();
+    hosts.leftovers();
+}
+
+#[test]
+fn dead_nodes_come_back_and_dead_hosts_are_named() {
+    let mut hosts = six("dead");
+    let node = hosts.pid(Some(2), "node").expect("it runs");
+    let running = hosts.muster(&["run", "-N", "6", "sh", "-c", "echo up; sleep 1000"]).start();
+    until("all ranks run", || running.out().matches("up\n").count() == 6);
+    hosts.kill(Some(2), node);
+    // The host's keeper has seen how it died, and the manager has heard of it.
+    let said = running.wait();
+    assert!(said.code != 0 && said.err.contains("n1"), "{}", said.err);
+    assert!(said.err.contains("killed by signal 9"), "{}", said.err);
+    until("the node is there again", || {
+        let nodes = hosts.json(&["nodes", "--json"]);
+        nodes["nodes"][1]["state"] == "up"
+            && hosts.pid(Some(2), "node").is_some_and(|pid| pid != node)
+    });
+    let log = std::fs::read_to_string(hosts.runtime().join("default/keeper.log"));
+    assert!(!log.expect("a log").contains("the session with"), "the host's keeper did it");
+    hosts.lose(5);
+    hosts.await_nodes(5);
+    let nodes = hosts.json(&["nodes", "--json"]);
+    assert_eq!(nodes["nodes"][4]["state"], "down");
+    let said = hosts.muster(&["run", "-N", "5", "hostname"]).run().ok();
+    assert!(said.out.contains("h6\n") && !said.out.contains("h5\n"), "{}", said.out);
+    hosts.muster(&["down"]).run().ok();
+    hosts.leftovers();
+}
+
+#[test]
+fn nothing_outlives_a_killed_keeper_of_the_head() {
+    let hosts = six("keeper");
+    hosts.muster(&["run", "--detach", "-N", "6", "sleep", "1000"]).run().ok();
+    hosts.kill(None, hosts.pid(None, "keeper").expect("it runs"));
+    hosts.leftovers();
+}
+
+#[test]
+fn hosts_that_fail_are_named_with_their_words_and_the_rest_is_taken_down() {
+    let hosts = Hosts::with("fails", 5, |host| {
+        let sshd = format!("{OWN}{SSHD}");
+        match host {
+            "h2" => sshd.replace(" -f ", " -o AuthorizedKeysFile=/media/host.pub -f "),
+            "h3" => sshd.replace("echo ready", "mount -o remount,size=1m /root; echo ready"),
+            "h4" => sshd.replace("echo ready", "mount -o remount,noexec /root; echo ready"),
+            "h5" => sshd.replace("/usr/sbin/sshd", "sleep infinity #"),
+            _ => sshd,
+        }
+    });
+    hosts.file("lab.txt", 0o600, "h[1-5]\n");
+    hosts.muster(&["up", "--hosts", "lab.txt"]).run().code(1).says("muster init  [E200]");
+    hosts.muster(&["init"]).run().ok();
+    let said = hosts.muster(&["up", "--hosts", "lab.txt"]).run().code(1);
+    let said = said.says("[E201]").says("4 of 5 hosts");
+    let said = said.says("h2: reaching it: ").says("Permission denied (publickey");
+    let said = said.says("h3: the program cannot be kept").says("No space left on device");
+    let said = said
+        .says("h4: the program cannot be kept")
+        .says("Permission denied")
+        .says("h5: reaching it: ");
+    said.says("Connection refused");
+    hosts.leftovers();
+    let tolerant = ["up", "--tolerate-missing", "--hosts", "lab.txt"];
+    hosts.muster(&tolerant).run().ok().says("without h5: ");
+    assert_eq!(hosts.muster(&["run", "hostname"]).run().ok().out, "h1\n");
+    hosts.muster(&["down"]).run().ok();
+    hosts.leftovers();
+    hosts.file("bad.txt", 0o600, "h1\nh2 cpus=4\n");
+    hosts.muster(&["up", "--hosts", "bad.txt"]).run().code(1).says("line 2: 'cpus=4'");
+}
+
+#[test]
+fn strangers_are_let_in_nowhere_and_keys_are_shown_to_nobody() {
+    let hosts = six("strangers");
+    // Whatever listens on the network, on a host or at the head: who has no key hears nothing.
+    for (host, at) in [(Some(1), hosts::address(1).to_string()), (None, "10.78.0.254".into())] {
+        let ports = "ss -Hltn | awk '{print $4}' | sed 's/.*://' | grep -vx 22 | sort -u";
+        let ports = hosts.inside(host, ports);
+        assert_eq!(ports.lines().count(), 2, "one port for files, one for memory: {ports}");
+        for port in ports.lines() {
+            // A 9P version request, and the hello of a daemon in the clear.
+            let ask = format!(
+                "printf '\\023\\000\\000\\000d\\377\\377\\000\\000\\001\\000\\010\\0009P2000' \
+                 | timeout 20 bash -c 'exec 3<>/dev/tcp/{at}/{port}; cat >&3; cat <&3' \
+                 | grep -ac 9P2000 || :"
+            );
+            assert_eq!(hosts.inside(Some(2), &ask).trim(), "0");
+        }
+    }
+    for host in std::iter::once(None).chain((1..=6).map(Some)) {
+        let script = "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | grep -ac secret-ed25519 || :";
+        assert_eq!(hosts.inside(host, script).trim(), "1", "only this search itself");
+    }
+    // Keys stay where they are used, readable for their user alone.
+    let keys = "find /tmp -name '*.key' | xargs stat -c '%a %n'";
+    let keys = hosts.inside(Some(3), keys);
+    assert!(keys.lines().count() == 1 && keys.starts_with("600 "), "{keys}");
+    hosts.muster(&["down"]).run().ok();
+    hosts.leftovers();
+}
