@@ -182,6 +182,33 @@ fn the_terminal_is_as_before_when_a_signal_ends_it_and_a_lost_manager_does_not()
 }
 
 #[test]
+fn where_jobs_take_turns_the_matrix_of_slots_and_nodes_is_shown() {
+    let cluster = Cluster::none("t0156slots");
+    let gang = ["up", "-N", "2", "--scheduler", "gang", "--slice", "2ms", "--slots", "2"];
+    cluster.muster(&gang).run().ok();
+    cluster.note("default");
+    let run = |name: &str| cluster.muster(&["run", "-N", "2", "-J", name, "sleep", "600"]).start();
+    let jobs = [run("one"), run("two")];
+    let ranks = || cluster.muster(&["ps"]).run().ok().out.matches("running").count();
+    until("both run", || ranks() == 2);
+    let shown = cluster.muster(&["top"]).run().ok().out;
+    let rows: Vec<Vec<&str>> = shown
+        .lines()
+        .skip_while(|line| !line.starts_with("SLOT 2ms"))
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(rows[0], ["SLOT", "2ms", "n0", "n1"], "{shown}");
+    let mut slots = [rows[1][1..].to_vec(), rows[2][1..].to_vec()];
+    slots.sort();
+    assert_eq!(slots, [["1", "1"], ["2", "2"]], "{shown}");
+    cluster.muster(&["kill", "1", "2"]).run().ok();
+    for job in jobs {
+        job.wait().code(137);
+    }
+    cluster.down();
+}
+
+#[test]
 fn without_a_terminal_one_picture_is_text() {
     let cluster = Cluster::up("t0156text", 2);
     let job = cluster.muster(&["run", "-N", "2", "-J", "heater", "sleep", "600"]).start();

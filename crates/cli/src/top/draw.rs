@@ -261,8 +261,14 @@ fn matrix(model: &Model) -> Vec<Line<'static>> {
 
 /// A job's colour, so that it is found in all slots at a glance.
 fn colour(job: u32) -> Color {
-    const COLOURS: [Color; 6] =
-        [Color::Green, Color::Cyan, Color::Magenta, Color::Yellow, Color::Blue, Color::Red];
+    const COLOURS: [Color; 6] = [
+        Color::LightGreen,
+        Color::LightCyan,
+        Color::LightMagenta,
+        Color::LightYellow,
+        Color::LightBlue,
+        Color::LightRed,
+    ];
     COLOURS[job as usize % COLOURS.len()]
 }
 
