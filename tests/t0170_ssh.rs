@@ -145,7 +145,7 @@ fn hosts_that_fail_are_named_with_their_words_and_the_rest_is_taken_down() {
     let hosts = Hosts::with("fails", 5, |host| {
         let sshd = format!("{OWN}{SSHD}");
         match host {
-            "h2" => sshd.replace(" -f ", " -o AuthorizedKeysFile=/mnt/host.pub -f "),
+            "h2" => sshd.replace(" -f ", " -o AuthorizedKeysFile=/media/host.pub -f "),
             "h3" => sshd.replace("echo ready", "mount -o remount,size=1m /root; echo ready"),
             "h4" => sshd.replace("echo ready", "mount -o remount,noexec /root; echo ready"),
             "h5" => sshd.replace("/usr/sbin/sshd", "sleep infinity #"),

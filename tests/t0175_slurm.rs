@@ -23,8 +23,8 @@ fn slurm(test: &str) -> Hosts {
         );
     }
     let slurmd = "mkdir -p -m 700 $1; mkdir /run/slurm
-        until [ -S /mnt/munge ]; do sleep 0.05; done; echo ready; exec 1>&2
-        SLURM_CONF=/mnt/slurm.conf slurmd -D -N $0 & wait";
+        until [ -S /media/munge ]; do sleep 0.05; done; echo ready; exec 1>&2
+        SLURM_CONF=/media/slurm.conf slurmd -D -N $0 & wait";
     // The first process of a host is a shell, which reaps what Slurm leaves to it.
     let hosts = Hosts::waiting(test, NODES, prepare, |_| format!("{OWN}{slurmd}"));
     let ready = format!("sinfo -h -t idle -o %D | grep -qx {NODES}");
@@ -37,8 +37,8 @@ fn slurm(test: &str) -> Hosts {
 fn prepare(home: &Path) -> String {
     let mut text = String::from(
         "ClusterName=test\nSlurmctldHost=head(10.78.0.254)\nSlurmUser=root\nSlurmdUser=root\n\
-         AuthType=auth/munge\nAuthInfo=socket=/mnt/munge\nStateSaveLocation=/mnt/state\n\
-         SlurmdSpoolDir=/run/slurm/spool\nSlurmctldPidFile=/mnt/slurmctld.pid\n\
+         AuthType=auth/munge\nAuthInfo=socket=/media/munge\nStateSaveLocation=/media/state\n\
+         SlurmdSpoolDir=/run/slurm/spool\nSlurmctldPidFile=/media/slurmctld.pid\n\
          SlurmdPidFile=/run/slurm/slurmd.pid\nProctrackType=proctrack/linuxproc\n\
          TaskPlugin=task/none\nMpiDefault=none\nJobAcctGatherType=jobacct_gather/none\n\
          ReturnToService=2\nSwitchType=switch/none\nSelectType=select/linear\n\
@@ -54,10 +54,10 @@ fn prepare(home: &Path) -> String {
     let mode = fs::Permissions::from_mode(0o600);
     fs::set_permissions(home.join("munge.key"), mode).expect("set");
     let files =
-        ["key", "pid", "log", "seed"].map(|file| format!("--{file}-file=/mnt/munge.{file}"));
+        ["key", "pid", "log", "seed"].map(|file| format!("--{file}-file=/media/munge.{file}"));
     format!(
-        "munged --foreground --force --socket=/mnt/munge {} 1>&2 &
-         SLURM_CONF=/mnt/slurm.conf slurmctld -D 1>&2 & echo ready; wait",
+        "munged --foreground --force --socket=/media/munge {} 1>&2 &
+         SLURM_CONF=/media/slurm.conf slurmctld -D 1>&2 & echo ready; wait",
         files.join(" ")
     )
 }
@@ -65,7 +65,7 @@ fn prepare(home: &Path) -> String {
 /// A command at the head that knows Slurm.
 fn within(hosts: &Hosts, words: &[&str]) -> Call {
     let mut command: Command = hosts.at_head();
-    command.arg("SLURM_CONF=/mnt/slurm.conf").args(words);
+    command.arg("SLURM_CONF=/media/slurm.conf").args(words);
     call(command)
 }
 

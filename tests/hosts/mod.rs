@@ -264,16 +264,16 @@ pub fn address(number: usize) -> Ipv4Addr {
 }
 
 /// The head sees our files; only who its hosts are, and how ssh reaches them, is its own.
-const HEAD: &str = "hostname $0; mount --bind $1 /mnt; mount --bind $1/hosts /etc/hosts
+const HEAD: &str = "hostname $0; mount --bind $1 /media; mount --bind $1/hosts /etc/hosts
     mount --bind $1/ssh_config /etc/ssh/ssh_config\n";
 
 /// A host has files of its own wherever programs write.
-pub const OWN: &str = "hostname $0; mount --bind $1 /mnt; mount --bind /mnt/hosts /etc/hosts
+pub const OWN: &str = "hostname $0; mount --bind $1 /media; mount --bind /media/hosts /etc/hosts
     for d in /run /root /tmp; do mount -t tmpfs -o mode=755 none $d; done; chmod 1777 /tmp\n";
 
 /// An sshd there.
 pub const SSHD: &str =
-    "mkdir /run/sshd; echo ready; exec 1>&2; exec /usr/sbin/sshd -D -e -f /mnt/sshd_config";
+    "mkdir /run/sshd; echo ready; exec 1>&2; exec /usr/sbin/sshd -D -e -f /media/sshd_config";
 
 /// Keys of hosts and of their user, and what ssh and sshd have to know.
 fn configure(home: &Path, count: usize) {
@@ -301,8 +301,9 @@ fn configure(home: &Path, count: usize) {
         "Host *\n IdentityFile {at}/user\n IdentitiesOnly yes\n GlobalKnownHostsFile {at}/known\n \
          UserKnownHostsFile /dev/null\n StrictHostKeyChecking yes\n LogLevel ERROR\n"
     );
-    let sshd = "HostKey /mnt/host\nAuthorizedKeysFile /mnt/user.pub\nStrictModes no\nUsePAM no\n\
-                PidFile none\nPermitRootLogin prohibit-password\nPasswordAuthentication no\n";
+    let sshd = "HostKey /media/host\nAuthorizedKeysFile /media/user.pub\nPidFile none\n\
+                StrictModes no\nUsePAM no\nPasswordAuthentication no\n\
+                PermitRootLogin prohibit-password\n";
     for (file, text) in
         [("hosts", &hosts[..]), ("known", &known), ("ssh_config", &ssh), ("sshd_config", sshd)]
     {
