@@ -301,8 +301,9 @@ fn configure(home: &Path, count: usize) {
         "Host *\n IdentityFile {at}/user\n IdentitiesOnly yes\n GlobalKnownHostsFile {at}/known\n \
          UserKnownHostsFile /dev/null\n StrictHostKeyChecking yes\n LogLevel ERROR\n"
     );
-    let sshd = "HostKey /media/host\nAuthorizedKeysFile /media/user.pub\nStrictModes no\nUsePAM no\n\
-                PidFile none\nPermitRootLogin prohibit-password\nPasswordAuthentication no\n";
+    let sshd = "HostKey /media/host\nAuthorizedKeysFile /media/user.pub\nPidFile none\n\
+                StrictModes no\nUsePAM no\nPasswordAuthentication no\n\
+                PermitRootLogin prohibit-password\n";
     for (file, text) in
         [("hosts", &hosts[..]), ("known", &known), ("ssh_config", &ssh), ("sshd_config", sshd)]
     {
