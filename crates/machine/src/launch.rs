@@ -361,7 +361,7 @@ mod tests {
     fn the_letters_of_the_wire_page_are_what_is_sent() {
         let (reports, orders): (Vec<_>, Vec<_>) =
             printed().into_iter().partition(|letter| letter.get("said").is_some());
-        assert_eq!((orders.len(), reports.len()), (8, 1));
+        assert_eq!((orders.len(), reports.len()), (9, 1));
         let value = |letter: &[u8]| serde_json::from_slice::<serde_json::Value>(letter).unwrap();
         for printed in orders {
             let order = Order::read(printed.to_string().as_bytes()).unwrap();
