@@ -2,6 +2,7 @@
 
 mod child;
 mod cluster;
+mod deaths;
 mod fabric;
 mod launch;
 mod ninep;
@@ -25,6 +26,8 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
       --quick --json   as above
   launch    true, and a program of 12 MiB, on 16 and 64 nodes: ours, Slurm, Hydra, pdsh
             (as root: each slurmd has a tmpfs of its own)
+      --quick --json   as above
+  deaths    of 64 daemons one is killed: until it is named, idle and at load 20
       --quick --json   as above
   primitives  COMPARE-AND-WRITE, XFER-AND-SIGNAL and the heartbeat among 2 to 64 processes, and
             Open MPI and MPICH among as many
@@ -132,6 +135,7 @@ fn main() -> ExitCode {
         }
         "spawn" => spawn::run(options.quick),
         "launch" => launch::run(options.quick),
+        "deaths" => deaths::run(options.quick),
         "primitives" => primitives::run(options.quick),
         "fabric" => fabric::run(options.quick, options.case.as_deref()),
         "parked" => ninep::parked::run(&options.parked),
