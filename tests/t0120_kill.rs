@@ -177,8 +177,7 @@ fn the_manager_is_killed_at_odd_moments() {
     until("all jobs are done", || cluster.muster(&["ps"]).run().ok().out.lines().count() <= 1);
     cluster.no_job_processes();
     for node in 0..4 {
-        let sessions = cluster.directory().join(format!("n{node}"));
-        until("no session is left", || std::fs::read_dir(&sessions).unwrap().count() == 0);
+        until("no session is left", || cluster.sessions(node) == 0);
     }
     cluster.down();
 }

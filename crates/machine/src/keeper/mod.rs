@@ -34,14 +34,15 @@ pub use down::{Downed, down};
 pub use present::{Presence, State};
 
 use crate::line;
-use muster_ninep::client::Options;
+use muster_ninep::client::{Fid, Options};
+use muster_ninep::tree::OpenFlags;
 use present::{KeeperLock, keeper};
 use rustix::process::Pid;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, PipeWriter, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 use supervise::Supervisor;
@@ -90,16 +91,28 @@ pub enum Error {
 /// Tells the manager of the cluster in a directory one line of evidence.
 pub type Report = Arc<dyn Fn(&Directory, &str) -> io::Result<()> + Send + Sync>;
 
-/// Tells it by writing to its `ctl`.
+/// Tells it by writing to its `ctl`, which stays open for as long as that manager lives.
 pub fn by_file() -> Report {
-    Arc::new(|directory, line| {
-        let deadline = Some(Duration::from_secs(1));
-        let options = Options { deadline, name: "the manager".into(), ..Options::default() };
-        let client =
-            line::connect("keeper", &directory.manager(), options).map_err(io::Error::other)?;
-        let client = client.with_deadlines(deadline, deadline);
-        client.write("ctl", format!("{line}\n")).map_err(io::Error::other)
+    let open: Mutex<Option<Fid>> = Mutex::default();
+    Arc::new(move |directory, line| {
+        let mut open = open.lock().expect("no holder panics");
+        let ctl = match open.take().filter(|ctl| ctl.client().ended().is_none()) {
+            Some(ctl) => ctl,
+            None => open_ctl(directory).map_err(io::Error::other)?,
+        };
+        ctl.write_at(0, format!("{line}\n").as_bytes()).map_err(io::Error::other)?;
+        *open = Some(ctl);
+        Ok(())
     })
+}
+
+fn open_ctl(directory: &Directory) -> Result<Fid, muster_ninep::error::Error> {
+    let deadline = Some(Duration::from_secs(1));
+    let options = Options { deadline, name: "the manager".into(), ..Options::default() };
+    let client = line::connect("keeper", &directory.manager(), options)?;
+    let ctl = client.with_deadlines(deadline, deadline).root().walk(&[b"ctl"])?;
+    ctl.open(OpenFlags(OpenFlags::WRONLY))?;
+    Ok(ctl)
 }
 
 /// What to bring up.

@@ -35,6 +35,7 @@ fn run(manager: &Weak<Manager>, memory: &Memory) {
         let new: Nodes = membership.members.iter().filter(|node| is_new(*node)).collect();
         (epoch, known) = (membership.epoch, membership.members);
         manager.keep(new);
+        manager.look_for_silent(&known);
     }
 }
 

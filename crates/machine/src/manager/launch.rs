@@ -7,6 +7,7 @@ use super::log::JobLog;
 use super::nodes::ANSWER;
 use super::pieces::{Failed, Pieces};
 use super::place::{Place, place};
+use super::progress::Bears;
 use super::spec::{End, Phase, RankPhase, Spec, Stdin};
 use super::{Manager, report};
 use crate::chunk::{Hash, Recipe, write_ranges};
@@ -37,8 +38,18 @@ fn gone<T>() -> Result<T> {
     fail(Errno::IO, "the manager is ending")
 }
 
-pub(super) fn ended() -> Error {
-    Error::new(Errno::CANCELED, "the job was ended while it was being started")
+/// A job was ended while it was being started: in the words of what ended it.
+pub(super) fn ended(job: &Job) -> Error {
+    let cause = job.state().progress.cause();
+    let text = match cause {
+        Some((End::Lost, _, why)) => format!("{why}  [E304, exit 125]"),
+        Some((End::Killed, exit, why)) => {
+            format!("the job was ended while it was being started: {why}  [E305, exit {exit}]")
+        }
+        Some((_, _, why)) => why,
+        None => "the job was ended while it was being started".to_owned(),
+    };
+    Error::new(Errno::CANCELED, text)
 }
 
 /// Gives the ranks places and sessions, unless they have them already.
@@ -62,14 +73,32 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
     let _ = job.placed.set(Placed { log, waits });
     let mut state = job.state();
     if state.progress.phase() != Phase::New {
-        return Err(ended());
+        drop(state);
+        return Err(ended(job));
     }
     state.instances = instances;
     state.followed = vec![3; places.len()];
     state.holds = vec![None; places.len()];
     state.claimed = vec![false; places.len()];
-    state.progress.placed(places, sessions, spec.keep_going);
+    state.progress.placed(places, sessions, Bears::of(&spec));
     state.spec = Some(spec);
+    drop(state);
+    check_places(&manager, job)
+}
+
+/// A node that died while ranks were placed there may have been lost to all jobs but this one.
+fn check_places(manager: &Manager, job: &Job) -> Result<()> {
+    let places: Vec<(String, u64)> = {
+        let state = job.state();
+        let nodes = state.progress.ranks().iter().map(|rank| rank.node.clone());
+        nodes.zip(state.instances.iter().copied()).collect()
+    };
+    for (node, instance) in places {
+        if manager.nodes.link(&node)?.instance != instance {
+            let text = format!("{node} is down: its node daemon was started again  [E114]");
+            return fail(Errno::HOSTDOWN, text);
+        }
+    }
     Ok(())
 }
 
@@ -166,7 +195,7 @@ impl Incoming {
         };
         let mut sending = match taken {
             Some(sending) => sending,
-            None if self.has_begun => return Err(ended()),
+            None if self.has_begun => return Err(ended(job)),
             None => {
                 self.has_begun = true;
                 let begun = begin(job, true).map_err(|failed| start_failed(job, failed))?;
@@ -185,7 +214,7 @@ impl Incoming {
             drop(state);
             drop(sending);
             job.forget_again();
-            return Err(ended());
+            return Err(ended(job));
         }
         state.sending = Some(sending);
         state.files_end = self.parser.is_done();
@@ -216,6 +245,9 @@ fn with_files<T>(
         if is_ready { state.sending.take() } else { None }
     };
     let Some(mut pieces) = taken else {
+        if job.state().progress.cause().is_some() {
+            return Err(ended(job));
+        }
         return fail(Errno::BUSY, "the job's files were not told yet, or it is started  [E205]");
     };
     let done = deed(&mut pieces).map_err(|failed| start_failed(job, failed))?;
@@ -224,7 +256,7 @@ fn with_files<T>(
         drop(state);
         drop(pieces);
         job.forget_again();
-        return Err(ended());
+        return Err(ended(job));
     }
     state.sending = Some(pieces);
     Ok(done)
@@ -295,8 +327,11 @@ pub(super) fn start(job: &Arc<Job>) -> Result<()> {
     Ok(())
 }
 
-/// Ends a job that cannot be started.
+/// Ends a job that cannot be started. If it has been ended already, what failed now only follows
+/// from that: sessions that were wiped, say.
 fn start_failed(job: &Arc<Job>, (rank, error): Failed) -> Error {
+    let has_cause = job.state().progress.cause().is_some();
+    let error = if has_cause { ended(job) } else { error };
     let text = error.to_string();
     let mut state = job.state();
     if state.progress.phase() == Phase::New {
@@ -338,7 +373,7 @@ fn deliver(job: &Arc<Job>) -> std::result::Result<bool, Failed> {
 fn execute(job: &Arc<Job>, is_made: bool) -> std::result::Result<(), Failed> {
     let whole = |error: Error| (None, error);
     if !job.state().progress.executing() {
-        return Err(whole(ended()));
+        return Err(whole(ended(job)));
     }
     let (set, launch) = order(job).map_err(whole)?;
     let order = if is_made { Order::Run { job: job.id } } else { Order::Launch(launch) };
@@ -413,7 +448,7 @@ fn send_order(job: &Job, set: &Nodes, order: &Order) -> Result<Letter> {
     let ready = manager.memory.await_members(set, Deadline::after(ANSWER));
     ready.map_err(|error| not_ordered(&error))?;
     if job.state().progress.phase() != Phase::Starting {
-        return Err(ended());
+        return Err(ended(job));
     }
     manager.memory.send_surely(set, letter).map_err(|error| not_ordered(&error))
 }

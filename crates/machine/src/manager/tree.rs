@@ -29,7 +29,7 @@ pub fn of(manager: &Arc<Manager>) -> Synthetic {
     let weak = Arc::downgrade(manager);
     let told = weak.clone();
     let status = move || Ok(status(&*upgrade(&told)?));
-    let (ctl, past) = (weak.clone(), weak.clone());
+    let (ctl, past, counted) = (weak.clone(), weak.clone(), weak.clone());
     let files = vec![
         ("ctl", control::file(0o660, move || RootCtl(ctl.clone())).entry()),
         ("status", File::text(0o444, status).entry()),
@@ -39,6 +39,7 @@ pub fn of(manager: &Arc<Manager>) -> Synthetic {
             File::new(0o444, move |_| Ok(Snapshot(upgrade(&past)?.history.read()?))).entry(),
         ),
         ("events", manager.events.file_of_lines(0o444).entry()),
+        ("fabric", File::text(0o444, move || Ok(upgrade(&counted)?.memory.tell())).entry()),
         (
             "nodes",
             Entry::Dir(Arc::new(NodesDir { manager: weak.clone(), inode: Inode::new(0o555) })),
@@ -173,6 +174,7 @@ impl Job {
             ("chunks", File::new(0o660, move |_| Ok(Chunks::new(&chunks))).entry()),
             ("stdin", Input::file(job, None)),
             ("wait", job.wait.file(0o444).entry()),
+            ("notes", job.notes().file_of_lines(0o444).entry()),
         ];
         if let Some(placed) = job.placed.get() {
             for output in Output::BOTH {
