@@ -177,12 +177,7 @@ fn the_manager_is_killed_at_odd_moments() {
     until("all jobs are done", || cluster.muster(&["ps"]).run().ok().out.lines().count() <= 1);
     cluster.no_job_processes();
     for node in 0..4 {
-        let directory = cluster.directory().join(format!("n{node}"));
-        let is_session = |name: std::ffi::OsString| name.to_string_lossy().starts_with("xcpu-");
-        until("no session is left", || {
-            let names = std::fs::read_dir(&directory).unwrap().flatten();
-            !names.map(|entry| entry.file_name()).any(is_session)
-        });
+        until("no session is left", || cluster.sessions(node) == 0);
     }
     cluster.down();
 }

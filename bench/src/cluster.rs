@@ -40,9 +40,14 @@ impl Cluster {
         Ok(())
     }
 
+    /// Its own directory.
+    pub fn directory(&self) -> PathBuf {
+        self.home.join("r/default")
+    }
+
     /// A node's directory.
     pub fn node(&self, node: usize) -> PathBuf {
-        self.home.join(format!("r/default/n{node}"))
+        self.directory().join(format!("n{node}"))
     }
 
     /// A node's socket.

@@ -2,6 +2,7 @@
 
 mod child;
 mod cluster;
+mod deaths;
 mod fabric;
 mod gang;
 mod launch;
@@ -31,6 +32,8 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
             beside a job that has all nodes
       --quick --json   as above
       --figure FILE    draw it as well: SVG
+  deaths    of 64 daemons one is killed: until it is named, idle and at load 20
+      --quick --json   as above
   primitives  COMPARE-AND-WRITE, XFER-AND-SIGNAL and the heartbeat among 2 to 64 processes, and
             Open MPI and MPICH among as many
       --quick --json   as above
@@ -144,6 +147,7 @@ fn main() -> ExitCode {
         "spawn" => spawn::run(options.quick),
         "gang" => gang::measure(options.quick, options.figure.as_deref()),
         "launch" => launch::run(options.quick),
+        "deaths" => deaths::run(options.quick),
         "primitives" => primitives::run(options.quick),
         "fabric" => fabric::run(options.quick, options.case.as_deref()),
         "parked" => ninep::parked::run(&options.parked),

@@ -217,6 +217,12 @@ impl Cluster {
         assert!(left.is_empty(), "left: {left:#?}");
     }
 
+    /// Sessions that a node has a directory for.
+    pub fn sessions(&self, node: impl std::fmt::Display) -> usize {
+        let inside = fs::read_dir(self.directory().join(format!("n{node}"))).unwrap().flatten();
+        inside.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"xcpu-")).count()
+    }
+
     /// Asserts that no process of any job is left on the nodes.
     pub fn no_job_processes(&self) {
         let jobs = || -> Vec<String> {
@@ -495,13 +501,19 @@ impl Drop for Running {
 }
 
 /// What came of a command.
-#[derive(Debug)]
 pub struct Output {
     pub code: i32,
     pub out: String,
     pub bytes: Vec<u8>,
     pub err: String,
     what: String,
+}
+
+impl std::fmt::Debug for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Output { code, out, err, what, .. } = self;
+        write!(f, "{what}: status {code}, out {out:?}, err {err:?}")
+    }
 }
 
 impl Output {

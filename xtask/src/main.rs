@@ -4,6 +4,7 @@
 mod bench;
 mod ci;
 mod fuzz;
+mod kills;
 mod libfabric;
 mod loom;
 mod miri;
@@ -25,7 +26,7 @@ struct Command {
     run: fn(&[String]) -> anyhow::Result<ExitCode>,
 }
 
-const COMMANDS: [Command; 9] = [
+const COMMANDS: [Command; 10] = [
     Command { name: "tidy", arguments: "", about: "check the rules of the house", run: tidy::run },
     Command {
         name: "ci",
@@ -50,6 +51,12 @@ const COMMANDS: [Command; 9] = [
         arguments: "[--quick]",
         about: "explore all states of the three primitives within bounds",
         run: model::run,
+    },
+    Command {
+        name: "kills",
+        arguments: "[--first SEED] [--rounds N]",
+        about: "kill daemons of 64 at random moments, with jobs in flight, 200 times",
+        run: kills::run,
     },
     Command {
         name: "loom",

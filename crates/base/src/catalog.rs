@@ -51,6 +51,10 @@ catalog! {
     E104 "A file that the job needs cannot be sent."
         "It cannot be read, is no file or directory, or changed while it was sent."
         "Look at it with ls -l, then run the job again."
+    E105 "A shared library that the program needs is missing."
+        "The program was sent to a node, whose loader did not find one of its libraries there."
+        "Send it along: --bcast FILE --env LD_LIBRARY_PATH=. (the working directory), or link the \
+         program statically. ldd FILE lists what it needs."
     E107 "A node could not prepare the process."
         "The working directory does not exist there, or the node has no processes, memory or \
          control groups left."
@@ -228,6 +232,10 @@ catalog! {
     E306 "A node did not start its rank in time."
         "It is stopped, or busy beyond measure."
         "muster nodes shows which answer. Choose others: -w n[0-2]"
+    N306 "A node is slow."
+        "It has not answered for some seconds, and nothing says that it is dead: it is stopped, or \
+         busy beyond measure. What it runs goes on when it does; it gets no new jobs until then."
+        "muster nodes shows it. To give the job up: Ctrl-C, or muster kill JOB"
     E310 "The manager cannot write."
         "Its disk is full or fails: the journal or a job's output cannot be kept."
         "Make room where the cluster's directory is: df $MUSTER_RUNTIME"

@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -40,6 +41,10 @@ const BUSY: Duration = Duration::from_millis(1);
 /// Children of a node in the trees that operations go down and answers come up.
 const ARITY: usize = 16;
 
+/// How long a node may be silent before it is no member any more: its lease, and the slack between
+/// two clocks.
+pub const LEASE: Duration = Duration::from_millis(2250);
+
 /// Where a manager writes which one it is.
 const TERM: &str = "term";
 
@@ -57,13 +62,35 @@ pub fn name_of(node: NodeId) -> String {
 /// The cluster's global memory, as one daemon has it.
 pub struct Memory {
     member: Member,
+    counts: Counts,
     letters: Arc<Letters>,
     me: NodeId,
     before: Vec<NodeId>,
     term: u32,
 }
 
+/// How often this node has begun something.
+#[derive(Default)]
+struct Counts {
+    transfers: AtomicU64,
+    queries: AtomicU64,
+}
+
 impl Memory {
+    /// What this node has begun and moved, in words.
+    pub fn tell(&self) -> String {
+        let (counts, traffic) = (&self.counts, self.member.traffic());
+        let told = [
+            ("transfers", &counts.transfers),
+            ("queries", &counts.queries),
+            ("letters", &self.letters.came),
+            ("messages", &traffic.messages),
+            ("bytes", &traffic.sent),
+            ("multicast", &traffic.cast),
+        ];
+        told.map(|(name, count)| format!("{name} {}\n", count.load(Ordering::Relaxed))).concat()
+    }
+
     /// This node.
     pub fn me(&self) -> NodeId {
         self.me
@@ -132,19 +159,22 @@ impl Memory {
         };
         let letters = Arc::new(Letters::default());
         let regions = vec![Region::over(letters.clone(), Rights::WRITE)];
+        let config = Config::new(me, incarnation());
         let config = Config {
+            lease: LEASE - config.slack,
             arity: ARITY,
             variables: VARIABLES + 1,
             // The kernel closes a dead process's sockets. Whose connection breaks on its way, and
             // who lives after all, joins again.
             end_is_death: true,
-            ..Config::new(me, incarnation())
+            ..config
         };
         let started = transport_of(&here)
             .and_then(|transport| transport.listen(&here))
             .and_then(|listener| Member::start_over(setup, listener, config, begin, regions));
         let member = started.map_err(|error| io::Error::other(format!("{error}  [E133]")))?;
-        Ok(Memory { member, letters, me, before: Vec::new(), term: 0 })
+        let counts = Counts::default();
+        Ok(Memory { member, counts, letters, me, before: Vec::new(), term: 1 })
     }
 
     /// Sends a letter to a set of nodes: to all or to none. It does not wait.
@@ -152,6 +182,7 @@ impl Memory {
     /// # Errors
     /// As [`Member::xfer_and_signal`].
     pub fn send(&self, to: &Nodes, letter: Vec<u8>) -> Result<Transfer> {
+        self.counts.transfers.fetch_add(1, Ordering::Relaxed);
         self.member.xfer_and_signal(to, (LETTERS, 0), letter, None, None)
     }
 
@@ -182,6 +213,7 @@ impl Memory {
         (variable, value): (u32, u64),
         deadline: Deadline,
     ) -> Result<bool> {
+        self.counts.queries.fetch_add(1, Ordering::Relaxed);
         let comparison = (variable, Relation::AtLeast, value);
         self.member.compare_and_write(set, comparison, None, deadline)
     }
@@ -285,6 +317,8 @@ fn known(directory: &Path) -> io::Result<Nodes> {
 /// A letter box, seen as a region: each write is a letter.
 #[derive(Default)]
 struct Letters {
+    /// How many have come.
+    came: AtomicU64,
     state: Mutex<Tray>,
     changed: Condvar,
 }
@@ -312,6 +346,7 @@ impl RegionMemory for Letters {
     }
 
     fn write(&self, _: usize, bytes: &[u8]) {
+        self.came.fetch_add(1, Ordering::Relaxed);
         let mut state = self.lock();
         let mut letter = state.spare.pop().unwrap_or_default();
         drop(state);

@@ -100,6 +100,13 @@ pub struct Args {
     #[arg(long)]
     keep_going: bool,
 
+    /// Let the other ranks go on when a node is lost
+    ///
+    /// The lost ranks are named at the end. The exit status is that of the others, or 125 if there
+    /// are none.
+    #[arg(long)]
+    tolerate: bool,
+
     /// Send a file or directory to every rank's working directory; may be repeated
     #[arg(long, value_name = "FILE", action = ArgAction::Append)]
     bcast: Vec<PathBuf>,
@@ -183,6 +190,7 @@ impl Args {
             priority: self.priority,
             partition: self.partition,
             keep_going: self.keep_going,
+            tolerate: self.tolerate,
             name: Some(self.name.unwrap_or_else(|| last.unwrap_or(&named).to_owned())),
             grace_ms: milliseconds(self.grace),
             argv: self.command,

@@ -22,6 +22,8 @@ pub enum Event {
     Signal(i32),
     /// The job has ended: its status, or why it is not known.
     Done(u64, Result<String, Error>),
+    /// The manager says something about the job.
+    Note(String),
     /// The connection of this generation broke.
     Lost(u64),
     /// There is a new connection, and its control file.

@@ -12,7 +12,7 @@ use super::program::Program;
 use super::pump;
 use super::show::{Kept, Show, Style, Unwritable};
 use super::signals::{Action, Plan};
-use super::{Cluster, Input, Wish, input, print, say, submit, summary, sys};
+use super::{Cluster, Input, Wish, input, library, notes, print, say, submit, summary, sys};
 use crate::cmd::progress::Progress;
 use muster_machine::manager::spec::Status;
 use muster_machine::relay::pack::Load;
@@ -200,6 +200,7 @@ impl Session<'_> {
             Event::Started(started) => return self.started(*started),
             Event::Signal(signal) => return Ok(self.signal(signal)),
             Event::Done(number, answer) => self.done(number, answer),
+            Event::Note(text) => self.note(&text),
             Event::Lost(number) => self.lost(number),
             Event::Back(client, ctl) => self.back(client, ctl),
             Event::Gone(error) => self.gone(&error.text),
@@ -248,6 +249,7 @@ impl Session<'_> {
         std::thread::spawn(move || {
             told.tell(Event::Done(number, waiting.read_to_string(&path)));
         });
+        notes::follow(client.clone(), job.id, self.told.clone());
         let told = self.told.clone();
         client.on_close(move |_| told.tell(Event::Lost(number)));
         for order in std::mem::take(&mut self.pending) {
@@ -405,6 +407,12 @@ impl Session<'_> {
             return Err(submit::advised(failure, &self.wish.program, &self.wish.named));
         }
         let mut told = summary::lines(&status);
+        if status.exit == Some(exit::NOT_FOUND)
+            && matches!(self.wish.program, Program::Here(_, Some(_)))
+            && let Some(failure) = library::missing(&self.cluster.client, &status, &self.wish.named)
+        {
+            told = vec![format!("muster: {failure}")];
+        }
         if !self.wish.quiet {
             told.iter().for_each(|line| say(line));
         }

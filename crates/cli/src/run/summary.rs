@@ -45,12 +45,10 @@ pub fn timing(status: &Status, whole: Duration) -> Option<String> {
     ))
 }
 
-/// The lines, none if all went well.
+/// The lines, none if all went well. Of a job that went on without ranks that were lost, those are
+/// named though its exit status is 0.
 pub fn lines(status: &Status) -> Vec<String> {
     let exit = status.exit.unwrap_or(exit::OURS);
-    if exit == 0 {
-        return Vec::new();
-    }
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut ended = 0;
     for rank in &status.ranks {
@@ -84,7 +82,7 @@ pub fn lines(status: &Status) -> Vec<String> {
         _ => {}
     }
     let told = lines.len();
-    lines.extend(groups.iter().map(|group| group.line()));
+    lines.extend(groups.iter().map(|group| group.line(exit)));
     if let (Some(first), true) = (lines.get_mut(told), ended > 0) {
         let at = first.rfind("  [").unwrap_or(first.len());
         let text = match ended {
@@ -93,7 +91,7 @@ pub fn lines(status: &Status) -> Vec<String> {
         };
         first.insert_str(at, &text);
     }
-    if lines.is_empty() {
+    if lines.is_empty() && exit != 0 {
         let why = why.unwrap_or("the manager does not say why");
         lines.push(format!("muster: job {job} failed: {why}  [E402, exit {exit}]"));
     }
@@ -129,7 +127,7 @@ fn fate(rank: &RankStatus) -> Verdict {
 }
 
 impl Group<'_> {
-    fn line(&self) -> String {
+    fn line(&self, exit: u8) -> String {
         let numbers: Vec<usize> = self.ranks.iter().map(|rank| rank.rank).collect();
         let plural = if numbers.len() == 1 { "" } else { "s" };
         let (was, ranks) =
@@ -148,6 +146,9 @@ impl Group<'_> {
                 // The node's word has an id of its own.
                 let why = Failure::told("E402", exit::OURS, why);
                 format!("muster: {place} did not start: {why}")
+            }
+            Fate::Lost(why) if exit == 0 => {
+                format!("muster: {place} {was} lost, the others went on: {why}  [E304]")
             }
             Fate::Lost(why) => format!("muster: {place} {was} lost: {why}  [E304, exit 125]"),
         }
@@ -235,6 +236,13 @@ mod tests {
         assert!(told[0].contains("time limit") && told[0].ends_with("[E303, exit 124]"));
         let told = lines(&job(137, End::Killed, ended()));
         assert_eq!(told, ["muster: job 3 was ended  [E305, exit 137]"]);
+    }
+
+    #[test]
+    fn a_job_that_went_on_without_some_ranks_names_them() {
+        let ranks = vec![rank(0, "n0", Some(0), None), rank(1, "n1", None, Some("it died"))];
+        let told = lines(&job(0, End::Done, ranks));
+        assert_eq!(told, ["muster: rank 1 on n1 was lost, the others went on: it died  [E304]"]);
     }
 
     #[test]

@@ -19,9 +19,10 @@ pub use member::{Begin, Member, Transfer};
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A number for this life of a node, larger than in any life before: the wall clock's nanoseconds.
-/// Operations and strobes count on from it, and no life makes one in each nanosecond. It needs a
-/// clock that is not set back by more than a node was down; who has none keeps a number in a file.
+/// A number for this life of a node: the wall clock's nanoseconds. Operations count on from it, and
+/// no life makes one in each nanosecond, so two lives have none in common, even if the clock was
+/// set back meanwhile. Strobes count on from it, too: there a clock must not be set back by more
+/// than a node was down; who has none keeps a number in a file.
 pub fn incarnation() -> u64 {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(time.as_nanos()).expect("the year 2554").max(1)

@@ -30,6 +30,7 @@ impl Core {
         for (node, incarnation) in std::mem::take(&mut sequencer.joining) {
             sequencer.heard.insert(node, now);
             sequencer.fresh.insert(node, (epoch, incarnation));
+            sequencer.begin_life(node, incarnation);
         }
         let members = sequencer.heard.keys().copied().collect();
         let joined: Nodes = sequencer.fresh.keys().copied().collect();

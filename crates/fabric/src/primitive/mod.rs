@@ -36,8 +36,8 @@
 //!   are removed, and the operation ends among the others without regard to what was told there.
 //!
 //! **Assumed.** One master process at a time (it is one process with a journal), whose terms grow;
-//! a node's incarnations grow. Clocks run at about the same rate: two drift apart by less than the
-//! slack in a lease. Two members that both reach the master reach one another. Nobody lies: a
+//! a node's incarnations differ. Clocks run at about the same rate: two drift apart by less than
+//! the slack in a lease. Two members that both reach the master reach one another. Nobody lies: a
 //! malformed message is an error of its connection, but a member that speaks the protocol is
 //! believed, as far as it is asked.
 //!

@@ -34,6 +34,8 @@ pub struct Sequencer {
     /// Members that have not shown yet that they have the state: since which epoch, and which life
     /// of theirs was taken in.
     pub fresh: BTreeMap<NodeId, (u64, u64)>,
+    /// The last life of each node that was taken in.
+    pub lives: BTreeMap<NodeId, u64>,
     /// Nodes that want to be members, and in which life; they are taken in with the next tick.
     pub joining: BTreeMap<NodeId, u64>,
     /// The last tick, to notice that this node was stopped.
@@ -55,9 +57,19 @@ impl Sequencer {
             floor: BTreeMap::new(),
             heard: members.iter().map(|node| (node, now)).collect(),
             fresh: BTreeMap::new(),
+            lives: BTreeMap::new(),
             joining: BTreeMap::new(),
             ticked: now,
             collecting: None,
+        }
+    }
+
+    /// A node was taken in. In another life it counts from another number, which is a lower one if
+    /// its clock was set back: what it asked in an earlier life says nothing of what it will ask.
+    pub fn begin_life(&mut self, node: NodeId, incarnation: u64) {
+        if self.lives.insert(node, incarnation) != Some(incarnation) {
+            self.seen.insert(node, incarnation.saturating_sub(1));
+            self.floor.remove(&node);
         }
     }
 

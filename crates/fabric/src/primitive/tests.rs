@@ -187,6 +187,24 @@ fn a_silent_node_is_removed_and_what_needed_it_fails() {
     assert_eq!(cluster.outcomes(1), [(4, Outcome::Committed)]);
 }
 
+/// Its clock was set back while it was down: the master took what it asked for long done.
+#[test]
+fn a_node_that_is_restarted_with_lower_numbers_is_heard() {
+    let mut cluster = Cluster::new(4);
+    cluster.transfer(3, 1, Nodes::range(0..=3));
+    cluster.settle();
+    for (life, incarnation) in [(2, 1 << 20), (3, 1 << 40), (4, 1 << 10)] {
+        cluster.request(0, Request::Evidence { node: NodeId(3) });
+        let config = Config { incarnation, ..config(3) };
+        cluster.cores.insert(3, Core::outside(config, cluster.now));
+        cluster.beats(3);
+        cluster.transfer(3, life, Nodes::range(0..=3));
+        cluster.beats(1);
+        assert_eq!(cluster.outcomes(3).last(), Some(&(life, Outcome::Committed)));
+        assert_eq!(cluster.delivered(1).len() as u64, life);
+    }
+}
+
 #[test]
 fn a_restarted_master_finishes_what_was_decided_and_origins_ask_again() {
     let mut cluster = Cluster::new(7);

@@ -72,6 +72,8 @@ pub struct Setup {
 /// What a shell has moved since it began.
 #[derive(Debug, Default)]
 pub struct Traffic {
+    /// Messages that it has sent over connections.
+    pub messages: AtomicU64,
     /// Bytes that it has sent over connections, with what stands before heads.
     pub sent: AtomicU64,
     /// Bytes that it has sent by multicast.

@@ -87,6 +87,11 @@ impl Peer {
         self.queue.len() <= QUEUE_MAX && self.bytes <= QUEUE_BYTES_MAX
     }
 
+    /// Something that was sent has not left yet.
+    pub fn has_backlog(&self) -> bool {
+        !self.queue.is_empty() || self.is_full
+    }
+
     /// Something waits for a connection.
     pub fn wants_connection(&self) -> bool {
         matches!(self.state, State::Idle) && !self.queue.is_empty()
@@ -129,6 +134,7 @@ impl Peer {
                 Ok(()) => {
                     let count = head.len() + body.len();
                     (self.bytes, self.turns, self.nap) = (self.bytes - count, 0, RETRY);
+                    Traffic::add(&traffic.messages, 1);
                     Traffic::add(&traffic.sent, size.len() + count);
                 }
                 Err(Error::WouldBlock) => break true,

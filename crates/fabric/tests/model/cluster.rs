@@ -346,7 +346,7 @@ fn spoil(fault: Fault, out: Outgoing) -> Outgoing {
         (_, message) => message,
     };
     let (head, body) = message.encode();
-    Outgoing { to: out.to, head, body }
+    Outgoing { head, body, ..out }
 }
 
 impl Node {

@@ -40,14 +40,15 @@ use crate::hosts::Ports;
 use crate::hosts::session::Session;
 use crate::line;
 use crate::roster::{MANAGER, Roster};
-use muster_ninep::client::Options;
+use muster_ninep::client::{Fid, Options};
+use muster_ninep::tree::OpenFlags;
 use present::{KeeperLock, keeper};
 use rustix::process::Pid;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, PipeWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 use supervise::Supervisor;
@@ -96,17 +97,30 @@ pub enum Error {
 /// Tells the manager of the cluster in a directory one line of evidence.
 pub type Report = Arc<dyn Fn(&Directory, &str) -> io::Result<()> + Send + Sync>;
 
-/// Tells it by writing to its `ctl`.
+/// Tells it by writing to its `ctl`, which stays open for as long as that manager lives.
 pub fn by_file() -> Report {
-    Arc::new(|directory, line| {
-        let deadline = Some(Duration::from_secs(1));
-        let options = Options { deadline, name: "the manager".into(), ..Options::default() };
-        let manager = Roster::of(directory)?.line(MANAGER);
-        let manager = manager.ok_or_else(|| io::Error::other("the roster has no manager"))?;
-        let client = line::connect("keeper", &manager, options).map_err(io::Error::other)?;
-        let client = client.with_deadlines(deadline, deadline);
-        client.write("ctl", format!("{line}\n")).map_err(io::Error::other)
+    let open: Mutex<Option<Fid>> = Mutex::default();
+    Arc::new(move |directory, line| {
+        let mut open = open.lock().expect("no holder panics");
+        let ctl = match open.take().filter(|ctl| ctl.client().ended().is_none()) {
+            Some(ctl) => ctl,
+            None => open_ctl(directory).map_err(io::Error::other)?,
+        };
+        ctl.write_at(0, format!("{line}\n").as_bytes()).map_err(io::Error::other)?;
+        *open = Some(ctl);
+        Ok(())
     })
+}
+
+fn open_ctl(directory: &Directory) -> Result<Fid, muster_ninep::error::Error> {
+    let deadline = Some(Duration::from_secs(1));
+    let options = Options { deadline, name: "the manager".into(), ..Options::default() };
+    let manager = Roster::of(directory)?.line(MANAGER);
+    let manager = manager.ok_or_else(|| io::Error::other("the roster has no manager"))?;
+    let client = line::connect("keeper", &manager, options)?;
+    let ctl = client.with_deadlines(deadline, deadline).root().walk(&[b"ctl"])?;
+    ctl.open(OpenFlags(OpenFlags::WRONLY))?;
+    Ok(ctl)
 }
 
 /// Puts into a cluster's directory what its daemons begin with.

@@ -15,7 +15,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Deaths within [`MEMORY`] after which a daemon is given up.
@@ -24,6 +25,9 @@ const DEATHS_MAX: usize = 10;
 const MEMORY: Duration = Duration::from_secs(10);
 /// Least and longest pause before a daemon is started again.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
+
+/// The pause before it is looked again whether a dead daemon can be started again.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// How long the evidence of a death is offered to a manager that does not answer.
 const REPORTING: Duration = Duration::from_secs(5);
@@ -47,8 +51,21 @@ struct Daemon {
     name: String,
     running: Option<Running>,
     deaths: VecDeque<Instant>,
-    /// When to start it again.
+    /// Removes what the last one has left.
+    sweeper: Option<JoinHandle<Vec<String>>>,
+    /// Ends when the manager has been told of the last one's death: it must not hear first that
+    /// there is another.
+    told: Option<Receiver<()>>,
+    /// When to start it again, if both are over by then.
     due: Option<Instant>,
+}
+
+/// A line of evidence for the manager. Dropped when it was told.
+struct Evidence {
+    line: String,
+    /// It is offered until then.
+    until: Instant,
+    _told: Sender<()>,
 }
 
 /// What comes next.
@@ -68,7 +85,7 @@ pub(super) struct Supervisor {
     /// What the daemons hold, and the end that only we hold.
     lifeline: (PipeReader, PipeWriter),
     daemons: Vec<Daemon>,
-    evidence: Sender<String>,
+    evidence: Sender<Evidence>,
 }
 
 impl Supervisor {
@@ -83,7 +100,10 @@ impl Supervisor {
         let manager = plan.has_manager.then(|| MANAGER.to_owned());
         let own = manager.into_iter().chain([STROBER.to_owned()]);
         let names = own.chain(plan.nodes.iter().cloned());
-        let daemon = |name| Daemon { name, running: None, deaths: VecDeque::new(), due: None };
+        let daemon = |name| {
+            let deaths = VecDeque::new();
+            Daemon { name, running: None, deaths, sweeper: None, told: None, due: None }
+        };
         let daemons = names.map(daemon).collect();
         let lifeline = io::pipe()?;
         let (evidence, told) = channel();
@@ -154,8 +174,13 @@ impl Supervisor {
                     return Next::End;
                 }
             } else if daemon.due.is_some_and(|due| due <= now) {
+                daemon.due = Some(now + LOOK);
+                if !daemon.is_buried() {
+                    continue;
+                }
                 daemon.due = None;
                 let name = daemon.name.clone();
+                self.note_swept(at);
                 changed = true;
                 match self.spawn(&name) {
                     Ok(running) => self.daemons[at].running = Some(running),
@@ -206,11 +231,8 @@ impl Supervisor {
             // First of all: nobody else would let go on what it has stopped.
             Place::of(&self.directory).thaw();
         } else if !manager {
-            // Told first: the manager waits a moment for it before it says less. Only a reporter
-            // that panicked hears nothing.
-            let _ = self.evidence.send(format!("lost {name} its daemon {why}"));
-            let swept = sweep(&self.directory, &name, KILLED);
-            swept.into_iter().for_each(|trouble| self.log.note(&trouble));
+            self.tell(at, format!("lost {name} its daemon {why}"));
+            self.sweep(at);
         }
         let daemon = &mut self.daemons[at];
         let now = Instant::now();
@@ -225,6 +247,29 @@ impl Supervisor {
         }
         daemon.due = Some(now + pause(deaths, manager));
         Next::GoOn
+    }
+
+    /// Has the manager told: it waits a moment for it before it says less.
+    fn tell(&mut self, at: usize, line: String) {
+        let (_told, told) = channel();
+        self.daemons[at].told = Some(told);
+        // Only a reporter that panicked hears nothing.
+        let _ = self.evidence.send(Evidence { line, until: Instant::now() + REPORTING, _told });
+    }
+
+    /// Begins to remove what a node has left. Others that die meanwhile are told of at once.
+    fn sweep(&mut self, at: usize) {
+        let (directory, name) = (self.directory.clone(), self.daemons[at].name.clone());
+        let sweeper = std::thread::Builder::new().name("sweeper".into());
+        match sweeper.spawn(move || sweep(&directory, &name, KILLED)) {
+            Ok(sweeper) => self.daemons[at].sweeper = Some(sweeper),
+            Err(error) => self.log.note(&format!("nobody to sweep up: {error}")),
+        }
+    }
+
+    fn note_swept(&mut self, at: usize) {
+        let trouble = self.daemons[at].sweeper.take().and_then(|sweeper| sweeper.join().ok());
+        trouble.into_iter().flatten().for_each(|trouble| self.log.note(&trouble));
     }
 
     fn spawn(&self, name: &str) -> io::Result<Running> {
@@ -265,7 +310,8 @@ impl Supervisor {
     }
 
     /// Ends all daemons, removes what is left of them and the directory.
-    pub(super) fn end(self) -> Ended {
+    pub(super) fn end(mut self) -> Ended {
+        (0..self.daemons.len()).for_each(|at| self.note_swept(at));
         let Supervisor { directory, presence, lock, mut log, plan, lifeline, mut daemons, .. } =
             self;
         let mut ended = Ended::default();
@@ -292,6 +338,15 @@ impl Supervisor {
             Err(error) => ended.trouble.push(error.to_string()),
         }
         ended
+    }
+}
+
+impl Daemon {
+    /// Whether nothing of the last one is left and its death is told.
+    fn is_buried(&self) -> bool {
+        let is_swept = self.sweeper.as_ref().is_none_or(JoinHandle::is_finished);
+        let is_told = |told: &Receiver<()>| told.try_recv() == Err(TryRecvError::Disconnected);
+        is_swept && self.told.as_ref().is_none_or(is_told)
     }
 }
 
@@ -347,10 +402,9 @@ fn pause(deaths: usize, manager: bool) -> Duration {
 
 /// Tells the manager one line after the other; each is offered for a while, since a manager that
 /// has just been started needs a moment.
-fn report_all(told: &Receiver<String>, report: impl Fn(&str) -> io::Result<()>) {
-    for line in told {
-        let deadline = Instant::now() + REPORTING;
-        while report(&line).is_err() && Instant::now() < deadline {
+fn report_all(told: &Receiver<Evidence>, report: impl Fn(&str) -> io::Result<()>) {
+    for evidence in told {
+        while report(&evidence.line).is_err() && Instant::now() < evidence.until {
             std::thread::sleep(Duration::from_millis(50));
         }
     }

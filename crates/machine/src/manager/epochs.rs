@@ -38,6 +38,7 @@ fn run(manager: &Weak<Manager>, memory: &Memory) {
             manager.strobe.repeat();
         }
         manager.keep(new);
+        manager.look_for_silent(&known);
     }
 }
 

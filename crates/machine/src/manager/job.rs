@@ -13,6 +13,7 @@ use super::spec::{End, Phase, Sent, Spec, Status};
 use super::timer;
 use crate::files::lane::Lane;
 use crate::files::latch::Latch;
+use crate::files::stream::Stream;
 use crate::files::text::Text;
 use crate::launch::Order;
 use crate::memory::id_of;
@@ -99,6 +100,8 @@ pub struct Job {
     pub(super) begun: Latch,
     /// All that is told of it, once it is done.
     pub(super) wait: Latch,
+    /// Lines for whoever waits for it.
+    notes: Stream,
     /// Commands that may wait, one after another.
     pub(super) lane: Lane,
     state: Mutex<State>,
@@ -156,6 +159,7 @@ impl Job {
             placed: OnceLock::new(),
             begun: Latch::default(),
             wait: Latch::default(),
+            notes: Stream::new(|| ()),
             lane: Lane::default(),
             state: Mutex::new(state),
             changed: Condvar::new(),
@@ -392,6 +396,7 @@ impl Job {
             }));
         }
         self.begun.set("");
+        self.notes.end();
         self.wait.set(serde_json::to_vec(&status).unwrap_or_default());
         if let Some(manager) = self.manager.upgrade() {
             manager.leaves(self.id);
@@ -408,6 +413,16 @@ impl Job {
         }
     }
 
+    /// Tells whoever waits for it a line.
+    pub(super) fn note(&self, text: &str) {
+        self.notes.push(format!("{text}\n").as_bytes());
+    }
+
+    /// What is told so.
+    pub(super) fn notes(&self) -> &Stream {
+        &self.notes
+    }
+
     /// The programs run.
     pub(super) fn started(self: &Arc<Job>) {
         let (at, limit) = {
@@ -415,22 +430,24 @@ impl Job {
             let limit = state.spec.as_ref().and_then(|spec| spec.time_ms);
             (*state.started.get_or_insert(super::now()), limit)
         };
+        let up = super::uptime();
         // First: what comes of it may end the job at once.
         if let Some(manager) = self.manager.upgrade() {
-            let _ = manager.record(&Record::Started { job: self.id, at });
+            let _ = manager.record(&Record::Started { job: self.id, at, up });
             manager.event(json!({"event": "job started", "job": self.id}));
         }
-        self.limit(limit, at);
+        self.limit(limit, up);
         let mut state = self.state();
         let actions = state.progress.started();
         self.act(state, actions);
         self.begun.set("");
     }
 
-    /// Ends the job when its time is over.
+    /// Ends the job when its time is over; it started so long after the machine was booted. What
+    /// the wall clock is set to meanwhile does not count.
     pub(super) fn limit(self: &Arc<Job>, limit: Option<u64>, started: f64) {
         let Some(limit) = limit else { return };
-        let left = limit as f64 / 1000.0 - (super::now() - started);
+        let left = limit as f64 / 1000.0 - (super::uptime() - started);
         let key = self.later(Duration::from_secs_f64(left.max(0.0)), move |job| {
             let why = format!("its time limit of {} s has passed", limit as f64 / 1000.0);
             job.end(End::Timeout, 124, &why);

@@ -62,6 +62,8 @@ pub enum Record {
         job: u32,
         /// When.
         at: f64,
+        /// The same by a clock that nobody sets: seconds since the machine was booted.
+        up: f64,
     },
     /// It goes on without its client.
     Detached {

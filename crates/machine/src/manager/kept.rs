@@ -6,7 +6,7 @@
 //! out as if the client gave them, and both files are removed.
 
 use super::job::Job;
-use super::launch::{Check, begin, ended, gone};
+use super::launch::{Check, begin, ended, ended_by, gone};
 use super::pieces::{Failed, Pieces};
 use super::spec::Phase;
 use crate::relay::format::Parser;
@@ -83,8 +83,10 @@ pub(super) fn create(job: &Job) -> Result<File> {
 pub(super) fn give(job: &Job, offset: u64, bytes: &[u8]) -> Result<()> {
     let file = open(job, "chunks", File::options().write(true))?;
     let mut state = job.state();
-    let Some(kept) = &mut state.kept else { return Err(ended()) };
-    kept.grow(offset, bytes.len())?;
+    match &mut state.kept {
+        Some(kept) => kept.grow(offset, bytes.len())?,
+        None => return Err(ended_by(&state)),
+    }
     drop(state);
     file.write_all_at(bytes, offset).map_err(|error| unkept(&error))
 }
@@ -130,5 +132,5 @@ pub(super) fn send(job: &Arc<Job>) -> std::result::Result<Pieces, Failed> {
 /// Whether the job has not been ended meanwhile.
 fn is_wanted(job: &Job) -> std::result::Result<(), Failed> {
     let is_starting = job.state().progress.phase() == Phase::Starting;
-    if is_starting { Ok(()) } else { Err((None, ended())) }
+    if is_starting { Ok(()) } else { Err((None, ended(job))) }
 }

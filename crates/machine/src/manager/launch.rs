@@ -8,6 +8,7 @@ use super::log::JobLog;
 use super::nodes::ANSWER;
 use super::pieces::{Failed, Pieces};
 use super::place::{Place, place};
+use super::progress::Bears;
 use super::queue;
 use super::spec::{End, Phase, RankPhase, Spec, Stdin};
 use super::{Manager, report};
@@ -43,8 +44,22 @@ pub(super) fn gone<T>() -> Result<T> {
     fail(Errno::IO, "the manager is ending")
 }
 
-pub(super) fn ended() -> Error {
-    Error::new(Errno::CANCELED, "the job was ended while it was being started")
+/// A job was ended while it was being started: in the words of what ended it.
+pub(super) fn ended(job: &Job) -> Error {
+    ended_by(&job.state())
+}
+
+/// The same, for who has the job's lock.
+pub(super) fn ended_by(state: &State) -> Error {
+    let text = match state.progress.cause() {
+        Some((End::Lost, _, why)) => format!("{why}  [E304, exit 125]"),
+        Some((End::Killed, exit, why)) => {
+            format!("the job was ended while it was being started: {why}  [E305, exit {exit}]")
+        }
+        Some((_, _, why)) => why,
+        None => "the job was ended while it was being started".to_owned(),
+    };
+    Error::new(Errno::CANCELED, text)
 }
 
 /// Gives the ranks places and sessions, unless they have them already.
@@ -55,7 +70,9 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
         if !state.progress.is_unplaced() {
             return Ok(());
         }
-        let (Some(spec), Some(nodes)) = (&state.spec, &state.allotted) else { return Err(ended()) };
+        let (Some(spec), Some(nodes)) = (&state.spec, &state.allotted) else {
+            return Err(ended_by(&state));
+        };
         (spec.clone(), place(spec.ranks.unwrap_or(nodes.len()), nodes))
     };
     let placed = named(&manager, job.id, &places)?;
@@ -68,13 +85,31 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
     let _ = job.placed.set(Placed { log, waits });
     let mut state = job.state();
     if !state.progress.is_unplaced() {
-        return Err(ended());
+        drop(state);
+        return Err(ended(job));
     }
     state.instances = instances;
     state.followed = vec![3; places.len()];
     state.holds = vec![None; places.len()];
     state.claimed = vec![false; places.len()];
-    state.progress.placed(places, sessions, spec.keep_going);
+    state.progress.placed(places, sessions, Bears::of(&spec));
+    drop(state);
+    check_places(&manager, job)
+}
+
+/// A node that died while ranks were placed there may have been lost to all jobs but this one.
+fn check_places(manager: &Manager, job: &Job) -> Result<()> {
+    let places: Vec<(String, u64)> = {
+        let state = job.state();
+        let nodes = state.progress.ranks().iter().map(|rank| rank.node.clone());
+        nodes.zip(state.instances.iter().copied()).collect()
+    };
+    for (node, instance) in places {
+        if manager.nodes.link(&node)?.instance != instance {
+            let text = format!("{node} is down: its node daemon was started again  [E114]");
+            return fail(Errno::HOSTDOWN, text);
+        }
+    }
     Ok(())
 }
 
@@ -176,7 +211,7 @@ impl Incoming {
         if self.kept.is_some() {
             return self.keep(job, bytes);
         }
-        let Some(mut sending) = job.state().sending.take() else { return Err(ended()) };
+        let Some(mut sending) = job.state().sending.take() else { return Err(ended(job)) };
         let checked = self.parser.push(bytes, &mut self.check);
         if checked.is_ok() {
             sending.push(job, bytes).map_err(|failed| start_failed(job, failed))?;
@@ -189,7 +224,7 @@ impl Incoming {
             drop(state);
             drop(sending);
             job.forget_again();
-            return Err(ended());
+            return Err(ended(job));
         }
         state.sending = Some(sending);
         state.files_end = self.parser.is_done();
@@ -212,7 +247,7 @@ impl Incoming {
     fn keep(&mut self, job: &Arc<Job>, bytes: &[u8]) -> Result<()> {
         let checked = self.parser.push(bytes, &mut self.check);
         checked.map_err(|error| invalid(error.to_string()))?;
-        let Some(file) = &mut self.kept else { return Err(ended()) };
+        let Some(file) = &mut self.kept else { return Err(ended(job)) };
         if let Err(error) = file.write_all(bytes) {
             return Err(start_failed(job, (None, kept::unkept(&error))));
         }
@@ -226,7 +261,7 @@ impl Incoming {
         if !is_new {
             // It may have ended just before there was a file.
             job.drop_kept();
-            return Err(ended());
+            return Err(ended(job));
         }
         Ok(())
     }
@@ -266,6 +301,9 @@ fn with_files<T>(
         if is_ready { state.sending.take() } else { None }
     };
     let Some(mut pieces) = taken else {
+        if job.state().progress.cause().is_some() {
+            return Err(ended(job));
+        }
         return fail(Errno::BUSY, "the job's files were not told yet, or it is started  [E205]");
     };
     let done = deed(&mut pieces).map_err(|failed| start_failed(job, failed))?;
@@ -274,7 +312,7 @@ fn with_files<T>(
         drop(state);
         drop(pieces);
         job.forget_again();
-        return Err(ended());
+        return Err(ended(job));
     }
     state.sending = Some(pieces);
     Ok(done)
@@ -360,8 +398,11 @@ pub(super) fn go(job: &Arc<Job>) -> Result<()> {
     Ok(())
 }
 
-/// Ends a job that cannot be started.
+/// Ends a job that cannot be started. If it has been ended already, what failed now only follows
+/// from that: sessions that were wiped, say.
 fn start_failed(job: &Arc<Job>, (rank, error): Failed) -> Error {
+    let has_cause = job.state().progress.cause().is_some();
+    let error = if has_cause { ended(job) } else { error };
     let text = error.to_string();
     let mut state = job.state();
     if state.progress.is_unplaced() {
@@ -404,7 +445,7 @@ fn deliver(job: &Arc<Job>) -> std::result::Result<bool, Failed> {
 fn execute(job: &Arc<Job>, is_made: bool) -> std::result::Result<(), Failed> {
     let whole = |error: Error| (None, error);
     if !job.state().progress.executing() {
-        return Err(whole(ended()));
+        return Err(whole(ended(job)));
     }
     let (set, launch) = order(job).map_err(whole)?;
     let order = if is_made { Order::Run { job: job.id } } else { Order::Launch(launch) };
@@ -484,7 +525,7 @@ fn send_order(job: &Job, set: &Nodes, order: &Order) -> Result<Letter> {
     let ready = manager.memory.await_members(set, Deadline::after(ANSWER));
     ready.map_err(|error| not_ordered(&error))?;
     if job.state().progress.phase() != Phase::Starting {
-        return Err(ended());
+        return Err(ended(job));
     }
     manager.memory.send_surely(set, letter).map_err(|error| not_ordered(&error))
 }

@@ -29,6 +29,7 @@ mod queue;
 mod report;
 mod restore;
 mod settings;
+mod silence;
 pub mod spec;
 mod strobe;
 mod timer;
@@ -91,6 +92,13 @@ struct Jobs {
 /// Seconds since 1970.
 pub(crate) fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+/// Seconds since this machine was booted: a clock that goes on over restarts of the manager, and
+/// that nobody sets.
+pub(crate) fn uptime() -> f64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
 impl Manager {

@@ -2,7 +2,9 @@
 //!
 //! A node daemon joins by a line in the manager's `ctl`; the manager then connects to it. It is
 //! lost on evidence: that connection closes (its process is gone), or its keeper says how it
-//! died. Silence alone proves nothing.
+//! died. Silence alone proves nothing: a node whose lease in the global memory has ended, and which
+//! has not answered for [`SILENCE`], is *slow*. It gets no new jobs until it answers, and whoever
+//! waits for it is told so; what it runs goes on.
 
 use super::Manager;
 use super::job::Job;
@@ -25,6 +27,9 @@ pub(super) const ANSWER: Duration = Duration::from_secs(5);
 /// for: whoever keeps it is told by the kernel at the same moment.
 const EVIDENCE: Duration = Duration::from_secs(2);
 
+/// How long a node may be silent before that means something.
+pub(super) const SILENCE: Duration = Duration::from_secs(5);
+
 /// How long nodes may take to join a manager that was started again.
 pub(super) const REJOIN: Duration = Duration::from_secs(5);
 
@@ -43,6 +48,7 @@ pub(super) struct Link {
     pub(super) remote: Arc<Remote>,
 }
 
+#[derive(Default)]
 struct Known {
     /// `None` while it is down.
     link: Option<Arc<Link>>,
@@ -53,6 +59,10 @@ struct Known {
     losses: u32,
     /// The connection that closed, until its ranks are called lost.
     gone: Option<Arc<Link>>,
+    /// What was told of its death, and when, though its connection was not seen to close yet.
+    evidence: Option<(Instant, String)>,
+    /// Since when it has not answered, if its lease has ended.
+    silent: Option<Instant>,
 }
 
 /// The table.
@@ -69,12 +79,33 @@ fn order(name: &str) -> (String, u64) {
     (stem.to_owned(), name[stem.len()..].parse().unwrap_or(0))
 }
 
+impl Known {
+    /// How long it has not answered, if that means something.
+    fn slow_for(&self) -> Option<Duration> {
+        let silent = self.silent.filter(|_| self.link.is_some())?.elapsed();
+        (silent >= SILENCE).then_some(silent)
+    }
+
+    fn state(&self) -> &'static str {
+        match (&self.link, self.slow_for()) {
+            (None, _) => "down",
+            (Some(_), Some(_)) => "slow",
+            (Some(_), None) => "up",
+        }
+    }
+}
+
+/// What is said of a slow node.
+pub(super) fn silent_for(time: Duration) -> String {
+    format!("has not answered for {} s", time.as_secs())
+}
+
 impl Nodes {
     /// A table in which some nodes are yet to come back.
     pub(super) fn expecting(names: impl Iterator<Item = String>) -> Nodes {
         let away = |name| {
             let (why, since) = (Some(AWAY.to_owned()), super::now());
-            (name, Known { link: None, since, why, losses: 0, gone: None })
+            (name, Known { since, why, ..Known::default() })
         };
         let table = Mutex::new(names.map(away).collect());
         Nodes { table, joined: Condvar::new(), begun: Instant::now() }
@@ -93,11 +124,11 @@ impl Nodes {
         self.table.lock().expect("no holder panics")
     }
 
-    /// Names of the nodes that are up, and of those that are down, in order.
+    /// Names of the nodes that are up, and of those that are down or slow, in order.
     pub(super) fn names(&self) -> (Vec<String>, Vec<String>) {
         let table = self.table();
         let mut all: Vec<(&String, bool)> =
-            table.iter().map(|(name, known)| (name, known.link.is_some())).collect();
+            table.iter().map(|(name, known)| (name, known.state() == "up")).collect();
         all.sort_by_key(|(name, _)| order(name));
         let named = |wanted: bool| {
             let some = all.iter().filter(|(_, up)| *up == wanted);
@@ -118,6 +149,35 @@ impl Nodes {
         }
     }
 
+    /// How long a node has not answered, if that means something.
+    pub(super) fn slow_for(&self, name: &str) -> Option<Duration> {
+        self.table().get(name).and_then(Known::slow_for)
+    }
+
+    /// Takes note of who is not among those that have a lease, though its daemon has not died: it
+    /// was heard last so long ago. Who has just come to be silent, and who was slow and is back.
+    pub(super) fn note_members(
+        &self,
+        has_lease: impl Fn(&str) -> bool,
+        heard: Duration,
+    ) -> (Vec<String>, Vec<(String, Duration)>) {
+        let (mut silent, mut back) = (Vec::new(), Vec::new());
+        for (name, known) in self.table().iter_mut().filter(|(_, known)| known.link.is_some()) {
+            match (has_lease(name), known.silent) {
+                (true, Some(_)) => {
+                    back.extend(known.slow_for().map(|time| (name.clone(), time)));
+                    known.silent = None;
+                }
+                (false, None) => {
+                    known.silent = Instant::now().checked_sub(heard);
+                    silent.push(name.clone());
+                }
+                _ => {}
+            }
+        }
+        (silent, back)
+    }
+
     /// What the nodes are reached by.
     pub(super) fn transport(&self) -> &'static str {
         let table = self.table();
@@ -136,11 +196,11 @@ impl Nodes {
             let known = table.get(&name)?;
             Some(json!({
                 "name": name,
-                "state": if known.link.is_some() { "up" } else { "down" },
+                "state": known.state(),
                 "address": known.link.as_ref().map(|link| link.address.clone()),
                 "host": id_of(&name).and_then(|node| roster.host(node)),
                 "since": known.since,
-                "why": known.why,
+                "why": known.slow_for().map(silent_for).or_else(|| known.why.clone()),
                 "drained": drained.get(&name),
                 "losses": known.losses,
             }))
@@ -195,7 +255,7 @@ impl Manager {
             };
             let losses = table.get(name).map_or(0, another);
             let (link, since) = (Some(link.clone()), super::now());
-            let known = Known { link, since, why: None, losses, gone: None };
+            let known = Known { link, since, losses, ..Known::default() };
             table.insert(name.to_owned(), known)
         };
         self.node_is_up(name, true);
@@ -229,7 +289,8 @@ impl Manager {
                 (known.link, known.gone) = (None, Some(link.clone()));
                 known.since = super::now();
                 known.losses += 1;
-                known.why.get_or_insert_with(|| WHY.to_owned()).clone()
+                let told = known.evidence.take().filter(|(when, _)| when.elapsed() < EVIDENCE);
+                known.why.insert(told.map_or_else(|| WHY.to_owned(), |(_, why)| why)).clone()
             })
         };
         let Some(why) = current else {
@@ -261,15 +322,22 @@ impl Manager {
         }
     }
 
-    /// Somebody who knows tells how a node died.
+    /// Somebody who knows tells how a node died. Its connection closes, too: if that was not seen
+    /// yet, what was told waits for it.
     pub(super) fn lost(self: &Arc<Manager>, name: &str, why: &str) {
         let down = {
             let mut table = self.nodes.table();
-            // One that is up again is another daemon.
-            let ended = |link: &Arc<Link>| link.client.ended().is_some();
-            let known = table.get_mut(name);
-            let known = known.filter(|known| known.link.as_ref().is_none_or(ended));
-            known.map(|known| known.why = Some(why.to_owned())).is_some()
+            match table.get_mut(name) {
+                Some(known) if known.link.is_some() => {
+                    known.evidence = Some((Instant::now(), why.to_owned()));
+                    false
+                }
+                Some(known) => {
+                    known.why = Some(why.to_owned());
+                    true
+                }
+                None => false,
+            }
         };
         self.event(json!({"event": "node lost", "node": name, "why": why}));
         if down {

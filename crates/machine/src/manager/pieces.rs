@@ -45,8 +45,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The pauses between two questions whether nodes have unpacked something: the first, the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_micros(200), Duration::from_millis(5));
 
-/// What one count takes of a variable: the rest is the shipment's number.
+/// Bits of a variable that are a count: the rest is the shipment's number.
 const COUNTS: u32 = 20;
+
+/// Bits of that which tell the shipments of one manager apart: the rest is its term.
+const SHIPMENTS: u32 = 24;
 
 /// Who sends files: each in a variable of its own, with numbers that no shipment before it had, and
 /// not too much at once.
@@ -98,10 +101,8 @@ impl Shipments {
 
 /// A job that was ended meanwhile gets no files.
 fn check(job: &Job) -> std::result::Result<(), Failed> {
-    match job.state().progress.phase() {
-        Phase::Starting => Ok(()),
-        _ => Err((None, super::launch::ended())),
-    }
+    let is_starting = job.state().progress.phase() == Phase::Starting;
+    if is_starting { Ok(()) } else { Err((None, super::launch::ended(job))) }
 }
 
 /// A shipment's variable. Dropping it lets others have it.
@@ -114,8 +115,8 @@ impl Booking {
     fn make(manager: Arc<Manager>, job: &Job) -> std::result::Result<Booking, Failed> {
         let shipment = manager.shipments.take(job, "variable is free", |busy| {
             let variable = (0..VARIABLES).find(|one| !busy.variables.contains(one))?;
-            // Also above those of a manager before this one.
-            busy.last = ((super::now() * 1000.0) as u64).max(busy.last + 1);
+            // Also above those of a manager before this one, whatever the clock says.
+            busy.last = (u64::from(manager.memory.term()) << SHIPMENTS).max(busy.last + 1);
             busy.variables.push(variable);
             Some(Shipment { variable, start: busy.last << COUNTS })
         })?;

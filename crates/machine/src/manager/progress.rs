@@ -1,16 +1,18 @@
 //! The life of a job, without I/O: what happens to its ranks goes in, what to do comes out.
 //!
 //! *new* → *starting* → *running* → *ending* → *done*; between the first two it is *pending* if it
-//! has to wait for its nodes. A job begins to end when a rank fails
-//! (unless it is to keep going), a node is lost, its time is over or somebody ends it: TERM goes
-//! to every rank that runs, and after a time of grace KILL to all that is left. A rank is
+//! has to wait for its nodes. A job begins to end when a rank fails (unless it is to keep going), a
+//! node is lost (unless it tolerates that, and has ranks left), its time is over or somebody ends
+//! it: TERM goes to every rank that runs, and after a time of grace KILL to all that is left. A rank
+//! is
 //! *closed* when its program has ended, all its output has been taken and its session is wiped;
 //! a job is done when all its ranks are closed.
 
 use super::place::Place;
-use super::spec::{End, Phase, RankPhase, RankStatus};
+use super::spec::{End, Phase, RankPhase, RankStatus, Spec};
 use crate::usage::Usage;
 use muster_base::ending::Ending;
+use muster_base::nodeset::fold_numbers;
 
 /// What the shell around must do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,13 +41,29 @@ struct Cause {
     why: String,
 }
 
+/// What a job goes on in spite of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bears {
+    /// Ranks that fail.
+    pub failures: bool,
+    /// Ranks that are lost, as long as there are others.
+    pub losses: bool,
+}
+
+impl Bears {
+    /// As the job's client wants it.
+    pub fn of(spec: &Spec) -> Bears {
+        Bears { failures: spec.keep_going, losses: spec.tolerate }
+    }
+}
+
 /// A job's state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     phase: Phase,
     ranks: Vec<RankStatus>,
     closed: Vec<bool>,
-    keep_going: bool,
+    bears: Bears,
     /// The programs are being run: some may run already.
     executing: bool,
     cause: Option<Cause>,
@@ -55,8 +73,8 @@ impl Progress {
     /// A job without ranks yet.
     pub fn new() -> Progress {
         let (ranks, closed) = (Vec::new(), Vec::new());
-        let keep_going = false;
-        Progress { phase: Phase::New, ranks, closed, keep_going, executing: false, cause: None }
+        let bears = Bears::default();
+        Progress { phase: Phase::New, ranks, closed, bears, executing: false, cause: None }
     }
 
     /// Where it is.
@@ -81,7 +99,7 @@ impl Progress {
         }
         Some(match &self.cause {
             Some(cause) => (cause.end, cause.exit, Some(cause.why.clone())),
-            None => (End::Done, 0, None),
+            None => (End::Done, 0, self.borne()),
         })
     }
 
@@ -99,10 +117,19 @@ impl Progress {
         matches!(self.phase, Phase::New | Phase::Pending)
     }
 
+    /// What the job went on in spite of.
+    fn borne(&self) -> Option<String> {
+        let lost = self.ranks.iter().filter(|rank| rank.state == RankPhase::Lost);
+        let lost: Vec<usize> = lost.map(|rank| rank.rank).collect();
+        let (word, was) = if lost.len() == 1 { ("rank", "was") } else { ("ranks", "were") };
+        let ranks = fold_numbers(&lost, 1);
+        (!lost.is_empty()).then(|| format!("{word} {ranks} {was} lost; the others went on"))
+    }
+
     /// The ranks have places and sessions.
-    pub fn placed(&mut self, places: Vec<Place>, sessions: Vec<u32>, keep_going: bool) {
+    pub fn placed(&mut self, places: Vec<Place>, sessions: Vec<u32>, bears: Bears) {
         self.phase = Phase::Starting;
-        self.keep_going = keep_going;
+        self.bears = bears;
         self.closed = vec![false; places.len()];
         let each = |(rank, (place, session)): (usize, (Place, u32))| RankStatus {
             rank,
@@ -232,8 +259,10 @@ impl Progress {
         one.state = RankPhase::Lost;
         one.why = Some(reason.to_owned());
         let why = format!("rank {rank} on {} was lost: {reason}", one.node);
+        let has_others = self.ranks.iter().any(|rank| rank.state != RankPhase::Lost);
         let mut actions = Vec::new();
-        if self.phase != Phase::Ending || self.cause.is_none() {
+        let is_borne = self.bears.losses && has_others;
+        if !is_borne && (self.phase != Phase::Ending || self.cause.is_none()) {
             actions = self.fail(End::Lost, 125, why);
         }
         actions.extend(self.rank_closed(rank));
@@ -244,7 +273,7 @@ impl Progress {
     fn fail(&mut self, end: End, exit: u8, why: String) -> Vec<Action> {
         let first = self.cause.is_none();
         self.cause.get_or_insert(Cause { end, exit, why });
-        if self.keep_going || !first && self.phase == Phase::Ending {
+        if self.bears.failures || !first && self.phase == Phase::Ending {
             return Vec::new();
         }
         self.begin_end()
@@ -324,10 +353,10 @@ impl Progress {
     }
 
     /// Takes a job up again that a manager before this one has placed.
-    pub fn restore(ranks: Vec<RankStatus>, keep_going: bool) -> Progress {
+    pub fn restore(ranks: Vec<RankStatus>, bears: Bears) -> Progress {
         let closed = vec![false; ranks.len()];
         let phase = Phase::Running;
-        Progress { phase, ranks, closed, keep_going, executing: false, cause: None }
+        Progress { phase, ranks, closed, bears, executing: false, cause: None }
     }
 }
 
@@ -342,9 +371,13 @@ mod tests {
     use super::*;
 
     fn running(ranks: usize, keep_going: bool) -> Progress {
+        bearing(ranks, Bears { failures: keep_going, losses: false })
+    }
+
+    fn bearing(ranks: usize, bears: Bears) -> Progress {
         let mut job = Progress::new();
         let place = |local| Place { node: "n0".to_owned(), local };
-        job.placed((0..ranks).map(place).collect(), vec![1; ranks], keep_going);
+        job.placed((0..ranks).map(place).collect(), vec![1; ranks], bears);
         assert!(job.executing());
         assert_eq!(job.started(), []);
         job
@@ -427,6 +460,27 @@ mod tests {
     }
 
     #[test]
+    fn a_job_that_tolerates_losses_goes_on_while_it_has_a_rank() {
+        let mut job = bearing(3, Bears { failures: false, losses: true });
+        assert_eq!(job.rank_lost(0, "its node is gone"), []);
+        assert_eq!(job.rank_lost(2, "its node is gone"), []);
+        assert_eq!(job.rank_exited(1, 0), [Action::EndRank(1)]);
+        assert_eq!(job.rank_closed(1), [Action::Finish]);
+        let (end, exit, why) = job.verdict().unwrap();
+        assert_eq!((end, exit), (End::Done, 0));
+        assert_eq!(why.unwrap(), "ranks 0,2 were lost; the others went on");
+        // A rank that fails ends it as any other job.
+        let mut job = bearing(2, Bears { failures: false, losses: true });
+        job.rank_lost(1, "gone");
+        assert_eq!(job.rank_exited(0, 3 << 8)[1..], [Action::Signal(TERM), Action::Grace]);
+        let mut job = bearing(2, Bears { failures: false, losses: true });
+        job.rank_lost(1, "gone");
+        job.rank_lost(0, "gone");
+        close_all(&mut job);
+        assert_eq!(job.verdict().unwrap().1, 125, "nobody is left");
+    }
+
+    #[test]
     fn a_time_limit_is_124_whatever_the_ranks_say() {
         let mut job = running(1, false);
         job.end(End::Timeout, 124, "its time limit of 1 s has passed");
@@ -438,7 +492,7 @@ mod tests {
     #[test]
     fn a_job_that_cannot_start_ends_at_once() {
         let mut job = Progress::new();
-        job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], false);
+        job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
         let actions = job.start_failed(Some(0), 127, "x: not found");
         assert_eq!(actions, [Action::Finish]);
         assert_eq!(job.verdict().unwrap().1, 127);
@@ -449,7 +503,7 @@ mod tests {
     #[test]
     fn a_job_that_is_ended_while_its_files_come_is_done_at_once() {
         let mut job = Progress::new();
-        job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], false);
+        job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
         assert_eq!(job.end(End::Killed, 143, "its client went away"), [Action::Finish]);
         assert!(!job.executing(), "its programs must not be run any more");
     }
@@ -458,7 +512,7 @@ mod tests {
     #[test]
     fn programs_that_run_after_their_job_was_ended_are_killed() {
         let mut job = Progress::new();
-        job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], false);
+        job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
         assert!(job.executing());
         assert_eq!(job.end(End::Killed, 143, "x"), [Action::Signal(TERM), Action::Grace]);
         assert_eq!(job.started(), [Action::EndAll]);

@@ -92,7 +92,7 @@ pub(super) fn allot(job: &Arc<Job>, may_wait: bool) -> Result<bool> {
     {
         let mut state = job.state();
         if state.progress.phase() != Phase::New {
-            return Err(launch::ended());
+            return Err(launch::ended_by(&state));
         }
         // What it asked for, should it wait for longer than this manager lives.
         (spec.nodes, spec.ranks) = (Some(ask.nodes), Some(ranks));
@@ -129,10 +129,10 @@ impl Job {
     /// It waits from now on.
     fn queued(&self, manager: &Manager) -> Result<()> {
         let mut state = self.state();
-        let Some(spec) = state.spec.clone() else { return Err(launch::ended()) };
+        let Some(spec) = state.spec.clone() else { return Err(launch::ended_by(&state)) };
         manager.record(&Record::Queued { job: self.id, spec: Box::new(spec) })?;
         if !state.progress.queued() {
-            return Err(launch::ended());
+            return Err(launch::ended_by(&state));
         }
         drop(state);
         manager.event(json!({"event": "job waits", "job": self.id}));

@@ -12,7 +12,7 @@ use super::journal::{self, Record};
 use super::kept::Kept;
 use super::log::JobLog;
 use super::nodes::{Link, REJOIN};
-use super::progress::Progress;
+use super::progress::{Bears, Progress};
 use super::spec::{End, Phase, RankPhase, RankStatus, Spec, Status};
 use super::{follow, launch};
 use muster_ninep::error::Errno;
@@ -37,7 +37,8 @@ struct Told {
     /// When it began to wait, counted in records, and what it is.
     queued: Option<(usize, Spec)>,
     placed: Option<(Spec, Vec<journal::Placed>)>,
-    started: Option<f64>,
+    /// By the wall clock, and since the machine was booted.
+    started: Option<(f64, f64)>,
     detached: bool,
     /// In the order in which it happened: the first failure is the job's.
     ends: Vec<Ended>,
@@ -59,7 +60,9 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
             Record::Placed { job, spec, ranks } => {
                 told.entry(job).or_default().placed = Some((*spec, ranks));
             }
-            Record::Started { job, at } => told.entry(job).or_default().started = Some(at),
+            Record::Started { job, at, up } => {
+                told.entry(job).or_default().started = Some((at, up));
+            }
             Record::Detached { job } => told.entry(job).or_default().detached = true,
             Record::Exited { job, rank, status } => {
                 told.entry(job).or_default().ends.push(Ended::Rank(rank, status));
@@ -122,11 +125,12 @@ fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
     };
     let instances = placed.iter().map(|rank| rank.instance).collect();
     let ranks: Vec<RankStatus> = placed.into_iter().enumerate().map(rank_of).collect();
-    let (keep_going, limit) = (spec.keep_going, spec.time_ms);
-    job.restored(Progress::restore(ranks, keep_going), spec.clone(), instances);
-    manager.restore_running(job, &spec, told.started.unwrap_or(told.submitted));
+    let (bears, limit) = (Bears::of(&spec), spec.time_ms);
+    job.restored(Progress::restore(ranks, bears), spec.clone(), instances);
+    let started = told.started.map(|(at, _)| at);
+    manager.restore_running(job, &spec, started.unwrap_or(told.submitted));
     job.begun.set("");
-    job.restored_times(told.started, told.detached);
+    job.restored_times(started, told.detached);
     for end in told.ends {
         match end {
             Ended::Rank(rank, status) => job.has_exited(rank, status),
@@ -138,7 +142,7 @@ fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
             let why = format!("its log cannot be read after the manager was restarted: {error}");
             job.end(End::Failed, 125, &format!("{why}  [E310]"));
         }
-        (Some(started), None) => job.limit(limit, started),
+        (Some((_, up)), None) => job.limit(limit, up),
         (None, None) => {
             job.end(End::Killed, 125, "the manager died while the job was being started");
         }
@@ -172,6 +176,7 @@ impl Job {
                 wait.set(rank.status.map(|raw| raw.to_string()).unwrap_or_default());
             }
         }
+        self.notes().end();
         self.set_past(status.clone());
         self.begun.set("");
         self.wait.set(serde_json::to_vec(status).unwrap_or_default());

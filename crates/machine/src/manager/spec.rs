@@ -41,6 +41,9 @@ pub struct Spec {
     /// Whether the other ranks go on when one fails.
     #[serde(default)]
     pub keep_going: bool,
+    /// Whether the other ranks go on when a node is lost.
+    #[serde(default)]
+    pub tolerate: bool,
     /// What to call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,

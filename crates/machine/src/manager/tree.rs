@@ -33,6 +33,7 @@ pub fn of(manager: &Arc<Manager>) -> Synthetic {
     let scope = Scope::whole(manager);
     let ctl = weak.clone();
     let (scheduler, slots, partitions) = (weak.clone(), weak.clone(), weak.clone());
+    let counted = weak.clone();
     let mut files = shown(&scope);
     files.extend([
         ("ctl", control::file(0o660, move || RootCtl(ctl.clone())).entry()),
@@ -40,6 +41,7 @@ pub fn of(manager: &Arc<Manager>) -> Synthetic {
         ("slots", control::file(0o660, move || SlotTable(slots.clone())).entry()),
         ("partitions", control::file(0o660, move || PartitionsCtl(partitions.clone())).entry()),
         ("events", manager.events.file_of_lines(0o444).entry()),
+        ("fabric", File::text(0o444, move || Ok(upgrade(&counted)?.memory.tell())).entry()),
         (
             "views",
             Entry::Dir(Arc::new(ViewsDir { scope: scope.clone(), inode: Inode::new(0o555) })),
@@ -258,6 +260,7 @@ impl Job {
             ("stdin", Input::file(job, None)),
             ("begun", job.begun.file(0o444).entry()),
             ("wait", job.wait.file(0o444).entry()),
+            ("notes", job.notes().file_of_lines(0o444).entry()),
         ];
         if let Some(placed) = job.placed.get() {
             for output in Output::BOTH {

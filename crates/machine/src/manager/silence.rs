@@ -1,0 +1,62 @@
+//! Nodes that are silent, and have not died as far as anybody knows: stopped, or busy beyond
+//! measure. Their leases in the global memory end, so nothing has to be asked of them to notice.
+
+use super::Manager;
+use super::job::Job;
+use super::nodes::{SILENCE, silent_for};
+use super::spec::Phase;
+use crate::memory::{LEASE, id_of};
+use muster_fabric::primitive::Nodes;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// So much later it is looked, so that the time is over for certain.
+const LATER: Duration = Duration::from_millis(10);
+
+impl Manager {
+    /// Others have leases than before.
+    pub(super) fn look_for_silent(self: &Arc<Manager>, members: &Nodes) {
+        let has_lease = |name: &str| id_of(name).is_none_or(|node| members.contains(node));
+        let (silent, back) = self.nodes.note_members(has_lease, LEASE);
+        for name in silent {
+            let manager = Arc::downgrade(self);
+            self.timer.after(SILENCE - LEASE + LATER, move || {
+                if let Some(manager) = manager.upgrade() {
+                    manager.still_silent(&name);
+                }
+            });
+        }
+        for (name, time) in back {
+            self.event(json!({"event": "node answers", "node": name}));
+            self.note_to_waiting(
+                &name,
+                &format!("{name} answers again after {} s", time.as_secs()),
+            );
+        }
+    }
+
+    /// A node was silent: if it still is, whoever waits for it is told so.
+    fn still_silent(&self, name: &str) {
+        let Some(time) = self.nodes.slow_for(name) else { return };
+        self.event(json!({"event": "node slow", "node": name, "why": silent_for(time)}));
+        let text = format!("waits for {name}, which {}: it is stopped or busy", silent_for(time));
+        self.note_to_waiting(name, &text);
+    }
+
+    fn note_to_waiting(&self, name: &str, text: &str) {
+        let all = self.all_jobs();
+        let waiting = all.iter().filter(|job| job.waits_for(name));
+        waiting.for_each(|job| job.note(&format!("job {}: {text}  [N306]", job.id)));
+    }
+}
+
+impl Job {
+    /// Whether a rank on this node has not ended.
+    fn waits_for(&self, name: &str) -> bool {
+        let state = self.state();
+        let ranks = state.progress.ranks().iter().enumerate();
+        let mut open = ranks.filter(|(at, _)| !state.progress.is_closed(*at));
+        state.progress.phase() != Phase::Done && open.any(|(_, rank)| rank.node == name)
+    }
+}
