@@ -134,9 +134,7 @@ fn what_is_written_to_the_files_may_be_anything() {
     drop(owner);
     cluster.no_job_processes();
     let all = cluster.json(&["ps", "--json"]);
-    until("nothing is left of them", || {
-        fs::read_dir(cluster.directory().join("n0")).unwrap().count() == 0
-    });
+    until("nothing is left of them", || cluster.sessions(0) == 0);
     assert!(all["jobs"].as_array().unwrap().len() <= 1, "{all}");
     cluster.muster(&["run", "-N", "2", "true"]).run().ok();
     cluster.down();

@@ -66,8 +66,7 @@ fn assert_flat(what: &str, pid: i32, before: Held, growth: usize) {
 }
 
 fn no_sessions(cluster: &Cluster, node: &str) {
-    let directory = cluster.directory().join(node);
-    until("no session has a directory", || fs::read_dir(&directory).unwrap().count() == 0);
+    until("no session has a directory", || cluster.sessions(node.trim_start_matches('n')) == 0);
     let procs = cluster.muster(&["cat", &format!("nodes/{node}/procs")]).run().ok();
     assert_eq!(procs.out, "", "sessions of {node}");
 }

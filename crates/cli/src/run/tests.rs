@@ -13,11 +13,11 @@ use muster_machine::files::text::Text;
 use muster_machine::manager::spec::Spec;
 use muster_machine::output::{Head, Output, PIECE_MAX};
 use muster_machine::relay::recipe::Recipes;
-use muster_ninep::call::Answer;
+use muster_ninep::call::{Answer, Data};
 use muster_ninep::client::{Client, Options};
 use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::serve::{Server, same_user};
-use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic};
+use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic, slice};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -69,6 +69,20 @@ impl Sink {
     }
 }
 
+/// Wants the first chunk until it has come.
+#[derive(Clone, Default)]
+struct Chunks(Sink);
+
+impl Handle for Chunks {
+    fn read(&self, _: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
+        let wanted = if self.0.0.lock().unwrap().is_empty() { "0\n" } else { "\n" };
+        Ok(slice(wanted.as_bytes(), offset, count).to_vec().into())
+    }
+    fn write(&self, call: &mut SynCall<'_>, offset: u64, data: &[u8]) -> Answer<u32> {
+        self.0.write(call, offset, data)
+    }
+}
+
 /// Writes down what a job is told, and tells the script.
 struct Ctl {
     orders: Mutex<std::sync::mpsc::Sender<String>>,
@@ -101,6 +115,7 @@ struct Fake {
     wait: Latch,
     spec: Text,
     files: Sink,
+    chunks: Chunks,
     stdin: Sink,
 }
 
@@ -116,10 +131,13 @@ impl Fake {
         let status = json!({"id": 1, "state": "running", "ranks": placed}).to_string();
         let (wait, spec) = (Latch::default(), Text::new(""));
         let (files, stdin) = (Sink::default(), Sink::default());
+        let chunks = Chunks::default();
+        let given = chunks.clone();
         let job = folder([
             ("ctl", control::file(0o664, move || CtlFile(ctl.clone())).entry()),
             ("spec", spec.file(0o664).entry()),
             ("files", files.entry()),
+            ("chunks", File::new(0o666, move |_| Ok(given.clone())).entry()),
             ("stdin", stdin.entry()),
             ("status", File::text(0o444, move || Ok(status.clone())).entry()),
             ("wait", wait.file(0o444).entry()),
@@ -136,7 +154,7 @@ impl Fake {
         let tree = Arc::new(Synthetic::new(root));
         let server = Arc::new(Mutex::new(Some(Server::start(&tree, 1, same_user).unwrap())));
         let (orders, output) = (Mutex::new(orders), Mutex::new(output));
-        Fake { tree, server, orders, output, ranks, wait, spec, files, stdin }
+        Fake { tree, server, orders, output, ranks, wait, spec, files, chunks, stdin }
     }
 
     fn cluster(&self) -> Cluster {
@@ -279,7 +297,8 @@ fn a_job_is_sent_and_its_output_shown() {
         let spec: Value = serde_json::from_str(&fake.spec.get().unwrap()).unwrap();
         assert_eq!(spec["argv"], json!(["./prog", "a b"]));
         let files = fake.files.text();
-        assert!(files.starts_with("file 755 ") && files.ends_with("end\n"));
+        assert!(files.starts_with("known 755 ") && files.ends_with("end\n"));
+        assert_eq!(*fake.chunks.0.0.lock().unwrap(), std::fs::read("/bin/true").unwrap());
         fake.say(0, 0, b"zero\n");
         fake.say(2, 0, b"two");
         fake.say(2, 1, b"oops\n");

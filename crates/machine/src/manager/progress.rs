@@ -3,8 +3,8 @@
 //! *new* → *starting* → *running* → *ending* → *done*; between the first two it is *pending* if it
 //! has to wait for its nodes. A job begins to end when a rank fails (unless it is to keep going), a
 //! node is lost (unless it tolerates that, and has ranks left), its time is over or somebody ends
-//! it: TERM goes to every rank that runs, and after a time of grace KILL to all that is left. A rank
-//! is
+//! it: TERM goes to every rank that runs, and after a time of grace KILL to all that is left. A
+//! rank is
 //! *closed* when its program has ended, all its output has been taken and its session is wiped;
 //! a job is done when all its ranks are closed.
 
