@@ -329,6 +329,8 @@ fn a_node_that_was_away_forgets_what_was_ended_meanwhile() {
     signal(node, Signal::CONT);
     cluster.no_job_processes();
     no_sessions(&cluster);
+    // It was silent for so long that it gets no jobs until it has been heard again.
+    cluster.await_nodes(4);
     cluster.muster(&["run", "-N", "4", "true"]).run().ok();
     cluster.down();
 }

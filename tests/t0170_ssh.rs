@@ -34,7 +34,7 @@ fn six_hosts_run_the_readmes_job_and_nothing_remains() {
     let said = hosts.muster(&["nodes"]).run().ok();
     assert!(said.out.contains("HOST") && said.out.contains("h6"), "{}", said.out);
     let said = hosts.muster(&["down"]).run().ok();
-    assert!(said.out.contains("6 nodes n[0-5] ended\n"), "{}", said.out);
+    assert!(said.out.contains("6 nodes n[0-5] ended"), "{}", said.out);
     hosts.leftovers();
     // Whose program it is is known by its hash: the second time nothing is sent.
     let cached = || hosts.inside(Some(1), "stat -c '%i %Z' /root/.cache/muster/*");

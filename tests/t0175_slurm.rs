@@ -23,7 +23,8 @@ fn slurm(test: &str) -> Hosts {
         );
     }
     let slurmd = "mkdir -p -m 700 $1; mkdir /run/slurm
-        until [ -S /media/munge ]; do sleep 0.05; done; echo ready; exec 1>&2
+        for i in $(seq 1200); do [ -S /media/munge ] && break; sleep 0.05; done; \
+        [ -S /media/munge ] || exit 1; echo ready; exec 1>&2
         SLURM_CONF=/media/slurm.conf slurmd -D -N $0 & wait";
     // The first process of a host is a shell, which reaps what Slurm leaves to it.
     let hosts = Hosts::waiting(test, NODES, prepare, |_| format!("{OWN}{slurmd}"));

@@ -194,7 +194,8 @@ pub const RECIPE_MAX: usize = 1 << 20;
 /// Chunks of one job: they are counted in 20 bits, with what else is sent.
 pub const JOB_CHUNKS_MAX: usize = 1 << 19;
 
-/// Bytes of the files that a node keeps for the jobs that come: what a day's programs have.
+/// Bytes of the files that a node keeps for the jobs that come: what a day's programs have. Less
+/// where little is free.
 pub const CHUNK_STORE_MAX: u64 = 1 << 30;
 
 /// Operations of one member that have not ended, and their bytes: two of the largest transfers

@@ -44,10 +44,12 @@ impl Build {
         let Build { hash, size, .. } = self;
         format!(
             "umask 077; d=${{XDG_CACHE_HOME:-$HOME/.cache}}/muster; f=$d/muster-{hash}; \
-             if \"$f\" daemon verify {hash} 2>/dev/null; then echo \"{MARK}has $(uname -sm)\"; \
+             if [ \"$(\"$f\" daemon verify {hash} 2>/dev/null)\" = {hash} ]; \
+             then echo \"{MARK}has $(uname -sm)\"; \
              else echo \"{MARK}lacks $(uname -sm)\"; read -r go || exit 1; t=$f.$(uname -n).$$; \
              mkdir -p \"$d\" && head -c {size} >\"$t\" && chmod 700 \"$t\" && \
-             \"$t\" daemon verify {hash} && mv -f \"$t\" \"$f\" || \
+             [ \"$(\"$t\" daemon verify {hash})\" = {hash} ] && \
+             {{ sync \"$t\" 2>/dev/null || :; }} && mv -f \"$t\" \"$f\" || \
              {{ rm -f \"$t\"; echo \"{MARK}broken $d\"; exit 1; }}; \
              echo \"{MARK}has it\"; fi; exec \"$f\" daemon host"
         )

@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 pub const SILENCE: Duration = Duration::from_secs(60);
 
 /// How long the manager may refuse connections when the session has ended too: one that is started
-/// again is there sooner.
-const REFUSED: Duration = Duration::from_millis(300);
+/// again, even if it died thrice in a row, is there sooner.
+const REFUSED: Duration = Duration::from_millis(1500);
 
 /// Between two attempts to reach the manager.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -170,19 +170,19 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
 /// ended as well.
 fn stay_while(manager: &Address, hung_up: &AtomicBool) {
     let mut lost = Instant::now();
+    // Since when each attempt was refused.
+    let mut refused: Option<Instant> = None;
     loop {
         match stay(manager) {
-            Ok(()) => lost = Instant::now(),
-            Err(error) => {
-                let refuses = error.errno == Errno::CONNREFUSED;
-                let patience = match refuses && hung_up.load(Ordering::Acquire) {
-                    true => REFUSED,
-                    false => SILENCE,
-                };
-                if lost.elapsed() > patience {
-                    return;
-                }
+            Ok(()) => (lost, refused) = (Instant::now(), None),
+            Err(error) if error.errno == Errno::CONNREFUSED => {
+                refused.get_or_insert_with(Instant::now);
             }
+            Err(_) => refused = None,
+        }
+        let is_refused = refused.is_some_and(|since| since.elapsed() > REFUSED);
+        if lost.elapsed() > SILENCE || is_refused && hung_up.load(Ordering::Acquire) {
+            return;
         }
         std::thread::sleep(PAUSE);
     }

@@ -5,7 +5,7 @@ use super::list::Host;
 use super::session::Session;
 use super::{Answer, Ask, PREFIX, Ports, Start, Started, Way, address_towards};
 use crate::config::{self, Config};
-use crate::keeper::{self, Keeper, Plan, Runtime, by_file};
+use crate::keeper::{self, Keeper, Plan, Runtime, by_file, keep_descriptors};
 use crate::roster::{self, Entry, MANAGER};
 use muster_base::nodeset::fold;
 use muster_fabric::protocol::NodeId;
@@ -101,6 +101,8 @@ pub fn bring_up(
     order: &Order,
     say: impl Fn(&str) + Sync,
 ) -> Result<Keeper, Error> {
+    // What the caller has open is not the sessions'.
+    keep_descriptors()?;
     let identity = Config::from_env()?.identity()?;
     let is_ipv6 = order.address.is_some_and(|address| address.is_ipv6());
     let random = Identity::generate().map_err(io::Error::other)?.public_key().to_string();

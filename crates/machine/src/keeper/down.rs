@@ -19,8 +19,9 @@ use std::time::{Duration, Instant};
 
 /// How long a keeper may take to end: less than its daemons may.
 const KEEPER: Duration = Duration::from_millis(1000);
-/// How long daemons may take once their keeper is gone.
-const DAEMONS: Duration = Duration::from_millis(2000);
+/// How long daemons may take once their keeper is gone, those on other hosts too, which are told by
+/// their sessions.
+const DAEMONS: Duration = Duration::from_millis(5000);
 
 /// What was taken down.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub struct Downed {
     pub killed: Vec<String>,
 }
 
-/// Takes cluster `name` down within five seconds; `None` when there is none.
+/// Takes cluster `name` down within eight seconds; `None` when there is none.
 ///
 /// # Errors
 /// [`Error`] when its directory is not the user's, or something of it does not die.

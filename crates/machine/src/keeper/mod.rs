@@ -35,6 +35,7 @@ pub use directory::{Directory, Runtime, check_name};
 pub use down::{Downed, down};
 pub(crate) use present::start_time;
 pub use present::{Presence, State};
+pub(crate) use sys::keep_descriptors;
 
 use crate::hosts::Ports;
 use crate::hosts::session::Session;

@@ -254,7 +254,10 @@ impl Job {
                 Action::EndRank(rank) => self.end_rank(rank, &holds),
                 Action::Grace => {
                     self.note_cause(cause.clone());
-                    self.later(Duration::from_millis(grace), |job| {
+                    // One that stands still hears of it at its turn.
+                    let turn = self.manager.upgrade().map(|manager| manager.strobe.cycle());
+                    let grace = Duration::from_millis(grace) + turn.unwrap_or_default();
+                    self.later(grace, |job| {
                         let mut state = job.state();
                         let actions = state.progress.grace_over();
                         job.act(state, actions);

@@ -126,7 +126,7 @@ impl Manager {
             mail: Mail::start(memory)?,
             shipments: pieces::Shipments::default(),
             holdings: holdings::Holdings::default(),
-            strobe: Strobe::new(),
+            strobe: Strobe::new(directory, memory.term()),
             settings: Settings::open(&directory.join("settings"))?,
             queue: Queue::default(),
             jobs: Mutex::default(),

@@ -149,6 +149,11 @@ impl Nodes {
         }
     }
 
+    /// Whether a node can be given jobs.
+    pub(super) fn is_up(&self, name: &str) -> bool {
+        self.table().get(name).is_some_and(|known| known.state() == "up")
+    }
+
     /// How long a node has not answered, if that means something.
     pub(super) fn slow_for(&self, name: &str) -> Option<Duration> {
         self.table().get(name).and_then(Known::slow_for)
@@ -217,8 +222,8 @@ impl Nodes {
             .iter()
             .map(|(name, known)| NodeOverview {
                 name: name.clone(),
-                state: if known.link.is_some() { "up" } else { "down" }.to_owned(),
-                why: known.why.clone(),
+                state: known.state().to_owned(),
+                why: known.slow_for().map(silent_for).or_else(|| known.why.clone()),
                 ..NodeOverview::default()
             })
             .collect();
@@ -258,7 +263,7 @@ impl Manager {
             let known = Known { link, since, losses, ..Known::default() };
             table.insert(name.to_owned(), known)
         };
-        self.node_is_up(name, true);
+        self.node_changed(name);
         self.nodes.joined.notify_all();
         let (before, gone) = before.map_or((None, None), |known| (known.link, known.gone));
         let replaced = before.filter(|before| before.instance != instance);
@@ -298,7 +303,7 @@ impl Manager {
             return self.ranks_lost(link, WHY);
         };
         self.event(json!({"event": "node down", "node": link.name, "why": why}));
-        self.node_is_up(&link.name, false);
+        self.node_changed(&link.name);
         if why != WHY {
             return self.give_up(&link.name);
         }

@@ -242,10 +242,11 @@ impl Manager {
         self.reschedule(|schedule| schedule.ended(job));
     }
 
-    /// A node has come or gone.
-    pub(super) fn node_is_up(self: &Arc<Manager>, name: &str, up: bool) {
+    /// A node has come or gone, is slow or answers again. How it is now counts: two who tell of it
+    /// may come in any order.
+    pub(super) fn node_changed(self: &Arc<Manager>, name: &str) {
         let Some(node) = number_of(name) else { return };
-        self.reschedule(|schedule| schedule.set_up(node, up));
+        self.reschedule(|schedule| schedule.set_up(node, self.nodes.is_up(name)));
     }
 
     /// Another scheduler chooses from now on.

@@ -28,6 +28,7 @@ impl Manager {
             });
         }
         for (name, time) in back {
+            self.node_changed(&name);
             self.event(json!({"event": "node answers", "node": name}));
             self.note_to_waiting(
                 &name,
@@ -37,8 +38,9 @@ impl Manager {
     }
 
     /// A node was silent: if it still is, whoever waits for it is told so.
-    fn still_silent(&self, name: &str) {
+    fn still_silent(self: &Arc<Manager>, name: &str) {
         let Some(time) = self.nodes.slow_for(name) else { return };
+        self.node_changed(name);
         self.event(json!({"event": "node slow", "node": name, "why": silent_for(time)}));
         let text = format!("waits for {name}, which {}: it is stopped or busy", silent_for(time));
         self.note_to_waiting(name, &text);

@@ -18,6 +18,7 @@ use muster_fabric::Deadline;
 use muster_fabric::primitive::Nodes as Set;
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
@@ -62,10 +63,12 @@ struct State {
 
 impl Strobe {
     /// Nobody takes turns.
-    pub(super) fn new() -> Strobe {
+    pub(super) fn new(directory: &Path, term: u32) -> Strobe {
         let start = Instant::now();
-        let shared = Shared { state: Mutex::default(), changed: Condvar::new(), start };
-        Strobe { shared: Arc::new(shared), least: least_slice() }
+        // Strobers may have the table of a manager before this one.
+        let state = State { number: u32::from(term > 1), ..State::default() };
+        let shared = Shared { state: Mutex::new(state), changed: Condvar::new(), start };
+        Strobe { shared: Arc::new(shared), least: least_slice(directory) }
     }
 
     /// Begins to tell the strobers.
@@ -105,11 +108,13 @@ impl Strobe {
 
     /// A job has ended: a slot that was its alone is given up.
     pub(super) fn forget(&self, job: u32) {
-        let mut slots = self.slots();
-        if slots.slots.iter().any(|slot| slot.contains(&job)) {
-            slots.slots.iter_mut().for_each(|slot| slot.retain(|other| *other != job));
-            slots.slots.retain(|slot| !slot.is_empty());
-            self.set(&slots);
+        let mut state = self.shared.lock();
+        let slots = &mut state.slots.slots;
+        if slots.iter().any(|slot| slot.contains(&job)) {
+            slots.iter_mut().for_each(|slot| slot.retain(|other| *other != job));
+            slots.retain(|slot| !slot.is_empty());
+            state.number += 1;
+            self.shared.changed.notify_all();
         }
     }
 
@@ -193,7 +198,9 @@ impl Teller {
             let speakers = manager.nodes.one_of_each_machine();
             drop(manager);
             let there = self.memory.members_of(&speakers);
-            if !there.is_empty() && self.tell(&there, number, &slots) {
+            // A machine whose speaker is away for a moment would keep its old table.
+            let is_whole = there.iter().count() == speakers.iter().count();
+            if !there.is_empty() && self.tell(&there, number, &slots) && is_whole {
                 self.shared.taken(number, there.iter().count());
                 pause = PAUSES.0;
             } else {

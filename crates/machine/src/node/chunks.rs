@@ -20,8 +20,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::PathBuf;
 
-/// What part of a file system stays free of what is kept: an eighth.
-const FREE: u64 = 8;
+/// What part of what is free on its file system a node keeps at most: others are there, too.
+const SHARE: u64 = 8;
 
 /// Which file: its mode and what it says.
 type Name = Hash;
@@ -38,12 +38,14 @@ struct Kept {
     stamp: Stamp,
     /// When it was last wanted.
     used: u64,
+    /// Jobs that wait for it to be whole, or for others to be.
+    users: u32,
 }
 
-type Stamp = (u64, i64, i64);
+type Stamp = (u64, u32, i64, i64);
 
 fn stamp(meta: &Metadata) -> Stamp {
-    (meta.len(), meta.mtime(), meta.mtime_nsec())
+    (meta.len(), meta.mode(), meta.mtime(), meta.mtime_nsec())
 }
 
 /// All of them.
@@ -85,9 +87,12 @@ impl Chunks {
         self.files.get(name).is_some_and(|kept| kept.file.is_none())
     }
 
-    /// Nobody waits for a file any more: it goes unless it is whole.
-    pub(super) fn give_up(&mut self, name: &Name) {
-        if !self.is_whole(name) {
+    /// A job has a file, or does not want it any more. If nobody else does, it may go, and does
+    /// unless it is whole.
+    pub(super) fn release(&mut self, name: &Name) {
+        let Some(kept) = self.files.get_mut(name) else { return };
+        kept.users = kept.users.saturating_sub(1);
+        if kept.users == 0 && kept.file.is_some() {
             self.remove(name);
         }
     }
@@ -96,7 +101,7 @@ impl Chunks {
         self.directory.join(blake3::Hash::from(name.0).to_hex().as_str())
     }
 
-    /// Has a file kept, with as much of it as is there.
+    /// Has a file kept, with as much of it as is there, until it is [released](Chunks::release).
     ///
     /// # Errors
     /// The system's, as when there is no room.
@@ -104,12 +109,15 @@ impl Chunks {
         self.clock += 1;
         let name = name(mode, recipe);
         if self.is_intact(&name) {
-            self.files.get_mut(&name).expect("it is there").used = self.clock;
+            let kept = self.files.get_mut(&name).expect("it is there");
+            (kept.used, kept.users) = (self.clock, kept.users + 1);
             return Ok(name);
         }
+        let users = self.files.get(&name).map_or(0, |kept| kept.users);
         self.remove(&name);
         self.make_room(recipe.size);
         let mut kept = self.begin(&name, mode, recipe)?;
+        kept.users = users + 1;
         for (hash, offset, length) in recipe.pieces() {
             let found = self.found.get(&hash).copied();
             if let Some((other, from)) = found.filter(|_| !kept.missing.contains_key(&hash)) {
@@ -139,9 +147,9 @@ impl Chunks {
         options.read(true).write(true).create(true).truncate(true).mode(0o600);
         let file = options.open(self.path(name))?;
         file.set_len(recipe.size)?;
-        let (stamp, used) = ((0, 0, 0), self.clock);
+        let (stamp, used, users) = ((0, 0, 0, 0), self.clock, 0);
         let (missing, file) = (HashMap::new(), Some(file));
-        Ok(Kept { recipe: recipe.clone(), mode, file, missing, stamp, used })
+        Ok(Kept { recipe: recipe.clone(), mode, file, missing, stamp, used, users })
     }
 
     /// Copies a chunk from another file; false if that is not what it was.
@@ -225,15 +233,14 @@ impl Chunks {
     fn make_room(&mut self, more: u64) {
         loop {
             let held: u64 = self.files.values().map(|kept| kept.recipe.size).sum();
-            let free = rustix::fs::statvfs(&self.directory).map_or(u64::MAX, |stat| {
-                let stays = stat.f_blocks / FREE;
-                stat.f_bavail.saturating_sub(stays).saturating_mul(stat.f_frsize)
+            let most = rustix::fs::statvfs(&self.directory).map_or(CHUNK_STORE_MAX, |stat| {
+                stat.f_bavail.saturating_mul(stat.f_frsize) / SHARE
             });
-            if held.saturating_add(more) <= CHUNK_STORE_MAX && more <= free {
+            if held.saturating_add(more) <= most.min(CHUNK_STORE_MAX) {
                 return;
             }
-            let whole = self.files.iter().filter(|(_, kept)| kept.file.is_none());
-            let Some((oldest, _)) = whole.min_by_key(|(_, kept)| kept.used) else { return };
+            let unused = self.files.iter().filter(|(_, kept)| kept.users == 0);
+            let Some((oldest, _)) = unused.min_by_key(|(_, kept)| kept.used) else { return };
             let oldest = *oldest;
             self.remove(&oldest);
         }
@@ -318,7 +325,7 @@ mod tests {
         fs::write(kept.path(&name), b"#!/bin/false\n").unwrap();
         let other = kept.keep(0o600, &of).unwrap();
         assert!(kept.lack(&[other], &of.chunks[0]));
-        kept.give_up(&other);
+        kept.release(&other);
         assert!(!kept.path(&other).exists() && kept.path(&name).exists());
         fs::remove_dir_all(&kept.directory).unwrap();
     }
@@ -337,9 +344,11 @@ mod tests {
                 let name = kept.keep(0o755, &one(seed).0).unwrap();
                 kept.files.get_mut(&name).unwrap().missing.clear();
                 kept.complete(&name).unwrap();
+                kept.release(&name);
                 name
             })
             .collect();
+        // One that a job waits for stays, though it was used longer ago than others.
         kept.keep(0o755, &one(1).0).unwrap();
         kept.keep(0o755, &one(4).0).unwrap();
         assert!(kept.files.contains_key(&names[0]) && !kept.files.contains_key(&names[1]));

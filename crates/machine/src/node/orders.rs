@@ -118,7 +118,8 @@ impl Orders {
             let node = of_orders;
             let chunks = Chunks::new(node.setup.directory.join("chunks"));
             let memory = orders.clone();
-            let mut crew = Crew { node, memory, unpacking: HashMap::new(), chunks };
+            let (unpacking, told) = (HashMap::new(), HashMap::new());
+            let mut crew = Crew { node, memory, unpacking, chunks, told };
             while let Some(letter) = orders.next() {
                 match Bytes::read(&letter) {
                     Some(bytes) => crew.unpack(bytes),
@@ -170,6 +171,8 @@ struct Crew {
     unpacking: HashMap<u32, Unpacking>,
     /// The files that are kept for the jobs that come.
     chunks: Chunks,
+    /// What the variables are: a job that is not forgotten yet must not lower that of the next.
+    told: HashMap<u32, u64>,
 }
 
 impl Crew {
@@ -275,8 +278,12 @@ impl Crew {
                     let said = Said { job, rank, what: What::Lacks { chunks } };
                     self.node.reports.push(said, &[]);
                 }
-                // Who may not speak now is no member, and its job is ended for that.
-                let _ = self.memory.set(unpacking.variable, count);
+                let told = self.told.entry(unpacking.variable).or_default();
+                if count > *told {
+                    *told = count;
+                    // Who may not speak now is no member, and its job is ended for that.
+                    let _ = self.memory.set(unpacking.variable, count);
+                }
             }
             Err(error) => {
                 let sessions = self.give_up(job);
@@ -288,11 +295,7 @@ impl Crew {
     /// A job's files are not waited for any more; its sessions.
     fn give_up(&mut self, job: u32) -> Vec<Arc<Session>> {
         let Some(given_up) = self.unpacking.remove(&job) else { return Vec::new() };
-        for file in given_up.files() {
-            if !self.unpacking.values().any(|other| other.files().any(|one| one == file)) {
-                self.chunks.give_up(file);
-            }
-        }
+        given_up.files().for_each(|file| self.chunks.release(file));
         given_up.sessions
     }
 

@@ -132,9 +132,10 @@ impl Unpacking {
             self.there += 1;
         }
         if self.there == self.chunks.len() && !self.is_gathered {
-            for (name, known) in std::mem::take(&mut self.known) {
-                chunks.give(&name, &mut self.unpacker, &known.path)?;
+            for (name, known) in &self.known {
+                chunks.give(name, &mut self.unpacker, &known.path)?;
             }
+            self.known.drain(..).for_each(|(name, _)| chunks.release(&name));
             self.is_gathered = true;
         }
         Ok(self.unpacked(None))

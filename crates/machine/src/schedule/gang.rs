@@ -13,6 +13,7 @@
 
 use super::{Cluster, Scheduler, Start};
 use crate::slots::Slots;
+use muster_base::limits::SLOTS_MAX;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -152,6 +153,8 @@ impl Scheduler for Gang {
             }
             slots.push(full.into_keys().collect());
         }
+        // More than there can be turns for, as after `share`: those left run in all turns.
+        slots.truncate(SLOTS_MAX);
         Slots { slice: self.slice, slots }
     }
 }

@@ -62,9 +62,11 @@ impl Strober {
         let door = UnixListener::bind(&path)?;
         door.set_nonblocking(true)?;
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let place = Place::of(directory);
+        let is_grouped = matches!(place, Place::Groups(_));
         let mut strober = Strober {
             rotation: Rotation::default(),
-            hands: Hands::new(Place::of(directory)),
+            hands: Hands::new(place),
             is_real_time: false,
             timer: timerfd_create(TimerfdClockId::Monotonic, flags)?,
             door,
@@ -72,7 +74,8 @@ impl Strober {
             kept: kept(directory.path()),
         };
         let last = fs::read(&strober.kept).ok().and_then(|text| serde_json::from_slice(&text).ok());
-        strober.is_real_time = sys::be_real_time().is_ok();
+        // To look for ranks in lists may take longer than a slice.
+        strober.is_real_time = is_grouped && sys::be_real_time().is_ok();
         if let Some(table) = last {
             strober.take(table)?;
         }
@@ -133,8 +136,8 @@ impl Strober {
             let text = serde_json::to_vec(&table)?;
             // One that is killed here leaves a whole table.
             let draft = self.kept.with_extension("new");
-            fs::write(&draft, text)?;
-            fs::rename(&draft, &self.kept)?;
+            // On a full disk one that is started again waits for the manager to repeat it.
+            let _ = fs::write(&draft, text).and_then(|()| fs::rename(&draft, &self.kept));
         }
         if !self.rotation.take(table, now()) {
             return Ok(());

@@ -58,8 +58,10 @@ pub mod place;
 mod rotation;
 mod sys;
 
+use crate::keeper::Directory;
 use crate::slots::Slots;
 use muster_base::limits::{SLICE_MIN, SLICE_MIN_SHARED};
+use place::Place;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -111,10 +113,13 @@ pub struct Status {
     pub by: String,
 }
 
-/// The shortest slice on a machine where this process runs.
+/// The shortest slice on the machine of the daemons in `directory`: of those who have groups to
+/// stop and may be real-time.
 #[must_use]
-pub fn least_slice() -> Duration {
-    if sys::may_be_real_time() { SLICE_MIN } else { SLICE_MIN_SHARED }
+pub fn least_slice(directory: &Path) -> Duration {
+    let place = Directory::at(directory).map(|directory| Place::of(&directory));
+    let is_grouped = matches!(place, Ok(Place::Groups(_)));
+    if is_grouped && sys::may_be_real_time() { SLICE_MIN } else { SLICE_MIN_SHARED }
 }
 
 /// Where the strober of the daemons in `directory` listens.
