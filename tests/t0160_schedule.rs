@@ -191,7 +191,8 @@ fn with_gang_two_jobs_have_all_nodes_at_once_and_the_third_waits() {
     let why = await_state(&cluster, "c", "pending")["why"].clone();
     assert_eq!(why, "1 node asked, 0 free in the emptiest of 2 slots");
     let table = cluster.json(&["cat", "/slots"]);
-    assert_eq!(table["slots"], serde_json::json!([[1], [2]]), "{table}");
+    let [one, other] = [[[1], [2]], [[2], [1]]].map(|slots| serde_json::json!(slots));
+    assert!(table["slots"] == one || table["slots"] == other, "{table}");
     end(&cluster, "a");
     third.await_out("began");
     ["b", "c"].iter().for_each(|name| end(&cluster, name));
