@@ -114,8 +114,6 @@ pub struct Outgoing {
     pub head: Vec<u8>,
     /// What is carried.
     pub body: Payload,
-    /// It was sent before, and may have been lost.
-    pub is_repeat: bool,
 }
 
 /// A peer's message is none.

@@ -291,7 +291,7 @@ impl Heartbeat {
 
     fn send(&mut self, to: NodeId, message: &Message) {
         let (head, body) = message.encode();
-        self.out.push_back(Outgoing { to, head, body, is_repeat: false });
+        self.out.push_back(Outgoing { to, head, body });
     }
 
     /// Takes the next strobe of the sequence: learns from it, passes it on, keeps it, tells it.

@@ -282,7 +282,7 @@ impl Core {
 
     pub(super) fn send(&mut self, to: NodeId, message: &Message) {
         let (head, body) = message.encode();
-        self.outgoing.push_back(Outgoing { to, head, body, is_repeat: false });
+        self.outgoing.push_back(Outgoing { to, head, body });
     }
 
     /// Sends to a child, for good.
@@ -436,36 +436,30 @@ impl Core {
         }
     }
 
-    /// Sends again what was not acknowledged in time, and says what was owed. That goes by itself:
-    /// where much is under way already, the shell lets no repeat follow.
+    /// Sends again what was not acknowledged in time, and says what was owed.
     fn beat_links(&mut self) {
-        let sent = self.outgoing.len();
-        let mut owed = vec![];
         let (first, kept) = self.parent.beat();
-        let owes_parent = self.parent.owes() || self.flights.has_unreported();
         for (number, carried) in (first..).zip(kept) {
             self.send_parent(number, carried);
         }
+        if self.parent.owes() || self.flights.has_unreported() {
+            self.flush_parent();
+        }
         for child in 0..self.children.len() {
             let (first, kept) = self.children[child].beat();
-            owed.extend(self.children[child].owes().then_some(child));
             for (number, carried) in (first..).zip(kept) {
                 self.send_child(child, number, carried);
+            }
+            if self.children[child].owes() {
+                let expected = self.children[child].acknowledge();
+                let (epoch, done) = (self.epoch, self.flights.stable);
+                let to = self.place.children[child].node;
+                self.send(to, &Message::Flush { epoch, expected, done });
             }
         }
         let (first, kept) = self.asking.beat();
         for (number, carried) in (first..).zip(kept) {
             self.send_ask(number, carried);
-        }
-        self.outgoing.range_mut(sent..).for_each(|message| message.is_repeat = true);
-        if owes_parent {
-            self.flush_parent();
-        }
-        for child in owed {
-            let expected = self.children[child].acknowledge();
-            let (epoch, done) = (self.epoch, self.flights.stable);
-            let to = self.place.children[child].node;
-            self.send(to, &Message::Flush { epoch, expected, done });
         }
     }
 

@@ -87,11 +87,6 @@ impl Peer {
         self.queue.len() <= QUEUE_MAX && self.bytes <= QUEUE_BYTES_MAX
     }
 
-    /// Something that was sent has not left yet.
-    pub fn has_backlog(&self) -> bool {
-        !self.queue.is_empty() || self.is_full
-    }
-
     /// Something waits for a connection.
     pub fn wants_connection(&self) -> bool {
         matches!(self.state, State::Idle) && !self.queue.is_empty()

@@ -254,10 +254,6 @@ where
     /// Queues a message for a peer.
     fn push(&mut self, is_control: bool, message: Outgoing) {
         let to = message.to;
-        // A connection loses nothing: what was sent before is on its way, behind all of this.
-        if message.is_repeat && self.peer(to).has_backlog() {
-            return;
-        }
         if !self.peer(to).push(is_control, message) {
             self.lose(to);
         }

@@ -141,7 +141,7 @@ impl Protocol for Talk {
     fn request(&mut self, _: Time, request: Ask) {
         match request {
             Ask::Say(to, head, body) => {
-                self.out.push_back(Outgoing { to: NodeId(to), head, body, is_repeat: false });
+                self.out.push_back(Outgoing { to: NodeId(to), head, body });
             }
             Ask::Alarm(time) => self.alarm = Some(time),
         }

@@ -23,12 +23,7 @@ struct Tree {
 impl Tree {
     fn say(&mut self, to: u32) {
         let head = self.round.to_le_bytes().to_vec();
-        self.out.push(Outgoing {
-            to: NodeId(to),
-            head,
-            body: Payload::default(),
-            is_repeat: false,
-        });
+        self.out.push(Outgoing { to: NodeId(to), head, body: Payload::default() });
     }
 
     fn children(&self) -> std::ops::Range<u32> {
@@ -198,7 +193,7 @@ impl Protocol for Counter {
     fn tick(&mut self, now: Time) {
         assert!(now >= self.at, "the alarm of {} is early", self.me);
         let head = self.next.to_le_bytes().to_vec();
-        self.out.push(Outgoing { to: self.peer, head, body: Payload::default(), is_repeat: false });
+        self.out.push(Outgoing { to: self.peer, head, body: Payload::default() });
         self.next += 1;
         self.at = now + STEP;
     }

@@ -137,13 +137,12 @@ impl Caster {
     pub fn route(&mut self, messages: &mut Vec<Outgoing>) {
         for at in 0..messages.len() {
             let cast = self.cast(&messages[at..]);
-            let Outgoing { to, head, body, is_repeat } = &mut messages[at];
-            let (to, is_repeat) = (*to, *is_repeat);
-            let (head, body) = (std::mem::take(head), std::mem::take(body));
+            let Outgoing { to, head, body } = &mut messages[at];
+            let (to, head, body) = (*to, std::mem::take(head), std::mem::take(body));
             match cast {
                 Some(id) => self.refer(to, id, head, body.len()),
                 None => {
-                    let message = Outgoing { to, head, body, is_repeat };
+                    let message = Outgoing { to, head, body };
                     self.out.push_back(Parcel { is_control: false, message });
                 }
             }
@@ -451,7 +450,7 @@ impl Caster {
     }
 
     fn carry(&mut self, to: NodeId, control: &Control, body: Payload) {
-        let message = Outgoing { to, head: control.encode(), body, is_repeat: false };
+        let message = Outgoing { to, head: control.encode(), body };
         self.out.push_back(Parcel { is_control: true, message });
     }
 }

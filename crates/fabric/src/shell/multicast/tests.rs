@@ -102,12 +102,7 @@ impl Net {
 
     fn pass_on(&mut self, node: usize, head: &[u8], body: &Payload) {
         let children = (1..self.casters.len()).filter(|child| parent(*child) == node);
-        let message = |child| Outgoing {
-            to: id(child),
-            head: head.to_vec(),
-            body: body.clone(),
-            is_repeat: false,
-        };
+        let message = |child| Outgoing { to: id(child), head: head.to_vec(), body: body.clone() };
         self.casters[node].route(&mut children.map(message).collect());
     }
 
@@ -375,7 +370,7 @@ fn a_body_that_is_sent_again_while_it_is_read_does_not_go_out_again() {
     (net.sent, net.cast) = (0, 0);
     (0..3).for_each(|at| net.send(&[at], &long));
     // As a link does that has waited for its child for too long.
-    let message = Outgoing { to: id(1), head: vec![3], body: long.clone(), is_repeat: false };
+    let message = Outgoing { to: id(1), head: vec![3], body: long.clone() };
     net.casters[0].route(&mut vec![message]);
     net.run(usize::MAX);
     assert_eq!((net.cast, net.got[1].len(), net.got[2].len()), (once, 4, 3));
@@ -643,7 +638,7 @@ fn the_root_sends_so_much_and_then_looks_at_its_connections() {
     nodes.into_iter().for_each(|node| tell_root(&mut multicast.caster, node, u32::MAX));
     for seed in 0..3 {
         let body = body(MULTICAST_MAX, seed);
-        let message = |to| Outgoing { to, head: vec![], body: body.clone(), is_repeat: false };
+        let message = |to| Outgoing { to, head: vec![], body: body.clone() };
         multicast.caster.route(&mut nodes.map(message).into());
     }
     let (mut before, turn) = (0, (MULTICAST_TURN * BATCH * DATAGRAM) as u64);
