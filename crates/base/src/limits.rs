@@ -73,6 +73,10 @@ pub const TEXT_MAX: usize = 2 * 1024 * 1024;
 /// descriptors is five for each.
 pub const SESSIONS_MAX: usize = 3072;
 
+/// Inits of one node daemon that have nothing to do and wait for the next program: as many programs
+/// as start at once on most nodes. Each is a process of 200 KB of its own, and two descriptors.
+pub const SPARE_INITS_MAX: usize = 32;
+
 /// Node daemons of one cluster on one machine. Each takes about 5 MB of its own and nine threads:
 /// more is a mistake in typing, and would stop the machine before it could be taken back.
 pub const NODES_HERE_MAX: usize = 256;

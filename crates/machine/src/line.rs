@@ -26,9 +26,11 @@ const NINEP: &str = "9p";
 /// How long to connect may take where nobody says.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a door waits for descriptors, and for a look at whether it is to close when it cannot
-/// be reached to be told.
-const LOOK: Duration = Duration::from_millis(100);
+/// How long a door waits for descriptors.
+const SHORT: Duration = Duration::from_millis(100);
+
+/// How often a door looks whether it is to close, in case that it could not be told.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// What a door comes for to itself when it closes: nobody serves that, so it only wakes it.
 const CLOSING: &str = "closing";
@@ -126,7 +128,7 @@ impl Drop for Door {
         if let Ok(transport) = transport_of(&self.at) {
             let (name, service) = (name_to(&self.at, "this door"), CLOSING.to_owned());
             let hello = Hello { name, service, lane: Lane::System };
-            let _ = transport.connect(&self.at, &hello, Deadline::after(LOOK));
+            let _ = transport.connect(&self.at, &hello, Deadline::after(SHORT));
         }
         if let Some(thread) = self.thread.take() {
             // A thread that panicked has said so; there is nothing more to end.
@@ -153,7 +155,7 @@ fn attend(
             Ok(_) => {}
             Err(FabricError::Deadline { .. }) => {}
             // No descriptors are left: who connects waits in the kernel's queue until some are.
-            Err(_) => std::thread::sleep(LOOK),
+            Err(_) => std::thread::sleep(SHORT),
         }
     }
 }

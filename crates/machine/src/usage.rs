@@ -82,6 +82,37 @@ impl Usage {
         })
     }
 
+    /// With what others have used before or after, of what adds up.
+    pub(crate) fn and(&self, other: &Usage) -> Usage {
+        let both = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (a, b) => a.or(b),
+        };
+        Usage {
+            user_us: self.user_us.saturating_add(other.user_us),
+            system_us: self.system_us.saturating_add(other.system_us),
+            read: both(self.read, other.read),
+            written: both(self.written, other.written),
+            disk_read: self.disk_read.saturating_add(other.disk_read),
+            disk_written: self.disk_written.saturating_add(other.disk_written),
+            ..*self
+        }
+    }
+
+    /// Without what others have used before, of what adds up.
+    pub(crate) fn since(&self, before: &Usage) -> Usage {
+        let left = |all: u64, before: u64| all.saturating_sub(before);
+        Usage {
+            user_us: left(self.user_us, before.user_us),
+            system_us: left(self.system_us, before.system_us),
+            read: self.read.map(|all| left(all, before.read.unwrap_or(0))),
+            written: self.written.map(|all| left(all, before.written.unwrap_or(0))),
+            disk_read: left(self.disk_read, before.disk_read),
+            disk_written: left(self.disk_written, before.disk_written),
+            ..*self
+        }
+    }
+
     /// The larger of each: what two ways of counting have found, neither of which counts anything
     /// twice.
     pub fn most(&self, other: &Usage) -> Usage {

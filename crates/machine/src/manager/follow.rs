@@ -76,7 +76,7 @@ fn read_on(job: &Arc<Job>, rank: usize, output: Output, fid: Fid) {
 
 fn ended(job: &Arc<Job>, rank: usize, output: Output) {
     if let Some(placed) = job.placed.get() {
-        placed.log.end(rank, output);
+        placed.log.end([(rank, output)]);
     }
     one_less(job, rank);
 }

@@ -129,27 +129,34 @@ impl JobLog {
             let mut state = self.locked();
             let at = state.write(rank, output, bytes)?;
             state.index(rank, output, at, bytes);
+            state.serve_row();
             state.serve(rank, output);
         }
         Ok(())
     }
 
-    /// A stream of a rank has ended.
-    pub fn end(&self, rank: usize, output: Output) {
+    /// Streams of ranks have ended.
+    pub fn end(&self, streams: impl IntoIterator<Item = (usize, Output)>) {
         let mut state = self.locked();
-        if state.end(rank, output) {
-            // A full disk costs readers of the row the word that it has ended, not the end.
-            let _ = state.write(rank, output, &[]);
-            state.serve(rank, output);
+        let mut ended: Vec<(usize, Output)> = streams.into_iter().collect();
+        ended.retain(|(rank, output)| state.end(*rank, *output));
+        let marks = ended.iter().map(|&(rank, output)| Head { rank, output, length: 0 }.bytes());
+        // A full disk costs readers of the row the word that they have ended, not the end.
+        let _ = state.append(&marks.collect::<Vec<_>>().concat());
+        // Nobody waits for the end of what was silent: of a thousand such ranks, each would wake
+        // its readers.
+        let is_silent =
+            |&(rank, output): &(usize, Output)| state.ranks[rank][output as usize].end == 0;
+        if state.open == [0; 2] || !ended.iter().all(is_silent) {
+            state.serve_row();
         }
+        ended.into_iter().for_each(|(rank, output)| state.serve(rank, output));
     }
 
     /// Ends all streams.
     pub fn end_all(&self) {
         let ranks = self.locked().ranks.len();
-        for rank in 0..ranks {
-            Output::BOTH.iter().for_each(|output| self.end(rank, *output));
-        }
+        self.end((0..ranks).flat_map(|rank| Output::BOTH.map(|output| (rank, output))));
     }
 
     /// One rank's stream, or with none that of all, as a file.
@@ -175,15 +182,19 @@ impl State {
     /// Appends a record; where its bytes are.
     fn write(&mut self, rank: usize, output: Output, bytes: &[u8]) -> Result<u64> {
         let head = Head { rank, output, length: bytes.len() };
-        let record = [&head.bytes(), bytes].concat();
+        Ok(self.append(&[&head.bytes(), bytes].concat())? + HEADER as u64)
+    }
+
+    /// Appends whole records; where they are.
+    fn append(&mut self, records: &[u8]) -> Result<u64> {
         let start = self.length;
-        if let Err(error) = self.file.write_all(&record) {
+        if let Err(error) = self.file.write_all(records) {
             // Half a record would spoil what follows.
             let _ = self.file.set_len(start);
             return Err(error.into());
         }
-        self.length += record.len() as u64;
-        Ok(start + HEADER as u64)
+        self.length += records.len() as u64;
+        Ok(start)
     }
 
     /// A stream has ended; false if it had already.
@@ -253,8 +264,8 @@ impl State {
         }
     }
 
-    /// Answers the reads that wait for this stream, the merged one or the row.
-    fn serve(&mut self, rank: usize, output: Output) {
+    /// Answers the reads that wait for the row.
+    fn serve_row(&mut self) {
         for (ticket, (offset, count)) in self.waiting.take() {
             match self.piece(offset, count.min(WAITED_MAX)) {
                 None => self.waiting.push((ticket, (offset, count))),
@@ -265,6 +276,10 @@ impl State {
                 }
             }
         }
+    }
+
+    /// Answers the reads that wait for this stream, or the merged one.
+    fn serve(&mut self, rank: usize, output: Output) {
         let at = output as usize;
         for index in [&mut self.ranks[rank][at], &mut self.merged[at]] {
             for (ticket, (offset, count)) in index.waiting.take() {

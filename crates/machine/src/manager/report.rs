@@ -174,7 +174,9 @@ impl Job {
                 // What cannot be kept ends the job; how this rank has ended is known all the same.
                 self.wrote(rank, stream, new);
             }
-            placed.log.end(rank, stream);
+        }
+        if let Some(placed) = self.placed.get() {
+            placed.log.end(Output::BOTH.map(|stream| (rank, stream)));
         }
         self.exited(rank, status);
         let mut state = self.state();

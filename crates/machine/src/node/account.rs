@@ -17,6 +17,8 @@ use std::time::Instant;
 pub(super) struct Place {
     /// The init, if it lives.
     pub(super) init: Option<u32>,
+    /// What was used of that by programs before this one.
+    pub(super) spent: Usage,
     pub(super) cgroup: Option<Cgroup>,
     /// When the program was started, if it runs.
     pub(super) began: Option<Instant>,
@@ -25,7 +27,7 @@ pub(super) struct Place {
 impl Place {
     /// What is used there, as far as it can be seen now.
     pub(super) fn look(&self) -> Usage {
-        let tree = self.init.map(of_tree).unwrap_or_default();
+        let tree = self.init.map(|init| of_tree(init).since(&self.spent)).unwrap_or_default();
         let group = self.cgroup.as_ref().and_then(Cgroup::cpu);
         let (user_us, system_us) = group.unwrap_or((tree.user_us, tree.system_us));
         let wall = self.began.map_or(0, |began| began.elapsed().as_micros());

@@ -8,6 +8,7 @@ use super::watch::Pipes;
 use muster_base::quote;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use rustix::pipe::{PipeFlags, pipe_with};
+use std::collections::HashSet;
 use std::fs::OpenOptions;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -119,14 +120,16 @@ fn relative(program: &str, fs: &Path) -> String {
 
 /// Reads quoted `K=V` words, on any number of lines; the last of equal names counts.
 fn variables(text: &str) -> std::result::Result<Vec<(String, String)>, String> {
-    let mut all: Vec<(String, String)> = Vec::new();
-    for word in quote::split(text).map_err(|error| error.to_string())? {
+    let (mut all, mut seen) = (Vec::new(), HashSet::new());
+    for word in quote::split(text).map_err(|error| error.to_string())?.into_iter().rev() {
         let Some((name, value)) = word.split_once('=') else {
             return Err(format!("'{word}' is not of the form NAME=VALUE"));
         };
-        all.retain(|(other, _)| other != name);
-        all.push((name.to_owned(), value.to_owned()));
+        if seen.insert(name.to_owned()) {
+            all.push((name.to_owned(), value.to_owned()));
+        }
     }
+    all.reverse();
     Ok(all)
 }
 

@@ -96,15 +96,16 @@ impl Node {
         }
         let _ = setup.place.sweep(&setup.name, std::time::Duration::from_secs(5));
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let spawner = shepherd::Spawner::default();
         let node = Arc::new(Node {
             instance: now.unwrap_or_default().as_nanos() as u64,
             started: Instant::now(),
             env: Text::new(facts::environment()),
             ns: Text::default(),
             state: Text::default(),
-            watch: Watch::start()?,
+            watch: Watch::start(spawner.spares())?,
             reports: orders::Reports::default(),
-            spawner: shepherd::Spawner::default(),
+            spawner,
             cgroups,
             sessions: Mutex::default(),
             files: OnceLock::new(),

@@ -278,6 +278,7 @@ impl Session {
         let state = self.state();
         Place {
             init: state.ward.as_ref().and_then(Ward::init_pid),
+            spent: state.ward.as_ref().map(Ward::spent).unwrap_or_default(),
             cgroup: state.cgroup.clone(),
             began: state.began.filter(|_| matches!(state.phase, Phase::Running { .. })),
         }

@@ -6,7 +6,7 @@
 
 use super::cgroup::Cgroup;
 use super::session::{START, Session};
-use super::shepherd::{Report, Stage};
+use super::shepherd::{Mounts, Report, Spares, Stage};
 use crate::files::feed::Next;
 use crate::files::stream::Stream;
 use crate::strober::place::Seat;
@@ -21,6 +21,9 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 const WAKER: Token = Token(usize::MAX);
+
+/// The machine's mounts have changed.
+const MOUNTS: Token = Token(usize::MAX - 1);
 
 /// Bytes moved at once: what a pipe holds.
 const CHUNK: usize = 64 * 1024;
@@ -77,12 +80,19 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn start() -> io::Result<Watch> {
+    pub(super) fn start(spares: Arc<Spares>) -> io::Result<Watch> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
+        let mounts = Mounts::watch().ok();
+        if let Some(mounts) = &mounts {
+            let fd = mounts.as_fd().as_raw_fd();
+            poll.registry().register(&mut SourceFd(&fd), MOUNTS, Interest::PRIORITY)?;
+        }
         let post = Arc::new(Post { orders: Mutex::default(), waker });
         let mut eye = Eye {
             poll,
+            spares,
+            _mounts: mounts,
             post: post.clone(),
             watched: HashMap::new(),
             later: Vec::new(),
@@ -169,6 +179,9 @@ struct Watched {
 
 struct Eye {
     poll: Poll,
+    /// They hold copies of the machine's mounts.
+    spares: Arc<Spares>,
+    _mounts: Option<Mounts>,
     post: Arc<Post>,
     watched: HashMap<u32, Watched>,
     later: Vec<(Instant, Weak<Session>)>,
@@ -190,8 +203,12 @@ impl Eye {
                 Ok(()) => {}
             }
             let tokens: Vec<usize> = events.iter().map(|event| event.token().0).collect();
-            for at in tokens.into_iter().filter(|at| *at != WAKER.0) {
-                self.advance((at / 4) as u32, ENDS[at % 4]);
+            for at in tokens {
+                match Token(at) {
+                    WAKER => {}
+                    MOUNTS => self.spares.clear(),
+                    Token(at) => self.advance((at / 4) as u32, ENDS[at % 4]),
+                }
             }
             let orders = std::mem::take(&mut *self.post.orders.lock().expect("no holder panics"));
             for order in orders {
@@ -374,7 +391,7 @@ impl Watched {
                 Ok(Some(Report::Exited { status, usage, is_left })) => {
                     self.exited = true;
                     self.session.ended(status, Some(usage), is_left);
-                    if self.session.light.is_some() {
+                    if is_left && self.session.light.is_some() {
                         // What it has left behind goes with it, and lets go of its output.
                         self.session.kill_all();
                     }

@@ -5,6 +5,7 @@
 //! program to be run; otherwise it runs the tests, and as root runs them once more as nobody.
 //! `--measure` prints launch times instead.
 
+mod free;
 mod groups;
 mod launch;
 mod measure;
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
 }
 
 fn cases() -> Vec<Case> {
-    [launch::CASES, teardown::CASES, script::CASES, groups::CASES].concat()
+    [launch::CASES, teardown::CASES, script::CASES, groups::CASES, free::CASES].concat()
 }
 
 fn rounds(words: &[String]) -> ExitCode {

@@ -1,5 +1,6 @@
 //! The init: process 1 of a session's pid namespace. It starts the program, reaps, passes signals
-//! on and reports; when it ends, all of the session ends. See the story in [`super`].
+//! on and reports; when it ends, all of the session ends. If nothing is left of the program when
+//! that has ended, it waits for another. See the story in [`super`].
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,14 +11,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, wait};
+use rustix::process::{Pid, Signal, set_parent_process_death_signal};
 use rustix::stdio::{dup2_stdin, stdin};
 use rustix::thread::set_name;
 
-use super::account;
-use super::link::{self, Failure, Note, Order, Stage};
+use super::account::Account;
+use super::link::{self, Failure, Note, Order, Received, Stage};
 use super::namespace::{Apart, Granted, fresh_proc};
 use super::program;
+use super::spare::Mounts;
 use super::spec::Spec;
 use super::sys;
 
@@ -53,8 +55,8 @@ impl Infant {
         drop(link);
         let link = stdin();
         // Any way out of here ends the namespace.
-        let ended = match prepare(link, &keeper, cargo, apart) {
-            Ok(session) => session.serve(),
+        let ended = match Init::settle(link, &keeper, &cargo.spec, apart) {
+            Ok(mut init) => init.start(cargo).map_err(End::Failed).and_then(|()| init.serve()),
             Err(failure) => Err(End::Failed(failure)),
         };
         match ended {
@@ -79,29 +81,6 @@ impl<E: Into<io::Error>> From<E> for End {
     fn from(_: E) -> End {
         End::Broken
     }
-}
-
-/// All up to the program's start, which is told.
-fn prepare<'a>(
-    link: BorrowedFd<'a>,
-    keeper: &OwnedFd,
-    cargo: Cargo,
-    apart: Apart,
-) -> Result<Session<'a>, Failure> {
-    let failed = |error: io::Error| Failure::new(Stage::Fork, &error, "the session's init");
-    let children = equip(keeper).map_err(failed)?;
-    let apart = apart.settle();
-    let granted = apart.map_err(|e| Failure::new(Stage::Namespace, &e, "a pid namespace"))?;
-    if cargo.spec.fresh_proc && granted.mounts {
-        // Masked in many containers; the session can live with the old one.
-        let _ = fresh_proc();
-    }
-    let began = Instant::now();
-    let program = start(&cargo, granted)?;
-    // Streams held here would keep their readers from seeing the end.
-    drop(cargo);
-    link::send_about(link, &Note::Started, program).map_err(failed)?;
-    Ok(Session { link, children, program, began, own_read: 0, exited: false })
 }
 
 /// Ties the init's life to the keeper's, and makes its signal descriptor.
@@ -148,22 +127,54 @@ fn start(cargo: &Cargo, granted: Granted) -> Result<Pid, Failure> {
     failure.map_or(Ok(program), Err)
 }
 
-/// A session whose program was started.
-struct Session<'a> {
+struct Init<'a> {
     link: BorrowedFd<'a>,
     /// Readable when a child has ended.
     children: OwnedFd,
-    /// The program, also the leader of its process group.
-    program: Pid,
+    granted: Granted,
+    /// Its mounts, where they are its own.
+    mounts: Option<Mounts>,
+    account: Account,
+    /// The program, also the leader of its process group; none while it is free.
+    program: Option<Pid>,
     /// When it was started.
     began: Instant,
-    /// Bytes that the init itself has read.
-    own_read: u64,
     exited: bool,
 }
 
-impl Session<'_> {
-    fn serve(mut self) -> Result<(), End> {
+impl<'a> Init<'a> {
+    /// All that is done once, whatever programs it will have.
+    fn settle(
+        link: BorrowedFd<'a>,
+        keeper: &OwnedFd,
+        spec: &Spec,
+        apart: Apart,
+    ) -> Result<Init<'a>, Failure> {
+        let failed = |error: io::Error| Failure::new(Stage::Fork, &error, "the session's init");
+        let children = equip(keeper).map_err(failed)?;
+        let apart = apart.settle();
+        let granted = apart.map_err(|e| Failure::new(Stage::Namespace, &e, "a pid namespace"))?;
+        if spec.fresh_proc && granted.mounts {
+            // Masked in many containers; the session can live with the old one.
+            let _ = fresh_proc();
+        }
+        let (mounts, account) = (Mounts::watch().ok(), Account::default());
+        let (program, began, exited) = (None, Instant::now(), false);
+        Ok(Init { link, children, granted, mounts, account, program, began, exited })
+    }
+
+    /// Starts a program, which is told.
+    fn start(&mut self, cargo: Cargo) -> Result<(), Failure> {
+        (self.began, self.exited) = (Instant::now(), false);
+        let program = start(&cargo, self.granted)?;
+        self.program = Some(program);
+        // Streams held here would keep their readers from seeing the end.
+        drop(cargo);
+        let failed = |error: io::Error| Failure::new(Stage::Fork, &error, "the session's init");
+        link::send_about(self.link, &Note::Started, program).map_err(failed)
+    }
+
+    fn serve(&mut self) -> Result<(), End> {
         loop {
             let pending = self.wait()?;
             if pending.closed {
@@ -173,14 +184,39 @@ impl Session<'_> {
                 let Some(order) = link::receive::<Order>(self.link)? else {
                     return Ok(());
                 };
-                if let Order::Signal(signal) = order.message {
-                    sys::signal_group(self.program, signal);
-                }
+                self.obey(order)?;
             }
-            if !self.reap()? {
+            // One read takes all there is, as equal signals merge.
+            let woken = rustix::io::read(&self.children, &mut [0_u8; 128]);
+            self.account.has_read(woken.unwrap_or(0));
+            if self.program.is_some() && !self.reap()? {
                 return Ok(());
             }
         }
+    }
+
+    fn obey(&mut self, order: Received<Order>) -> Result<(), End> {
+        match (order.message, self.program) {
+            (Order::Signal(signal), Some(program)) => sys::signal_group(program, signal),
+            // It was for one that has ended meanwhile.
+            (Order::Signal(_), None) => {}
+            (Order::Run(spec), None) => {
+                let mut fds = order.descriptors.into_iter();
+                let (Some(stdin), Some(stdout), Some(stderr)) =
+                    (fds.next(), fds.next(), fds.next())
+                else {
+                    return Err(End::Broken);
+                };
+                let spec = match (spec, fds.next()) {
+                    (Some(spec), _) => *spec,
+                    (None, Some(long)) => link::read_long(long)?,
+                    (None, None) => return Err(End::Broken),
+                };
+                self.start(Cargo::new([stdin, stdout, stderr], spec)).map_err(End::Failed)?;
+            }
+            (Order::Run(_), Some(_)) => return Err(End::Broken),
+        }
+        Ok(())
     }
 
     fn wait(&self) -> io::Result<Pending> {
@@ -202,29 +238,38 @@ impl Session<'_> {
         })
     }
 
-    /// Reaps all that have ended, and tells of the program's end; `false` when no child is left.
+    /// Reaps all that have ended, and tells of the program's end; `false` when there is nothing
+    /// left to wait for.
     fn reap(&mut self) -> io::Result<bool> {
-        // Its only use is to wake us; one read takes all there is, as equal signals merge.
-        let woken = rustix::io::read(&self.children, &mut [0_u8; 128]);
-        self.own_read += woken.unwrap_or(0) as u64;
         let mut ended = None;
         let is_left = loop {
-            match wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) if pid == self.program && !self.exited => {
-                    self.exited = true;
-                    ended = Some(status.as_raw());
+            match sys::wait() {
+                Ok(Some((pid, status, usage))) => {
+                    self.account.reaped(&usage);
+                    if self.program == Some(pid) && !self.exited {
+                        self.exited = true;
+                        ended = Some(status);
+                    }
                 }
-                Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => break true,
-                Err(Errno::CHILD) => break false,
-                Err(error) => return Err(error.into()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.raw_os_error() == Some(libc::ECHILD) => break false,
+                Err(error) => return Err(error),
             }
         };
-        if let Some(status) = ended {
-            let usage = account::of_children(self.began.elapsed(), self.own_read);
-            link::send(self.link, &Note::Exited { status, usage, is_left }, &[])?;
+        let Some(status) = ended else { return Ok(is_left) };
+        let usage = self.account.tell(self.began.elapsed());
+        let is_free = !is_left && self.is_as_made();
+        if is_free {
+            self.program = None;
         }
-        Ok(is_left)
+        link::send(self.link, &Note::Exited { status, usage, is_left, is_free }, &[])?;
+        Ok(is_left || is_free)
+    }
+
+    /// Whether the next program would find what the first one has found.
+    fn is_as_made(&self) -> bool {
+        self.mounts.as_ref().is_some_and(|mounts| !mounts.have_changed())
     }
 }
 

@@ -2,10 +2,8 @@
 //! and ends each when its daemon's side has gone. See the story in [`super`].
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::FileExt;
 use std::process::ExitCode;
 
 use rustix::buffer::spare_capacity;
@@ -20,7 +18,6 @@ use rustix::thread::set_name;
 use super::init::{Cargo, Infant};
 use super::link::{self, Failure, Note, Order, Stage};
 use super::namespace::Apart;
-use super::spec::Spec;
 use super::sys;
 
 /// What an event of the daemon's orders is marked with; others have a ward's number, twice, and
@@ -127,7 +124,7 @@ impl<'a> Keeper<'a> {
             return Err(none());
         };
         let long = fds.next().ok_or_else(none);
-        let spec = spec.map_or_else(|| read_long(long?), |spec| Ok(*spec));
+        let spec = spec.map_or_else(|| link::read_long(long?), |spec| Ok(*spec));
         let failed = |error| Failure::new(Stage::Order, &error, "the order");
         let (spec, apart) = match spec.map_err(failed).and_then(|spec| Ok((spec, self.apart()?))) {
             Ok(both) => both,
@@ -210,17 +207,6 @@ impl<'a> Keeper<'a> {
             let _ = kill_process(kept.pid, Signal::KILL);
         }
         self.wards.drain().for_each(|(_, kept)| reap(kept.pid));
-    }
-}
-
-/// Reads an order that is too long for a message.
-fn read_long(file: OwnedFd) -> io::Result<Spec> {
-    let file = File::from(file);
-    let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).unwrap_or(0)];
-    file.read_exact_at(&mut bytes, 0)?;
-    match serde_json::from_slice(&bytes)? {
-        Order::Run(Some(spec)) => Ok(*spec),
-        _ => Err(io::ErrorKind::InvalidData.into()),
     }
 }
 

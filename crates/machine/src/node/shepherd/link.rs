@@ -1,8 +1,10 @@
 //! The link between a [`Ward`](super::Ward) and its shepherd: messages, and how they travel.
 
+use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 
 use super::spec::Spec;
 use crate::usage::Usage;
@@ -29,8 +31,9 @@ const DESCRIPTORS_MAX: usize = 5;
 /// From the daemon to the shepherd.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// To the keeper: run a program. The shepherd's end of a link for it, stdin, stdout and stderr
-    /// come along; without a spec here also a memfd that holds the order with it.
+    /// Run a program. Stdin, stdout and stderr come along; for the keeper, which makes an init for
+    /// it, the shepherd's end of a link before these; without a spec here at last a memfd that
+    /// holds the order with it.
     Run(Option<Box<Spec>>),
     /// To an init: signal the program's process group.
     Signal(i32),
@@ -52,6 +55,8 @@ pub(super) enum Note {
         usage: Usage,
         /// Others of its processes live on.
         is_left: bool,
+        /// Nothing is left of it, and the init waits for another order to run.
+        is_free: bool,
     },
 }
 
@@ -105,6 +110,17 @@ pub(super) struct Received<T> {
     pub(super) descriptors: Vec<OwnedFd>,
     /// The process that the message speaks of, in the receiver's namespace (daemon's end only).
     pub(super) about: Option<u32>,
+}
+
+/// The spec of an order that is too long for a message.
+pub(super) fn read_long(file: OwnedFd) -> io::Result<Spec> {
+    let file = File::from(file);
+    let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).unwrap_or(0)];
+    file.read_exact_at(&mut bytes, 0)?;
+    match serde_json::from_slice(&bytes)? {
+        Order::Run(Some(spec)) => Ok(*spec),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
 }
 
 /// Makes a link: the daemon's end, which never blocks, and the shepherd's.

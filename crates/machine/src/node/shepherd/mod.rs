@@ -20,8 +20,9 @@
 //! * The **program** is what the caller asked for. Only it and its descendants enter the cgroup,
 //!   so a frozen session still has an init that serves, and still dies with its daemon.
 //!
-//! A program costs one fork, one vfork and its own exec. An exec of our binary for each, as it was
-//! before, took 1 ms of the 2 that a start cost.
+//! An init whose program has ended and left neither processes nor mounts behind is **free**: it
+//! stays, and the next order goes to it. So most programs cost one vfork and their own exec; the
+//! first, and one that follows an untidy one, a fork and two namespaces as well.
 //!
 //! # Messages
 //!
@@ -30,16 +31,17 @@
 //!
 //! ```text
 //!  daemon → keeper   Run(Spec), carrying a link, stdin, stdout, stderr (a long one: in a memfd)
+//!  daemon → init     Run(Spec), to a free one: the same without a link
 //!  keeper → daemon   Init, carrying a pidfd of the init        (kept inside Ward)
 //!  init   → daemon   Started, its credentials naming the program: the kernel translates
 //!                    that pid into the daemon's namespace
 //!  any    → daemon   Failed { stage, errno, what }
 //!  daemon → init     Signal(n)
-//!  init   → daemon   Exited { status, usage, is_left }
-//!  (end of file)     the tree is gone: Report::Gone
+//!  init   → daemon   Exited { status, usage, is_left, is_free }
+//!  (end of file, or is_free)   the tree is gone: Report::Gone
 //! ```
 //!
-//! All but the first travel over the program's link.
+//! All but the first travel over the init's link.
 //!
 //! What the caller sees is one of
 //! `Failed Gone`, `Started Exited Gone`, `Started Gone` and `Gone`.
@@ -65,6 +67,9 @@
 //!   next program.
 //! * **The init**: the keeper reaps it, which the kernel allows only after every process of the
 //!   namespace is gone, and leaves. Hence end of file means that nothing is left.
+//! * **A free init**: an order is sent only to one that lives, by its pidfd; if it is killed just
+//!   then, its program counts as killed. When the machine's mounts change, the daemon lets go of
+//!   all that are free: theirs are a copy ([`spare`]).
 //! * **Stopped or frozen processes**: [`Ward::kill`] sends SIGKILL through the init's pidfd,
 //!   which a stopped process cannot defer, and wakes the keeper with SIGCONT.
 //!
@@ -85,6 +90,7 @@ mod init;
 mod keeper;
 mod namespace;
 mod program;
+mod spare;
 mod spawner;
 mod sys;
 mod ward;
@@ -92,6 +98,7 @@ mod ward;
 pub use keeper::child_main;
 pub use link::{Failure, Stage};
 pub use script::{NsCommand, ScriptError};
+pub(crate) use spare::{Mounts, Spares};
 pub use spawner::{Error, Spawner, Stdio};
 pub use spec::{Identity, Invalid, Spec};
 pub use ward::{Report, Ward};

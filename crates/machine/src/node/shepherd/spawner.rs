@@ -16,9 +16,11 @@ use rustix::net::sockopt::{self, Timeout};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::link::{self, Order};
+use super::spare::{Spares, Tie};
 use super::spec::{Invalid, Spec};
 use super::sys::holds;
 use super::ward::Ward;
+use crate::usage::Usage;
 
 /// How long a keeper may leave an order unread, or take to end once its daemon has no more.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -48,12 +50,14 @@ pub enum Error {
     Spawn(#[from] io::Error),
 }
 
-/// Starts programs under shepherds. Dropping it and all its wards ends the keeper.
+/// Starts programs under shepherds. Dropping it and all its wards ends the keeper. Inits that are
+/// free count as wards.
 #[derive(Debug)]
 pub struct Spawner {
     exe: PathBuf,
     args: Vec<String>,
     keeper: Mutex<Option<Arc<Keeper>>>,
+    spares: Arc<Spares>,
 }
 
 /// The keeper's process.
@@ -77,7 +81,8 @@ impl Spawner {
     /// it is given `args`.
     pub fn with(exe: &Path, args: &[&str]) -> Spawner {
         let args = args.iter().map(|word| (*word).to_owned()).collect();
-        Spawner { exe: exe.to_owned(), args, keeper: Mutex::default() }
+        let spares = Arc::new(Spares::new());
+        Spawner { exe: exe.to_owned(), args, keeper: Mutex::default(), spares }
     }
 
     /// Starts the keeper before there is a program to run, so that the first need not wait.
@@ -98,11 +103,16 @@ impl Spawner {
         let mut spec = spec.clone();
         // Said here, because inside a user namespace the groups cannot be recognized.
         spec.identity = spec.identity.filter(|who| !holds(who).unwrap_or(false));
+        let fresh_proc = spec.fresh_proc;
         let (order, long) = write_down(spec)?;
-        let (ours, theirs) = link::pair()?;
         let Stdio { stdin, stdout, stderr } = &stdio;
-        let fds = [Some(&theirs), Some(stdin), Some(stdout), Some(stderr), long.as_ref()];
-        let fds: Vec<_> = fds.into_iter().flatten().map(AsFd::as_fd).collect();
+        let cargo = [Some(stdin), Some(stdout), Some(stderr), long.as_ref()];
+        let cargo: Vec<_> = cargo.into_iter().flatten().map(AsFd::as_fd).collect();
+        if let Some(tie) = self.spares.employ(fresh_proc, &order, &cargo) {
+            return Ok(Ward::new(tie, self.spares.clone()));
+        }
+        let (link, theirs) = link::pair()?;
+        let fds = [&[theirs.as_fd()], &cargo[..]].concat();
         let mut current = self.lock();
         let mut keeper = self.keeper(&mut current)?;
         if let Err(error) = link::send_written(keeper.orders.as_fd(), &order, &fds) {
@@ -115,14 +125,21 @@ impl Spawner {
             link::send_written(keeper.orders.as_fd(), &order, &fds)?;
         }
         drop(current);
-        Ok(Ward::new(ours, keeper))
+        let tie = Tie { link, keeper, init: None, fresh_proc, spent: Usage::default() };
+        Ok(Ward::new(tie, self.spares.clone()))
     }
 
     /// Ends the keeper, whose wards are gone, and reaps it: who leaves without that leaves a zombie
     /// where pid 1 does not reap. Another program would get another keeper.
     pub fn end(&self) {
+        self.spares.close();
         let keeper = self.lock().take();
         drop(keeper);
+    }
+
+    /// The inits that wait for orders.
+    pub(crate) fn spares(&self) -> Arc<Spares> {
+        self.spares.clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Arc<Keeper>>> {
@@ -138,6 +155,12 @@ impl Spawner {
                 Ok(current.insert(keeper).clone())
             }
         }
+    }
+}
+
+impl Drop for Spawner {
+    fn drop(&mut self) {
+        self.spares.close();
     }
 }
 

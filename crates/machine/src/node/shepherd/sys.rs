@@ -25,7 +25,7 @@ const CLONE_INTO_CGROUP: u64 = 1 << 33;
 /// The kernel's size of a signal set, which some calls ask for.
 const SIGSET_SIZE: usize = 8;
 
-/// Bytes of the blocks that getrusage(2) counts.
+/// Bytes of the blocks that wait4(2) counts, as getrusage(2) says.
 const BLOCK: u64 = 512;
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
@@ -271,12 +271,18 @@ pub(super) fn signal_group(leader: Pid, signal: i32) {
     unsafe { libc::kill(-leader.as_raw_pid(), signal) };
 }
 
-/// What the children that were waited for have used, and their children.
-pub(super) fn children_usage() -> Usage {
+/// Waits for a child that has ended: its raw status and what it has used, with its children that it
+/// has waited for. `None` when none has ended yet; ECHILD when there are none.
+pub(super) fn wait() -> io::Result<Option<(Pid, i32, Usage)>> {
     // SAFETY: rusage is plain numbers.
     let mut usage: libc::rusage = unsafe { mem::zeroed() };
-    // SAFETY: a place for the answer; RUSAGE_CHILDREN cannot fail.
-    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
+    let mut status = 0;
+    // SAFETY: places for the two answers.
+    let pid = unsafe { libc::wait4(-1, &raw mut status, libc::WNOHANG, &raw mut usage) };
+    Ok(Pid::from_raw(check(pid)?).map(|pid| (pid, status, read_usage(&usage))))
+}
+
+fn read_usage(usage: &libc::rusage) -> Usage {
     let unsigned = |number: libc::c_long| u64::try_from(number).unwrap_or(0);
     let micros = |time: libc::timeval| {
         unsigned(time.tv_sec).saturating_mul(1_000_000).saturating_add(unsigned(time.tv_usec))

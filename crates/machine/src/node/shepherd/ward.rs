@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -10,7 +10,7 @@ use rustix::net::{Shutdown, shutdown};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::link::{self, Failure, Note, Order, Received, Stage};
-use super::spawner::Keeper;
+use super::spare::{Spares, Tie};
 use super::sys::SIGNAL_MAX;
 use crate::usage::Usage;
 
@@ -45,27 +45,33 @@ pub enum Report {
     Gone,
 }
 
-/// A tree of processes: a program with all its descendants. Dropping it kills them.
+/// A tree of processes: a program with all its descendants. Dropping it kills them; an init that
+/// has nothing left to do is given its next order by the spawner.
 #[derive(Debug)]
 pub struct Ward {
-    link: OwnedFd,
-    keeper: Arc<Keeper>,
-    /// Pidfd of the init, as soon as it is known.
-    init: Option<OwnedFd>,
+    tie: Option<Tie>,
+    /// Where its init goes when that is free.
+    spares: Arc<Spares>,
     /// Reports that were read while looking for something else.
     reports: VecDeque<Report>,
     over: bool,
+    is_free: bool,
 }
 
 impl Ward {
-    /// One whose order has been given to that keeper.
-    pub(super) fn new(link: OwnedFd, keeper: Arc<Keeper>) -> Ward {
-        Ward { link, keeper, init: None, reports: VecDeque::new(), over: false }
+    /// One whose order has been given there.
+    pub(super) fn new(tie: Tie, spares: Arc<Spares>) -> Ward {
+        let reports = VecDeque::new();
+        Ward { tie: Some(tie), spares, reports, over: false, is_free: false }
+    }
+
+    fn tie(&self) -> &Tie {
+        self.tie.as_ref().expect("it is there until the drop")
     }
 
     /// The descriptor to poll for reading. It never blocks; read it with [`Ward::receive`] only.
     pub fn link(&self) -> BorrowedFd<'_> {
-        self.link.as_fd()
+        self.tie().link.as_fd()
     }
 
     /// The next report; `None` when there is none yet, and for ever after [`Report::Gone`]. An
@@ -84,6 +90,9 @@ impl Ward {
     /// Has the init signal the program's process group. Before the program runs the signal
     /// waits for it; after its end it reaches what is left of the group.
     pub fn signal(&self, signal: i32) -> io::Result<()> {
+        if self.over {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
         if !(1..=SIGNAL_MAX).contains(&signal) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -98,19 +107,24 @@ impl Ward {
         }
         // The init's pidfd may be among what was not read yet.
         while self.pull().unwrap_or(false) {}
+        // It may have ended well, too.
+        if self.over {
+            return;
+        }
         // Errors below mean that it has ended already.
-        let _ = shutdown(&self.link, Shutdown::Write);
-        if let Some(init) = &self.init {
+        let Tie { link, init, keeper, .. } = self.tie();
+        let _ = shutdown(link, Shutdown::Write);
+        if let Some(init) = init {
             let _ = pidfd_send_signal(init, Signal::KILL);
         }
         // A stopped keeper could not reap. It is never killed while it can: an orphaned init
         // would become a zombie wherever pid 1 does not reap.
-        let _ = pidfd_send_signal(&self.keeper.pidfd, Signal::CONT);
+        let _ = pidfd_send_signal(&keeper.pidfd, Signal::CONT);
     }
 
     /// Process id of the init, as far as it is known and lives: to look at what its children use.
     pub fn init_pid(&self) -> Option<u32> {
-        let init = self.init.as_ref()?;
+        let init = self.tie().init.as_ref()?;
         let told = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", init.as_raw_fd()));
         let told = told.ok()?;
         let pid = told.lines().find_map(|line| line.strip_prefix("Pid:"))?;
@@ -118,9 +132,15 @@ impl Ward {
         pid.trim().parse().ok()
     }
 
+    /// What the kernel counts for the init though it is not of this program: what those have used
+    /// that it has had before.
+    pub fn spent(&self) -> Usage {
+        self.tie().spent
+    }
+
     /// Process id of the keeper, for messages.
     pub fn keeper_pid(&self) -> u32 {
-        self.keeper.pid
+        self.tie().keeper.pid
     }
 
     /// Takes one message off the link; `false` when there is none.
@@ -128,7 +148,7 @@ impl Ward {
         if self.over {
             return Ok(false);
         }
-        match link::receive::<Note>(self.link.as_fd()) {
+        match link::receive::<Note>(self.link()) {
             Ok(Some(received)) => self.take(received),
             Ok(None) => self.bury(),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
@@ -140,21 +160,32 @@ impl Ward {
     fn take(&mut self, received: Received<Note>) {
         let report = match received.message {
             Note::Init => {
-                self.init = received.descriptors.into_iter().next();
+                if let Some(tie) = &mut self.tie {
+                    tie.init = received.descriptors.into_iter().next();
+                }
                 return;
             }
             Note::Started => Report::Started { pid: received.about.unwrap_or(0) },
             Note::Failed(Failure { stage, errno, what }) => Report::Failed { stage, errno, what },
-            Note::Exited { status, usage, is_left } => Report::Exited { status, usage, is_left },
+            Note::Exited { status, usage, is_left, is_free } => {
+                if let (true, Some(tie)) = (is_free, &mut self.tie) {
+                    tie.spent = tie.spent.and(&usage);
+                    (self.over, self.is_free) = (true, true);
+                }
+                Report::Exited { status, usage, is_left }
+            }
         };
         self.reports.push_back(report);
+        if self.is_free {
+            self.reports.push_back(Report::Gone);
+        }
     }
 
     /// The link has ended: keeper and init have closed it, which they do only by ending.
     fn bury(&mut self) {
         self.over = true;
         self.reports.push_back(Report::Gone);
-        if let Some(init) = &self.init {
+        if let Some(init) = &self.tie().init {
             // Ended long ago if the keeper left in order. If the keeper was killed, the kernel
             // is about to end the namespace.
             let mut fds = [PollFd::new(init, PollFlags::IN)];
@@ -166,5 +197,8 @@ impl Ward {
 impl Drop for Ward {
     fn drop(&mut self) {
         self.kill();
+        if let (true, Some(tie)) = (self.is_free, self.tie.take()) {
+            self.spares.put(tie);
+        }
     }
 }

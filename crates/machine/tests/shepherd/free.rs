@@ -1,0 +1,152 @@
+//! Inits that serve one program after another.
+
+use std::fs;
+
+use muster_machine::node::shepherd::{Report, Spawner};
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use rustix::process::Signal;
+
+use crate::tree::{
+    Outcome, Scratch, children, eventually, only_child, shell, signal, start_by, stat,
+};
+
+pub const CASES: &[(&str, fn())] = &[
+    ("one_init_serves_program_after_program", one_init_serves_program_after_program),
+    ("usage_is_that_of_the_program", usage_is_that_of_the_program),
+    ("programs_at_once_have_inits_of_their_own", programs_at_once_have_inits_of_their_own),
+    ("an_init_with_processes_left_is_not_free", an_init_with_processes_left_is_not_free),
+    ("an_init_whose_mounts_were_changed_is_not_free", changed_mounts),
+    ("what_the_machine_mounts_is_seen_by_the_next", machine_mounts),
+    ("a_free_init_that_is_killed_is_missed_by_nobody", killed),
+    ("a_program_that_cannot_be_run_ends_its_init", not_to_be_run),
+];
+
+/// Runs a line to its end; the keeper's pid, too.
+fn line(spawner: &Spawner, text: &str) -> (Outcome, u32) {
+    let mut tree = start_by(spawner, &shell(text));
+    tree.stdin = None;
+    let keeper = tree.ward.keeper_pid();
+    (tree.finish(), keeper)
+}
+
+fn one_init_serves_program_after_program() {
+    let spawner = Spawner::default();
+    let (first, keeper) = line(&spawner, "echo $$; exit 3");
+    let init = only_child(keeper);
+    let (second, _) = line(&spawner, "echo $$ $PPID; cat; kill -9 $$");
+    assert_eq!((first.status, second.status), (Some(3 << 8), Some(9)));
+    assert_eq!(only_child(keeper), init);
+    assert_eq!(first.text(), "2\n");
+    let pids: Vec<u32> = second.text().split_whitespace().map(|w| w.parse().unwrap()).collect();
+    assert!(pids[0] > 2 && pids[1] == 1, "{pids:?}");
+    // Its streams, not those of the one before; and nothing else is open.
+    let (third, _) = line(&spawner, "ls /proc/self/fd; echo bad >&2");
+    assert_eq!((third.text(), &third.err[..]), ("0\n1\n2\n3\n", &b"bad\n"[..]));
+    // An order that is too long for a message.
+    let mut long = shell("echo ${#LONG}");
+    long.env.push(("LONG".into(), "x".repeat(100_000)));
+    assert_eq!(start_by(&spawner, &long).finish().text(), "100000\n");
+    assert_eq!(only_child(keeper), init);
+    drop(spawner);
+    eventually("the init goes with its daemon", || stat(init, 0).is_none());
+}
+
+fn usage_is_that_of_the_program() {
+    let spawner = Spawner::default();
+    let much = "head -c 3000000 /dev/zero | cat > /dev/null; n=0; while [ $n -lt 50000 ]; do n=$((n+1)); done";
+    let (first, _) = line(&spawner, much);
+    let (second, _) = line(&spawner, "head -c 1000 /dev/zero > /dev/null");
+    let (first, second) = (first.usage, second.usage);
+    assert!(first.cpu_us() > 0, "{first:?}");
+    assert!(second.cpu_us() < first.cpu_us(), "{first:?} {second:?}");
+    assert!(first.read.is_none_or(|bytes| bytes >= 6_000_000), "{first:?}");
+    assert!(second.read.is_none_or(|bytes| (1_000..100_000).contains(&bytes)), "{second:?}");
+    assert!(second.written.is_none_or(|bytes| (1_000..100_000).contains(&bytes)), "{second:?}");
+    assert!(second.wall_us > 0 && second.max_rss_kib > 0, "{second:?}");
+}
+
+fn programs_at_once_have_inits_of_their_own() {
+    let spawner = Spawner::default();
+    let mut both = [shell("cat"), shell("cat")].map(|spec| start_by(&spawner, &spec));
+    for tree in &mut both {
+        tree.started();
+    }
+    let keeper = both[0].ward.keeper_pid();
+    assert_eq!(children(keeper).len(), 2);
+    both.into_iter().for_each(|mut tree| {
+        tree.stdin = None;
+        tree.finish();
+    });
+    let (outcome, _) = line(&spawner, "exit 0");
+    assert_eq!(outcome.status, Some(0));
+    assert_eq!(children(keeper).len(), 2, "both wait for more");
+}
+
+fn an_init_with_processes_left_is_not_free() {
+    let spawner = Spawner::default();
+    let mut tree = start_by(&spawner, &shell("sleep 1000 > /dev/null 2>&1 & exit 0"));
+    let keeper = tree.ward.keeper_pid();
+    tree.started();
+    let init = only_child(keeper);
+    assert!(matches!(tree.next(), Report::Exited { is_left: true, .. }));
+    let mut next = start_by(&spawner, &shell("cat"));
+    next.started();
+    assert_eq!(children(keeper).len(), 2);
+    tree.ward.kill();
+    assert_eq!(tree.next(), Report::Gone);
+    next.stdin = None;
+    next.finish();
+    assert_ne!(only_child(keeper), init);
+}
+
+fn changed_mounts() {
+    let spawner = Spawner::default();
+    let (outcome, keeper) =
+        line(&spawner, "mount -t tmpfs none /mnt && touch /mnt/muster-was-here");
+    if outcome.status != Some(0) {
+        return println!("  (no mounts: {})", String::from_utf8_lossy(&outcome.err).trim_end());
+    }
+    eventually("its namespaces end", || children(keeper).is_empty());
+    let (outcome, _) = line(&spawner, "ls /mnt");
+    assert!(!outcome.text().contains("muster-was-here"));
+}
+
+fn machine_mounts() {
+    let scratch = Scratch::new();
+    let place = scratch.dir("mounted");
+    let spawner = Spawner::default();
+    line(&spawner, "exit 0");
+    let mounted = mount("none", &place, "tmpfs", MountFlags::empty(), None);
+    if mounted.is_ok() {
+        fs::write(place.join("there"), "").unwrap();
+    }
+    let (seen, keeper) = line(&spawner, &format!("ls {}", place.display()));
+    if mounted.is_ok() {
+        unmount(&place, UnmountFlags::DETACH).unwrap();
+    }
+    let (gone, _) = line(&spawner, &format!("ls {}", place.display()));
+    assert_eq!(seen.text(), if mounted.is_ok() { "there\n" } else { "" });
+    assert_eq!(gone.text(), "");
+    only_child(keeper);
+}
+
+fn killed() {
+    let spawner = Spawner::default();
+    let (_, keeper) = line(&spawner, "exit 0");
+    let init = only_child(keeper);
+    signal(init, Signal::KILL);
+    // As soon as that can be: its link may still be open.
+    assert_eq!(line(&spawner, "echo on").0.text(), "on\n");
+    assert_ne!(only_child(keeper), init);
+}
+
+fn not_to_be_run() {
+    let spawner = Spawner::default();
+    let (_, keeper) = line(&spawner, "exit 0");
+    let mut spec = shell("");
+    spec.program = "/nowhere".into();
+    let outcome = start_by(&spawner, &spec).finish();
+    assert_eq!(outcome.failed.map(|failed| failed.1), Some(libc::ENOENT));
+    eventually("its init ends", || children(keeper).is_empty());
+    assert_eq!(line(&spawner, "echo on").0.text(), "on\n");
+}
