@@ -54,28 +54,15 @@ pub fn run(quick: bool) -> Result<Report> {
     drop(load);
     let most = |all: &Samples| Samples(vec![all.quantile(1.0)]);
     let cases = vec![
-        bound("a death among 64 is named, idle", "ms", idle.clone(), 20.0),
-        bound("the same, latest", "ms", most(&idle), 20.0),
-        bound("a death among 64 is named, load 20", "ms", loaded.clone(), 200.0),
-        bound("the same, latest", "ms", most(&loaded), 200.0),
-        bound(&format!("named though alive, {seconds} s of load"), "", wrong, 0.0),
-        bound("launches on all 64 that failed meanwhile", "", failed, 0.0),
+        Case::bound("a death among 64 is named, idle", "ms", idle.clone(), 20.0),
+        Case::bound("the same, latest", "ms", most(&idle), 20.0),
+        Case::bound("a death among 64 is named, load 20", "ms", loaded.clone(), 200.0),
+        Case::bound("the same, latest", "ms", most(&loaded), 200.0),
+        Case::bound(&format!("named though alive, {seconds} s of load"), "", wrong, 0.0),
+        Case::bound("launches on all 64 that failed meanwhile", "", failed, 0.0),
     ];
     let notes = vec![format!("{kills} deaths each, {NODES} daemons on this machine")];
     Ok(Report { bench: "deaths", notes, cases })
-}
-
-fn bound(case: &str, unit: &'static str, ours: Samples, most: f64) -> Case {
-    Case {
-        case: case.to_owned(),
-        unit,
-        better: Better::Lower,
-        ours,
-        peer: Samples(vec![most]),
-        peer_name: "bound".to_owned(),
-        limit: 1.0,
-        in_pairs: false,
-    }
 }
 
 /// A process that runs and does nothing.

@@ -89,7 +89,7 @@ pub fn run(quick: bool) -> Result<Report> {
     eprintln!("bench: 64 nodes, and the heartbeat");
     let mut over64 = Nodes::start(64, "shm")?.measure("drive", milliseconds)?;
     let query = over64.remove("query").unwrap_or_default();
-    cases.push(bound("global query over 64, p50", "us", query, 600.0));
+    cases.push(Case::bound("global query over 64, p50", "us", query, 600.0));
     cases.extend(heartbeat(milliseconds * 20)?);
     cases.extend(multicast(rounds, milliseconds * 4)?);
     let mut notes: Vec<String> = peers.iter().map(|peer| peer.note()).collect();
@@ -120,7 +120,7 @@ fn multicast(rounds: usize, milliseconds: u64) -> Result<Vec<Case>> {
         peer: tree.get(name).cloned().unwrap_or_default(),
         peer_name: "tree over tcp".to_owned(),
         limit: 0.0,
-        ..bound(title, "us", cast.get(name).cloned().unwrap_or_default(), 0.0)
+        ..Case::bound(title, "us", cast.get(name).cloned().unwrap_or_default(), 0.0)
     };
     Ok(vec![
         case("1MB", "XFER-AND-SIGNAL 1 MB, 16 by multicast"),
@@ -139,34 +139,31 @@ fn heartbeat(milliseconds: u64) -> Result<Vec<Case>> {
         |samples: Samples| Samples(samples.0.into_iter().reduce(f64::max).into_iter().collect());
     let cpu = take(&mut found, "cpu");
     Ok(vec![
-        bound("heartbeat 1 ms, 16 nodes: CPU per node and strobe", "us", cpu.clone(), 5.0),
+        Case::bound("heartbeat 1 ms, 16 nodes: CPU per node and strobe", "us", cpu.clone(), 5.0),
         Case {
             peer: take(&mut bare, "cpu"),
             peer_name: "bare read".to_owned(),
             limit: 0.0,
-            ..bound("the same, and a process that only reads", "us", cpu, 0.0)
+            ..Case::bound("the same, and a process that only reads", "us", cpu, 0.0)
         },
-        bound("heartbeat 1 ms, 16 nodes: jitter p99", "us", take(&mut found, "late99"), 1000.0),
-        bound("heartbeat 1 ms, full links: p99", "us", take(&mut full, "late99"), 1000.0),
-        bound("heartbeat 1 ms, full links: latest", "us", most(take(&mut full, "latest")), 1000.0),
+        Case::bound(
+            "heartbeat 1 ms, 16 nodes: jitter p99",
+            "us",
+            take(&mut found, "late99"),
+            1000.0,
+        ),
+        Case::bound("heartbeat 1 ms, full links: p99", "us", take(&mut full, "late99"), 1000.0),
+        Case::bound(
+            "heartbeat 1 ms, full links: latest",
+            "us",
+            most(take(&mut full, "latest")),
+            1000.0,
+        ),
         Case {
             better: Better::Higher,
-            ..bound("bulk bytes beside it, per link", "MB/s", take(&mut full, "bulk"), 1.0)
+            ..Case::bound("bulk bytes beside it, per link", "MB/s", take(&mut full, "bulk"), 1.0)
         },
     ])
-}
-
-fn bound(case: &str, unit: &'static str, ours: Samples, most: f64) -> Case {
-    Case {
-        case: case.to_owned(),
-        unit,
-        better: Better::Lower,
-        ours,
-        peer: Samples(vec![most]),
-        peer_name: "bound".to_owned(),
-        limit: 1.0,
-        in_pairs: false,
-    }
 }
 
 fn merge(into: &mut Found, found: Found) {

@@ -64,6 +64,20 @@ pub struct Case {
 }
 
 impl Case {
+    /// One that is compared with the most that it may be.
+    pub fn bound(case: &str, unit: &'static str, ours: Samples, most: f64) -> Case {
+        Case {
+            case: case.to_owned(),
+            unit,
+            better: Better::Lower,
+            ours,
+            peer: Samples(vec![most]),
+            peer_name: "bound".to_owned(),
+            limit: 1.0,
+            in_pairs: false,
+        }
+    }
+
     /// How many times better than the peer; 1 where both are nothing.
     pub fn ratio(&self) -> f64 {
         let ratio = |ours: f64, peer: f64| match self.better {

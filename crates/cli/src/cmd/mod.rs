@@ -125,9 +125,13 @@ fn because<E: fmt::Display>(
 
 /// A refusal by a file of the cluster, with its id.
 fn refused(error: muster_ninep::error::Error) -> anyhow::Error {
-    // Sentences of the manager may carry an id of their own.
+    // Sentences of the manager may carry an id of their own, and say where by themselves.
     if error.text.ends_with(']') {
-        return anyhow::anyhow!("{error}");
+        let text = match error.text.split_once(": ") {
+            Some((path, sentence)) if path.starts_with('/') && !path.contains(' ') => sentence,
+            _ => &error.text,
+        };
+        return anyhow::anyhow!("{text}");
     }
     let text = named_once(&error.text);
     let parent = text.split_once(": ").and_then(|(path, _)| path.rsplit_once('/'));
@@ -205,5 +209,8 @@ mod tests {
         let error = muster_ninep::error::Error::from(muster_ninep::error::Errno::NOENT);
         let said = refused(error.at("/nope")).to_string();
         assert_eq!(said, "/nope: No such file or directory; see: muster ls /  [E160]");
+        let own = "/ctl: there is no node n9  [E113]";
+        let error = muster_ninep::error::Error::new(muster_ninep::error::Errno::NOENT, own);
+        assert_eq!(refused(error).to_string(), "there is no node n9  [E113]");
     }
 }

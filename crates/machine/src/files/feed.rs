@@ -51,8 +51,21 @@ impl Feed {
         Feed { shared: Arc::new(Shared { state: Mutex::default(), kick: Box::new(kick) }) }
     }
 
+    /// A feed that nothing will be written to.
+    pub fn closed(kick: impl Fn() + Send + Sync + 'static) -> Feed {
+        let feed = Feed::new(kick);
+        feed.locked().closed = true;
+        feed
+    }
+
     fn locked(&self) -> MutexGuard<'_, State> {
         self.shared.state.lock().expect("no holder panics")
+    }
+
+    /// Whether nothing will ever be taken out of it.
+    pub fn is_over(&self) -> bool {
+        let state = self.locked();
+        state.closed && state.kept.is_empty()
     }
 
     /// What to give to the process next; [`Feed::taken`] says how much of it was taken.

@@ -257,12 +257,36 @@ impl Chunks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ops::{Deref, DerefMut};
 
-    fn chunks(of: &str) -> Chunks {
+    /// Chunks whose directory goes with the test.
+    struct Kept(Chunks);
+
+    impl Drop for Kept {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0.directory);
+        }
+    }
+
+    impl Deref for Kept {
+        type Target = Chunks;
+
+        fn deref(&self) -> &Chunks {
+            &self.0
+        }
+    }
+
+    impl DerefMut for Kept {
+        fn deref_mut(&mut self) -> &mut Chunks {
+            &mut self.0
+        }
+    }
+
+    fn chunks(of: &str) -> Kept {
         let directory = format!("muster-chunks-{of}-{}", std::process::id());
         let directory = std::env::temp_dir().join(directory);
         let _ = fs::remove_dir_all(&directory);
-        Chunks::new(directory)
+        Kept(Chunks::new(directory))
     }
 
     fn bytes(seed: u8, length: usize) -> Vec<u8> {
@@ -291,7 +315,6 @@ mod tests {
         let other = kept.keep(0o644, &recipe(&[&b, &c])).unwrap();
         assert_eq!(fs::read(kept.path(&other)).unwrap(), [&b[..], &c].concat());
         assert!(kept.is_whole(&other));
-        fs::remove_dir_all(&kept.directory).unwrap();
     }
 
     #[test]
@@ -306,7 +329,6 @@ mod tests {
         assert!(kept.lack(&[name], &Hash::of(&a)));
         kept.take(&Hash::of(&a), &a).unwrap();
         assert_eq!(fs::read(kept.path(&name)).unwrap(), a);
-        fs::remove_dir_all(&kept.directory).unwrap();
     }
 
     #[test]
@@ -327,7 +349,6 @@ mod tests {
         assert!(kept.lack(&[other], &of.chunks[0]));
         kept.release(&other);
         assert!(!kept.path(&other).exists() && kept.path(&name).exists());
-        fs::remove_dir_all(&kept.directory).unwrap();
     }
 
     #[test]
@@ -353,6 +374,5 @@ mod tests {
         kept.keep(0o755, &one(4).0).unwrap();
         assert!(kept.files.contains_key(&names[0]) && !kept.files.contains_key(&names[1]));
         assert!(!kept.path(&names[1]).exists() && !kept.found.contains_key(&one(2).1));
-        fs::remove_dir_all(&kept.directory).unwrap();
     }
 }

@@ -9,7 +9,7 @@ use muster_base::quote;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::collections::HashSet;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -62,7 +62,10 @@ fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec) -> Result<()> {
     session.state().cgroup = group;
     let redirects = session.state().redirects.clone();
     let [stdin, stdout, stderr] = redirects;
-    let (child_in, our_in) = input(stdin.as_deref(), &session.directory)?;
+    let (child_in, our_in) = match stdin.as_deref() {
+        None if session.stdin.is_over() => (File::open("/dev/null")?.into(), None),
+        redirect => input(redirect, &session.directory)?,
+    };
     let (child_out, our_out) = output(stdout.as_deref(), &session.directory)?;
     let (child_err, our_err) = output(stderr.as_deref(), &session.directory)?;
     let stdio = Stdio { stdin: child_in, stdout: child_out, stderr: child_err };
@@ -120,12 +123,13 @@ fn relative(program: &str, fs: &Path) -> String {
 
 /// Reads quoted `K=V` words, on any number of lines; the last of equal names counts.
 fn variables(text: &str) -> std::result::Result<Vec<(String, String)>, String> {
-    let (mut all, mut seen) = (Vec::new(), HashSet::new());
-    for word in quote::split(text).map_err(|error| error.to_string())?.into_iter().rev() {
+    let words = quote::split(text).map_err(|error| error.to_string())?;
+    let (mut all, mut seen) = (Vec::with_capacity(words.len()), HashSet::new());
+    for word in words.iter().rev() {
         let Some((name, value)) = word.split_once('=') else {
             return Err(format!("'{word}' is not of the form NAME=VALUE"));
         };
-        if seen.insert(name.to_owned()) {
+        if seen.insert(name) {
             all.push((name.to_owned(), value.to_owned()));
         }
     }
@@ -164,7 +168,7 @@ fn nonblocking(fd: OwnedFd) -> Result<OwnedFd> {
 
 fn input(redirect: Option<&Path>, fs: &Path) -> Result<Ends> {
     if let Some(path) = redirect {
-        return Ok((redirected(std::fs::File::options().read(true), path, fs)?, None));
+        return Ok((redirected(File::options().read(true), path, fs)?, None));
     }
     let (read, write) = pipe()?;
     Ok((read, Some(nonblocking(write)?)))
@@ -172,7 +176,7 @@ fn input(redirect: Option<&Path>, fs: &Path) -> Result<Ends> {
 
 fn output(redirect: Option<&Path>, fs: &Path) -> Result<Ends> {
     if let Some(path) = redirect {
-        let mut options = std::fs::File::options();
+        let mut options = File::options();
         options.append(true).create(true).mode(0o644);
         return Ok((redirected(&mut options, path, fs)?, None));
     }

@@ -26,7 +26,6 @@ use crate::strober::place::Place;
 pub(crate) use ctl::signal;
 use muster_base::limits::SESSIONS_MAX;
 use muster_ninep::error::{Errno, Result, fail};
-use muster_ninep::host::{HostTree, Options, User, Users};
 use orders::Light;
 use session::Session;
 use std::collections::BTreeMap;
@@ -138,7 +137,10 @@ impl Node {
         table.last += 1;
         let number = table.last;
         drop(table);
-        self.add(number, None)
+        let files = self.add(number, None)?;
+        // Who has made it is to hear now if there is nothing left to make them with.
+        files.named()?;
+        Ok(files)
     }
 
     /// Makes the session of a light rank.
@@ -154,15 +156,15 @@ impl Node {
     }
 
     fn add(self: &Arc<Node>, number: u32, light: Option<Light>) -> Result<Arc<Files>> {
-        let (directory, fs) = self.make_fs(number)?;
+        let directory = self.make_directory(number)?;
         let session = Session::new(self, number, directory, light);
-        let files = Files::new(&session, fs)?;
+        let files = Files::new(&session);
         self.table().sessions.insert(number, files.clone());
         Ok(files)
     }
 
-    /// A directory for a session, and the tree that serves it.
-    fn make_fs(&self, number: u32) -> Result<(PathBuf, Arc<HostTree>)> {
+    /// A directory for a session.
+    fn make_directory(&self, number: u32) -> Result<PathBuf> {
         let directory = self.setup.directory.join(format!("xcpu-{number:06}"));
         // The serving thread has no umask.
         let make = || std::fs::DirBuilder::new().mode(0o700).create(&directory);
@@ -171,9 +173,7 @@ impl Node {
             let _ = std::fs::remove_dir_all(&directory);
             make()?;
         }
-        let fs =
-            HostTree::new(&directory, Options { writable: true, users: Users::Only(User::own()) })?;
-        Ok((directory, Arc::new(fs)))
+        Ok(directory)
     }
 
     fn session(&self, number: u32) -> Option<Arc<Files>> {

@@ -367,9 +367,6 @@ fn prepare(node: &Arc<Node>, light: Light, rank: &Rank, launch: &Launch) -> Resu
         let before = session.ns.get()?;
         session.ns.set(format!("{before}cd {}\n", quote::quote(directory)));
     }
-    if !light.reads {
-        session.stdin.close();
-    }
     let mut state = session.state();
     state.id = (rank.rank.to_string(), u32::try_from(rank.local).unwrap_or(u32::MAX));
     state.persistent = true;

@@ -141,7 +141,10 @@ impl Session {
             argv: Text::default(),
             env: Text::new(node.env.get().unwrap_or_default()),
             ns: Text::new(node.ns.get().unwrap_or_default()),
-            stdin: Feed::new(kick.clone()),
+            stdin: match light {
+                Some(Light { reads: false, .. }) => Feed::closed(kick.clone()),
+                _ => Feed::new(kick.clone()),
+            },
             stdout: Stream::new(kick.clone()),
             stderr: Stream::new(kick),
             wait: Latch::default(),
@@ -350,19 +353,13 @@ impl Session {
         }
     }
 
-    /// Nothing of a light rank runs any more: what it has no use for goes before its job ends.
-    pub(super) fn lighten(&self) {
-        if self.light.is_none() {
-            return;
-        }
+    /// Nothing of a light rank runs any more: what it has no use for goes before its job ends. Its
+    /// group is given to be removed.
+    pub(super) fn lighten(&self) -> Option<(Cgroup, Option<Seat>)> {
+        self.light?;
         let mut state = self.state();
-        let (ward, cgroup) = (state.ward.take(), state.cgroup.take());
-        let seat = state.seat.take();
-        drop(state);
-        drop(ward);
-        if let (Some(cgroup), Some(node)) = (cgroup, self.node.upgrade()) {
-            node.watch.bury(None, Some(cgroup), seat);
-        }
+        let (cgroup, seat) = (state.cgroup.take(), state.seat.take());
+        cgroup.map(|cgroup| (cgroup, seat))
     }
 
     /// Wipes the session if nothing keeps it any more.

@@ -12,13 +12,13 @@ use crate::relay::receive::{self, Host, Landing};
 use crate::strober;
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Error, Result, fail};
-use muster_ninep::host::HostTree;
+use muster_ninep::host::{HostTree, Options, User, Users};
 use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic, slice};
 use muster_ninep::tree::{Attach, OpenFlags, Peer};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 /// Name in `fs/` of a binary that was written to `exec`.
@@ -176,22 +176,39 @@ fn clone_file(node: &Weak<Node>) -> Entry {
     .entry()
 }
 
-/// A session and its files.
+/// A session and its files. They are made when somebody looks for one: at most ranks nobody does.
 pub(super) struct Files {
     session: Arc<Session>,
     inode: Inode,
-    named: Named,
+    named: OnceLock<Named>,
 }
 
 impl Files {
-    pub(super) fn new(session: &Arc<Session>, fs: Arc<HostTree>) -> Result<Arc<Files>> {
+    pub(super) fn new(session: &Arc<Session>) -> Arc<Files> {
+        let (session, inode) = (session.clone(), Inode::new(0o555));
+        Arc::new(Files { session, inode, named: OnceLock::new() })
+    }
+
+    /// By name.
+    pub(super) fn named(&self) -> Result<&Named> {
+        if let Some(named) = self.named.get() {
+            return Ok(named);
+        }
+        let made = self.make()?;
+        Ok(self.named.get_or_init(|| made))
+    }
+
+    fn make(&self) -> Result<Named> {
+        let session = &self.session;
+        let options = Options { writable: true, users: Users::Only(User::own()) };
+        let fs = Arc::new(HostTree::new(&session.directory, options)?);
         let own = rustix::process::geteuid().as_raw();
         let peer = Peer { uid: Some(own), name: "node".to_owned() };
         let who = Attach { peer: &peer, uname: "", n_uname: Some(own), aname: "" };
         let (root, qid) = fs.attach(&who)?;
         let s = session;
         let (ctl, id, usage, relay) = (s.clone(), s.clone(), s.clone(), s.clone());
-        let named = vec![
+        Ok(vec![
             ("ctl", control::file(0o660, move || SessionCtl(ctl.clone())).entry()),
             ("argv", s.argv.file(0o660).entry()),
             ("env", s.env.file(0o660).entry()),
@@ -206,8 +223,7 @@ impl Files {
             ("id", File::text(0o440, move || Ok(id_of(&id))).entry()),
             ("usage", File::text(0o440, move || Ok(usage_of(&usage))).entry()),
             ("relay", receive::file(0o660, move || AtNode(relay.clone())).entry()),
-        ];
-        Ok(Arc::new(Files { session: s.clone(), inode: Inode::new(0o555), named }))
+        ])
     }
 
     pub(super) fn session(&self) -> &Arc<Session> {
@@ -322,10 +338,10 @@ impl Dir for SessionDir {
     }
 
     fn get(&self, name: &str) -> Result<Option<Entry>> {
-        Ok(find(&self.files.named, name))
+        Ok(find(self.files.named()?, name))
     }
 
     fn list(&self) -> Vec<String> {
-        self.files.named.iter().map(|(name, _)| (*name).to_owned()).collect()
+        self.files.named().into_iter().flatten().map(|(name, _)| (*name).to_owned()).collect()
     }
 }

@@ -6,7 +6,7 @@
 
 use super::cgroup::Cgroup;
 use super::session::{START, Session};
-use super::shepherd::{Mounts, Report, Spares, Stage};
+use super::shepherd::{Mounts, Report, Spares, Stage, Ward};
 use crate::files::feed::Next;
 use crate::files::stream::Stream;
 use crate::strober::place::Seat;
@@ -334,7 +334,12 @@ impl Eye {
             End::Stderr => {
                 pump(&mut watched.pipes.stderr, &watched.session.stderr, &mut self.buffer);
             }
-            End::Link => watched.listen(self.poll.registry()),
+            End::Link => {
+                if let Some((cgroup, seat)) = watched.listen(self.poll.registry()) {
+                    let (until, cgroup) = (Instant::now() + BURIAL, Some(cgroup));
+                    self.graves.push(Grave { until, directory: None, cgroup, _seat: seat });
+                }
+            }
         }
         let pipes = &watched.pipes;
         if pipes.stdout.is_none() && pipes.stderr.is_none() {
@@ -367,26 +372,26 @@ impl Watched {
         }
     }
 
-    /// Hears what the shepherd has to say.
-    fn listen(&mut self, registry: &mio::Registry) {
-        let Some(link) = self.link else { return };
+    /// Hears what the shepherd has to say. At the end of a light rank it gives its group away.
+    fn listen(&mut self, registry: &mio::Registry) -> Option<(Cgroup, Option<Seat>)> {
+        let link = self.link?;
         loop {
             let mut state = self.session.state();
             let said = match &mut state.ward {
                 Some(ward) => ward.receive(),
                 // It was wiped: the link is closed, and the poll knows.
-                None => return,
+                None => return None,
             };
             drop(state);
             match said {
-                Ok(None) => return,
+                Ok(None) => return None,
                 Ok(Some(Report::Started { pid })) => self.session.started(pid),
                 Ok(Some(Report::Failed { stage, errno, what })) => {
                     let _ = registry.deregister(&mut SourceFd(&link));
                     self.link = None;
                     self.pipes = Pipes { stdin: None, stdout: None, stderr: None };
                     self.session.failed(failure(&self.session, stage, errno, &what));
-                    return;
+                    return None;
                 }
                 Ok(Some(Report::Exited { status, usage, is_left })) => {
                     self.exited = true;
@@ -402,8 +407,10 @@ impl Watched {
                     if !self.exited {
                         self.session.ended(libc::SIGKILL, None, false);
                     }
-                    self.session.lighten();
-                    return;
+                    // Its link is not polled any more, so its init may have another session.
+                    let ward = self.session.state().ward.take();
+                    ward.into_iter().for_each(Ward::release);
+                    return self.session.lighten();
                 }
             }
         }

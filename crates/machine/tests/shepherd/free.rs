@@ -53,7 +53,8 @@ fn one_init_serves_program_after_program() {
 
 fn usage_is_that_of_the_program() {
     let spawner = Spawner::default();
-    let much = "head -c 3000000 /dev/zero | cat > /dev/null; n=0; while [ $n -lt 50000 ]; do n=$((n+1)); done";
+    let much = "head -c 3000000 /dev/zero | cat > /dev/null
+        n=0; while [ $n -lt 50000 ]; do n=$((n+1)); done";
     let (first, _) = line(&spawner, much);
     let (second, _) = line(&spawner, "head -c 1000 /dev/zero > /dev/null");
     let (first, second) = (first.usage, second.usage);
@@ -135,7 +136,8 @@ fn killed() {
     let (_, keeper) = line(&spawner, "exit 0");
     let init = only_child(keeper);
     signal(init, Signal::KILL);
-    // As soon as that can be: its link may still be open.
+    // Its link may still be open.
+    eventually("it dies", || stat(init, 0).is_none_or(|state| state == "Z"));
     assert_eq!(line(&spawner, "echo on").0.text(), "on\n");
     assert_ne!(only_child(keeper), init);
 }

@@ -124,6 +124,7 @@ impl Tree {
         }
         assert_eq!(self.ward.receive().unwrap(), None);
         outcome.pid = self.pid;
+        self.ward.release();
         outcome
     }
 

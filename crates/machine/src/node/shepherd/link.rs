@@ -28,13 +28,13 @@ const WHAT_MAX: usize = 1024;
 /// The most descriptors in one message: a link, three streams and a long spec.
 const DESCRIPTORS_MAX: usize = 5;
 
-/// From the daemon to the shepherd.
+/// From the daemon to the shepherd, with a spec that is owned or, to be written down, borrowed.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Order {
+pub(super) enum Order<S = Box<Spec>> {
     /// Run a program. Stdin, stdout and stderr come along; for the keeper, which makes an init for
     /// it, the shepherd's end of a link before these; without a spec here at last a memfd that
     /// holds the order with it.
-    Run(Option<Box<Spec>>),
+    Run(Option<S>),
     /// To an init: signal the program's process group.
     Signal(i32),
 }
@@ -117,7 +117,7 @@ pub(super) fn read_long(file: OwnedFd) -> io::Result<Spec> {
     let file = File::from(file);
     let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).unwrap_or(0)];
     file.read_exact_at(&mut bytes, 0)?;
-    match serde_json::from_slice(&bytes)? {
+    match serde_json::from_slice::<Order>(&bytes)? {
         Order::Run(Some(spec)) => Ok(*spec),
         _ => Err(io::ErrorKind::InvalidData.into()),
     }
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn a_reset_link_still_delivers_what_was_written() {
         let (ours, theirs) = pair().unwrap();
-        send(ours.as_fd(), &Order::Signal(15), &[]).unwrap();
+        send(ours.as_fd(), &Order::<Spec>::Signal(15), &[]).unwrap();
         send(theirs.as_fd(), &Note::Started, &[]).unwrap();
         drop(theirs);
         assert!(matches!(

@@ -100,15 +100,16 @@ impl Spawner {
     /// When the order makes no sense or nobody can be given it.
     pub fn start(&self, spec: &Spec, stdio: Stdio) -> Result<Ward, Error> {
         spec.check()?;
-        let mut spec = spec.clone();
         // Said here, because inside a user namespace the groups cannot be recognized.
-        spec.identity = spec.identity.filter(|who| !holds(who).unwrap_or(false));
-        let fresh_proc = spec.fresh_proc;
-        let (order, long) = write_down(spec)?;
+        let is_own = spec.identity.as_ref().is_some_and(|who| holds(who).unwrap_or(false));
+        let (order, long) = match is_own {
+            true => write_down(&Spec { identity: None, ..spec.clone() })?,
+            false => write_down(spec)?,
+        };
         let Stdio { stdin, stdout, stderr } = &stdio;
         let cargo = [Some(stdin), Some(stdout), Some(stderr), long.as_ref()];
         let cargo: Vec<_> = cargo.into_iter().flatten().map(AsFd::as_fd).collect();
-        if let Some(tie) = self.spares.employ(fresh_proc, &order, &cargo) {
+        if let Some(tie) = self.spares.employ(spec.fresh_proc, &order, &cargo) {
             return Ok(Ward::new(tie, self.spares.clone()));
         }
         let (link, theirs) = link::pair()?;
@@ -125,7 +126,8 @@ impl Spawner {
             link::send_written(keeper.orders.as_fd(), &order, &fds)?;
         }
         drop(current);
-        let tie = Tie { link, keeper, init: None, fresh_proc, spent: Usage::default() };
+        let (fresh_proc, spent) = (spec.fresh_proc, Usage::default());
+        let tie = Tie { link, keeper, init: None, fresh_proc, spent };
         Ok(Ward::new(tie, self.spares.clone()))
     }
 
@@ -209,13 +211,13 @@ impl Drop for Keeper {
 
 /// The order to run a spec or, if that is too long for a message, one that says so and a memfd with
 /// the other.
-fn write_down(spec: Spec) -> Result<(Vec<u8>, Option<OwnedFd>), Error> {
-    let order = serde_json::to_vec(&Order::Run(Some(Box::new(spec))))?;
+fn write_down(spec: &Spec) -> Result<(Vec<u8>, Option<OwnedFd>), Error> {
+    let order = serde_json::to_vec(&Order::Run(Some(spec)))?;
     if order.len() <= link::MESSAGE_MAX {
         return Ok((order, None));
     }
     let fd = memfd_create("muster-order", MemfdFlags::CLOEXEC).map_err(io::Error::from)?;
     let mut file = File::from(fd);
     file.write_all(&order)?;
-    Ok((serde_json::to_vec(&Order::Run(None))?, Some(file.into())))
+    Ok((serde_json::to_vec(&Order::<&Spec>::Run(None))?, Some(file.into())))
 }

@@ -11,6 +11,7 @@ use rustix::process::{Signal, pidfd_send_signal};
 
 use super::link::{self, Failure, Note, Order, Received, Stage};
 use super::spare::{Spares, Tie};
+use super::spec::Spec;
 use super::sys::SIGNAL_MAX;
 use crate::usage::Usage;
 
@@ -45,8 +46,7 @@ pub enum Report {
     Gone,
 }
 
-/// A tree of processes: a program with all its descendants. Dropping it kills them; an init that
-/// has nothing left to do is given its next order by the spawner.
+/// A tree of processes: a program with all its descendants. Dropping it kills them.
 #[derive(Debug)]
 pub struct Ward {
     tie: Option<Tie>,
@@ -96,7 +96,7 @@ impl Ward {
         if !(1..=SIGNAL_MAX).contains(&signal) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        link::send(self.link(), &Order::Signal(signal), &[])
+        link::send(self.link(), &Order::<Spec>::Signal(signal), &[])
     }
 
     /// Kills every process of the tree, stopped and frozen ones included, and the start of it
@@ -112,7 +112,7 @@ impl Ward {
             return;
         }
         // Errors below mean that it has ended already.
-        let Tie { link, init, keeper, .. } = self.tie();
+        let Some(Tie { link, init, keeper, .. }) = &self.tie else { return };
         let _ = shutdown(link, Shutdown::Write);
         if let Some(init) = init {
             let _ = pidfd_send_signal(init, Signal::KILL);
@@ -130,6 +130,13 @@ impl Ward {
         let pid = told.lines().find_map(|line| line.strip_prefix("Pid:"))?;
         // An init that has ended has -1.
         pid.trim().parse().ok()
+    }
+
+    /// Lets it go, its link being polled by nobody any more: an init that is free serves another.
+    pub fn release(mut self) {
+        if let (true, Some(tie)) = (self.is_free, self.tie.take()) {
+            self.spares.put(tie);
+        }
     }
 
     /// What the kernel counts for the init though it is not of this program: what those have used
@@ -197,8 +204,5 @@ impl Ward {
 impl Drop for Ward {
     fn drop(&mut self) {
         self.kill();
-        if let (true, Some(tie)) = (self.is_free, self.tie.take()) {
-            self.spares.put(tie);
-        }
     }
 }
