@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use crate::child::{self, Child};
 use crate::cluster::Cluster;
-use crate::report::{Better, Case, Report, Samples};
+use crate::report::{Case, Report, Samples};
 
 const NODES: usize = 64;
 
