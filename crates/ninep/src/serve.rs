@@ -24,6 +24,9 @@ use std::time::{Duration, Instant};
 /// wake a processor that has gone to sleep takes about as long (docs/decisions/9p-speed.md).
 const SPIN: Duration = Duration::from_micros(100);
 
+/// Who has given way for so long has given way to somebody: to give way to nobody takes a tenth.
+const WANTED: Duration = Duration::from_micros(5);
+
 /// Reads of one connection before the others get their turn.
 const TURN: usize = 32;
 
@@ -234,8 +237,8 @@ impl<T: Tree> Loop<T> {
         }
     }
 
-    /// Waits for something to happen: at first without sleeping, if what happened last came soon.
-    /// Who else wants this processor gets it meanwhile.
+    /// Waits for something to happen: at first without sleeping, if what happened last came soon
+    /// and nobody else wants this processor.
     fn await_events(&mut self, events: &mut Events) -> io::Result<()> {
         let (wait, start) = (self.wait(), Instant::now());
         if self.brisk && wait.is_none_or(|wait| wait >= SPIN) {
@@ -244,7 +247,11 @@ impl<T: Tree> Loop<T> {
                 if !events.is_empty() {
                     return Ok(());
                 }
+                let before = Instant::now();
                 std::thread::yield_now();
+                if before.elapsed() >= WANTED {
+                    break;
+                }
             }
         }
         let done = self.poll.poll(events, wait);
