@@ -5,7 +5,7 @@
 //! anybody's) come in at the same address and simply begin. Either way the connection is then the
 //! 9P server's.
 
-use crate::roster::{name_to, transport_of};
+use crate::roster::{check_peer, name_to, transport_of};
 use muster_fabric::strategy::Stream as _;
 use muster_fabric::transport::{Adapter, Hello, Lane, Listener, socket};
 use muster_fabric::{Address, Deadline, Error as FabricError};
@@ -65,7 +65,9 @@ pub fn connect(from: &str, to: &Address, mut options: Options) -> Result<Client>
 fn reach(from: &str, to: &Address, patience: Duration) -> io::Result<Stream> {
     let hello = Hello { name: name_to(to, from), service: NINEP.to_owned(), lane: Lane::Bulk };
     let transport = transport_of(to).map_err(told)?;
-    stream_of(transport.connect(to, &hello, Deadline::after(patience)).map_err(told)?)
+    let adapter = transport.connect(to, &hello, Deadline::after(patience)).map_err(told)?;
+    check_peer(to, adapter.peer()).map_err(told)?;
+    stream_of(adapter)
 }
 
 /// The socket below a connection. The transports between daemons all have one.

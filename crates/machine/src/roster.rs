@@ -9,11 +9,11 @@
 //! others over TLS; between members of one machine nothing is entered.
 
 use crate::keeper::Directory;
-use crate::memory::id_of;
+use crate::memory::{id_of, name_of};
 use muster_base::limits::NODES_HERE_MAX;
 use muster_fabric::protocol::NodeId;
 use muster_fabric::transport::socket::{Identity, Members, PublicKey, Tls};
-use muster_fabric::transport::{self, Transport};
+use muster_fabric::transport::{self, Peer, Transport};
 use muster_fabric::{self as fabric, Address};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,7 +31,14 @@ pub const MANAGER: NodeId = NodeId(0);
 const FILE: &str = "roster";
 
 /// Which member this process is, and how it proves that.
-static SELF: OnceLock<(NodeId, Tls)> = OnceLock::new();
+static SELF: OnceLock<Entered> = OnceLock::new();
+
+struct Entered {
+    me: NodeId,
+    tls: Tls,
+    /// Who is reached where.
+    places: BTreeMap<(String, u16), NodeId>,
+}
 
 /// A member that is reached over the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,8 +139,13 @@ impl Roster {
         for entry in entries.values() {
             members.pin(&entry.node.0.to_string(), entry.key).map_err(io::Error::other)?;
         }
+        let places = |entry: &Entry| {
+            let (host, node) = (entry.address.to_string(), entry.node);
+            [((host.clone(), entry.line), node), ((host, entry.shell), node)]
+        };
+        let places = entries.values().flat_map(places).collect();
         // A process that enters again is the same member.
-        let _ = SELF.set((me, Tls::new(identity, &members)));
+        let _ = SELF.set(Entered { me, tls: Tls::new(identity, &members), places });
         Ok(())
     }
 
@@ -214,16 +226,36 @@ pub fn listening(at: Address) -> Address {
 /// As [`transport::of`].
 pub fn transport_of(address: &Address) -> fabric::Result<&'static dyn Transport> {
     match (address, SELF.get()) {
-        (Address::Tls(..), Some((_, tls))) => Ok(tls),
+        (Address::Tls(..), Some(entered)) => Ok(&entered.tls),
         _ => transport::of(address),
     }
+}
+
+/// Checks that who has answered at an address is the member that is reached there: a key of the
+/// roster lets nobody stand in for another.
+///
+/// # Errors
+/// [`fabric::Error::Untrusted`].
+pub fn check_peer(address: &Address, peer: &Peer) -> fabric::Result<()> {
+    let (Address::Tls(host, port), Some(entered)) = (address, SELF.get()) else { return Ok(()) };
+    let expected = entered.places.get(&(host.clone(), *port)).map(|node| node.0.to_string());
+    let shown = peer.member.as_ref().map(|member| &member.name);
+    if shown.is_some() && shown == expected.as_ref() {
+        return Ok(());
+    }
+    let name =
+        |number: &String| number.parse().map_or_else(|_| number.clone(), |n| name_of(NodeId(n)));
+    let shown = shown.map_or_else(|| "nobody".to_owned(), name);
+    let expected = expected.as_ref().map_or_else(|| "no member".to_owned(), name);
+    let why = format!("its key is that of {shown}, and {expected} is reached there");
+    Err(fabric::Error::Untrusted { peer: address.to_string(), why })
 }
 
 /// What this process calls itself where it is `from`: over the network with its number in front,
 /// for which it has the key.
 pub fn name_to(address: &Address, from: &str) -> String {
     match (address, SELF.get()) {
-        (Address::Tls(..), Some((me, _))) => format!("{}.{from}", me.0),
+        (Address::Tls(..), Some(entered)) => format!("{}.{from}", entered.me.0),
         _ => from.to_owned(),
     }
 }
@@ -231,6 +263,8 @@ pub fn name_to(address: &Address, from: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use muster_fabric::Deadline;
+    use std::time::Duration;
 
     #[test]
     fn an_entry_is_read_as_it_is_written() {
@@ -247,6 +281,54 @@ mod tests {
             let short = entry.to_string().rsplit_once(' ').expect("words").0.to_owned();
             assert!(short.parse::<Entry>().is_err() && "".parse::<Entry>().is_err());
         }
+    }
+
+    /// Waits for one who connects, with this key.
+    fn listen(key: u8, members: &Members) -> (u16, std::thread::JoinHandle<()>) {
+        let tls = Tls::new(&Identity::from_secret(&[key; 32]), members);
+        let mut door = tls.listen(&"tls!127.0.0.1!0".parse().expect("an address")).expect("a port");
+        let Address::Tls(_, port) = *door.address() else { unreachable!("it is one") };
+        let wait = move || drop(door.accept(Deadline::after(Duration::from_secs(20))));
+        (port, std::thread::spawn(wait))
+    }
+
+    #[test]
+    fn a_member_at_the_address_of_another_is_not_talked_to() {
+        let key = |number: u8| Identity::from_secret(&[number; 32]).public_key();
+        let members = Members::default();
+        for number in 0..3 {
+            members.pin(&number.to_string(), key(number)).expect("a name");
+        }
+        // Node n0 listens where it is reached, and where the manager is.
+        let ((own, first), (foreign, second)) = (listen(1, &members), listen(1, &members));
+        let entry = |number: u8, line| Entry {
+            node: NodeId(number.into()),
+            host: "lab".into(),
+            address: "127.0.0.1".parse().expect("an address"),
+            line,
+            shell: 1,
+            key: key(number),
+        };
+        let entries = [entry(0, foreign), entry(1, own), entry(2, 2)];
+        let entries = Some(entries.into_iter().map(|entry| (entry.node, entry)).collect());
+        let roster = Roster { directory: PathBuf::new(), entries };
+        roster.enter(NodeId(2), &Identity::from_secret(&[2; 32])).expect("its own key");
+        let hello = |to: &Address| transport::Hello {
+            name: name_to(to, "test"),
+            service: "9p".into(),
+            lane: transport::Lane::Bulk,
+        };
+        let connect = |node| {
+            let to = roster.line(NodeId(node)).expect("it is a member");
+            let deadline = Deadline::after(Duration::from_secs(20));
+            let transport = transport_of(&to).expect("it has entered");
+            let adapter = transport.connect(&to, &hello(&to), deadline).expect("a member");
+            check_peer(&to, adapter.peer()).map_err(|error| error.to_string())
+        };
+        assert_eq!(connect(1), Ok(()));
+        let refused = connect(0).expect_err("it is n0");
+        assert!(refused.contains("its key is that of n0, and the manager is reached"), "{refused}");
+        first.join().and_then(|()| second.join()).expect("they do not panic");
     }
 
     #[test]
