@@ -49,10 +49,12 @@ enum Kind {
     Held,
     /// Runs until it is told to end, whoever is lost.
     Tolerant,
+    /// Has files, runs until it is told to end, and begins again when somebody is lost.
+    Again,
 }
 
-const KINDS: [Kind; 6] =
-    [Kind::Short, Kind::Long, Kind::Settled, Kind::Files, Kind::Held, Kind::Tolerant];
+const KINDS: [Kind; 7] =
+    [Kind::Short, Kind::Long, Kind::Settled, Kind::Files, Kind::Held, Kind::Tolerant, Kind::Again];
 
 /// A job of a round.
 struct Job {
@@ -90,12 +92,14 @@ impl Stage {
              until [ -e {} ]; do sleep 0.2; done; echo ended $MUSTER_RANK",
             self.flag.display()
         );
+        let counts = format!("{waits} of $MUSTER_RESTART_COUNT and $(wc -c < big)");
         let (flags, line): (&[&str], &str) = match kind {
             Kind::Short => (&["--input", "none"], "echo short $MUSTER_RANK"),
             Kind::Long | Kind::Settled => (&["--input", "none"], &waits),
             Kind::Files => (&["--input", "none", "--bcast", "big"], "wc -c < big"),
             Kind::Held => (&["--input", "all"], "cat; echo held $MUSTER_RANK"),
             Kind::Tolerant => (&["--input", "none", "--tolerate"], &waits),
+            Kind::Again => (&["--input", "none", "--requeue=20", "--bcast", "big"], &counts),
         };
         let list = list(&nodes);
         let mut args = vec!["run", "-w", &list];
@@ -115,7 +119,9 @@ impl Stage {
         let settled = self.start(Kind::Settled, settled_nodes);
         let tolerant_nodes = self.some_nodes(&mut random);
         let tolerant = self.start(Kind::Tolerant, tolerant_nodes);
-        for job in [&settled, &tolerant] {
+        let again_nodes = self.some_nodes(&mut random);
+        let again = self.start(Kind::Again, again_nodes);
+        for job in [&settled, &tolerant, &again] {
             let all = job.nodes.len();
             until("a job has begun everywhere", || {
                 job.running.out().matches("begun").count() == all
@@ -133,7 +139,7 @@ impl Stage {
         agenda.sort_by_key(|(at, _)| *at);
         let pids: BTreeMap<usize, i32> =
             victims.iter().map(|node| (*node, self.pid(*node))).collect();
-        let mut jobs = vec![settled, tolerant];
+        let mut jobs = vec![settled, tolerant, again];
         let begun = Instant::now();
         for (at, deed) in agenda {
             std::thread::sleep(Duration::from_millis(at).saturating_sub(begun.elapsed()));
@@ -146,7 +152,7 @@ impl Stage {
         std::thread::sleep(Duration::from_millis(100));
         fs::write(&self.flag, "").unwrap();
         for (at, job) in jobs.into_iter().enumerate() {
-            check(job, at < 2, &victims);
+            check(job, at < 3, &victims);
         }
         fs::remove_file(&self.flag).unwrap();
         self.is_clean();
@@ -180,6 +186,7 @@ impl Stage {
 /// What a rank of a job that is not hit prints.
 fn expected(kind: Kind, ranks: usize) -> Vec<String> {
     let mut lines: Vec<String> = match kind {
+        Kind::Again => unreachable!("it tells its attempt"),
         Kind::Files => vec![BIG.to_string(); ranks],
         Kind::Short => (0..ranks).map(|rank| format!("short {rank}")).collect(),
         Kind::Held => {
@@ -199,6 +206,9 @@ fn check(job: Job, was_settled: bool, victims: &BTreeSet<usize>) {
     let (kind, nodes) = (job.kind, job.nodes);
     let said = job.running.wait();
     let hit: Vec<usize> = nodes.intersection(victims).copied().collect();
+    if kind == Kind::Again {
+        return began_again(&said, &nodes, &hit, was_settled);
+    }
     let is_whole = said.code == 0 && said.sorted() == expected(kind, nodes.len());
     if hit.is_empty() {
         assert!(is_whole, "{kind:?} on {nodes:?} was not hit: {said:?}");
@@ -240,6 +250,22 @@ fn tolerated(said: &Output, nodes: &BTreeSet<usize>, hit: &[usize]) {
     for (rank, node) in nodes.iter().enumerate() {
         let ended = said.out.lines().any(|line| line == format!("ended {rank}"));
         assert!(ended != lost.contains(node), "rank {rank} on n{node}: {said:?}");
+    }
+}
+
+/// A job that begins again ends well whoever dies, with the output of a whole attempt, and says
+/// that it was not the first.
+fn began_again(said: &Output, nodes: &BTreeSet<usize>, hit: &[usize], was_settled: bool) {
+    // Nodes that are down when it is handed in are none that it lost.
+    if !was_settled && said.err.contains("[E114") {
+        return failed(said, nodes, hit, was_settled);
+    }
+    assert_eq!(said.code, 0, "on {nodes:?}, hit {hit:?}: {said:?}");
+    let attempts = said.err.matches("begins again, attempt").count();
+    assert!(attempts <= hit.len() && (attempts > 0 || !was_settled || hit.is_empty()), "{said:?}");
+    for rank in 0..nodes.len() {
+        let line = format!("ended {rank} of {attempts} and {BIG}");
+        assert_eq!(said.out.lines().filter(|one| **one == line).count(), 1, "{line}: {said:?}");
     }
 }
 

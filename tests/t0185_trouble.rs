@@ -5,7 +5,7 @@
 mod cluster;
 
 use cluster::{Cluster, Output, signal, stop, until};
-use rustix::process::Signal;
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, pidfd_getfd, pidfd_open};
 use std::fs;
 use std::time::Duration;
 
@@ -48,6 +48,66 @@ fn changed(name: &str, change: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
 fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
     let at = bytes.windows(from.len()).position(|part| part == from).expect("it is there");
     bytes[at..at + to.len()].copy_from_slice(to);
+}
+
+/// Cuts the connections that lead into a node: what a lost route or a firewall would do to them.
+fn cut(cluster: &Cluster, node: &str) {
+    let pid = Pid::from_raw(cluster.await_pid(node)).expect("a process");
+    let daemon = pidfd_open(pid, PidfdFlags::empty()).expect("it runs");
+    let socket = format!("/{node}.sock");
+    let all = fs::read_to_string("/proc/net/unix").unwrap();
+    // Num RefCount Protocol Flags Type St Inode Path; 03 is connected.
+    let fields = all.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let is_meant =
+        |line: &Vec<&str>| line.len() == 8 && line[5] == "03" && line[7].ends_with(&socket);
+    let inodes: Vec<String> =
+        fields.filter(is_meant).map(|line| format!("socket:[{}]", line[6])).collect();
+    let mut count = 0;
+    for entry in fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero())).unwrap().flatten() {
+        let target = fs::read_link(entry.path()).unwrap_or_default();
+        if inodes.iter().any(|inode| target.as_os_str() == inode.as_str()) {
+            let number = entry.file_name().to_str().unwrap().parse().unwrap();
+            let end = pidfd_getfd(&daemon, number, PidfdGetfdFlags::empty()).expect("we may");
+            rustix::net::shutdown(&end, rustix::net::Shutdown::Both).expect("it is connected");
+            count += 1;
+        }
+    }
+    assert!(count > 0, "nobody was connected to {node}");
+}
+
+#[test]
+fn a_node_whose_connection_from_the_manager_breaks_joins_again_and_is_clean() {
+    let cluster = Cluster::up("t0185cut", 3);
+    let daemon = cluster.await_pid("n1");
+    let flag = cluster.work().join("flag");
+    let line = format!(
+        "(setsid sleep 600 &); echo begun $MUSTER_RANK; until [ -e {} ]; do sleep 0.1; done",
+        flag.display()
+    );
+    let start = |args: &[&str]| {
+        let fixed = ["run", "--input", "none"];
+        let running = cluster.muster(&[&fixed[..], args, &["sh", "-c", &line]].concat()).start();
+        until("it has begun", || running.out().matches("begun").count() == 2);
+        running
+    };
+    let plain = start(&["-w", "n0,n1"]);
+    let tolerant = start(&["-w", "n1,n2", "--tolerate"]);
+    let again = start(&["-w", "n1,n2", "--requeue"]);
+    cut(&cluster, "n1");
+    let said = plain.wait().code(125);
+    assert!(said.err.contains("rank 1 on n1 was lost: its connection closed"), "{said:?}");
+    until("the job begins again", || again.out().matches("begun").count() == 4);
+    cluster.await_nodes(3);
+    assert_eq!(cluster.await_pid("n1"), daemon, "it never died");
+    // One for the attempt that runs: what the tolerant job had there is gone.
+    until("only one session is left", || cluster.sessions(1) == 1);
+    fs::write(&flag, "").unwrap();
+    let said = tolerant.wait().code(0);
+    assert!(said.err.contains("rank 0 on n1 was lost"), "{said:?}");
+    again.wait().code(0);
+    assert_eq!(losses(&cluster), 1);
+    is_whole(&cluster, 3);
+    cluster.down();
 }
 
 #[test]

@@ -226,6 +226,10 @@ catalog! {
     E304 "A rank was lost with its node."
         "The node's daemon or machine died, or its connection broke."
         "muster nodes shows which are up and why others are not."
+    N304 "The job begins again."
+        "A node that it ran on was lost, and it was started with --requeue. What it has printed so \
+         far stays; what follows is of the next attempt."
+        "muster ps tells the attempt and why. Not to have it begin again: muster kill JOB"
     E305 "The job was ended from outside."
         "By muster kill, or because the command that owned it was gone."
         "Start it with muster run --detach if it is to outlive its command."

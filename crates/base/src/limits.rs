@@ -85,6 +85,9 @@ pub const NODES_HERE_MAX: usize = 256;
 /// 500 bytes, so the last 8,000 jobs are there at least, in 4 to 8 MiB.
 pub const HISTORY_FILE_MAX: u64 = 4 * 1024 * 1024;
 
+/// How often a job may begin again: one that loses a node each time will do so a hundredth time.
+pub const REQUEUES_MAX: u32 = 100;
+
 /// Hosts of one cluster: the head keeps a process and three threads for each.
 pub const HOSTS_MAX: usize = 1024;
 

@@ -44,8 +44,10 @@ pub struct Rank {
 /// What to run, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
-    /// The job.
+    /// The job or, if it begins again, this attempt: what all letters call it.
     pub job: u32,
+    /// What users and tables of slots call it.
+    pub known_as: u32,
     /// As the session's `argv` is written; empty if it comes with the files.
     pub argv: String,
     /// As the session's `env` is written; empty if it comes with the files.
@@ -206,6 +208,12 @@ pub enum Order {
         /// The jobs.
         jobs: Vec<u32>,
     },
+    /// To a node whose connection from the manager has closed: join again, unless it is another
+    /// start of the daemon.
+    Join {
+        /// The start that is meant.
+        instance: u64,
+    },
     /// To one node of each machine: its strober is to go by this table of slots.
     Strobe(Table),
     /// To a node that may not have heard everything: it may forget all jobs but these.
@@ -361,7 +369,7 @@ mod tests {
     fn the_letters_of_the_wire_page_are_what_is_sent() {
         let (reports, orders): (Vec<_>, Vec<_>) =
             printed().into_iter().partition(|letter| letter.get("said").is_some());
-        assert_eq!((orders.len(), reports.len()), (9, 1));
+        assert_eq!((orders.len(), reports.len()), (10, 1));
         let value = |letter: &[u8]| serde_json::from_slice::<serde_json::Value>(letter).unwrap();
         for printed in orders {
             let order = Order::read(printed.to_string().as_bytes()).unwrap();

@@ -2,10 +2,14 @@
 //! `jobs/J/output`.
 //!
 //! A record is `rank[4] stream[1] length[4] bytes[length]`, little-endian; stream 0 is stdout and
-//! 1 is stderr. One of length 0 says that this stream has ended.
+//! 1 is stderr. One of length 0 says that this stream has ended. One of rank 2^32 - 1 says that the
+//! job begins again, and why: what follows is of its next attempt.
 
 /// Bytes before those of a rank.
 pub const HEADER: usize = 9;
+
+/// The rank of a record that says that the job begins again.
+pub const AGAIN: usize = u32::MAX as usize;
 
 /// The longest piece of output in one record.
 pub const PIECE_MAX: usize = 64 * 1024;

@@ -41,8 +41,15 @@ pub fn row(job: &Job, now: f64) -> Vec<String> {
         bytes(usage.read),
         bytes(usage.written),
         job.exit.map(|code| code.to_string()).unwrap_or_default(),
-        job.why.clone().unwrap_or_default(),
+        why(job),
     ]
+}
+
+/// Why it ended so or waits and, if it has begun again, why it did the last time.
+pub fn why(job: &Job) -> String {
+    let attempt = job.requeued.len() + 1;
+    let again = job.requeued.last().map(|why| format!("attempt {attempt}, since {why}"));
+    job.why.iter().cloned().chain(again).collect::<Vec<_>>().join("; ")
 }
 
 /// Where it is in its life or, if that is over, how it ended.
@@ -92,6 +99,8 @@ mod tests {
         assert_eq!(row[..7], ["3", "failed", "heat", "4000000000", "n[0-1]", "2", "2.5s"]);
         assert_eq!(row[7..], ["1.5s", "2.0M", "2.0K", "-", "1", ""]);
         assert_eq!(row.len(), COLUMNS.len());
+        let again = Job { requeued: vec!["x".into(), "n1 died".into()], ..job };
+        assert_eq!(super::row(&again, 99.0)[12], "attempt 3, since n1 died");
         let new = Job { id: 4, submitted: 90.0, ..Job::default() };
         assert_eq!(super::row(&new, 99.0)[6..11], ["9.0s", "", "", "", ""]);
     }

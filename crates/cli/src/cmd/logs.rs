@@ -4,6 +4,7 @@ use super::{job_path, job_refused, refused};
 use crate::cluster::Context;
 use anyhow::{Result, bail};
 use muster_base::nodeset::fold_numbers;
+use muster_machine::manager::spec::Status;
 use muster_ninep::client::Client;
 use muster_ninep::error::Errno;
 use muster_ninep::tree::OpenFlags;
@@ -45,6 +46,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
         ranks = vec![rank];
     }
+    tell_attempts(&client, args.job);
     if args.label {
         labelled(&client, &directory, file, &ranks, args.follow)?;
         return Ok(ExitCode::SUCCESS);
@@ -55,6 +57,21 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     copy(&client, &path, args.follow, None)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says of a job that has begun again that this is the output of all its attempts.
+fn tell_attempts(client: &Client, job: u32) {
+    let status = client.read(&format!("{}/status", job_path(job))).unwrap_or_default();
+    let status: Status = serde_json::from_slice(&status).unwrap_or_default();
+    if !status.requeued.is_empty() {
+        let attempts = status.requeued.len() + 1;
+        // Nobody has to read it.
+        let _ = writeln!(
+            io::stderr(),
+            "muster: job {job} has begun again: what its {attempts} attempts have printed follows, \
+             one after another  [N304]"
+        );
+    }
 }
 
 /// The ranks of a job, in order.

@@ -7,7 +7,7 @@ use crate::run::template::Template;
 use crate::run::{Failure, Input, Wish, environment, look, program, say};
 use anyhow::Result;
 use clap::ArgAction;
-use muster_base::limits::NODES_HERE_MAX;
+use muster_base::limits::{NODES_HERE_MAX, REQUEUES_MAX};
 use muster_base::nodeset;
 use muster_base::span;
 use muster_machine::manager::spec::Spec;
@@ -107,6 +107,16 @@ pub struct Args {
     #[arg(long)]
     tolerate: bool,
 
+    /// Begin again on other nodes when a node is lost, N times at most (3 if not given)
+    ///
+    /// All ranks are ended first; then the job waits for nodes, before others of its priority, and
+    /// the program is run from its start. MUSTER_RESTART_COUNT in its environment counts how often.
+    /// What was printed before stays. Such a job reads no input.
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true,
+          default_missing_value = "3",
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(REQUEUES_MAX)))]
+    requeue: Option<u32>,
+
     /// Send a file or directory to every rank's working directory; may be repeated
     #[arg(long, value_name = "FILE", action = ArgAction::Append)]
     bcast: Vec<PathBuf>,
@@ -167,6 +177,7 @@ impl Args {
         let program = program::find(&named, !self.no_send)?;
         let input = match (&self.input, self.detach) {
             (_, true) => Input::None,
+            (None, _) if self.requeue.is_some() => Input::if_any(),
             (None, _) => Input::ours(),
             (Some(word), _) => Input::parse(word),
         };
@@ -191,6 +202,7 @@ impl Args {
             partition: self.partition,
             keep_going: self.keep_going,
             tolerate: self.tolerate,
+            requeue: self.requeue.unwrap_or(0),
             name: Some(self.name.unwrap_or_else(|| last.unwrap_or(&named).to_owned())),
             grace_ms: milliseconds(self.grace),
             argv: self.command,
@@ -326,8 +338,11 @@ mod tests {
             (spec.chdir.as_deref(), spec.time_ms, spec.name.as_deref()),
             (Some("/d"), Some(60_000), Some("j"))
         );
-        assert_eq!((spec.stdin, spec.grace_ms), (Stdin::ALL, 5000));
+        assert_eq!((spec.stdin, spec.grace_ms, spec.requeue), (Stdin::ALL, 5000, 0));
         assert_eq!(wish.goals[0], wish.goals[1], "errors go with the output");
+        let requeue = |words| self::wish(words).unwrap().spec.requeue;
+        assert_eq!(requeue("--requeue -i none prog"), 3);
+        assert_eq!(requeue("--requeue=7 -i none prog"), 7);
     }
 
     #[test]
@@ -344,6 +359,8 @@ mod tests {
             ("--bcast nofile prog", "--bcast nofile: No such file or directory"),
             ("--input nofile prog", "--input nofile: No such file or directory"),
             ("--input /proc prog", "--input /proc: is a directory"),
+            ("--requeue=101 prog", "not in 1..=100"),
+            ("--requeue --input all prog", "a rank's input cannot be read a second time"),
             ("--input 5 -n 2 prog", "there are ranks 0-1. Use --input 1"),
             ("--input 1 prog", "there is only rank 0"),
             ("--input 2 -w n[3-4] prog", "there are ranks 0-1"),

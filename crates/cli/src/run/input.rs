@@ -55,6 +55,15 @@ impl Input {
         }
     }
 
+    /// Our standard input to rank 0 if somebody has put something into it: a pipe or a file. At a
+    /// terminal nobody has.
+    pub fn if_any() -> Input {
+        match rustix::fs::fstat(io::stdin()) {
+            Ok(stat) if is_device(&stat) => Input::None,
+            _ => Input::ours(),
+        }
+    }
+
     /// What the manager is told.
     pub fn stdin(&self) -> Stdin {
         match self {

@@ -20,6 +20,11 @@ pub fn look(wish: &Wish) -> Result<(), Failure> {
         let text = format!("{have} cannot be on {nodes} nodes: each needs one. Use -N {ranks}");
         return Err(mistake("E111", text));
     }
+    if wish.spec.requeue > 0 && wish.input != Input::None {
+        let text = "--requeue: a rank's input cannot be read a second time. Use --input none, and \
+                    send what ranks read along: --bcast FILE";
+        return Err(mistake("E100", text));
+    }
     check_input(&wish.input, rank_count(&wish.spec))?;
     for path in &wish.bcast {
         readable(path).map_err(|why| {

@@ -7,7 +7,7 @@
 
 use super::event::{Event, Events};
 use super::show::Show;
-use muster_machine::output::{Head, Records};
+use muster_machine::output::{AGAIN, Head, Records};
 use muster_ninep::client::{Client, Fid};
 use muster_ninep::error::{Errno, Error};
 use muster_ninep::tree::OpenFlags;
@@ -197,8 +197,15 @@ impl Pump {
     /// Shows what was read; false if it is no output.
     fn take(&mut self, bytes: &[u8]) -> bool {
         let (show, ended, left) = (&mut self.show, &mut self.ended, &mut self.left);
-        let now = Instant::now();
+        let (now, events) = (Instant::now(), &self.events);
         let each = &mut |head: Head, bytes: &[u8]| {
+            if head.rank == AGAIN {
+                show.cut();
+                if let Err(failed) = show.flush() {
+                    events.tell(Event::Unwritable(failed));
+                }
+                return events.tell(Event::Note(String::from_utf8_lossy(bytes).into_owned()));
+            }
             let tap = head.rank * 2 + head.output as usize;
             match ended.get_mut(tap) {
                 Some(false) if !bytes.is_empty() => show.data(tap, bytes, now),

@@ -207,6 +207,11 @@ impl Show {
         place.joint.end(tap, &mut place.buffer);
     }
 
+    /// The job begins again: what is not finished will not be.
+    pub fn cut(&mut self) {
+        (0..self.taps.len()).for_each(|tap| self.end(tap));
+    }
+
     /// When an unfinished line is to be shown.
     pub fn due(&self) -> Option<Instant> {
         // A folded line waits for the end.

@@ -78,7 +78,9 @@ fn steps(
     }
     let mut status = status(client, id)?;
     let mut other = None;
-    if status.state == Phase::Pending && !order.detach {
+    // One that lost a node while it was placed may have no places yet.
+    let is_placed = !status.ranks.is_empty() || status.state == Phase::Done;
+    if (status.state == Phase::Pending || !is_placed) && !order.detach {
         if let Some((client, held)) = wait::until_begun(client, connect, id, events)? {
             (other, ctl) = (Some(client), held);
         }
@@ -98,7 +100,9 @@ fn steps(
             return Err(advised(failure, &order.program, &order.named));
         }
     }
-    let nodes = status.ranks.into_iter().map(|rank| rank.node).collect();
+    let mut nodes: Vec<String> = status.ranks.into_iter().map(|rank| rank.node).collect();
+    // It runs no more already, and waits to begin again.
+    nodes.resize(status.size.max(nodes.len()), String::new());
     Ok(Started { id, owner, ctl, client: other, nodes })
 }
 

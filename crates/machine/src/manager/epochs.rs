@@ -37,6 +37,7 @@ fn run(manager: &Weak<Manager>, memory: &Memory) {
         if !new.is_empty() {
             manager.strobe.repeat();
         }
+        manager.call_back(&new);
         manager.keep(new);
         manager.look_for_silent(&known);
     }
@@ -53,7 +54,7 @@ impl Manager {
             return;
         }
         let expected = open.iter().flat_map(|job| job.unheard(&nodes)).collect();
-        let jobs = open.iter().map(|job| job.id).collect();
+        let jobs = open.iter().map(|job| job.attempt).collect();
         self.mail.send(nodes, Order::Keep { last, jobs, expected }, || ());
     }
 }
@@ -74,7 +75,7 @@ impl Job {
         });
         let each = |(rank, _): (&RankStatus, _)| {
             let (number, local, session) = (rank.rank, rank.local, rank.session);
-            (rank.node.clone(), self.id, Rank { rank: number, local, session })
+            (rank.node.clone(), self.attempt, Rank { rank: number, local, session })
         };
         unheard.map(each).collect()
     }

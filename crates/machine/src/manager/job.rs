@@ -1,4 +1,7 @@
 //! One job: its state machine, and the hands that do what it says.
+//!
+//! A [`Job`] is one attempt at it. What users hold on to (its number, files, log, owners) is shared
+//! by all its attempts; everything else belongs to one, and goes with it ([`super::again`]).
 
 use super::Manager;
 use super::hold::Hold;
@@ -65,19 +68,40 @@ pub(super) struct State {
     /// By rank: bytes of its input that will be written once more and that it has already.
     pub(super) skips: Vec<u64>,
     /// What ends it when its time is over.
-    limit: Option<timer::Key>,
+    pub(super) limit: Option<timer::Key>,
     /// `start` was given.
     pub(super) launching: bool,
-    /// Fids that own the job.
-    owners: usize,
-    detached: bool,
-    submitted: f64,
+    /// The attempt that has taken the place of this one.
+    pub(super) next: Option<Arc<Job>>,
     /// Its files were at all nodes.
     pub(super) sent: Option<f64>,
     /// How much of them was sent.
     pub(super) files: Option<Sent>,
     pub(super) started: Option<f64>,
     ended: Option<f64>,
+}
+
+/// Who wants the job to go on.
+#[derive(Default)]
+pub(super) struct Ties {
+    /// Fids that own it.
+    owners: AtomicUsize,
+    /// It needs none.
+    is_detached: AtomicBool,
+}
+
+/// What is known of an attempt when it begins.
+pub(super) struct Birth {
+    /// The job's number.
+    pub(super) id: u32,
+    /// The number that the attempt goes by at the nodes.
+    pub(super) attempt: u32,
+    /// Why each attempt before it failed.
+    pub(super) requeued: Vec<String>,
+    /// When the job was made.
+    pub(super) submitted: f64,
+    /// The view that it was made in.
+    pub(super) view: Option<Arc<str>>,
 }
 
 /// What exists from when the ranks have places.
@@ -90,8 +114,15 @@ pub(super) struct Placed {
 /// One job.
 pub struct Job {
     pub(super) id: u32,
+    /// What it goes by at the nodes: the job's number, or for a later attempt one that no job has,
+    /// so that nothing that was said to or by an earlier one is taken for its own.
+    pub(super) attempt: u32,
+    /// Why each attempt before this one failed.
+    pub(super) requeued: Vec<String>,
     /// The view that it was made in.
     pub(super) view: Option<Arc<str>>,
+    pub(super) submitted: f64,
+    pub(super) ties: Arc<Ties>,
     pub(super) manager: Weak<Manager>,
     /// The JSON that its client writes.
     pub(super) spec: Text,
@@ -101,32 +132,20 @@ pub struct Job {
     /// All that is told of it, once it is done.
     pub(super) wait: Latch,
     /// Lines for whoever waits for it.
-    notes: Stream,
+    pub(super) notes: Stream,
     /// Commands that may wait, one after another.
     pub(super) lane: Lane,
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
     /// A rank has said something, or the manager has taken hold of one.
     pub(super) changed: Condvar,
     /// What is told of a job that was done before this manager was started.
-    past: Mutex<Option<Status>>,
+    pub(super) past: Mutex<Option<Status>>,
 }
 
 impl State {
-    /// Has a rank followed, or its end told, by one only; false if it is not open to that.
-    pub(super) fn claim(&mut self, rank: usize) -> bool {
-        let is_open = rank < self.claimed.len() && !self.progress.is_closed(rank);
-        is_open && !std::mem::replace(&mut self.claimed[rank], true)
-    }
-}
-
-impl Job {
-    pub(super) fn new(
-        manager: &Arc<Manager>,
-        id: u32,
-        submitted: f64,
-        view: Option<Arc<str>>,
-    ) -> Arc<Job> {
-        let state = State {
+    /// Of a job that has nothing yet.
+    pub(super) fn new() -> State {
+        State {
             progress: Progress::new(),
             spec: None,
             holds: Vec::new(),
@@ -141,19 +160,32 @@ impl Job {
             sending: None,
             files_end: false,
             launching: false,
+            next: None,
             skips: Vec::new(),
             limit: None,
-            owners: 0,
-            detached: false,
-            submitted,
             sent: None,
             files: None,
             started: None,
             ended: None,
-        };
+        }
+    }
+
+    /// Has a rank followed, or its end told, by one only; false if it is not open to that.
+    pub(super) fn claim(&mut self, rank: usize) -> bool {
+        let is_open = rank < self.claimed.len() && !self.progress.is_closed(rank);
+        is_open && !std::mem::replace(&mut self.claimed[rank], true)
+    }
+}
+
+impl Job {
+    pub(super) fn new(manager: &Arc<Manager>, birth: Birth) -> Arc<Job> {
         Arc::new(Job {
-            id,
-            view,
+            id: birth.id,
+            attempt: birth.attempt,
+            requeued: birth.requeued,
+            view: birth.view,
+            submitted: birth.submitted,
+            ties: Arc::default(),
             manager: Arc::downgrade(manager),
             spec: Text::default(),
             placed: OnceLock::new(),
@@ -161,7 +193,7 @@ impl Job {
             wait: Latch::default(),
             notes: Stream::new(|| ()),
             lane: Lane::default(),
-            state: Mutex::new(state),
+            state: Mutex::new(State::new()),
             changed: Condvar::new(),
             past: Mutex::default(),
         })
@@ -204,7 +236,7 @@ impl Job {
             user: rustix::process::geteuid().as_raw(),
             view: self.view.as_deref().map(Into::into),
             nodes: nodes.into_iter().cloned().collect(),
-            submitted: state.submitted,
+            submitted: self.submitted,
             sent: state.sent,
             files: state.files,
             started: state.started,
@@ -214,6 +246,7 @@ impl Job {
             exit: verdict.as_ref().map(|(_, exit, _)| *exit),
             end: verdict.as_ref().map(|(end, _, _)| *end),
             why: verdict.map_or(waits, |(_, _, why)| why),
+            requeued: self.requeued.clone(),
             ranks,
             transport: manager.map_or("", |manager| manager.nodes.transport()).to_owned(),
         }
@@ -240,11 +273,11 @@ impl Job {
                 Action::Signal(signal) => {
                     holds.iter().for_each(|(_, hold)| command(hold, &format!("signal {signal}\n")));
                     let ranks = ranks.clone();
-                    self.order(&nodes, Order::Signal { job: self.id, ranks, signal });
+                    self.order(&nodes, Order::Signal { job: self.attempt, ranks, signal });
                 }
                 Action::EndAll => {
                     holds.iter().for_each(|(_, hold)| command(hold, "end\n"));
-                    self.order(&nodes, Order::End { job: self.id });
+                    self.order(&nodes, Order::End { job: self.attempt });
                     self.later(DRAIN, |job| {
                         let mut state = job.state();
                         let actions = state.progress.drain_over();
@@ -321,7 +354,7 @@ impl Job {
         };
         let manager = self.manager.upgrade().filter(|_| !nodes.is_empty());
         if let (Some(manager), true) = (&manager, is_well) {
-            manager.mail.done(self.id, nodes.clone(), self.state().progress.ranks().len());
+            manager.mail.done(self.attempt, nodes.clone(), self.state().progress.ranks().len());
         }
         // After a failure some of them may run.
         let forget = manager.filter(|_| !is_well);
@@ -332,7 +365,7 @@ impl Job {
         let told = Arc::new((AtomicUsize::new(steps), AtomicBool::new(false)));
         if let Some(manager) = forget {
             let (job, told) = (self.clone(), told.clone());
-            manager.mail.send(nodes, Order::Forget { jobs: vec![self.id] }, move || {
+            manager.mail.send(nodes, Order::Forget { jobs: vec![self.attempt] }, move || {
                 let last = told.0.fetch_sub(1, Ordering::AcqRel) == 1;
                 if last && !told.1.swap(true, Ordering::AcqRel) {
                     job.finished();
@@ -365,11 +398,14 @@ impl Job {
             }
             nodes_of(&state)
         };
-        self.order(&nodes, Order::Forget { jobs: vec![self.id] });
+        self.order(&nodes, Order::Forget { jobs: vec![self.attempt] });
     }
 
-    /// Nothing of the job runs any more: tells everybody.
+    /// Nothing of the job runs any more: tells everybody, unless it begins again.
     fn finished(self: &Arc<Job>) {
+        if self.begins_again() {
+            return;
+        }
         let (holds, sending, limit) = {
             let mut state = self.state();
             state.ended = Some(super::now());
@@ -461,6 +497,10 @@ impl Job {
     /// Ends the job.
     pub(super) fn end(self: &Arc<Job>, end: End, exit: u8, why: &str) {
         let mut state = self.state();
+        if let Some(next) = state.next.clone() {
+            drop(state);
+            return next.end(end, exit, why);
+        }
         let actions = state.progress.end(end, exit, why);
         self.act(state, actions);
     }
@@ -468,6 +508,10 @@ impl Job {
     /// Ends the job without grace.
     pub(super) fn kill(self: &Arc<Job>) {
         let mut state = self.state();
+        if let Some(next) = state.next.clone() {
+            drop(state);
+            return next.kill();
+        }
         let actions = state.progress.kill("it was killed");
         let cause = state.progress.cause();
         if actions == [Action::EndAll] {
@@ -542,13 +586,13 @@ impl Job {
 
     /// Counts a fid that owns the job.
     pub(super) fn own(self: &Arc<Job>) -> Owner {
-        self.state().owners += 1;
+        self.ties.owners.fetch_add(1, Ordering::AcqRel);
         Owner(self.clone())
     }
 
     /// The job goes on without its client.
     pub(super) fn detach(&self) {
-        self.state().detached = true;
+        self.ties.is_detached.store(true, Ordering::Release);
         if let Some(manager) = self.manager.upgrade() {
             let _ = manager.record(&Record::Detached { job: self.id });
         }
@@ -556,10 +600,8 @@ impl Job {
 
     /// Ends a job that nobody owns any more.
     pub(super) fn check_owner(self: &Arc<Job>) {
-        let state = self.state();
-        let unowned = state.owners == 0 && !state.detached;
-        drop(state);
-        if unowned {
+        let Ties { owners, is_detached } = &*self.ties;
+        if owners.load(Ordering::Acquire) == 0 && !is_detached.load(Ordering::Acquire) {
             self.end(End::Killed, 143, "its client went away");
         }
     }
@@ -583,8 +625,8 @@ impl Job {
 
     /// What the journal told of a job's times.
     pub(super) fn restored_times(&self, started: Option<f64>, detached: bool) {
-        let mut state = self.state();
-        (state.started, state.detached) = (started, detached);
+        self.state().started = started;
+        self.ties.is_detached.store(detached, Ordering::Release);
     }
 }
 
@@ -593,7 +635,7 @@ pub(super) struct Owner(Arc<Job>);
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        self.0.state().owners -= 1;
+        self.0.ties.owners.fetch_sub(1, Ordering::AcqRel);
         self.0.check_owner();
     }
 }

@@ -47,6 +47,15 @@ pub enum Record {
         /// What it is.
         spec: Box<Spec>,
     },
+    /// What it did is void: it waits for nodes again, to do all of it anew.
+    Again {
+        /// Its number.
+        job: u32,
+        /// The number that the next attempt goes by at the nodes.
+        attempt: u32,
+        /// Why.
+        why: String,
+    },
     /// Its ranks have sessions.
     Placed {
         /// Its number.
@@ -103,6 +112,7 @@ impl Record {
         match self {
             Record::New { job, .. }
             | Record::Queued { job, .. }
+            | Record::Again { job, .. }
             | Record::Placed { job, .. }
             | Record::Started { job, .. }
             | Record::Detached { job }

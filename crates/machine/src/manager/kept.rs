@@ -3,7 +3,8 @@
 //! `jobs/J.files` is the stream that tells them, `jobs/J.chunks` has the chunks that it names, each
 //! where its number says. All chunks are asked for, in their order, since what nodes lack is not
 //! known before there are nodes. When there are, the stream and what of the chunks is wanted go
-//! out as if the client gave them, and both files are removed.
+//! out as if the client gave them, and both files are removed; those of a job that may begin again
+//! ([`again`](super::again)) only when it has ended, and they are kept whether it waits or not.
 
 use super::job::Job;
 use super::launch::{Check, begin, ended, ended_by, gone};
@@ -125,7 +126,9 @@ pub(super) fn send(job: &Arc<Job>) -> std::result::Result<Pieces, Failed> {
             is_wanted(job)?;
         }
     }
-    job.drop_kept();
+    if job.state().spec.as_ref().is_none_or(|spec| spec.requeue == 0) {
+        job.drop_kept();
+    }
     Ok(pieces)
 }
 

@@ -75,14 +75,19 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
         };
         (spec.clone(), place(spec.ranks.unwrap_or(nodes.len()), nodes))
     };
-    let placed = named(&manager, job.id, &places)?;
+    let placed = named(&manager, job.attempt, &places)?;
     let sessions: Vec<u32> = placed.iter().map(|rank| rank.session).collect();
     let instances = placed.iter().map(|rank| rank.instance).collect();
     let record = Record::Placed { job: job.id, spec: Box::new(spec.clone()), ranks: placed };
     manager.record(&record)?;
-    let log = JobLog::open(&manager.log_of(job.id), places.len())?;
-    let waits = vec![(); places.len()].into_iter().map(|()| Default::default()).collect();
-    let _ = job.placed.set(Placed { log, waits });
+    if job.placed.get().is_none() {
+        let log = JobLog::open(&manager.log_of(job.id), places.len())?;
+        if spec.requeue > 0 {
+            log.hold();
+        }
+        let waits = vec![(); places.len()].into_iter().map(|()| Default::default()).collect();
+        let _ = job.placed.set(Placed { log, waits });
+    }
     let mut state = job.state();
     if !state.progress.is_unplaced() {
         drop(state);
@@ -92,7 +97,7 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
     state.followed = vec![3; places.len()];
     state.holds = vec![None; places.len()];
     state.claimed = vec![false; places.len()];
-    state.progress.placed(places, sessions, Bears::of(&spec));
+    state.progress.placed(places, sessions, Bears::of(&spec, job.requeued.len()));
     drop(state);
     check_places(&manager, job)
 }
@@ -129,6 +134,7 @@ fn texts(job: &Job, spec: &Spec, ranks: usize) -> (String, String) {
     env.entry("PATH".to_owned()).or_insert_with(|| PATH.to_owned());
     env.insert("MUSTER_SIZE".to_owned(), ranks.to_string());
     env.insert("MUSTER_JOB".to_owned(), job.id.to_string());
+    env.insert("MUSTER_RESTART_COUNT".to_owned(), job.requeued.len().to_string());
     let line = |(name, value): (&String, &String)| {
         format!("{}\n", quote::quote(&format!("{name}={value}")))
     };
@@ -233,12 +239,14 @@ impl Incoming {
 
     /// Sends them on from the start if the job can have its nodes now.
     fn begin(&mut self, job: &Arc<Job>) -> std::result::Result<(), Failed> {
-        if queue::allot(job, false).map_err(|error| (None, error))? {
+        let whole = |error: Error| (None, error);
+        let is_to_be_kept = queue::spec_of(job).map_err(whole)?.requeue > 0;
+        if !is_to_be_kept && queue::allot(job, false).map_err(whole)? {
             let sending = begin(job, true)?;
             job.state().sending = sending;
             return Ok(());
         }
-        self.kept = Some(kept::create(job).map_err(|error| (None, error))?);
+        self.kept = Some(kept::create(job).map_err(whole)?);
         job.state().kept = Some(Kept::default());
         Ok(())
     }
@@ -387,11 +395,14 @@ pub(super) fn start(job: &Arc<Job>) -> Result<()> {
     }
 }
 
-/// Launches a job that has its nodes.
+/// Launches a job that has its nodes. One that loses some of them meanwhile may begin again, which
+/// is no error.
 pub(super) fn go(job: &Arc<Job>) -> Result<()> {
     let done = deliver(job).and_then(|is_made| execute(job, is_made));
     if let Err(failed) = done {
-        return Err(start_failed(job, failed));
+        let error = start_failed(job, failed);
+        let is_again = job.state().progress.is_again();
+        return if is_again { Ok(()) } else { Err(error) };
     }
     job.started();
     job.hear_early();
@@ -404,16 +415,24 @@ fn start_failed(job: &Arc<Job>, (rank, error): Failed) -> Error {
     let has_cause = job.state().progress.cause().is_some();
     let error = if has_cause { ended(job) } else { error };
     let text = error.to_string();
+    let is_lost = job.may_begin_again() && (error.errno == Errno::HOSTDOWN || has_lost_a_node(job));
     let mut state = job.state();
     if state.progress.is_unplaced() {
         drop(state);
-        job.end(End::Failed, exit_in(&text), &text);
+        let end = if is_lost { End::Lost } else { End::Failed };
+        job.end(end, exit_in(&text), &text);
     } else {
-        let actions = state.progress.start_failed(rank, exit_in(&text), &text);
+        let actions = state.progress.start_failed(rank, exit_in(&text), &text, is_lost);
         job.act(state, actions);
         job.forget_again();
     }
     error
+}
+
+/// Whether a node that the job has ranks on is gone, or was started again since it has them.
+fn has_lost_a_node(job: &Job) -> bool {
+    let Some(manager) = job.manager.upgrade() else { return false };
+    check_places(&manager, job).is_err()
 }
 
 /// Sees that files have arrived everywhere. Whether the ranks have sessions by now.
@@ -448,7 +467,7 @@ fn execute(job: &Arc<Job>, is_made: bool) -> std::result::Result<(), Failed> {
         return Err(whole(ended(job)));
     }
     let (set, launch) = order(job).map_err(whole)?;
-    let order = if is_made { Order::Run { job: job.id } } else { Order::Launch(launch) };
+    let order = if is_made { Order::Run { job: job.attempt } } else { Order::Launch(launch) };
     if let Some(manager) = job.manager.upgrade() {
         manager.strobe.settle();
     }
@@ -510,7 +529,7 @@ fn order(job: &Job) -> Result<(Nodes, Launch)> {
     let (argv, env) = texts(job, spec, ranks.len());
     let set = nodes.iter().filter_map(|part| id_of(&part.node)).collect();
     let (chdir, stdin) = (spec.chdir.clone(), spec.stdin);
-    Ok((set, Launch { job: job.id, argv, env, stdin, chdir, nodes }))
+    Ok((set, Launch { job: job.attempt, known_as: job.id, argv, env, stdin, chdir, nodes }))
 }
 
 /// Sends an order to all nodes of a set.
@@ -533,7 +552,7 @@ fn send_order(job: &Job, set: &Nodes, order: &Order) -> Result<Letter> {
 /// What it is called when an order does not arrive.
 fn not_ordered(error: &muster_fabric::Error) -> Error {
     let text = format!("the order to launch has not arrived: {}  [E306]", report::said(error));
-    Error::new(Errno::IO, text)
+    Error::new(report::errno(error), text)
 }
 
 /// Notes a rank's process, for those who look.

@@ -4,9 +4,12 @@
 //! it is. Each stream, and the merged stream of whole lines, is an index into it, so content is
 //! stored once. After a restart the index is made anew from the file, and its end says where to go
 //! on reading at the node; a record cut off by a crash is dropped.
+//!
+//! A job that begins again writes on into the same log, behind a record that says so. Streams go
+//! on, and end with the last attempt; what is still to come of an earlier one is dropped.
 
 use crate::files::latch::Waiting;
-use crate::output::{HEADER, Head, Output, PIECE_MAX};
+use crate::output::{AGAIN, HEADER, Head, Output, PIECE_MAX};
 use muster_ninep::call::{Answer, Data, Ticket};
 use muster_ninep::error::Result;
 use muster_ninep::synthetic::{File, Handle, SynCall};
@@ -81,6 +84,11 @@ struct State {
     partial: Vec<[Partial; 2]>,
     /// Streams that have not ended, of all ranks.
     open: [usize; 2],
+    /// The attempt that writes, from 0, and where its streams begin.
+    attempt: usize,
+    bases: Vec<[u64; 2]>,
+    /// No stream ends before all of them do: there may be another attempt.
+    is_held: bool,
     /// Who waits for the file itself.
     waiting: Waiting<(Ticket<Data>, (u64, usize))>,
 }
@@ -89,6 +97,8 @@ struct State {
 #[derive(Clone)]
 pub struct JobLog {
     state: Arc<Mutex<State>>,
+    /// For which attempt this one writes.
+    attempt: usize,
 }
 
 impl JobLog {
@@ -105,19 +115,46 @@ impl JobLog {
             merged: Default::default(),
             partial: std::iter::repeat_with(Default::default).take(ranks).collect(),
             open: [ranks; 2],
+            attempt: 0,
+            bases: vec![[0; 2]; ranks],
+            is_held: false,
             waiting: Waiting::default(),
         };
         state.recover()?;
-        Ok(JobLog { state: Arc::new(Mutex::new(state)) })
+        let attempt = state.attempt;
+        Ok(JobLog { state: Arc::new(Mutex::new(state)), attempt })
+    }
+
+    /// Lets no stream end before [`end_all`](JobLog::end_all).
+    pub fn hold(&self) {
+        self.locked().is_held = true;
+    }
+
+    /// For which attempt it writes, from 0.
+    pub fn attempt(&self) -> usize {
+        self.attempt
+    }
+
+    /// The log of the next attempt. Whoever reads the row is told `why` there is one.
+    ///
+    /// # Errors
+    /// When it cannot be written: the disk is full.
+    pub fn again(&self, why: &str) -> Result<JobLog> {
+        let mut state = self.locked();
+        state.write(AGAIN, Output::Stderr, &why.as_bytes()[..why.len().min(PIECE_MAX)])?;
+        state.begin_again();
+        state.serve_row();
+        Ok(JobLog { state: self.state.clone(), attempt: state.attempt })
     }
 
     fn locked(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no holder panics")
     }
 
-    /// How far a stream has come.
+    /// How far a stream has come in this attempt.
     pub fn end_of(&self, rank: usize, output: Output) -> u64 {
-        self.locked().ranks[rank][output as usize].end
+        let (state, at) = (self.locked(), output as usize);
+        state.ranks[rank][at].end - state.bases[rank][at]
     }
 
     /// Appends output of a rank.
@@ -127,6 +164,9 @@ impl JobLog {
     pub fn append(&self, rank: usize, output: Output, bytes: &[u8]) -> Result<()> {
         for bytes in bytes.chunks(PIECE_MAX) {
             let mut state = self.locked();
+            if state.attempt != self.attempt {
+                return Ok(());
+            }
             let at = state.write(rank, output, bytes)?;
             state.index(rank, output, at, bytes);
             state.serve_row();
@@ -138,6 +178,9 @@ impl JobLog {
     /// Streams of ranks have ended.
     pub fn end(&self, streams: impl IntoIterator<Item = (usize, Output)>) {
         let mut state = self.locked();
+        if state.attempt != self.attempt || state.is_held {
+            return;
+        }
         let mut ended: Vec<(usize, Output)> = streams.into_iter().collect();
         ended.retain(|(rank, output)| state.end(*rank, *output));
         let marks = ended.iter().map(|&(rank, output)| Head { rank, output, length: 0 }.bytes());
@@ -155,7 +198,11 @@ impl JobLog {
 
     /// Ends all streams.
     pub fn end_all(&self) {
-        let ranks = self.locked().ranks.len();
+        let ranks = {
+            let mut state = self.locked();
+            state.is_held = false;
+            state.ranks.len()
+        };
         self.end((0..ranks).flat_map(|rank| Output::BOTH.map(|output| (rank, output))));
     }
 
@@ -231,8 +278,13 @@ impl State {
             self.file.read_exact_at(&mut head, at)?;
             let Ok(Head { rank, output, length }) = Head::read(&head) else { break };
             let start = at + HEADER as u64;
-            if start + length as u64 > self.length || rank >= self.ranks.len() {
+            if start + length as u64 > self.length || rank >= self.ranks.len() && rank != AGAIN {
                 break;
+            }
+            if rank == AGAIN {
+                self.begin_again();
+                at = start + length as u64;
+                continue;
             }
             bytes.resize(length, 0);
             self.file.read_exact_at(&mut bytes, start)?;
@@ -274,6 +326,20 @@ impl State {
                         ticket.answer(piece.map(Data::from));
                     }
                 }
+            }
+        }
+    }
+
+    /// What follows is of another attempt. Lines that were not ended are whole now.
+    fn begin_again(&mut self) {
+        self.attempt += 1;
+        for (rank, partial) in self.partial.iter_mut().enumerate() {
+            for output in Output::BOTH {
+                let at = output as usize;
+                for (file, length) in std::mem::take(&mut partial[at]) {
+                    self.merged[at].add(file, length);
+                }
+                self.bases[rank][at] = self.ranks[rank][at].end;
             }
         }
     }
@@ -370,6 +436,38 @@ mod tests {
         log.append(1, Output::Stdout, b"end").unwrap();
         log.end_all();
         assert_eq!(merged(&log), "one\nab\ntwo\ncd\nend");
+        fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn the_next_attempt_writes_behind_the_first_which_is_not_heard_any_more() {
+        let path = std::env::temp_dir().join(format!("muster-log-again-{}", std::process::id()));
+        let _ = fs::remove_file(&path);
+        let first = JobLog::open(&path, 2).unwrap();
+        first.hold();
+        first.append(0, Output::Stdout, b"one\nhal").unwrap();
+        first.end([(0, Output::Stdout)]);
+        let second = first.again("n1 was lost").unwrap();
+        assert_eq!(second.end_of(0, Output::Stdout), 0, "it is followed from its start");
+        first.append(0, Output::Stdout, b"too late\n").unwrap();
+        first.end([(0, Output::Stdout)]);
+        second.append(0, Output::Stdout, b"two\n").unwrap();
+        let check = |log: &JobLog| {
+            assert_eq!(log.end_of(0, Output::Stdout), 4);
+            assert_eq!(
+                (merged(log), of_rank(log, 0, 0, 99)),
+                ("one\nhaltwo\n".into(), "one\nhaltwo\n".into())
+            );
+            let state = log.locked();
+            assert_eq!((state.open, state.ranks[0][0].ended), ([2, 2], false));
+        };
+        check(&second);
+        drop((first, second));
+        let log = JobLog::open(&path, 2).unwrap();
+        assert_eq!(log.attempt(), 1);
+        check(&log);
+        log.end_all();
+        assert_eq!(log.locked().open, [0, 0]);
         fs::remove_file(&path).unwrap();
     }
 

@@ -7,6 +7,7 @@
 //! job's state machine ([`progress`]) says what to do when something happens. Everything that
 //! must survive the manager is in the [`journal`] and in each job's [`log`].
 
+mod again;
 pub mod daemon;
 mod epochs;
 mod follow;
@@ -40,7 +41,7 @@ use crate::files::stream::Stream;
 use crate::memory::{Memory, name_of};
 use crate::roster::Roster;
 use history::History;
-use job::Job;
+use job::{Birth, Job};
 use journal::{Journal, Record};
 use mail::Mail;
 use muster_ninep::error::{Errno, Result, fail};
@@ -83,6 +84,7 @@ pub struct Manager {
 
 #[derive(Default)]
 struct Jobs {
+    /// The last number of a job or an attempt.
     last: u32,
     table: BTreeMap<u32, Arc<Job>>,
     /// Jobs that are in the journal only.
@@ -150,6 +152,13 @@ impl Manager {
         self.jobs().table.get(&id).cloned()
     }
 
+    /// The attempt that goes by this number at the nodes.
+    fn attempt(&self, number: u32) -> Option<Arc<Job>> {
+        let jobs = self.jobs();
+        let own = jobs.table.get(&number).filter(|job| job.attempt == number);
+        own.or_else(|| jobs.table.values().find(|job| job.attempt == number)).cloned()
+    }
+
     fn all_jobs(&self) -> Vec<Arc<Job>> {
         self.jobs().table.values().cloned().collect()
     }
@@ -163,7 +172,8 @@ impl Manager {
         let record =
             Record::New { job: id, user, at: now(), view: view.as_deref().map(Into::into) };
         self.record(&record)?;
-        let job = Job::new(self, id, now(), view);
+        let birth = Birth { id, attempt: id, requeued: Vec::new(), submitted: now(), view };
+        let job = Job::new(self, birth);
         jobs.table.insert(id, job.clone());
         let outdated = Manager::outdated(&mut jobs);
         jobs.forgotten += outdated.len();

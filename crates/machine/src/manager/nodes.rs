@@ -1,23 +1,28 @@
 //! The nodes of the cluster: who has joined, how to reach them, who is lost and why.
 //!
 //! A node daemon joins by a line in the manager's `ctl`; the manager then connects to it. It is
-//! lost on evidence: that connection closes (its process is gone), or its keeper says how it
-//! died. Silence alone proves nothing: a node whose lease in the global memory has ended, and which
-//! has not answered for [`SILENCE`], is *slow*. It gets no new jobs until it answers, and whoever
-//! waits for it is told so; what it runs goes on.
+//! lost on evidence: that connection closes (its process is gone), or its keeper says how it died.
+//! A daemon that lives although its connection has closed, since only that broke, is told to join
+//! again through the global memory; whatever it ran is lost by then, so it is made to forget that
+//! before it is taken in. Silence alone proves nothing: a node whose lease in the global memory has
+//! ended, and which has not answered for [`SILENCE`], is *slow*. It gets no new jobs until it
+//! answers, and whoever waits for it is told so; what it runs goes on.
 
 use super::Manager;
 use super::job::Job;
 use super::overview::NodeOverview;
+use crate::launch::Order;
 use crate::line;
 use crate::memory::id_of;
 use crate::roster::Roster;
+use muster_fabric::primitive::Nodes as Set;
+use muster_fabric::protocol::NodeId;
 use muster_ninep::client::{Client, Options};
 use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::remote::Remote;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
 use std::time::{Duration, Instant};
 
 /// How long a node may take to answer a request that should be answered at once.
@@ -59,6 +64,8 @@ struct Known {
     losses: u32,
     /// The connection that closed, until its ranks are called lost.
     gone: Option<Arc<Link>>,
+    /// Which start of the daemon it led to.
+    lost: Option<u64>,
     /// What was told of its death, and when, though its connection was not seen to close yet.
     evidence: Option<(Instant, String)>,
     /// Since when it has not answered, if its lease has ended.
@@ -240,6 +247,7 @@ impl Manager {
         address: &str,
         instance: u64,
     ) -> Result<()> {
+        self.clean(name, instance)?;
         let at = line::read_address(address)?;
         let options =
             Options { deadline: Some(ANSWER), name: name.to_owned(), ..Options::default() };
@@ -282,9 +290,47 @@ impl Manager {
         Ok(())
     }
 
+    /// Has a node that was lost and comes back as the same daemon forget all that it ran there.
+    fn clean(self: &Arc<Manager>, name: &str, instance: u64) -> Result<()> {
+        let is_lost = {
+            let table = self.nodes.table();
+            table.get(name).is_some_and(|k| k.link.is_none() && k.lost == Some(instance))
+        };
+        let Some(node) = id_of(name).filter(|_| is_lost) else { return Ok(()) };
+        self.give_up(name);
+        let to = Set::one(node);
+        if self.memory.members_of(&to).is_empty() {
+            return fail(Errno::AGAIN, format!("{name} does not belong to the global memory yet"));
+        }
+        let last = self.jobs().last;
+        let order = Order::Keep { last, jobs: Vec::new(), expected: Vec::new() };
+        let (told, done) = mpsc::channel::<()>();
+        self.mail.send(to, order, move || {
+            // Nobody listens any more if it took too long.
+            let _ = told.send(());
+        });
+        match done.recv_timeout(ANSWER) {
+            Ok(()) => Ok(()),
+            Err(_) => fail(Errno::AGAIN, format!("{name} has not forgotten its jobs yet")),
+        }
+    }
+
+    /// Tells those of some nodes to join that were lost by their connections alone.
+    pub(super) fn call_back(&self, nodes: &Set) {
+        let lost: Vec<(NodeId, u64)> = {
+            let table = self.nodes.table();
+            let lost = table.iter().filter(|(_, known)| known.link.is_none());
+            let of = lost.filter_map(|(name, known)| Some((id_of(name)?, known.lost?)));
+            of.filter(|(node, _)| nodes.contains(*node)).collect()
+        };
+        for (node, instance) in lost {
+            self.mail.send(Set::one(node), Order::Join { instance }, || ());
+        }
+    }
+
     /// The connection to a node has closed.
     fn closed(self: &Arc<Manager>, link: &Arc<Link>) {
-        const WHY: &str = "its connection closed: the node daemon has ended";
+        const WHY: &str = "its connection closed";
         let current = {
             let mut table = self.nodes.table();
             let known = table.get_mut(&link.name);
@@ -292,6 +338,7 @@ impl Manager {
                 known.filter(|known| known.link.as_ref().is_some_and(|now| Arc::ptr_eq(now, link)));
             known.map(|known| {
                 (known.link, known.gone) = (None, Some(link.clone()));
+                known.lost = Some(link.instance);
                 known.since = super::now();
                 known.losses += 1;
                 let told = known.evidence.take().filter(|(when, _)| when.elapsed() < EVIDENCE);
@@ -311,6 +358,7 @@ impl Manager {
         self.timer.after(EVIDENCE, move || {
             if let Some(manager) = manager.upgrade() {
                 manager.give_up(&name);
+                manager.call_back(&id_of(&name).into_iter().collect());
             }
         });
     }

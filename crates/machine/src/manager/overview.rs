@@ -116,13 +116,12 @@ pub(super) fn file(scope: &Scope) -> Entry {
 pub(super) fn file_of(job: &Arc<Job>) -> Entry {
     let job = job.clone();
     File::new(0o444, move |_| {
-        let manager = upgrade(&job.manager)?;
+        let (manager, job) = (upgrade(&job.manager)?, job.latest());
         let status = job.status();
         let live = status.ranks.iter().filter(|rank| rank.usage.is_none());
         let mut nodes: Vec<String> = live.map(|rank| rank.node.clone()).collect();
         nodes.sort_unstable();
         nodes.dedup();
-        let job = job.clone();
         Ok(asked(&manager, &nodes, move |told| {
             serde_json::to_string(&usage_of(&job, told)).unwrap_or_default()
         }))

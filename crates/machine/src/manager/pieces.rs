@@ -221,7 +221,7 @@ impl Pieces {
         let memory = manager.memory.clone();
         let booking = Booking::make(manager, job)?;
         let (flying, part, told) = (VecDeque::new(), Vec::new(), Told::default());
-        Ok(Pieces { memory, booking, to, holders, job: job.id, sent: 0, flying, part, told })
+        Ok(Pieces { memory, booking, to, holders, job: job.attempt, sent: 0, flying, part, told })
     }
 
     pub(super) fn shipment(&self) -> Shipment {

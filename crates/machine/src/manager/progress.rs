@@ -4,9 +4,9 @@
 //! has to wait for its nodes. A job begins to end when a rank fails (unless it is to keep going), a
 //! node is lost (unless it tolerates that, and has ranks left), its time is over or somebody ends
 //! it: TERM goes to every rank that runs, and after a time of grace KILL to all that is left. A
-//! rank is
-//! *closed* when its program has ended, all its output has been taken and its session is wiped;
-//! a job is done when all its ranks are closed.
+//! rank is *closed* when its program has ended, all its output has been taken and its session is
+//! wiped; a job is done when all its ranks are closed. This is the life of one attempt: if it ends
+//! by the loss of a node, and the job is to begin again, another follows ([`super::again`]).
 
 use super::place::Place;
 use super::spec::{End, Phase, RankPhase, RankStatus, Spec};
@@ -48,12 +48,15 @@ pub struct Bears {
     pub failures: bool,
     /// Ranks that are lost, as long as there are others.
     pub losses: bool,
+    /// Losses, by beginning again.
+    pub again: bool,
 }
 
 impl Bears {
-    /// As the job's client wants it.
-    pub fn of(spec: &Spec) -> Bears {
-        Bears { failures: spec.keep_going, losses: spec.tolerate }
+    /// As the job's client wants it of an attempt before which so many have failed.
+    pub fn of(spec: &Spec, failed: usize) -> Bears {
+        let again = failed < spec.requeue as usize;
+        Bears { failures: spec.keep_going, losses: spec.tolerate, again }
     }
 }
 
@@ -67,14 +70,30 @@ pub struct Progress {
     /// The programs are being run: some may run already.
     executing: bool,
     cause: Option<Cause>,
+    /// It ends because a node was lost, and begins again when nothing of it is left.
+    again: bool,
+    /// All its ranks are closed: what is left of them is being wiped.
+    finishing: bool,
 }
 
 impl Progress {
     /// A job without ranks yet.
     pub fn new() -> Progress {
-        let (ranks, closed) = (Vec::new(), Vec::new());
-        let bears = Bears::default();
-        Progress { phase: Phase::New, ranks, closed, bears, executing: false, cause: None }
+        Progress {
+            phase: Phase::New,
+            ranks: Vec::new(),
+            closed: Vec::new(),
+            bears: Bears::default(),
+            executing: false,
+            cause: None,
+            again: false,
+            finishing: false,
+        }
+    }
+
+    /// What it is to bear is known.
+    pub fn set_bears(&mut self, bears: Bears) {
+        self.bears = bears;
     }
 
     /// Where it is.
@@ -179,16 +198,48 @@ impl Progress {
         self.ranks[rank].usage = usage;
     }
 
-    /// The job cannot be started; `rank` is the one that could not, if it was one.
-    pub fn start_failed(&mut self, rank: Option<usize>, exit: u8, why: &str) -> Vec<Action> {
+    /// The job cannot be started; `rank` is the one that could not, if it was one. `is_lost` says
+    /// that a node of its has died.
+    pub fn start_failed(
+        &mut self,
+        rank: Option<usize>,
+        exit: u8,
+        why: &str,
+        is_lost: bool,
+    ) -> Vec<Action> {
         if self.phase == Phase::Done {
             return Vec::new();
         }
         if let Some(one) = rank.and_then(|rank| self.ranks.get_mut(rank)) {
             one.why = Some(why.to_owned());
         }
-        self.cause.get_or_insert(Cause { end: End::Failed, exit, why: why.to_owned() });
+        if !is_lost || !self.begins_again(why) {
+            self.cause.get_or_insert(Cause { end: End::Failed, exit, why: why.to_owned() });
+        }
         self.abandon()
+    }
+
+    /// A node was lost: whether the job begins again when it has ended. A rank that has failed
+    /// meanwhile may have done so because others were gone; who was told to end does.
+    fn begins_again(&mut self, why: &str) -> bool {
+        let is_own = |cause: &Cause| matches!(cause.end, End::Failed | End::Lost);
+        if self.bears.again && self.cause.as_ref().is_none_or(is_own) && !self.again {
+            self.cause = Some(Cause { end: End::Lost, exit: 125, why: why.to_owned() });
+            self.again = true;
+        }
+        self.again
+    }
+
+    /// Whether it ends to begin again.
+    pub fn is_again(&self) -> bool {
+        self.again
+    }
+
+    /// Nothing of it is left. Why it is to begin again, if it is.
+    pub fn cleared(&mut self) -> Option<String> {
+        self.phase = Phase::Done;
+        let cause = self.cause.as_ref().filter(|_| self.again);
+        cause.map(|cause| cause.why.clone())
     }
 
     /// Ends a job whose programs do not run, or only some of them: there is no output to wait
@@ -262,7 +313,9 @@ impl Progress {
         let has_others = self.ranks.iter().any(|rank| rank.state != RankPhase::Lost);
         let mut actions = Vec::new();
         let is_borne = self.bears.losses && has_others;
-        if !is_borne && (self.phase != Phase::Ending || self.cause.is_none()) {
+        if !is_borne && self.begins_again(&why) {
+            actions = self.begin_end();
+        } else if !is_borne && (self.phase != Phase::Ending || self.cause.is_none()) {
             actions = self.fail(End::Lost, 125, why);
         }
         actions.extend(self.rank_closed(rank));
@@ -290,13 +343,17 @@ impl Progress {
         }
     }
 
-    /// Somebody or something ends the job.
+    /// Somebody or something ends the job. One that was about to begin again does not.
     pub fn end(&mut self, end: End, exit: u8, why: &str) -> Vec<Action> {
+        let is_again = end == End::Lost && self.begins_again(why);
+        if std::mem::replace(&mut self.again, is_again) && !is_again {
+            self.cause = None;
+        }
         match self.phase {
             Phase::Done => Vec::new(),
             Phase::New | Phase::Pending => {
-                self.cause = Some(Cause { end, exit, why: why.to_owned() });
-                self.phase = Phase::Done;
+                self.cause.get_or_insert(Cause { end, exit, why: why.to_owned() });
+                self.phase = if is_again { Phase::Ending } else { Phase::Done };
                 vec![Action::Finish]
             }
             Phase::Starting | Phase::Running | Phase::Ending => {
@@ -310,6 +367,9 @@ impl Progress {
     pub fn kill(&mut self, why: &str) -> Vec<Action> {
         if self.is_unplaced() || self.phase == Phase::Starting && !self.executing {
             return self.end(End::Killed, 137, why);
+        }
+        if std::mem::take(&mut self.again) {
+            self.cause = None;
         }
         self.cause.get_or_insert(Cause { end: End::Killed, exit: 137, why: why.to_owned() });
         if self.phase != Phase::Done {
@@ -325,6 +385,8 @@ impl Progress {
 
     /// What was killed has had time enough: ranks that have not closed are given up.
     pub fn drain_over(&mut self) -> Vec<Action> {
+        // A node that only does not answer may run on what would begin again elsewhere.
+        self.bears.again = false;
         let open: Vec<usize> = (0..self.closed.len()).filter(|rank| !self.closed[*rank]).collect();
         let lose = |rank| self.rank_lost(rank, "its node does not answer");
         open.into_iter().flat_map(lose).collect()
@@ -340,10 +402,14 @@ impl Progress {
 
     fn finish_if_closed(&mut self) -> Vec<Action> {
         let all = self.closed.iter().all(|closed| *closed);
-        if !all || self.phase == Phase::Done || self.is_unplaced() {
+        let is_finished = self.finishing || self.phase == Phase::Done;
+        if !all || is_finished || self.is_unplaced() {
             return Vec::new();
         }
-        self.phase = Phase::Done;
+        self.finishing = true;
+        if !self.again {
+            self.phase = Phase::Done;
+        }
         vec![Action::Finish]
     }
 
@@ -355,8 +421,7 @@ impl Progress {
     /// Takes a job up again that a manager before this one has placed.
     pub fn restore(ranks: Vec<RankStatus>, bears: Bears) -> Progress {
         let closed = vec![false; ranks.len()];
-        let phase = Phase::Running;
-        Progress { phase, ranks, closed, bears, executing: false, cause: None }
+        Progress { phase: Phase::Running, ranks, closed, bears, ..Progress::new() }
     }
 }
 
@@ -371,7 +436,7 @@ mod tests {
     use super::*;
 
     fn running(ranks: usize, keep_going: bool) -> Progress {
-        bearing(ranks, Bears { failures: keep_going, losses: false })
+        bearing(ranks, Bears { failures: keep_going, ..Bears::default() })
     }
 
     fn bearing(ranks: usize, bears: Bears) -> Progress {
@@ -461,7 +526,7 @@ mod tests {
 
     #[test]
     fn a_job_that_tolerates_losses_goes_on_while_it_has_a_rank() {
-        let mut job = bearing(3, Bears { failures: false, losses: true });
+        let mut job = bearing(3, Bears { losses: true, ..Bears::default() });
         assert_eq!(job.rank_lost(0, "its node is gone"), []);
         assert_eq!(job.rank_lost(2, "its node is gone"), []);
         assert_eq!(job.rank_exited(1, 0), [Action::EndRank(1)]);
@@ -470,14 +535,80 @@ mod tests {
         assert_eq!((end, exit), (End::Done, 0));
         assert_eq!(why.unwrap(), "ranks 0,2 were lost; the others went on");
         // A rank that fails ends it as any other job.
-        let mut job = bearing(2, Bears { failures: false, losses: true });
+        let mut job = bearing(2, Bears { losses: true, ..Bears::default() });
         job.rank_lost(1, "gone");
         assert_eq!(job.rank_exited(0, 3 << 8)[1..], [Action::Signal(TERM), Action::Grace]);
-        let mut job = bearing(2, Bears { failures: false, losses: true });
+        let mut job = bearing(2, Bears { losses: true, ..Bears::default() });
         job.rank_lost(1, "gone");
         job.rank_lost(0, "gone");
         close_all(&mut job);
         assert_eq!(job.verdict().unwrap().1, 125, "nobody is left");
+    }
+
+    fn begun_again(ranks: usize) -> Progress {
+        bearing(ranks, Bears { again: true, ..Bears::default() })
+    }
+
+    #[test]
+    fn a_job_that_begins_again_is_ended_first_and_not_done() {
+        let mut job = begun_again(2);
+        assert_eq!(job.rank_lost(0, "n0 died"), [Action::Signal(TERM), Action::Grace]);
+        job.rank_exited(1, 1 << 8);
+        assert_eq!(job.rank_closed(1), [Action::Finish]);
+        assert_eq!((job.phase(), job.verdict()), (Phase::Ending, None));
+        assert_eq!(job.cleared().unwrap(), "rank 0 on n0 was lost: n0 died");
+        assert_eq!(job.rank_lost(1, "late"), [], "it is over");
+    }
+
+    #[test]
+    fn a_rank_that_failed_before_its_partners_death_was_known_is_no_cause() {
+        let mut job = begun_again(2);
+        job.rank_exited(1, 1 << 8);
+        job.rank_closed(1);
+        assert_eq!(job.rank_lost(0, "n0 died"), [Action::Finish]);
+        assert!(job.cleared().unwrap().contains("n0 died"));
+        // A failure with all nodes alive is one, and so is a node that only does not answer.
+        let mut job = begun_again(2);
+        job.rank_exited(1, 1 << 8);
+        job.rank_closed(1);
+        assert_eq!(job.drain_over(), [Action::Finish]);
+        assert_eq!((job.cleared(), job.verdict().unwrap().1), (None, 1));
+    }
+
+    #[test]
+    fn a_job_that_somebody_ends_does_not_begin_again() {
+        let ends: [fn(&mut Progress); 2] = [
+            |job| drop(job.kill("it was killed")),
+            |job| drop(job.end(End::Killed, 137, "it was killed")),
+        ];
+        for end in ends {
+            let mut job = begun_again(1);
+            assert!(job.rank_lost(0, "n0 died").contains(&Action::Finish));
+            end(&mut job);
+            assert_eq!(job.cleared(), None);
+            assert_eq!(job.verdict(), Some((End::Killed, 137, Some("it was killed".into()))));
+            let mut job = begun_again(1);
+            end(&mut job);
+            job.rank_lost(0, "n0 died");
+            assert_eq!(job.cleared(), None);
+        }
+    }
+
+    #[test]
+    fn a_launch_that_lost_a_node_begins_again_and_any_other_has_failed() {
+        for (is_lost, again) in [(true, true), (false, false)] {
+            let mut job = Progress::new();
+            let bears = Bears { again: true, ..Bears::default() };
+            job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], bears);
+            assert_eq!(job.start_failed(None, 125, "no", is_lost), [Action::Finish]);
+            assert_eq!(job.cleared().is_some(), again);
+        }
+        // Before it had places.
+        let mut job = Progress::new();
+        job.set_bears(Bears { again: true, ..Bears::default() });
+        job.queued();
+        assert_eq!(job.end(End::Lost, 125, "n0 is down"), [Action::Finish]);
+        assert!(job.cleared().is_some());
     }
 
     #[test]
@@ -493,10 +624,10 @@ mod tests {
     fn a_job_that_cannot_start_ends_at_once() {
         let mut job = Progress::new();
         job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
-        let actions = job.start_failed(Some(0), 127, "x: not found");
+        let actions = job.start_failed(Some(0), 127, "x: not found", false);
         assert_eq!(actions, [Action::Finish]);
         assert_eq!(job.verdict().unwrap().1, 127);
-        assert_eq!(job.start_failed(None, 125, "again"), [], "it is finished once");
+        assert_eq!(job.start_failed(None, 125, "again", false), [], "it is finished once");
     }
 
     /// It stayed "ending" for ever: there was no rank that could have ended.

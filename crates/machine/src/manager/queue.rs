@@ -6,7 +6,8 @@
 //! is *pending*: the journal says so, and whoever started it is answered. Whenever something
 //! changes (a job ends, a node comes, goes, is drained or resumed, another scheduler or partition
 //! is set, a reserved time begins or ends), the schedule says who starts, and these are launched
-//! from here, each on a thread of its own.
+//! from here, each on a thread of its own. A job that begins again ([`again`](super::again)) gives
+//! its nodes back and waits before all others of its priority: it has had its turn.
 //!
 //! A job that ends is taken out, whatever it was. A manager that was started again finds the
 //! pending jobs in its journal, in their order; nobody is chosen until nodes have had the time to
@@ -15,9 +16,9 @@
 use super::Manager;
 use super::job::Job;
 use super::journal::Record;
-use super::kept::Kept;
 use super::launch;
 use super::place::wanted;
+use super::progress::Bears;
 use super::settings::{named, number_of};
 use super::spec::{Phase, Spec};
 use super::timer;
@@ -76,6 +77,17 @@ fn ask_of(job: u32, spec: &Spec, nodes: usize, among: Option<Vec<u32>>) -> Ask {
     Ask { job, nodes, among, time, priority: spec.priority, partition: spec.partition.clone() }
 }
 
+/// What the job's client has written of it.
+pub(super) fn spec_of(job: &Job) -> Result<Spec> {
+    let not_right = |why: String| {
+        Error::new(Errno::INVAL, format!("the job's spec is not right: {why}  [E112]"))
+    };
+    let read = serde_json::from_str::<Spec>(&job.spec.get()?);
+    let spec = read.map_err(|error| not_right(error.to_string()))?;
+    spec.check().map_err(not_right)?;
+    Ok(spec)
+}
+
 /// Has the job ask for its nodes, if it has not. Whether it has them now; if not it is pending, or
 /// where it was if it may not wait yet.
 pub(super) fn allot(job: &Arc<Job>, may_wait: bool) -> Result<bool> {
@@ -83,9 +95,7 @@ pub(super) fn allot(job: &Arc<Job>, may_wait: bool) -> Result<bool> {
     if job.state().allotted.is_some() {
         return Ok(true);
     }
-    let not_right =
-        |error| Error::new(Errno::INVAL, format!("the job's spec is not right: {error}  [E112]"));
-    let mut spec: Spec = serde_json::from_str(&job.spec.get()?).map_err(not_right)?;
+    let mut spec = spec_of(job)?;
     manager.nodes.await_back();
     let (ask, ranks) = manager.ask(job, &mut spec)?;
     let mut queue = manager.queue.state();
@@ -96,6 +106,7 @@ pub(super) fn allot(job: &Arc<Job>, may_wait: bool) -> Result<bool> {
         }
         // What it asked for, should it wait for longer than this manager lives.
         (spec.nodes, spec.ranks) = (Some(ask.nodes), Some(ranks));
+        state.progress.set_bears(Bears::of(&spec, job.requeued.len()));
         state.spec = Some(spec);
     }
     queue.schedule.submit(ask);
@@ -300,18 +311,31 @@ impl Manager {
         self.queue.state().schedule.runs(ask, nodes, since);
     }
 
-    /// A job waits already, since before this manager.
-    pub(super) fn restore_pending(self: &Arc<Manager>, job: &Arc<Job>, spec: Spec) {
+    /// What a job asks for that has asked before.
+    fn ask_again(&self, job: &Job, spec: &Spec) -> Ask {
         let named = spec.nodelist.as_ref().and_then(|set| muster_base::nodeset::expand(set).ok());
         let among = self.among(job, named);
-        let ask = ask_of(job.id, &spec, spec.nodes.unwrap_or(1), among);
-        {
-            let mut state = job.state();
-            state.spec = Some(spec);
-            state.launching = true;
-            state.kept = self.kept_file(job.id, "files").exists().then(Kept::default);
-            state.progress.queued();
+        ask_of(job.id, spec, spec.nodes.unwrap_or(1), among)
+    }
+
+    /// A job has given its nodes back, and waits for others.
+    pub(super) fn requeue(self: &Arc<Manager>, job: &Arc<Job>, spec: &Spec) {
+        let ask = self.ask_again(job, spec);
+        let mut queue = self.queue.state();
+        queue.schedule.ended(job.id);
+        // One that was ended meanwhile is taken out, or has been.
+        if job.state().progress.phase() == Phase::Pending {
+            queue.schedule.submit_again(ask);
         }
+        let jobs = self.step(&mut queue);
+        drop(queue);
+        launch_all(jobs);
+    }
+
+    /// A job waits already, since before this manager.
+    pub(super) fn restore_pending(self: &Arc<Manager>, job: &Arc<Job>, spec: Spec) {
+        let ask = self.ask_again(job, &spec);
+        job.set_waiting(self, spec);
         let mut queue = self.queue.state();
         queue.schedule.submit(ask);
         if !std::mem::replace(&mut queue.is_held, true) {

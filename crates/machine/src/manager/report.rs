@@ -10,6 +10,7 @@ use crate::launch::{Report, What, exit_in};
 use crate::memory::{Memory, name_of};
 use crate::output::Output;
 use crate::usage::Usage;
+use muster_ninep::error::Errno;
 use std::io::{self, Write};
 use std::sync::{Arc, Weak};
 
@@ -53,7 +54,7 @@ impl Manager {
                 _ => Default::default(),
             };
             let (rank, instance) = (said.rank, report.instance);
-            if let Some(job) = self.job(said.job) {
+            if let Some(job) = self.attempt(said.job) {
                 job.heard(Heard { rank, instance, what: said.what, output });
             }
         }
@@ -183,6 +184,14 @@ impl Job {
         state.progress.used(rank, usage);
         let actions = state.progress.rank_closed(rank);
         self.act(state, actions);
+    }
+}
+
+/// What an error of the global memory is to a job.
+pub(super) fn errno(error: &muster_fabric::Error) -> Errno {
+    match error {
+        muster_fabric::Error::Dead { .. } => Errno::HOSTDOWN,
+        _ => Errno::IO,
     }
 }
 

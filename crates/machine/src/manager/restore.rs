@@ -3,19 +3,20 @@
 //! Jobs that were done are told of as before. Jobs that ran go on: their processes never stopped,
 //! and each rank is followed again once its node has joined. A node that does not come back in
 //! time, or comes back as another daemon, has lost its ranks. Jobs that waited for nodes wait on. A
-//! job that was only being started is ended, since what the manager had in hand for it is gone.
+//! job that was only being started is ended, since what the manager had in hand for it is gone; if
+//! it may, it begins again.
 
 use super::Manager;
 use super::hold::{self, Hold};
-use super::job::{Job, OWNER, Placed};
+use super::job::{Birth, Job, OWNER, Placed};
 use super::journal::{self, Record};
 use super::kept::Kept;
 use super::log::JobLog;
 use super::nodes::{Link, REJOIN};
 use super::progress::{Bears, Progress};
 use super::spec::{End, Phase, RankPhase, RankStatus, Spec, Status};
-use super::{follow, launch};
-use muster_ninep::error::Errno;
+use super::{again, follow, launch};
+use muster_ninep::error::{Errno, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +38,11 @@ struct Told {
     /// When it began to wait, counted in records, and what it is.
     queued: Option<(usize, Spec)>,
     placed: Option<(Spec, Vec<journal::Placed>)>,
+    /// How many it has, if it ever was placed.
+    ranks: Option<usize>,
+    /// The last attempt, and why each before it failed.
+    attempt: Option<u32>,
+    requeued: Vec<String>,
     /// By the wall clock, and since the machine was booted.
     started: Option<(f64, f64)>,
     detached: bool,
@@ -58,7 +64,12 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
                 told.entry(job).or_default().queued = Some((at, *spec));
             }
             Record::Placed { job, spec, ranks } => {
-                told.entry(job).or_default().placed = Some((*spec, ranks));
+                let told = told.entry(job).or_default();
+                told.ranks = Some(ranks.len());
+                told.placed = Some((*spec, ranks));
+            }
+            Record::Again { job, attempt, why } => {
+                told.entry(job).or_default().begin_again(attempt, why);
             }
             Record::Started { job, at, up } => {
                 told.entry(job).or_default().started = Some((at, up));
@@ -88,26 +99,55 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
     // Those who wait, in their order.
     told.sort_by_key(|(_, told)| told.queued.as_ref().map(|(at, _)| *at));
     for (id, told) in told {
-        let job = Job::new(manager, id, told.submitted, told.view.as_deref().map(Into::into));
+        let attempt = told.attempt.unwrap_or(id);
+        let birth = Birth {
+            id,
+            attempt,
+            requeued: told.requeued.clone(),
+            submitted: told.submitted,
+            view: told.view.as_deref().map(Into::into),
+        };
+        let job = Job::new(manager, birth);
         let mut jobs = manager.jobs();
-        jobs.last = jobs.last.max(id);
+        jobs.last = jobs.last.max(attempt);
         jobs.table.insert(id, job.clone());
         drop(jobs);
         one(manager, &job, told);
     }
 }
 
-fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
-    let mut unreadable = None;
-    if let Some((_, ranks)) = &told.placed {
-        match JobLog::open(&manager.log_of(job.id), ranks.len()) {
-            Ok(log) => {
-                let waits = ranks.iter().map(|_| Default::default()).collect();
-                let _ = job.placed.set(Placed { log, waits });
-            }
-            Err(error) => unreadable = Some(error),
-        }
+impl Told {
+    /// What was told of the attempts so far does not count any more.
+    fn begin_again(&mut self, attempt: u32, why: String) {
+        // It waits in the place that it had.
+        let place = self.queued.take();
+        let spec = self.placed.take().map(|(spec, _)| spec);
+        let at = place.as_ref().map_or(0, |(at, _)| *at);
+        self.queued = spec.or_else(|| place.map(|(_, spec)| spec)).map(|spec| (at, spec));
+        self.attempt = Some(attempt);
+        self.requeued.push(why);
+        self.started = None;
+        self.ends.clear();
     }
+}
+
+/// Opens the log of a job that has one.
+fn open_log(manager: &Manager, job: &Job, told: &Told) -> Result<()> {
+    let Some(ranks) = told.ranks else { return Ok(()) };
+    let log = JobLog::open(&manager.log_of(job.id), ranks)?;
+    let spec = told.placed.as_ref().map(|(spec, _)| spec);
+    let spec = spec.or(told.queued.as_ref().map(|(_, spec)| spec));
+    if told.done.is_none() && spec.is_some_and(|spec| spec.requeue > 0) {
+        log.hold();
+    }
+    let log = again::log_of(log, job.id, &job.requeued)?;
+    let waits = vec![(); ranks].into_iter().map(|()| Default::default()).collect();
+    let _ = job.placed.set(Placed { log, waits });
+    Ok(())
+}
+
+fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
+    let unreadable = open_log(manager, job, &told).err();
     if let Some(status) = told.done {
         return job.restore_done(&status);
     }
@@ -125,7 +165,7 @@ fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
     };
     let instances = placed.iter().map(|rank| rank.instance).collect();
     let ranks: Vec<RankStatus> = placed.into_iter().enumerate().map(rank_of).collect();
-    let (bears, limit) = (Bears::of(&spec), spec.time_ms);
+    let (bears, limit) = (Bears::of(&spec, job.requeued.len()), spec.time_ms);
     job.restored(Progress::restore(ranks, bears), spec.clone(), instances);
     let started = told.started.map(|(at, _)| at);
     manager.restore_running(job, &spec, started.unwrap_or(told.submitted));
@@ -144,7 +184,8 @@ fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
         }
         (Some((_, up)), None) => job.limit(limit, up),
         (None, None) => {
-            job.end(End::Killed, 125, "the manager died while the job was being started");
+            let end = if bears.again { End::Lost } else { End::Killed };
+            job.end(end, 125, "the manager died while the job was being started");
         }
     }
     let waiting = job.clone();

@@ -2,6 +2,7 @@
 //! `jobs/J/status` (`docs/files.md`, section 2).
 
 use crate::usage::Usage;
+use muster_base::limits::REQUEUES_MAX;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -44,6 +45,9 @@ pub struct Spec {
     /// Whether the other ranks go on when a node is lost.
     #[serde(default)]
     pub tolerate: bool,
+    /// How often it may begin again, with other nodes, when a node is lost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub requeue: u32,
     /// What to call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -52,9 +56,8 @@ pub struct Spec {
     pub grace_ms: u64,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
-fn is_zero(number: &i32) -> bool {
-    *number == 0
+fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
+    *number == N::default()
 }
 
 fn grace() -> u64 {
@@ -220,6 +223,9 @@ pub struct Status {
     pub end: Option<End>,
     /// Why it ended so, or what it waits for.
     pub why: Option<String>,
+    /// Why each attempt before this one failed. All else here is of this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requeued: Vec<String>,
     /// What its nodes are reached by.
     pub transport: String,
 }
@@ -231,6 +237,22 @@ pub struct Sent {
     pub chunks: usize,
     /// Chunks that there are.
     pub of: usize,
+}
+
+impl Spec {
+    /// Checks what no cluster could change.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn check(&self) -> Result<(), String> {
+        if self.requeue > REQUEUES_MAX {
+            return Err(format!("requeue {}, {REQUEUES_MAX} at most", self.requeue));
+        }
+        if self.requeue > 0 && self.stdin != Stdin::NONE {
+            return Err("one that may begin again has no input: what was read is gone".to_owned());
+        }
+        Ok(())
+    }
 }
 
 /// Bytes of arguments that a summary tells.

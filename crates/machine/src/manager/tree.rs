@@ -249,7 +249,8 @@ impl Job {
         let job = self;
         let (told, ctl) = (job.clone(), job.clone());
         let (files, chunks) = (job.clone(), job.clone());
-        let status = move || Ok(serde_json::to_string(&told.status()).unwrap_or_default() + "\n");
+        let status =
+            move || Ok(serde_json::to_string(&told.latest().status()).unwrap_or_default() + "\n");
         let mut named = vec![
             ("spec", job.spec.file(0o660).entry()),
             ("ctl", control::file(0o660, move || JobCtl::new(&ctl)).entry()),
@@ -293,7 +294,7 @@ impl Dir for RanksDir {
         }
         let job = self.job.clone();
         let status = move || {
-            let status = job.status();
+            let status = job.latest().status();
             Ok(serde_json::to_string(&status.ranks.get(rank)).unwrap_or_default() + "\n")
         };
         let mut named = vec![
@@ -428,7 +429,7 @@ impl JobCtl {
 
 impl Commands for JobCtl {
     fn obey(&self, line: &str) -> Result<()> {
-        let job = &self.job;
+        let job = &self.job.latest();
         match line.split_whitespace().collect::<Vec<_>>()[..] {
             ["start"] => launch::start(job),
             ["signal", name] => {

@@ -60,14 +60,14 @@ pub fn run(directory: &Path, name: &str) -> io::Result<()> {
         node.instance
     );
     let from = name.to_owned();
-    let own = memory.clone();
+    let (own, joining) = (memory.clone(), node.clone());
     let join = move || {
         // Ranks that are placed on this node are ordered at once.
         let me = Nodes::one(own.me());
         while let Err(error) = own.await_members(&me, Deadline::after(MEMBER)) {
             let _ = writeln!(io::stderr(), "{from}: {error}");
         }
-        keep_joined(&from, &manager, &line);
+        keep_joined(&joining, &manager, &line);
     };
     std::thread::Builder::new().name("join".into()).spawn(join)?;
     // Nothing is ever written to the lifeline.
@@ -80,11 +80,11 @@ pub fn run(directory: &Path, name: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Joins, and joins again whenever the manager was gone.
-fn keep_joined(name: &str, manager: &Address, line: &str) {
+/// Joins, and joins again whenever the manager was gone, or says that it has lost this node.
+fn keep_joined(node: &Node, manager: &Address, line: &str) {
     let mut pause = PAUSES.0;
     loop {
-        if join(name, manager, line).is_ok() {
+        if join(node, manager, line).is_ok() {
             pause = PAUSES.0;
         }
         std::thread::sleep(pause);
@@ -92,16 +92,20 @@ fn keep_joined(name: &str, manager: &Address, line: &str) {
     }
 }
 
-/// Joins, and returns when the connection has ended.
-fn join(name: &str, manager: &Address, line: &str) -> Result<()> {
+/// Joins, and returns when the connection has ended, or is of no more use.
+fn join(node: &Node, manager: &Address, line: &str) -> Result<()> {
+    let name = &node.setup.name;
     let options = Options { deadline: Some(ANSWER), ..Options::default() };
     let client = line::connect(name, manager, options)?.with_deadlines(Some(ANSWER), Some(ANSWER));
     let (told, ended) = mpsc::channel::<()>();
-    client.on_close(move |_| drop(told));
+    node.joins_again_by(told.clone());
+    client.on_close(move |_| {
+        // Nobody listens any more if it was told to join again.
+        let _ = told.send(());
+    });
     let ctl = client.root().walk(&[b"ctl"])?;
     ctl.open(OpenFlags(OpenFlags::WRONLY))?;
     ctl.write_at(0, line.as_bytes())?;
-    // Nothing is sent: it ends with the connection.
     let _ = ended.recv();
     Ok(())
 }

@@ -51,7 +51,7 @@ fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec) -> Result<()> {
     let mut group = None;
     if let Some(light) = session.light {
         let rank = format!("{}.{name}", node.setup.name);
-        let (seat, of_job) = node.setup.place.enter(light.job, rank).map_err(refused)?;
+        let (seat, of_job) = node.setup.place.enter(light.known_as, rank).map_err(refused)?;
         session.state().seat = Some(seat);
         group = of_job;
     }

@@ -31,7 +31,7 @@ use session::Session;
 use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, mpsc};
 use std::time::Instant;
 use tree::Files;
 use watch::Watch;
@@ -64,6 +64,8 @@ pub struct Node {
     ns: Text,
     state: Text,
     watch: Watch,
+    /// What has it join the manager again.
+    again: Mutex<Option<mpsc::Sender<()>>>,
     /// What ranks have to say to the manager.
     reports: orders::Reports,
     /// Starts the programs.
@@ -103,6 +105,7 @@ impl Node {
             ns: Text::default(),
             state: Text::default(),
             watch: Watch::start(spawner.spares())?,
+            again: Mutex::default(),
             reports: orders::Reports::default(),
             spawner,
             cgroups,
@@ -121,6 +124,19 @@ impl Node {
     /// When no process is left.
     pub fn prepare(&self) -> std::io::Result<()> {
         self.spawner.prepare()
+    }
+
+    /// What is sent there has the node join again.
+    fn joins_again_by(&self, sender: mpsc::Sender<()>) {
+        *self.again.lock().expect("no holder panics") = Some(sender);
+    }
+
+    /// The manager has lost its connection to this node, and is to make another.
+    fn join_again(&self) {
+        if let Some(sender) = self.again.lock().expect("no holder panics").take() {
+            // It does so already if nobody listens.
+            let _ = sender.send(());
+        }
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {

@@ -35,6 +35,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Light {
     pub(super) job: u32,
+    /// What tables of slots call the job.
+    pub(super) known_as: u32,
     pub(super) rank: usize,
     /// It reads the job's input.
     pub(super) reads: bool,
@@ -221,6 +223,9 @@ impl Crew {
             }
             Order::End { job } => self.lights(|of| of == job).iter().for_each(|s| s.kill_all()),
             Order::Forget { jobs } => self.forget(|job| jobs.contains(&job)),
+            Order::Join { instance } if instance == self.node.instance => self.node.join_again(),
+            // A start of this daemon before this one was meant.
+            Order::Join { .. } => {}
             Order::Strobe(table) => self.strobe(&table),
             Order::Keep { last, jobs, expected } => {
                 self.forget(|job| job <= last && !jobs.contains(&job));
@@ -240,7 +245,8 @@ impl Crew {
         let own = launch.nodes.iter().filter(is_own);
         let each = |rank: Rank| {
             let reads = launch.stdin.includes(rank.rank);
-            let light = Light { job: launch.job, rank: rank.rank, reads };
+            let Launch { job, known_as, .. } = *launch;
+            let light = Light { job, known_as, rank: rank.rank, reads };
             let made = prepare(&self.node, light, &rank, launch);
             made.inspect_err(|error| self.node.reports.push(light.failed(error), &[])).ok()
         };
@@ -313,7 +319,7 @@ impl Crew {
         let error = Error::new(Errno::IO, format!("{text}  [E304, exit 125]"));
         match self.node.session(rank.session) {
             None => {
-                let light = Light { job, rank: rank.rank, reads: false };
+                let light = Light { job, known_as: job, rank: rank.rank, reads: false };
                 self.node.reports.push(light.failed(&error), &[]);
             }
             // It has its files, and nobody has told it to run.

@@ -177,6 +177,13 @@ impl Schedule {
         self.cluster.pending.insert(at, ask);
     }
 
+    /// A job waits again that has run. Before all that have its priority.
+    pub fn submit_again(&mut self, ask: Ask) {
+        let rank = self.cluster.rank(&ask);
+        let at = self.cluster.pending.partition_point(|one| self.cluster.rank(one) > rank);
+        self.cluster.pending.insert(at, ask);
+    }
+
     /// A job runs already, since before this schedule was.
     pub fn runs(&mut self, ask: Ask, nodes: Vec<u32>, since: Moment) {
         self.cluster.running.insert(ask.job, Running { ask, nodes, since });
