@@ -175,6 +175,49 @@ fn hosts_that_fail_are_named_with_their_words_and_the_rest_is_taken_down() {
 }
 
 #[test]
+fn a_bring_up_that_is_interrupted_takes_down_what_it_has_begun() {
+    // One host takes connections and says nothing.
+    let silent = "/usr/sbin/sshd -D -e -f /media/sshd_config & \
+                  until ss -Hltn | grep -q :22; do sleep 0.05; done; kill -STOP $!; wait";
+    let hosts = Hosts::with("interrupted", 3, |host| {
+        let sshd = format!("{OWN}{SSHD}");
+        let own = "exec /usr/sbin/sshd -D -e -f /media/sshd_config";
+        if host == "h3" { sshd.replace(own, silent) } else { sshd }
+    });
+    hosts.file("lab.txt", 0o600, "h[1-3]\n");
+    hosts.muster(&["init"]).run().ok();
+    // Whose part of a host blocks SIGTERM hears of it otherwise, and waits for the head.
+    let waiting = |host| {
+        let part = hosts.processes(Some(host)).into_iter();
+        let part = part.filter(|line| !line.contains("sh -c")).find(|l| l.contains("daemon host"));
+        let pid = part?.split(' ').next()?.to_owned();
+        let script = format!("grep '^SigBlk:.*[4-7c-f]...$' /proc/{pid}/status || :");
+        (!hosts.inside(Some(host), &script).is_empty()).then_some(pid)
+    };
+    let running = hosts.muster(&["up", "--hosts", "lab.txt"]).start();
+    for host in 1..=2 {
+        until("a host has been called", || waiting(host).is_some());
+    }
+    let all = hosts.processes(None);
+    let up = all.iter().find(|line| line.contains(" up --hosts")).expect("it runs");
+    hosts.inside(None, &format!("kill -INT {}", up.split(' ').next().unwrap()));
+    running.wait().code(130).says("interrupted: nothing of the cluster was left running  [E204]");
+    hosts.leftovers();
+    // A host that is told to end while it waits for the others does.
+    let running = hosts.muster(&["up", "--hosts", "lab.txt"]).start();
+    let mut pid = None;
+    until("a host has been called", || {
+        pid = waiting(1);
+        pid.is_some()
+    });
+    hosts.inside(Some(1), &format!("kill -TERM {}", pid.unwrap()));
+    until("it has left", || hosts.processes(Some(1)).is_empty());
+    assert!(waiting(2).is_some(), "the others are still being called");
+    running.wait().code(1).says("h3: reaching it: ");
+    hosts.leftovers();
+}
+
+#[test]
 fn strangers_are_let_in_nowhere_and_keys_are_shown_to_nobody() {
     let hosts = six("strangers");
     // Whatever listens on the network, on a host or at the head: who has no key hears nothing.

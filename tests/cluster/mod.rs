@@ -196,8 +196,9 @@ impl Cluster {
         left.extend(mounts.lines().filter(|m| m.contains(home)).map(|m| format!("mount {m}")));
         let inodes = self.inodes.lock().unwrap();
         for group in control_groups() {
-            if inodes.iter().any(|inode| group.contains(inode)) {
-                left.push(format!("control group {group}"));
+            let name = group.file_name().unwrap_or_default().to_string_lossy();
+            if inodes.iter().any(|inode| name.contains(inode)) {
+                left.push(format!("control group {name}"));
             }
         }
         if self.runtime().exists() {
@@ -295,7 +296,7 @@ fn orphaned_shepherds() -> Vec<i32> {
     all_pids().into_iter().filter(|pid| is(*pid) && ours(pid)).filter(orphaned).collect()
 }
 
-fn control_groups() -> Vec<String> {
+pub fn control_groups() -> Vec<PathBuf> {
     let mounts = read_text("/proc/self/mountinfo");
     let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "));
     let Some(point) = mount.and_then(|line| line.split(' ').nth(4)) else { return Vec::new() };
@@ -306,7 +307,7 @@ fn control_groups() -> Vec<String> {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 if name.starts_with("muster-") {
-                    found.push(name);
+                    found.push(entry.path());
                 }
                 dirs.push(entry.path());
             }

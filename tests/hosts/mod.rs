@@ -6,7 +6,8 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
-use crate::cluster::{Call, MUSTER, call, until};
+use crate::cluster::{Call, MUSTER, call, control_groups, until};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
@@ -14,6 +15,10 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long what was killed may take to leave its control groups.
+const GONE: Duration = Duration::from_secs(10);
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
@@ -181,10 +186,29 @@ impl Hosts {
 
     /// A host dies, as a machine does that loses its power.
     pub fn lose(&mut self, host: usize) {
+        let parts = self.parts(host);
         let host = &mut self.hosts[host - 1];
         host.outer.kill().expect("it runs");
         host.outer.wait().expect("it was killed");
         host.is_lost = true;
+        remove_groups(&parts);
+    }
+
+    /// How the parts of clusters are called that run on a host.
+    fn parts(&self, host: usize) -> BTreeSet<String> {
+        let space = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
+        let own = space(&self.hosts[host - 1].pid.to_string());
+        let mut parts = BTreeSet::new();
+        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if own.is_some() && space(&name) == own {
+                let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+                let line = String::from_utf8_lossy(&line).into_owned();
+                let words = line.split(['\0', '/']).filter(|word| word.starts_with("host-"));
+                parts.extend(words.map(str::to_owned));
+            }
+        }
+        parts
     }
 
     /// Waits until nothing runs on any host, and nothing is left there but the program.
@@ -217,10 +241,13 @@ impl Drop for Hosts {
             let log = self.runtime().join("default/keeper.log");
             eprintln!("keeper.log: {}", fs::read_to_string(log).unwrap_or_default());
         }
+        let there = (1..=self.hosts.len()).filter(|number| !self.hosts[number - 1].is_lost);
+        let parts = there.flat_map(|number| self.parts(number)).collect();
         for host in self.hosts.iter_mut().chain([&mut self.head]) {
             let _ = host.outer.kill();
             let _ = host.outer.wait();
         }
+        remove_groups(&parts);
         let _ = fs::remove_dir_all(&self.home);
     }
 }
@@ -255,6 +282,27 @@ impl Host {
         let mut command = Command::new("nsenter");
         command.args(["-t", &self.pid.to_string(), "-n", "-m", "-u", "-p", "--"]);
         command
+    }
+}
+
+/// Removes the control groups of parts of clusters whose hosts were killed: a machine takes its own
+/// with it, but these are of ours.
+fn remove_groups(parts: &BTreeSet<String>) {
+    if parts.is_empty() {
+        return;
+    }
+    let is_theirs = |group: &&PathBuf| {
+        let name = group.file_name().unwrap_or_default().to_string_lossy();
+        parts.iter().any(|part| name.starts_with(&format!("muster-{part}-")))
+    };
+    for group in control_groups().iter().filter(is_theirs) {
+        let mut find = Command::new("find");
+        find.arg(group).args(["-depth", "-type", "d", "-exec", "rmdir", "{}", ";"]);
+        // What was killed is gone in a moment.
+        let until = Instant::now() + GONE;
+        while group.exists() && Instant::now() < until {
+            let _ = find.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        }
     }
 }
 

@@ -2,11 +2,14 @@
 
 use crate::cluster::Context;
 use anyhow::Result;
+use muster_machine::hosts::session::Calls;
 use muster_machine::keeper::{Keeper, Plan, by_file};
 use muster_machine::{hosts, manager, node, strober};
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 
 /// Be a daemon of a cluster.
 #[derive(Debug, clap::Args)]
@@ -80,12 +83,15 @@ fn keep(context: &Context, nodes: u16, is_beyond: bool) -> ExitCode {
     // fails only for who is out of it already.
     let _ = rustix::process::setsid();
     let _ = std::env::set_current_dir("/");
+    let calls = Arc::new(Calls::default());
+    let said = listen(calls.clone());
     let keeper = if is_beyond {
-        keeper_of_hosts(context)
+        keeper_of_hosts(context, &said, &calls)
     } else {
         let plan = Plan::new(nodes.into(), by_file());
         Keeper::start(&context.runtime, &context.cluster, plan).map_err(anyhow::Error::from)
     };
+    drop(calls);
     let keeper = match keeper {
         Ok(keeper) => keeper,
         Err(error) => {
@@ -100,9 +106,7 @@ fn keep(context: &Context, nodes: u16, is_beyond: bool) -> ExitCode {
         let _ = rustix::stdio::dup2_stdout(&log);
         let _ = rustix::stdio::dup2_stderr(&log);
     }
-    let mut said = String::new();
-    let heard = std::io::stdin().lock().read_line(&mut said);
-    if heard.is_ok() && said == "keep\n" {
+    if said.recv().is_ok_and(|said| said == "keep") {
         keeper.wait();
     } else {
         keeper.stop();
@@ -110,11 +114,26 @@ fn keep(context: &Context, nodes: u16, is_beyond: bool) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// What `muster up` says, line by line, up to `keep`. If it ends before, hosts that are being
+/// called are given up.
+fn listen(calls: Arc<Calls>) -> Receiver<String> {
+    let (tell, said) = channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            let is_last = line == "keep";
+            // It fails when the cluster could not be brought up.
+            if tell.send(line).is_err() || is_last {
+                return;
+            }
+        }
+        calls.give_up();
+    });
+    said
+}
+
 /// Brings up a cluster of the hosts that `muster up` names.
-fn keeper_of_hosts(context: &Context) -> Result<Keeper> {
-    let mut order = String::new();
-    std::io::stdin().lock().read_line(&mut order)?;
-    let order = serde_json::from_str(&order)?;
+fn keeper_of_hosts(context: &Context, said: &Receiver<String>, calls: &Calls) -> Result<Keeper> {
+    let order = serde_json::from_str(&said.recv()?)?;
     let say = |line: &str| _ = writeln!(std::io::stdout(), "{line}");
-    Ok(hosts::head::bring_up(&context.runtime, &context.cluster, &order, say)?)
+    Ok(hosts::head::bring_up(&context.runtime, &context.cluster, &order, calls, say)?)
 }

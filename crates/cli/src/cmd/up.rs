@@ -14,15 +14,22 @@ use muster_machine::hosts::list::{self, Host};
 use muster_machine::keeper::{self, State};
 use muster_ninep::client::Client;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// How long a node may take to tell how it is.
 const ANSWER: Duration = Duration::from_secs(2);
+
+/// How long a cluster that does not stay may take to be gone, and between two looks whether it is.
+const GONE: (Duration, Duration) = (Duration::from_secs(15), Duration::from_millis(10));
+
+/// What may end this while it waits.
+const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 /// Bring up a cluster of node daemons, on this machine or on several hosts.
 ///
@@ -64,7 +71,32 @@ pub struct Args {
     json: bool,
 }
 
+/// A signal has ended it.
+#[derive(Debug)]
+struct Interrupted(i32);
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "signal {}", self.0)
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let done = bring_up(args, context);
+    if let Err(error) = &done
+        && let Some(Interrupted(signal)) = error.downcast_ref()
+    {
+        let text = "interrupted: nothing of the cluster was left running  [E204]";
+        // Nobody may be there to read it.
+        let _ = writeln!(std::io::stderr(), "muster: {text}");
+        return Ok(ExitCode::from(128 + *signal as u8));
+    }
+    done
+}
+
+fn bring_up(args: &Args, context: &Context) -> Result<ExitCode> {
     let start = Instant::now();
     let scheduler = args.settings.line(args.scheduler.as_deref(), "share")?;
     let order = order(args)?;
@@ -73,10 +105,10 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     let total = order.as_ref().map_or(args.nodes.into(), nodes_of);
     let mut progress = Progress::steps("nodes up", total);
-    // When this process ends without having said so, the keeper ends as well.
-    let (_keeper, confirm, names) = start_keeper(context, args.nodes, order.as_ref())?;
+    let keeper = Starting::begin(context, args.nodes, order.as_ref())?;
+    let names = keeper.names(order.is_none().then(|| args.nodes.into()), context)?;
     let alive = || match context.runtime.state(&context.cluster)? {
-        Some(State::Kept(_)) => Ok(()),
+        Some(State::Kept(_)) => keeper.check(),
         _ => bail!("the manager of cluster {} does not start  [E125]", context.cluster),
     };
     let host_of = |node: &str| host_of(order.as_ref()?, node);
@@ -85,7 +117,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if let Some(line) = scheduler {
         client.write("scheduler", format!("{line}\n")).map_err(refused)?;
     }
-    keep(confirm).map_err(because("the keeper has ended", "E125"))?;
+    keeper.keep().map_err(because("the keeper has ended", "E125"))?;
     told(args, context, &names, order.as_ref(), start.elapsed().as_secs_f64())?;
     if let Some(limits) = limits(&client) {
         // Nobody may be there to read it.
@@ -151,47 +183,110 @@ fn allocated() -> Result<Vec<Host>> {
     list::read(&text).map_err(because("the allocation's nodes", "E203"))
 }
 
-/// Starts the keeper as a process of its own; returns once its daemons are started, with the names
-/// of the nodes that there are.
-fn start_keeper(
-    context: &Context,
-    nodes: u16,
-    order: Option<&Order>,
-) -> Result<(Child, ChildStdin, Vec<String>)> {
-    let mut command = Command::new("/proc/self/exe");
-    command.arg0("muster").args(["--cluster", &context.cluster, "daemon", "keeper"]);
-    match order {
-        Some(_) => command.arg("--beyond"),
-        None => command.args(["--nodes", &nodes.to_string()]),
-    };
-    command.env("MUSTER_RUNTIME", context.runtime.path());
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let starting = format!("could not start the keeper of cluster {}", context.cluster);
-    let mut keeper = command.spawn().map_err(because(&starting, "E125"))?;
-    let mut confirm = keeper.stdin.take().expect("it is piped");
-    if let Some(order) = order {
-        let line = format!("{}\n", serde_json::to_string(order)?);
-        confirm.write_all(line.as_bytes()).map_err(because(&starting, "E125"))?;
-    }
-    let mut names = if order.is_some() { Vec::new() } else { node_names(nodes.into()) };
-    for said in BufReader::new(keeper.stdout.take().expect("it is piped")).lines() {
-        let said = said.map_err(because(&starting, "E125"))?;
-        match said.split_once(' ').unwrap_or((&said, "")) {
-            ("ready", _) => {
-                names.sort_by_key(|name| name[1..].parse().unwrap_or(usize::MAX));
-                return Ok((keeper, confirm, names));
-            }
-            ("up", nodes) => names.extend(expand(nodes)?),
-            ("missing", why) => writeln!(std::io::stderr(), "muster: without {why}  [N201]")?,
-            _ => bail!("{said}"),
-        }
-    }
-    bail!("the keeper of cluster {} ended without a word  [E125]", context.cluster)
+/// What is heard while the cluster is brought up.
+enum Event {
+    /// The keeper says a line.
+    Said(String),
+    /// It has ended.
+    Ended,
+    /// Somebody wants this to end.
+    Signal(i32),
 }
 
-/// Tells the keeper to go on without us.
-fn keep(mut confirm: ChildStdin) -> std::io::Result<()> {
-    confirm.write_all(b"keep\n")
+/// A keeper that ends, with all that it has begun, unless it is told to keep the cluster.
+struct Starting {
+    process: Child,
+    confirm: Option<ChildStdin>,
+    events: Receiver<Event>,
+}
+
+impl Starting {
+    /// Starts the keeper as a process of its own.
+    fn begin(context: &Context, nodes: u16, order: Option<&Order>) -> Result<Starting> {
+        let (tell, events) = channel();
+        let signals = crate::run::watch_signals(&SIGNALS)?;
+        let heard = tell.clone();
+        std::thread::spawn(move || {
+            for signal in BufReader::new(signals).bytes().map_while(Result::ok) {
+                // Nobody listens when it is over.
+                let _ = heard.send(Event::Signal(signal.into()));
+            }
+        });
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("muster").args(["--cluster", &context.cluster, "daemon", "keeper"]);
+        match order {
+            Some(_) => command.arg("--beyond"),
+            None => command.args(["--nodes", &nodes.to_string()]),
+        };
+        command.env("MUSTER_RUNTIME", context.runtime.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let starting = format!("could not start the keeper of cluster {}", context.cluster);
+        let mut process = command.spawn().map_err(because(&starting, "E125"))?;
+        let mut confirm = process.stdin.take().expect("it is piped");
+        let said = BufReader::new(process.stdout.take().expect("it is piped"));
+        std::thread::spawn(move || {
+            for line in said.lines().map_while(Result::ok) {
+                let _ = tell.send(Event::Said(line));
+            }
+            let _ = tell.send(Event::Ended);
+        });
+        if let Some(order) = order {
+            let line = format!("{}\n", serde_json::to_string(order)?);
+            confirm.write_all(line.as_bytes()).map_err(because(&starting, "E125"))?;
+        }
+        Ok(Starting { process, confirm: Some(confirm), events })
+    }
+
+    /// The names of the nodes that there are, once the keeper has started its daemons; `here` says
+    /// how many if all are on this machine.
+    fn names(&self, here: Option<usize>, context: &Context) -> Result<Vec<String>> {
+        let mut names = here.map_or_else(Vec::new, node_names);
+        loop {
+            // Who waits for signals holds the other end.
+            let said = match self.events.recv()? {
+                Event::Said(said) => said,
+                Event::Signal(signal) => bail!(Interrupted(signal)),
+                Event::Ended => {
+                    bail!("the keeper of cluster {} ended without a word  [E125]", context.cluster)
+                }
+            };
+            match said.split_once(' ').unwrap_or((&said, "")) {
+                ("ready", _) => {
+                    names.sort_by_key(|name| name[1..].parse().unwrap_or(usize::MAX));
+                    return Ok(names);
+                }
+                ("up", nodes) => names.extend(expand(nodes)?),
+                ("missing", why) => writeln!(std::io::stderr(), "muster: without {why}  [N201]")?,
+                _ => bail!("{said}"),
+            }
+        }
+    }
+
+    /// Whether it may go on.
+    fn check(&self) -> Result<()> {
+        match self.events.try_recv() {
+            Ok(Event::Signal(signal)) => bail!(Interrupted(signal)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells the keeper to go on without us.
+    fn keep(mut self) -> std::io::Result<()> {
+        self.confirm.take().expect("it is taken once").write_all(b"keep\n")
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        // The end of its input tells the keeper, if nothing else did.
+        if self.confirm.take().is_none() {
+            return;
+        }
+        let until = Instant::now() + GONE.0;
+        while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < until {
+            std::thread::sleep(GONE.1);
+        }
+    }
 }
 
 /// What jobs that take turns have to do without here, in a sentence.

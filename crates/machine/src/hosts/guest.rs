@@ -27,6 +27,9 @@ pub const SILENCE: Duration = Duration::from_secs(60);
 /// again, even if it died thrice in a row, is there sooner.
 const REFUSED: Duration = Duration::from_millis(1500);
 
+/// How long the head may take to say what it wants of a host that it has called.
+const ASK: Duration = Duration::from_secs(30);
+
 /// Between two attempts to reach the manager.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -42,12 +45,12 @@ pub fn run() -> io::Result<()> {
     // Out of the session of whatever login this is.
     let _ = rustix::process::setsid();
     // Before there is a thread: all that come after block them as well.
-    let terminations = sys::terminations()?;
+    let life = Life::begin(sys::terminations()?)?;
     std::env::set_current_dir("/")?;
-    match bring_up() {
+    match bring_up(&life) {
         Ok((keeper, manager)) => {
             say(&Reply::Done(Started {}))?;
-            hold(terminations, manager)?;
+            life.hold(manager)?;
             let ended = keeper.stop();
             ended.trouble.iter().for_each(|trouble| _ = writeln!(io::stderr(), "{trouble}"));
             Ok(())
@@ -63,17 +66,79 @@ fn say(word: &impl Serialize) -> io::Result<()> {
     out.flush()
 }
 
-fn heard<T: DeserializeOwned>() -> io::Result<T> {
-    let mut line = String::new();
-    match io::stdin().lock().read_line(&mut line)? {
-        0 => Err(io::Error::other("the session ended before all was said")),
-        _ => Ok(serde_json::from_str(&line)?),
+/// What can happen to a host's part from outside.
+enum Event {
+    /// The head has said a line.
+    Word(String),
+    /// The session has ended.
+    HungUp,
+    /// A signal: it is to end.
+    Terminated,
+    /// The manager is gone.
+    Abandoned,
+}
+
+/// The threads that wait for that.
+struct Life {
+    tell: mpsc::Sender<Event>,
+    events: mpsc::Receiver<Event>,
+    has_hung_up: Arc<AtomicBool>,
+}
+
+impl Life {
+    fn begin(terminations: File) -> io::Result<Life> {
+        let (tell, events) = mpsc::channel();
+        let has_hung_up = Arc::new(AtomicBool::new(false));
+        let (words, terminated, told) = (tell.clone(), tell.clone(), has_hung_up.clone());
+        // What is told when nobody listens any more comes too late to matter.
+        spawn("session", move || {
+            for line in io::stdin().lock().lines().map_while(Result::ok) {
+                let _ = words.send(Event::Word(line));
+            }
+            told.store(true, Ordering::Release);
+            let _ = words.send(Event::HungUp);
+        })?;
+        spawn("terminations", move || {
+            let _ = (&terminations).read(&mut [0; 128]);
+            let _ = terminated.send(Event::Terminated);
+        })?;
+        Ok(Life { tell, events, has_hung_up })
+    }
+
+    /// What the head says next.
+    fn heard<T: DeserializeOwned>(&self, what: &str, patience: Duration) -> io::Result<T> {
+        match self.events.recv_timeout(patience) {
+            Ok(Event::Word(line)) => Ok(serde_json::from_str(&line)?),
+            Ok(Event::Terminated) => Err(io::Error::other("it was told by a signal to end")),
+            Ok(_) => Err(io::Error::other("the session ended before all was said")),
+            Err(_) => {
+                let s = patience.as_secs();
+                Err(io::Error::other(format!("it has waited {s} s for the head to {what}")))
+            }
+        }
+    }
+
+    /// Returns when there is no cluster any more, or when this host's part is told to end.
+    fn hold(self, manager: Address) -> io::Result<()> {
+        let (tell, has_hung_up) = (self.tell, self.has_hung_up);
+        spawn("manager", move || {
+            stay_while(&manager, &has_hung_up);
+            let _ = tell.send(Event::Abandoned);
+        })?;
+        for event in self.events {
+            match event {
+                Event::Terminated | Event::Abandoned => break,
+                // The manager says whether there is a cluster; and no more words are expected.
+                Event::HungUp | Event::Word(_) => {}
+            }
+        }
+        Ok(())
     }
 }
 
 /// Answers what the head asks, and starts the nodes.
-fn bring_up() -> io::Result<(Keeper, Address)> {
-    let ask: Ask = heard()?;
+fn bring_up(life: &Life) -> io::Result<(Keeper, Address)> {
+    let ask: Ask = life.heard("say what it wants", ASK)?;
     let runtime = Runtime::from_env();
     sweep(&runtime);
     let manager = manager_of(&ask)?;
@@ -90,7 +155,8 @@ fn bring_up() -> io::Result<(Keeper, Address)> {
         ports.push(kept);
     }
     say(&Reply::Done(Answer { address, manager, nodes }))?;
-    let start: Start = heard()?;
+    let patience = Duration::from_secs(ask.wait_s);
+    let start: Start = life.heard("hear from all hosts", patience)?;
     let entries = start.roster.iter().map(|line| line.parse()).collect::<io::Result<Vec<_>>>()?;
     let names = ask.nodes.clone();
     let prepare = move |directory: &Path| {
@@ -137,29 +203,6 @@ fn manager_of(ask: &Ask) -> io::Result<IpAddr> {
         let why = format!("{name} is not set here; give the head's address: --address ADDRESS");
         io::Error::other(why)
     })
-}
-
-/// Returns when there is no cluster any more, or when this host's part is told to end.
-fn hold(terminations: File, manager: Address) -> io::Result<()> {
-    let (end, ended) = mpsc::channel::<()>();
-    let hung_up = Arc::new(AtomicBool::new(false));
-    let (told, terminated) = (hung_up.clone(), end.clone());
-    spawn("session", move || {
-        // Nothing more is said; an error is an end.
-        let _ = io::copy(&mut io::stdin(), &mut io::sink());
-        told.store(true, Ordering::Release);
-    })?;
-    spawn("terminations", move || {
-        let _ = (&terminations).read(&mut [0; 128]);
-        let _ = terminated.send(());
-    })?;
-    spawn("manager", move || {
-        stay_while(&manager, &hung_up);
-        let _ = end.send(());
-    })?;
-    // It fails when none of them is left.
-    let _ = ended.recv();
-    Ok(())
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {

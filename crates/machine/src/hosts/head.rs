@@ -2,10 +2,10 @@
 
 use super::carry::{Build, PROGRAM};
 use super::list::Host;
-use super::session::Session;
+use super::session::{Calls, Session};
 use super::{Answer, Ask, PREFIX, Ports, Start, Started, Way, address_towards};
 use crate::config::{self, Config};
-use crate::keeper::{self, Keeper, Plan, Runtime, by_file, keep_descriptors};
+use crate::keeper::{self, Keeper, Plan, Runtime, by_file, keep_descriptors, raise_descriptors};
 use crate::roster::{self, Entry, MANAGER};
 use muster_base::nodeset::fold;
 use muster_fabric::protocol::NodeId;
@@ -84,6 +84,7 @@ type Call<'a> = (&'a Host, usize);
 /// What is the same for all hosts.
 struct Head<'a> {
     order: &'a Order,
+    calls: &'a Calls,
     build: Build,
     identity: Identity,
     ports: Ports,
@@ -92,6 +93,7 @@ struct Head<'a> {
 }
 
 /// Brings up a cluster; `say` is told each host that has started, and each that is gone without.
+/// Whoever has it in hand may give it up by `calls`.
 ///
 /// # Errors
 /// [`Error`]; then nothing is left.
@@ -99,23 +101,25 @@ pub fn bring_up(
     runtime: &Runtime,
     name: &str,
     order: &Order,
+    calls: &Calls,
     say: impl Fn(&str) + Sync,
 ) -> Result<Keeper, Error> {
-    // What the caller has open is not the sessions'.
+    // What the caller has open is not the sessions'; these take four each, and the manager as many.
     keep_descriptors()?;
+    raise_descriptors()?;
     let identity = Config::from_env()?.identity()?;
     let is_ipv6 = order.address.is_some_and(|address| address.is_ipv6());
     let random = Identity::generate().map_err(io::Error::other)?.public_key().to_string();
     let part = format!("{PREFIX}{}", &random[random.len() - 8..]);
     let (build, ports) = (Build::own()?, Ports::keep(is_ipv6)?);
-    let head = Head { order, build, identity, ports, part };
+    let head = Head { order, calls, build, identity, ports, part };
     let firsts = order.hosts.iter().scan(0, |next, host| {
         let first = *next;
         *next += host.nodes;
         Some(first)
     });
-    let calls: Vec<Call<'_>> = order.hosts.iter().zip(firsts).collect();
-    let answered = at_once(calls, |(host, first)| head.call(host, first));
+    let hosts: Vec<Call<'_>> = order.hosts.iter().zip(firsts).collect();
+    let answered = at_once(hosts, |(host, first)| head.call(host, first));
     let ready = head.sift(answered, &say)?;
     let rosters: Vec<Vec<Entry>> = ready.iter().map(|one| head.roster_for(one, &ready)).collect();
     let own = head.own_roster(&ready);
@@ -188,7 +192,8 @@ impl Head<'_> {
         let nodes: Vec<String> =
             (first..first + host.nodes).map(|number| format!("n{number}")).collect();
         let of = |why: String| format!("{}: {why}", host.name);
-        let called = Session::call(host, &nodes, &self.order.way, &self.build.command());
+        let called =
+            Session::call(host, &nodes, &self.order.way, &self.build.command(), self.calls);
         let mut session = called.map_err(|error| of(format!("it cannot be called: {error}")))?;
         self.carry(&mut session).map_err(of)?;
         session.say(&Ask {
@@ -197,6 +202,7 @@ impl Head<'_> {
             way: self.order.way.clone(),
             manager: self.order.address,
             hint: towards(host),
+            wait_s: self.longest().as_secs(),
         });
         let answer: Answer = session.answer("preparing", ANSWER).map_err(of)?;
         if answer.nodes.len() != nodes.len() {
@@ -206,6 +212,12 @@ impl Head<'_> {
             return Err(of("it offers a key that is none".into()));
         }
         Ok(Ready { session, first, answer })
+    }
+
+    /// How long it may take until all hosts have answered.
+    fn longest(&self) -> Duration {
+        let turns = self.order.hosts.len().div_ceil(AT_ONCE);
+        (REACH + CARRY + ANSWER) * u32::try_from(turns).expect("limits keep it small")
     }
 
     /// Sees to it that the host runs this build.

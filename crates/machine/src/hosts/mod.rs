@@ -18,6 +18,10 @@
 //!    which connect to the manager and to each other over TLS, and says so. From here on the
 //!    session carries no more words.
 //!
+//! Whoever waits for the other does so for a time that both know, and says for whom it waited. Who
+//! is told by a signal to end does so at once: `muster up` closes its keeper's input, the keeper
+//! ends the sessions, and a host leaves with its own.
+//!
 //! Who may die when:
 //!
 //! * **A node daemon**: the host's keeper starts it again, and tells the manager how it died.
@@ -72,6 +76,8 @@ struct Ask {
     manager: Option<IpAddr>,
     /// Where it is, if nobody knows better.
     hint: Option<IpAddr>,
+    /// How long it may take until the head says more: all hosts have answered then.
+    wait_s: u64,
 }
 
 /// What the host answers.

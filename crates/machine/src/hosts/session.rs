@@ -2,7 +2,7 @@
 
 use super::list::Host;
 use super::{MARK, Reply, Way};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::VecDeque;
@@ -42,6 +42,33 @@ pub struct Session {
     complaints: Arc<Mutex<VecDeque<String>>>,
 }
 
+/// The sessions that a bring-up has begun, for whoever gives it up.
+#[derive(Debug, Default)]
+pub struct Calls {
+    state: Mutex<(bool, Vec<OwnedFd>)>,
+}
+
+impl Calls {
+    /// Ends them all, and those that are yet to begin: whoever waits for a word hears their end.
+    pub fn give_up(&self) {
+        let mut state = self.state.lock().expect("nobody panics with it");
+        state.0 = true;
+        for pidfd in state.1.drain(..) {
+            // It may have ended.
+            let _ = pidfd_send_signal(pidfd, Signal::TERM);
+        }
+    }
+
+    fn add(&self, pidfd: OwnedFd) -> io::Result<()> {
+        let mut state = self.state.lock().expect("nobody panics with it");
+        if state.0 {
+            return Err(io::Error::other("the bring-up was given up"));
+        }
+        state.1.push(pidfd);
+        Ok(())
+    }
+}
+
 /// What is sent.
 enum Bytes {
     These(Vec<u8>),
@@ -52,8 +79,14 @@ impl Session {
     /// Calls a host: runs `command` there, for `sh`.
     ///
     /// # Errors
-    /// When the program that reaches it cannot be started.
-    pub fn call(host: &Host, nodes: &[String], way: &Way, command: &str) -> io::Result<Session> {
+    /// When the program that reaches it cannot be started, or all was given up.
+    pub fn call(
+        host: &Host,
+        nodes: &[String],
+        way: &Way,
+        command: &str,
+        calls: &Calls,
+    ) -> io::Result<Session> {
         let mut caller = caller(host, way, command);
         // A group of its own: the terminal's Ctrl-C is not for it.
         caller.process_group(0);
@@ -62,7 +95,9 @@ impl Session {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{program}: {error}"));
         let mut child = caller.spawn().map_err(named)?;
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
-        let pidfd = pidfd.inspect_err(|_| _ = child.kill())?;
+        let pidfd = pidfd.map_err(io::Error::from);
+        let pidfd = pidfd.and_then(|pidfd| calls.add(pidfd.try_clone()?).map(|()| pidfd));
+        let pidfd = pidfd.inspect_err(|_| _ = child.kill().and_then(|()| child.wait()))?;
         let (send, sent) = channel();
         let (said, words) = channel();
         let complaints = Arc::new(Mutex::new(VecDeque::new()));
@@ -296,7 +331,25 @@ mod tests {
         let host = Host { name: "here".into(), port: None, nodes: 1 };
         // $0 is `ssh-to`, $1 the host: the command comes second.
         let words = words.into_iter().map(|word| word.replace("$1", "$2")).collect();
-        Session::call(&host, &["n0".into()], &Way::Ssh(Some(words)), command).expect("called")
+        let (way, calls) = (Way::Ssh(Some(words)), Calls::default());
+        Session::call(&host, &["n0".into()], &way, command, &calls).expect("called")
+    }
+
+    #[test]
+    fn who_gives_up_waits_for_no_host() {
+        let (calls, ssh) = (Calls::default(), |script: &str| {
+            Way::Ssh(Some(["sh", "-c", script].map(String::from).to_vec()))
+        });
+        let host = Host { name: "here".into(), port: None, nodes: 1 };
+        let call = || Session::call(&host, &["n0".into()], &ssh("exec sleep 1000"), "", &calls);
+        let mut session = call().expect("called");
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| session.hear("reaching it", 100 * PATIENCE));
+            calls.give_up();
+            waiting.join().expect("it does not panic").expect_err("it was ended");
+        });
+        let said = call().expect_err("nobody is called any more").to_string();
+        assert!(said.contains("given up"), "{said}");
     }
 
     #[test]
