@@ -65,6 +65,41 @@ fn a_second_launch_sends_no_chunk_and_a_changed_file_only_what_has_changed() {
 }
 
 #[test]
+fn a_node_that_has_dropped_what_it_was_sent_gets_it_beside_what_is_new() {
+    let cluster = Cluster::up("t0190dropped", 3);
+    let data = |seed: u8| {
+        let mut data = program("", 12, 5);
+        data[4 * CHUNK] = seed;
+        data[9 * CHUNK] = seed;
+        cluster.file("data", 0o644, data)
+    };
+    let run = |seed: u8| {
+        let more = ["--input", "none", "--bcast", data(seed).to_str().unwrap()].map(str::to_owned);
+        let more: Vec<&str> = more.iter().map(String::as_str).collect();
+        let at = cluster.file("work", 0o755, "#!/bin/sh\ncksum < data\n");
+        let (sent, _, job) = sent(&cluster, "n[0-2]", &at, &more);
+        let ranks = job["ranks"].as_array().unwrap();
+        let sums: Vec<&str> = ranks.iter().map(|rank| rank["stdout"].as_str().unwrap()).collect();
+        assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:?}");
+        (sent, sums[0].to_owned())
+    };
+    let (_, first) = run(1);
+    // The manager does not know; two chunks are new, and come in the first round.
+    for node in ["n1", "n2"] {
+        let kept = cluster.directory().join(node).join("chunks");
+        for file in std::fs::read_dir(kept).unwrap().flatten() {
+            std::fs::remove_file(file.path()).unwrap();
+        }
+    }
+    let (sent, second) = run(2);
+    assert_ne!(first, second);
+    // Each of the others once, or once for each of the two if one was heard of later.
+    assert!((12..=22).contains(&sent), "{sent} chunks");
+    assert_eq!(run(2), (0, second));
+    cluster.down();
+}
+
+#[test]
 fn what_a_rank_writes_to_its_files_is_its_own() {
     let cluster = Cluster::up("t0190own", 1);
     let text =

@@ -3,7 +3,9 @@
 //!
 //! If the stream tells files by their chunks, these come next, each to the nodes that lack it: the
 //! manager knows what it has sent (`holdings.rs`), and nodes say what they lack beside that. The
-//! client gives the chunks as they are wanted.
+//! client gives the chunks as they are wanted. They come in rounds: in each the nodes are told
+//! which are to come, and count them. One is enough, unless a node has dropped something: the next
+//! begins when the client has given all of the last.
 
 use super::Manager;
 use super::holdings::Holder;
@@ -190,8 +192,8 @@ struct Told {
     given: Option<(u32, Vec<u8>)>,
     /// How many were sent.
     sent: usize,
-    /// The nodes know what is to come.
-    is_told: bool,
+    /// How often the nodes were told what is to come.
+    rounds: u32,
     /// All nodes have all of them.
     is_there: bool,
 }
@@ -265,8 +267,10 @@ impl Pieces {
 
     /// Which chunks are to be given next; none when all nodes have all of them.
     pub(super) fn wanted(&mut self, job: &Job) -> std::result::Result<Vec<u32>, Failed> {
-        if !self.told.is_told {
+        if self.told.rounds == 0 {
             self.send_part(job)?;
+            let hashes: Vec<Hash> = self.told.chunks.iter().map(|(hash, _)| *hash).collect();
+            self.told.to = self.booking.manager.holdings.lacking(&self.holders, &hashes);
             self.announce(job)?;
             let wanted = self.to_send();
             if !wanted.is_empty() {
@@ -291,11 +295,17 @@ impl Pieces {
         to.map(|(at, _)| at as u32).collect()
     }
 
-    /// Tells the nodes which chunks are to come.
+    /// Tells the nodes which chunks are to come, and has them count from the start.
     fn announce(&mut self, job: &Job) -> std::result::Result<(), Failed> {
-        let hashes: Vec<Hash> = self.told.chunks.iter().map(|(hash, _)| *hash).collect();
-        self.told.to = self.booking.manager.holdings.lacking(&self.holders, &hashes);
-        self.told.is_told = true;
+        let chunks = self.told.chunks.len() as u64;
+        if self.told.rounds > 0 {
+            self.sent += chunks;
+        }
+        self.told.rounds += 1;
+        if self.sent + 1 + chunks >= 1 << COUNTS {
+            let text = "the nodes drop the job's files as fast as they get them  [E205]";
+            return Err((None, Error::new(Errno::NOSPC, text)));
+        }
         let mut coming: BTreeMap<&[String], Vec<u32>> = BTreeMap::new();
         for (at, nodes) in self.told.to.iter().enumerate().filter(|(_, nodes)| !nodes.is_empty()) {
             coming.entry(nodes).or_default().push(at as u32);
@@ -402,12 +412,13 @@ impl Pieces {
         self.await_count(job, &self.to, count, |_| false).map(drop)
     }
 
-    /// Waits until some nodes have so many chunks, or somebody lacks one.
+    /// Waits until some nodes have counted so many chunks.
     fn await_given(&self, job: &Job, to: &Nodes, chunks: u64) -> std::result::Result<(), Failed> {
-        self.await_count(job, to, self.sent + chunks, lacks).map(drop)
+        self.await_count(job, to, self.sent + chunks, |_| false).map(drop)
     }
 
-    /// Waits until all nodes have all chunks; the ones that somebody lacks, if any.
+    /// Waits until all nodes have all chunks. If somebody lacks some, they are told that these
+    /// come: which.
     fn await_chunks(&mut self, job: &Job) -> std::result::Result<Vec<u32>, Failed> {
         self.land(0)?;
         let all = self.sent + self.told.chunks.len() as u64;
@@ -419,9 +430,14 @@ impl Pieces {
             for at in read_ranges(&chunks, most).unwrap_or_default() {
                 let (hash, _) = self.told.chunks[at as usize];
                 self.booking.manager.holdings.remove(&node, &hash);
-                self.told.to[at as usize].push(node.clone());
+                let to = &mut self.told.to[at as usize];
+                // It says so again if it is told again before this was heard.
+                if !to.contains(&node) {
+                    to.push(node.clone());
+                }
             }
         }
+        self.announce(job)?;
         Ok(self.to_send())
     }
 

@@ -6,9 +6,11 @@
 //! is copied from them.
 //!
 //! Programs and read-only files get a second name in each session that wants them. Others are
-//! copied, since a rank may write to what is its own. A program that was written to all the same is
-//! known by its time, and no job after that gets it. When files take too much room, those go that
-//! were used longest ago. The directory goes with the daemon.
+//! copied, since a rank may write to what is its own; so is what may be executed but is no program
+//! by its first bytes, as all is on some file systems, or may be written to by others than its
+//! owner. A program that was written to all the same is known by its time, and no job gets it. When
+//! files take too much room, those go that were used longest ago. The directory goes with the
+//! daemon.
 
 use crate::chunk::{Hash, Recipe};
 use crate::relay::receive::Unpacker;
@@ -36,10 +38,21 @@ struct Kept {
     missing: HashMap<Hash, Vec<u64>>,
     /// What tells whether it was written to since it was whole.
     stamp: Stamp,
+    /// Sessions get it under a second name.
+    is_shared: bool,
     /// When it was last wanted.
     used: u64,
     /// Jobs that wait for it to be whole, or for others to be.
     users: u32,
+}
+
+/// How a program begins that a kernel can run.
+const PROGRAMS: [&[u8]; 2] = [b"\x7fELF", b"#!"];
+
+/// Whether jobs may have one file in common, by its mode and first bytes.
+fn may_be_shared(mode: u32, head: &[u8]) -> bool {
+    let is_program = mode & 0o111 != 0 && PROGRAMS.iter().any(|start| head.starts_with(start));
+    mode & 0o222 == 0 || is_program && mode & 0o022 == 0
 }
 
 type Stamp = (u64, u32, i64, i64);
@@ -149,7 +162,8 @@ impl Chunks {
         file.set_len(recipe.size)?;
         let (stamp, used, users) = ((0, 0, 0, 0), self.clock, 0);
         let (missing, file) = (HashMap::new(), Some(file));
-        Ok(Kept { recipe: recipe.clone(), mode, file, missing, stamp, used, users })
+        let is_shared = false;
+        Ok(Kept { recipe: recipe.clone(), mode, file, missing, stamp, is_shared, used, users })
     }
 
     /// Copies a chunk from another file; false if that is not what it was.
@@ -207,6 +221,9 @@ impl Chunks {
         let kept = self.files.get_mut(name).expect("it is there");
         let file = kept.file.take().expect("it grew");
         file.set_permissions(fs::Permissions::from_mode(kept.mode))?;
+        let mut head = [0; 4];
+        let length = file.read_at(&mut head, 0)?;
+        kept.is_shared = may_be_shared(kept.mode, &head[..length]);
         kept.stamp = stamp(&file.metadata()?);
         for (hash, offset, _) in kept.recipe.pieces() {
             self.found.entry(hash).or_insert((*name, offset));
@@ -217,13 +234,16 @@ impl Chunks {
     /// Puts a file that is whole into the sessions of a job.
     ///
     /// # Errors
-    /// When it is not whole, or cannot be put there.
+    /// When it is not whole, was written to meanwhile, or cannot be put there.
     pub(super) fn give(&self, name: &Name, to: &mut Unpacker, path: &str) -> Result<()> {
         match self.files.get(name) {
+            Some(kept) if kept.file.is_none() && self.is_intact(name) => {
+                to.give(path, &self.path(name), kept.mode, kept.is_shared)
+            }
             Some(kept) if kept.file.is_none() => {
-                // Who may not write to it needs none of its own.
-                let is_shared = kept.mode & 0o111 != 0 || kept.mode & 0o222 == 0;
-                to.give(path, &self.path(name), kept.mode, is_shared)
+                let text =
+                    format!("{path}: another job has written to the program that they share");
+                fail(Errno::BUSY, text + "; run it again")
             }
             _ => fail(Errno::IO, "a chunk of it is missing"),
         }
@@ -257,6 +277,7 @@ impl Chunks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::relay::receive::Landing;
     use std::ops::{Deref, DerefMut};
 
     /// Chunks whose directory goes with the test.
@@ -349,6 +370,48 @@ mod tests {
         assert!(kept.lack(&[other], &of.chunks[0]));
         kept.release(&other);
         assert!(!kept.path(&other).exists() && kept.path(&name).exists());
+    }
+
+    #[test]
+    fn what_a_job_may_write_to_is_its_own() {
+        let mut kept = chunks("own");
+        let home = kept.directory.with_extension("session");
+        let _ = fs::remove_dir_all(&home);
+        fs::create_dir(&home).unwrap();
+        let landing =
+            Landing { directory: home.clone(), argv: Default::default(), env: Default::default() };
+        let mut session = Unpacker::new(vec![landing]).unwrap();
+        let data = bytes(1, 5000);
+        let program = [b"\x7fELF", &data[..]].concat();
+        let script = [b"#!/bin/sh\n", &data[..]].concat();
+        let cases: [(&str, u32, &[u8], bool); 7] = [
+            ("program", 0o755, &program, true),
+            ("script", 0o700, &script, true),
+            ("read-only", 0o444, &data, true),
+            ("data", 0o644, &data, false),
+            ("data-of-fat", 0o755, &data, false),
+            ("data-of-all", 0o777, &data, false),
+            ("program-of-all", 0o777, &program, false),
+        ];
+        for (path, mode, whole, is_shared) in cases {
+            let name = kept.keep(mode, &recipe(&[whole])).unwrap();
+            kept.take(&Hash::of(whole), whole).unwrap();
+            kept.give(&name, &mut session, path).unwrap();
+            let (own, store) = (home.join(path), kept.path(&name));
+            assert_eq!(fs::read(&own).unwrap(), whole);
+            let inode = |path| fs::metadata(path).unwrap().ino();
+            assert_eq!(inode(&own) == inode(&store), is_shared, "{path}");
+            if !is_shared {
+                fs::write(&own, "changed").unwrap();
+                assert_eq!(fs::read(&store).unwrap(), whole, "{path}");
+            }
+        }
+        // What was written to all the same is given to nobody.
+        let name = kept.keep(0o755, &recipe(&[&program])).unwrap();
+        fs::write(home.join("program"), "changed").unwrap();
+        let refused = kept.give(&name, &mut session, "again").unwrap_err();
+        assert!(refused.text.contains("another job has written"), "{refused}");
+        fs::remove_dir_all(&home).unwrap();
     }
 
     #[test]

@@ -33,7 +33,9 @@ pub(super) struct Unpacking {
     known: Vec<(Hash, Known)>,
     /// The different chunks, in order.
     chunks: Vec<Hash>,
-    /// How many of them are there before the first that is not.
+    /// Those that were not to come when they were told of last: somebody has been told so.
+    lacked: HashSet<u32>,
+    /// How many are there before the first that is to come and has not.
     there: usize,
     /// The chunks were told of, and the files are in the sessions.
     is_gathered: bool,
@@ -49,6 +51,7 @@ impl Unpacking {
             count: shipment.start,
             known: Vec::new(),
             chunks: Vec::new(),
+            lacked: HashSet::new(),
             there: 0,
             is_gathered: true,
         })
@@ -64,14 +67,18 @@ impl Unpacking {
         self.known.iter().map(|(name, _)| name)
     }
 
+    /// The next count, whatever chunks have added to the last.
     fn step(&mut self, count: u64) -> Result<()> {
-        let is_next = count == self.count + 1;
+        let is_next = count == self.count + self.chunks.len() as u64 + 1;
         self.count = count;
         if is_next { Ok(()) } else { Err(missing()) }
     }
 
+    /// Who lacks chunks counts those that come all the same, but never as far as who has all.
     fn unpacked(&self, lacks: Option<String>) -> Unpacked {
-        Unpacked { count: self.count + self.there as u64, lacks }
+        let last = usize::from(!self.lacked.is_empty());
+        let there = self.there.min(self.chunks.len() - last);
+        Unpacked { count: self.count + there as u64, lacks }
     }
 
     /// Takes the next piece of the stream.
@@ -81,7 +88,8 @@ impl Unpacking {
         Ok(self.unpacked(None))
     }
 
-    /// The stream is whole: puts its files together, out of what is kept and what is coming.
+    /// The stream is whole: puts its files together, out of what is kept and what is coming. Told
+    /// again, when others come.
     pub(super) fn gather(
         &mut self,
         chunks: &mut Chunks,
@@ -93,8 +101,9 @@ impl Unpacking {
             return Err(missing());
         }
         let mut seen = HashSet::new();
-        self.is_gathered = false;
-        for known in self.unpacker.take_known() {
+        let known = self.unpacker.take_known();
+        self.is_gathered &= known.is_empty();
+        for known in known {
             self.chunks.extend(known.recipe.chunks.iter().filter(|hash| seen.insert(**hash)));
             let name = chunks.keep(known.mode, &known.recipe)?;
             self.known.push((name, known));
@@ -108,9 +117,12 @@ impl Unpacking {
         let growing = self.growing(chunks);
         let lacks =
             |at: &u32| !coming.contains(at) && chunks.lack(&growing, &self.chunks[*at as usize]);
-        let lacks = write_ranges((0..most).filter(lacks));
+        (self.lacked, self.there) = ((0..most).filter(lacks).collect(), 0);
         let unpacked = self.advance(chunks)?;
-        Ok(Unpacked { lacks: Some(lacks).filter(|lacks| !lacks.is_empty()), ..unpacked })
+        let mut lacked: Vec<u32> = self.lacked.iter().copied().collect();
+        lacked.sort_unstable();
+        let lacks = (!lacked.is_empty()).then(|| write_ranges(lacked));
+        Ok(Unpacked { lacks, ..unpacked })
     }
 
     /// Takes a chunk.
@@ -128,10 +140,13 @@ impl Unpacking {
     /// Sees what is there by now; at the end puts the files into the sessions.
     pub(super) fn advance(&mut self, chunks: &mut Chunks) -> Result<Unpacked> {
         let growing = self.growing(chunks);
-        while self.there < self.chunks.len() && !chunks.lack(&growing, &self.chunks[self.there]) {
+        let is_passed = |at: usize| {
+            self.lacked.contains(&(at as u32)) || !chunks.lack(&growing, &self.chunks[at])
+        };
+        while self.there < self.chunks.len() && is_passed(self.there) {
             self.there += 1;
         }
-        if self.there == self.chunks.len() && !self.is_gathered {
+        if self.there == self.chunks.len() && self.lacked.is_empty() && !self.is_gathered {
             for (name, known) in &self.known {
                 chunks.give(name, &mut self.unpacker, &known.path)?;
             }
@@ -143,5 +158,48 @@ impl Unpacking {
 
     fn growing(&self, chunks: &Chunks) -> Vec<Hash> {
         self.files().filter(|name| !chunks.is_whole(name)).copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_base::limits::CHUNK;
+
+    /// A node that lacks chunks of which nobody has said that they come counted none of those that
+    /// did, so the manager sent all of them at once.
+    #[test]
+    fn who_lacks_a_chunk_counts_those_that_come_and_never_as_far_as_who_has_all() {
+        let directory = format!("muster-unpacking-{}", std::process::id());
+        let directory = std::env::temp_dir().join(directory);
+        let _ = std::fs::remove_dir_all(&directory);
+        let mut chunks = Chunks::new(directory.clone());
+        let parts: Vec<Vec<u8>> = (0..6).map(|seed| vec![seed; CHUNK]).collect();
+        let hashes = parts.iter().flat_map(|part| Hash::of(part).0);
+        let mut stream = format!("known 644 {} data\n", 6 * CHUNK).into_bytes();
+        stream.extend(hashes);
+        stream.extend(b"end\n");
+        let shipment = Shipment { variable: 0, start: 100 };
+        let mut files = Unpacking::new(Vec::new(), shipment).unwrap();
+        assert_eq!(files.piece(101, &stream).unwrap().count, 101);
+        // The first round: 1 and 4 are not to come.
+        let told = files.gather(&mut chunks, 102, &["0,2-3", "5"]).unwrap();
+        assert_eq!((told.count, told.lacks.as_deref()), (102, Some("1,4")));
+        let mut take = |files: &mut Unpacking, at: usize| {
+            files.chunk(&mut chunks, at as u64, &parts[at]).unwrap().count
+        };
+        let counts: Vec<u64> = [0, 2, 3, 5].map(|at| take(&mut files, at)).to_vec();
+        assert_eq!(counts, [104, 105, 107, 107], "the last is not counted");
+        assert!(!files.is_done());
+        // The second: they come, and all is counted again.
+        let told = files.gather(&mut chunks, 109, &["1,4"]).unwrap();
+        assert_eq!((told.count, told.lacks), (110, None));
+        let mut take = |at: usize| files.chunk(&mut chunks, at as u64, &parts[at]).unwrap().count;
+        assert_eq!((take(1), take(4)), (113, 115));
+        assert!(files.is_done());
+        // Who has all of it only counts on.
+        assert_eq!(files.gather(&mut chunks, 116, &[]).unwrap().count, 122);
+        assert!(files.gather(&mut chunks, 118, &[]).is_err(), "a count was missed");
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 }
