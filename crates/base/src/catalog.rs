@@ -3,8 +3,8 @@
 //!
 //! `E` ends what was asked for, `N` is a notice. 10x a job's program and files, 11x its size and
 //! place, 12x reaching a cluster, 13x where it lives, 14x a job's files and terminal here, 15x
-//! serving and mounting, 16x files of the cluster, 2xx between nodes, 3xx how a job ended, 4xx
-//! the manager's word on a job.
+//! serving and mounting, 16x files of the cluster, 17x boot images, 2xx between nodes, 3xx how a job
+//! ended, 4xx the manager's word on a job.
 
 /// One message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,6 +186,28 @@ catalog! {
     E163 "There is no such signal."
         "Signals are named as kill -l does, with or without SIG, or given by number."
         "kill -l lists them."
+    E170 "This is no name for an image."
+        "Images and architectures are directories of the cluster's tree, so their names are plain."
+        "Use letters, digits, '-', '_' and '.': muster image push compute --arch x86_64 FILE"
+    E171 "There is no such image."
+        "Nothing was pushed under that name, or not for that architecture."
+        "muster image ls tells what there is."
+    E172 "Images cannot be kept or served so."
+        "The image is empty or longer than 16 GiB, the address is in use or none of this machine, \
+         or the image key is missing, or readable by others."
+        "The message says which. chmod 600 the key's copy; muster image serve --help"
+    E173 "The image server cannot be reached."
+        "Its manager is down, its door for images is not open or is elsewhere, the image key is \
+         another cluster's, or a firewall is in between."
+        "At the server: muster image ls --json tells its door; muster image serve opens it."
+    E174 "An image is corrupt at the server."
+        "A chunk of its file in the cluster's directory is not what was pushed: a disk fails, or \
+         somebody wrote to it. Nothing wrong was written here."
+        "Push the image again. What has come of it is kept."
+    E175 "A file here cannot be written."
+        "The disk is full, the directory is missing or not yours, or another fetch has the same \
+         FILE.part."
+        "Mend that, and give the same command again: it goes on from where it was."
     E200 "You have no key for clusters of several hosts."
         "It proves to the nodes of a cluster that their manager is yours. A cluster on one \
          machine needs none."

@@ -201,6 +201,26 @@ pub const RECIPE_MAX: usize = 1 << 20;
 /// Chunks of one job: they are counted in 20 bits, with what else is sent.
 pub const JOB_CHUNKS_MAX: usize = 1 << 19;
 
+/// Chunks of a boot image that one client takes at once, and that one source gives at once: some
+/// are on their way while the next are asked for. More would share the links, and each would be
+/// whole, and passed on, later; a client that took more than a source gives would keep others from
+/// having something to give.
+pub const IMAGE_WINDOW: usize = 4;
+
+/// Helpers that one client takes a boot image from. Each costs a connection and a handshake at both
+/// ends, 1 ms of processor time; with eight, a rare chunk is three steps from 500 clients.
+pub const IMAGE_SOURCES: usize = 8;
+
+/// How long a client may take over a chunk before its source counts as free again: at that rate,
+/// 512 KiB in half a minute, an image of 64 MiB would take an hour.
+pub const IMAGE_GRANT_TIME: Duration = Duration::from_secs(30);
+
+/// Clients of one boot image at once: each holds a session and a connection of the server's.
+pub const IMAGE_CLIENTS_MAX: usize = 2048;
+
+/// Images that a cluster keeps.
+pub const IMAGES_MAX: usize = 1024;
+
 /// Bytes of the files that a node keeps for the jobs that come: what a day's programs have. Less
 /// where little is free.
 pub const CHUNK_STORE_MAX: u64 = 1 << 30;

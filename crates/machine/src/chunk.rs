@@ -1,7 +1,10 @@
 //! Chunks: files are cut into pieces of one length, each known by the BLAKE3 hash of its bytes. Who
 //! holds a chunk, from whatever file, needs not be sent it.
 
+pub(crate) mod store;
+
 use muster_base::limits::CHUNK;
+use std::fmt;
 
 /// Bytes of a hash.
 pub const HASH: usize = 32;
@@ -14,6 +17,12 @@ impl Hash {
     /// That of a chunk with these bytes.
     pub fn of(bytes: &[u8]) -> Hash {
         Hash(*blake3::hash(bytes).as_bytes())
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&blake3::Hash::from(self.0).to_hex())
     }
 }
 

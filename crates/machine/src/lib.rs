@@ -6,6 +6,7 @@ pub mod chunk;
 pub mod config;
 pub mod files;
 pub mod hosts;
+pub mod image;
 pub mod keeper;
 pub mod launch;
 pub mod line;

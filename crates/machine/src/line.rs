@@ -4,10 +4,13 @@
 //! they are and what for (service `9p`); 9P clients that know nothing of it (the commands, v9fs,
 //! anybody's) come in at the same address and simply begin. Either way the connection is then the
 //! 9P server's.
+//!
+//! Who is no member of the cluster may belong to a [`Circle`]: those who have one key.
 
 use crate::roster::{check_peer, name_to, transport_of};
 use muster_fabric::strategy::Stream as _;
-use muster_fabric::transport::{Adapter, Hello, Lane, Listener, socket};
+use muster_fabric::transport::socket::{Identity, Members, Tls};
+use muster_fabric::transport::{Adapter, Hello, Lane, Listener, Peer, Transport, socket};
 use muster_fabric::{Address, Deadline, Error as FabricError};
 use muster_ninep::client::{Client, Options, unreachable_server};
 use muster_ninep::error::{Errno, Error, Result};
@@ -49,26 +52,69 @@ pub fn read_address(text: &str) -> Result<Address> {
     read.to_string().parse().map_err(|error| invalid(format!("{error}")))
 }
 
+/// Those who share a key, and prove it to each other over TLS: a list of one member, which each is.
+#[derive(Clone, Debug)]
+pub struct Circle(Tls);
+
+impl Circle {
+    /// The name under which the key is pinned.
+    const NAME: &str = "circle";
+
+    /// Those who have this key.
+    pub fn of(identity: &Identity) -> Circle {
+        let members = Members::default();
+        members.pin(Circle::NAME, identity.public_key()).expect("the list is empty");
+        Circle(Tls::new(identity, &members))
+    }
+
+    /// Connects to another of them, or on this machine to anybody.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    pub fn connect(&self, from: &str, to: &Address, options: Options) -> Result<Client> {
+        match to {
+            Address::Tls(..) => {
+                // All of them are the same member, and no other has come in.
+                let name = format!("{}.{from}", Circle::NAME);
+                meet(&self.0, |_, _| Ok(()), &name, to, options)
+            }
+            _ => connect(from, to, options),
+        }
+    }
+}
+
 /// Connects to another daemon; `from` is who connects, for people.
 ///
 /// # Errors
 /// As [`Client::connect`].
-pub fn connect(from: &str, to: &Address, mut options: Options) -> Result<Client> {
+pub fn connect(from: &str, to: &Address, options: Options) -> Result<Client> {
+    let transport = transport_of(to).map_err(told).map_err(|error| {
+        let name = if options.name.is_empty() { to.to_string() } else { options.name.clone() };
+        unreachable_server(&name, error)
+    })?;
+    meet(transport, check_peer, &name_to(to, from), to, options)
+}
+
+fn meet(
+    transport: &dyn Transport,
+    check: Check,
+    name: &str,
+    to: &Address,
+    mut options: Options,
+) -> Result<Client> {
     if options.name.is_empty() {
         options.name = to.to_string();
     }
-    let stream = reach(from, to, options.deadline.unwrap_or(PATIENCE))
-        .map_err(|error| unreachable_server(&options.name, error))?;
-    Client::over(stream, &options)
+    let hello = Hello { name: name.to_owned(), service: NINEP.to_owned(), lane: Lane::Bulk };
+    let deadline = Deadline::after(options.deadline.unwrap_or(PATIENCE));
+    let adapter = transport.connect(to, &hello, deadline);
+    let adapter = adapter.and_then(|adapter| check(to, adapter.peer()).map(|()| adapter));
+    let stream = adapter.map_err(told).and_then(stream_of);
+    Client::over(stream.map_err(|error| unreachable_server(&options.name, error))?, &options)
 }
 
-fn reach(from: &str, to: &Address, patience: Duration) -> io::Result<Stream> {
-    let hello = Hello { name: name_to(to, from), service: NINEP.to_owned(), lane: Lane::Bulk };
-    let transport = transport_of(to).map_err(told)?;
-    let adapter = transport.connect(to, &hello, Deadline::after(patience)).map_err(told)?;
-    check_peer(to, adapter.peer()).map_err(told)?;
-    stream_of(adapter)
-}
+/// Whether who answered at an address is the one who is to be there.
+type Check = fn(&Address, &Peer) -> muster_fabric::Result<()>;
 
 /// The socket below a connection. The transports between daemons all have one.
 fn stream_of(adapter: Box<dyn Adapter>) -> io::Result<Stream> {
@@ -93,6 +139,8 @@ fn told(error: FabricError) -> io::Error {
 /// Where a daemon is reached. Dropping it ends that; connections live on.
 pub struct Door {
     at: Address,
+    /// Whose it is, if not the cluster's.
+    circle: Option<Circle>,
     is_closing: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -103,14 +151,33 @@ impl Door {
     /// # Errors
     /// That of bind(2); [`io::ErrorKind::AddrInUse`] also when another daemon answers there.
     pub fn open(at: &Address, server: Arc<Server>) -> io::Result<Door> {
-        Door::looking(at, server, LOOK)
+        Door::looking(at, None, server, LOOK)
+    }
+
+    /// A door for those of a circle.
+    ///
+    /// # Errors
+    /// As [`Door::open`].
+    pub fn open_to(circle: &Circle, at: &Address, server: Arc<Server>) -> io::Result<Door> {
+        Door::looking(at, Some(circle.clone()), server, LOOK)
+    }
+
+    /// Where it is: with the port that it got, where any was asked for.
+    pub fn address(&self) -> &Address {
+        &self.at
     }
 
     /// A door that looks so often whether it is to close.
-    fn looking(at: &Address, server: Arc<Server>, look: Duration) -> io::Result<Door> {
+    fn looking(
+        at: &Address,
+        circle: Option<Circle>,
+        server: Arc<Server>,
+        look: Duration,
+    ) -> io::Result<Door> {
         // Over the network only members come in, and those say hello.
-        let listener = match at {
-            Address::Tls(..) => transport_of(at).and_then(|tls| tls.listen(at)),
+        let listener = match (at, &circle) {
+            (Address::Tls(..), Some(circle)) => circle.0.listen(at),
+            (Address::Tls(..), None) => transport_of(at).and_then(|tls| tls.listen(at)),
             _ => socket::listen_open(at),
         };
         let listener = listener.map_err(told)?;
@@ -119,7 +186,7 @@ impl Door {
         let closing = is_closing.clone();
         let attend = move || attend(listener, &server, &closing, look);
         let thread = std::thread::Builder::new().name("door".into()).spawn(attend)?;
-        Ok(Door { at, is_closing, thread: Some(thread) })
+        Ok(Door { at, circle, is_closing, thread: Some(thread) })
     }
 }
 
@@ -127,9 +194,11 @@ impl Drop for Door {
     fn drop(&mut self) {
         self.is_closing.store(true, Ordering::Release);
         // It sleeps until somebody comes. Where this fails, it wakes at its next look.
-        if let Ok(transport) = transport_of(&self.at) {
-            let (name, service) = (name_to(&self.at, "this door"), CLOSING.to_owned());
-            let hello = Hello { name, service, lane: Lane::System };
+        let of_circle = self.circle.as_ref().map(|circle| Ok(&circle.0 as &dyn Transport));
+        if let Ok(transport) = of_circle.unwrap_or_else(|| transport_of(&self.at)) {
+            let named = || name_to(&self.at, "this door");
+            let name = self.circle.as_ref().map_or_else(named, |_| Circle::NAME.to_owned());
+            let hello = Hello { name, service: CLOSING.to_owned(), lane: Lane::System };
             let _ = transport.connect(&self.at, &hello, Deadline::after(SHORT));
         }
         if let Some(thread) = self.thread.take() {
@@ -195,7 +264,7 @@ mod tests {
                 Arc::new(HostTree::new(&directory, host::Options::default()).expect("a tree"));
             let address = Address::Unix(directory.join("sock"));
             let server = Arc::new(Server::start(&tree, 1, same_user).expect("a thread"));
-            let door = Some(Door::looking(&address, server.clone(), look).expect("a socket"));
+            let door = Some(Door::looking(&address, None, server.clone(), look).expect("a socket"));
             Fixture { directory, address, _server: server, door }
         }
     }

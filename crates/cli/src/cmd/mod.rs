@@ -9,6 +9,7 @@ mod explain;
 mod export;
 mod fabric;
 mod history;
+mod image;
 mod init;
 pub mod jobs;
 mod kill;
@@ -61,6 +62,7 @@ pub enum Command {
     Mount(mount::Args),
     Umount(umount::Args),
     Export(export::Args),
+    Image(image::Args),
     Fabric(fabric::Args),
     Explain(explain::Args),
     Completions(completions::Args),
@@ -95,6 +97,7 @@ pub fn run(command: Command, context: &Context) -> Result<ExitCode> {
         Command::Mount(args) => mount::run(&args, context),
         Command::Umount(args) => umount::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Image(args) => image::run(&args, context),
         Command::Fabric(args) => fabric::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -149,7 +149,7 @@ fn keep_port(is_ipv6: bool) -> io::Result<(u16, std::os::fd::OwnedFd)> {
 }
 
 /// The address of this machine that the way to another begins at.
-fn address_towards(there: IpAddr) -> io::Result<IpAddr> {
+pub(crate) fn address_towards(there: IpAddr) -> io::Result<IpAddr> {
     let any = if there.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
     let socket = UdpSocket::bind(any)?;
     // Nothing is sent: the kernel only looks for the way.

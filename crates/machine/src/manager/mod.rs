@@ -38,6 +38,7 @@ pub mod tree;
 mod views;
 
 use crate::files::stream::Stream;
+use crate::image::store::Images;
 use crate::memory::{Memory, name_of};
 use crate::roster::Roster;
 use history::History;
@@ -71,6 +72,7 @@ pub struct Manager {
     mail: Mail,
     shipments: pieces::Shipments,
     holdings: holdings::Holdings,
+    images: Arc<Images>,
     settings: Settings,
     queue: Queue,
     strobe: Strobe,
@@ -129,6 +131,7 @@ impl Manager {
             shipments: pieces::Shipments::default(),
             holdings: holdings::Holdings::default(),
             strobe: Strobe::new(directory, memory.term()),
+            images: Images::open(&directory.join("images"))?,
             settings: Settings::open(&directory.join("settings"))?,
             queue: Queue::default(),
             jobs: Mutex::default(),

@@ -9,6 +9,7 @@ use super::spec::End;
 use super::views::Scope;
 use crate::files::control::{self, Commands};
 use crate::files::lane::Lane;
+use crate::image;
 use crate::node::signal;
 use crate::output::Output;
 use crate::slots::{Slots, check_slice};
@@ -40,6 +41,7 @@ pub fn of(manager: &Arc<Manager>) -> Synthetic {
         ("scheduler", control::file(0o660, move || SchedulerCtl(scheduler.clone())).entry()),
         ("slots", control::file(0o660, move || SlotTable(slots.clone())).entry()),
         ("partitions", control::file(0o660, move || PartitionsCtl(partitions.clone())).entry()),
+        ("images", image::tree::directory(&manager.images)),
         ("events", manager.events.file_of_lines(0o444).entry()),
         ("fabric", File::text(0o444, move || Ok(upgrade(&counted)?.memory.tell())).entry()),
         (

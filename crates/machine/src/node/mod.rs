@@ -9,7 +9,6 @@
 
 mod account;
 pub mod cgroup;
-mod chunks;
 mod ctl;
 pub mod daemon;
 mod facts;

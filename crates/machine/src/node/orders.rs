@@ -4,10 +4,10 @@
 //! a report is on its way goes with the next, so many ranks that end together cost few letters.
 
 use super::Node;
-use super::chunks::Chunks;
 use super::launch;
 use super::session::Session;
 use super::unpacking::{Unpacked, Unpacking};
+use crate::chunk::store::Chunks;
 use crate::launch::{Bytes, Coming, Kind, Launch, Order, Part, Rank, Report, Said, What};
 use crate::memory::{MANAGER, Memory, STROBE};
 use crate::strober::{self, Table};

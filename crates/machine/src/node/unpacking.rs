@@ -2,9 +2,9 @@
 //! pieces, then the chunks of the files that it tells by their chunks, as far as they are not kept
 //! here.
 
-use super::chunks::Chunks;
 use super::orders::missing;
 use super::session::Session;
+use crate::chunk::store::Chunks;
 use crate::chunk::{Hash, read_ranges, write_ranges};
 use crate::launch::Shipment;
 use crate::relay::receive::{Known, Unpacker};

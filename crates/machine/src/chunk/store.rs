@@ -1,4 +1,5 @@
-//! The files that a node keeps for the jobs that come, and the chunks that they are made of.
+//! Files that are kept, and the chunks that they are made of: a node keeps those of the jobs that
+//! come, the manager boot images, and who fetches an image its file.
 //!
 //! A file *grows* until all its chunks are there, then it is *whole*. A chunk that arrives is
 //! compared with its hash and written to its place in every growing file that lacks it: into the
@@ -9,8 +10,10 @@
 //! copied, since a rank may write to what is its own; so is what may be executed but is no program
 //! by its first bytes, as all is on some file systems, or may be written to by others than its
 //! owner. A program that was written to all the same is known by its time, and no job gets it. When
-//! files take too much room, those go that were used longest ago. The directory goes with the
-//! daemon.
+//! files take too much room, those go that were used longest ago.
+//!
+//! What is left of a file that grew when its process was killed is looked at chunk by chunk when it
+//! is to be kept again: those that are right need not come again.
 
 use crate::chunk::{Hash, Recipe};
 use crate::relay::receive::Unpacker;
@@ -26,7 +29,7 @@ use std::path::PathBuf;
 const SHARE: u64 = 8;
 
 /// Which file: its mode and what it says.
-type Name = Hash;
+pub(crate) type Name = Hash;
 
 /// A file.
 struct Kept {
@@ -42,7 +45,7 @@ struct Kept {
     is_shared: bool,
     /// When it was last wanted.
     used: u64,
-    /// Jobs that wait for it to be whole, or for others to be.
+    /// Those who wait for it to be whole, or for others to be, or want it to stay.
     users: u32,
 }
 
@@ -62,7 +65,7 @@ fn stamp(meta: &Metadata) -> Stamp {
 }
 
 /// All of them.
-pub(super) struct Chunks {
+pub(crate) struct Chunks {
     directory: PathBuf,
     files: HashMap<Name, Kept>,
     /// Where a chunk is found: file and offset.
@@ -70,7 +73,8 @@ pub(super) struct Chunks {
     clock: u64,
 }
 
-fn name(mode: u32, recipe: &Recipe) -> Name {
+/// The name of a file.
+pub(crate) fn name(mode: u32, recipe: &Recipe) -> Name {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&mode.to_le_bytes()).update(&recipe.size.to_le_bytes());
     for hash in &recipe.chunks {
@@ -83,26 +87,33 @@ fn corrupt() -> Error {
     Error::new(Errno::BADMSG, "a chunk of it is corrupt: its bytes are not those of its hash")
 }
 
+/// Whether a file has a chunk at a place.
+fn says(file: &File, offset: u64, length: usize, hash: &Hash) -> bool {
+    let mut bytes = vec![0; length];
+    file.read_exact_at(&mut bytes, offset).is_ok() && Hash::of(&bytes) == *hash
+}
+
 impl Chunks {
-    pub(super) fn new(directory: PathBuf) -> Chunks {
+    /// None yet, in a directory that is there or can be made.
+    pub(crate) fn new(directory: PathBuf) -> Chunks {
         let (files, found) = (HashMap::new(), HashMap::new());
         Chunks { directory, files, found, clock: 0 }
     }
 
     /// Whether some of these files lack a chunk.
-    pub(super) fn lack(&self, files: &[Name], hash: &Hash) -> bool {
+    pub(crate) fn lack(&self, files: &[Name], hash: &Hash) -> bool {
         let lacks = |name| self.files.get(name).is_none_or(|kept| kept.missing.contains_key(hash));
         files.iter().any(lacks)
     }
 
     /// Whether a file has all its chunks.
-    pub(super) fn is_whole(&self, name: &Name) -> bool {
+    pub(crate) fn is_whole(&self, name: &Name) -> bool {
         self.files.get(name).is_some_and(|kept| kept.file.is_none())
     }
 
     /// A job has a file, or does not want it any more. If nobody else does, it may go, and does
     /// unless it is whole.
-    pub(super) fn release(&mut self, name: &Name) {
+    pub(crate) fn release(&mut self, name: &Name) {
         let Some(kept) = self.files.get_mut(name) else { return };
         kept.users = kept.users.saturating_sub(1);
         if kept.users == 0 && kept.file.is_some() {
@@ -111,14 +122,41 @@ impl Chunks {
     }
 
     fn path(&self, name: &Name) -> PathBuf {
-        self.directory.join(blake3::Hash::from(name.0).to_hex().as_str())
+        self.directory.join(name.to_string())
+    }
+
+    /// A file to be read, whole or growing.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn open(&self, name: &Name) -> Result<File> {
+        match self.files.get(name).and_then(|kept| kept.file.as_ref()) {
+            Some(growing) => Ok(growing.try_clone()?),
+            None => Ok(File::open(self.path(name))?),
+        }
+    }
+
+    /// Keeps a file that is there already, if it is whole.
+    pub(crate) fn adopt(&mut self, mode: u32, recipe: &Recipe) -> Option<Name> {
+        let name = name(mode, recipe);
+        let meta = fs::metadata(self.path(&name)).ok()?;
+        if meta.len() != recipe.size || meta.mode() & 0o7777 != mode {
+            return None;
+        }
+        let (stamp, used, users) = (stamp(&meta), self.clock, 1);
+        let (missing, file) = (HashMap::new(), None);
+        let (recipe, is_shared) = (recipe.clone(), false);
+        self.find(&name, &recipe);
+        let kept = Kept { recipe, mode, file, missing, stamp, is_shared, used, users };
+        self.files.insert(name, kept);
+        Some(name)
     }
 
     /// Has a file kept, with as much of it as is there, until it is [released](Chunks::release).
     ///
     /// # Errors
     /// The system's, as when there is no room.
-    pub(super) fn keep(&mut self, mode: u32, recipe: &Recipe) -> Result<Name> {
+    pub(crate) fn keep(&mut self, mode: u32, recipe: &Recipe) -> Result<Name> {
         self.clock += 1;
         let name = name(mode, recipe);
         if self.is_intact(&name) {
@@ -131,7 +169,13 @@ impl Chunks {
         self.make_room(recipe.size);
         let mut kept = self.begin(&name, mode, recipe)?;
         kept.users = users + 1;
+        let left = kept.file.as_ref().filter(|file| file.metadata().is_ok_and(|it| it.len() > 0));
+        let left = left.map(File::try_clone).transpose()?;
+        kept.file.as_ref().expect("it grows").set_len(recipe.size)?;
         for (hash, offset, length) in recipe.pieces() {
+            if left.as_ref().is_some_and(|file| says(file, offset, length, &hash)) {
+                continue;
+            }
             let found = self.found.get(&hash).copied();
             if let Some((other, from)) = found.filter(|_| !kept.missing.contains_key(&hash)) {
                 if self.copy(&kept, offset, (other, from, length)) {
@@ -157,9 +201,8 @@ impl Chunks {
             return Err(error.into());
         }
         let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(true).mode(0o600);
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let file = options.open(self.path(name))?;
-        file.set_len(recipe.size)?;
         let (stamp, used, users) = ((0, 0, 0, 0), self.clock, 0);
         let (missing, file) = (HashMap::new(), Some(file));
         let is_shared = false;
@@ -191,7 +234,7 @@ impl Chunks {
     ///
     /// # Errors
     /// When it is not the one of that hash, or cannot be written.
-    pub(super) fn take(&mut self, hash: &Hash, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn take(&mut self, hash: &Hash, bytes: &[u8]) -> Result<()> {
         let lacks = |(name, kept): (&Name, &Kept)| kept.missing.contains_key(hash).then_some(*name);
         let lacking: Vec<Name> = self.files.iter().filter_map(lacks).collect();
         if lacking.is_empty() {
@@ -225,17 +268,22 @@ impl Chunks {
         let length = file.read_at(&mut head, 0)?;
         kept.is_shared = may_be_shared(kept.mode, &head[..length]);
         kept.stamp = stamp(&file.metadata()?);
-        for (hash, offset, _) in kept.recipe.pieces() {
+        let recipe = kept.recipe.clone();
+        self.find(name, &recipe);
+        Ok(())
+    }
+
+    fn find(&mut self, name: &Name, recipe: &Recipe) {
+        for (hash, offset, _) in recipe.pieces() {
             self.found.entry(hash).or_insert((*name, offset));
         }
-        Ok(())
     }
 
     /// Puts a file that is whole into the sessions of a job.
     ///
     /// # Errors
     /// When it is not whole, was written to meanwhile, or cannot be put there.
-    pub(super) fn give(&self, name: &Name, to: &mut Unpacker, path: &str) -> Result<()> {
+    pub(crate) fn give(&self, name: &Name, to: &mut Unpacker, path: &str) -> Result<()> {
         match self.files.get(name) {
             Some(kept) if kept.file.is_none() && self.is_intact(name) => {
                 to.give(path, &self.path(name), kept.mode, kept.is_shared)
@@ -266,7 +314,8 @@ impl Chunks {
         }
     }
 
-    fn remove(&mut self, name: &Name) {
+    /// Removes a file, whoever wants it.
+    pub(crate) fn remove(&mut self, name: &Name) {
         if self.files.remove(name).is_some() {
             let _ = fs::remove_file(self.path(name));
             self.found.retain(|_, (file, _)| file != name);
@@ -336,6 +385,31 @@ mod tests {
         let other = kept.keep(0o644, &recipe(&[&b, &c])).unwrap();
         assert_eq!(fs::read(kept.path(&other)).unwrap(), [&b[..], &c].concat());
         assert!(kept.is_whole(&other));
+    }
+
+    #[test]
+    fn what_is_left_of_a_file_that_grew_is_not_wanted_again_and_a_whole_one_is_taken_over() {
+        let mut kept = chunks("left");
+        let (a, b, c) = (bytes(1, CHUNK), bytes(2, CHUNK), bytes(3, CHUNK));
+        let one = recipe(&[&a, &b, &c]);
+        let name = kept.keep(0o755, &one).unwrap();
+        kept.take(&one.chunks[0], &a).unwrap();
+        kept.take(&one.chunks[1], &b).unwrap();
+        // It is killed, and a byte of what it wrote was never written.
+        let file = File::options().write(true).open(kept.path(&name)).unwrap();
+        file.write_all_at(&[b[7] ^ 1], CHUNK as u64 + 7).unwrap();
+        let mut next = Chunks::new(kept.directory.clone());
+        assert_eq!(next.adopt(0o755, &one), None);
+        next.keep(0o755, &one).unwrap();
+        let lacks = |hash: &Hash| next.lack(&[name], hash);
+        assert_eq!(
+            [&one.chunks[0], &one.chunks[1], &one.chunks[2]].map(lacks),
+            [false, true, true]
+        );
+        next.take(&one.chunks[2], &c).unwrap();
+        next.take(&one.chunks[1], &b).unwrap();
+        assert_eq!(fs::read(next.path(&name)).unwrap(), [a, b, c].concat());
+        assert_eq!(Chunks::new(kept.directory.clone()).adopt(0o755, &one), Some(name));
     }
 
     #[test]

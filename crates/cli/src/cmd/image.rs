@@ -1,0 +1,347 @@
+//! `muster image`: boot images, pushed once and fetched by many.
+
+use super::progress::Progress;
+use super::{SCHEMA, print_json, refused, table};
+use crate::cluster::Context;
+use crate::sys::EndSignals;
+use anyhow::{Context as _, Result, anyhow, bail};
+use muster_base::limits::CHUNK;
+use muster_base::span;
+use muster_fabric::Address;
+use muster_fabric::transport::socket::Identity;
+use muster_machine::chunk::{Recipe, length, read_ranges};
+use muster_machine::image::fetch::{Ask, Error, Fetched, Fetching, Word};
+use muster_machine::line::{Circle, read_address};
+use muster_machine::relay::recipe::Recipes;
+use muster_ninep::client::{Client, Fid};
+use muster_ninep::error::Errno;
+use muster_ninep::tree::OpenFlags;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Keep boot images in the cluster, and fetch them as a machine that boots does.
+///
+/// Those who fetch an image at the same time give each other what they have, so that many take
+/// hardly longer than one.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  muster image push compute --arch x86_64 initrd.img\n  \
+                        muster image serve --listen 10.0.0.1:4564\n  \
+                        muster image fetch compute -o /boot/initrd.img --from 10.0.0.1:4564 \
+                        --key image.key")]
+pub struct Args {
+    #[command(subcommand)]
+    order: Order,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Order {
+    /// Store an image in the cluster, or another version of it
+    Push {
+        #[command(flatten)]
+        image: Image,
+        /// The file
+        file: PathBuf,
+    },
+    /// Fetch an image, then serve it to others for a while
+    Fetch {
+        #[command(flatten)]
+        image: Image,
+        /// Where it goes; what has come is in FILE.part until it is whole
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+        /// The image server: HOST:PORT, or a manager's socket; else the cluster that is up here
+        #[arg(long, value_name = "ADDRESS")]
+        from: Option<String>,
+        /// The image key; needed with HOST:PORT
+        #[arg(long, value_name = "FILE")]
+        key: Option<PathBuf>,
+        /// How long it serves others when it has all
+        #[arg(long, value_name = "TIME", default_value = "5s", value_parser = term)]
+        term: Duration,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List images
+    Ls {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove an image, for one architecture or for all
+    Rm {
+        /// Its name
+        name: String,
+        /// Its architecture
+        #[arg(long)]
+        arch: Option<String>,
+    },
+    /// Serve images to machines that are no members of the cluster, for as long as it is up
+    Serve {
+        /// Where: HOST:PORT, with port 0 for any
+        #[arg(long, value_name = "ADDRESS", required_unless_present = "stop")]
+        listen: Option<String>,
+        /// Serve them no longer
+        #[arg(long, conflicts_with = "listen")]
+        stop: bool,
+    },
+}
+
+/// Which image.
+#[derive(Debug, clap::Args)]
+struct Image {
+    /// Its name
+    name: String,
+    /// Its architecture
+    #[arg(long, default_value = std::env::consts::ARCH)]
+    arch: String,
+}
+
+fn term(text: &str) -> Result<Duration, String> {
+    // No term at all is one, too.
+    if ["0", "0s"].contains(&text) { Ok(Duration::ZERO) } else { span::parse(text) }
+}
+
+pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    match &args.order {
+        Order::Push { image, file } => push(&connect(context)?, context, image, file)?,
+        Order::Fetch { image, output, from, key, term, json } => {
+            let (server, circle) = server(context, from.as_deref(), key.as_deref())?;
+            let (name, arch, file) = (image.name.clone(), image.arch.clone(), output.clone());
+            return fetch(Ask { server, circle, name, arch, file }, *term, *json);
+        }
+        Order::Ls { json } => list(&connect(context)?, context, *json)?,
+        Order::Rm { name, arch } => {
+            let arch = arch.as_ref().map_or(String::new(), |arch| format!(" {arch}"));
+            let line = format!("remove {name}{arch}\n");
+            connect(context)?.write("images/ctl", line).map_err(refused)?;
+        }
+        Order::Serve { listen, .. } => serve(&connect(context)?, listen.as_deref())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The cluster, whatever view this user works in: images are for all of it.
+fn connect(context: &Context) -> Result<Client> {
+    Context { view: Some("/".into()), ..context.clone() }.connect()
+}
+
+fn push(client: &Client, context: &Context, image: &Image, path: &Path) -> Result<()> {
+    let unread = |error: std::io::Error| anyhow!("{}: {error}  [E161]", path.display());
+    let file = File::open(path).map_err(unread)?;
+    let meta = file.metadata().map_err(unread)?;
+    if !meta.is_file() {
+        bail!("{} is no file  [E161]", path.display());
+    }
+    let directory = context.runtime.path().join(&context.cluster).join("recipes");
+    let recipe = Recipes::remembered(directory).of(&file, &meta).map_err(unread)?;
+    let new = client.open("images/new", OpenFlags(OpenFlags::RDWR)).map_err(refused)?.into_fid();
+    let lacking = tell(&new, image, &recipe)?;
+    let mut progress = Progress::bytes(lacking.len() as u64 * CHUNK as u64);
+    progress.name(format!("{} for {}", image.name, image.arch));
+    for index in &lacking {
+        let mut bytes = vec![0; length(recipe.size, u64::from(*index))];
+        let offset = u64::from(*index) * CHUNK as u64;
+        file.read_exact_at(&mut bytes, offset).map_err(unread)?;
+        write(&new, offset, &bytes).map_err(|error| match error.errno {
+            Errno::BADMSG => anyhow!("{} changed while it was pushed  [E161]", path.display()),
+            Errno::NOSPC => anyhow!(
+                "the manager has no room for {}: the disk of the cluster's directory is full  \
+                 [E310]",
+                path.display()
+            ),
+            _ => refused(error),
+        })?;
+        progress.add(bytes.len() as u64);
+    }
+    progress.clear();
+    new.clunk().map_err(refused)?;
+    let (size, chunks) = (table::bytes(recipe.size), recipe.chunks.len());
+    writeln!(
+        std::io::stdout().lock(),
+        "{} for {}: {size}; {} of {chunks} chunks were sent",
+        image.name,
+        image.arch,
+        lacking.len()
+    )?;
+    Ok(())
+}
+
+/// Tells what comes; the chunks that are wanted.
+fn tell(new: &Fid, image: &Image, recipe: &Recipe) -> Result<Vec<u32>> {
+    let mut said = format!("{} {} {}\n", image.name, image.arch, recipe.size).into_bytes();
+    said.extend(recipe.chunks.iter().flat_map(|hash| hash.0));
+    write(new, 0, &said).map_err(refused)?;
+    let mut wanted = Vec::new();
+    while !wanted.ends_with(b"\n") {
+        let part = new.read_at(wanted.len() as u64, new.max_data()).map_err(refused)?;
+        if part.is_empty() {
+            break;
+        }
+        wanted.extend(part);
+    }
+    let wanted = String::from_utf8_lossy(&wanted);
+    read_ranges(&wanted, recipe.chunks.len() as u32)
+        .with_context(|| format!("the manager wants chunks that there are not: {wanted}  [E160]"))
+}
+
+fn write(to: &Fid, offset: u64, bytes: &[u8]) -> muster_ninep::error::Result<()> {
+    let mut done = 0;
+    while done < bytes.len() {
+        done += to.write_at(offset + done as u64, &bytes[done..])?;
+    }
+    Ok(())
+}
+
+fn list(client: &Client, context: &Context, json: bool) -> Result<()> {
+    let text = client.read("images/status").map_err(refused)?;
+    let status: Value = serde_json::from_slice(&text).context("the manager's list of images")?;
+    if json {
+        let (images, door) = (&status["images"], &status["door"]);
+        let cluster = &context.cluster;
+        return print_json(
+            &json!({"schema": SCHEMA, "cluster": cluster, "images": images, "door": door}),
+        );
+    }
+    let row = |image: &Value| {
+        let text = |name: &str| image[name].as_str().unwrap_or_default().to_owned();
+        let number = |name: &str| image[name].as_u64().unwrap_or_default();
+        vec![
+            text("name"),
+            text("arch"),
+            table::bytes(number("size")),
+            number("clients").to_string(),
+            text("digest").chars().take(16).collect(),
+        ]
+    };
+    let rows: Vec<_> = status["images"].as_array().into_iter().flatten().map(row).collect();
+    table::print(&["IMAGE", "ARCH", "SIZE", "CLIENTS", "DIGEST"], &rows)?;
+    Ok(())
+}
+
+fn serve(client: &Client, listen: Option<&str>) -> Result<()> {
+    let Some(listen) = listen else {
+        return client.write("images/ctl", "close\n").map_err(refused);
+    };
+    let at = network(listen).map_err(|error| super::Usage(format!("--listen: {error}")))?;
+    client.write("images/ctl", format!("listen {at}\n")).map_err(refused)?;
+    let status = client.read("images/status").map_err(refused)?;
+    let status: Value = serde_json::from_slice(&status).context("the manager's list of images")?;
+    let text = |name: &str| status[name].as_str().unwrap_or_default().to_owned();
+    let door = text("door");
+    let port = door.rsplit_once('!').map_or("", |(_, port)| port);
+    let Address::Tls(host, _) = &at else { unreachable!("it is TLS's") };
+    writeln!(
+        std::io::stdout().lock(),
+        "images are served at {host}:{port} to those who have the key {}",
+        text("key")
+    )?;
+    Ok(())
+}
+
+/// An address of the network, where images go by TLS.
+fn network(text: &str) -> Result<Address, String> {
+    let (host, port) = text.rsplit_once(':').ok_or("write HOST:PORT")?;
+    let port = port.parse().map_err(|_| format!("'{port}' is no port"))?;
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    if host.is_empty() {
+        return Err("write HOST:PORT".into());
+    }
+    Ok(Address::Tls(host.to_owned(), port))
+}
+
+/// Where the server is, and how one proves to be among those who may fetch.
+fn server(
+    context: &Context,
+    from: Option<&str>,
+    key: Option<&Path>,
+) -> Result<(Address, Option<Circle>)> {
+    let Some(from) = from else {
+        // That it is up, or a sentence.
+        connect(context)?;
+        let directory = context.runtime.open(&context.cluster)?.context("it has just ended")?;
+        return Ok((read_address(&directory.manager().to_string())?, None));
+    };
+    if from.starts_with(['/', '.']) || from.starts_with("unix!") {
+        return Ok((read_address(from).map_err(|e| super::Usage(format!("--from: {e}")))?, None));
+    }
+    // As daemons write it, too.
+    let from = from.strip_prefix("tls!").map_or(from.to_owned(), |rest| rest.replace('!', ":"));
+    let at = network(&from).map_err(|error| super::Usage(format!("--from: {error}")))?;
+    let Some(key) = key else {
+        let text = "--from with HOST:PORT needs --key FILE, a copy of the key that `muster image \
+                    serve` tells of"
+            .to_owned();
+        return Err(super::Usage(text).into());
+    };
+    let identity = Identity::load(key).map_err(|error| {
+        anyhow!("the image key {} cannot be used: {error}  [E172]", key.display())
+    })?;
+    Ok((at, Some(Circle::of(&identity))))
+}
+
+fn fetch(ask: Ask, term: Duration, json: bool) -> Result<ExitCode> {
+    let signals = EndSignals::hold();
+    let start = Instant::now();
+    let title = format!("{} for {}", ask.name, ask.arch);
+    let mut fetching = Fetching::start(ask)?;
+    let stopper = fetching.stopper();
+    std::thread::spawn(move || {
+        signals.wait();
+        // It may have ended by itself.
+        let _ = stopper.send(Word::Stop);
+    });
+    let (all, here) = fetching.so_far();
+    let mut progress = Progress::bytes(all);
+    progress.name(title.clone());
+    progress.at(here);
+    let done = fetching.complete(|bytes| progress.add(bytes));
+    progress.clear();
+    match done {
+        Ok(fetched) => say(&title, &fetched, start.elapsed(), json)?,
+        Err(Error::Stopped) => {
+            writeln!(std::io::stderr(), "muster: {title}: {}", Error::Stopped)?;
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    fetching.serve(term);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Exit status of a fetch that a signal ended, as the shell tells it.
+const INTERRUPTED: u8 = 128 + 2;
+
+fn say(title: &str, fetched: &Fetched, time: Duration, json: bool) -> Result<()> {
+    let Fetched { size, chunks, held, from_server, from_helpers, helpers, lost, lied } = fetched;
+    let seconds = time.as_secs_f64();
+    if json {
+        return print_json(&json!({
+            "schema": SCHEMA, "size": size, "chunks": chunks, "held": held,
+            "from_server": from_server, "from_helpers": from_helpers, "helpers": helpers,
+            "lost": lost, "lied": lied, "seconds": seconds,
+        }));
+    }
+    let mut parts = vec![format!("{from_server} from the server")];
+    if *held > 0 {
+        parts.insert(0, format!("{held} were here"));
+    }
+    if *from_helpers > 0 {
+        parts.push(format!("{from_helpers} from {helpers} helpers"));
+    }
+    if *lied > 0 {
+        parts.push(format!("{lied} lies refused"));
+    }
+    let size = table::bytes(*size);
+    writeln!(
+        std::io::stdout().lock(),
+        "{title}: {size} in {seconds:.2} s; of {chunks} chunks {}",
+        parts.join(", ")
+    )?;
+    Ok(())
+}

@@ -1,0 +1,696 @@
+//! Fetching an image, as a machine that boots does.
+//!
+//! 1. It opens the image at the server, and reads its digest and recipe.
+//! 2. The file grows in `FILE.part/`, a chunk store of its own. What a fetch before has left there
+//!    is looked at, and is not fetched again if it is right. One fetch at a time has it.
+//! 3. It opens a door for others, and tells the server where that is and what it holds.
+//! 4. A few threads ask what to take next, take it, compare it, write it, and say so. What a helper
+//!    refuses, or does not give in [`PATIENCE`], is lost, and what is wrong a lie; either way the
+//!    thread asks again.
+//! 5. The file is whole, and gets its name. Others are served until the term is over.
+//!
+//! Who may die when: a helper costs what it had half sent. The server may be away for
+//! [`RETURN`] while it is restarted; helpers that are known go on meanwhile. If it stays away, or
+//! the disk is full, or this process is killed, `FILE.part/` stays for the next fetch. A machine
+//! that dies is noticed by those who take from it.
+
+use super::helper::{Held, tree};
+use super::swarm::Chunk;
+use super::{MODE, Piece, Plan};
+use crate::chunk::store::{Chunks, name as digest_of};
+use crate::chunk::{HASH, Recipe, count, read, write_ranges};
+use crate::hosts::address_towards;
+use crate::line::{self, Circle, Door, read_address};
+use muster_base::limits::{IMAGE_WINDOW, RECIPE_MAX};
+use muster_fabric::Address;
+use muster_ninep::client::{Client, Fid, Options};
+use muster_ninep::error::{Errno, Error as Refusal};
+use muster_ninep::serve::{Server, same_user};
+use muster_ninep::tree::OpenFlags;
+use rustix::fs::FlockOperation;
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io;
+use std::net::ToSocketAddrs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long a source may be silent while a chunk is to come from it. At 0.5 Mbit/s a piece takes
+/// two seconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Bytes that are asked for at once: a sign of life at least every two seconds.
+const PIECE: usize = 128 * 1024;
+
+/// How long the server may be away.
+const RETURN: Duration = Duration::from_secs(30);
+
+/// Between two tries to reach it again, and words to it while nothing is to be had.
+const AGAIN: Duration = Duration::from_millis(200);
+const WORD: Duration = Duration::from_secs(2);
+
+/// What is to be fetched.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Where the server is.
+    pub server: Address,
+    /// Those who have the image key; none on the server's machine.
+    pub circle: Option<Circle>,
+    /// The image.
+    pub name: String,
+    /// Its architecture.
+    pub arch: String,
+    /// Where it goes.
+    pub file: PathBuf,
+}
+
+/// Why an image was not fetched.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// The server's word.
+    #[error("{0}")]
+    Refused(Refusal),
+    /// The server is not there.
+    #[error("the image server {server} cannot be reached: {why}  [E173]")]
+    Unreachable {
+        /// Where it should be.
+        server: String,
+        /// What happened.
+        why: String,
+    },
+    /// The server went away, and did not come back.
+    #[error(
+        "the image server {server} went away and did not come back within {s} s ({why}). What has \
+         come is kept: the same command goes on from there  [E173]", s = RETURN.as_secs()
+    )]
+    Gone {
+        /// Where it was.
+        server: String,
+        /// What happened.
+        why: String,
+    },
+    /// The image is another one now.
+    #[error("image {0} was replaced while it was fetched; fetch it again  [E173]")]
+    Replaced(String),
+    /// What the server has is not what its recipe says.
+    #[error("chunk {chunk} of image {name} is corrupt at the server; push the image again  [E174]")]
+    Corrupt {
+        /// Which chunk.
+        chunk: Chunk,
+        /// Of which image.
+        name: String,
+    },
+    /// A file here.
+    #[error("{path}: {why}  [E175]", path = .path.display())]
+    Local {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// It was told to stop.
+    #[error("stopped. What has come is kept: the same command goes on from there")]
+    Stopped,
+}
+
+type Result<T> = std::result::Result<T, Error>;
+
+/// What happens while an image is fetched.
+pub enum Word {
+    /// So many bytes more are here.
+    More(u64),
+    /// A thread has ended: all is here, or it cannot be.
+    Ended(Result<()>),
+    /// The user wants it to stop.
+    Stop,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Fetched {
+    /// Bytes of the image.
+    pub size: u64,
+    /// Chunks that differ.
+    pub chunks: u32,
+    /// Those that were here before.
+    pub held: u32,
+    /// Those that came from the server.
+    pub from_server: u32,
+    /// Those that came from helpers.
+    pub from_helpers: u32,
+    /// Helpers that were taken from.
+    pub helpers: u32,
+    /// Times that a helper was lost, or refused.
+    pub lost: u32,
+    /// Times that a helper gave what was not the chunk.
+    pub lied: u32,
+}
+
+/// A fetch under way.
+pub struct Fetching {
+    shared: Arc<Shared>,
+    words: mpsc::Receiver<Word>,
+    workers: Vec<JoinHandle<()>>,
+    part: Part,
+    held: u32,
+    _door: Option<Door>,
+}
+
+struct Shared {
+    ask: Ask,
+    held: Arc<Held>,
+    plan: Plan,
+    /// Where others reach us.
+    address: Option<String>,
+    link: Mutex<Link>,
+    helpers: Mutex<HashMap<String, Arc<Mutex<Option<Fid>>>>>,
+    /// Chunks that the server had wrong once.
+    doubted: Mutex<HashSet<Chunk>>,
+    words: mpsc::Sender<Word>,
+    is_over: AtomicBool,
+    from_server: AtomicU32,
+    from_helpers: AtomicU32,
+    lost: AtomicU32,
+    lied: AtomicU32,
+}
+
+/// The session with the server; another one each time it was lost.
+struct Link {
+    number: u64,
+    session: Session,
+}
+
+#[derive(Clone)]
+struct Session {
+    client: Client,
+    data: Fid,
+    sources: Fid,
+}
+
+/// What a source did not do.
+enum Failed {
+    Lost,
+    Lied,
+}
+
+/// An answer of the exchange.
+enum Next {
+    Take(Chunk, String),
+    Whole,
+}
+
+impl Ask {
+    /// The image, for messages.
+    fn title(&self) -> String {
+        format!("{} for {}", self.name, self.arch)
+    }
+
+    fn connect(&self, to: &Address) -> muster_ninep::error::Result<Client> {
+        let options = Options { deadline: Some(PATIENCE), ..Options::default() };
+        let client = match &self.circle {
+            Some(circle) => circle.connect("fetch", to, options),
+            None => line::connect("fetch", to, options),
+        }?;
+        Ok(client.with_deadlines(Some(PATIENCE), Some(PATIENCE)))
+    }
+
+    /// The image's directory at the server.
+    fn enter(&self) -> muster_ninep::error::Result<(Client, Fid)> {
+        // The whole tree, whatever view this user has.
+        let client = self.connect(&self.server)?;
+        let names = ["images", &self.name, &self.arch].map(str::as_bytes);
+        let directory = client.root().walk(&names).map_err(|error| match error.errno {
+            Errno::NOENT => super::store::unknown(&self.name, Some(&self.arch)),
+            _ => error,
+        })?;
+        Ok((client, directory))
+    }
+}
+
+/// Opens a file in a directory.
+fn open(directory: &Fid, name: &str, flags: OpenFlags) -> muster_ninep::error::Result<Fid> {
+    let fid = directory.walk(&[name.as_bytes()])?;
+    fid.open(flags)?;
+    Ok(fid)
+}
+
+fn read_all(directory: &Fid, name: &str) -> muster_ninep::error::Result<Vec<u8>> {
+    muster_ninep::client::File::new(open(directory, name, OpenFlags::default())?).read_rest()
+}
+
+/// `FILE.part/`, which is ours while this is there.
+struct Part {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Part {
+    fn of(file: &Path) -> Result<Part> {
+        let mut path = file.as_os_str().to_owned();
+        path.push(".part");
+        let path = PathBuf::from(path);
+        let made = fs::DirBuilder::new().mode(0o700).create(&path);
+        if let Err(error) = made
+            && error.kind() != io::ErrorKind::AlreadyExists
+        {
+            return Err(local(&path, error));
+        }
+        let lock = File::open(&path).map_err(|error| local(&path, error))?;
+        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Part { path, _lock: lock }),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                Err(Error::Local { path, why: "another fetch is writing it".into() })
+            }
+            Err(error) => Err(local(&path, error.into())),
+        }
+    }
+
+    /// Removes what is there of another image.
+    fn tidy(&self, but: &str) {
+        for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            if entry.file_name() != but {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+fn local(path: &Path, error: io::Error) -> Error {
+    let why = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "the disk is full; make room there. What has come is kept: the same command goes on \
+             from there"
+                .to_owned()
+        }
+        _ => error.to_string(),
+    };
+    Error::Local { path: path.to_owned(), why }
+}
+
+/// A refusal of the disk's, in its words.
+fn disk(path: &Path, refusal: &Refusal) -> Error {
+    local(path, refusal.errno.into())
+}
+
+impl Fetching {
+    /// Begins: when this returns, the image is known, and what was here of it.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn start(ask: Ask) -> Result<Fetching> {
+        let unreachable = |error: Refusal| match error.errno {
+            Errno::NOENT if error.text.ends_with(']') => Error::Refused(error),
+            _ => {
+                let (server, why) = (ask.server.to_string(), error.to_string());
+                Error::Unreachable { server, why }
+            }
+        };
+        let (client, directory) = ask.enter().map_err(unreachable)?;
+        let recipe = recipe(&directory).map_err(unreachable)?;
+        let part = Part::of(&ask.file)?;
+        let name = digest_of(MODE, &recipe);
+        part.tidy(&name.to_string());
+        let mut chunks = Chunks::new(part.path.clone());
+        let kept = chunks.keep(MODE, &recipe).and_then(|name| chunks.open(&name));
+        let file = kept.map_err(|error| disk(&ask.file, &error))?;
+        let plan = Plan::of(&recipe);
+        let held = Arc::new(Held { name, recipe, chunks: Mutex::new(chunks), file });
+        let door = door(&ask, &part, &held);
+        let address = door.as_ref().map(|(_, address)| address.clone());
+        let session = session(&client, &directory, &plan, &held, address.as_deref());
+        let session = session.map_err(unreachable)?;
+        let has = plan.all().filter(|(_, piece)| held.has(&piece.hash)).count() as u32;
+        let (told, words) = mpsc::channel();
+        let shared = Shared {
+            ask,
+            held,
+            plan,
+            address,
+            link: Mutex::new(Link { number: 0, session }),
+            helpers: Mutex::default(),
+            doubted: Mutex::default(),
+            words: told,
+            is_over: AtomicBool::new(false),
+            from_server: AtomicU32::new(0),
+            from_helpers: AtomicU32::new(0),
+            lost: AtomicU32::new(0),
+            lied: AtomicU32::new(0),
+        };
+        let (shared, door) = (Arc::new(shared), door.map(|(door, _)| door));
+        Ok(Fetching { shared, words, workers: Vec::new(), part, held: has, _door: door })
+    }
+
+    /// Where the user's wish to stop is told.
+    pub fn stopper(&self) -> mpsc::Sender<Word> {
+        self.shared.words.clone()
+    }
+
+    /// Bytes of the image, and how many of them are here.
+    pub fn so_far(&self) -> (u64, u64) {
+        let Shared { plan, held, .. } = &*self.shared;
+        let here = plan.all().filter(|(_, piece)| held.has(&piece.hash));
+        let (all, here) = (
+            plan.all().map(|(_, piece)| piece.length as u64).sum(),
+            here.map(|(_, piece)| piece.length as u64).sum(),
+        );
+        (all, here)
+    }
+
+    /// Fetches what is missing and gives the file its name; tells what came of it.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn complete(&mut self, mut more: impl FnMut(u64)) -> Result<Fetched> {
+        for _ in 0..IMAGE_WINDOW {
+            let shared = self.shared.clone();
+            let run = move || {
+                let done = work(&shared);
+                // The one who waits for it may have gone.
+                let _ = shared.words.send(Word::Ended(done));
+            };
+            let thread = std::thread::Builder::new().name("fetch".into()).spawn(run);
+            self.workers.push(thread.map_err(|error| local(&self.shared.ask.file, error))?);
+        }
+        let mut left = self.workers.len();
+        while left > 0 {
+            match self.words.recv() {
+                Ok(Word::More(bytes)) => more(bytes),
+                Ok(Word::Ended(done)) => {
+                    done?;
+                    left -= 1;
+                }
+                Ok(Word::Stop) | Err(_) => return Err(Error::Stopped),
+            }
+        }
+        let (file, name) = (&self.shared.ask.file, self.shared.held.name.to_string());
+        fs::rename(self.part.path.join(name), file).map_err(|error| local(file, error))?;
+        Ok(self.tell())
+    }
+
+    fn tell(&self) -> Fetched {
+        let Shared { plan, held, from_server, from_helpers, lost, lied, .. } = &*self.shared;
+        let all = self.shared.helpers.lock().expect("no holder panics");
+        let count = |count: &AtomicU32| count.load(Ordering::Relaxed);
+        Fetched {
+            size: held.recipe.size,
+            chunks: plan.count(),
+            held: self.held,
+            from_server: count(from_server),
+            from_helpers: count(from_helpers),
+            helpers: all.len() as u32,
+            lost: count(lost),
+            lied: count(lied),
+        }
+    }
+
+    /// Serves others until the term is over, or the user wants it to stop.
+    pub fn serve(self, term: Duration) {
+        let until = Instant::now() + term;
+        loop {
+            match self.words.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Word::Stop) | Err(_) => return,
+                Ok(_) => {}
+            }
+        }
+    }
+}
+
+impl Drop for Fetching {
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, Ordering::Release);
+        // Whoever waits for the server is told so, and the server that we are gone.
+        self.shared.link.lock().expect("no holder panics").session.client.close();
+        for worker in self.workers.drain(..) {
+            // One that panicked has said so.
+            let _ = worker.join();
+        }
+        self._door = None;
+        // Only when nothing is left in it: then the file has its name.
+        let _ = fs::remove_dir(&self.part.path);
+    }
+}
+
+/// The recipe of the image in a directory.
+fn recipe(directory: &Fid) -> muster_ninep::error::Result<Recipe> {
+    let bad = || Refusal::new(Errno::BADMSG, "its recipe is not that of an image");
+    let digest = String::from_utf8(read_all(directory, "digest")?).map_err(|_| bad())?;
+    let (digest, size) = digest.trim_end().split_once(' ').ok_or_else(bad)?;
+    let size: u64 = size.parse().map_err(|_| bad())?;
+    let hashes = read_all(directory, "recipe")?;
+    let recipe = Recipe { size, chunks: read(&hashes).collect() };
+    let is_right = hashes.len() <= RECIPE_MAX
+        && hashes.len() as u64 == count(size).saturating_mul(HASH as u64)
+        && digest_of(MODE, &recipe).to_string() == digest;
+    if is_right && size > 0 { Ok(recipe) } else { Err(bad()) }
+}
+
+/// A door for others, and where it is. Without one nobody is served, and all else is the same.
+fn door(ask: &Ask, part: &Part, held: &Arc<Held>) -> Option<(Door, String)> {
+    let server = Arc::new(Server::start(&Arc::new(tree(held)), 1, same_user).ok()?);
+    match (&ask.circle, &ask.server) {
+        (Some(circle), Address::Tls(host, port)) => {
+            let there = (host.as_str(), *port).to_socket_addrs().ok()?.next()?.ip();
+            let own = address_towards(there).ok()?;
+            let any = if own.is_ipv4() { "0.0.0.0" } else { "::" };
+            let door = Door::open_to(circle, &Address::Tls(any.into(), 0), server).ok()?;
+            let Address::Tls(_, port) = door.address() else { return None };
+            let address = Address::Tls(own.to_string(), *port).to_string();
+            Some((door, address))
+        }
+        _ => {
+            let path = fs::canonicalize(&part.path).ok()?.join("sock");
+            let address = read_address(path.to_str()?).ok()?;
+            Some((Door::open(&address, server).ok()?, address.to_string()))
+        }
+    }
+}
+
+/// Begins a session: others may come, and this is here.
+fn session(
+    client: &Client,
+    directory: &Fid,
+    plan: &Plan,
+    held: &Held,
+    address: Option<&str>,
+) -> muster_ninep::error::Result<Session> {
+    let data = open(directory, "data", OpenFlags::default())?;
+    let sources = open(directory, "sources", OpenFlags(OpenFlags::RDWR))?;
+    let here = plan.all().filter(|(_, piece)| held.has(&piece.hash));
+    let mut lines = format!("have {}\n", write_ranges(here.map(|(chunk, _)| chunk)));
+    if let Some(address) = address {
+        lines += &format!("serve {address}\n");
+    }
+    sources.write_at(0, lines.as_bytes())?;
+    Ok(Session { client: client.clone(), data, sources })
+}
+
+impl Session {
+    /// Says something that needs no answer: if it does not arrive, the connection has ended.
+    fn say(&self, line: &str) {
+        self.sources.write_then(0, line.as_bytes(), |_| ());
+    }
+
+    /// Asks what to take next.
+    fn ask(&self) -> muster_ninep::error::Result<Next> {
+        let (told, answer) = mpsc::sync_channel(1);
+        self.sources.read_then(0, 512, move |answer| {
+            drop(told.send(answer.map(<[u8]>::to_vec)));
+        });
+        let answer = loop {
+            match answer.recv_timeout(WORD) {
+                Ok(answer) => break answer?,
+                Err(RecvTimeoutError::Timeout) => self.say("have \n"),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Refusal::new(Errno::IO, "the question was dropped"));
+                }
+            }
+        };
+        let text = String::from_utf8_lossy(&answer);
+        let bad = || Refusal::new(Errno::BADMSG, format!("'{text}' is no answer of an exchange"));
+        match text.trim_end().split_once(' ') {
+            None if text.is_empty() => Ok(Next::Whole),
+            None => Err(bad()),
+            Some((chunk, from)) => {
+                Ok(Next::Take(chunk.parse().map_err(|_| bad())?, from.to_owned()))
+            }
+        }
+    }
+}
+
+/// Takes chunks until all are here.
+fn work(shared: &Shared) -> Result<()> {
+    let mut last = None;
+    loop {
+        let (number, session) = shared.session(last)?;
+        let next = session.ask();
+        if shared.is_over.load(Ordering::Acquire) {
+            return Err(Error::Stopped);
+        }
+        match next {
+            Ok(Next::Whole) => return Ok(()),
+            Ok(Next::Take(chunk, from)) => {
+                last = None;
+                let Some(piece) = shared.plan.get(chunk) else {
+                    let text = format!("the server named chunk {chunk}, which there is not");
+                    return Err(Error::Refused(Refusal::new(Errno::BADMSG, text)));
+                };
+                match shared.take(&session, chunk, piece, &from)? {
+                    Ok(()) => session.say(&format!("have {chunk}\n")),
+                    Err(Failed::Lost) => session.say(&format!("lost {chunk}\n")),
+                    Err(Failed::Lied) => session.say(&format!("lied {chunk}\n")),
+                }
+            }
+            // What was flushed or lost on the way still counts as asked there for a while.
+            Err(error) if error.errno == Errno::AGAIN => std::thread::sleep(AGAIN),
+            Err(error) if session.client.ended().is_none() => return Err(Error::Refused(error)),
+            Err(_) => last = Some(number),
+        }
+    }
+}
+
+impl Shared {
+    /// The session, another one than the one of that number.
+    fn session(&self, but: Option<u64>) -> Result<(u64, Session)> {
+        let mut link = self.link.lock().expect("no holder panics");
+        if but == Some(link.number) {
+            let session = self.again(&link.session)?;
+            *link = Link { number: link.number + 1, session };
+        }
+        Ok((link.number, link.session.clone()))
+    }
+
+    /// Comes back to a server that went away.
+    fn again(&self, before: &Session) -> Result<Session> {
+        let until = Instant::now() + RETURN;
+        let ended = before.client.ended();
+        let mut why = ended.map_or_else(String::new, |error| error.to_string());
+        while Instant::now() < until && !self.is_over.load(Ordering::Acquire) {
+            std::thread::sleep(AGAIN);
+            match self.ask.enter() {
+                Ok((client, directory)) => {
+                    let new = recipe(&directory).map(|recipe| digest_of(MODE, &recipe));
+                    if new.as_ref().is_ok_and(|new| *new != self.held.name) {
+                        return Err(Error::Replaced(self.ask.title()));
+                    }
+                    let address = self.address.as_deref();
+                    let begun = new.and_then(|_| {
+                        session(&client, &directory, &self.plan, &self.held, address)
+                    });
+                    match begun {
+                        Ok(session) => return Ok(session),
+                        Err(error) => why = error.to_string(),
+                    }
+                }
+                Err(error) if error.errno == Errno::NOENT && error.text.ends_with(']') => {
+                    return Err(Error::Refused(error));
+                }
+                Err(error) => why = error.to_string(),
+            }
+        }
+        Err(Error::Gone { server: self.ask.server.to_string(), why })
+    }
+
+    /// Takes a chunk from whom the server named.
+    fn take(
+        &self,
+        session: &Session,
+        chunk: Chunk,
+        piece: Piece,
+        from: &str,
+    ) -> Result<std::result::Result<(), Failed>> {
+        let is_server = from == "-";
+        let source = if is_server { Ok(session.data.clone()) } else { self.helper(from) };
+        let bytes = source.and_then(|source| read_chunk(&source, piece));
+        let taken = match bytes {
+            Ok(bytes) => match self.held.take(&piece.hash, &bytes) {
+                Ok(()) => Ok(()),
+                Err(error) if error.errno == Errno::BADMSG => Err(Failed::Lied),
+                Err(error) => return Err(disk(&self.ask.file, &error)),
+            },
+            Err(_) => Err(Failed::Lost),
+        };
+        match &taken {
+            Ok(()) => {
+                let count = if is_server { &self.from_server } else { &self.from_helpers };
+                count.fetch_add(1, Ordering::Relaxed);
+                let _ = self.words.send(Word::More(piece.length as u64));
+            }
+            Err(Failed::Lied) if is_server => {
+                // Somebody may have it right; if not, the server names itself again.
+                if !self.doubted.lock().expect("no holder panics").insert(chunk) {
+                    return Err(Error::Corrupt { chunk, name: self.ask.title() });
+                }
+            }
+            Err(failed) => {
+                let count = match failed {
+                    Failed::Lost => &self.lost,
+                    Failed::Lied => &self.lied,
+                };
+                count.fetch_add(1, Ordering::Relaxed);
+                // Others who wait for it find out for themselves.
+                self.helpers.lock().expect("no holder panics").remove(from);
+            }
+        }
+        Ok(taken)
+    }
+
+    /// A helper's file, over one connection for all threads.
+    fn helper(&self, address: &str) -> muster_ninep::error::Result<Fid> {
+        let slot = {
+            let mut helpers = self.helpers.lock().expect("no holder panics");
+            helpers.entry(address.to_owned()).or_default().clone()
+        };
+        let mut slot = slot.lock().expect("no holder panics");
+        if let Some(fid) = &*slot {
+            return Ok(fid.clone());
+        }
+        let to = read_address(address)?;
+        // Whoever names himself must not send us to this machine's sockets from elsewhere.
+        if matches!(to, Address::Tls(..)) != self.ask.circle.is_some() {
+            return Err(Refusal::new(Errno::INVAL, format!("{address} is no helper's address")));
+        }
+        let client = self.ask.connect(&to)?;
+        let name = self.held.name.to_string();
+        let fid = open(&client.root(), &name, OpenFlags::default())?;
+        *slot = Some(fid.clone());
+        Ok(fid)
+    }
+}
+
+/// Reads a chunk in pieces, all asked for at once; each has to come in time.
+fn read_chunk(from: &Fid, piece: Piece) -> muster_ninep::error::Result<Vec<u8>> {
+    let part = PIECE.min(from.max_data() as usize);
+    let ask = |begin: usize| {
+        let (told, answer) = mpsc::sync_channel(1);
+        let length = part.min(piece.length - begin);
+        let offset = piece.offset + begin as u64;
+        let cancel = from.read_then(offset, length as u32, move |answer| {
+            drop(told.send(answer.map(<[u8]>::to_vec)));
+        });
+        (length, answer, cancel)
+    };
+    let asked: Vec<_> = (0..piece.length).step_by(part).map(ask).collect();
+    let mut bytes = Vec::with_capacity(piece.length);
+    let mut failed = None;
+    for (length, answer, cancel) in asked {
+        if failed.is_some() {
+            cancel.flush();
+            continue;
+        }
+        match answer.recv_timeout(PATIENCE) {
+            Ok(Ok(part)) if part.len() == length => bytes.extend(part),
+            Ok(Err(error)) => failed = Some(error),
+            _ => {
+                cancel.flush();
+                let text = format!("{} does not give what it should", from.client().name());
+                failed = Some(Refusal::new(Errno::TIMEDOUT, text));
+            }
+        }
+    }
+    failed.map_or(Ok(bytes), Err)
+}

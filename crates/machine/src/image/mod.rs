@@ -1,0 +1,102 @@
+//! Boot images: files of some hundred MiB that many machines take at once, each for its
+//! architecture, as they start.
+//!
+//! ```text
+//!  muster image push ──> manager: images/NAME/ARCH/  data, recipe, digest, sources
+//!                           │  ▲
+//!              chunks, each │  │ "I have 7; what next?"  "12 from tls!10.78.0.9!40121"
+//!             about once    ▼  │
+//!  muster image fetch ───── client ◄══ chunks ══► client ◄══ chunks ══► ...
+//! ```
+//!
+//! The manager keeps images as files of a [chunk store](crate::chunk::store), and serves them in
+//! its tree ([`tree`]). A client reads the image's recipe, opens `sources`, and asks there where to
+//! take which chunk ([`sources`]); the answer is the server itself or another client, for each
+//! client serves what it holds while it fetches and for its *term* after that ([`fetch`]). Who is
+//! named to whom is [`swarm`]'s to say. Chunks come by 9P reads of `data` at the server, and of the
+//! file with the image's digest as its name at a helper ([`helper`]); each is compared with its
+//! hash before it is written or passed on.
+//!
+//! Machines that boot are no members of the cluster. They have one key in common, the cluster's
+//! *image key*, which opens the images and nothing else; with it they reach the manager's second
+//! door, where the images alone are served, and each other. On the manager's own machine its
+//! socket is as good.
+//!
+//! Who may die when: a client or a helper at any time ([`swarm`]). The manager: what it has is in
+//! the cluster's directory, clients come back to the next one and say what they hold. A client that
+//! is killed has the chunks that it wrote, and its successor takes only the others.
+
+pub mod fetch;
+pub mod helper;
+pub mod sources;
+pub mod store;
+pub mod swarm;
+pub mod tree;
+
+use crate::chunk::{Hash, Recipe};
+use muster_ninep::error::{Errno, Result, fail};
+use std::collections::HashSet;
+
+/// How images are kept: the mode of their files.
+const MODE: u32 = 0o644;
+
+/// The chunks of an image that differ, in the order in which each is there first; the exchange
+/// counts these.
+#[derive(Clone, Debug)]
+pub struct Plan(Vec<Piece>);
+
+/// One of them: its hash, and where it is first.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// What it is called.
+    pub hash: Hash,
+    /// Where it begins.
+    pub offset: u64,
+    /// How many bytes it has.
+    pub length: usize,
+}
+
+impl Plan {
+    /// That of an image.
+    pub fn of(recipe: &Recipe) -> Plan {
+        let mut seen = HashSet::new();
+        let pieces = recipe.pieces().filter(|(hash, ..)| seen.insert(*hash));
+        Plan(pieces.map(|(hash, offset, length)| Piece { hash, offset, length }).collect())
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    /// One of them.
+    pub fn get(&self, chunk: swarm::Chunk) -> Option<Piece> {
+        self.0.get(chunk as usize).copied()
+    }
+
+    /// All, with their numbers.
+    pub fn all(&self) -> impl Iterator<Item = (swarm::Chunk, Piece)> + '_ {
+        self.0.iter().enumerate().map(|(at, piece)| (at as u32, *piece))
+    }
+}
+
+/// Names of the files beside images.
+const RESERVED: [&str; 3] = ["ctl", "new", "status"];
+
+/// What images and architectures may be called: their names are names of files.
+///
+/// # Errors
+/// `EINVAL`.
+fn check_name(name: &str) -> Result<()> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let is_good = !name.is_empty() && name.len() <= 64 && name.chars().all(plain);
+    if !is_good || name.starts_with(['-', '.']) || RESERVED.contains(&name) {
+        let text = format!(
+            "'{name}' is no name for an image or an architecture: up to 64 letters, digits, '-', \
+             '_' and '.', and none of {}  [E170]",
+            RESERVED.join(", ")
+        );
+        return fail(Errno::INVAL, text);
+    }
+    Ok(())
+}

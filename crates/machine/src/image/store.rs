@@ -1,0 +1,402 @@
+//! The images that the manager keeps: files in a chunk store below the cluster's directory, and the
+//! door for those who are no members of the cluster.
+//!
+//! `images/DIGEST` is a file, `images/DIGEST.recipe` the hashes of its chunks, and `images/index`
+//! says which image of which architecture is which file, and where the door is. The index is
+//! written last, and renamed into place, so the next manager has every image or what was before.
+
+use super::sources::Exchange;
+use super::{MODE, Plan, check_name, tree};
+use crate::chunk::store::{Chunks, Name, name as digest_of};
+use crate::chunk::{HASH, Recipe, length, read, write_ranges};
+use crate::line::{Circle, Door};
+use crate::roster::listening;
+use muster_base::limits::{CHUNK, IMAGES_MAX, RECIPE_MAX};
+use muster_fabric::Address;
+use muster_fabric::transport::socket::Identity;
+use muster_ninep::error::{Errno, Error, Result, fail};
+use muster_ninep::serve::{Server, same_user};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Threads that serve those who come through the door: one reads files while another seals.
+const THREADS: usize = 2;
+
+/// An image for one architecture.
+pub struct Image {
+    pub(super) name: String,
+    pub(super) arch: String,
+    pub(super) digest: Name,
+    pub(super) recipe: Recipe,
+    pub(super) file: File,
+    pub(super) pushed: f64,
+    pub(super) exchange: Arc<Exchange>,
+}
+
+/// What the file `index` says.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Index {
+    images: Vec<Line>,
+    /// Where the door is to be.
+    listen: Option<String>,
+}
+
+/// An image in the index.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    name: String,
+    arch: String,
+    digest: String,
+    size: u64,
+    pushed: f64,
+}
+
+/// All images of a cluster.
+pub struct Images {
+    directory: PathBuf,
+    state: Mutex<State>,
+    door: Mutex<Option<Door>>,
+}
+
+struct State {
+    chunks: Chunks,
+    all: BTreeMap<(String, String), Arc<Image>>,
+    listen: Option<String>,
+}
+
+fn unkept(error: io::Error) -> Error {
+    let text = format!("the manager cannot keep this image: {error}  [E310]");
+    Error::new(Errno::from_io_error(&error).unwrap_or(Errno::IO), text)
+}
+
+/// The refusal of an image that is not there.
+pub(super) fn unknown(name: &str, arch: Option<&str>) -> Error {
+    let of = arch.map_or(String::new(), |arch| format!(" for {arch}"));
+    let text = format!("there is no image {name}{of}; see: muster image ls  [E171]");
+    Error::new(Errno::NOENT, text)
+}
+
+impl Images {
+    /// Those that a manager before has left in `directory`, which need not be there.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn open(directory: &Path) -> io::Result<Arc<Images>> {
+        let index = match fs::read(directory.join("index")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Index::default(),
+            read => serde_json::from_slice(&read?)?,
+        };
+        let mut chunks = Chunks::new(directory.to_owned());
+        let mut all = BTreeMap::new();
+        for line in index.images {
+            // One whose file was meddled with is gone.
+            if let Some(image) = restore(directory, &mut chunks, &line) {
+                all.insert((line.name, line.arch), Arc::new(image));
+            }
+        }
+        let listen = index.listen;
+        let state = Mutex::new(State { chunks, all, listen: listen.clone() });
+        let images = Images { directory: directory.to_owned(), state, door: Mutex::default() };
+        images.sweep();
+        let images = Arc::new(images);
+        if let Some(Ok(at)) = listen.map(|listen| listen.parse()) {
+            // Where somebody else has the port now, the door stays shut until it is asked for again.
+            let _ = images.listen(&at);
+        }
+        Ok(images)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
+    }
+
+    /// Removes what a manager that was killed has left half-done.
+    fn sweep(&self) {
+        let state = self.state();
+        let known: Vec<String> = state.all.values().map(|image| image.digest.to_string()).collect();
+        for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+            let name = entry.file_name().into_string().unwrap_or_default();
+            let digest = name.strip_suffix(".recipe").unwrap_or(&name);
+            let is_known = known.iter().any(|known| known == digest);
+            if !is_known && !["index", "key"].contains(&&*name) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// One of them.
+    pub(super) fn get(&self, name: &str, arch: &str) -> Option<Arc<Image>> {
+        self.state().all.get(&(name.to_owned(), arch.to_owned())).cloned()
+    }
+
+    /// Names of images, each once.
+    pub(super) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.state().all.keys().map(|(name, _)| name.clone()).collect();
+        names.dedup();
+        names
+    }
+
+    /// The architectures of an image.
+    pub(super) fn archs(&self, name: &str) -> Vec<String> {
+        let state = self.state();
+        let of = state.all.keys().filter(|(own, _)| own == name);
+        of.map(|(_, arch)| arch.clone()).collect()
+    }
+
+    /// What there is, in JSON.
+    pub(super) fn status(&self) -> Value {
+        let image = |image: &Arc<Image>| {
+            let (clients, helpers) = image.exchange.count();
+            json!({
+                "name": image.name, "arch": image.arch, "size": image.recipe.size,
+                "digest": image.digest.to_string(), "pushed": image.pushed,
+                "clients": clients, "helpers": helpers,
+            })
+        };
+        let images: Vec<Value> = self.state().all.values().map(image).collect();
+        json!({"images": images, "door": self.door_address(), "key": self.key_file()})
+    }
+
+    fn key_file(&self) -> PathBuf {
+        self.directory.join("key")
+    }
+
+    fn door_address(&self) -> Option<String> {
+        let door = self.door.lock().expect("no holder panics");
+        door.as_ref().map(|door| door.address().to_string())
+    }
+
+    /// Removes an image, for one architecture or for all. Who is fetching it gets it all the same.
+    pub(super) fn remove(&self, name: &str, arch: Option<&str>) -> Result<()> {
+        let mut state = self.state();
+        let is_meant =
+            |(own, of): &(String, String)| own == name && arch.is_none_or(|arch| of == arch);
+        let gone: Vec<_> = state.all.keys().filter(|key| is_meant(key)).cloned().collect();
+        if gone.is_empty() {
+            return Err(unknown(name, arch));
+        }
+        let gone: Vec<_> = gone.iter().filter_map(|key| state.all.remove(key)).collect();
+        self.write_index(&state)?;
+        gone.iter().for_each(|image| self.discard(&mut state, image.digest));
+        Ok(())
+    }
+
+    /// Removes a file that no image is any more.
+    fn discard(&self, state: &mut State, digest: Name) {
+        if state.all.values().any(|image| image.digest == digest) {
+            state.chunks.release(&digest);
+        } else {
+            state.chunks.remove(&digest);
+            let _ = fs::remove_file(self.recipe_file(&digest));
+        }
+    }
+
+    fn recipe_file(&self, digest: &Name) -> PathBuf {
+        self.directory.join(format!("{digest}.recipe"))
+    }
+
+    fn write_index(&self, state: &State) -> Result<()> {
+        let line = |image: &Arc<Image>| Line {
+            name: image.name.clone(),
+            arch: image.arch.clone(),
+            digest: image.digest.to_string(),
+            size: image.recipe.size,
+            pushed: image.pushed,
+        };
+        let images = state.all.values().map(line).collect();
+        let index = Index { images, listen: state.listen.clone() };
+        let text = serde_json::to_vec(&index).map_err(io::Error::from).map_err(unkept)?;
+        self.write(&self.directory.join("index"), &text)
+    }
+
+    /// Writes a file that is whole at any moment.
+    fn write(&self, at: &Path, bytes: &[u8]) -> Result<()> {
+        let new = at.with_extension("new");
+        fs::create_dir_all(&self.directory)
+            .and_then(|()| fs::write(&new, bytes))
+            .and_then(|()| fs::rename(&new, at))
+            .map_err(|error| {
+                let _ = fs::remove_file(&new);
+                unkept(error)
+            })
+    }
+
+    /// Opens the door, for whoever has the image key, and for the managers to come.
+    pub(super) fn listen(self: &Arc<Images>, at: &Address) -> Result<()> {
+        if !matches!(at, Address::Tls(..)) {
+            let text = format!("{at} is no address for images: write HOST:PORT  [E172]");
+            return fail(Errno::INVAL, text);
+        }
+        fs::create_dir_all(&self.directory).map_err(unkept)?;
+        let key = self.key_file();
+        let bad = |error: &dyn std::fmt::Display| {
+            Error::new(Errno::IO, format!("the key for images cannot be used: {error}  [E172]"))
+        };
+        if !key.exists() {
+            let made = Identity::generate().and_then(|identity| identity.store(&key));
+            made.map_err(|error| bad(&error))?;
+        }
+        let circle = Circle::of(&Identity::load(&key).map_err(|error| bad(&error))?);
+        let unable = |error: io::Error| {
+            let text = format!("images cannot be served at {at}: {error}  [E172]");
+            Error::new(Errno::from_io_error(&error).unwrap_or(Errno::IO), text)
+        };
+        let mut door = self.door.lock().expect("no holder panics");
+        // It may be the same port.
+        *door = None;
+        let tree = Arc::new(tree::outside(self));
+        let server = Arc::new(Server::start(&tree, THREADS, same_user).map_err(unable)?);
+        let opened = Door::open_to(&circle, &listening(at.clone()), server).map_err(unable)?;
+        let mut state = self.state();
+        let Address::Tls(_, port) = opened.address() else { unreachable!("it is TLS's") };
+        let Address::Tls(host, _) = at else { unreachable!("that was looked at") };
+        state.listen = Some(Address::Tls(host.clone(), *port).to_string());
+        *door = Some(opened);
+        self.write_index(&state)
+    }
+
+    /// Closes the door.
+    pub(super) fn close(&self) -> Result<()> {
+        *self.door.lock().expect("no holder panics") = None;
+        let mut state = self.state();
+        state.listen = None;
+        self.write_index(&state)
+    }
+
+    /// Begins to take an image.
+    pub(super) fn begin(
+        self: &Arc<Images>,
+        name: &str,
+        arch: &str,
+        recipe: Recipe,
+    ) -> Result<Push> {
+        check_name(name)?;
+        check_name(arch)?;
+        let mut state = self.state();
+        if state.all.len() >= IMAGES_MAX {
+            let text = format!("a cluster keeps {IMAGES_MAX} images at most  [E172]");
+            return fail(Errno::NOSPC, text);
+        }
+        if recipe.size == 0 || recipe.chunks.len() * HASH > RECIPE_MAX {
+            return fail(Errno::FBIG, "an image has 1 byte to 16 GiB  [E172]");
+        }
+        let digest = state.chunks.keep(MODE, &recipe)?;
+        let (name, arch) = (name.to_owned(), arch.to_owned());
+        let push = Push { images: self.clone(), name, arch, digest, recipe, part: Vec::new() };
+        drop(state);
+        Ok(push)
+    }
+}
+
+fn restore(directory: &Path, chunks: &mut Chunks, line: &Line) -> Option<Image> {
+    let recipe = fs::read(directory.join(format!("{}.recipe", line.digest))).ok()?;
+    let recipe = Recipe { size: line.size, chunks: read(&recipe).collect() };
+    let digest = digest_of(MODE, &recipe);
+    if digest.to_string() != line.digest || chunks.adopt(MODE, &recipe)? != digest {
+        return None;
+    }
+    let file = chunks.open(&digest).ok()?;
+    let exchange = Exchange::new(Plan::of(&recipe).count());
+    let (name, arch, pushed) = (line.name.clone(), line.arch.clone(), line.pushed);
+    Some(Image { name, arch, digest, recipe, file, pushed, exchange })
+}
+
+/// An image that comes. Dropped before it is whole, it was nothing.
+pub(super) struct Push {
+    images: Arc<Images>,
+    name: String,
+    arch: String,
+    digest: Name,
+    recipe: Recipe,
+    /// The beginning of a chunk.
+    part: Vec<u8>,
+}
+
+impl Push {
+    /// The chunks that are to come, as ranges.
+    pub(super) fn lacking(&self) -> String {
+        let state = self.images.state();
+        let plan = Plan::of(&self.recipe);
+        let lacks = |piece: &super::Piece| state.chunks.lack(&[self.digest], &piece.hash);
+        let lacking = plan.all().filter(|(_, piece)| lacks(piece));
+        write_ranges(lacking.map(|(_, piece)| (piece.offset / CHUNK as u64) as u32))
+    }
+
+    /// Whether all are there.
+    pub(super) fn is_whole(&self) -> bool {
+        self.images.state().chunks.is_whole(&self.digest)
+    }
+
+    /// Takes bytes of a chunk, which come in order.
+    pub(super) fn take(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let index = offset / CHUNK as u64;
+        let hash = usize::try_from(index).ok().and_then(|index| self.recipe.chunks.get(index));
+        let begins = (offset % CHUNK as u64) as usize;
+        if begins == 0 {
+            self.part.clear();
+        }
+        let length = length(self.recipe.size, index);
+        let (Some(hash), true) = (hash, begins == self.part.len()) else {
+            return fail(Errno::INVAL, "a chunk is written from its beginning on");
+        };
+        if begins + bytes.len() > length {
+            return fail(Errno::INVAL, "a write ends where its chunk does");
+        }
+        self.part.extend_from_slice(bytes);
+        if self.part.len() == length {
+            self.images.state().chunks.take(hash, &self.part)?;
+        }
+        Ok(())
+    }
+
+    /// It is whole: from now on this is the image of that name.
+    pub(super) fn commit(self) -> Result<()> {
+        let hashes: Vec<u8> = self.recipe.chunks.iter().flat_map(|hash| hash.0).collect();
+        let recipe_file = self.images.recipe_file(&self.digest);
+        let mut state = self.images.state();
+        self.images.write(&recipe_file, &hashes)?;
+        let image = Image {
+            name: self.name.clone(),
+            arch: self.arch.clone(),
+            digest: self.digest,
+            recipe: self.recipe.clone(),
+            file: state.chunks.open(&self.digest)?,
+            pushed: crate::manager::now(),
+            exchange: Exchange::new(Plan::of(&self.recipe).count()),
+        };
+        // The image's hold on the file, beside this push's, which ends with it.
+        state.chunks.keep(MODE, &self.recipe)?;
+        let key = (self.name.clone(), self.arch.clone());
+        let before = state.all.insert(key.clone(), Arc::new(image));
+        if let Err(error) = self.images.write_index(&state) {
+            match before {
+                Some(before) => state.all.insert(key, before),
+                None => state.all.remove(&key),
+            };
+            return Err(error);
+        }
+        if let Some(before) = before {
+            self.images.discard(&mut state, before.digest);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Push {
+    fn drop(&mut self) {
+        let mut state = self.images.state();
+        state.chunks.release(&self.digest);
+        // Nobody's, if the index could not be written.
+        let is_known = state.all.values().any(|image| image.digest == self.digest);
+        if !is_known && state.chunks.is_whole(&self.digest) {
+            self.images.discard(&mut state, self.digest);
+        }
+    }
+}

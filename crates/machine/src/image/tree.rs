@@ -1,0 +1,271 @@
+//! The files of images, below `images/` (`docs/files.md`, section 2).
+
+use super::store::{Image, Images, Push};
+use crate::chunk::{HASH, Recipe, count, read};
+use crate::files::control::{self, Commands};
+use crate::files::lane::Lane;
+use muster_base::limits::RECIPE_MAX;
+use muster_base::quote;
+use muster_ninep::call::{Answer, Data};
+use muster_ninep::error::{Errno, Error, Result, fail};
+use muster_ninep::synthetic::{
+    Dir, Entry, File, Handle, Inode, Snapshot, SynCall, Synthetic, slice,
+};
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Mutex};
+
+/// The longest first line of `new`.
+const HEAD_MAX: usize = 256;
+
+/// The directory `images`, as the cluster's user has it.
+pub fn directory(images: &Arc<Images>) -> Entry {
+    Entry::Dir(Arc::new(All { images: images.clone(), is_inside: true, inode: Inode::new(0o555) }))
+}
+
+/// The tree behind the door for those who are no members.
+pub(super) fn outside(images: &Arc<Images>) -> Synthetic {
+    let images = All { images: images.clone(), is_inside: false, inode: Inode::new(0o555) };
+    let entry = Entry::Dir(Arc::new(images));
+    Synthetic::new(Arc::new(Fixed { inode: Inode::new(0o555), files: vec![("images", entry)] }))
+}
+
+/// A directory whose names do not change.
+struct Fixed {
+    inode: Inode,
+    files: Vec<(&'static str, Entry)>,
+}
+
+impl Dir for Fixed {
+    fn inode(&self) -> &Inode {
+        &self.inode
+    }
+
+    fn get(&self, name: &str) -> Result<Option<Entry>> {
+        let found = self.files.iter().find(|(own, _)| *own == name);
+        Ok(found.map(|(_, entry)| entry.clone()))
+    }
+
+    fn list(&self) -> Vec<String> {
+        self.files.iter().map(|(name, _)| (*name).to_owned()).collect()
+    }
+}
+
+/// `images`.
+struct All {
+    images: Arc<Images>,
+    /// Whether images may be made and removed here.
+    is_inside: bool,
+    inode: Inode,
+}
+
+impl Dir for All {
+    fn inode(&self) -> &Inode {
+        &self.inode
+    }
+
+    fn get(&self, name: &str) -> Result<Option<Entry>> {
+        let images = self.images.clone();
+        Ok(match name {
+            "status" => {
+                Some(File::text(0o444, move || Ok(format!("{}\n", images.status()))).entry())
+            }
+            "ctl" if self.is_inside => {
+                Some(control::file(0o660, move || Ctl(images.clone())).entry())
+            }
+            "new" if self.is_inside => {
+                Some(File::new(0o660, move |_| Ok(New::of(&images))).entry())
+            }
+            name if !images.archs(name).is_empty() => {
+                let (name, inode) = (name.to_owned(), Inode::new(0o555));
+                Some(Entry::Dir(Arc::new(Archs { images, name, inode })))
+            }
+            _ => None,
+        })
+    }
+
+    fn list(&self) -> Vec<String> {
+        let own = if self.is_inside { &["status", "ctl", "new"][..] } else { &["status"] };
+        own.iter().map(|name| (*name).to_owned()).chain(self.images.names()).collect()
+    }
+}
+
+/// `images/NAME`.
+struct Archs {
+    images: Arc<Images>,
+    name: String,
+    inode: Inode,
+}
+
+impl Dir for Archs {
+    fn inode(&self) -> &Inode {
+        &self.inode
+    }
+
+    fn get(&self, name: &str) -> Result<Option<Entry>> {
+        Ok(self.images.get(&self.name, name).map(|image| Entry::Dir(Arc::new(files(&image)))))
+    }
+
+    fn list(&self) -> Vec<String> {
+        self.images.archs(&self.name)
+    }
+}
+
+/// `images/NAME/ARCH`: what is open stays the image that it was.
+fn files(image: &Arc<Image>) -> Fixed {
+    let (data, recipe, size) = (image.clone(), image.clone(), image.recipe.size);
+    let digest = format!("{} {size}\n", image.digest);
+    let hashes =
+        move |_| Ok(Snapshot(recipe.recipe.chunks.iter().flat_map(|hash| hash.0).collect()));
+    let files = vec![
+        ("data", File::new(0o444, move |_| Ok(Content(data.clone()))).sized(move || size).entry()),
+        ("recipe", File::new(0o444, hashes).entry()),
+        ("digest", File::text(0o444, move || Ok(digest.clone())).entry()),
+        ("sources", image.exchange.file().entry()),
+    ];
+    Fixed { inode: Inode::new(0o555), files }
+}
+
+/// `data`.
+struct Content(Arc<Image>);
+
+impl Handle for Content {
+    fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
+        let left = self.0.recipe.size.saturating_sub(offset);
+        let count = count.min(usize::try_from(left).unwrap_or(usize::MAX));
+        call.fill(count, |room| Ok(self.0.file.read_at(room, offset)?))
+    }
+}
+
+/// `ctl`.
+struct Ctl(Arc<Images>);
+
+impl Commands for Ctl {
+    fn obey(&self, line: &str) -> Result<()> {
+        let invalid = |why: String| Error::new(Errno::INVAL, why);
+        let words = quote::split(line).map_err(|error| invalid(error.to_string()))?;
+        match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["remove", name] => self.0.remove(name, None),
+            ["remove", name, arch] => self.0.remove(name, Some(arch)),
+            ["listen", at] => {
+                let at = at.parse().map_err(|error| invalid(format!("{error}  [E172]")))?;
+                self.0.listen(&at)
+            }
+            ["close"] => self.0.close(),
+            _ => Err(invalid(format!("'{line}' is no command here; docs/files.md lists them"))),
+        }
+    }
+
+    fn status(&self) -> String {
+        String::new()
+    }
+}
+
+/// `new`: an image that comes.
+struct New {
+    coming: Arc<Mutex<Coming>>,
+    lane: Lane,
+}
+
+/// How far it is.
+enum Coming {
+    /// Its name and recipe are told.
+    Told { images: Arc<Images>, said: Vec<u8> },
+    /// Its chunks come.
+    Taken(Push),
+    /// It is there.
+    Done,
+    /// It cannot come any more.
+    Failed(Error),
+}
+
+impl New {
+    fn of(images: &Arc<Images>) -> New {
+        let coming = Coming::Told { images: images.clone(), said: Vec::new() };
+        New { coming: Arc::new(Mutex::new(coming)), lane: Lane::default() }
+    }
+}
+
+impl Coming {
+    fn write(&mut self, offset: u64, data: &[u8]) -> Result<()> {
+        let now = std::mem::replace(self, Coming::Done);
+        let next = match now {
+            Coming::Told { images, mut said } => {
+                said.extend_from_slice(data);
+                begun(&images, &said).map(|push| match push {
+                    Some(push) => Coming::Taken(push),
+                    None => Coming::Told { images, said },
+                })
+            }
+            Coming::Taken(mut push) => push.take(offset, data).map(|()| Coming::Taken(push)),
+            Coming::Done => fail(Errno::INVAL, "this image has come already"),
+            Coming::Failed(error) => Err(error),
+        };
+        let next = next.and_then(|next| match next {
+            Coming::Taken(push) if push.is_whole() => push.commit().map(|()| Coming::Done),
+            other => Ok(other),
+        });
+        *self = next.unwrap_or_else(Coming::Failed);
+        match self {
+            Coming::Failed(error) => Err(error.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    fn lacking(&self) -> Result<String> {
+        match self {
+            Coming::Told { .. } => fail(Errno::INVAL, "the recipe comes first"),
+            Coming::Taken(push) => Ok(push.lacking() + "\n"),
+            Coming::Done => Ok("\n".to_owned()),
+            Coming::Failed(error) => Err(error.clone()),
+        }
+    }
+}
+
+/// Reads `NAME ARCH SIZE`, a line, and the recipe behind it.
+fn begun(images: &Arc<Images>, said: &[u8]) -> Result<Option<Push>> {
+    let invalid = || Error::new(Errno::INVAL, "an image begins with NAME ARCH SIZE and its recipe");
+    let Some(end) = said.iter().position(|byte| *byte == b'\n') else {
+        return if said.len() > HEAD_MAX { Err(invalid()) } else { Ok(None) };
+    };
+    let head = std::str::from_utf8(&said[..end]).map_err(|_| invalid())?;
+    let words: Vec<&str> = head.split(' ').collect();
+    let [name, arch, size] = words[..] else { return Err(invalid()) };
+    let size: u64 = size.parse().map_err(|_| invalid())?;
+    let hashes = usize::try_from(count(size)).ok().and_then(|count| count.checked_mul(HASH));
+    let hashes = hashes.filter(|bytes| *bytes <= RECIPE_MAX);
+    let hashes =
+        hashes.ok_or_else(|| Error::new(Errno::FBIG, "it is longer than 16 GiB  [E172]"))?;
+    match said.len() - end - 1 {
+        so_far if so_far < hashes => Ok(None),
+        so_far if so_far > hashes => Err(invalid()),
+        _ => {
+            let recipe = Recipe { size, chunks: read(&said[end + 1..]).collect() };
+            images.begin(name, arch, recipe).map(Some)
+        }
+    }
+}
+
+impl Handle for New {
+    fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
+        let coming = self.coming.clone();
+        call.park(|ticket| {
+            self.lane.run(move || {
+                let lacking = coming.lock().expect("no holder panics").lacking();
+                let part = |text: String| slice(text.as_bytes(), offset, count).to_vec().into();
+                ticket.answer(lacking.map(part));
+            });
+        })
+    }
+
+    fn write(&self, call: &mut SynCall<'_>, offset: u64, data: &[u8]) -> Answer<u32> {
+        let (coming, data) = (self.coming.clone(), data.to_vec());
+        call.park(|ticket| {
+            self.lane.run(move || {
+                if ticket.claim() {
+                    let done = coming.lock().expect("no holder panics").write(offset, &data);
+                    ticket.answer(done.map(|()| data.len() as u32));
+                }
+            });
+        })
+    }
+}
