@@ -68,6 +68,11 @@ impl Child {
         Pid::from_child(&self.0)
     }
 
+    /// Where it prints, which is piped.
+    pub fn printed(&mut self) -> Result<process::ChildStdout> {
+        self.0.stdout.take().context("its output is not piped")
+    }
+
     /// All that it prints, if it ends in time; else it is ended. Its outputs are piped, and short.
     pub fn output(mut self, time: Duration) -> Result<Option<Output>> {
         let deadline = Instant::now() + time;

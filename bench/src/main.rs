@@ -5,7 +5,9 @@ mod cluster;
 mod deaths;
 mod fabric;
 mod gang;
+mod image;
 mod launch;
+mod namespaces;
 mod ninep;
 mod primitives;
 mod report;
@@ -32,6 +34,9 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
             beside a job that has all nodes
       --quick --json   as above
       --figure FILE    draw it as well: SVG
+  image     a boot image of 64 MiB to 1, 4, 16 and 64 clients over links of 100 Mbit/s, and 12 MiB
+            to 16 beside udpcast (as root: each client is a network namespace)
+      --quick --json   as above
   deaths    of 64 daemons one is killed: until it is named, idle and at load 20
       --quick --json   as above
   primitives  COMPARE-AND-WRITE, XFER-AND-SIGNAL and the heartbeat among 2 to 64 processes, and
@@ -147,6 +152,7 @@ fn main() -> ExitCode {
         "spawn" => spawn::run(options.quick),
         "gang" => gang::measure(options.quick, options.figure.as_deref()),
         "launch" => launch::run(options.quick),
+        "image" => image::run(options.quick),
         "deaths" => deaths::run(options.quick),
         "primitives" => primitives::run(options.quick),
         "fabric" => fabric::run(options.quick, options.case.as_deref()),

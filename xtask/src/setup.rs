@@ -12,7 +12,7 @@ use crate::libfabric;
 use crate::workspace::{check, find_program, no_arguments, output, root};
 
 /// A Debian package, and a program whose presence means that it is not needed.
-const PACKAGES: [(&str, &str); 14] = [
+const PACKAGES: [(&str, &str); 15] = [
     ("autoconf", "autoreconf"), // with the next, libtool and make: libfabric
     ("automake", "automake"),
     ("diod", "diod"),         // the 9P server to beat
@@ -26,6 +26,7 @@ const PACKAGES: [(&str, &str); 14] = [
     ("openssh-client", "ssh"),
     ("openssh-server", "sshd"), // how a cluster is brought up on hosts
     ("slurm-wlm", "slurmctld"), // the same inside an allocation; needs munge
+    ("udpcast", "udp-sender"),  // what sends images by multicast, to compare with
     ("xz-utils", "xz"),         // libfabric's source
 ];
 

@@ -14,6 +14,8 @@
 //! the disk is full, or this process is killed, `FILE.part/` stays for the next fetch. A machine
 //! that dies is noticed by those who take from it.
 
+mod part;
+
 use super::helper::{Held, tree};
 use super::swarm::Chunk;
 use super::{MODE, Piece, Plan};
@@ -27,12 +29,11 @@ use muster_ninep::client::{Client, Fid, Options};
 use muster_ninep::error::{Errno, Error as Refusal};
 use muster_ninep::serve::{Server, same_user};
 use muster_ninep::tree::OpenFlags;
-use rustix::fs::FlockOperation;
+use part::Part;
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::net::ToSocketAddrs;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -158,7 +159,8 @@ pub struct Fetching {
     workers: Vec<JoinHandle<()>>,
     part: Part,
     held: u32,
-    _door: Option<Door>,
+    is_whole: bool,
+    door: Option<Door>,
 }
 
 struct Shared {
@@ -243,43 +245,6 @@ fn read_all(directory: &Fid, name: &str) -> muster_ninep::error::Result<Vec<u8>>
     muster_ninep::client::File::new(open(directory, name, OpenFlags::default())?).read_rest()
 }
 
-/// `FILE.part/`, which is ours while this is there.
-struct Part {
-    path: PathBuf,
-    _lock: File,
-}
-
-impl Part {
-    fn of(file: &Path) -> Result<Part> {
-        let mut path = file.as_os_str().to_owned();
-        path.push(".part");
-        let path = PathBuf::from(path);
-        let made = fs::DirBuilder::new().mode(0o700).create(&path);
-        if let Err(error) = made
-            && error.kind() != io::ErrorKind::AlreadyExists
-        {
-            return Err(local(&path, error));
-        }
-        let lock = File::open(&path).map_err(|error| local(&path, error))?;
-        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Part { path, _lock: lock }),
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                Err(Error::Local { path, why: "another fetch is writing it".into() })
-            }
-            Err(error) => Err(local(&path, error.into())),
-        }
-    }
-
-    /// Removes what is there of another image.
-    fn tidy(&self, but: &str) {
-        for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
-            if entry.file_name() != but {
-                let _ = fs::remove_file(entry.path());
-            }
-        }
-    }
-}
-
 fn local(path: &Path, error: io::Error) -> Error {
     let why = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -342,7 +307,8 @@ impl Fetching {
             lied: AtomicU32::new(0),
         };
         let (shared, door) = (Arc::new(shared), door.map(|(door, _)| door));
-        Ok(Fetching { shared, words, workers: Vec::new(), part, held: has, _door: door })
+        let (workers, is_whole) = (Vec::new(), false);
+        Ok(Fetching { shared, words, workers, part, held: has, is_whole, door })
     }
 
     /// Where the user's wish to stop is told.
@@ -389,6 +355,7 @@ impl Fetching {
         }
         let (file, name) = (&self.shared.ask.file, self.shared.held.name.to_string());
         fs::rename(self.part.path.join(name), file).map_err(|error| local(file, error))?;
+        self.is_whole = true;
         Ok(self.tell())
     }
 
@@ -429,9 +396,10 @@ impl Drop for Fetching {
             // One that panicked has said so.
             let _ = worker.join();
         }
-        self._door = None;
-        // Only when nothing is left in it: then the file has its name.
-        let _ = fs::remove_dir(&self.part.path);
+        self.door = None;
+        if self.is_whole {
+            self.part.remove();
+        }
     }
 }
 

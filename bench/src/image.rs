@@ -1,0 +1,288 @@
+//! `bench image`: a boot image that 1, 4, 16 and 64 machines fetch at once, over links of
+//! 100 Mbit/s; and 12 MiB to 16 machines over links that are as fast as this machine makes them,
+//! beside udpcast.
+//!
+//! Each machine is a network namespace with a link to one bridge, the server's as well; a link's
+//! rate is limited at both of its ends (tbf). A fetch is timed from the start of the first client's
+//! process until the last has said that its file is whole, which is when it begins its term.
+//!
+//! udpcast waits until all receivers have told the sender that they are there, and then sends by
+//! multicast; the sender's words tell when it begins. So its rendezvous is known apart.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::child::{self, Child, in_path, target};
+use crate::namespaces::{self, Namespaces};
+use crate::report::{Better, Case, Report, Samples};
+
+/// Bytes of the images: a kernel with its initial file system, and what udpcast was measured with.
+const LARGE: usize = 64 << 20;
+const SMALL: usize = 12 << 20;
+
+/// How many fetch at once.
+const CLIENTS: [usize; 4] = [1, 4, 16, 64];
+
+/// How many beside udpcast.
+const PEERS: usize = 16;
+
+/// A link: 100 Mbit/s, with a queue of 20 ms, and room for the largest packet that Linux makes.
+const LINK: &str = "tbf rate 100mbit burst 128kb latency 20ms";
+
+/// How long a fetch may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Measures.
+///
+/// # Errors
+/// When something is missing, or a fetch fails.
+pub fn run(quick: bool) -> Result<Report> {
+    for (program, package) in [("udp-sender", "udpcast"), ("tc", "iproute2")] {
+        in_path(program).with_context(|| format!("there is no {program}: install {package}"))?;
+    }
+    namespaces::become_head()?;
+    let home = PathBuf::from(format!("/dev/shm/muster-bench-image-{}", std::process::id()));
+    fs::create_dir_all(&home)?;
+    let result = measure(quick, &home);
+    let _ = fs::remove_dir_all(&home);
+    result
+}
+
+fn measure(quick: bool, home: &Path) -> Result<Report> {
+    let most = CLIENTS[CLIENTS.len() - 1];
+    let lab = Lab { hosts: Namespaces::make(most + 1, home)?, home: home.to_owned(), most };
+    let server = Server::up(&lab)?;
+    let rounds = if quick { 2 } else { 5 };
+    let mut cases = beside_udpcast(&lab, &server, rounds)?;
+    lab.limit()?;
+    cases.splice(0..0, level(&lab, &server, if quick { 1 } else { 3 })?);
+    let notes = vec![
+        child::first_line("udp-sender", &["--license"]).unwrap_or_else(|| "udpcast".into()),
+        "udpcast: --full-duplex, as many receivers as there are, no progress shown".to_owned(),
+        "ours: TLS between all, every chunk compared with its hash, a term of 5 s".to_owned(),
+    ];
+    Ok(Report { bench: "image", notes, cases })
+}
+
+/// The machines: clients from 1 on, and the server behind them.
+struct Lab {
+    hosts: Namespaces,
+    home: PathBuf,
+    most: usize,
+}
+
+impl Lab {
+    fn server(&self) -> usize {
+        self.most + 1
+    }
+
+    /// Limits every link, both ways.
+    fn limit(&self) -> Result<()> {
+        for host in 1..=self.server() {
+            let pid = fs::read_to_string(self.home.join(format!("pid/s{host}")))?;
+            let down = format!("tc qdisc add dev v{} root {LINK}", pid.trim());
+            done(Command::new("sh").args(["-c", &down]))?;
+            done(&mut self.hosts.at(host, &format!("tc qdisc add dev eth0 root {LINK}")))?;
+        }
+        Ok(())
+    }
+}
+
+fn done(command: &mut Command) -> Result<()> {
+    let output = command.stdin(Stdio::null()).output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?}: {}", said.trim());
+    Ok(())
+}
+
+/// A cluster of one node, at a machine of its own.
+struct Server<'a> {
+    lab: &'a Lab,
+    muster: String,
+    /// What every client's command has.
+    from: String,
+}
+
+impl Server<'_> {
+    fn up(lab: &Lab) -> Result<Server<'_>> {
+        let muster = fs::canonicalize(target().join("release/muster"))?.display().to_string();
+        let mut server = Server { lab, muster, from: String::new() };
+        server.command("up -N 1")?;
+        for (name, size) in [("large", LARGE), ("small", SMALL)] {
+            let path = lab.home.join(name);
+            fs::write(&path, noise(size))?;
+            server.command(&format!("image push {name} {}", path.display()))?;
+        }
+        let address = format!("{}:4564", namespaces::address(lab.server()));
+        server.command(&format!("image serve --listen {address}"))?;
+        let key = lab.home.join("key");
+        // The server's files are in its own /mnt.
+        let copy = format!("cp /mnt/r/default/images/key {}", key.display());
+        done(&mut lab.hosts.at(lab.server(), &copy))?;
+        server.from = format!("--from {address} --key {}", key.display());
+        Ok(server)
+    }
+
+    fn command(&self, words: &str) -> Result<()> {
+        done(&mut self.lab.hosts.at(self.lab.server(), &format!("{} {words}", self.muster)))
+    }
+
+    /// Seconds until so many clients have an image, and the chunks that the server gave.
+    fn fetch(&self, image: &str, clients: usize) -> Result<(f64, u64)> {
+        let line = format!("{} image fetch {image} -o /mnt/out --json {}", self.muster, self.from);
+        let start = Instant::now();
+        let mut all = Vec::new();
+        for host in 1..=clients {
+            let mut command = self.lab.hosts.at(host, &line);
+            all.push(Child::start(command.stdin(Stdio::null()).stdout(Stdio::piped()))?);
+        }
+        let mut given = 0;
+        for client in &mut all {
+            let mut said = String::new();
+            BufReader::new(client.printed()?).read_line(&mut said)?;
+            let said: Value = serde_json::from_str(&said).context("a fetch failed")?;
+            given += said["from_server"].as_u64().context("it tells what it took")?;
+        }
+        let time = start.elapsed();
+        ensure!(time < PATIENCE, "a fetch by {clients} took {time:?}");
+        let same = format!("cmp /mnt/out {}", self.lab.home.join(image).display());
+        for (client, host) in all.iter_mut().zip(1..) {
+            while client.ended()?.is_none() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            done(&mut self.lab.hosts.at(host, &format!("{same} && rm /mnt/out")))?;
+        }
+        Ok((time.as_secs_f64(), given))
+    }
+}
+
+impl Drop for Server<'_> {
+    fn drop(&mut self) {
+        let _ = self.command("down");
+    }
+}
+
+/// How the time grows with those who fetch.
+fn level(lab: &Lab, server: &Server<'_>, rounds: usize) -> Result<Vec<Case>> {
+    let mut times = vec![Samples::default(); CLIENTS.len()];
+    let mut given = vec![Samples::default(); CLIENTS.len()];
+    for round in 0..rounds {
+        let mut order: Vec<usize> = (0..CLIENTS.len()).collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for at in order {
+            let (time, chunks) = server.fetch("large", CLIENTS[at])?;
+            times[at].0.push(time);
+            given[at].0.push(chunks as f64);
+        }
+    }
+    let case = |what: String, unit, ours: &Samples, peer: &Samples, limit| Case {
+        case: what,
+        unit,
+        better: Better::Lower,
+        ours: ours.clone(),
+        peer: peer.clone(),
+        peer_name: "one client".to_owned(),
+        limit,
+        in_pairs: false,
+    };
+    let of = |at: usize| format!("64 MiB to {} of {} at 100 Mbit/s", CLIENTS[at], lab.most);
+    let mut cases: Vec<Case> =
+        (1..CLIENTS.len()).map(|at| case(of(at), "s", &times[at], &times[0], 1.0 / 1.5)).collect();
+    let last = CLIENTS.len() - 1;
+    cases.push(case("chunks that the server gave".into(), "", &given[last], &given[0], 0.0));
+    Ok(cases)
+}
+
+/// Beside udpcast, in turn.
+fn beside_udpcast(lab: &Lab, server: &Server<'_>, rounds: usize) -> Result<Vec<Case>> {
+    let (mut ours, mut theirs, mut whole) =
+        (Samples::default(), Samples::default(), Samples::default());
+    for round in 0..=rounds {
+        let (time, _) = server.fetch("small", PEERS)?;
+        let (rendezvous, sending) = udpcast(lab)?;
+        // The first warms caches.
+        if round > 0 {
+            ours.0.push(time * 1e3);
+            theirs.0.push(sending * 1e3);
+            whole.0.push((rendezvous + sending) * 1e3);
+        }
+    }
+    let case = |peer: Samples, name: &str, limit| Case {
+        case: format!("12 MiB to {PEERS}, links not limited"),
+        unit: "ms",
+        better: Better::Lower,
+        ours: ours.clone(),
+        peer,
+        peer_name: name.to_owned(),
+        limit,
+        in_pairs: true,
+    };
+    Ok(vec![case(whole, "udpcast", 10.0), case(theirs, "udpcast without its rendezvous", 1.0)])
+}
+
+/// Seconds until udpcast begins to send, and from then until all have all.
+fn udpcast(lab: &Lab) -> Result<(f64, f64)> {
+    let (small, options) = (lab.home.join("small"), "--nokbd --interface eth0 --no-progress");
+    let start = Instant::now();
+    let mut receivers = Vec::new();
+    for host in 1..=PEERS {
+        let line = format!("exec udp-receiver --file /mnt/out {options} 2>/dev/null");
+        let mut command = lab.hosts.at(host, &line);
+        receivers.push(Child::start(command.stdin(Stdio::null()).stdout(Stdio::null()))?);
+    }
+    let line = format!(
+        "exec udp-sender --file {} {options} --full-duplex --min-receivers {PEERS} 2>&1",
+        small.display()
+    );
+    let mut command = lab.hosts.at(lab.server(), &line);
+    let mut sender = Child::start(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
+    let begins = begun(sender.printed()?, start)?;
+    for receiver in &mut receivers {
+        while receiver.ended()?.is_none() {
+            ensure!(start.elapsed() < PATIENCE, "udpcast has not ended for {PATIENCE:?}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let ends = start.elapsed().as_secs_f64();
+    for host in 1..=PEERS {
+        let same = format!("cmp /mnt/out {} && rm /mnt/out", small.display());
+        done(&mut lab.hosts.at(host, &same))?;
+    }
+    Ok((begins, ends - begins))
+}
+
+/// Seconds until the sender says that it begins. What it says after that nobody needs.
+fn begun(mut said: ChildStdout, start: Instant) -> Result<f64> {
+    let mut text = String::new();
+    let mut part = [0; 256];
+    while !text.contains("Starting transfer") {
+        match said.read(&mut part)? {
+            0 => bail!("udp-sender does not begin: {text}"),
+            count => text.push_str(&String::from_utf8_lossy(&part[..count])),
+        }
+    }
+    let begins = start.elapsed().as_secs_f64();
+    std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+    Ok(begins)
+}
+
+/// Bytes of which no two chunks are alike, and that do not compress.
+fn noise(size: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut bytes = Vec::with_capacity(size);
+    while bytes.len() < size {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend(state.to_le_bytes());
+    }
+    bytes
+}
