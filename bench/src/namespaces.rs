@@ -111,7 +111,7 @@ fn start(number: usize, home: &Path) -> Result<Child> {
     script(&format!(
         "ip link add v{pid} type veth peer name eth0 netns {pid}
          ip link set v{pid} master br0 up
-         nsenter -t {pid} -n sh -ec 'ip addr add {address}/16 dev eth0; ip link set eth0 up'"
+         nsenter -t {pid} -n sh -ec 'ip addr add {address}/16 brd + dev eth0; ip link set eth0 up'"
     ))?;
     Ok(child)
 }

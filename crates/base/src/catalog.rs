@@ -3,8 +3,8 @@
 //!
 //! `E` ends what was asked for, `N` is a notice. 10x a job's program and files, 11x its size and
 //! place, 12x reaching a cluster, 13x where it lives, 14x a job's files and terminal here, 15x
-//! serving and mounting, 16x files of the cluster, 17x boot images, 2xx between nodes, 3xx how a job
-//! ended, 4xx the manager's word on a job.
+//! serving and mounting, 16x files of the cluster, 17x boot images, 2xx between nodes, 3xx how a
+//! job ended, 4xx the manager's word on a job.
 
 /// One message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,7 +16,7 @@
 
 mod part;
 
-use super::helper::{Held, tree};
+use super::held::{Held, tree};
 use super::swarm::Chunk;
 use super::{MODE, Piece, Plan};
 use crate::chunk::store::{Chunks, name as digest_of};
@@ -48,7 +48,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes that are asked for at once: a sign of life at least every two seconds.
 const PIECE: usize = 128 * 1024;
 
-/// How long the server may be away.
+/// How long the server may be away, or take to answer.
 const RETURN: Duration = Duration::from_secs(30);
 
 /// Between two tries to reach it again, and words to it while nothing is to be had.
@@ -212,19 +212,20 @@ impl Ask {
         format!("{} for {}", self.name, self.arch)
     }
 
-    fn connect(&self, to: &Address) -> muster_ninep::error::Result<Client> {
-        let options = Options { deadline: Some(PATIENCE), ..Options::default() };
+    /// Connects; nobody there may take longer than `limit` for an answer.
+    fn connect(&self, to: &Address, limit: Duration) -> muster_ninep::error::Result<Client> {
+        let options = Options { deadline: Some(limit), ..Options::default() };
         let client = match &self.circle {
             Some(circle) => circle.connect("fetch", to, options),
             None => line::connect("fetch", to, options),
         }?;
-        Ok(client.with_deadlines(Some(PATIENCE), Some(PATIENCE)))
+        Ok(client.with_deadlines(Some(limit), Some(limit)))
     }
 
     /// The image's directory at the server.
     fn enter(&self) -> muster_ninep::error::Result<(Client, Fid)> {
-        // The whole tree, whatever view this user has.
-        let client = self.connect(&self.server)?;
+        // Without a name: the whole tree, whatever view this user has.
+        let client = self.connect(&self.server, RETURN)?;
         let names = ["images", &self.name, &self.arch].map(str::as_bytes);
         let directory = client.root().walk(&names).map_err(|error| match error.errno {
             Errno::NOENT => super::store::unknown(&self.name, Some(&self.arch)),
@@ -390,8 +391,13 @@ impl Fetching {
 impl Drop for Fetching {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Release);
-        // Whoever waits for the server is told so, and the server that we are gone.
+        // Whoever waits for the server or a helper is told so, and they that we are gone.
         self.shared.link.lock().expect("no holder panics").session.client.close();
+        for helper in self.shared.helpers.lock().expect("no holder panics").values() {
+            if let Some(fid) = helper.try_lock().ok().and_then(|slot| slot.clone()) {
+                fid.client().close();
+            }
+        }
         for worker in self.workers.drain(..) {
             // One that panicked has said so.
             let _ = worker.join();
@@ -622,7 +628,7 @@ impl Shared {
         if matches!(to, Address::Tls(..)) != self.ask.circle.is_some() {
             return Err(Refusal::new(Errno::INVAL, format!("{address} is no helper's address")));
         }
-        let client = self.ask.connect(&to)?;
+        let client = self.ask.connect(&to, PATIENCE)?;
         let name = self.held.name.to_string();
         let fid = open(&client.root(), &name, OpenFlags::default())?;
         *slot = Some(fid.clone());

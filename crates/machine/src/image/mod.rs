@@ -14,7 +14,7 @@
 //! take which chunk ([`sources`]); the answer is the server itself or another client, for each
 //! client serves what it holds while it fetches and for its *term* after that ([`fetch`]). Who is
 //! named to whom is [`swarm`]'s to say. Chunks come by 9P reads of `data` at the server, and of the
-//! file with the image's digest as its name at a helper ([`helper`]); each is compared with its
+//! file with the image's digest as its name at a helper ([`held`]); each is compared with its
 //! hash before it is written or passed on.
 //!
 //! Machines that boot are no members of the cluster. They have one key in common, the cluster's
@@ -27,7 +27,7 @@
 //! is killed has the chunks that it wrote, and its successor takes only the others.
 
 pub mod fetch;
-pub mod helper;
+mod held;
 pub mod sources;
 pub mod store;
 pub mod swarm;

@@ -10,7 +10,6 @@ use super::{MODE, Plan, check_name, tree};
 use crate::chunk::store::{Chunks, Name, name as digest_of};
 use crate::chunk::{HASH, Recipe, length, read, write_ranges};
 use crate::line::{Circle, Door};
-use crate::roster::listening;
 use muster_base::limits::{CHUNK, IMAGES_MAX, RECIPE_MAX};
 use muster_fabric::Address;
 use muster_fabric::transport::socket::Identity;
@@ -106,7 +105,7 @@ impl Images {
         images.sweep();
         let images = Arc::new(images);
         if let Some(Ok(at)) = listen.map(|listen| listen.parse()) {
-            // Where somebody else has the port now, the door stays shut until it is asked for again.
+            // Where somebody else has the port now, the door is shut until it is asked for again.
             let _ = images.listen(&at);
         }
         Ok(images)
@@ -253,7 +252,7 @@ impl Images {
         *door = None;
         let tree = Arc::new(tree::outside(self));
         let server = Arc::new(Server::start(&tree, THREADS, same_user).map_err(unable)?);
-        let opened = Door::open_to(&circle, &listening(at.clone()), server).map_err(unable)?;
+        let opened = Door::open_to(&circle, at, server).map_err(unable)?;
         let mut state = self.state();
         let Address::Tls(_, port) = opened.address() else { unreachable!("it is TLS's") };
         let Address::Tls(host, _) = at else { unreachable!("that was looked at") };

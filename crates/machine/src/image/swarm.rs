@@ -21,8 +21,8 @@
 //!   Those who took from it say that they lost it, and ask again. What it was taking is free.
 //! * **A client whose machine falls silent**: what it was given counts as under way no longer than
 //!   [`IMAGE_GRANT_TIME`]. It is a helper until two clients have lost it.
-//! * **A helper that lies** (its bytes are not those of the hash): it is not named to anybody again,
-//!   whatever it says, and goes on as a client.
+//! * **A helper that lies** (its bytes are not those of the hash): it is not named to anybody
+//!   again, whatever it says, and goes on as a client.
 //! * **A client that accuses others falsely**: holds the image's key, as all do; the image then
 //!   comes from the server, more slowly.
 
