@@ -341,7 +341,7 @@ impl Job {
     fn note_cause(&self, cause: Option<(End, u8, String)>) {
         if let (Some((end, exit, why)), Some(manager)) = (cause, self.manager.upgrade()) {
             // A full disk costs the reason, if the manager is killed as well.
-            let _ = manager.record(&Record::Ending { job: self.id, end, exit, why });
+            let _ = manager.record(&Record::Ending { job: self.attempt, end, exit, why });
         }
     }
 
@@ -472,7 +472,7 @@ impl Job {
         let up = super::uptime();
         // First: what comes of it may end the job at once.
         if let Some(manager) = self.manager.upgrade() {
-            let _ = manager.record(&Record::Started { job: self.id, at, up });
+            let _ = manager.record(&Record::Started { job: self.attempt, at, up });
             manager.event(json!({"event": "job started", "job": self.id}));
         }
         self.limit(limit, up);
@@ -543,7 +543,7 @@ impl Job {
     /// A rank's program has ended.
     pub(super) fn exited(self: &Arc<Job>, rank: usize, raw: i32) {
         if let Some(manager) = self.manager.upgrade() {
-            let _ = manager.record(&Record::Exited { job: self.id, rank, status: raw });
+            let _ = manager.record(&Record::Exited { job: self.attempt, rank, status: raw });
         }
         self.has_exited(rank, raw);
     }

@@ -1,7 +1,9 @@
 //! What survives a manager's death: JSON lines in `journal`, appended as things happen.
 //!
-//! Written before what it tells is acted upon. A line that a crash has cut off is ignored. The
-//! journal need not survive a power failure, since no process does.
+//! What is told of an attempt goes by its number, which is the job's for the first: what an earlier
+//! one still has to say is not taken for the next one's. Written before what it tells is acted
+//! upon. A line that a crash has cut off is ignored. The journal need not survive a power failure,
+//! since no process does.
 
 use super::spec::{End, Spec, Status};
 use serde::{Deserialize, Serialize};

@@ -49,7 +49,7 @@ use muster_ninep::error::{Errno, Result, fail};
 use nodes::Nodes;
 use queue::Queue;
 use settings::Settings;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -184,7 +184,9 @@ impl Manager {
         if tidy {
             jobs.forgotten = 0;
             // A full disk costs a longer journal.
-            let _ = self.journal.keep(|job| jobs.table.contains_key(&job));
+            let known = |job: &Arc<Job>| [job.id, job.attempt];
+            let known: HashSet<u32> = jobs.table.values().flat_map(known).collect();
+            let _ = self.journal.keep(|number| known.contains(&number));
         }
         drop(jobs);
         for old in outdated {

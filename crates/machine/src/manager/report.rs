@@ -102,7 +102,7 @@ impl Job {
         let exit = exit_in(why);
         if let Some(manager) = self.manager.upgrade() {
             let status = i32::from(exit) << 8;
-            let _ = manager.record(&Record::Exited { job: self.id, rank, status });
+            let _ = manager.record(&Record::Exited { job: self.attempt, rank, status });
         }
         let mut state = self.state();
         let actions = state.progress.rank_failed(rank, exit, why);

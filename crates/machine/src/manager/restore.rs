@@ -17,7 +17,7 @@ use super::progress::{Bears, Progress};
 use super::spec::{End, Phase, RankPhase, RankStatus, Spec, Status};
 use super::{again, follow, launch};
 use muster_ninep::error::{Errno, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,42 +51,77 @@ struct Told {
     done: Option<Status>,
 }
 
-/// Makes the jobs that `records` tell of.
-pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
-    let mut told: BTreeMap<u32, Told> = BTreeMap::new();
-    for (at, record) in records.into_iter().enumerate() {
+/// What the journal tells of all of them, and which job's last attempt goes by which number.
+#[derive(Default)]
+struct Read {
+    told: BTreeMap<u32, Told>,
+    attempts: HashMap<u32, u32>,
+}
+
+impl Read {
+    fn of(records: Vec<Record>) -> Read {
+        let mut read = Read::default();
+        for (at, record) in records.into_iter().enumerate() {
+            read.take(at, record);
+        }
+        read
+    }
+
+    fn job(&mut self, number: u32) -> &mut Told {
+        self.told.entry(number).or_default()
+    }
+
+    /// The job of an attempt. What there is of one before the last does not count any more.
+    fn attempt(&mut self, number: u32) -> Option<&mut Told> {
+        self.told.get_mut(self.attempts.get(&number)?)
+    }
+
+    fn take(&mut self, at: usize, record: Record) {
         match record {
             Record::New { job, at, view, .. } => {
-                let told = told.entry(job).or_default();
+                self.attempts.insert(job, job);
+                let told = self.job(job);
                 (told.submitted, told.view) = (at, view);
             }
-            Record::Queued { job, spec } => {
-                told.entry(job).or_default().queued = Some((at, *spec));
-            }
-            Record::Placed { job, spec, ranks } => {
-                let told = told.entry(job).or_default();
-                told.ranks = Some(ranks.len());
-                told.placed = Some((*spec, ranks));
-            }
+            Record::Queued { job, spec } => self.job(job).queued = Some((at, *spec)),
             Record::Again { job, attempt, why } => {
-                told.entry(job).or_default().begin_again(attempt, why);
+                self.attempts.retain(|_, of| *of != job);
+                self.attempts.insert(attempt, job);
+                self.job(job).begin_again(attempt, why);
             }
-            Record::Started { job, at, up } => {
-                told.entry(job).or_default().started = Some((at, up));
-            }
-            Record::Detached { job } => told.entry(job).or_default().detached = true,
-            Record::Exited { job, rank, status } => {
-                told.entry(job).or_default().ends.push(Ended::Rank(rank, status));
-            }
-            Record::Ending { job, end, exit, why } => {
-                told.entry(job).or_default().ends.push(Ended::Job(end, exit, why));
-            }
+            Record::Detached { job } => self.job(job).detached = true,
             Record::Done { status } => {
                 let id = status.id;
-                told.entry(id).or_default().done = Some(*status);
+                self.job(id).done = Some(*status);
+            }
+            Record::Placed { job, spec, ranks } => {
+                if let Some(told) = self.attempt(job) {
+                    told.ranks = Some(ranks.len());
+                    told.placed = Some((*spec, ranks));
+                }
+            }
+            Record::Started { job, at, up } => {
+                if let Some(told) = self.attempt(job) {
+                    told.started = Some((at, up));
+                }
+            }
+            Record::Exited { job, rank, status } => {
+                if let Some(told) = self.attempt(job) {
+                    told.ends.push(Ended::Rank(rank, status));
+                }
+            }
+            Record::Ending { job, end, exit, why } => {
+                if let Some(told) = self.attempt(job) {
+                    told.ends.push(Ended::Job(end, exit, why));
+                }
             }
         }
     }
+}
+
+/// Makes the jobs that `records` tell of.
+pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
+    let Read { mut told, attempts } = Read::of(records);
     let done = told.iter().filter(|(_, told)| told.done.is_some()).map(|(id, _)| *id);
     let done: Vec<u32> = done.collect();
     for id in &done[..done.len().saturating_sub(super::REMEMBERED)] {
@@ -94,7 +129,8 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
         let _ = std::fs::remove_file(manager.log_of(*id));
     }
     // A full disk costs a longer journal.
-    let _ = manager.journal.keep(|job| told.contains_key(&job));
+    let known = |number: &u32| told.contains_key(attempts.get(number).unwrap_or(number));
+    let _ = manager.journal.keep(|number| known(&number));
     let mut told: Vec<(u32, Told)> = told.into_iter().collect();
     // Those who wait, in their order.
     told.sort_by_key(|(_, told)| told.queued.as_ref().map(|(at, _)| *at));
@@ -294,5 +330,40 @@ impl Job {
         };
         let why = "its node has not come back after the manager was started again";
         absent.into_iter().for_each(|rank| self.rank_lost(rank, why));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_earlier_attempt_had_to_say_is_not_told_of_the_next() {
+        let rank = |instance| {
+            let node = "n0".to_owned();
+            vec![journal::Placed { node, local: 0, session: 1, instance }]
+        };
+        let placed = |job, instance| {
+            let spec = Box::new(Spec { requeue: 3, ..Spec::default() });
+            Record::Placed { job, spec, ranks: rank(instance) }
+        };
+        let why = || "n0 died".to_owned();
+        let read = Read::of(vec![
+            Record::New { job: 7, user: 0, at: 1.0, view: None },
+            placed(7, 1),
+            Record::Started { job: 7, at: 2.0, up: 2.0 },
+            Record::Ending { job: 7, end: End::Lost, exit: 125, why: why() },
+            Record::Again { job: 7, attempt: 8, why: why() },
+            // These were on their way.
+            Record::Started { job: 7, at: 2.0, up: 2.0 },
+            Record::Exited { job: 7, rank: 0, status: 9 },
+            placed(8, 2),
+            Record::Exited { job: 7, rank: 0, status: 9 },
+        ]);
+        let told = &read.told[&7];
+        assert_eq!(read.told.len(), 1);
+        assert_eq!((told.attempt, &told.requeued[..]), (Some(8), &[why()][..]));
+        assert!(told.started.is_none() && told.ends.is_empty());
+        assert_eq!(told.placed.as_ref().map(|(_, ranks)| ranks[0].instance), Some(2));
     }
 }
