@@ -154,7 +154,7 @@ impl Node {
         drop(table);
         let files = self.add(number, None)?;
         // Who has made it is to hear now if there is nothing left to make them with.
-        files.named()?;
+        files.fs()?;
         Ok(files)
     }
 

@@ -324,6 +324,11 @@ impl Session {
         if let Some(ward) = &mut state.ward {
             ward.kill();
         }
+        drop(state);
+        // To kill is to hear what there is to hear, and that raises no event any more.
+        if let Some(node) = self.node.upgrade() {
+            (node.watch.kicker(self.number))();
+        }
     }
 
     /// Ends the session and everything in it.

@@ -21,6 +21,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+/// The name of a session's directory in its own.
+const FS: &str = "fs";
+
 /// Name in `fs/` of a binary that was written to `exec`.
 pub(super) const UPLOAD: &str = ".exec";
 
@@ -181,24 +184,21 @@ pub(super) struct Files {
     session: Arc<Session>,
     inode: Inode,
     named: OnceLock<Named>,
+    /// `fs`: what there is of its directory, which a program may remove.
+    fs: OnceLock<Entry>,
 }
 
 impl Files {
     pub(super) fn new(session: &Arc<Session>) -> Arc<Files> {
         let (session, inode) = (session.clone(), Inode::new(0o555));
-        Arc::new(Files { session, inode, named: OnceLock::new() })
+        Arc::new(Files { session, inode, named: OnceLock::new(), fs: OnceLock::new() })
     }
 
-    /// By name.
-    pub(super) fn named(&self) -> Result<&Named> {
-        if let Some(named) = self.named.get() {
-            return Ok(named);
+    /// Its directory, as files.
+    pub(super) fn fs(&self) -> Result<&Entry> {
+        if let Some(fs) = self.fs.get() {
+            return Ok(fs);
         }
-        let made = self.make()?;
-        Ok(self.named.get_or_init(|| made))
-    }
-
-    fn make(&self) -> Result<Named> {
         let session = &self.session;
         let options = Options { writable: true, users: Users::Only(User::own()) };
         let fs = Arc::new(HostTree::new(&session.directory, options)?);
@@ -206,15 +206,23 @@ impl Files {
         let peer = Peer { uid: Some(own), name: "node".to_owned() };
         let who = Attach { peer: &peer, uname: "", n_uname: Some(own), aname: "" };
         let (root, qid) = fs.attach(&who)?;
-        let s = session;
+        Ok(self.fs.get_or_init(|| Entry::mount(fs, root, qid)))
+    }
+
+    /// All others, by name.
+    fn named(&self) -> &Named {
+        self.named.get_or_init(|| self.make())
+    }
+
+    fn make(&self) -> Named {
+        let s = &self.session;
         let (ctl, id, usage, relay) = (s.clone(), s.clone(), s.clone(), s.clone());
-        Ok(vec![
+        vec![
             ("ctl", control::file(0o660, move || SessionCtl(ctl.clone())).entry()),
             ("argv", s.argv.file(0o660).entry()),
             ("env", s.env.file(0o660).entry()),
             ("ns", s.ns.file(0o660).entry()),
             ("exec", upload(s)),
-            ("fs", Entry::mount(fs, root, qid)),
             ("stdin", s.stdin.file(0o220).entry()),
             ("stdout", s.stdout.file(0o440).entry()),
             ("stderr", s.stderr.file(0o440).entry()),
@@ -223,7 +231,7 @@ impl Files {
             ("id", File::text(0o440, move || Ok(id_of(&id))).entry()),
             ("usage", File::text(0o440, move || Ok(usage_of(&usage))).entry()),
             ("relay", receive::file(0o660, move || AtNode(relay.clone())).entry()),
-        ])
+        ]
     }
 
     pub(super) fn session(&self) -> &Arc<Session> {
@@ -338,10 +346,14 @@ impl Dir for SessionDir {
     }
 
     fn get(&self, name: &str) -> Result<Option<Entry>> {
-        Ok(find(self.files.named()?, name))
+        if name == FS {
+            return self.files.fs().cloned().map(Some);
+        }
+        Ok(find(self.files.named(), name))
     }
 
     fn list(&self) -> Vec<String> {
-        self.files.named().into_iter().flatten().map(|(name, _)| (*name).to_owned()).collect()
+        let named = self.files.named().iter().map(|(name, _)| (*name).to_owned());
+        named.chain([FS.to_owned()]).collect()
     }
 }

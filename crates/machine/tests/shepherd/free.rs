@@ -16,6 +16,8 @@ pub const CASES: &[(&str, fn())] = &[
     ("programs_at_once_have_inits_of_their_own", programs_at_once_have_inits_of_their_own),
     ("an_init_with_processes_left_is_not_free", an_init_with_processes_left_is_not_free),
     ("an_init_whose_mounts_were_changed_is_not_free", changed_mounts),
+    ("an_init_that_was_changed_is_not_free", changed_init),
+    ("an_init_does_not_grow", an_init_does_not_grow),
     ("what_the_machine_mounts_is_seen_by_the_next", machine_mounts),
     ("a_free_init_that_is_killed_is_missed_by_nobody", killed),
     ("a_program_that_cannot_be_run_ends_its_init", not_to_be_run),
@@ -110,6 +112,47 @@ fn changed_mounts() {
     eventually("its namespaces end", || children(keeper).is_empty());
     let (outcome, _) = line(&spawner, "ls /mnt");
     assert!(!outcome.text().contains("muster-was-here"));
+}
+
+fn changed_init() {
+    let spawner = Spawner::default();
+    for change in ["renice -n 5 -p 1", "prlimit --pid 1 --core=0:0", "taskset -p 1 1"] {
+        let (_, keeper) = line(&spawner, "exit 0");
+        let init = only_child(keeper);
+        // The first two set what is so already where somebody has set it before.
+        let (outcome, _) = line(&spawner, &format!("nice; ulimit -c; nproc; {change}"));
+        if outcome.status != Some(0) {
+            // It has rights here that its programs lack.
+            println!("  (no change: {})", String::from_utf8_lossy(&outcome.err).trim_end());
+            continue;
+        }
+        let words: Vec<&str> = outcome.text().split_whitespace().collect();
+        let is_so = words[0] == "5" || words[1] == "0" || words[2] == "1";
+        let (after, _) = line(&spawner, "exit 0");
+        assert_eq!(after.status, Some(0));
+        assert!(is_so || only_child(keeper) != init, "{change} stays: {words:?}");
+    }
+}
+
+/// What a program is started with is not left behind by it.
+fn an_init_does_not_grow() {
+    let spawner = Spawner::default();
+    let mut long = shell("exit 0");
+    long.env.push(("LONG".into(), "x".repeat(100_000)));
+    let tree = start_by(&spawner, &long);
+    let keeper = tree.ward.keeper_pid();
+    tree.finish();
+    let resident = || -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", only_child(keeper))).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    let before = resident();
+    for _ in 0..100 {
+        start_by(&spawner, &long).finish();
+    }
+    let after = resident();
+    assert!(after < before + 4_000, "{before} KiB before, {after} KiB after");
 }
 
 fn machine_mounts() {

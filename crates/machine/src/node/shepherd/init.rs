@@ -18,10 +18,10 @@ use rustix::thread::set_name;
 use super::account::Account;
 use super::link::{self, Failure, Note, Order, Received, Stage};
 use super::namespace::{Apart, Granted, fresh_proc};
-use super::program;
+use super::program::{self, Image};
 use super::spare::Mounts;
 use super::spec::Spec;
-use super::sys;
+use super::sys::{self, Traits};
 
 /// What came with the order.
 pub(super) struct Cargo {
@@ -106,9 +106,10 @@ fn start(cargo: &Cargo, granted: Granted) -> Result<Pid, Failure> {
     let is_apart = spec.identity.is_some() && !spec.namespace.is_empty();
     let pipe = is_apart.then(|| pipe_with(PipeFlags::CLOEXEC)).transpose();
     let pipe = pipe.map_err(|error| failed(error.into()))?;
+    let image = Image::of(spec)?;
     let mut failure = None;
     let program = sys::lend(cgroup.as_ref().map(AsFd::as_fd), is_apart, &mut |is_outside| {
-        let Err(why) = program::launch(spec, stdio, granted, is_outside);
+        let Err(why) = program::launch(spec, &image, stdio, granted, is_outside);
         if let Some((_, tell)) = &pipe {
             let _ = rustix::io::write(tell, &serde_json::to_vec(&why).unwrap_or_default());
         }
@@ -127,13 +128,15 @@ fn start(cargo: &Cargo, granted: Granted) -> Result<Pid, Failure> {
     failure.map_or(Ok(program), Err)
 }
 
+/// One that has its namespaces.
 struct Init<'a> {
     link: BorrowedFd<'a>,
     /// Readable when a child has ended.
     children: OwnedFd,
     granted: Granted,
-    /// Its mounts, where they are its own.
+    /// Its mounts, and what else of it programs inherit.
     mounts: Option<Mounts>,
+    traits: Option<Traits>,
     account: Account,
     /// The program, also the leader of its process group; none while it is free.
     program: Option<Pid>,
@@ -158,9 +161,17 @@ impl<'a> Init<'a> {
             // Masked in many containers; the session can live with the old one.
             let _ = fresh_proc();
         }
-        let (mounts, account) = (Mounts::watch().ok(), Account::default());
-        let (program, began, exited) = (None, Instant::now(), false);
-        Ok(Init { link, children, granted, mounts, account, program, began, exited })
+        Ok(Init {
+            link,
+            children,
+            granted,
+            mounts: Mounts::watch().ok(),
+            traits: sys::traits().ok(),
+            account: Account::default(),
+            program: None,
+            began: Instant::now(),
+            exited: false,
+        })
     }
 
     /// Starts a program, which is told.
@@ -209,7 +220,11 @@ impl<'a> Init<'a> {
                 };
                 let spec = match (spec, fds.next()) {
                     (Some(spec), _) => *spec,
-                    (None, Some(long)) => link::read_long(long)?,
+                    (None, Some(long)) => {
+                        let (spec, length) = link::read_long(long)?;
+                        self.account.has_read(length);
+                        spec
+                    }
                     (None, None) => return Err(End::Broken),
                 };
                 self.start(Cargo::new([stdin, stdout, stderr], spec)).map_err(End::Failed)?;
@@ -267,9 +282,11 @@ impl<'a> Init<'a> {
         Ok(is_left || is_free)
     }
 
-    /// Whether the next program would find what the first one has found.
+    /// Whether the next program would find what the first one has found: a program of the same user
+    /// may change its init, too.
     fn is_as_made(&self) -> bool {
-        self.mounts.as_ref().is_some_and(|mounts| !mounts.have_changed())
+        let mounts = self.mounts.as_ref().is_some_and(|mounts| !mounts.have_changed());
+        mounts && self.traits.is_some() && self.traits == sys::traits().ok()
     }
 }
 

@@ -124,7 +124,7 @@ impl<'a> Keeper<'a> {
             return Err(none());
         };
         let long = fds.next().ok_or_else(none);
-        let spec = spec.map_or_else(|| link::read_long(long?), |spec| Ok(*spec));
+        let spec = spec.map_or_else(|| Ok(link::read_long(long?)?.0), |spec| Ok(*spec));
         let failed = |error| Failure::new(Stage::Order, &error, "the order");
         let (spec, apart) = match spec.map_err(failed).and_then(|spec| Ok((spec, self.apart()?))) {
             Ok(both) => both,

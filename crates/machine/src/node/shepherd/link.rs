@@ -112,13 +112,13 @@ pub(super) struct Received<T> {
     pub(super) about: Option<u32>,
 }
 
-/// The spec of an order that is too long for a message.
-pub(super) fn read_long(file: OwnedFd) -> io::Result<Spec> {
+/// The spec of an order that is too long for a message, and how long that is.
+pub(super) fn read_long(file: OwnedFd) -> io::Result<(Spec, usize)> {
     let file = File::from(file);
     let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).unwrap_or(0)];
     file.read_exact_at(&mut bytes, 0)?;
     match serde_json::from_slice::<Order>(&bytes)? {
-        Order::Run(Some(spec)) => Ok(*spec),
+        Order::Run(Some(spec)) => Ok((*spec, bytes.len())),
         _ => Err(io::ErrorKind::InvalidData.into()),
     }
 }

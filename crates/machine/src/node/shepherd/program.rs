@@ -24,18 +24,48 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 /// spawn something in another thread, which holds a copy of every descriptor until its exec.
 const BUSY_TRIES: u32 = 9;
 
+/// What execve wants, made beforehand: what is on the heap of the memory on loan when the program
+/// takes the process's place is freed by nobody.
+pub(super) struct Image {
+    argv: Strings,
+    env: Strings,
+    /// The files that the program's name may mean, in order.
+    paths: Vec<CString>,
+}
+
+impl Image {
+    /// Of a program and its surroundings.
+    ///
+    /// # Errors
+    /// When a string contains what ends it.
+    pub(super) fn of(spec: &Spec) -> Result<Image, Failure> {
+        let invalid = |_| io::Error::from_raw_os_error(libc::EINVAL);
+        let failed = |error| Failure::new(Stage::Exec, &error, spec.program.as_str());
+        let all = |words: Vec<String>| -> Result<Vec<CString>, Failure> {
+            let words = words.into_iter().map(CString::new).collect::<Result<_, _>>();
+            words.map_err(invalid).map_err(failed)
+        };
+        let argv =
+            if spec.argv.is_empty() { vec![spec.program.clone()] } else { spec.argv.clone() };
+        let env = spec.env.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let paths = candidates(&spec.program, spec.variable("PATH"));
+        let (argv, env) = (Strings::new(all(argv)?), Strings::new(all(env)?));
+        Ok(Image { argv, env, paths: all(paths)? })
+    }
+}
+
 /// Turns this process, which has the init's memory on loan, into the program; returns only with
 /// why not.
 pub(super) fn launch(
     spec: &Spec,
+    image: &Image,
     stdio: &[OwnedFd; 3],
     granted: Granted,
     outside_cgroup: bool,
 ) -> Result<Infallible, Failure> {
-    let at = |stage: Stage, what: &str| {
-        let what = what.to_owned();
-        move |error: io::Error| Failure::new(stage, &error, what)
-    };
+    fn at(stage: Stage, what: &str) -> impl FnOnce(io::Error) -> Failure {
+        move |error| Failure::new(stage, &error, what)
+    }
     if let (true, Some(cgroup)) = (outside_cgroup, &spec.cgroup) {
         std::fs::write(cgroup.join("cgroup.procs"), "0")
             .map_err(at(Stage::Cgroup, &cgroup.to_string_lossy()))?;
@@ -53,7 +83,7 @@ pub(super) fn launch(
         .map_err(at(Stage::Directory, &cwd))?;
     run_script(&spec.namespace, granted)?;
     sys::unblock_signals().map_err(at(Stage::Exec, "signals"))?;
-    Err(at(Stage::Exec, &spec.program)(exec(spec)))
+    Err(at(Stage::Exec, &spec.program)(exec(image)))
 }
 
 /// Places the streams as 0, 1 and 2, and lets all others end at the exec. The link is 0 until
@@ -66,18 +96,10 @@ fn streams([stdin, stdout, stderr]: &[OwnedFd; 3]) -> io::Result<()> {
 }
 
 /// Executes the program; returns with the error to report.
-fn exec(spec: &Spec) -> io::Error {
-    let words = if spec.argv.is_empty() { vec![spec.program.clone()] } else { spec.argv.clone() };
-    let env = spec.env.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    let (Ok(argv), Ok(env)) = (strings(words), strings(env)) else {
-        return io::Error::from_raw_os_error(libc::EINVAL);
-    };
+fn exec(Image { argv, env, paths }: &Image) -> io::Error {
     let mut denied = None;
-    for path in candidates(&spec.program, spec.variable("PATH")) {
-        let Ok(path) = CString::new(path) else {
-            return io::Error::from_raw_os_error(libc::EINVAL);
-        };
-        let error = patient_exec(&path, &argv, &env);
+    for path in paths {
+        let error = patient_exec(path, argv, env);
         match error.raw_os_error() {
             Some(libc::ENOENT | libc::ENOTDIR) => {}
             Some(libc::EACCES) => denied = Some(error),
@@ -97,10 +119,6 @@ fn patient_exec(path: &CStr, argv: &Strings, env: &Strings) -> io::Error {
         sleep(Duration::from_millis(1 << attempt));
     }
     io::Error::from_raw_os_error(libc::ETXTBSY)
-}
-
-fn strings(words: Vec<String>) -> Result<Strings, std::ffi::NulError> {
-    Ok(Strings::new(words.into_iter().map(CString::new).collect::<Result<_, _>>()?))
 }
 
 /// The files that a program's name may mean, in order.

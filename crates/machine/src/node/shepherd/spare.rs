@@ -27,6 +27,8 @@ pub(super) struct Tie {
     pub(super) fresh_proc: bool,
     /// What the programs before the one it has now have used.
     pub(super) spent: Usage,
+    /// How often the machine's mounts had changed when it was made.
+    pub(super) changes: u64,
 }
 
 impl Tie {
@@ -40,20 +42,41 @@ impl Tie {
 /// All that are free of one daemon's.
 #[derive(Debug)]
 pub(crate) struct Spares {
-    /// None once there are to be no more.
-    free: Mutex<Option<Vec<Tie>>>,
+    free: Mutex<Free>,
     /// Tells when the machine's mounts change.
     mounts: Option<Mounts>,
 }
 
+#[derive(Debug, Default)]
+struct Free {
+    ties: Vec<Tie>,
+    /// How often the machine's mounts have changed.
+    changes: u64,
+    /// There are to be no more.
+    is_closed: bool,
+}
+
+impl Free {
+    /// The machine's mounts have changed. Those that are to be ended.
+    fn change(&mut self) -> Vec<Tie> {
+        self.changes += 1;
+        std::mem::take(&mut self.ties)
+    }
+}
+
 impl Spares {
     pub(super) fn new() -> Spares {
-        Spares { free: Mutex::new(Some(Vec::new())), mounts: Mounts::watch().ok() }
+        Spares { free: Mutex::default(), mounts: Mounts::watch().ok() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Vec<Tie>>> {
+    fn lock(&self) -> MutexGuard<'_, Free> {
         // They are there or not, whatever panicked.
         self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// How often the machine's mounts have changed so far.
+    pub(super) fn changes(&self) -> u64 {
+        self.lock().changes
     }
 
     /// Gives an order to one of them, if there is one with such a `/proc`.
@@ -61,36 +84,40 @@ impl Spares {
         let mounts = self.mounts.as_ref()?;
         let mut free = self.lock();
         if mounts.have_changed() {
-            free.iter_mut().for_each(Vec::clear);
+            drop(free.change());
         }
-        let free = free.as_mut()?;
-        while let Some(at) = free.iter().rposition(|tie| tie.fresh_proc == fresh_proc) {
-            let tie = free.remove(at);
+        while let Some(at) = free.ties.iter().rposition(|tie| tie.fresh_proc == fresh_proc) {
+            let tie = free.ties.remove(at);
             if tie.lives() && link::send_written(tie.link.as_fd(), order, fds).is_ok() {
                 return Some(tie);
             }
+            // Where one has died, as with their keeper, others may have.
+            free.ties.retain(Tie::lives);
         }
         None
     }
 
     /// Takes one that has become free.
     pub(super) fn put(&self, tie: Tie) {
-        if let (Some(free), Some(_)) = (self.lock().as_mut(), &self.mounts)
-            && free.len() < SPARE_INITS_MAX
-        {
-            free.push(tie);
+        let mut free = self.lock();
+        let is_fresh = tie.changes == free.changes && self.mounts.is_some();
+        if is_fresh && !free.is_closed && free.ties.len() < SPARE_INITS_MAX {
+            free.ties.push(tie);
         }
     }
 
-    /// Ends those that there are.
+    /// The machine's mounts have changed.
     pub(crate) fn clear(&self) {
-        let ended = self.lock().as_mut().map(std::mem::take);
+        let ended = self.lock().change();
         drop(ended);
     }
 
     /// Ends those that there are, and takes no more.
     pub(super) fn close(&self) {
-        let ended = self.lock().take();
+        let mut free = self.lock();
+        free.is_closed = true;
+        let ended = free.change();
+        drop(free);
         drop(ended);
     }
 }

@@ -112,6 +112,7 @@ impl Spawner {
         if let Some(tie) = self.spares.employ(spec.fresh_proc, &order, &cargo) {
             return Ok(Ward::new(tie, self.spares.clone()));
         }
+        let changes = self.spares.changes();
         let (link, theirs) = link::pair()?;
         let fds = [&[theirs.as_fd()], &cargo[..]].concat();
         let mut current = self.lock();
@@ -127,7 +128,7 @@ impl Spawner {
         }
         drop(current);
         let (fresh_proc, spent) = (spec.fresh_proc, Usage::default());
-        let tie = Tie { link, keeper, init: None, fresh_proc, spent };
+        let tie = Tie { link, keeper, init: None, fresh_proc, spent, changes };
         Ok(Ward::new(tie, self.spares.clone()))
     }
 

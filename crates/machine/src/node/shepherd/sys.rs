@@ -25,6 +25,12 @@ const CLONE_INTO_CGROUP: u64 = 1 << 33;
 /// The kernel's size of a signal set, which some calls ask for.
 const SIGSET_SIZE: usize = 8;
 
+/// How many limits Linux has: setrlimit(2).
+const LIMITS: u32 = 16;
+
+/// The most processors that Linux can be built for.
+const PROCESSORS_MAX: usize = 8192;
+
 /// Bytes of the blocks that wait4(2) counts, as getrusage(2) says.
 const BLOCK: u64 = 512;
 
@@ -295,6 +301,38 @@ fn read_usage(usage: &libc::rusage) -> Usage {
         disk_written: unsigned(usage.ru_oublock).saturating_mul(BLOCK),
         ..Usage::default()
     }
+}
+
+/// What of a process those inherit that it makes, and others of its user may change.
+#[derive(Debug, PartialEq)]
+pub(super) struct Traits {
+    nice: i32,
+    policy: i32,
+    io_priority: libc::c_long,
+    processors: Vec<u8>,
+    limits: Vec<(u64, u64)>,
+}
+
+/// Those of the caller.
+pub(super) fn traits() -> io::Result<Traits> {
+    let limits = (0..LIMITS).map(|resource| {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: a place for the answer.
+        check(unsafe { libc::getrlimit(resource, &raw mut limit) })?;
+        Ok((limit.rlim_cur, limit.rlim_max))
+    });
+    let limits = limits.collect::<io::Result<_>>()?;
+    let mut processors = vec![0_u8; PROCESSORS_MAX / 8];
+    let (size, place) = (processors.len(), processors.as_mut_ptr());
+    // SAFETY: a place of so many bytes for the answer.
+    let length = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size, place) };
+    check(libc::c_int::try_from(length).unwrap_or(-1))?;
+    // SAFETY: numbers only; 1 means a process, 0 the caller.
+    let io_priority = unsafe { libc::syscall(libc::SYS_ioprio_get, 1, 0) };
+    // SAFETY: numbers only.
+    let policy = check(unsafe { libc::sched_getscheduler(0) })?;
+    let nice = rustix::process::getpriority_process(None)?;
+    Ok(Traits { nice, policy, io_priority, processors, limits })
 }
 
 /// Arguments or environment as execve wants them: built once, used for every try.
