@@ -5,7 +5,6 @@
 use super::hold::{self, Hold};
 use super::job::Job;
 use super::nodes::Link;
-use super::spec::End;
 use crate::output::Output;
 use crate::usage::Usage;
 use muster_ninep::client::Fid;
@@ -65,7 +64,7 @@ fn read_on(job: &Arc<Job>, rank: usize, output: Output, fid: Fid) {
     fid.clone().read_then(offset, CHUNK, move |answer| match answer {
         Err(error) if error.errno == Errno::STALE => {
             let why = format!("output of rank {rank} was lost to other readers: {error}  [E310]");
-            job.end(End::Failed, 125, &why);
+            job.attempt_failed(&why);
             ended(&job, rank, output);
         }
         Ok([]) | Err(_) => ended(&job, rank, output),

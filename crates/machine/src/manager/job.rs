@@ -36,7 +36,7 @@ pub(super) const OWNER: Duration = Duration::from_secs(10);
 /// How long output may take to end once all processes of a rank are killed.
 const DRAIN: Duration = Duration::from_secs(10);
 
-/// How long wiping what is left of a job may take.
+/// How long wiping what is left of a job may take, unless it is to begin again.
 const WIPE: Duration = Duration::from_secs(2);
 
 /// What changes under the job's lock.
@@ -111,6 +111,41 @@ pub(super) struct Placed {
     pub(super) waits: Vec<Latch>,
 }
 
+/// What is left of an attempt is being wiped.
+struct Wiping {
+    /// Sessions and nodes that have not said that it is.
+    left: AtomicUsize,
+    /// The nodes were told to forget it, or cannot be.
+    is_told: AtomicBool,
+    is_over: AtomicBool,
+}
+
+impl Wiping {
+    /// One has said so.
+    fn wiped(&self, job: &Arc<Job>) {
+        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.over(job);
+        }
+    }
+
+    fn over(&self, job: &Arc<Job>) {
+        if !self.is_over.swap(true, Ordering::AcqRel) {
+            job.finished();
+        }
+    }
+
+    /// Who does not say so is waited for no longer. What is to begin again waits until its nodes
+    /// have been told, since on some of them it may run.
+    fn give_up(self: Arc<Wiping>, job: &Arc<Job>) {
+        let is_told = self.is_told.load(Ordering::Acquire);
+        if is_told || !job.state().progress.is_again() {
+            self.over(job);
+        } else if !self.is_over.load(Ordering::Acquire) {
+            job.later(WIPE, move |job| self.give_up(job));
+        }
+    }
+}
+
 /// One job.
 pub struct Job {
     pub(super) id: u32,
@@ -174,6 +209,12 @@ impl State {
     pub(super) fn claim(&mut self, rank: usize) -> bool {
         let is_open = rank < self.claimed.len() && !self.progress.is_closed(rank);
         is_open && !std::mem::replace(&mut self.claimed[rank], true)
+    }
+
+    /// Whether a rank is one of an attempt that goes on, and is not closed.
+    pub(super) fn is_awaited(&self, rank: usize) -> bool {
+        let has_it = rank < self.progress.ranks().len() && self.progress.phase() != Phase::Done;
+        has_it && !self.progress.is_closed(rank)
     }
 }
 
@@ -362,30 +403,23 @@ impl Job {
         if steps == 0 {
             return self.finished();
         }
-        let told = Arc::new((AtomicUsize::new(steps), AtomicBool::new(false)));
+        let wiping = Arc::new(Wiping {
+            left: AtomicUsize::new(steps),
+            is_told: AtomicBool::new(forget.is_none()),
+            is_over: AtomicBool::new(false),
+        });
         if let Some(manager) = forget {
-            let (job, told) = (self.clone(), told.clone());
+            let (job, wiping) = (self.clone(), wiping.clone());
             manager.mail.send(nodes, Order::Forget { jobs: vec![self.attempt] }, move || {
-                let last = told.0.fetch_sub(1, Ordering::AcqRel) == 1;
-                if last && !told.1.swap(true, Ordering::AcqRel) {
-                    job.finished();
-                }
+                wiping.is_told.store(true, Ordering::Release);
+                wiping.wiped(&job);
             });
         }
         for (_, hold) in holds {
-            let (job, told) = (self.clone(), told.clone());
-            hold.ctl.write_then(0, b"wipe\n", move |_| {
-                let last = told.0.fetch_sub(1, Ordering::AcqRel) == 1;
-                if last && !told.1.swap(true, Ordering::AcqRel) {
-                    job.finished();
-                }
-            });
+            let (job, wiping) = (self.clone(), wiping.clone());
+            hold.ctl.write_then(0, b"wipe\n", move |_| wiping.wiped(&job));
         }
-        self.later(WIPE, move |job| {
-            if !told.1.swap(true, Ordering::AcqRel) {
-                job.finished();
-            }
-        });
+        self.later(WIPE, move |job| wiping.give_up(job));
     }
 
     /// A job that was ended while something of it was on its way to nodes: they may have got it
@@ -533,15 +567,29 @@ impl Job {
         let place = self.manager.upgrade().map(|manager| manager.directory.clone());
         let place = place.unwrap_or_default();
         let why = format!("its output cannot be kept in {}: {error}  [E310]", place.display());
-        self.end(End::Failed, 125, &why);
+        self.attempt_failed(&why);
         let mut state = self.state();
         let actions = state.progress.grace_over();
         self.act(state, actions);
         false
     }
 
-    /// A rank's program has ended.
+    /// This attempt ends, by what befell it. If it is over, the next one goes on.
+    pub(super) fn attempt_failed(self: &Arc<Job>, why: &str) {
+        let mut state = self.state();
+        if state.progress.phase() == Phase::Done {
+            return;
+        }
+        let actions = state.progress.end(End::Failed, 125, why);
+        self.act(state, actions);
+    }
+
+    /// A rank's program has ended. If nobody waits for that any more, it is not told: who waits for
+    /// a rank waits for that of the next attempt by then.
     pub(super) fn exited(self: &Arc<Job>, rank: usize, raw: i32) {
+        if !self.state().is_awaited(rank) {
+            return;
+        }
         if let Some(manager) = self.manager.upgrade() {
             let _ = manager.record(&Record::Exited { job: self.attempt, rank, status: raw });
         }
@@ -550,6 +598,9 @@ impl Job {
 
     /// The same, when the journal has it already.
     pub(super) fn has_exited(self: &Arc<Job>, rank: usize, raw: i32) {
+        if !self.state().is_awaited(rank) {
+            return;
+        }
         if let Some(placed) = self.placed.get() {
             placed.waits[rank].set(raw.to_string());
         }
@@ -658,4 +709,24 @@ fn alone(state: &State) -> (Vec<usize>, Nodes) {
 /// follows it is told so.
 fn command(hold: &Hold, line: &str) {
     hold.ctl.write_then(0, line.as_bytes(), |_| ());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manager::place::Place;
+    use crate::manager::progress::Bears;
+
+    #[test]
+    fn nobody_waits_for_a_rank_that_is_closed_or_of_an_attempt_that_is_over() {
+        let mut state = State::new();
+        assert!(!state.is_awaited(0), "it has none yet");
+        let places = vec![Place { node: "n0".to_owned(), local: 0 }; 2];
+        state.progress.placed(places, vec![1; 2], Bears { again: true, ..Bears::default() });
+        assert!(state.progress.executing() && state.progress.started().is_empty());
+        state.progress.rank_lost(0, "n0 died");
+        assert_eq!([0, 1, 2].map(|rank| state.is_awaited(rank)), [false, true, false]);
+        assert!(state.progress.cleared().is_some());
+        assert!(!state.is_awaited(1), "another attempt has taken its place");
+    }
 }

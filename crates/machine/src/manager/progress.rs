@@ -385,9 +385,11 @@ impl Progress {
 
     /// What was killed has had time enough: ranks that have not closed are given up.
     pub fn drain_over(&mut self) -> Vec<Action> {
-        // A node that only does not answer may run on what would begin again elsewhere.
-        self.bears.again = false;
         let open: Vec<usize> = (0..self.closed.len()).filter(|rank| !self.closed[*rank]).collect();
+        if !open.is_empty() {
+            // A node that only does not answer may run on what would begin again elsewhere.
+            (self.bears.again, self.again) = (false, false);
+        }
         let lose = |rank| self.rank_lost(rank, "its node does not answer");
         open.into_iter().flat_map(lose).collect()
     }
@@ -573,6 +575,24 @@ mod tests {
         job.rank_closed(1);
         assert_eq!(job.drain_over(), [Action::Finish]);
         assert_eq!((job.cleared(), job.verdict().unwrap().1), (None, 1));
+    }
+
+    #[test]
+    fn a_job_does_not_begin_again_beside_a_node_that_only_does_not_answer() {
+        let mut job = begun_again(2);
+        job.rank_lost(0, "n0 died");
+        assert!(job.is_again());
+        assert_eq!(job.grace_over(), [Action::EndAll]);
+        assert_eq!(job.drain_over(), [Action::Finish]);
+        assert_eq!(job.cleared(), None);
+        let (end, exit, why) = job.verdict().unwrap();
+        assert_eq!((end, exit), (End::Lost, 125));
+        assert!(why.unwrap().contains("n0 died"));
+        // Nothing was open: it begins again.
+        let mut job = begun_again(1);
+        assert!(job.rank_lost(0, "n0 died").contains(&Action::Finish));
+        assert_eq!(job.drain_over(), []);
+        assert!(job.cleared().is_some());
     }
 
     #[test]

@@ -100,6 +100,9 @@ impl Job {
 
     fn failed_to_run(self: &Arc<Job>, rank: usize, why: &str) {
         let exit = exit_in(why);
+        if !self.state().is_awaited(rank) {
+            return;
+        }
         if let Some(manager) = self.manager.upgrade() {
             let status = i32::from(exit) << 8;
             let _ = manager.record(&Record::Exited { job: self.attempt, rank, status });
