@@ -9,8 +9,8 @@
 //! Programs and read-only files get a second name in each session that wants them. Others are
 //! copied, since a rank may write to what is its own; so is what may be executed but is no program
 //! by its first bytes, as all is on some file systems, or may be written to by others than its
-//! owner. A program that was written to all the same is known by its time, and no job gets it. When
-//! files take too much room, those go that were used longest ago.
+//! owner. A program that was written to all the same is known by its time or mode, and no job gets
+//! it: it is made anew. When files take too much room, those go that were used longest ago.
 //!
 //! What is left of a file that grew when its process was killed is looked at chunk by chunk when it
 //! is to be kept again: those that are right need not come again.
@@ -220,6 +220,21 @@ impl Chunks {
             && open().is_some_and(|file| file.read_exact_at(&mut bytes, offset).is_ok());
         let to = to.file.as_ref().expect("it grows");
         read && to.write_all_at(&bytes, at).is_ok()
+    }
+
+    /// Has a file that is kept for somebody made anew if it was written to since. Of such a file
+    /// chunks are lacking again.
+    ///
+    /// # Errors
+    /// The system's, as when there is no room.
+    pub(crate) fn mend(&mut self, mode: u32, recipe: &Recipe) -> Result<()> {
+        let is_kept = self.files.contains_key(&name(mode, recipe));
+        let name = self.keep(mode, recipe)?;
+        if is_kept {
+            // Who wants it has been counted.
+            self.release(&name);
+        }
+        Ok(())
     }
 
     /// Whether a file is there and nobody has written to it.

@@ -147,6 +147,9 @@ impl Unpacking {
             self.there += 1;
         }
         if self.there == self.chunks.len() && self.lacked.is_empty() && !self.is_gathered {
+            if let Some(lacks) = self.mend(chunks)? {
+                return Ok(self.unpacked(Some(lacks)));
+            }
             for (name, known) in &self.known {
                 chunks.give(name, &mut self.unpacker, &known.path)?;
             }
@@ -154,6 +157,19 @@ impl Unpacking {
             self.is_gathered = true;
         }
         Ok(self.unpacked(None))
+    }
+
+    /// Has files made anew that another job, which shares them, has written to or changed the mode
+    /// of since they were found here; the chunks that are lacking for that.
+    fn mend(&mut self, chunks: &mut Chunks) -> Result<Option<String>> {
+        for (_, known) in &self.known {
+            chunks.mend(known.mode, &known.recipe)?;
+        }
+        let growing = self.growing(chunks);
+        let lacks = |at: &u32| chunks.lack(&growing, &self.chunks[*at as usize]);
+        let lacked: Vec<u32> = (0..self.chunks.len() as u32).filter(lacks).collect();
+        self.lacked = lacked.iter().copied().collect();
+        Ok((!lacked.is_empty()).then(|| write_ranges(lacked)))
     }
 
     fn growing(&self, chunks: &Chunks) -> Vec<Hash> {
@@ -164,6 +180,7 @@ impl Unpacking {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chunk::Recipe;
     use muster_base::limits::CHUNK;
 
     /// A node that lacks chunks of which nobody has said that they come counted none of those that
@@ -200,6 +217,39 @@ mod tests {
         // Who has all of it only counts on.
         assert_eq!(files.gather(&mut chunks, 116, &[]).unwrap().count, 122);
         assert!(files.gather(&mut chunks, 118, &[]).is_err(), "a count was missed");
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+
+    /// The job that came second failed, whoever had changed the file.
+    #[test]
+    fn a_file_that_another_job_has_changed_meanwhile_is_lacking_again() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = format!("muster-mended-{}", std::process::id());
+        let directory = std::env::temp_dir().join(directory);
+        let _ = std::fs::remove_dir_all(&directory);
+        let mut chunks = Chunks::new(directory.clone());
+        let parts: [&[u8]; 2] = [b"#!/bin/sh\n", b"data"];
+        let recipe = |part: &[u8]| Recipe { size: part.len() as u64, chunks: vec![Hash::of(part)] };
+        let program = chunks.keep(0o755, &recipe(parts[0])).unwrap();
+        chunks.take(&Hash::of(parts[0]), parts[0]).unwrap();
+        let mut stream = Vec::new();
+        for (part, told) in parts.iter().zip(["755 10 program", "644 4 data"]) {
+            stream.extend(format!("known {told}\n").into_bytes());
+            stream.extend(Hash::of(part).0);
+        }
+        stream.extend(b"end\n");
+        let shipment = Shipment { variable: 0, start: 0 };
+        let mut files = Unpacking::new(Vec::new(), shipment).unwrap();
+        files.piece(1, &stream).unwrap();
+        assert_eq!(files.gather(&mut chunks, 2, &["1"]).unwrap().lacks, None);
+        let store = directory.join(program.to_string());
+        std::fs::set_permissions(&store, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let told = files.chunk(&mut chunks, 1, parts[1]).unwrap();
+        assert_eq!((told.count, told.lacks.as_deref()), (3, Some("0")));
+        assert_eq!(files.advance(&mut chunks).unwrap().lacks, None, "it is told once");
+        assert_eq!(files.gather(&mut chunks, 5, &["0"]).unwrap().lacks, None);
+        assert_eq!(files.chunk(&mut chunks, 0, parts[0]).unwrap().count, 7);
+        assert!(files.is_done());
         std::fs::remove_dir_all(&directory).unwrap();
     }
 }
