@@ -230,7 +230,8 @@ catalog! {
         "salloc -N 4, and in the shell that it opens: muster up --slurm"
     E204 "muster up was interrupted."
         "By Ctrl-C or another signal, before all nodes had joined."
-        "Nothing is left of it: hosts that had started were taken down. Call it again."
+        "Hosts that had started are taken down. Call it again if it says that nothing is left; \
+         otherwise end what is: muster down"
     E205 "A part of the nodes was not reached."
         "Files or orders go from node to node; the message names those that did not get them."
         "muster nodes shows which are up. The others have what they need."

@@ -75,6 +75,27 @@ pub struct Args {
 #[derive(Debug)]
 struct Interrupted(i32);
 
+/// A signal has ended it, and what it had begun has ended or not.
+#[derive(Debug)]
+struct Abandoned {
+    signal: i32,
+    is_gone: bool,
+}
+
+impl std::fmt::Display for Abandoned {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self.is_gone {
+            true => "interrupted: nothing of the cluster was left running  [E204]",
+            false => {
+                "interrupted: the cluster is still ending; muster down ends what is left of it  \
+                 [E204]"
+            }
+        })
+    }
+}
+
+impl std::error::Error for Abandoned {}
+
 impl std::fmt::Display for Interrupted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "signal {}", self.0)
@@ -86,11 +107,10 @@ impl std::error::Error for Interrupted {}
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let done = bring_up(args, context);
     if let Err(error) = &done
-        && let Some(Interrupted(signal)) = error.downcast_ref()
+        && let Some(Abandoned { signal, .. }) = error.downcast_ref()
     {
-        let text = "interrupted: nothing of the cluster was left running  [E204]";
         // Nobody may be there to read it.
-        let _ = writeln!(std::io::stderr(), "muster: {text}");
+        let _ = writeln!(std::io::stderr(), "muster: {error}");
         return Ok(ExitCode::from(128 + *signal as u8));
     }
     done
@@ -105,15 +125,26 @@ fn bring_up(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     let total = order.as_ref().map_or(args.nodes.into(), nodes_of);
     let mut progress = Progress::steps("nodes up", total);
-    let keeper = Starting::begin(context, args.nodes, order.as_ref())?;
-    let names = keeper.names(order.is_none().then(|| args.nodes.into()), context)?;
-    let alive = || match context.runtime.state(&context.cluster)? {
-        Some(State::Kept(_)) => keeper.check(),
-        _ => bail!("the manager of cluster {} does not start  [E125]", context.cluster),
-    };
-    let host_of = |node: &str| host_of(order.as_ref()?, node);
-    let client = wait_until_joined(context, &names, host_of, alive, |up| progress.at(up as u64))?;
+    let mut keeper = Starting::begin(context, args.nodes, order.as_ref())?;
+    let here = order.is_none().then(|| args.nodes.into());
+    let joined = keeper.names(here, context).and_then(|names| {
+        let alive = || match context.runtime.state(&context.cluster)? {
+            Some(State::Kept(_)) => keeper.check(),
+            _ => bail!("the manager of cluster {} does not start  [E125]", context.cluster),
+        };
+        let host_of = |node: &str| host_of(order.as_ref()?, node);
+        let told = |up| progress.at(up as u64);
+        let client = wait_until_joined(context, &names, host_of, alive, told)?;
+        Ok((names, client))
+    });
     drop(progress);
+    let (names, client) = match joined {
+        Err(error) if let Some(&Interrupted(signal)) = error.downcast_ref() => {
+            let is_gone = keeper.end() && left_nothing(context);
+            bail!(Abandoned { signal, is_gone })
+        }
+        joined => joined?,
+    };
     if let Some(line) = scheduler {
         client.write("scheduler", format!("{line}\n")).map_err(refused)?;
     }
@@ -124,6 +155,11 @@ fn bring_up(args: &Args, context: &Context) -> Result<ExitCode> {
         let _ = writeln!(std::io::stderr(), "muster: {limits}");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether no process of the cluster is there.
+fn left_nothing(context: &Context) -> bool {
+    matches!(context.runtime.state(&context.cluster), Ok(None | Some(State::Dead)))
 }
 
 fn nodes_of(order: &Order) -> usize {
@@ -274,17 +310,29 @@ impl Starting {
     fn keep(mut self) -> std::io::Result<()> {
         self.confirm.take().expect("it is taken once").write_all(b"keep\n")
     }
+
+    /// Waits until the keeper has ended, with all that it has begun; false if it takes too long, or
+    /// somebody signals that it does.
+    fn end(&mut self) -> bool {
+        // The end of its input tells the keeper, if nothing else did.
+        drop(self.confirm.take());
+        let until = Instant::now() + GONE.0;
+        loop {
+            if !matches!(self.process.try_wait(), Ok(None)) {
+                return true;
+            }
+            let is_signalled = matches!(self.events.recv_timeout(GONE.1), Ok(Event::Signal(_)));
+            if is_signalled || Instant::now() >= until {
+                return false;
+            }
+        }
+    }
 }
 
 impl Drop for Starting {
     fn drop(&mut self) {
-        // The end of its input tells the keeper, if nothing else did.
-        if self.confirm.take().is_none() {
-            return;
-        }
-        let until = Instant::now() + GONE.0;
-        while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < until {
-            std::thread::sleep(GONE.1);
+        if self.confirm.is_some() {
+            self.end();
         }
     }
 }
