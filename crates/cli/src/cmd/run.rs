@@ -111,7 +111,8 @@ pub struct Args {
     ///
     /// All ranks are ended first; then the job waits for nodes, before others of its priority, and
     /// the program is run from its start. MUSTER_RESTART_COUNT in its environment counts how often.
-    /// What was printed before stays. Such a job reads no input.
+    /// What was printed before stays. Such a job reads no input. A host that is cut off from all
+    /// others ends its ranks only after 60 s, while they may run elsewhere again.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true,
           default_missing_value = "3",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(REQUEUES_MAX)))]
