@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::cluster::Cluster;
 use crate::report::{Better, Case, Report, Samples};
@@ -74,8 +74,7 @@ fn all(quick: bool, figure: Option<&Path>, base: &Path, home: &Path) -> Result<R
     }
     if let Some(path) = figure {
         let below = format!("8 nodes on one machine of {} processors", processors());
-        let drawn = picture::draw(&curves, &below);
-        fs::write(path, drawn).with_context(|| format!("{}", path.display()))?;
+        picture::draw(&curves, &below).save(path)?;
     }
     let notes = vec![
         format!("strobes missed, of all so far: {}; load {}", missed.join(", "), load()),

@@ -6,6 +6,7 @@
 //! node, which here is a shell and not ssh, so the way to another machine costs them nothing.
 //! Commands take turns, in alternating order.
 
+mod figure;
 mod slurm;
 
 use std::fs;
@@ -19,6 +20,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::child::{self, Child, in_path};
 use crate::cluster::Cluster;
 use crate::report::{Better, Case, Report, Samples};
+pub use figure::{TRAFFIC, traffic};
 use slurm::Slurm;
 
 /// How long one launch may take.
@@ -30,29 +32,32 @@ const BIG: usize = 12 << 20;
 /// What a contender's launch is: commands, one after the other.
 type Launch<'a> = Box<dyn Fn() -> Result<Vec<Command>> + 'a>;
 
-/// Measures.
+/// Measures; draws figure 1 if it is told where.
 ///
 /// # Errors
 /// When a peer is missing, or a launch fails.
-pub fn run(quick: bool) -> Result<Report> {
+pub fn run(quick: bool, figure: Option<&Path>) -> Result<Report> {
     let base = PathBuf::from("/dev/shm");
     let home = base.join(format!("muster-bench-launch-{}", std::process::id()));
     fs::create_dir_all(&home)?;
-    let result = measure(quick, &base, &home);
+    let result = measure(quick, figure, &base, &home);
     let _ = fs::remove_dir_all(&home);
     result
 }
 
-fn measure(quick: bool, base: &Path, home: &Path) -> Result<Report> {
+fn measure(quick: bool, figure: Option<&Path>, base: &Path, home: &Path) -> Result<Report> {
     let mut cases = Vec::new();
     for (nodes, rounds) in if quick { [(16, 5), (64, 3)] } else { [(16, 15), (64, 9)] } {
         cases.extend(on(nodes, rounds, base, &home.join(nodes.to_string()))?);
     }
-    let notes = vec![
+    let mut notes = vec![
         format!("{}; load {}", first("slurmd", "-V"), load()),
         first("pdsh", "-V"),
         "ours and Slurm keep daemons and statuses; ours a control group a rank as well".to_owned(),
     ];
+    if let Some(path) = figure {
+        notes.extend(figure::measure(quick, path, base, home)?);
+    }
     Ok(Report { bench: "launch", notes, cases })
 }
 

@@ -9,6 +9,7 @@ mod image;
 mod launch;
 mod namespaces;
 mod ninep;
+mod picture;
 mod primitives;
 mod report;
 mod spawn;
@@ -30,6 +31,9 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
   launch    true, and a program of 12 MiB, on 16 and 64 nodes: ours, Slurm, Hydra, pdsh
             (as root: each slurmd has a tmpfs of its own)
       --quick --json   as above
+      --figure FILE    measure ours by size and under load as well, and draw that
+  figures   draw the figures of a folder again from the data beside them
+      --dir DIR        the folder (default: docs/figures)
   gang      two jobs that take turns on 2 and 8 nodes, beside one after the other, and true
             beside a job that has all nodes
       --quick --json   as above
@@ -112,6 +116,7 @@ fn part(arguments: &[String]) -> Option<ExitCode> {
     let done = match first.as_str() {
         primitives::NODE => primitives::node(rest).map(|()| String::new()),
         fabric::HALF => fabric::half(rest).map(|figures| format!("{figures}\n")),
+        launch::TRAFFIC => launch::traffic().map(|()| String::new()),
         gang::PROGRAM => gang::program(rest).map(|figures| format!("{figures}\n")),
         _ => return None,
     };
@@ -151,7 +156,8 @@ fn main() -> ExitCode {
         }
         "spawn" => spawn::run(options.quick),
         "gang" => gang::measure(options.quick, options.figure.as_deref()),
-        "launch" => launch::run(options.quick),
+        "figures" => picture::redraw(options.dir.as_deref()),
+        "launch" => launch::run(options.quick, options.figure.as_deref()),
         "image" => image::run(options.quick),
         "deaths" => deaths::run(options.quick),
         "primitives" => primitives::run(options.quick),

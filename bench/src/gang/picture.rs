@@ -1,6 +1,8 @@
 //! Figure 3 of the paper, redrawn: two copies of a program that take turns, by the turn's length.
 
-use muster_fabric::pipeline::figure::{Mark, Panel, Series, svg};
+use muster_fabric::pipeline::figure::{Mark, Series};
+
+use crate::picture::{Figure, Label, Panel};
 
 /// What was measured of one program.
 #[derive(Clone, Debug)]
@@ -18,7 +20,7 @@ pub struct Curve {
 const COLORS: [&str; 2] = ["#1f6fb4", "#c2410c"];
 
 /// The picture.
-pub fn draw(curves: &[Curve], below: &str) -> String {
+pub fn draw(curves: &[Curve], below: &str) -> Figure {
     let run = |curve: &Curve| {
         let across = |seconds: f64| {
             let ends = [curve.turns.first(), curve.turns.last()].into_iter().flatten();
@@ -30,7 +32,7 @@ pub fn draw(curves: &[Curve], below: &str) -> String {
             title: format!("two copies of a {} program", curve.name),
             x: "slice in ms".to_owned(),
             y: "seconds for both".to_owned(),
-            x_label: label,
+            label: Label::Millis,
             series: vec![
                 series("one after the other", "#777", Mark::Dashes, across(curve.in_a_row)),
                 series("at once, no turns", COLORS[1], Mark::Dashes, across(curve.shared)),
@@ -54,13 +56,9 @@ pub fn draw(curves: &[Curve], below: &str) -> String {
         title: "what is lost by taking turns".to_owned(),
         x: "slice in ms".to_owned(),
         y: "percent".to_owned(),
-        x_label: label,
+        label: Label::Millis,
         series,
     });
-    svg("Gang scheduling: two jobs on the same nodes", below, &panels)
-}
-
-fn label(ms: f64) -> String {
-    let digits = if ms < 1.0 { 2 } else { 0 };
-    format!("{ms:.digits$}")
+    let title = "Gang scheduling: two jobs on the same nodes".to_owned();
+    Figure { title, below: below.to_owned(), panels }
 }
