@@ -4,7 +4,7 @@
 //! All nodes of all sides are daemons, or agents, on this one machine. Slurm has an allocation of
 //! all nodes before it is measured. The other peers keep no daemons: they start an agent for each
 //! node, which here is a shell and not ssh, so the way to another machine costs them nothing.
-//! Commands take turns, in alternating order.
+//! Commands take turns, in alternating order. What is sent is new each time: nobody has any of it.
 
 mod figure;
 mod slurm;
@@ -20,6 +20,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::child::{self, Child, in_path};
 use crate::cluster::Cluster;
 use crate::report::{Better, Case, Report, Samples};
+use figure::Program;
 pub use figure::{TRAFFIC, traffic};
 use slurm::Slurm;
 
@@ -66,10 +67,8 @@ fn on(nodes: usize, rounds: usize, base: &Path, home: &Path) -> Result<Vec<Case>
     let slurm = Slurm::up(&home.join("slurm"), nodes)?;
     let (hosts, agent) = agents(home, nodes)?;
     let big = home.join("big");
-    fs::write(&big, padded()?)?;
-    fs::set_permissions(&big, fs::Permissions::from_mode(0o755))?;
+    let program = Program::make(&big, BIG)?;
     let count = nodes.to_string();
-    let path = big.display().to_string();
 
     let ours = || Ok(vec![cluster.command(&["run", "-N", &count, "true"])]);
     let srun = || Ok(vec![slurm.srun(nodes, "true")?]);
@@ -81,8 +80,14 @@ fn on(nodes: usize, rounds: usize, base: &Path, home: &Path) -> Result<Vec<Case>
     rows.push(("pdsh", 1.0, Box::new(pdsh)));
     let mut cases = beside(&format!("true on {nodes}"), rounds, &rows)?;
 
-    let ours = || Ok(vec![cluster.command(&["run", "-N", &count, &path])]);
-    let both = || Ok(vec![slurm.sbcast(&big), slurm.srun(nodes, "/mnt/big")?]);
+    let ours = || {
+        program.renew()?;
+        Ok(vec![cluster.command(&["run", "-N", &count, &program.path])])
+    };
+    let both = || {
+        program.renew()?;
+        Ok(vec![slurm.sbcast(&big), slurm.srun(nodes, "/mnt/big")?])
+    };
     let rows: Vec<(&str, f64, Launch<'_>)> =
         vec![("ours", 0.0, Box::new(ours)), ("sbcast + srun", 5.9, Box::new(both))];
     cases.extend(beside(&format!("12 MiB sent and run on {nodes}"), rounds, &rows)?);
@@ -168,14 +173,6 @@ fn pdsh(nodes: usize) -> Command {
 fn quiet(mut command: Command) -> Command {
     command.stdin(Stdio::null()).stderr(Stdio::null());
     command
-}
-
-/// `true`, made longer by bytes that nobody reads.
-fn padded() -> Result<Vec<u8>> {
-    let mut bytes = fs::read(in_path("true").context("there is no true")?)?;
-    let more = (bytes.len() as u32..BIG as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 9) as u8);
-    bytes.extend(more);
-    Ok(bytes)
 }
 
 fn first(program: &str, option: &str) -> String {

@@ -120,15 +120,15 @@ fn draw(by_size: &[Curve], by_load: &[Curve]) -> Figure {
     }
 }
 
-/// A program that is sent.
-struct Program {
+/// A program that is sent: `true`, made longer by bytes that nobody reads.
+pub(super) struct Program {
     file: File,
-    path: String,
+    pub(super) path: String,
     bytes: usize,
 }
 
 impl Program {
-    fn make(path: &Path, bytes: usize) -> Result<Program> {
+    pub(super) fn make(path: &Path, bytes: usize) -> Result<Program> {
         let mut text = fs::read(in_path("true").context("there is no true")?)?;
         let start = text.len() as u32;
         let more = start..(bytes as u32).max(start);
@@ -140,8 +140,8 @@ impl Program {
         Ok(Program { file, path: path.display().to_string(), bytes: text.len() })
     }
 
-    /// No node has a chunk of it any more.
-    fn renew(&self) -> Result<()> {
+    /// Changes every chunk, so that no node has one any more.
+    pub(super) fn renew(&self) -> Result<()> {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let mark = [LAST.fetch_add(1, Ordering::Relaxed), std::process::id().into()];
         let mark = mark.map(u64::to_le_bytes).concat();
