@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use crate::child::target;
+use crate::namespaces::{self, Namespaces};
 
 /// A cluster that goes when we go.
 pub struct Cluster {
@@ -17,17 +18,34 @@ pub struct Cluster {
 impl Cluster {
     /// Brings it up, with its files below `base`.
     pub fn up(nodes: usize, base: &Path) -> Result<Cluster> {
-        let home = base.join(format!("muster-bench-{}", std::process::id()));
-        let cluster = Cluster { muster: target().join("release/muster"), home };
-        fs::create_dir_all(cluster.home.join("p"))?;
+        let cluster = Cluster::none(base)?;
         cluster.muster(&["up", "-N", &nodes.to_string()])?;
         Ok(cluster)
+    }
+
+    /// Brings it up on hosts, a node each.
+    pub fn up_on(hosts: &Namespaces, nodes: usize, base: &Path) -> Result<Cluster> {
+        let cluster = Cluster::none(base)?;
+        let list = cluster.home.join("hosts").display().to_string();
+        fs::write(&list, format!("s[1-{nodes}]\n"))?;
+        cluster.muster(&["init"])?;
+        let agent = hosts.agent().display().to_string();
+        let up = ["up", "--hosts", &list, "--ssh", &agent, "--address", namespaces::ADDRESS];
+        cluster.muster(&up)?;
+        Ok(cluster)
+    }
+
+    fn none(base: &Path) -> Result<Cluster> {
+        let home = base.join(format!("muster-bench-{}", std::process::id()));
+        fs::create_dir_all(home.join("p"))?;
+        Ok(Cluster { muster: target().join("release/muster"), home })
     }
 
     /// A command for it.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.muster);
         command.args(args).env("MUSTER_RUNTIME", self.home.join("r"));
+        command.env("MUSTER_CONFIG", self.home.join("config"));
         command.stdin(Stdio::null()).stdout(Stdio::null());
         command
     }

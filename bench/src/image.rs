@@ -58,7 +58,6 @@ pub fn run(quick: bool) -> Result<Report> {
 fn measure(quick: bool, home: &Path) -> Result<Report> {
     let most = CLIENTS[CLIENTS.len() - 1];
     let lab = Lab { hosts: Namespaces::make(most + 1, home)?, home: home.to_owned(), most };
-    lab.introduce()?;
     let server = Server::up(&lab)?;
     let rounds = if quick { 2 } else { 5 };
     let mut cases = beside_udpcast(&lab, &server, rounds)?;
@@ -82,25 +81,6 @@ struct Lab {
 impl Lab {
     fn server(&self) -> usize {
         self.most + 1
-    }
-
-    /// Tells every machine where the others are. The kernel keeps what it learns of that in one
-    /// table for all namespaces, in which 65 machines have no room; what it is told is kept beside.
-    fn introduce(&self) -> Result<()> {
-        let mac = |host: usize| format!("02:00:00:00:{:02x}:{:02x}", host / 256, host % 256);
-        let entry = |host: usize| {
-            let address = namespaces::address(host);
-            format!("neigh replace {address} lladdr {} dev eth0 nud permanent\n", mac(host))
-        };
-        for host in 1..=self.server() {
-            let others = (1..=self.server()).filter(|other| *other != host);
-            let batch = self.home.join("neighbours");
-            fs::write(&batch, others.map(entry).collect::<String>())?;
-            let line =
-                format!("ip link set eth0 address {} && ip -batch {}", mac(host), batch.display());
-            done(&mut self.hosts.at(host, &line))?;
-        }
-        Ok(())
     }
 
     /// Limits every link, both ways. At such rates Linux makes short packets, and passing those on

@@ -1,12 +1,16 @@
 //! `bench launch`: `true`, and a program of 12 MiB that is sent along, on 16 and 64 nodes, beside
-//! Slurm, Hydra and pdsh. (Open MPI wants hosts that are others: that needs network namespaces.)
+//! Slurm, Hydra and pdsh. With `--namespaces` each node is a host with a network of its own, ours
+//! is brought up as on any hosts and talks TLS, and Open MPI, which wants hosts that are others, is
+//! there too.
 //!
 //! All nodes of all sides are daemons, or agents, on this one machine. Slurm has an allocation of
 //! all nodes before it is measured. The other peers keep no daemons: they start an agent for each
 //! node, which here is a shell and not ssh, so the way to another machine costs them nothing.
-//! Commands take turns, in alternating order. What is sent is new each time: nobody has any of it.
+//! Commands take turns, in alternating order. What is sent is new each time, so that nobody has any
+//! of it; that what is there already costs nothing is a case of its own.
 
 mod figure;
+mod program;
 mod slurm;
 
 use std::fs;
@@ -19,9 +23,11 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::child::{self, Child, in_path};
 use crate::cluster::Cluster;
+use crate::cpu::Meter;
+use crate::namespaces::{self, Namespaces};
 use crate::report::{Better, Case, Report, Samples};
-use figure::Program;
 pub use figure::{TRAFFIC, traffic};
+use program::Program;
 use slurm::Slurm;
 
 /// How long one launch may take.
@@ -33,64 +39,168 @@ const BIG: usize = 12 << 20;
 /// What a contender's launch is: commands, one after the other.
 type Launch<'a> = Box<dyn Fn() -> Result<Vec<Command>> + 'a>;
 
+/// How it is measured.
+#[derive(Debug)]
+pub struct Settings<'a> {
+    /// Few rounds.
+    pub quick: bool,
+    /// Each node is a host of its own.
+    pub namespaces: bool,
+    /// Where figure 1 goes.
+    pub figure: Option<&'a Path>,
+}
+
 /// Measures; draws figure 1 if it is told where.
 ///
 /// # Errors
 /// When a peer is missing, or a launch fails.
-pub fn run(quick: bool, figure: Option<&Path>) -> Result<Report> {
+pub fn run(settings: &Settings<'_>) -> Result<Report> {
+    if settings.namespaces {
+        namespaces::become_head()?;
+    }
     let base = PathBuf::from("/dev/shm");
     let home = base.join(format!("muster-bench-launch-{}", std::process::id()));
     fs::create_dir_all(&home)?;
-    let result = measure(quick, figure, &base, &home);
+    let result = measure(settings, &base, &home);
     let _ = fs::remove_dir_all(&home);
     result
 }
 
-fn measure(quick: bool, figure: Option<&Path>, base: &Path, home: &Path) -> Result<Report> {
+fn measure(settings: &Settings<'_>, base: &Path, home: &Path) -> Result<Report> {
     let mut cases = Vec::new();
-    for (nodes, rounds) in if quick { [(16, 5), (64, 3)] } else { [(16, 15), (64, 9)] } {
-        cases.extend(on(nodes, rounds, base, &home.join(nodes.to_string()))?);
+    for (nodes, rounds) in if settings.quick { [(16, 5), (64, 3)] } else { [(16, 15), (64, 9)] } {
+        let home = home.join(nodes.to_string());
+        let hosts = match settings.namespaces {
+            true => Some(Namespaces::make(nodes, &home)?),
+            false => None,
+        };
+        cases.extend(on(nodes, rounds, hosts.as_ref(), base, &home)?);
     }
+    let place = match settings.namespaces {
+        true => "each node in a network namespace, on one bridge; ours over TLS",
+        false => "all nodes on loopback",
+    };
     let mut notes = vec![
+        place.to_owned(),
         format!("{}; load {}", first("slurmd", "-V"), load()),
         first("pdsh", "-V"),
         "ours and Slurm keep daemons and statuses; ours a control group a rank as well".to_owned(),
+        "processor time is that of daemons, commands and programs, less what is used idly".into(),
     ];
-    if let Some(path) = figure {
-        notes.extend(figure::measure(quick, path, base, home)?);
+    if let Some(path) = settings.figure {
+        notes.extend(figure::measure(settings.quick, path, base, home)?);
     }
     Ok(Report { bench: "launch", notes, cases })
 }
 
-fn on(nodes: usize, rounds: usize, base: &Path, home: &Path) -> Result<Vec<Case>> {
-    let cluster = Cluster::up(nodes, base)?;
-    let slurm = Slurm::up(&home.join("slurm"), nodes)?;
-    let (hosts, agent) = agents(home, nodes)?;
-    let big = home.join("big");
-    let program = Program::make(&big, BIG)?;
-    let count = nodes.to_string();
+/// Ours and Slurm, with their counters.
+struct Both<'a> {
+    nodes: usize,
+    cluster: Cluster,
+    slurm: Slurm,
+    meters: Option<(Meter, Meter)>,
+    hosts: Option<&'a Namespaces>,
+}
 
+impl<'a> Both<'a> {
+    fn up(nodes: usize, hosts: Option<&'a Namespaces>, base: &Path, home: &Path) -> Result<Self> {
+        let meters = Meter::new("ours").zip(Meter::new("slurm"));
+        let ours = || match hosts {
+            Some(hosts) => Cluster::up_on(hosts, nodes, base),
+            None => Cluster::up(nodes, base),
+        };
+        let slurm = || Slurm::up(&home.join("slurm"), nodes, hosts);
+        let (cluster, slurm) = match &meters {
+            Some((one, other)) => (one.within(ours)?, other.within(slurm)?),
+            None => (ours()?, slurm()?),
+        };
+        Ok(Both { nodes, cluster, slurm, meters, hosts })
+    }
+
+    /// Processor time for each node.
+    fn spent(
+        &self,
+        what: &str,
+        rounds: usize,
+        [ours, slurms]: [Launch<'_>; 2],
+        [most, ratio]: [f64; 2],
+    ) -> Result<Vec<Case>> {
+        let Some((of_ours, of_slurm)) = &self.meters else { return Ok(Vec::new()) };
+        let (mut one, mut other) = (Samples::default(), Samples::default());
+        for _ in 0..rounds {
+            for (meter, launch, samples) in
+                [(of_ours, &ours, &mut one), (of_slurm, &slurms, &mut other)]
+            {
+                let commands = launch()?;
+                let cost = meter.cost(|| timed(commands).map(drop))?;
+                samples.0.push(cost / self.nodes as f64);
+            }
+        }
+        let title = format!("processor time a node, {what} on {}", self.nodes);
+        let bound = Case::bound(&title, "ms", one.clone(), most);
+        let slurm = Case { peer: other, peer_name: "Slurm".to_owned(), limit: ratio, ..bound };
+        Ok(vec![Case::bound(&title, "ms", one, most), slurm])
+    }
+}
+
+fn on(
+    nodes: usize,
+    rounds: usize,
+    hosts: Option<&Namespaces>,
+    base: &Path,
+    home: &Path,
+) -> Result<Vec<Case>> {
+    fs::create_dir_all(home)?;
+    let both = Both::up(nodes, hosts, base, home)?;
+    let mut cases = small(&both, rounds, home)?;
+    cases.extend(large(&both, rounds, home)?);
+    Ok(cases)
+}
+
+/// `true`.
+fn small(both: &Both<'_>, rounds: usize, home: &Path) -> Result<Vec<Case>> {
+    let Both { nodes, cluster, slurm, hosts, .. } = both;
+    let (nodes, count) = (*nodes, nodes.to_string());
+    let (list, agent) = agents(home, nodes)?;
+    let agent = hosts.map_or(agent, Namespaces::agent);
     let ours = || Ok(vec![cluster.command(&["run", "-N", &count, "true"])]);
     let srun = || Ok(vec![slurm.srun(nodes, "true")?]);
-    let hydra = || Ok(vec![hydra(&hosts, &agent, &count)]);
-    let pdsh = || Ok(vec![pdsh(nodes)]);
+    let hydra = || Ok(vec![hydra(&list, &agent, &count)]);
+    let pdsh = || Ok(vec![pdsh(nodes, hosts.is_some().then_some(&agent))]);
+    let open = || Ok(vec![open_mpi(&list, &agent, &count)]);
     let mut rows: Vec<(&str, f64, Launch<'_>)> =
         vec![("ours", 0.0, Box::new(ours)), ("srun", limit(nodes, 10.0, 14.3), Box::new(srun))];
     rows.push(("Hydra", 4.0, Box::new(hydra)));
     rows.push(("pdsh", 1.0, Box::new(pdsh)));
+    if hosts.is_some() {
+        rows.push(("Open MPI", 4.0, Box::new(open)));
+    }
     let mut cases = beside(&format!("true on {nodes}"), rounds, &rows)?;
+    cases.extend(both.spent("true", rounds, [Box::new(ours), Box::new(srun)], [1.5, 13.3])?);
+    Ok(cases)
+}
 
-    let ours = || {
+/// 12 MiB.
+fn large(both: &Both<'_>, rounds: usize, home: &Path) -> Result<Vec<Case>> {
+    let Both { nodes, cluster, slurm, .. } = both;
+    let (nodes, count) = (*nodes, nodes.to_string());
+    let file = home.join("big");
+    let program = Program::make(&file, BIG)?;
+    let there = || Ok(vec![cluster.command(&["run", "-N", &count, &program.path])]);
+    let sent = || program.renew().and_then(|()| there());
+    let slurms = || {
         program.renew()?;
-        Ok(vec![cluster.command(&["run", "-N", &count, &program.path])])
-    };
-    let both = || {
-        program.renew()?;
-        Ok(vec![slurm.sbcast(&big), slurm.srun(nodes, "/mnt/big")?])
+        Ok(vec![slurm.sbcast(&file), slurm.srun(nodes, "/mnt/big")?])
     };
     let rows: Vec<(&str, f64, Launch<'_>)> =
-        vec![("ours", 0.0, Box::new(ours)), ("sbcast + srun", 5.9, Box::new(both))];
-    cases.extend(beside(&format!("12 MiB sent and run on {nodes}"), rounds, &rows)?);
+        vec![("ours", 0.0, Box::new(sent)), ("sbcast + srun", 5.9, Box::new(slurms))];
+    let mut cases = beside(&format!("12 MiB sent and run on {nodes}"), rounds, &rows)?;
+    let spent: [Launch<'_>; 2] = [Box::new(sent), Box::new(slurms)];
+    cases.extend(both.spent("12 MiB", rounds, spent, [12.0, 5.9])?);
+    let small = || Ok(vec![cluster.command(&["run", "-N", &count, "true"])]);
+    let rows: Vec<(&str, f64, Launch<'_>)> =
+        vec![("ours", 0.0, Box::new(there)), ("our own true", 0.91, Box::new(small))];
+    cases.extend(beside(&format!("12 MiB that are there run on {nodes}"), rounds, &rows)?);
     Ok(cases)
 }
 
@@ -157,16 +267,27 @@ fn agents(home: &Path, nodes: usize) -> Result<(PathBuf, PathBuf)> {
 }
 
 fn hydra(hosts: &Path, agent: &Path, count: &str) -> Command {
-    let mut command = child::command("mpiexec.hydra");
+    let mut command = Command::new("mpiexec.hydra");
     command.arg("-f").arg(hosts).args(["-launcher", "ssh", "-launcher-exec"]).arg(agent);
     command.args(["-ppn", "1", "-n", count, "true"]);
     quiet(command)
 }
 
-fn pdsh(nodes: usize) -> Command {
-    let mut command = child::command("pdsh");
+fn pdsh(nodes: usize, agent: Option<&PathBuf>) -> Command {
+    let mut command = Command::new("pdsh");
     command.args(["-R", "exec", "-f", "64", "-w"]).arg(format!("s[1-{nodes}]"));
-    command.args(["sh", "-c", "exec true"]);
+    match agent {
+        Some(agent) => command.arg(agent).args(["%h", "exec true"]),
+        None => command.args(["sh", "-c", "exec true"]),
+    };
+    quiet(command)
+}
+
+fn open_mpi(hosts: &Path, agent: &Path, count: &str) -> Command {
+    let mut command = Command::new("mpirun.openmpi");
+    command.args(["--allow-run-as-root", "--hostfile"]).arg(hosts);
+    command.args(["--mca", "plm_rsh_agent"]).arg(agent).args(["--map-by", "ppr:1:node"]);
+    command.args(["-np", count, "true"]);
     quiet(command)
 }
 

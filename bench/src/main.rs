@@ -2,6 +2,7 @@
 
 mod child;
 mod cluster;
+mod cpu;
 mod deaths;
 mod fabric;
 mod gang;
@@ -31,6 +32,8 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
   launch    true, and a program of 12 MiB, on 16 and 64 nodes: ours, Slurm, Hydra, pdsh
             (as root: each slurmd has a tmpfs of its own)
       --quick --json   as above
+      --namespaces     each node has a network of its own, over which all goes: ours by TLS; also
+                       Open MPI
       --figure FILE    measure ours by size and under load as well, and draw that
   figures   draw the figures of a folder again from the data beside them
       --dir DIR        the folder (default: docs/figures)
@@ -61,6 +64,7 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
 struct Options {
     quick: bool,
     json: bool,
+    namespaces: bool,
     dir: Option<PathBuf>,
     size: Option<usize>,
     ours: String,
@@ -74,6 +78,7 @@ fn parse(arguments: &[String]) -> Result<(String, Options), String> {
     let mut options = Options {
         quick: false,
         json: false,
+        namespaces: false,
         dir: None,
         size: None,
         ours: "muster".to_owned(),
@@ -91,6 +96,7 @@ fn parse(arguments: &[String]) -> Result<(String, Options), String> {
         match argument.as_str() {
             "--quick" => options.quick = true,
             "--json" => options.json = true,
+            "--namespaces" => options.namespaces = true,
             "--dir" => options.dir = Some(value()?.into()),
             "--size" => options.size = Some(number(value()?)?),
             "--ours" => options.ours = value()?,
@@ -157,7 +163,10 @@ fn main() -> ExitCode {
         "spawn" => spawn::run(options.quick),
         "gang" => gang::measure(options.quick, options.figure.as_deref()),
         "figures" => picture::redraw(options.dir.as_deref()),
-        "launch" => launch::run(options.quick, options.figure.as_deref()),
+        "launch" => {
+            let (quick, namespaces) = (options.quick, options.namespaces);
+            launch::run(&launch::Settings { quick, namespaces, figure: options.figure.as_deref() })
+        }
         "image" => image::run(options.quick),
         "deaths" => deaths::run(options.quick),
         "primitives" => primitives::run(options.quick),

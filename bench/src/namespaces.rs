@@ -55,13 +55,17 @@ impl Namespaces {
             names += &format!("{} s{number}\n", address(number));
         }
         fs::write(home.join("names"), names)?;
+        fs::write(home.join("at-head"), neighbours(count, "br0"))?;
+        fs::write(home.join("at-host"), neighbours(count, "eth0"))?;
         fs::write(home.join("agent"), agent(home))?;
         fs::set_permissions(home.join("agent"), fs::Permissions::from_mode(0o755))?;
         let at = home.display();
         script(&format!(
             "hostname head; ip link set lo up; mount --bind {at}/names /etc/hosts
-             ip link show br0 >/dev/null 2>&1 || {{ ip link add br0 type bridge
-             ip link set br0 up; ip addr add {ADDRESS}/16 dev br0; }}"
+             ip link show br0 >/dev/null 2>&1 || {{ ip link add br0 address {} type bridge
+             ip link set br0 up; ip addr add {ADDRESS}/16 dev br0; }}
+             ip -batch {at}/at-head",
+            hardware(0)
         ))?;
         let mut all = Namespaces { home: home.to_owned(), hosts: Vec::new() };
         for number in 1..=count {
@@ -93,6 +97,22 @@ fn agent(home: &Path) -> String {
     )
 }
 
+/// The hardware address of host `number`; 0 is the head.
+fn hardware(number: usize) -> String {
+    format!("02:00:00:00:{:02x}:{:02x}", number / 256, number % 256)
+}
+
+/// Tells `ip` where all are. What the kernel learns of that itself it keeps in one table for all
+/// namespaces, in which 64 hosts have no room; what it is told is kept beside.
+fn neighbours(count: usize, device: &str) -> String {
+    let known = |number, address: &str| {
+        let at = hardware(number);
+        format!("neigh replace {address} lladdr {at} dev {device} nud permanent\n")
+    };
+    (1..=count).map(|number| known(number, &address(number))).collect::<String>()
+        + &known(0, ADDRESS)
+}
+
 /// Starts a host: a process that sleeps in its namespaces.
 fn start(number: usize, home: &Path) -> Result<Child> {
     let mut command = child::command("unshare");
@@ -107,11 +127,12 @@ fn start(number: usize, home: &Path) -> Result<Child> {
     ensure!(said == "ready\n", "host s{number} does not start");
     let pid = child.pid().as_raw_nonzero();
     fs::write(home.join(format!("pid/s{number}")), format!("{pid}\n"))?;
-    let address = address(number);
+    let (address, hardware, at) = (address(number), hardware(number), home.display());
     script(&format!(
-        "ip link add v{pid} type veth peer name eth0 netns {pid}
+        "ip link add v{pid} type veth peer name eth0 address {hardware} netns {pid}
          ip link set v{pid} master br0 up
-         nsenter -t {pid} -n sh -ec 'ip addr add {address}/16 brd + dev eth0; ip link set eth0 up'"
+         nsenter -t {pid} -n sh -ec 'ip addr add {address}/16 brd + dev eth0; ip link set eth0 up
+             ip -batch {at}/at-host'"
     ))?;
     Ok(child)
 }

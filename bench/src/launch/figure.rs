@@ -2,20 +2,18 @@
 //! program and to execute it, as `muster run --timing` tells; by size on an idle machine, and of
 //! one size while others compute, or fill the network.
 
-use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
 use muster_fabric::pipeline::figure::{Mark, Series};
 
 use super::PATIENCE;
-use crate::child::{self, Child, in_path};
+use super::program::Program;
+use crate::child::{self, Child};
 use crate::cluster::Cluster;
 use crate::picture::{Figure, Label, Panel};
 use crate::report::Samples;
@@ -120,40 +118,6 @@ fn draw(by_size: &[Curve], by_load: &[Curve]) -> Figure {
     }
 }
 
-/// A program that is sent: `true`, made longer by bytes that nobody reads.
-pub(super) struct Program {
-    file: File,
-    pub(super) path: String,
-    bytes: usize,
-}
-
-impl Program {
-    pub(super) fn make(path: &Path, bytes: usize) -> Result<Program> {
-        let mut text = fs::read(in_path("true").context("there is no true")?)?;
-        let start = text.len() as u32;
-        let more = start..(bytes as u32).max(start);
-        text.extend(more.map(|n| (n.wrapping_mul(2_654_435_761) >> 9) as u8));
-        let _ = fs::remove_file(path);
-        fs::write(path, &text)?;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
-        let file = File::options().write(true).open(path)?;
-        Ok(Program { file, path: path.display().to_string(), bytes: text.len() })
-    }
-
-    /// Changes every chunk, so that no node has one any more.
-    pub(super) fn renew(&self) -> Result<()> {
-        static LAST: AtomicU64 = AtomicU64::new(0);
-        let mark = [LAST.fetch_add(1, Ordering::Relaxed), std::process::id().into()];
-        let mark = mark.map(u64::to_le_bytes).concat();
-        let chunk = muster_base::limits::CHUNK;
-        for start in (0..self.bytes).step_by(chunk) {
-            let end = (start + chunk).min(self.bytes);
-            self.file.write_all_at(&mark, (end - mark.len()) as u64)?;
-        }
-        Ok(())
-    }
-}
-
 /// Milliseconds to send and to execute, as the command itself tells.
 fn timed(cluster: &Cluster, nodes: usize, program: &Program) -> Result<(f64, f64)> {
     program.renew()?;
@@ -163,8 +127,8 @@ fn timed(cluster: &Cluster, nodes: usize, program: &Program) -> Result<(f64, f64
     let Some(output) = Child::start(&mut command)?.output(PATIENCE)? else {
         bail!("{command:?} has not ended for {PATIENCE:?}");
     };
-    ensure!(output.status.success(), "{command:?} ended with {}", output.status);
     let text = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?} ended with {}: {text}", output.status);
     let after = |word: &str| -> Option<f64> {
         let (_, rest) = text.split_once(&format!("{word} "))?;
         rest.split(' ').next()?.parse().ok()

@@ -1,5 +1,6 @@
-//! Slurm as a peer: a daemon for each node, all on loopback, each with a tmpfs of its own at
-//! `/mnt`. Authentication by munge; no accounting, no plugins that we could not have as well.
+//! Slurm as a peer: a daemon for each node, all on loopback or each in its host's namespaces, with
+//! a tmpfs of its own at `/mnt`. Authentication by munge; no accounting, no plugins that we could
+//! not have as well.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::child::{self, Child, in_path};
+use crate::namespaces::{self, Namespaces};
 
 /// How long its daemons may take until all nodes are there.
 const UP: Duration = Duration::from_secs(60);
@@ -24,7 +26,7 @@ pub struct Slurm {
 
 impl Slurm {
     /// Brings it up below `home`.
-    pub fn up(home: &Path, nodes: usize) -> Result<Slurm> {
+    pub fn up(home: &Path, nodes: usize, hosts: Option<&Namespaces>) -> Result<Slurm> {
         for (program, package) in
             [("munged", "munge"), ("slurmctld", "slurmctld"), ("slurmd", "slurmd")]
         {
@@ -34,7 +36,7 @@ impl Slurm {
         // Munge insists that nobody else can write on the way to its socket, and all can read.
         fs::set_permissions(home, fs::Permissions::from_mode(0o755))?;
         let conf = home.join("slurm.conf");
-        fs::write(&conf, configuration(home, nodes)?)?;
+        fs::write(&conf, configuration(home, nodes, hosts.is_some())?)?;
         let mut daemons = vec![Child::start(&mut munge(home)?)?];
         await_file(&home.join("munge"))?;
         let quiet = |command: &mut Command| -> Result<Child> {
@@ -43,8 +45,12 @@ impl Slurm {
         };
         daemons.push(quiet(child::command("slurmctld").arg("-D"))?);
         for node in 1..=nodes {
-            let own = format!("mount -t tmpfs none /mnt && exec slurmd -D -N s{node}");
-            daemons.push(quiet(child::command("unshare").args(["-m", "sh", "-c", &own]))?);
+            let slurmd = format!("exec slurmd -D -N s{node}");
+            let own = format!("mount -t tmpfs none /mnt && {slurmd}");
+            daemons.push(match hosts {
+                Some(hosts) => quiet(&mut hosts.at(node, &slurmd))?,
+                None => quiet(child::command("unshare").args(["-m", "sh", "-c", &own]))?,
+            });
         }
         let mut slurm = Slurm { conf, job: String::new(), _daemons: daemons };
         slurm.allocate(nodes)?;
@@ -88,7 +94,8 @@ impl Slurm {
     }
 
     fn command(&self, program: &str, args: &[&str]) -> Command {
-        let mut command = child::command(program);
+        // Without a keeper: it would be a part of what is measured.
+        let mut command = Command::new(program);
         command.env("SLURM_CONF", &self.conf).args(args);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
@@ -101,12 +108,13 @@ impl Drop for Slurm {
     }
 }
 
-fn configuration(home: &Path, nodes: usize) -> Result<String> {
+fn configuration(home: &Path, nodes: usize, beyond: bool) -> Result<String> {
     let host = fs::read_to_string("/proc/sys/kernel/hostname")?;
     let host = host.trim().split('.').next().unwrap_or("localhost");
     let at = home.display();
+    let head = if beyond { namespaces::ADDRESS } else { "127.0.0.1" };
     let mut text = format!(
-        "ClusterName=bench\nSlurmctldHost={host}(127.0.0.1)\nSlurmUser=root\nSlurmdUser=root\n\
+        "ClusterName=bench\nSlurmctldHost={host}({head})\nSlurmUser=root\nSlurmdUser=root\n\
          AuthType=auth/munge\nAuthInfo=socket={at}/munge\nSlurmctldPort=17900\n\
          StateSaveLocation={at}/state\nSlurmdSpoolDir={at}/spool-%n\n\
          SlurmctldPidFile={at}/slurmctld.pid\nSlurmdPidFile={at}/slurmd-%n.pid\n\
@@ -116,9 +124,11 @@ fn configuration(home: &Path, nodes: usize) -> Result<String> {
     );
     for node in 1..=nodes {
         let port = 17900 + node;
-        text += &format!(
-            "NodeName=s{node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2\n"
-        );
+        let place = match beyond {
+            true => format!("NodeHostname=s{node} NodeAddr={}", namespaces::address(node)),
+            false => format!("NodeHostname={host} NodeAddr=127.0.0.1"),
+        };
+        text += &format!("NodeName=s{node} {place} Port={port} CPUs=2\n");
     }
     fs::create_dir_all(home.join("state"))?;
     Ok(text + &format!("PartitionName=p Nodes=s[1-{nodes}] Default=YES State=UP\n"))

@@ -23,10 +23,15 @@ use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// What part of what is free on its file system a node keeps at most: others are there, too.
+/// What part of what is free on their file system the nodes of a machine keep at most: others are
+/// there, too. Nor do they keep more than [`CHUNK_STORE_MAX`] together: that file system may be
+/// memory.
 const SHARE: u64 = 8;
+
+/// The directory of what a node keeps, within its own.
+const CHUNKS: &str = "chunks";
 
 /// Which file: its mode and what it says.
 pub(crate) type Name = Hash;
@@ -67,6 +72,8 @@ fn stamp(meta: &Metadata) -> Stamp {
 /// All of them.
 pub(crate) struct Chunks {
     directory: PathBuf,
+    /// Where the nodes of this machine have theirs: they share the room.
+    home: Option<PathBuf>,
     files: HashMap<Name, Kept>,
     /// Where a chunk is found: file and offset.
     found: HashMap<Hash, (Name, u64)>,
@@ -97,7 +104,21 @@ impl Chunks {
     /// None yet, in a directory that is there or can be made.
     pub(crate) fn new(directory: PathBuf) -> Chunks {
         let (files, found) = (HashMap::new(), HashMap::new());
-        Chunks { directory, files, found, clock: 0 }
+        Chunks { directory, home: None, files, found, clock: 0 }
+    }
+
+    /// None yet, in a node's directory below that of all nodes of this machine.
+    pub(crate) fn of_node(node: &Path, home: &Path) -> Chunks {
+        Chunks { home: Some(home.to_owned()), ..Chunks::new(node.join(CHUNKS)) }
+    }
+
+    /// How many keep files on this machine.
+    fn sharers(&self) -> u64 {
+        let Some(nodes) = self.home.as_ref().and_then(|home| fs::read_dir(home).ok()) else {
+            return 1;
+        };
+        let has = |node: &fs::DirEntry| node.path().join(CHUNKS).is_dir();
+        nodes.flatten().filter(has).count().max(1) as u64
     }
 
     /// Whether some of these files lack a chunk.
@@ -314,12 +335,13 @@ impl Chunks {
 
     /// Removes what was used longest ago while there is no room for so many bytes more.
     fn make_room(&mut self, more: u64) {
+        let sharers = self.sharers();
         loop {
             let held: u64 = self.files.values().map(|kept| kept.recipe.size).sum();
             let most = rustix::fs::statvfs(&self.directory).map_or(CHUNK_STORE_MAX, |stat| {
                 stat.f_bavail.saturating_mul(stat.f_frsize) / SHARE
             });
-            if held.saturating_add(more) <= most.min(CHUNK_STORE_MAX) {
+            if held.saturating_add(more) <= most.min(CHUNK_STORE_MAX) / sharers {
                 return;
             }
             let unused = self.files.iter().filter(|(_, kept)| kept.users == 0);
@@ -400,6 +422,24 @@ mod tests {
         let other = kept.keep(0o644, &recipe(&[&b, &c])).unwrap();
         assert_eq!(fs::read(kept.path(&other)).unwrap(), [&b[..], &c].concat());
         assert!(kept.is_whole(&other));
+    }
+
+    #[test]
+    fn the_nodes_of_a_machine_share_the_room() {
+        let home = std::env::temp_dir().join(format!("muster-chunks-share-{}", std::process::id()));
+        let nodes: Vec<Kept> = ["n1", "n2", "n3"]
+            .map(|node| Kept(Chunks::of_node(&home.join(node), &home)))
+            .into_iter()
+            .collect();
+        assert_eq!(nodes[0].sharers(), 1);
+        for node in &nodes {
+            fs::create_dir_all(&node.directory).unwrap();
+        }
+        // What else is there keeps nothing.
+        fs::create_dir_all(home.join("n4")).unwrap();
+        let sharers = nodes.iter().map(|node| node.sharers()).collect::<Vec<_>>();
+        fs::remove_dir_all(&home).unwrap();
+        assert_eq!(sharers, [3; 3]);
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl Orders {
         let named = |name: &str| thread::Builder::new().name(name.to_owned());
         named("orders").spawn(move || {
             let node = of_orders;
-            let chunks = Chunks::new(node.setup.directory.join("chunks"));
+            let chunks = Chunks::of_node(&node.setup.directory, &node.setup.home);
             let memory = orders.clone();
             let (unpacking, told) = (HashMap::new(), HashMap::new());
             let mut crew = Crew { node, memory, unpacking, chunks, told };
