@@ -17,7 +17,7 @@ mod path;
 mod tests;
 mod wait;
 
-pub use fid::Fid;
+pub use fid::{Fid, Walked};
 pub use file::File;
 pub use link::Cancel;
 

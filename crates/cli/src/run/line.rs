@@ -58,9 +58,7 @@ impl Line {
 
 /// Opens the control file of a job.
 pub fn open_ctl(client: &Client, job: u64) -> Result<Fid> {
-    let ctl = client.walk(&format!("jobs/{job}/ctl"))?;
-    ctl.open(OpenFlags(OpenFlags::WRONLY))?;
-    Ok(ctl)
+    Ok(client.open(&format!("jobs/{job}/ctl"), OpenFlags(OpenFlags::WRONLY))?.into_fid())
 }
 
 /// Tries to get back to a job, on a thread of its own.

@@ -156,14 +156,9 @@ impl Pump {
         let fail = move |back: &Sender<Order>, error| {
             let _ = back.send(Order::Chunk(generation, Err(error)));
         };
-        client.root().walk_then(&path, move |walked| match walked {
-            Ok((_, Some(fid))) => {
-                let opened = fid.clone();
-                fid.open_then(OpenFlags::default(), move |answer| match answer {
-                    Ok(_) => drop(back.send(Order::Opened(generation, opened))),
-                    Err(error) => fail(&back, error),
-                });
-            }
+        let flags = OpenFlags::default();
+        client.root().walk_open_then(&path, flags, move |opened| match opened {
+            Ok((_, Some(fid))) => drop(back.send(Order::Opened(generation, fid))),
             Ok((_, None)) => fail(&back, Error::from(Errno::NOENT)),
             Err(error) => fail(&back, error),
         });

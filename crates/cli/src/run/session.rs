@@ -247,7 +247,7 @@ impl Session<'_> {
         let (told, path) = (self.told.clone(), format!("jobs/{}/wait", job.id));
         let waiting = client.clone();
         std::thread::spawn(move || {
-            told.tell(Event::Done(number, waiting.read_to_string(&path)));
+            told.tell(Event::Done(number, submit::read_object(&waiting, &path)));
         });
         notes::follow(client.clone(), job.id, self.told.clone());
         let told = self.told.clone();

@@ -13,8 +13,9 @@ use muster_machine::manager::spec::{End, Phase, RankStatus, Spec, Status};
 use muster_machine::relay::pack::{Load, PackError};
 use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::{Client, Fid};
-use muster_ninep::error::Error;
+use muster_ninep::error::{Errno, Error};
 use muster_ninep::tree::OpenFlags;
+use serde::de::IgnoredAny;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -109,11 +110,26 @@ fn steps(
 /// What the manager tells of the job.
 pub(super) fn status(client: &Client, id: u64) -> Result<Status, Failure> {
     let path = format!("jobs/{id}/status");
-    let text = client.read_to_string(&path).map_err(|error| refused(client, &path, &error))?;
+    let text = read_object(client, &path).map_err(|error| refused(client, &path, &error))?;
     serde_json::from_str(&text).map_err(|error| {
         let text = format!("the manager's {path} cannot be read: {error}");
         Failure::new("E402", exit::OURS, text)
     })
+}
+
+/// Reads a file that holds a JSON object: that ends where its last brace closes, so nobody needs to
+/// be asked whether there is more.
+pub(super) fn read_object(client: &Client, path: &str) -> Result<String, Error> {
+    let file = client.open(path, OpenFlags::default())?.into_fid();
+    let mut text = Vec::new();
+    loop {
+        let part = file.read_at(text.len() as u64, file.max_data())?;
+        text.extend_from_slice(&part);
+        if part.is_empty() || serde_json::from_slice::<IgnoredAny>(&text).is_ok() {
+            let not_text = |_| Error::new(Errno::ILSEQ, "not text (UTF-8)").at(path);
+            return String::from_utf8(text).map_err(not_text);
+        }
+    }
 }
 
 /// Of some rank nobody has heard yet: whether its program can be run is not known.

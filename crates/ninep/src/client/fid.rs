@@ -1,13 +1,13 @@
 //! A file at a server: every request that 9P2000.L has about one, with a callback or waiting.
 
 use super::Client;
-use super::link::Cancel;
+use super::link::{Cancel, Link};
 use crate::call::{HeldLock, LockStatus};
 use crate::error::{Errno, Error, Result};
 use crate::message::{DataSync, Fid as Number, Rmessage, Tmessage};
 use crate::record::{Attr, DirEntry, LockRange, Qid, SetAttr, Statfs};
 use crate::tree::OpenFlags;
-use crate::version::Dialect;
+use crate::version::{Dialect, Version};
 use crate::wire::{Name, Names, Payload, Reader};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -56,6 +56,61 @@ macro_rules! fields {
 
 /// What is left of an answer without fields.
 fn done(_: Rmessage<'_>) {}
+
+/// What a walk tells: a qid for each name that was found, and the new fid if all were.
+pub type Walked = (Vec<Qid>, Option<Fid>);
+
+/// Opens what a walk has found.
+fn open_walked(
+    walked: Result<Walked>,
+    flags: OpenFlags,
+    then: impl FnOnce(Result<Walked>) + Send + 'static,
+) {
+    match walked {
+        Ok((qids, Some(fid))) => {
+            let opened = fid.clone();
+            fid.open_then(flags, move |answer| then(answer.map(|_| (qids, Some(opened)))));
+        }
+        other => then(other),
+    }
+}
+
+/// A walk and an open that were sent together; their answers may come in any order.
+struct Both<F> {
+    walked: Option<Result<Walked>>,
+    opened: Option<Result<(Qid, u32)>>,
+    then: Option<F>,
+}
+
+impl<F: FnOnce(Result<Walked>) + Send + 'static> Both<F> {
+    /// Goes on when both are there.
+    fn go_on(both: &Mutex<Both<F>>, link: &Link, newfid: Number, flags: OpenFlags) {
+        let mut state = both.lock().expect("no holder panics");
+        if state.walked.is_none() || state.opened.is_none() {
+            return;
+        }
+        let all = (state.walked.take(), state.opened.take(), state.then.take());
+        drop(state);
+        let (Some(walked), Some(opened), Some(then)) = all else { return };
+        match (walked, opened) {
+            (Ok((qids, Some(fid))), Ok((_, iounit))) => {
+                fid.inner.iounit.store(iounit, Ordering::Relaxed);
+                then(Ok((qids, Some(fid))));
+            }
+            (walked @ Ok((_, Some(_))), Err(error))
+                if matches!(error.errno, Errno::BADF | Errno::BUSY) =>
+            {
+                open_walked(walked, flags, then);
+            }
+            (Ok((_, Some(_))), Err(error)) => then(Err(error)),
+            (walked, _) => {
+                // Both are answered: nobody speaks of that number any more.
+                link.release_fid(newfid);
+                then(walked);
+            }
+        }
+    }
+}
 
 /// The end of a path, for messages.
 pub(super) fn below(path: &str, names: &[Name<'_>]) -> Arc<str> {
@@ -143,36 +198,84 @@ impl Fid {
     pub fn walk_then(
         &self,
         names: &[Name<'_>],
-        then: impl FnOnce(Result<(Vec<Qid>, Option<Fid>)>) + Send + 'static,
+        then: impl FnOnce(Result<Walked>) + Send + 'static,
     ) -> Cancel {
-        let Some(list) = Names::new(names) else {
-            let error = Error::new(Errno::INVAL, "a walk has at most 16 names");
-            return self.client.refuse(error, then);
-        };
-        let link = self.client.shared.link.clone();
-        let newfid = match link.take_fid() {
-            Ok(newfid) => newfid,
+        let (list, newfid) = match self.begin_walk(names) {
+            Ok(begun) => begun,
             Err(error) => return self.client.refuse(error, then),
         };
+        let link = self.client.shared.link.clone();
+        self.walk_to(newfid, list, below(&self.path(), names), move |walked| {
+            if !matches!(walked, Ok((_, Some(_)))) {
+                link.release_fid(newfid);
+            }
+            then(walked);
+        })
+    }
+
+    /// What a walk needs: names that fit, and a number for the new fid.
+    fn begin_walk<'a>(&self, names: &'a [Name<'a>]) -> Result<(Names<'a>, Number)> {
+        let too_many = || Error::new(Errno::INVAL, "a walk has at most 16 names");
+        let list = Names::new(names).ok_or_else(too_many)?;
+        Ok((list, self.client.shared.link.take_fid()?))
+    }
+
+    /// Walks to a fid of that number. If it tells of none, the number is free again.
+    fn walk_to(
+        &self,
+        newfid: Number,
+        names: Names<'_>,
+        path: Arc<str>,
+        then: impl FnOnce(Result<Walked>) + Send + 'static,
+    ) -> Cancel {
         let (client, from) = (self.client.clone(), self.qid());
-        let path = below(&self.path(), names);
-        let asked = names.len();
-        let request = Tmessage::Walk { fid: self.number(), newfid, names: list };
+        let asked = names.as_slice().len();
+        let request = Tmessage::Walk { fid: self.number(), newfid, names };
         self.client.send(&request, move |answer| {
             // A refused, short or flushed walk has made no fid (walk(5)).
             let walked = answer.map(|answer| fields!(answer, Walk { qids } => qids.0));
-            match walked {
-                Ok(qids) if qids.len() == asked => {
-                    let qid = qids.last().copied().unwrap_or(from);
-                    let fid = Fid::new(client, newfid, qid, path, true);
-                    then(Ok((qids, Some(fid))));
-                }
-                other => {
-                    link.release_fid(newfid);
-                    then(other.map(|qids| (qids, None)));
-                }
-            }
+            then(walked.map(|qids| {
+                let qid = qids.last().copied().unwrap_or(from);
+                let is_there = qids.len() == asked;
+                let fid = is_there.then(|| Fid::new(client, newfid, qid, path, true));
+                (qids, fid)
+            }));
         })
+    }
+
+    /// Goes down at most 16 `names` and opens what is there; tells as [`Fid::walk_then`].
+    ///
+    /// A server of ours takes the requests of a connection in their order, so it is asked for both
+    /// at once. If the walk takes it longer, as one into another server's tree, it says of the open
+    /// that it does not know the fid yet, and is asked again.
+    pub fn walk_open_then(
+        &self,
+        names: &[Name<'_>],
+        flags: OpenFlags,
+        then: impl FnOnce(Result<Walked>) + Send + 'static,
+    ) -> Cancel {
+        if self.client.version() != Version::MUSTER {
+            return self.walk_then(names, move |walked| open_walked(walked, flags, then));
+        }
+        let (list, newfid) = match self.begin_walk(names) {
+            Ok(begun) => begun,
+            Err(error) => return self.client.refuse(error, then),
+        };
+        let link = self.client.shared.link.clone();
+        let both = Arc::new(Mutex::new(Both { walked: None, opened: None, then: Some(then) }));
+        let other = both.clone();
+        let sent = self.walk_to(newfid, list, below(&self.path(), names), move |walked| {
+            both.lock().expect("no holder panics").walked = Some(walked);
+            Both::go_on(&both, &link, newfid, flags);
+        });
+        let link = self.client.shared.link.clone();
+        self.client.send(&Tmessage::Lopen { fid: newfid, flags: flags.0 }, move |answer| {
+            let opened =
+                answer.map(|answer| fields!(answer, Lopen { qid, iounit } => (qid, iounit)));
+            other.lock().expect("no holder panics").opened = Some(opened);
+            Both::go_on(&other, &link, newfid, flags);
+        });
+        sent
     }
 
     /// Opens the file. Tells its qid and the largest transfer (0: any).

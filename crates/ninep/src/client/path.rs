@@ -35,9 +35,7 @@ impl Client {
     /// # Errors
     /// See above.
     pub fn open(&self, path: &str, flags: OpenFlags) -> Result<File> {
-        let fid = self.walk(path)?;
-        fid.open(flags)?;
-        Ok(File::new(fid))
+        Ok(File::new(self.root().walk_open(&names(path), flags)?))
     }
 
     /// Creates a file and opens it for writing; one that exists is cut to nothing.
@@ -107,9 +105,7 @@ impl Client {
     /// # Errors
     /// See above.
     pub fn readdir(&self, path: &str) -> Result<Vec<DirEntry>> {
-        let fid = self.walk(path)?;
-        fid.open(OpenFlags(OpenFlags::DIRECTORY))?;
-        fid.readdir()
+        self.root().walk_open(&names(path), OpenFlags(OpenFlags::DIRECTORY))?.readdir()
     }
 
     /// Makes a directory.

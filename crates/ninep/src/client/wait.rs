@@ -1,6 +1,7 @@
 //! The requests about a file as calls that wait for their answer.
 
 use super::Fid;
+use super::fid::{Walked, below};
 use super::link::Cancel;
 use crate::call::{HeldLock, LockStatus};
 use crate::error::{Errno, Error, Result};
@@ -42,19 +43,38 @@ impl Fid {
         let mut rest = names;
         loop {
             let (now, later) = rest.split_at(rest.len().min(WALK_MAX));
-            let here = super::fid::below(&at.path(), now);
-            let limit = self.client().patience.control;
-            let (found, fid) =
-                self.client().wait(("walk", &here), limit, |then| at.walk_then(now, then))?;
-            at = fid.ok_or_else(|| {
-                let missing = super::fid::below(&at.path(), &now[..now.len().min(found.len() + 1)]);
-                Error::from(Errno::NOENT).at(missing)
-            })?;
+            at = at.step("walk", now, |then| at.walk_then(now, then))?;
             rest = later;
             if rest.is_empty() {
                 return Ok(at);
             }
         }
+    }
+
+    /// Goes down `names`, however many, and opens what is there.
+    ///
+    /// # Errors
+    /// ENOENT that names the first name which does not exist.
+    pub fn walk_open(&self, names: &[Name<'_>], flags: OpenFlags) -> Result<Fid> {
+        let (before, last) = names.split_at(names.len().saturating_sub(WALK_MAX));
+        let from = if before.is_empty() { self.clone() } else { self.walk(before)? };
+        from.step("open", last, |then| from.walk_open_then(last, flags, then))
+    }
+
+    /// Waits for a walk of a few names.
+    fn step(
+        &self,
+        what: &str,
+        names: &[Name<'_>],
+        start: impl FnOnce(Told<Walked>) -> Cancel,
+    ) -> Result<Fid> {
+        let here = below(&self.path(), names);
+        let limit = self.client().patience.control;
+        let (found, fid) = self.client().wait((what, &here), limit, start)?;
+        fid.ok_or_else(|| {
+            let missing = below(&self.path(), &names[..names.len().min(found.len() + 1)]);
+            Error::from(Errno::NOENT).at(missing)
+        })
     }
 
     /// Opens the file.

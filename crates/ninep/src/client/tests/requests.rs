@@ -1,6 +1,6 @@
 //! Requests against a server that does right.
 
-use super::fake::{MSIZE, attached, qid};
+use super::fake::{Fake, MSIZE, attached, qid};
 use crate::error::Errno;
 use crate::message::{ErrorNumber, Qids, Rmessage, Tmessage};
 use crate::record::{Attr, LockRange};
@@ -135,6 +135,53 @@ fn a_short_walk_names_what_is_missing_and_long_paths_take_several() {
     let deep = client.walk(&"x/".repeat(20)).expect("walked");
     assert_eq!(deep.path().len(), 40);
     drop((client, deep));
+    server.join().expect("script");
+}
+
+#[test]
+fn a_walk_and_its_open_go_together_and_answers_may_change_places() {
+    let unknown = || Rmessage::Error { text: b"no such fid", errno: ErrorNumber(9) };
+    let (client, server) = attached(move |fake| {
+        let pair = |fake: &mut Fake| {
+            let (walk, request) = fake.request().expect("a walk");
+            let Tmessage::Walk { newfid, .. } = request else { panic!("{request:?}") };
+            let (open, request) = fake.request().expect("an open, though the walk is unanswered");
+            assert!(matches!(request, Tmessage::Lopen { fid, .. } if fid == newfid));
+            (walk, open, newfid)
+        };
+        let walked = || Rmessage::Walk { qids: Qids(vec![qid(1)]) };
+        let opened = || Rmessage::Lopen { qid: qid(1), iounit: 77 };
+        // In order, in the other order, and of a fid that is not there yet.
+        let (walk, open, _) = pair(fake);
+        fake.answer(walk, &walked());
+        fake.answer(open, &opened());
+        let (walk, open, _) = pair(fake);
+        fake.answer(open, &opened());
+        fake.answer(walk, &walked());
+        let (walk, open, newfid) = pair(fake);
+        fake.answer(open, &unknown());
+        fake.answer(walk, &walked());
+        let (again, request) = fake.request().expect("the open once more");
+        assert!(matches!(request, Tmessage::Lopen { fid, .. } if fid == newfid));
+        fake.answer(again, &opened());
+        // What is not there is not opened, and its number is used again; a refusal is told.
+        let (walk, open, missing) = pair(fake);
+        fake.answer(walk, &Rmessage::Walk { qids: Qids(Vec::new()) });
+        fake.answer(open, &unknown());
+        let (walk, open, next) = pair(fake);
+        assert_eq!(next, missing);
+        fake.answer(walk, &walked());
+        fake.answer(open, &Rmessage::Error { text: b"not yours", errno: ErrorNumber(13) });
+        while fake.request().is_some() {}
+    });
+    let flags = OpenFlags::default();
+    let files: Vec<_> = (0..3).map(|_| client.open("a", flags).expect("opened")).collect();
+    assert!(files.iter().all(|file| file.fid().max_data() == 77));
+    let error = client.open("a", flags).expect_err("it is not there");
+    assert_eq!(error.text, "/a: No such file or directory");
+    let error = client.open("a", flags).expect_err("it is another's");
+    assert_eq!((error.errno, &*error.text), (Errno::ACCESS, "/a: not yours"));
+    drop((client, files));
     server.join().expect("script");
 }
 
