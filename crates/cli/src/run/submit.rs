@@ -230,8 +230,7 @@ fn send_files(
     let most = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
     let mut sent = 0;
     loop {
-        let wanted =
-            client.read_to_string(&path).map_err(|error| refused(client, &path, &error))?;
+        let wanted = read_wanted(client, &path).map_err(|error| refused(client, &path, &error))?;
         let wanted = read_ranges(&wanted, most).ok_or_else(|| {
             let text = format!("the manager's {path} cannot be read: {wanted:?}");
             Failure::new("E402", exit::OURS, text)
@@ -249,6 +248,21 @@ fn send_files(
             events.tell(Event::Sent(sent, all));
         }
         given.finish()?;
+    }
+}
+
+/// The chunks that some node lacks. What a read does not fill is all of it: nobody is asked twice,
+/// which would have the nodes asked again.
+fn read_wanted(client: &Client, path: &str) -> Result<String, Error> {
+    let file = client.open(path, OpenFlags::default())?.into_fid();
+    let mut text = Vec::new();
+    loop {
+        let part = file.read_at(text.len() as u64, file.max_data())?;
+        text.extend_from_slice(&part);
+        if part.len() < file.max_data() as usize {
+            let not_text = |_| Error::new(Errno::ILSEQ, "not text (UTF-8)").at(path);
+            return String::from_utf8(text).map_err(not_text);
+        }
     }
 }
 

@@ -28,9 +28,13 @@ const MOUNTS: Token = Token(usize::MAX - 1);
 /// Bytes moved at once: what a pipe holds.
 const CHUNK: usize = 64 * 1024;
 
-/// How long a light rank may run before it is to be followed: those that end sooner say all in one
-/// report, and for those that do not the wait for their first output is no longer than this.
+/// How long a light rank that has written something may run before it is to be followed: those that
+/// end sooner say all in one report, and for those that do not the wait for their first output is no
+/// longer than this.
 const SOON: Duration = Duration::from_millis(10);
+
+/// The same for one that has written nothing: nobody waits for that.
+const LATER: Duration = Duration::from_millis(100);
 
 /// How long the processes of a wiped session may take to be gone before it is tried again.
 const BURIAL: Duration = Duration::from_secs(10);
@@ -96,7 +100,7 @@ impl Watch {
             post: post.clone(),
             watched: HashMap::new(),
             later: Vec::new(),
-            silent: Vec::new(),
+            silent: HashMap::new(),
             graves: Vec::new(),
             buffer: vec![0; CHUNK],
         };
@@ -161,6 +165,7 @@ fn token(session: u32, end: End) -> Token {
 
 /// A light rank that has said nothing yet.
 struct Silent {
+    began: Instant,
     /// When somebody is to follow it, if it runs by then.
     due: Instant,
     /// When it does not come to run any more.
@@ -185,8 +190,8 @@ struct Eye {
     post: Arc<Post>,
     watched: HashMap<u32, Watched>,
     later: Vec<(Instant, Weak<Session>)>,
-    /// Light ranks that have said nothing yet, and when somebody is to follow them.
-    silent: Vec<Silent>,
+    /// Light ranks that have said nothing yet, by session.
+    silent: HashMap<u32, Silent>,
     /// Directories and groups that could not be removed yet.
     graves: Vec<Grave>,
     /// Where bytes are on their way.
@@ -232,7 +237,7 @@ impl Eye {
             return Some(Duration::from_millis(2));
         }
         let later = self.later.iter().map(|(when, _)| *when);
-        let next = later.chain(self.silent.iter().map(|silent| silent.due)).min()?;
+        let next = later.chain(self.silent.values().map(|silent| silent.due)).min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
@@ -249,7 +254,7 @@ impl Eye {
     /// Has ranks followed that have not ended soon.
     fn call_for_followers(&mut self) {
         let now = Instant::now();
-        self.silent.retain_mut(|Silent { due, late, session }| {
+        self.silent.retain(|_, Silent { due, late, session, .. }| {
             let Some(session) = session.upgrade() else { return false };
             if *due > now {
                 return true;
@@ -316,8 +321,9 @@ impl Eye {
         given.stdout.iter().for_each(|_| streams.stdout.reopen());
         given.stderr.iter().for_each(|_| streams.stderr.reopen());
         if session.light.is_some() {
-            let (now, session) = (Instant::now(), Arc::downgrade(&session));
-            self.silent.push(Silent { due: now + SOON, late: now + START, session });
+            let (began, session) = (Instant::now(), Arc::downgrade(&session));
+            let (due, late) = (began + LATER, began + START);
+            self.silent.insert(number, Silent { began, due, late, session });
         }
         self.watched.insert(number, Watched { session, pipes, link, exited: false });
         // What happened before the registration raises no event.
@@ -326,13 +332,16 @@ impl Eye {
 
     fn advance(&mut self, number: u32, end: End) {
         let Some(watched) = self.watched.get_mut(&number) else { return };
+        let mut has_written = false;
         match end {
             End::Stdin => watched.feed(),
             End::Stdout => {
-                pump(&mut watched.pipes.stdout, &watched.session.stdout, &mut self.buffer);
+                let (pipe, stream) = (&mut watched.pipes.stdout, &watched.session.stdout);
+                has_written = pump(pipe, stream, &mut self.buffer);
             }
             End::Stderr => {
-                pump(&mut watched.pipes.stderr, &watched.session.stderr, &mut self.buffer);
+                let (pipe, stream) = (&mut watched.pipes.stderr, &watched.session.stderr);
+                has_written = pump(pipe, stream, &mut self.buffer);
             }
             End::Link => {
                 if let Some((cgroup, seat)) = watched.listen(self.poll.registry()) {
@@ -341,6 +350,9 @@ impl Eye {
                 }
             }
         }
+        if has_written && let Some(silent) = self.silent.get_mut(&number) {
+            silent.due = silent.due.min(silent.began + SOON);
+        }
         let pipes = &watched.pipes;
         if pipes.stdout.is_none() && pipes.stderr.is_none() {
             watched.session.say_end();
@@ -348,6 +360,7 @@ impl Eye {
         let silent = watched.link.is_none() && pipes.stdout.is_none() && pipes.stderr.is_none();
         if silent || watched.session.is_wiped() {
             self.watched.remove(&number);
+            self.silent.remove(&number);
         }
     }
 }
@@ -417,27 +430,28 @@ impl Watched {
     }
 }
 
-/// Moves what a pipe holds into its stream.
-fn pump(pipe: &mut Option<OwnedFd>, stream: &Stream, buffer: &mut [u8]) {
+/// Moves what a pipe holds into its stream; whether that was anything.
+fn pump(pipe: &mut Option<OwnedFd>, stream: &Stream, buffer: &mut [u8]) -> bool {
+    let mut any = false;
     while let Some(fd) = pipe {
         let room = stream.room().min(buffer.len());
         if room == 0 {
-            return;
+            return any;
         }
         match rustix::io::read(fd.as_fd(), &mut buffer[..room]) {
-            Ok(0) => {
-                *pipe = None;
-                stream.end();
+            Ok(read) if read > 0 => {
+                stream.push(&buffer[..read]);
+                any = true;
             }
-            Ok(read) => stream.push(&buffer[..read]),
-            Err(Errno::AGAIN) => return,
+            Err(Errno::AGAIN) => return any,
             Err(Errno::INTR) => {}
-            Err(_) => {
+            Ok(_) | Err(_) => {
                 *pipe = None;
                 stream.end();
             }
         }
     }
+    any
 }
 
 /// Says why a program could not be run, as the shell's exit codes tell it apart.
