@@ -107,6 +107,8 @@ fn specify(node: &Node, session: &Arc<Session>, program: Option<&str>) -> Result
     spec.cwd = session.directory.clone();
     spec.env = env;
     spec.fresh_proc = true;
+    // Who reads the job's input is followed from its start.
+    spec.tells_start = session.light.is_none_or(|light| light.reads);
     Ok(spec)
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 
 use muster_machine::node::shepherd::{Report, Spawner};
+use rustix::io::write;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::Signal;
 
@@ -13,6 +14,7 @@ use crate::tree::{
 pub const CASES: &[(&str, fn())] = &[
     ("one_init_serves_program_after_program", one_init_serves_program_after_program),
     ("usage_is_that_of_the_program", usage_is_that_of_the_program),
+    ("what_ends_soon_tells_its_end_alone", what_ends_soon_tells_its_end_alone),
     ("programs_at_once_have_inits_of_their_own", programs_at_once_have_inits_of_their_own),
     ("an_init_with_processes_left_is_not_free", an_init_with_processes_left_is_not_free),
     ("an_init_whose_mounts_were_changed_is_not_free", changed_mounts),
@@ -66,6 +68,31 @@ fn usage_is_that_of_the_program() {
     assert!(second.read.is_none_or(|bytes| (1_000..100_000).contains(&bytes)), "{second:?}");
     assert!(second.written.is_none_or(|bytes| (1_000..100_000).contains(&bytes)), "{second:?}");
     assert!(second.wall_us > 0 && second.max_rss_kib > 0, "{second:?}");
+}
+
+fn what_ends_soon_tells_its_end_alone() {
+    let spawner = Spawner::default();
+    // The first, for which there is no init yet, and a second one.
+    for _ in 0..2 {
+        let mut spec = shell("exit 4");
+        spec.tells_start = false;
+        let mut tree = start_by(&spawner, &spec);
+        // On a busy machine it may take longer than that.
+        let first = tree.next();
+        let ended = if let Report::Started { .. } = first { tree.next() } else { first };
+        assert!(matches!(ended, Report::Exited { status: 0x400, .. }), "{ended:?}");
+        assert_eq!(tree.next(), Report::Gone);
+        tree.ward.release();
+    }
+    // One that goes on is told of, and can be told apart from its end.
+    let mut spec = shell("read line; exit $line");
+    spec.tells_start = false;
+    let mut tree = start_by(&spawner, &spec);
+    let pid = tree.started();
+    assert!(stat(pid, 0).is_some());
+    write(tree.stdin.as_ref().unwrap(), b"5\n").unwrap();
+    assert_eq!(tree.exited(), 5 << 8);
+    assert_eq!(tree.next(), Report::Gone);
 }
 
 fn programs_at_once_have_inits_of_their_own() {

@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -22,6 +22,9 @@ use super::program::{self, Image};
 use super::spare::Mounts;
 use super::spec::Spec;
 use super::sys::{self, Traits};
+
+/// How long a program may have run before that is told, when nobody waits to hear it.
+const MOMENT: Duration = Duration::from_millis(5);
 
 /// What came with the order.
 pub(super) struct Cargo {
@@ -142,6 +145,8 @@ struct Init<'a> {
     program: Option<Pid>,
     /// When it was started.
     began: Instant,
+    /// That it was is not told yet.
+    is_untold: bool,
     exited: bool,
 }
 
@@ -170,19 +175,28 @@ impl<'a> Init<'a> {
             account: Account::default(),
             program: None,
             began: Instant::now(),
+            is_untold: false,
             exited: false,
         })
     }
 
-    /// Starts a program, which is told.
+    /// Starts a program, which is told now or soon.
     fn start(&mut self, cargo: Cargo) -> Result<(), Failure> {
         (self.began, self.exited) = (Instant::now(), false);
-        let program = start(&cargo, self.granted)?;
-        self.program = Some(program);
+        self.program = Some(start(&cargo, self.granted)?);
+        self.is_untold = true;
+        let tells_start = cargo.spec.tells_start;
         // Streams held here would keep their readers from seeing the end.
         drop(cargo);
         let failed = |error: io::Error| Failure::new(Stage::Fork, &error, "the session's init");
-        link::send_about(self.link, &Note::Started, program).map_err(failed)
+        if tells_start { self.tell_start().map_err(failed) } else { Ok(()) }
+    }
+
+    /// Tells that the program runs. It was not waited for yet, so it can be named.
+    fn tell_start(&mut self) -> io::Result<()> {
+        self.is_untold = false;
+        let Some(program) = self.program else { return Ok(()) };
+        link::send_about(self.link, &Note::Started, program)
     }
 
     fn serve(&mut self) -> Result<(), End> {
@@ -190,6 +204,9 @@ impl<'a> Init<'a> {
             let pending = self.wait()?;
             if pending.closed {
                 return Ok(()); // The daemon has gone, or wants the session gone.
+            }
+            if self.is_untold && self.began.elapsed() >= MOMENT {
+                self.tell_start()?;
             }
             if pending.order {
                 let Some(order) = link::receive::<Order>(self.link)? else {
@@ -241,7 +258,9 @@ impl<'a> Init<'a> {
             PollFd::new(&self.children, PollFlags::IN),
         ];
         loop {
-            match poll(&mut fds, None) {
+            let left = self.is_untold.then(|| MOMENT.saturating_sub(self.began.elapsed()));
+            let left = left.map(Timespec::try_from).transpose().expect("it is short");
+            match poll(&mut fds, left.as_ref()) {
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
                 Ok(_) => break,
@@ -273,6 +292,7 @@ impl<'a> Init<'a> {
             }
         };
         let Some(status) = ended else { return Ok(is_left) };
+        self.is_untold = false;
         let usage = self.account.tell(self.began.elapsed());
         let is_free = !is_left && self.is_as_made();
         if is_free {

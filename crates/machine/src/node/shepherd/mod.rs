@@ -44,7 +44,8 @@
 //! All but the first travel over the init's link.
 //!
 //! What the caller sees is one of
-//! `Failed Gone`, `Started Exited Gone`, `Started Gone` and `Gone`.
+//! `Failed Gone`, `Started Exited Gone`, `Started Gone` and `Gone`; and `Exited Gone`, if nobody
+//! waits to hear of the start and the program has ended within 5 ms.
 //! [`Report::Gone`] always comes, once and last. Without an `Exited` or `Failed` before it the
 //! tree was killed from outside. `Exited` says that the *program* has ended, not its
 //! descendants: init stays until the last of them has gone or the caller ends them with

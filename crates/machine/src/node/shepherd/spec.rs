@@ -28,6 +28,9 @@ pub struct Spec {
     /// Whether `/proc` shows only the session's own processes. Where the machine does not allow
     /// it (containers with a masked `/proc`) the old one stays.
     pub fresh_proc: bool,
+    /// Whether somebody waits to hear that it runs. Otherwise that is told a moment later, and not
+    /// at all of a program that has ended by then: its end says so.
+    pub tells_start: bool,
 }
 
 /// User, group and supplementary groups of a program.
@@ -70,6 +73,7 @@ impl Spec {
             namespace: Vec::new(),
             cgroup: None,
             fresh_proc: true,
+            tells_start: true,
         }
     }
 
