@@ -12,7 +12,7 @@ use crate::libfabric;
 use crate::workspace::{check, find_program, no_arguments, output, root};
 
 /// A Debian package, and a program whose presence means that it is not needed.
-const PACKAGES: [(&str, &str); 15] = [
+const PACKAGES: [(&str, &str); 16] = [
     ("autoconf", "autoreconf"), // with the next, libtool and make: libfabric
     ("automake", "automake"),
     ("diod", "diod"),         // the 9P server to beat
@@ -25,6 +25,7 @@ const PACKAGES: [(&str, &str); 15] = [
     ("munge", "munged"),
     ("openssh-client", "ssh"),
     ("openssh-server", "sshd"), // how a cluster is brought up on hosts
+    ("qemu-user-static", "qemu-aarch64-static"), // programs for another processor than ours
     ("slurm-wlm", "slurmctld"), // the same inside an allocation; needs munge
     ("udpcast", "udp-sender"),  // what sends images by multicast, to compare with
     ("xz-utils", "xz"),         // libfabric's source

@@ -42,8 +42,10 @@ catalog! {
          file here that is sent to the nodes with the job."
         "Send your own program: muster run ./NAME. Look at a node's PATH: muster cat /nodes/n0/env"
     E102 "The program is built for another kind of processor than the nodes have."
-        "Its ELF header names a machine that none of the chosen nodes is."
-        "Choose nodes that can run it (-w), or build it for them."
+        "Its ELF header names a machine that some of the chosen nodes are not."
+        "Choose nodes that can run it (-w), or build it for them, too: beside ./NAME, or instead \
+         of it, ./NAME.aarch64, ./NAME.x86_64 and the like travel, and each node takes its own. \
+         muster nodes shows what nodes are where they differ."
     E103 "The program is there but cannot be run."
         "It is a directory, lacks the permission to be executed, or needs an interpreter that is \
          missing on the node."
@@ -53,12 +55,25 @@ catalog! {
         "Look at it with ls -l, then run the job again."
     E105 "A shared library that the program needs is missing."
         "The program was sent to a node, whose loader did not find one of its libraries there."
-        "Send it along: --bcast FILE --env LD_LIBRARY_PATH=. (the working directory), or link the \
-         program statically. ldd FILE lists what it needs."
+        "Send its libraries along: muster run --bcast-libs ./NAME. One that the program opens only \
+         while it runs has to be named: --bcast FILE --env LD_LIBRARY_PATH=. (the working \
+         directory)."
+    E106 "A shared library that the program needs is not on this machine."
+        "--bcast-libs sends the libraries that the file names, and one of them was not found where \
+         the loader would look: RPATH, LD_LIBRARY_PATH, RUNPATH, its cache, the system's \
+         directories. Nothing was started."
+        "Add its directory: export LD_LIBRARY_PATH=DIR. Where the nodes have all of them, leave \
+         --bcast-libs out."
     E107 "A node could not prepare the process."
         "The working directory does not exist there, or the node has no processes, memory or \
          control groups left."
         "Name a directory that is on the nodes: --chdir DIR. See: muster nodes"
+    E108 "The C library of a node is older than the program."
+        "A program built on a newer system asks for what the node's C library does not have. That \
+         library is not sent along: it and the loader, which a program names by its path, have to \
+         be from one build."
+        "Build the program on the oldest system that it is to run on, or link it statically (for \
+         instance with musl), or choose other nodes: -w"
     E110 "The job asks for what the cluster does not have."
         "More nodes than exist, or nodes of other names. It was refused at once; nothing waits."
         "muster nodes shows what there is. A larger one: muster down && muster up -N K"
@@ -132,6 +147,10 @@ catalog! {
         "It was killed, but the kernel holds it: it waits for a device or for a file server that \
          is gone."
         "See what it waits for: cat /proc/PID/wchan. It ends when that ends, or with the machine."
+    E127 "Nodes cannot stand in for that processor."
+        "muster up --arch was given a processor that is none, or there is nothing on this machine \
+         that runs programs for it."
+        "On Debian: apt install qemu-user-static. Or name an emulator: --arch n1=aarch64:PATH"
     E130 "This is no name for a cluster."
         "The name is part of the paths of sockets, so it is short and plain."
         "Use up to 40 letters, digits, '_', '-' and '.', starting with a letter or digit."

@@ -3,6 +3,7 @@
 //! No I/O, no threads, no unsafe. What is used by one crate only does not belong here.
 
 pub mod catalog;
+pub mod elf;
 pub mod ending;
 pub mod limits;
 pub mod nodeset;

@@ -173,6 +173,8 @@ pub struct NodeStatus {
     pub state: String,
     /// Where it is, in a cluster of several hosts.
     pub host: Option<String>,
+    /// Its processor, while it is there.
+    pub arch: Option<String>,
     /// Since when.
     pub since: Option<f64>,
     /// Why it is not up.

@@ -4,6 +4,7 @@ mod cluster;
 mod cmd;
 mod fuse;
 mod run;
+mod stand_in;
 mod sys;
 mod top;
 

@@ -1,9 +1,12 @@
 //! `muster daemon`: the processes of a cluster. Users start them with `muster up`.
 
 use crate::cluster::Context;
+use crate::stand_in::{self, StandIn};
 use anyhow::Result;
+use muster_base::elf::HERE;
 use muster_machine::hosts::session::Calls;
 use muster_machine::keeper::{Keeper, Plan, by_file};
+use muster_machine::node::processor::Processor;
 use muster_machine::{hosts, manager, node, strober};
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
@@ -24,6 +27,9 @@ enum Daemon {
     Keeper {
         #[arg(long, default_value_t = 0)]
         nodes: u16,
+        /// Nodes that stand in for another processor
+        #[arg(long, value_parser = stand_in::parse)]
+        arch: Vec<StandIn>,
         /// Its nodes are on other hosts; a line of standard input says which
         #[arg(long, conflicts_with = "nodes")]
         beyond: bool,
@@ -55,12 +61,20 @@ enum Daemon {
         /// The node's name
         #[arg(long)]
         name: String,
+        /// The processor that it says it has
+        #[arg(long, default_value = HERE)]
+        arch: String,
+        /// What runs programs for it
+        #[arg(long)]
+        emulator: Option<PathBuf>,
     },
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     match &args.daemon {
-        Daemon::Keeper { nodes, beyond } => return Ok(keep(context, *nodes, *beyond)),
+        Daemon::Keeper { nodes, arch, beyond } => {
+            return Ok(keep(context, *nodes, arch, *beyond));
+        }
         Daemon::Host => hosts::guest::run()?,
         Daemon::Verify { hash } => {
             // Said, since a shell takes an empty file for a program that succeeds.
@@ -70,7 +84,10 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
         Daemon::Manager { dir } => manager::daemon::run(dir)?,
         Daemon::Strober { dir } => strober::daemon::run(dir)?,
-        Daemon::Node { dir, name } => node::daemon::run(dir, name)?,
+        Daemon::Node { dir, name, arch, emulator } => {
+            let processor = Processor { name: arch.clone(), emulator: emulator.clone() };
+            node::daemon::run(dir, name, processor)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -78,7 +95,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 /// Keeps a cluster. Standard output is for `muster up` alone: which hosts have started, then
 /// `ready`, or why not. It answers `keep` when all nodes have joined; if it ends without that, so
 /// does the cluster.
-fn keep(context: &Context, nodes: u16, is_beyond: bool) -> ExitCode {
+fn keep(context: &Context, nodes: u16, arches: &[StandIn], is_beyond: bool) -> ExitCode {
     // Out of the terminal's session, whose keys and end are none of the cluster's business. It
     // fails only for who is out of it already.
     let _ = rustix::process::setsid();
@@ -88,7 +105,8 @@ fn keep(context: &Context, nodes: u16, is_beyond: bool) -> ExitCode {
     let keeper = if is_beyond {
         keeper_of_hosts(context, &said, &calls)
     } else {
-        let plan = Plan::new(nodes.into(), by_file());
+        let arguments = stand_in::arguments(arches);
+        let plan = Plan { arguments, ..Plan::new(nodes.into(), by_file()) };
         Keeper::start(&context.runtime, &context.cluster, plan).map_err(anyhow::Error::from)
     };
     drop(calls);

@@ -54,12 +54,14 @@ impl Args {
 }
 
 /// A node as it is listed.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 struct Node {
     name: String,
     state: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arch: Option<String>,
     cpus: Option<u64>,
     mem_total: Option<u64>,
     mem_available: Option<u64>,
@@ -92,18 +94,23 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             "nodes": nodes,
         }))?;
     } else {
-        let head = ["NODES", "STATE", "CPUS", "MEM", "LOAD", "SESSIONS", "SINCE", "WHY", "HOST"];
-        // On one machine nobody asks where.
-        let columns = head.len() - usize::from(nodes.iter().all(|node| node.host.is_none()));
-        table::print(&head[..columns], &rows(&nodes, args.long, now()))?;
+        let mut head = vec!["NODES", "STATE", "CPUS", "MEM", "LOAD", "SESSIONS", "SINCE", "WHY"];
+        // Where all are alike nobody asks what they are, and on one machine nobody where.
+        if is_mixed(&nodes) {
+            head.push("ARCH");
+        }
+        if nodes.iter().any(|node| node.host.is_some()) {
+            head.push("HOST");
+        }
+        table::print(&head, &rows(&nodes, args.long, now()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Asks a node for its facts.
 fn facts(client: &Client, status: &NodeStatus) -> Node {
-    let NodeStatus { name, state, host, since, why, drained } = status.clone();
-    let mut node = Node { name, state, host, since, why, ..Node::default() };
+    let NodeStatus { name, state, host, arch, since, why, drained } = status.clone();
+    let mut node = Node { name, state, host, arch, since, why, ..Node::default() };
     if !status.is_up() {
         return node;
     }
@@ -137,10 +144,17 @@ fn facts(client: &Client, status: &NodeStatus) -> Node {
     node
 }
 
+/// Whether they have different processors.
+fn is_mixed(nodes: &[Node]) -> bool {
+    let mut arches = nodes.iter().filter_map(|node| node.arch.as_ref());
+    arches.next().is_some_and(|first| arches.any(|other| other != first))
+}
+
 fn rows(nodes: &[Node], long: bool, now: f64) -> Vec<Vec<String>> {
+    let is_mixed = is_mixed(nodes);
     let mut groups: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
     for node in nodes {
-        let cells = cells(node, long, now);
+        let cells = cells(node, (long, is_mixed), now);
         match groups.iter_mut().find(|(alike, _)| !long && *alike == cells) {
             Some((_, names)) => names.push(&node.name),
             None => groups.push((cells, vec![&node.name])),
@@ -152,7 +166,7 @@ fn rows(nodes: &[Node], long: bool, now: f64) -> Vec<Vec<String>> {
     groups.into_iter().map(row).collect()
 }
 
-fn cells(node: &Node, long: bool, now: f64) -> Vec<String> {
+fn cells(node: &Node, (long, is_mixed): (bool, bool), now: f64) -> Vec<String> {
     let mem = node.mem_available.zip(node.mem_total);
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
     let mut cells = vec![
@@ -164,6 +178,9 @@ fn cells(node: &Node, long: bool, now: f64) -> Vec<String> {
         or_dash(node.since.map(|since| up_for(now - since, long))),
         node.why.clone().unwrap_or_default(),
     ];
+    if is_mixed {
+        cells.push(or_dash(node.arch.clone()));
+    }
     cells.extend(node.host.clone());
     cells
 }
@@ -199,5 +216,11 @@ mod tests {
         assert_eq!(rows[0], ["n[0,2-3]", "up", "2", "3.0G/8.0G", "0.5", "0", "-", ""]);
         assert_eq!((rows[1][0].as_str(), rows[1][7].as_str()), ("n1", "died"));
         assert_eq!(super::rows(&nodes, true, 0.0).len(), 4);
+        let arch = |node: &Node, arch: &str| Node { arch: Some(arch.into()), ..node.clone() };
+        let [n0, n1, n2, n3] = &nodes;
+        let mixed = [arch(n0, "arm"), n1.clone(), arch(n2, "arm"), arch(n3, "i686")];
+        let rows = super::rows(&mixed, false, 0.0);
+        let last: Vec<&str> = rows.iter().map(|row| row[8].as_str()).collect();
+        assert_eq!(last, ["arm", "-", "i686"]);
     }
 }

@@ -4,7 +4,7 @@ use crate::cluster::Context;
 use crate::run::failure::exit;
 use crate::run::show::{Goal, Style};
 use crate::run::template::Template;
-use crate::run::{Failure, Input, Wish, environment, look, program, say};
+use crate::run::{Failure, Input, Wish, environment, libraries, look, program, say};
 use anyhow::Result;
 use clap::ArgAction;
 use muster_base::limits::{NODES_HERE_MAX, REQUEUES_MAX};
@@ -122,6 +122,14 @@ pub struct Args {
     #[arg(long, value_name = "FILE", action = ArgAction::Append)]
     bcast: Vec<PathBuf>,
 
+    /// Send the shared libraries along that PROGRAM, and binaries named by --bcast, need
+    ///
+    /// They are found here as the loader would find them, and come first in the ranks'
+    /// LD_LIBRARY_PATH. The C library stays behind, with its loader and all that is part of it:
+    /// these are the nodes' own. Send what a program opens only while it runs by --bcast.
+    #[arg(long)]
+    bcast_libs: bool,
+
     /// PROGRAM is a path on the nodes: send nothing
     #[arg(long)]
     no_send: bool,
@@ -208,11 +216,12 @@ impl Args {
             grace_ms: milliseconds(self.grace),
             argv: self.command,
         };
-        let wish = Wish {
+        let mut wish = Wish {
             spec,
             program,
             named,
             bcast: self.bcast,
+            libraries: Vec::new(),
             input,
             goals: [output, error],
             style,
@@ -224,6 +233,9 @@ impl Args {
             grace: self.grace,
         };
         look(&wish)?;
+        if self.bcast_libs {
+            wish.libraries = libraries::wanted(&wish.program, &wish.bcast)?;
+        }
         Ok(wish)
     }
 }
@@ -360,6 +372,7 @@ mod tests {
             ("--bcast nofile prog", "--bcast nofile: No such file or directory"),
             ("--input nofile prog", "--input nofile: No such file or directory"),
             ("--input /proc prog", "--input /proc: is a directory"),
+            ("--bcast-libs prog", "--bcast-libs: prog is the nodes' own"),
             ("--requeue=101 prog", "not in 1..=100"),
             ("--requeue --input all prog", "a rank's input cannot be read a second time"),
             ("--input 5 -n 2 prog", "there are ranks 0-1. Use --input 1"),

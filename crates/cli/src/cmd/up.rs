@@ -4,6 +4,7 @@ use super::progress::Progress;
 use super::scheduler::Settings;
 use super::{SCHEMA, because, print_json, refused};
 use crate::cluster::{Context, node_names, wait_until_joined};
+use crate::stand_in::{self, StandIn};
 use anyhow::{Result, anyhow, bail};
 use muster_base::limits::{NODES_HERE_MAX, SLICE_MIN_SHARED};
 use muster_base::nodeset::{expand, fold};
@@ -55,6 +56,16 @@ pub struct Args {
     /// On the nodes of the Slurm allocation that this is called in
     #[arg(long, conflicts_with_all = ["nodes", "hosts"])]
     slurm: bool,
+    /// Have nodes stand in for another processor: n[2-3]=aarch64, or n3=aarch64:EMULATOR
+    ///
+    /// They say that they have it, take the programs that are for it, and run those by qemu-user
+    /// or another EMULATOR with its command line. So programs for several kinds of nodes can be
+    /// tried on one machine. If the kernel knows the emulator (binfmt_misc), what such a program
+    /// starts is emulated, too. Programs that are not static find that processor's loader and C
+    /// library in QEMU_LD_PREFIX: muster run --env QEMU_LD_PREFIX=/usr/aarch64-linux-gnu.
+    #[arg(long, value_name = "NODES=ARCH", value_parser = stand_in::parse)]
+    #[arg(conflicts_with_all = ["hosts", "slurm"])]
+    arch: Vec<StandIn>,
     /// Where hosts reach this machine, if ssh or Slurm do not know
     #[arg(long, value_name = "ADDRESS")]
     address: Option<IpAddr>,
@@ -120,12 +131,13 @@ fn bring_up(args: &Args, context: &Context) -> Result<ExitCode> {
     let start = Instant::now();
     let scheduler = args.settings.line(args.scheduler.as_deref(), "share")?;
     let order = order(args)?;
+    check_names(args)?;
     if let Some(State::Kept(pid)) = context.runtime.state(&context.cluster)? {
         return Err(keeper::Error::Up(context.cluster.clone(), pid).into());
     }
     let total = order.as_ref().map_or(args.nodes.into(), nodes_of);
     let mut progress = Progress::steps("nodes up", total);
-    let mut keeper = Starting::begin(context, args.nodes, order.as_ref())?;
+    let mut keeper = Starting::begin(context, args, order.as_ref())?;
     let here = order.is_none().then(|| args.nodes.into());
     let joined = keeper.names(here, context).and_then(|names| {
         let alive = || match context.runtime.state(&context.cluster)? {
@@ -160,6 +172,15 @@ fn bring_up(args: &Args, context: &Context) -> Result<ExitCode> {
 /// Whether no process of the cluster is there.
 fn left_nothing(context: &Context) -> bool {
     matches!(context.runtime.state(&context.cluster), Ok(None | Some(State::Dead)))
+}
+
+/// Checks that nodes which are to stand in for another processor are there.
+fn check_names(args: &Args) -> Result<()> {
+    let names = node_names(args.nodes.into());
+    match args.arch.iter().flat_map(|some| &some.nodes).find(|node| !names.contains(node)) {
+        Some(node) => bail!("--arch {node}: this cluster has {}, no {node}  [E113]", fold(&names)),
+        None => Ok(()),
+    }
 }
 
 fn nodes_of(order: &Order) -> usize {
@@ -238,7 +259,7 @@ struct Starting {
 
 impl Starting {
     /// Starts the keeper as a process of its own.
-    fn begin(context: &Context, nodes: u16, order: Option<&Order>) -> Result<Starting> {
+    fn begin(context: &Context, args: &Args, order: Option<&Order>) -> Result<Starting> {
         let (tell, events) = channel();
         let signals = crate::run::watch_signals(&SIGNALS)?;
         let heard = tell.clone();
@@ -252,8 +273,9 @@ impl Starting {
         command.arg0("muster").args(["--cluster", &context.cluster, "daemon", "keeper"]);
         match order {
             Some(_) => command.arg("--beyond"),
-            None => command.args(["--nodes", &nodes.to_string()]),
+            None => command.args(["--nodes", &args.nodes.to_string()]),
         };
+        command.args(args.arch.iter().flat_map(|some| ["--arch".to_owned(), some.to_string()]));
         command.env("MUSTER_RUNTIME", context.runtime.path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let starting = format!("could not start the keeper of cluster {}", context.cluster);

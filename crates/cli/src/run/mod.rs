@@ -14,6 +14,7 @@ mod event;
 pub mod failure;
 mod fold;
 mod input;
+pub mod libraries;
 mod library;
 mod line;
 mod lines;
@@ -68,6 +69,8 @@ pub struct Wish {
     pub named: String,
     /// Files for every rank.
     pub bcast: Vec<PathBuf>,
+    /// Libraries for every rank.
+    pub libraries: Vec<libraries::Library>,
     /// Where the ranks' input comes from.
     pub input: Input,
     /// Where stdout and stderr go.

@@ -1,28 +1,33 @@
 //! What is to be run: a name that the nodes know, or a file here that goes along with the job.
 
 use super::failure::{Failure, exit};
+use muster_base::elf::{self, Kind};
 use rustix::fs::{Access, access};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// This machine's processor, by the kernel's name.
-pub const HERE: &str = match std::env::consts::ARCH.as_bytes() {
-    b"x86" => "i686",
-    b"powerpc64" => "ppc64",
-    _ => std::env::consts::ARCH,
-};
+/// A file that is a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Binary {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The processor that it is built for, unless it is a script.
+    pub arch: Option<&'static str>,
+}
 
 /// A program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Program {
     /// A name or path that only means something on the nodes.
     There(String),
-    /// A file here, and the processor it is built for, if it is a binary.
-    Here(PathBuf, Option<&'static str>),
+    /// A file here; or one for each processor, of which every node takes its own. There is at least
+    /// one, and all of several tell their processors.
+    Here(Vec<Binary>),
 }
 
-/// Looks for the program that the user named.
+/// Looks for the program that the user named: a file of that name and, if it is a binary or there
+/// is none, beside it those for other processors, `NAME.ARCH`.
 ///
 /// # Errors
 /// It is not there (127) or cannot be run (126).
@@ -30,6 +35,34 @@ pub fn find(named: &str, send: bool) -> Result<Program, Failure> {
     if !send || !named.contains('/') {
         return Ok(Program::There(named.to_owned()));
     }
+    let mut binaries = Vec::new();
+    if Path::new(named).symlink_metadata().is_ok() {
+        binaries.push(look(named)?);
+    }
+    if binaries.iter().all(|binary| binary.arch.is_some()) {
+        for arch in elf::PROCESSORS {
+            let beside = format!("{named}.{arch}");
+            if Path::new(&beside).metadata().is_ok_and(|meta| meta.is_file()) {
+                let binary = look(&beside)?;
+                if binary.arch != Some(arch) {
+                    let is = binary.arch.unwrap_or("no binary");
+                    let text = format!("{beside} is {is}, though its name says {arch}");
+                    return Err(Failure::new("E102", exit::NOT_EXECUTABLE, text));
+                }
+                if !binaries.iter().any(|other| other.arch == binary.arch) {
+                    binaries.push(binary);
+                }
+            }
+        }
+    }
+    if binaries.is_empty() {
+        // It says why there is none.
+        binaries.push(look(named)?);
+    }
+    Ok(Program::Here(binaries))
+}
+
+fn look(named: &str) -> Result<Binary, Failure> {
     let path = Path::new(named);
     let not_executable = |why: &str| Failure::new("E103", exit::NOT_EXECUTABLE, why);
     let meta = path.metadata().map_err(|error| match error.kind() {
@@ -52,7 +85,7 @@ pub fn find(named: &str, send: bool) -> Result<Program, Failure> {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(20).read_to_end(&mut head));
     read.map_err(|error| not_executable(&format!("{named}: {}", super::said(&error))))?;
-    Ok(Program::Here(path.to_owned(), machine(&head)))
+    Ok(Binary { path: path.to_owned(), arch: Kind::of(&head).and_then(Kind::processor) })
 }
 
 /// What the first line of a script says shall run it.
@@ -64,51 +97,33 @@ pub fn interpreter(path: &Path) -> Option<String> {
     text.split_ascii_whitespace().next().map(str::to_owned)
 }
 
-/// The processor an ELF file is for, by the kernel's name (`uname -m`).
-fn machine(head: &[u8]) -> Option<&'static str> {
-    if head.len() < 20 || !head.starts_with(b"\x7fELF") {
-        return None;
-    }
-    let (wide, number) = (head[4] == 2, [head[18], head[19]]);
-    // EI_DATA says in which order the machine's number is written.
-    let number = if head[5] == 2 { u16::from_be_bytes(number) } else { u16::from_le_bytes(number) };
-    Some(match (number, wide) {
-        (3, _) => "i686",
-        (62, _) => "x86_64",
-        (40, _) => "arm",
-        (183, _) => "aarch64",
-        (243, true) => "riscv64",
-        (21, _) => "ppc64",
-        (22, _) => "s390x",
-        (258, _) => "loongarch64",
-        _ => return None,
-    })
-}
-
-/// Whether a node of processor `node` runs a binary for `program`.
-fn runs(node: &str, program: &str) -> bool {
-    node == program
-        || matches!((node, program), ("x86_64", "i686") | ("aarch64", "arm"))
-        || (node.starts_with("ppc64") && program == "ppc64")
-        || (node.starts_with("arm") && program == "arm")
-}
-
-/// Checks that all chosen nodes run a binary for `program`. `nodes` are names and processors.
+/// Checks that each of the chosen nodes runs one of these binaries. `nodes` are names and
+/// processors.
 ///
 /// # Errors
 /// Which do not, and what can be done.
-pub fn check(named: &str, program: &str, nodes: &[(String, String)]) -> Result<(), Failure> {
-    let (can, cannot): (Vec<_>, Vec<_>) = nodes.iter().partition(|(_, node)| runs(node, program));
+pub fn check(named: &str, binaries: &[Binary], nodes: &[(String, String)]) -> Result<(), Failure> {
+    let programs: Vec<&str> = binaries.iter().filter_map(|binary| binary.arch).collect();
+    let runs = |node: &str| match programs[..] {
+        [] => true,
+        [one] => elf::runs(node, one),
+        // A node takes what has its processor's name.
+        ref several => several.contains(&node),
+    };
+    let (can, cannot): (Vec<_>, Vec<_>) = nodes.iter().partition(|(_, node)| runs(node));
     let Some((_, other)) = cannot.first() else { return Ok(()) };
     let fold = |nodes: &[&(String, String)]| {
         muster_base::nodeset::fold(nodes.iter().map(|(name, _)| name.as_str()))
     };
-    let is = if cannot.len() == 1 { "is" } else { "are" };
+    let are = |nodes: &[&(String, String)]| if nodes.len() == 1 { "is" } else { "are" };
+    let alike: Vec<&(String, String)> =
+        cannot.iter().copied().filter(|(_, node)| node == other).collect();
     let choice = match can.is_empty() {
         true => format!("Build it for {other}"),
-        false => format!("Choose: -w {}", fold(&can)),
+        false => format!("Choose: -w {}; or put {named}.{other} beside it", fold(&can)),
     };
-    let text = format!("{named} is {program}, {} {is} {other}. {choice}", fold(&cannot));
+    let (nodes, are) = (fold(&alike), are(&alike));
+    let text = format!("{named} is {}, {nodes} {are} {other}. {choice}", programs.join(" and "));
     Err(Failure::new("E102", exit::NOT_EXECUTABLE, text))
 }
 
@@ -126,7 +141,7 @@ mod tests {
     fn files_are_looked_at() {
         let this = std::env::current_exe().unwrap();
         let named = this.to_str().unwrap();
-        let expected = Program::Here(this.clone(), Some(HERE));
+        let expected = Program::Here(vec![Binary { path: this.clone(), arch: Some(elf::HERE) }]);
         assert_eq!(find(named, true), Ok(expected));
         for (named, code, said) in [
             ("./nothing/here", 127, "./nothing/here: not found here"),
@@ -140,22 +155,71 @@ mod tests {
         }
     }
 
+    /// A file that begins like a binary for a processor of this number.
+    fn binary(path: &Path, number: u8) {
+        use std::os::unix::fs::PermissionsExt;
+        let mut head = b"\x7fELF\x02\x01\x01".to_vec();
+        head.resize(64, 0);
+        head[18] = number;
+        std::fs::write(path, head).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn those_for_other_processors_are_found_beside_it() {
+        let home = std::env::temp_dir().join(format!("muster-arches-{}", std::process::id()));
+        std::fs::create_dir_all(&home).unwrap();
+        let named = home.join("heat").to_str().unwrap().to_owned();
+        let arches = || match find(&named, true).expect("programs") {
+            Program::Here(all) => all.iter().map(|one| one.arch.unwrap()).collect::<Vec<_>>(),
+            other => panic!("{other:?}"),
+        };
+        binary(&home.join("heat.aarch64"), 183);
+        assert_eq!(arches(), ["aarch64"]);
+        binary(&home.join("heat.x86_64"), 62);
+        assert_eq!(arches(), ["aarch64", "x86_64"]);
+        // The one that was named comes first, and is the one for its processor.
+        binary(&home.join("heat"), 62);
+        assert_eq!(arches(), ["x86_64", "aarch64"]);
+        binary(&home.join("heat.x86_64"), 183);
+        let said = find(&named, true).unwrap_err().to_string();
+        assert!(said.ends_with("is aarch64, though its name says x86_64  [E102, exit 126]"));
+        // A script is for all.
+        std::fs::write(home.join("heat"), "#!/bin/sh\n").unwrap();
+        assert!(matches!(find(&named, true), Ok(Program::Here(all)) if all.len() == 1));
+        std::fs::remove_dir_all(&home).unwrap();
+    }
+
     #[test]
     fn another_processor_is_named() {
+        let check = |named: &str, arches: &[&'static str], nodes: &[(String, String)]| {
+            let binary = |arch| Binary { path: PathBuf::new(), arch: Some(arch) };
+            let binaries: Vec<Binary> = arches.iter().copied().map(binary).collect();
+            super::check(named, &binaries, nodes)
+        };
         let nodes = |arches: &[&str]| -> Vec<(String, String)> {
             arches.iter().enumerate().map(|(n, a)| (format!("n{n}"), (*a).to_owned())).collect()
         };
-        assert_eq!(check("x", "x86_64", &nodes(&["x86_64", "x86_64"])), Ok(()));
-        assert_eq!(check("x", "i686", &nodes(&["x86_64"])), Ok(()));
-        let failure = check("heat", "x86_64", &nodes(&["x86_64", "x86_64", "aarch64"]));
+        assert_eq!(check("x", &["x86_64"], &nodes(&["x86_64", "x86_64"])), Ok(()));
+        assert_eq!(check("x", &["i686"], &nodes(&["x86_64"])), Ok(()));
+        let failure = check("heat", &["x86_64"], &nodes(&["x86_64", "x86_64", "aarch64"]));
         assert_eq!(
             failure.unwrap_err().to_string(),
-            "heat is x86_64, n2 is aarch64. Choose: -w n[0-1]  [E102, exit 126]"
+            "heat is x86_64, n2 is aarch64. Choose: -w n[0-1]; or put heat.aarch64 beside it  \
+             [E102, exit 126]"
         );
-        let failure = check("heat", "aarch64", &nodes(&["x86_64", "x86_64"]));
+        let failure = check("heat", &["aarch64"], &nodes(&["x86_64", "x86_64"]));
         assert_eq!(
             failure.unwrap_err().to_string(),
             "heat is aarch64, n[0-1] are x86_64. Build it for x86_64  [E102, exit 126]"
+        );
+        let both = ["x86_64", "aarch64"];
+        assert_eq!(check("heat", &both, &nodes(&both)), Ok(()));
+        let failure = check("heat", &both, &nodes(&["x86_64", "arm", "riscv64", "arm"]));
+        assert_eq!(
+            failure.unwrap_err().to_string(),
+            "heat is x86_64 and aarch64, n[1,3] are arm. Choose: -w n0; or put heat.arm beside it  \
+             [E102, exit 126]"
         );
     }
 }

@@ -8,14 +8,15 @@
 use super::event::{Event, Events, Started};
 use super::failure::{Failure, exit};
 use super::line::{self, Line};
-use super::program::Program;
+use super::program::{Binary, Program};
 use super::pump;
 use super::show::{Kept, Show, Style, Unwritable};
 use super::signals::{Action, Plan};
 use super::{Cluster, Input, Wish, input, library, notes, print, say, submit, summary, sys};
 use crate::cmd::progress::Progress;
-use muster_machine::manager::spec::Status;
-use muster_machine::relay::pack::Load;
+use muster_machine::manager::spec::{Spec, Status};
+use muster_machine::node::LIBRARIES;
+use muster_machine::relay::pack::{Load, PackError};
 use muster_ninep::client::{Client, Fid};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -61,18 +62,9 @@ pub(super) fn run_told(
 ) -> Result<u8, Failure> {
     let begun = Instant::now();
     let source = wish.input.open()?;
-    let mut load = Load::new();
-    let cannot = |error: muster_machine::relay::pack::PackError| {
-        Failure::new("E104", exit::OURS, error.to_string())
-    };
     let mut spec = wish.spec.clone();
-    if let Program::Here(path, _) = &wish.program {
-        let name = load.add(path).map_err(cannot)?;
-        spec.argv[0] = format!("./{name}");
-    }
-    for path in &wish.bcast {
-        load.add(path).map_err(cannot)?;
-    }
+    let load = gather(&wish, &mut spec)
+        .map_err(|error| Failure::new("E104", exit::OURS, error.to_string()))?;
     let (program, named) = (wish.program.clone(), wish.named.clone());
     let recipes = cluster.recipes.clone();
     let order = submit::Order { spec, program, named, load, recipes, detach: wish.detach };
@@ -96,6 +88,28 @@ pub(super) fn run_told(
         wish,
     };
     session.decide(events)
+}
+
+/// The files that go along; what the program is called then.
+fn gather(wish: &Wish, spec: &mut Spec) -> Result<Load, PackError> {
+    let mut load = Load::new();
+    if let Program::Here(binaries) = &wish.program {
+        let last = wish.named.rsplit('/').next().unwrap_or_default();
+        for Binary { path, arch } in binaries {
+            load.only_for(arch.filter(|_| binaries.len() > 1));
+            load.add_as(path, last)?;
+        }
+        spec.argv[0] = format!("./{last}");
+    }
+    load.only_for(None);
+    for path in &wish.bcast {
+        load.add(path)?;
+    }
+    for library in &wish.libraries {
+        load.only_for(library.arch);
+        load.add_shared(&library.path, LIBRARIES, &library.name)?;
+    }
+    Ok(load)
 }
 
 fn watch_signals(told: &Events) -> Result<(), Failure> {
@@ -407,9 +421,8 @@ impl Session<'_> {
             return Err(submit::advised(failure, &self.wish.program, &self.wish.named));
         }
         let mut told = summary::lines(&status);
-        if status.exit == Some(exit::NOT_FOUND)
-            && matches!(self.wish.program, Program::Here(_, Some(_)))
-            && let Some(failure) = library::missing(&self.cluster.client, &status, &self.wish.named)
+        if matches!(&self.wish.program, Program::Here(all) if all[0].arch.is_some())
+            && let Some(failure) = library::lacking(&self.cluster.client, &status, &self.wish.named)
         {
             told = vec![format!("muster: {failure}")];
         }

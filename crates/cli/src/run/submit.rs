@@ -4,7 +4,7 @@
 use super::event::{Event, Events, Started};
 use super::failure::{Failure, exit};
 use super::line::{Connect, open_ctl};
-use super::program::{self, Program};
+use super::program::{self, Binary, Program};
 use super::wait;
 use muster_base::limits::CHUNK;
 use muster_base::nodeset;
@@ -162,13 +162,14 @@ pub(super) fn advised(mut failure: Failure, program: &Program, named: &str) -> F
     let node = place.and_then(|place| place.split(' ').next()).unwrap_or("the node").to_owned();
     let advice = match program {
         // It was sent, so what is missing is what should run it.
-        Program::Here(path, machine) => {
+        Program::Here(binaries) => {
+            let Binary { path, arch } = &binaries[0];
             let lacks = match program::interpreter(path) {
                 Some(name) => {
                     let fix = "Change its first line, or choose other nodes";
                     format!("its interpreter {name} is not on {node}. {fix}")
                 }
-                None if machine.is_some() => format!(
+                None if arch.is_some() => format!(
                     "the loader of shared libraries that it was built for is not on {node}. \
                      Link it statically, or choose other nodes"
                 ),
@@ -321,29 +322,22 @@ impl<'a> Upload<'a> {
 /// Refuses a binary that the nodes cannot run, before anything is sent. What cannot be found
 /// out here, the node will say.
 fn check_processors(client: &Client, order: &Order) -> Result<(), Failure> {
-    let Program::Here(_, Some(machine)) = &order.program else { return Ok(()) };
+    let Program::Here(binaries) = &order.program else { return Ok(()) };
     let Ok(status) = client.read_to_string("status") else { return Ok(()) };
     let Ok(status) = serde_json::from_str::<serde_json::Value>(&status) else { return Ok(()) };
     let wanted = order.spec.nodelist.as_deref().and_then(|set| nodeset::expand(set).ok());
-    let here = status["transport"] == "unix";
     let mut nodes = Vec::new();
     for node in status["nodes"].as_array().into_iter().flatten() {
         let Some(name) = node["name"].as_str().or(node.as_str()) else { continue };
         if wanted.as_ref().is_some_and(|wanted| !wanted.iter().any(|one| one == name)) {
             continue;
         }
-        // Nodes that share our machine share its processor.
-        let arch = match (here, node["arch"].as_str()) {
-            (true, _) => Some(program::HERE.to_owned()),
-            (false, Some(arch)) => Some(arch.to_owned()),
-            (false, None) => client.read_to_string(&format!("nodes/{name}/arch")).ok(),
-        };
-        let arch = arch.as_deref().and_then(|arch| arch.trim().rsplit('/').next());
-        if let Some(arch) = arch {
+        // Of one that is down it is not known.
+        if let Some(arch) = node["arch"].as_str() {
             nodes.push((name.to_owned(), arch.to_owned()));
         }
     }
-    program::check(&order.named, machine, &nodes)
+    program::check(&order.named, binaries, &nodes)
 }
 
 #[cfg(test)]
@@ -366,9 +360,10 @@ mod tests {
         assert!(there("/x/y").contains("without --no-send: muster run /x/y  [E101"));
         let script = std::env::temp_dir().join(format!("muster-script-{}", std::process::id()));
         std::fs::write(&script, "#! /no/such -x\necho\n").unwrap();
-        let here = |path: PathBuf, machine| {
+        let here = |path: PathBuf, arch| {
             let failure = Failure::new("E101", exit::NOT_FOUND, "./x: not found on n3");
-            advised(failure, &Program::Here(path, machine), "./x").to_string()
+            let binaries = vec![Binary { path, arch }];
+            advised(failure, &Program::Here(binaries), "./x").to_string()
         };
         let said = here(script.clone(), None);
         std::fs::remove_file(script).unwrap();

@@ -1,7 +1,7 @@
 //! Whole runs against a manager made up here, which can be restarted under them.
 
 use super::event::{Event, Events};
-use super::program::Program;
+use super::program::{Binary, Program};
 use super::session::run_told;
 use super::show::{Goal, Style};
 use super::template::Template;
@@ -252,6 +252,7 @@ fn wish(goals: [Goal; 2]) -> Wish {
         program: Program::There("prog".into()),
         named: "prog".into(),
         bcast: Vec::new(),
+        libraries: Vec::new(),
         input,
         goals,
         style: Style::Lines,
@@ -290,7 +291,7 @@ fn a_job_is_sent_and_its_output_shown() {
     std::fs::copy("/bin/true", &program).unwrap();
     let mut wish = wish([dir.goal("out.%j"), dir.goal("err.%n")]);
     wish.label = true;
-    wish.program = Program::Here(program, None);
+    wish.program = Program::Here(vec![Binary { path: program, arch: None }]);
     wish.spec.argv = vec!["/x/prog".into(), "a b".into()];
     let code = run(Fake::new(3, None), wish, |fake, _| {
         assert_eq!(fake.told(), "start");

@@ -509,7 +509,7 @@ mod tests {
         fs::create_dir(&home).unwrap();
         let landing =
             Landing { directory: home.clone(), argv: Default::default(), env: Default::default() };
-        let mut session = Unpacker::new(vec![landing]).unwrap();
+        let mut session = Unpacker::new(vec![landing], "").unwrap();
         let data = bytes(1, 5000);
         let program = [b"\x7fELF", &data[..]].concat();
         let script = [b"#!/bin/sh\n", &data[..]].concat();

@@ -45,6 +45,7 @@ use muster_ninep::client::{Fid, Options};
 use muster_ninep::tree::OpenFlags;
 use present::{KeeperLock, keeper};
 use rustix::process::Pid;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, PipeWriter, Write};
@@ -142,6 +143,8 @@ pub struct Plan {
     pub prefix: Vec<OsString>,
     /// Names of the nodes.
     pub nodes: Vec<String>,
+    /// More arguments of some nodes' daemons.
+    pub arguments: BTreeMap<String, Vec<OsString>>,
     /// How the manager is told of dead nodes.
     pub report: Report,
     /// Whether the manager is kept here.
@@ -164,6 +167,7 @@ impl Plan {
             program: "/proc/self/exe".into(),
             prefix: Vec::new(),
             nodes,
+            arguments: BTreeMap::new(),
             report,
             has_manager: true,
             prepare: None,

@@ -280,6 +280,7 @@ impl Supervisor {
             node => command.args(["node", "--name", node]),
         };
         command.arg("--dir").arg(self.directory.path());
+        command.args(self.plan.arguments.get(name).into_iter().flatten());
         // A group of its own: the terminal's Ctrl-C is for `muster run`, not for its daemons.
         command.current_dir("/").process_group(0);
         command.stdin(Stdio::from(self.lifeline.0.try_clone()?));

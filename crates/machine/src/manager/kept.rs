@@ -8,7 +8,7 @@
 
 use super::job::Job;
 use super::launch::{Check, begin, ended, ended_by, gone};
-use super::pieces::{Failed, Pieces};
+use super::pieces::{Chunk, Failed, Pieces};
 use super::spec::Phase;
 use crate::relay::format::Parser;
 use muster_base::limits::CHUNK;
@@ -33,8 +33,8 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn told(&mut self, chunks: &[(crate::chunk::Hash, usize)]) {
-        self.lengths = chunks.iter().map(|(_, length)| *length).collect();
+    pub(super) fn told(&mut self, chunks: &[Chunk]) {
+        self.lengths = chunks.iter().map(|chunk| chunk.length).collect();
     }
 
     /// The chunks that are to be given.
@@ -111,7 +111,7 @@ pub(super) fn send(job: &Arc<Job>) -> std::result::Result<Pieces, Failed> {
         pieces.push(job, &piece[..length])?;
         is_wanted(job)?;
     }
-    let lengths: Vec<usize> = check.chunks.iter().map(|(_, length)| *length).collect();
+    let lengths: Vec<usize> = check.chunks.iter().map(|chunk| chunk.length).collect();
     pieces.tell(check.chunks);
     while !lengths.is_empty() {
         let wanted = pieces.wanted(job)?;

@@ -6,7 +6,7 @@ use super::journal::{self, Record};
 use super::kept::{self, Kept};
 use super::log::JobLog;
 use super::nodes::ANSWER;
-use super::pieces::{Failed, Pieces};
+use super::pieces::{Chunk, Failed, Pieces};
 use super::place::{Place, place};
 use super::progress::Bears;
 use super::queue;
@@ -22,7 +22,7 @@ use muster_base::quote;
 use muster_fabric::Deadline;
 use muster_fabric::primitive::Nodes;
 use muster_ninep::error::{Errno, Error, Result, fail};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
@@ -329,8 +329,10 @@ fn with_files<T>(
 /// What the manager wants to know of a stream, beside the parser's own checks: its chunks.
 #[derive(Default)]
 pub(super) struct Check {
-    seen: HashSet<Hash>,
-    pub(super) chunks: Vec<(Hash, usize)>,
+    places: HashMap<Hash, usize>,
+    pub(super) chunks: Vec<Chunk>,
+    /// The processor of the nodes that what comes now is for, if not for all.
+    arch: Option<String>,
 }
 
 impl Sink for Check {
@@ -345,6 +347,10 @@ impl Sink for Check {
     fn env(&mut self, _: &str) -> std::result::Result<(), BadStream> {
         Ok(())
     }
+    fn arch(&mut self, arch: Option<&str>) -> std::result::Result<(), BadStream> {
+        self.arch = arch.map(str::to_owned);
+        Ok(())
+    }
     fn dir(&mut self, _: &str, _: u32) -> std::result::Result<(), BadStream> {
         Ok(())
     }
@@ -352,8 +358,13 @@ impl Sink for Check {
         Ok(())
     }
     fn known(&mut self, _: &str, _: u32, recipe: Recipe) -> std::result::Result<(), BadStream> {
-        let pieces = recipe.pieces().filter(|(hash, ..)| self.seen.insert(*hash));
-        self.chunks.extend(pieces.map(|(hash, _, length)| (hash, length)));
+        for (hash, _, length) in recipe.pieces() {
+            let at = *self.places.entry(hash).or_insert(self.chunks.len());
+            match self.chunks.get_mut(at) {
+                Some(chunk) => chunk.is_also_for(self.arch.as_deref()),
+                None => self.chunks.push(Chunk::new(hash, length, self.arch.as_deref())),
+            }
+        }
         match self.chunks.len() > JOB_CHUNKS_MAX {
             true => Err(BadStream::Long("chunks", self.chunks.len() as u64, JOB_CHUNKS_MAX)),
             false => Ok(()),

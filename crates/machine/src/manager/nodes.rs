@@ -21,7 +21,7 @@ use muster_ninep::client::{Client, Options};
 use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::remote::Remote;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
 use std::time::{Duration, Instant};
 
@@ -47,6 +47,8 @@ pub(super) struct Link {
     pub(super) address: String,
     /// Which start of the daemon this is.
     pub(super) instance: u64,
+    /// Its processor.
+    pub(super) arch: String,
     /// Never blocks; for requests whose answers are followed.
     pub(super) client: Client,
     /// The node's tree, for mounting.
@@ -156,6 +158,16 @@ impl Nodes {
         }
     }
 
+    /// The processors of some nodes, as far as they are up.
+    pub(super) fn arches<'a>(
+        &self,
+        names: impl Iterator<Item = &'a String>,
+    ) -> HashMap<String, String> {
+        let table = self.table();
+        let arch = |name: &String| Some(table.get(name)?.link.as_ref()?.arch.clone());
+        names.map(|name| (name.clone(), arch(name).unwrap_or_default())).collect()
+    }
+
     /// Whether a node can be given jobs.
     pub(super) fn is_up(&self, name: &str) -> bool {
         self.table().get(name).is_some_and(|known| known.state() == "up")
@@ -210,6 +222,7 @@ impl Nodes {
                 "name": name,
                 "state": known.state(),
                 "address": known.link.as_ref().map(|link| link.address.clone()),
+                "arch": known.link.as_ref().map(|link| link.arch.clone()),
                 "host": id_of(&name).and_then(|node| roster.host(node)),
                 "since": known.since,
                 "why": known.slow_for().map(silent_for).or_else(|| known.why.clone()),
@@ -246,6 +259,7 @@ impl Manager {
         name: &str,
         address: &str,
         instance: u64,
+        arch: &str,
     ) -> Result<()> {
         self.clean(name, instance)?;
         let at = line::read_address(address)?;
@@ -257,6 +271,7 @@ impl Manager {
             name: name.to_owned(),
             address: address.to_owned(),
             instance,
+            arch: arch.to_owned(),
             client: client.never_blocking(),
             remote,
         });

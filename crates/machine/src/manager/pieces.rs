@@ -5,7 +5,8 @@
 //! manager knows what it has sent (`holdings.rs`), and nodes say what they lack beside that. The
 //! client gives the chunks as they are wanted. They come in rounds: in each the nodes are told
 //! which are to come, and count them. One is enough, unless a node has dropped something: the next
-//! begins when the client has given all of the last.
+//! begins when the client has given all of the last. What is for nodes of one processor only is
+//! sent to no other: that they have all of it is soon told.
 
 use super::Manager;
 use super::holdings::Holder;
@@ -21,7 +22,7 @@ use muster_fabric::global::Transfer;
 use muster_fabric::primitive::Nodes;
 use muster_fabric::{Deadline, Error as FabricError};
 use muster_ninep::error::{Errno, Error};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
@@ -182,10 +183,38 @@ impl Flight {
 /// Why files do not arrive, and at which rank.
 pub(super) type Failed = (Option<usize>, Error);
 
+/// A chunk of a job's files.
+#[derive(Clone, Debug)]
+pub(super) struct Chunk {
+    pub(super) hash: Hash,
+    pub(super) length: usize,
+    /// The processors of the nodes that it is for; all if none are named.
+    arches: Vec<String>,
+}
+
+impl Chunk {
+    pub(super) fn new(hash: Hash, length: usize, arch: Option<&str>) -> Chunk {
+        Chunk { hash, length, arches: arch.into_iter().map(str::to_owned).collect() }
+    }
+
+    /// It is in another file, too.
+    pub(super) fn is_also_for(&mut self, arch: Option<&str>) {
+        match arch {
+            None => self.arches.clear(),
+            Some(arch) if self.is_for(arch) => {}
+            Some(arch) => self.arches.push(arch.to_owned()),
+        }
+    }
+
+    fn is_for(&self, arch: &str) -> bool {
+        self.arches.is_empty() || self.arches.iter().any(|one| one == arch)
+    }
+}
+
 /// The chunks of a job's files.
 #[derive(Default)]
 struct Told {
-    chunks: Vec<(Hash, usize)>,
+    chunks: Vec<Chunk>,
     /// For each, the nodes that it is to be sent to.
     to: Vec<Vec<String>>,
     /// The one that the client is giving: its number, and as much of its letter as there is.
@@ -204,6 +233,8 @@ pub(super) struct Pieces {
     booking: Booking,
     to: Nodes,
     holders: Vec<Holder>,
+    /// Their processors.
+    arches: HashMap<String, String>,
     job: u32,
     /// Pieces sent, and what else counts.
     sent: u64,
@@ -221,9 +252,11 @@ impl Pieces {
         holders: Vec<Holder>,
     ) -> std::result::Result<Pieces, Failed> {
         let memory = manager.memory.clone();
+        let arches = manager.nodes.arches(holders.iter().map(|(name, _)| name));
         let booking = Booking::make(manager, job)?;
         let (flying, part, told) = (VecDeque::new(), Vec::new(), Told::default());
-        Ok(Pieces { memory, booking, to, holders, job: job.attempt, sent: 0, flying, part, told })
+        let (job, sent) = (job.attempt, 0);
+        Ok(Pieces { memory, booking, to, holders, arches, job, sent, flying, part, told })
     }
 
     pub(super) fn shipment(&self) -> Shipment {
@@ -260,8 +293,8 @@ impl Pieces {
         self.send(job, &self.to.clone(), letter)
     }
 
-    /// The stream has told files by these chunks, with their lengths.
-    pub(super) fn tell(&mut self, chunks: Vec<(Hash, usize)>) {
+    /// The stream has told files by these chunks.
+    pub(super) fn tell(&mut self, chunks: Vec<Chunk>) {
         self.told.chunks = chunks;
     }
 
@@ -269,8 +302,11 @@ impl Pieces {
     pub(super) fn wanted(&mut self, job: &Job) -> std::result::Result<Vec<u32>, Failed> {
         if self.told.rounds == 0 {
             self.send_part(job)?;
-            let hashes: Vec<Hash> = self.told.chunks.iter().map(|(hash, _)| *hash).collect();
+            let hashes: Vec<Hash> = self.told.chunks.iter().map(|chunk| chunk.hash).collect();
             self.told.to = self.booking.manager.holdings.lacking(&self.holders, &hashes);
+            for (chunk, to) in self.told.chunks.iter().zip(&mut self.told.to) {
+                to.retain(|node| chunk.is_for(&self.arches[node]));
+            }
             self.announce(job)?;
             let wanted = self.to_send();
             if !wanted.is_empty() {
@@ -283,8 +319,12 @@ impl Pieces {
         };
         if wanted.is_empty() {
             self.told.is_there = true;
-            let hashes: Vec<Hash> = self.told.chunks.iter().map(|(hash, _)| *hash).collect();
-            self.booking.manager.holdings.add(&self.holders, &hashes);
+            for holder in &self.holders {
+                let arch = &self.arches[&holder.0];
+                let own = self.told.chunks.iter().filter(|chunk| chunk.is_for(arch));
+                let hashes: Vec<Hash> = own.map(|chunk| chunk.hash).collect();
+                self.booking.manager.holdings.add(std::slice::from_ref(holder), &hashes);
+            }
         }
         Ok(wanted)
     }
@@ -328,7 +368,8 @@ impl Pieces {
     ) -> std::result::Result<(), Failed> {
         let number = offset / CHUNK as u64;
         let at = (offset % CHUNK as u64) as usize;
-        let length = usize::try_from(number).ok().and_then(|n| Some(self.told.chunks.get(n)?.1));
+        let length =
+            usize::try_from(number).ok().and_then(|n| Some(self.told.chunks.get(n)?.length));
         let number = number as u32;
         let (given, mut letter) = self.told.given.take().unwrap_or_else(|| {
             let mut letter = Vec::with_capacity(BYTES_HEAD + CHUNK);
@@ -428,8 +469,8 @@ impl Pieces {
         let most = self.told.chunks.len() as u32;
         for (node, chunks) in take_lacks(job) {
             for at in read_ranges(&chunks, most).unwrap_or_default() {
-                let (hash, _) = self.told.chunks[at as usize];
-                self.booking.manager.holdings.remove(&node, &hash);
+                let hash = &self.told.chunks[at as usize].hash;
+                self.booking.manager.holdings.remove(&node, hash);
                 let to = &mut self.told.to[at as usize];
                 // It says so again if it is told again before this was heard.
                 if !to.contains(&node) {

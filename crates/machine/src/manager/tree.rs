@@ -332,8 +332,8 @@ impl Commands for RootCtl {
             Err(error) => return fail(Errno::INVAL, error.to_string()),
         };
         match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            ["join", name, address, instance] => match instance.parse() {
-                Ok(instance) => manager.join(name, address, instance),
+            ["join", name, address, instance, arch] => match instance.parse() {
+                Ok(instance) => manager.join(name, address, instance, arch),
                 Err(_) => fail(Errno::INVAL, format!("'{instance}' is not an instance")),
             },
             ["lost", name, ref why @ ..] => {

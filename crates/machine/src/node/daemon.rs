@@ -1,6 +1,7 @@
 //! The node daemon as a process: serves its tree, and tells the manager that it is there.
 
 use super::orders::Orders;
+use super::processor::Processor;
 use super::{Node, Setup, tree};
 use crate::keeper::{Directory, Presence};
 use crate::line::{self, Door};
@@ -28,11 +29,12 @@ const MEMBER: Duration = Duration::from_secs(60);
 /// Pauses between attempts to reach a manager that is not there: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
 
-/// Runs node `name` of the cluster in `directory` until its lifeline, standard input, ends.
+/// Runs node `name` of the cluster in `directory`, with that processor, until its lifeline,
+/// standard input, ends.
 ///
 /// # Errors
 /// When the directory or its socket cannot be used.
-pub fn run(directory: &Path, name: &str) -> io::Result<()> {
+pub fn run(directory: &Path, name: &str, processor: Processor) -> io::Result<()> {
     let directory = Directory::at(directory).map_err(io::Error::other)?;
     let presence = Presence::enter(&directory).map_err(io::Error::other)?;
     let roster = Roster::of(&directory)?;
@@ -47,6 +49,7 @@ pub fn run(directory: &Path, name: &str) -> io::Result<()> {
         group: directory.group(name),
         home: directory.path().to_owned(),
         place: Place::of(&directory),
+        processor,
     })?;
     node.prepare()?;
     let memory = Arc::new(Memory::join(&roster, name)?);
@@ -54,10 +57,11 @@ pub fn run(directory: &Path, name: &str) -> io::Result<()> {
     let server = Arc::new(Server::start(&Arc::new(tree::of(&node)), 1, same_user)?);
     let door = Door::open(&listening(address.clone()), server.clone())?;
     let line = format!(
-        "join {} {} {}\n",
+        "join {} {} {} {}\n",
         quote::quote(name),
         quote::quote(&address.to_string()),
-        node.instance
+        node.instance,
+        node.setup.processor.name
     );
     let from = name.to_owned();
     let (own, joining) = (memory.clone(), node.clone());

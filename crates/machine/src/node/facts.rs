@@ -3,9 +3,6 @@
 use muster_ninep::host::user::{self, User};
 use std::fmt::Write;
 
-/// The machine's architecture, as the kernel names it.
-pub(super) const ARCH: &str = std::env::consts::ARCH;
-
 /// The environment that sessions start with: enough for a shell, nothing of the daemon's own.
 pub(super) fn environment() -> String {
     let mut lines = String::new();

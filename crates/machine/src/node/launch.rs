@@ -1,10 +1,10 @@
 //! From a session's files to a running program: `exec`.
 
-use super::Node;
 use super::cgroup;
 use super::session::{Phase, Session};
 use super::shepherd::{NsCommand, Spec, Stdio};
 use super::watch::Pipes;
+use super::{LIBRARIES, Node};
 use muster_base::quote;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -100,6 +100,10 @@ fn specify(node: &Node, session: &Arc<Session>, program: Option<&str>) -> Result
     let own = own_variables(node, session);
     env.retain(|(name, _)| own.iter().all(|(other, _)| other != name));
     env.extend(own);
+    let libraries = session.directory.join(LIBRARIES);
+    if libraries.is_dir() {
+        look_first_in(&mut env, &libraries.to_string_lossy());
+    }
     let namespace = NsCommand::parse_script(&session.ns.get()?, &env);
     let mut spec = Spec::new(&relative(&program, &session.directory), &[]);
     spec.argv = argv;
@@ -109,6 +113,7 @@ fn specify(node: &Node, session: &Arc<Session>, program: Option<&str>) -> Result
     spec.fresh_proc = true;
     // Who reads the job's input is followed from its start.
     spec.tells_start = session.light.is_none_or(|light| light.reads);
+    node.setup.processor.arrange(&mut spec);
     Ok(spec)
 }
 
@@ -121,6 +126,16 @@ fn relative(program: &str, fs: &Path) -> String {
         return fs.join(program.trim_start_matches("./")).to_string_lossy().into_owned();
     }
     program.to_owned()
+}
+
+/// Has the program's loader look in a directory before all others that are its user's to choose.
+fn look_first_in(env: &mut Vec<(String, String)>, directory: &str) {
+    const NAME: &str = "LD_LIBRARY_PATH";
+    match env.iter_mut().find(|(name, _)| name == NAME) {
+        Some((_, value)) if !value.is_empty() => *value = format!("{directory}:{value}"),
+        Some((_, value)) => directory.clone_into(value),
+        None => env.push((NAME.to_owned(), directory.to_owned())),
+    }
 }
 
 /// Reads quoted `K=V` words, on any number of lines; the last of equal names counts.
@@ -209,5 +224,18 @@ mod tests {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(read, [pair("B", "x y"), pair("C", ""), pair("A", "2")]);
         assert_eq!(variables("oops").unwrap_err(), "'oops' is not of the form NAME=VALUE");
+    }
+
+    #[test]
+    fn libraries_that_were_sent_come_before_others() {
+        let after = |text: &str| {
+            let mut env = variables(text).unwrap();
+            look_first_in(&mut env, "/s/.libs");
+            env.into_iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
+        };
+        assert_eq!(after("A=1"), ["A=1", "LD_LIBRARY_PATH=/s/.libs"]);
+        assert_eq!(after("LD_LIBRARY_PATH=/a:/b"), ["LD_LIBRARY_PATH=/s/.libs:/a:/b"]);
+        // An empty word would be the working directory.
+        assert_eq!(after("LD_LIBRARY_PATH="), ["LD_LIBRARY_PATH=/s/.libs"]);
     }
 }

@@ -14,6 +14,7 @@ pub mod daemon;
 mod facts;
 mod launch;
 pub mod orders;
+pub mod processor;
 mod session;
 pub mod shepherd;
 pub mod tree;
@@ -26,6 +27,7 @@ pub(crate) use ctl::signal;
 use muster_base::limits::SESSIONS_MAX;
 use muster_ninep::error::{Errno, Result, fail};
 use orders::Light;
+use processor::Processor;
 use session::Session;
 use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt;
@@ -34,6 +36,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, mpsc};
 use std::time::Instant;
 use tree::Files;
 use watch::Watch;
+
+/// The directory in a session's `fs/` in which the loader of its program looks first.
+pub const LIBRARIES: &str = ".libs";
 
 /// What a node is told at its start.
 #[derive(Debug, Clone)]
@@ -48,6 +53,8 @@ pub struct Setup {
     pub group: String,
     /// The directory of the daemons of this machine.
     pub home: PathBuf,
+    /// Its processor.
+    pub processor: Processor,
     /// Where the ranks of jobs are, so that a job can be stopped as a whole.
     pub place: Place,
 }

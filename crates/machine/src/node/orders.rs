@@ -193,7 +193,8 @@ impl Crew {
             Order::Launch(launch) => self.make(&launch).iter().for_each(run),
             Order::Make { launch, shipment } => {
                 let sessions = self.make(&launch);
-                match Unpacking::new(sessions.clone(), shipment) {
+                let arch = &self.node.setup.processor.name;
+                match Unpacking::new(sessions.clone(), shipment, arch) {
                     Ok(unpacking) => drop(self.unpacking.insert(launch.job, unpacking)),
                     Err(error) => self.cannot_keep(&sessions, error),
                 }

@@ -85,7 +85,7 @@ impl RootFiles {
         RootFiles(vec![
             ("clone", clone_file(&weak)),
             ("ctl", control::file(0o664, move || RootCtl(ctl.clone())).entry()),
-            ("arch", told(0o444, |_| format!("/Linux/{}\n", facts::ARCH))),
+            ("arch", told(0o444, |node| format!("/Linux/{}\n", node.setup.processor.name))),
             ("env", node.env.file(0o664).entry()),
             ("ns", node.ns.file(0o664).entry()),
             ("state", node.state.file(0o664).entry()),

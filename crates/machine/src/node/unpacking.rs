@@ -42,12 +42,16 @@ pub(super) struct Unpacking {
 }
 
 impl Unpacking {
-    pub(super) fn new(sessions: Vec<Arc<Session>>, shipment: Shipment) -> Result<Unpacking> {
+    pub(super) fn new(
+        sessions: Vec<Arc<Session>>,
+        shipment: Shipment,
+        arch: &str,
+    ) -> Result<Unpacking> {
         let landings = sessions.iter().map(|session| session.landing()).collect();
         Ok(Unpacking {
             sessions,
             variable: shipment.variable,
-            unpacker: Unpacker::new(landings)?,
+            unpacker: Unpacker::new(landings, arch)?,
             count: shipment.start,
             known: Vec::new(),
             chunks: Vec::new(),
@@ -105,6 +109,10 @@ impl Unpacking {
         self.is_gathered &= known.is_empty();
         for known in known {
             self.chunks.extend(known.recipe.chunks.iter().filter(|hash| seen.insert(**hash)));
+            if !known.is_own {
+                // Its chunks have their numbers, and are not lacking here.
+                continue;
+            }
             let name = chunks.keep(known.mode, &known.recipe)?;
             self.known.push((name, known));
         }
@@ -197,7 +205,7 @@ mod tests {
         stream.extend(hashes);
         stream.extend(b"end\n");
         let shipment = Shipment { variable: 0, start: 100 };
-        let mut files = Unpacking::new(Vec::new(), shipment).unwrap();
+        let mut files = Unpacking::new(Vec::new(), shipment, "x86_64").unwrap();
         assert_eq!(files.piece(101, &stream).unwrap().count, 101);
         // The first round: 1 and 4 are not to come.
         let told = files.gather(&mut chunks, 102, &["0,2-3", "5"]).unwrap();
@@ -239,7 +247,7 @@ mod tests {
         }
         stream.extend(b"end\n");
         let shipment = Shipment { variable: 0, start: 0 };
-        let mut files = Unpacking::new(Vec::new(), shipment).unwrap();
+        let mut files = Unpacking::new(Vec::new(), shipment, "x86_64").unwrap();
         files.piece(1, &stream).unwrap();
         assert_eq!(files.gather(&mut chunks, 2, &["1"]).unwrap().lacks, None);
         let store = directory.join(program.to_string());
@@ -250,6 +258,38 @@ mod tests {
         assert_eq!(files.gather(&mut chunks, 5, &["0"]).unwrap().lacks, None);
         assert_eq!(files.chunk(&mut chunks, 0, parts[0]).unwrap().count, 7);
         assert!(files.is_done());
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+    #[test]
+    fn files_for_another_processor_are_numbered_and_not_taken() {
+        let directory = format!("muster-unpacking-arch-{}", std::process::id());
+        let directory = std::env::temp_dir().join(directory);
+        let _ = std::fs::remove_dir_all(&directory);
+        let parts: Vec<Vec<u8>> = (0..3).map(|seed| vec![seed; 5000]).collect();
+        let mut stream = b"dir 755 d\n".to_vec();
+        for (part, arch) in parts.iter().zip(["all", "aarch64", "x86_64"]) {
+            stream.extend(format!("arch {arch}\nknown 644 5000 d/{arch}\n").into_bytes());
+            stream.extend(Hash::of(part).0);
+        }
+        stream.extend(b"arch aarch64\nfile 644 1 d/small\nxend\n");
+        // Each lacks its own, and counts as if the other's were there.
+        for (arch, own, count) in [("x86_64", "0,2", 4), ("aarch64", "0-1", 4), ("arm", "0", 4)] {
+            let mut chunks = Chunks::new(directory.join(arch));
+            std::fs::create_dir_all(directory.join(arch)).unwrap();
+            let shipment = Shipment { variable: 0, start: 0 };
+            let mut files = Unpacking::new(Vec::new(), shipment, arch).unwrap();
+            files.piece(1, &stream).unwrap();
+            let told = files.gather(&mut chunks, 2, &[]).unwrap();
+            assert_eq!(told.lacks.as_deref(), Some(own), "{arch}");
+            let told = files.gather(&mut chunks, 6, &[own]).unwrap();
+            assert_eq!(told.lacks, None);
+            for (at, part) in parts.iter().enumerate() {
+                // One that is sent to it all the same does no harm.
+                files.chunk(&mut chunks, at as u64, part).unwrap();
+            }
+            assert!(files.is_done(), "{arch}");
+            assert_eq!(files.gather(&mut chunks, 10, &[]).unwrap().count, 9 + count, "{arch}");
+        }
         std::fs::remove_dir_all(&directory).unwrap();
     }
 }

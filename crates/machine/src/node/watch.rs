@@ -5,6 +5,7 @@
 //! polled for writing. It also cleans up after wiped sessions, and wipes those that have lingered.
 
 use super::cgroup::Cgroup;
+use super::processor::processor_of;
 use super::session::{START, Session};
 use super::shepherd::{Mounts, Report, Spares, Stage, Ward};
 use crate::files::feed::Next;
@@ -12,11 +13,12 @@ use crate::files::stream::Stream;
 use crate::strober::place::Seat;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
+use muster_base::elf;
 use muster_ninep::error::{Errno, Error, number};
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
@@ -459,7 +461,8 @@ fn failure(session: &Session, stage: Stage, errno: i32, what: &str) -> Error {
     let errno = number(errno);
     let reason = Error::from(errno).text;
     let node = session.node.upgrade();
-    let node = node.as_ref().map_or("its node", |node| node.setup.name.as_str());
+    let setup = node.as_ref().map(|node| &node.setup);
+    let node = setup.map_or("its node", |setup| setup.name.as_str());
     // Told as it was named, not where the session has it.
     let fs = session.directory.to_string_lossy();
     let named = match what.strip_prefix(&*fs) {
@@ -474,8 +477,15 @@ fn failure(session: &Session, stage: Stage, errno: i32, what: &str) -> Error {
             format!("{named}: not found on {node} (searched its PATH)  [E101, exit 127]")
         }
         (Stage::Exec, Errno::NOEXEC) => {
-            let arch = super::facts::ARCH;
-            format!("{named}: no program that {node} ({arch}) can run  [E102, exit 126]")
+            let arch = setup.map_or("another", |setup| setup.processor.name.as_str());
+            match processor_of(Path::new(what)).filter(|program| !elf::runs(arch, program)) {
+                Some(program) => {
+                    format!("{named} is for {program}, and {node} is {arch}  [E102, exit 126]")
+                }
+                None => {
+                    format!("{named}: no program that {node} ({arch}) can run  [E102, exit 126]")
+                }
+            }
         }
         (Stage::Exec, _) => {
             format!("{named}: cannot be run on {node}: {reason}  [E103, exit 126]")

@@ -11,7 +11,7 @@ use super::format::{Header, PATH_MAX, RECORDS_MAX, is_safe_path};
 use super::recipe::Recipes;
 use crate::chunk::{self, Hash};
 use muster_base::limits::{JOB_CHUNKS_MAX, RECIPE_MAX};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -67,6 +67,8 @@ struct Entry {
     name: String,
     mode: u32,
     kind: Kind,
+    /// The processor of the nodes that it is for, if not for all.
+    arch: Option<&'static str>,
 }
 
 /// What is to be sent.
@@ -74,7 +76,10 @@ struct Entry {
 pub struct Load {
     texts: Vec<u8>,
     entries: Vec<Entry>,
-    names: HashSet<String>,
+    /// The names, and the processors that what has them is for.
+    names: HashMap<String, Vec<Option<&'static str>>>,
+    /// What is added now is for nodes of this processor.
+    arch: Option<&'static str>,
     /// What was added by [`Load::add`]: device, inode and name.
     added: HashSet<(u64, u64, String)>,
     bytes: u64,
@@ -116,26 +121,50 @@ impl Load {
     /// # Errors
     /// [`PackError`] says what cannot be sent and why.
     pub fn add(&mut self, source: &Path) -> Result<String, PackError> {
-        let name = match source.file_name() {
-            Some(name) => name.to_owned(),
-            // `.`, `dir/..`: the directory's own name.
-            None => {
-                let full = source.canonicalize().map_err(at(source))?;
-                full.file_name().ok_or_else(|| PackError::Name(source.into()))?.to_owned()
-            }
-        };
-        let name = name.to_str().ok_or_else(|| PackError::Name(source.into()))?.to_owned();
-        let meta = fs::metadata(source).map_err(at(source))?;
-        if self.added.insert((meta.dev(), meta.ino(), name.clone())) {
-            self.add_tree(source, &name, &meta)?;
-        }
+        let name = name_of(source)?;
+        self.add_as(source, &name)?;
         Ok(name)
+    }
+
+    /// The same under another name.
+    ///
+    /// # Errors
+    /// [`PackError`] says what cannot be sent and why.
+    pub fn add_as(&mut self, source: &Path, name: &str) -> Result<(), PackError> {
+        let meta = fs::metadata(source).map_err(at(source))?;
+        if self.added.insert((meta.dev(), meta.ino(), name.to_owned())) {
+            self.add_tree(source, name, &meta)?;
+        }
+        Ok(())
+    }
+
+    /// What is added from now on is for nodes of this processor; none: for all.
+    pub fn only_for(&mut self, arch: Option<&'static str>) {
+        self.arch = arch;
     }
 
     /// Adds a file or a whole directory.
     fn add_tree(&mut self, source: &Path, name: &str, meta: &Metadata) -> Result<(), PackError> {
         self.add_one(source, name, meta)?;
         if meta.is_dir() { self.add_below(source, name) } else { Ok(()) }
+    }
+
+    /// Adds a file under another name, in a directory, for reading only: a node has one for all who
+    /// get it.
+    ///
+    /// # Errors
+    /// [`PackError`] says what cannot be sent and why.
+    pub fn add_shared(&mut self, source: &Path, dir: &str, name: &str) -> Result<(), PackError> {
+        if !self.names.get(dir).is_some_and(|arches| arches.contains(&self.arch)) {
+            let above = source.parent().filter(|above| *above != Path::new(""));
+            let above = above.unwrap_or(Path::new("."));
+            self.add_one(above, dir, &fs::metadata(above).map_err(at(above))?)?;
+        }
+        self.add_one(source, &format!("{dir}/{name}"), &fs::metadata(source).map_err(at(source))?)?;
+        if let Some(entry) = self.entries.last_mut() {
+            entry.mode = 0o555;
+        }
+        Ok(())
     }
 
     /// Adds everything in a directory under its own names; links stay links.
@@ -177,13 +206,17 @@ impl Load {
         if !is_safe_path(name) {
             return Err(PackError::Name(source.into()));
         }
-        // Texts and the end are records as well.
-        if self.entries.len() >= RECORDS_MAX as usize - 4 {
+        // Texts, processors and the end are records as well.
+        if self.entries.len() >= RECORDS_MAX as usize - 64 {
             return Err(PackError::Many(source.into()));
         }
-        if !self.names.insert(name.to_owned()) {
+        let arches = self.names.entry(name.to_owned()).or_default();
+        let is_same =
+            |arch: &Option<_>| arch.is_none() || self.arch.is_none() || *arch == self.arch;
+        if arches.iter().any(is_same) {
             return Err(PackError::Twice(source.into(), name.into()));
         }
+        arches.push(self.arch);
         let mut mode = meta.mode() & 0o777;
         let kind = if meta.is_dir() {
             // Else nothing could be put into it.
@@ -202,14 +235,15 @@ impl Load {
         } else {
             return Err(PackError::Kind(source.into(), kind_name(meta)));
         };
-        self.entries.push(Entry { source: source.into(), name: name.into(), mode, kind });
+        let (source, name, arch) = (source.into(), name.into(), self.arch);
+        self.entries.push(Entry { source, name, mode, kind, arch });
         Ok(())
     }
 
     /// The stream.
     pub fn stream(self) -> Packer {
         let (out, entries) = (self.texts, self.entries.into_iter());
-        Packer { out, entries, file: None, known: None, ended: false, sent: 0 }
+        Packer { out, entries, arch: None, file: None, known: None, ended: false, sent: 0 }
     }
 
     /// The stream without the bytes of longer files; [`Packer::into_chunks`] tells then what is
@@ -255,6 +289,20 @@ struct Known {
     chunks: Vec<Source>,
 }
 
+/// The last name of a path.
+fn name_of(source: &Path) -> Result<String, PackError> {
+    let name = match source.file_name() {
+        Some(name) => name.to_owned(),
+        // `.`, `dir/..`: the directory's own name.
+        None => {
+            let full = source.canonicalize().map_err(at(source))?;
+            full.file_name().ok_or_else(|| PackError::Name(source.into()))?.to_owned()
+        }
+    };
+    let name = name.to_str().ok_or_else(|| PackError::Name(source.into()))?;
+    Ok(name.to_owned())
+}
+
 fn at(path: &Path) -> impl FnOnce(io::Error) -> PackError + '_ {
     move |error| PackError::Io(path.to_owned(), error)
 }
@@ -284,6 +332,8 @@ pub struct Packer {
     /// What the next chunk starts with.
     out: Vec<u8>,
     entries: std::vec::IntoIter<Entry>,
+    /// What the stream has last said whom things are for.
+    arch: Option<&'static str>,
     file: Option<Sending>,
     known: Option<Known>,
     ended: bool,
@@ -330,6 +380,10 @@ impl Packer {
     }
 
     fn begin(&mut self, entry: Entry) -> Result<(), PackError> {
+        if entry.arch != self.arch {
+            self.arch = entry.arch;
+            Header::Arch(entry.arch.map(str::to_owned)).write(&mut self.out);
+        }
         match entry.kind {
             Kind::Dir => Header::Dir(entry.mode, entry.name).write(&mut self.out),
             Kind::Link(target) => {
@@ -458,6 +512,10 @@ mod tests {
             self.0.push(format!("env {text}"));
             Ok(())
         }
+        fn arch(&mut self, arch: Option<&str>) -> Result<(), BadStream> {
+            self.0.push(format!("arch {arch:?}"));
+            Ok(())
+        }
         fn dir(&mut self, path: &str, mode: u32) -> Result<(), BadStream> {
             self.0.push(format!("dir {path} {mode:o}"));
             Ok(())
@@ -530,6 +588,47 @@ mod tests {
             "end".to_owned(),
         ];
         assert_eq!(lines.0, expected);
+    }
+
+    #[test]
+    fn what_is_shared_has_a_directory_and_nobody_writes_to_it() {
+        let dir = Scratch::new("shared");
+        let (one, two) = (dir.file("libq.so.1.2", b"1"), dir.file("libz.so", b"22"));
+        let mut load = Load::new();
+        load.add_shared(&one, ".libs", "libq.so.1").unwrap();
+        load.add_shared(&two, ".libs", "libz.so").unwrap();
+        let lines = told(load).unwrap().0;
+        assert!(lines[0].starts_with("dir .libs 7"), "{lines:?}");
+        assert_eq!(lines[1..], ["file .libs/libq.so.1 555 1", "file .libs/libz.so 555 2", "end"]);
+        let mut load = Load::new();
+        load.add_shared(&one, ".libs", "same").unwrap();
+        assert!(load.add_shared(&two, ".libs", "same").is_err());
+        assert!(load.add_shared(&two, ".libs", "../same").is_err());
+    }
+
+    #[test]
+    fn what_is_for_some_nodes_may_have_a_name_of_what_is_for_others() {
+        let dir = Scratch::new("arches");
+        let file = |name: &str, content: &[u8]| {
+            let path = dir.file(name, content);
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+            path
+        };
+        let (one, two) = (file("heat.x86_64", b"1"), file("heat.arm", b"22"));
+        let mut load = Load::new();
+        load.only_for(Some("x86_64"));
+        load.add_as(&one, "heat").unwrap();
+        load.only_for(Some("arm"));
+        load.add_as(&two, "heat").unwrap();
+        load.only_for(None);
+        assert!(matches!(load.add_as(&file("heat", b"3"), "heat"), Err(PackError::Twice(..))));
+        load.add(&file("data", b"4")).unwrap();
+        let said = |name: &str, bytes: usize| format!("file {name} 644 {bytes}");
+        let lines: Vec<String> = told(load).unwrap().0;
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let (first, second, third) = (said("heat", 1), said("heat", 2), said("data", 1));
+        let arches = ["arch Some(\"x86_64\")", "arch Some(\"arm\")", "arch None"];
+        assert_eq!(lines, [arches[0], &first, arches[1], &second, arches[2], &third, "end"]);
     }
 
     #[test]

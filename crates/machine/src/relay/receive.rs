@@ -49,7 +49,7 @@ pub fn file<H: Host>(permissions: u32, host: impl Fn() -> H + Send + Sync + 'sta
     File::new(permissions, move |_| {
         let state = Receiving {
             host: Box::new(host()),
-            places: Places(Vec::new(), Vec::new()),
+            places: Places::default(),
             most: 1,
             fan: None,
             failures: Vec::new(),
@@ -101,16 +101,19 @@ pub struct Known {
     pub mode: u32,
     /// What it is made of.
     pub recipe: Recipe,
+    /// It is for nodes like this.
+    pub is_own: bool,
 }
 
 impl Unpacker {
-    /// One for these sessions.
+    /// One for these sessions, of a node of this processor.
     ///
     /// # Errors
     /// When a session's directory cannot be opened.
-    pub fn new(landings: Vec<Landing>) -> Result<Unpacker> {
-        let places = landings.into_iter().map(Place::open).collect::<Result<_>>()?;
-        Ok(Unpacker { parser: Parser::new(), places: Places(places, Vec::new()) })
+    pub fn new(landings: Vec<Landing>, arch: &str) -> Result<Unpacker> {
+        let all = landings.into_iter().map(Place::open).collect::<Result<_>>()?;
+        let places = Places { all, arch: arch.to_owned(), ..Places::default() };
+        Ok(Unpacker { parser: Parser::new(), places })
     }
 
     /// Whether the stream has come to its end.
@@ -128,7 +131,7 @@ impl Unpacker {
 
     /// The files that it has told by their chunks so far, once.
     pub fn take_known(&mut self) -> Vec<Known> {
-        std::mem::take(&mut self.places.1)
+        std::mem::take(&mut self.places.known)
     }
 
     /// Puts a file of this machine under a path of the stream: under a second name or, if it is not
@@ -137,7 +140,7 @@ impl Unpacker {
     /// # Errors
     /// The system's.
     pub fn give(&mut self, path: &str, file: &Path, mode: u32, is_shared: bool) -> Result<()> {
-        for place in &mut self.places.0 {
+        for place in &mut self.places.all {
             place.give(path, file, mode, is_shared).map_err(|error| error.at(path))?;
         }
         Ok(())
@@ -167,8 +170,17 @@ struct Place {
     file: Option<(std::fs::File, u32)>,
 }
 
-/// All that a stream is unpacked into, and the files that it tells by their chunks.
-struct Places(Vec<Place>, Vec<Known>);
+/// All that a stream is unpacked into.
+#[derive(Default)]
+struct Places {
+    all: Vec<Place>,
+    /// The files that it tells by their chunks.
+    known: Vec<Known>,
+    /// The node's processor.
+    arch: String,
+    /// What comes now is for others.
+    is_others: bool,
+}
 
 struct Receiving {
     host: Box<dyn Host>,
@@ -184,8 +196,8 @@ struct Receiving {
 impl Receiving {
     /// The places, the own session among them.
     fn places(&mut self) -> Result<&mut Places> {
-        if self.places.0.is_empty() {
-            self.places.0.push(Place::open(self.host.own())?);
+        if self.places.all.is_empty() {
+            self.places.all.push(Place::open(self.host.own())?);
         }
         Ok(&mut self.places)
     }
@@ -217,7 +229,7 @@ impl Sink for Receiving {
             targets.into_iter().partition(|target| target.address == address);
         for number in here.into_iter().flat_map(|target| target.sessions) {
             match self.host.session(number).and_then(Place::open) {
-                Ok(place) => self.places()?.0.push(place),
+                Ok(place) => self.places()?.all.push(place),
                 Err(error) => self.failures.push(fan::Failure {
                     target: format!("{address}/{number}"),
                     why: error.to_string(),
@@ -259,7 +271,7 @@ impl Sink for Receiving {
 
     fn end(&mut self) -> std::result::Result<(), Broken> {
         self.flush()?;
-        let landing = self.places()?.0[0].landing.clone();
+        let landing = self.places()?.all[0].landing.clone();
         let sent = self.fan.take().map(Fan::finish).unwrap_or_default();
         self.failures.extend(sent.failures);
         let load = || source::of(&landing.directory, &landing.argv.get()?, &landing.env.get()?);
@@ -267,6 +279,13 @@ impl Sink for Receiving {
         let lines = self.failures.iter().map(|failure| format!("{failure}\n"));
         self.done.set(lines.collect::<String>());
         Ok(())
+    }
+}
+
+impl Places {
+    /// Those that get what comes now.
+    fn own(&mut self) -> &mut [Place] {
+        if self.is_others { &mut [] } else { &mut self.all }
     }
 }
 
@@ -278,43 +297,49 @@ impl Sink for Places {
     }
 
     fn argv(&mut self, text: &str) -> std::result::Result<(), Broken> {
-        self.0.iter().for_each(|place| place.landing.argv.set(text));
+        self.all.iter().for_each(|place| place.landing.argv.set(text));
         Ok(())
     }
 
     fn env(&mut self, text: &str) -> std::result::Result<(), Broken> {
-        self.0.iter().for_each(|place| place.landing.env.set(text));
+        self.all.iter().for_each(|place| place.landing.env.set(text));
+        Ok(())
+    }
+
+    fn arch(&mut self, arch: Option<&str>) -> std::result::Result<(), Broken> {
+        self.is_others = arch.is_some_and(|arch| arch != self.arch);
         Ok(())
     }
 
     fn dir(&mut self, path: &str, mode: u32) -> std::result::Result<(), Broken> {
-        for place in &mut self.0 {
+        for place in self.own() {
             place.make_dir(path, mode).map_err(|error| error.at(path))?;
         }
         Ok(())
     }
 
     fn link(&mut self, path: &str, target: &[u8]) -> std::result::Result<(), Broken> {
-        for place in &mut self.0 {
+        for place in self.own() {
             place.make_link(path, target).map_err(|error| error.at(path))?;
         }
         Ok(())
     }
 
     fn known(&mut self, path: &str, mode: u32, recipe: Recipe) -> std::result::Result<(), Broken> {
-        self.1.push(Known { path: path.to_owned(), mode, recipe });
+        let is_own = !self.is_others;
+        self.known.push(Known { path: path.to_owned(), mode, recipe, is_own });
         Ok(())
     }
 
     fn file(&mut self, path: &str, mode: u32, _: u64) -> std::result::Result<(), Broken> {
-        for place in &mut self.0 {
+        for place in self.own() {
             place.make_file(path, mode).map_err(|error| error.at(path))?;
         }
         Ok(())
     }
 
     fn data(&mut self, bytes: &[u8]) -> std::result::Result<(), Broken> {
-        for place in &mut self.0 {
+        for place in self.own() {
             let (file, _) = place.file.as_mut().expect("data comes in a file");
             std::io::Write::write_all(file, bytes)?;
         }
@@ -322,7 +347,7 @@ impl Sink for Places {
     }
 
     fn file_end(&mut self) -> std::result::Result<(), Broken> {
-        for place in &mut self.0 {
+        for place in self.own() {
             let (file, mode) = place.file.take().expect("a file ends once");
             rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
         }
