@@ -551,3 +551,22 @@ pub(super) fn failed(state: &State, is_meant: impl Fn(usize) -> bool) -> Option<
 fn not_sent(why: String) -> Failed {
     (None, Error::new(Errno::IO, format!("the job's files have not arrived: {why}  [E205]")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chunk_is_for_the_nodes_of_all_files_that_it_is_in() {
+        let is_for = |files: &[Option<&str>]| {
+            let mut chunk = Chunk::new(Hash([1; 32]), 1, files[0]);
+            files[1..].iter().for_each(|arch| chunk.is_also_for(*arch));
+            ["arm", "x86_64", "s390x"].map(|arch| chunk.is_for(arch))
+        };
+        assert_eq!(is_for(&[None]), [true; 3]);
+        assert_eq!(is_for(&[Some("arm")]), [true, false, false]);
+        assert_eq!(is_for(&[Some("arm"), Some("arm"), Some("x86_64")]), [true, true, false]);
+        assert_eq!(is_for(&[Some("arm"), None, Some("arm")]), [true; 3]);
+        assert_eq!(is_for(&[None, Some("arm")]), [true; 3]);
+    }
+}
