@@ -30,9 +30,9 @@ const MOUNTS: Token = Token(usize::MAX - 1);
 /// Bytes moved at once: what a pipe holds.
 const CHUNK: usize = 64 * 1024;
 
-/// How long a light rank that has written something may run before it is to be followed: those that
-/// end sooner say all in one report, and for those that do not the wait for their first output is no
-/// longer than this.
+/// How long a light rank that has written something may run before it is to be followed: those
+/// that end sooner say all in one report, and for those that do not the wait for their first output
+/// is no longer than this.
 const SOON: Duration = Duration::from_millis(10);
 
 /// The same for one that has written nothing: nobody waits for that.
