@@ -23,6 +23,7 @@ const PACKAGES: [(&str, &str); 16] = [
     ("libtool", "libtoolize"),
     ("make", "make"),
     ("munge", "munged"),
+    ("nftables", "nft"), // networks that lose
     ("openssh-client", "ssh"),
     ("openssh-server", "sshd"), // how a cluster is brought up on hosts
     ("qemu-user-static", "qemu-aarch64-static"), // programs for another processor than ours

@@ -14,10 +14,11 @@ use muster_fabric::primitive::{Config, Nodes, Relation};
 use muster_fabric::protocol::NodeId;
 use muster_fabric::region::{Memory as RegionMemory, Region, Rights};
 use muster_fabric::shell::Setup;
+use muster_fabric::shell::multicast::Group;
 use muster_fabric::{Address, Deadline, Error, Result};
 use std::collections::VecDeque;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -87,8 +88,14 @@ impl Memory {
             ("messages", &traffic.messages),
             ("bytes", &traffic.sent),
             ("multicast", &traffic.cast),
+            ("hearers", &traffic.hearers),
         ];
         told.map(|(name, count)| format!("{name} {}\n", count.load(Ordering::Relaxed))).concat()
+    }
+
+    /// Bytes that this node has sent by multicast.
+    pub fn multicast(&self) -> u64 {
+        self.member.traffic().cast.load(Ordering::Relaxed)
     }
 
     /// This node.
@@ -155,7 +162,8 @@ impl Memory {
             addresses,
             transports: transport_of,
             patience: Duration::ZERO,
-            group: None,
+            // Half a tree's width is many.
+            group: roster.group(me).map(|group| Group { many: ARITY / 2, ..group }),
         };
         let letters = Arc::new(Letters::default());
         let regions = vec![Region::over(letters.clone(), Rights::WRITE)];
@@ -173,6 +181,10 @@ impl Memory {
             .and_then(|transport| transport.listen(&here))
             .and_then(|listener| Member::start_over(setup, listener, config, begin, regions));
         let member = started.map_err(|error| io::Error::other(format!("{error}  [E133]")))?;
+        if let Some(error) = member.traffic().no_group.get() {
+            // Nobody may be there to read it.
+            let _ = writeln!(io::stderr(), "{}: no multicast: {error}", name_of(me));
+        }
         let counts = Counts::default();
         Ok(Memory { member, counts, letters, me, before: Vec::new(), term: 1 })
     }

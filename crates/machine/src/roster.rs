@@ -3,15 +3,18 @@
 //! On one machine nobody has to be told: a member's sockets are in the cluster's directory, under
 //! its name. A cluster of several hosts has the file `roster` in the directory of each: a line a
 //! member, with its number, its host, its address there, its ports and its public key. It is made
-//! when the cluster is brought up and does not change; whose key is not in it is nobody.
+//! when the cluster is brought up and does not change; whose key is not in it is nobody. A line
+//! `multicast ADDRESS:PORT` names the group in which all members hear long bodies at once.
 //!
 //! A process is one member. It [enters](Roster::enter) with its key, and from then on reaches the
 //! others over TLS; between members of one machine nothing is entered.
 
+use crate::hosts::address_towards;
 use crate::keeper::Directory;
 use crate::memory::{id_of, name_of};
 use muster_base::limits::NODES_HERE_MAX;
 use muster_fabric::protocol::NodeId;
+use muster_fabric::shell::multicast::Group;
 use muster_fabric::transport::socket::{Identity, Members, PublicKey, Tls};
 use muster_fabric::transport::{self, Peer, Transport};
 use muster_fabric::{self as fabric, Address};
@@ -19,13 +22,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::OnceLock;
 
 /// The manager's number.
 pub const MANAGER: NodeId = NodeId(0);
+
+/// How the line with the group begins.
+const GROUP: &str = "multicast ";
 
 /// The file's name.
 const FILE: &str = "roster";
@@ -82,13 +88,14 @@ impl FromStr for Entry {
     }
 }
 
-/// Writes the roster of the cluster in `directory`.
+/// Writes the roster of the cluster in `directory`, with its group if it has one.
 ///
 /// # Errors
 /// What the system says.
-pub fn write(directory: &Path, entries: &[Entry]) -> io::Result<()> {
-    let text: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
-    fs::write(directory.join(FILE), text)
+pub fn write(directory: &Path, entries: &[Entry], group: Option<SocketAddrV4>) -> io::Result<()> {
+    let group = group.map(|group| format!("{GROUP}{group}\n"));
+    let entries = entries.iter().map(|entry| format!("{entry}\n"));
+    fs::write(directory.join(FILE), group.into_iter().chain(entries).collect::<String>())
 }
 
 /// Where a node's key is, in its cluster's directory.
@@ -102,6 +109,7 @@ pub struct Roster {
     directory: PathBuf,
     /// None on one machine.
     entries: Option<BTreeMap<NodeId, Entry>>,
+    group: Option<SocketAddrV4>,
 }
 
 impl Roster {
@@ -113,12 +121,25 @@ impl Roster {
         let directory = directory.path().to_owned();
         let text = match fs::read_to_string(directory.join(FILE)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Roster { directory, entries: None });
+                return Ok(Roster { directory, entries: None, group: None });
             }
             other => other?,
         };
-        let entries = text.lines().map(|line| line.parse().map(|entry: Entry| (entry.node, entry)));
-        Ok(Roster { directory, entries: Some(entries.collect::<io::Result<_>>()?) })
+        Roster::read(directory, &text)
+    }
+
+    fn read(directory: PathBuf, text: &str) -> io::Result<Roster> {
+        let (mut entries, mut group) = (BTreeMap::new(), None);
+        for line in text.lines() {
+            if let Some(address) = line.strip_prefix(GROUP) {
+                let bad = |_| io::Error::other(format!("{address:?} is no multicast group"));
+                group = Some(address.parse().map_err(bad)?);
+            } else {
+                let entry: Entry = line.parse()?;
+                entries.insert(entry.node, entry);
+            }
+        }
+        Ok(Roster { directory, entries: Some(entries), group })
     }
 
     /// Whether its members are on several hosts.
@@ -199,6 +220,29 @@ impl Roster {
                 let entry = entries.get(&node)?;
                 Some(Address::Tls(entry.address.to_string(), port(entry)))
             }
+        }
+    }
+
+    /// Where all members hear long bodies at once that the manager sends, as one of them takes
+    /// part in it.
+    pub fn group(&self, me: NodeId) -> Option<Group> {
+        match self.interface(me)? {
+            IpAddr::V4(interface) => Some(Group::new(self.group?, interface, MANAGER)),
+            IpAddr::V6(_) => None,
+        }
+    }
+
+    /// The interface that leads a node to the manager, by its address; the manager's is the one
+    /// that leads to a node of another machine, if there is one.
+    fn interface(&self, me: NodeId) -> Option<IpAddr> {
+        let entries = self.entries.as_ref()?;
+        if me != MANAGER {
+            return Some(entries.get(&me)?.address);
+        }
+        let nodes = entries.values().filter(|entry| entry.node != MANAGER);
+        match nodes.map(|entry| entry.address).find(|address| !address.is_loopback()) {
+            Some(there) => address_towards(there).ok(),
+            None => Some(Ipv4Addr::LOCALHOST.into()),
         }
     }
 
@@ -283,6 +327,31 @@ mod tests {
         }
     }
 
+    #[test]
+    fn members_take_part_in_the_group_where_they_are_reached() {
+        let key = Identity::from_secret(&[7; 32]).public_key();
+        let read = |group: &str, nodes: [&str; 2]| {
+            let of = |(number, address)| format!("{number} lab {address} 1 2 {key}\n");
+            let members = (0..).zip(["127.0.0.9"].into_iter().chain(nodes)).map(of);
+            let text = group.to_owned() + &members.collect::<String>();
+            Roster::read(PathBuf::new(), &text).expect("a roster")
+        };
+        let at = |roster: &Roster, node| roster.group(NodeId(node)).map(|group| group.interface);
+        let named = "multicast 239.255.1.2:77\n";
+        let roster = read(named, ["10.0.0.1", "fd00::3"]);
+        let group = roster.group(NodeId(1)).expect("it is in it");
+        assert_eq!((group.address.to_string(), group.root), ("239.255.1.2:77".into(), MANAGER));
+        assert_eq!(at(&roster, 1), Some(Ipv4Addr::new(10, 0, 0, 1)));
+        assert_eq!((at(&roster, 2), at(&roster, 3)), (None, None), "IPv6, and no member");
+        // Who is not on another machine hears what does not leave this one.
+        let roster = read(named, ["127.0.0.1", "127.0.0.1"]);
+        for node in [0, 2] {
+            assert_eq!(at(&roster, node), Some(Ipv4Addr::LOCALHOST));
+        }
+        assert_eq!(at(&read("", ["10.0.0.1", "10.0.0.2"]), 1), None);
+        assert!(Roster::read(PathBuf::new(), "multicast all\n").is_err());
+    }
+
     /// Waits for one who connects, with this key.
     fn listen(key: u8, members: &Members) -> (u16, std::thread::JoinHandle<()>) {
         let tls = Tls::new(&Identity::from_secret(&[key; 32]), members);
@@ -311,7 +380,7 @@ mod tests {
         };
         let entries = [entry(0, foreign), entry(1, own), entry(2, 2)];
         let entries = Some(entries.into_iter().map(|entry| (entry.node, entry)).collect());
-        let roster = Roster { directory: PathBuf::new(), entries };
+        let roster = Roster { directory: PathBuf::new(), entries, group: None };
         roster.enter(NodeId(2), &Identity::from_secret(&[2; 32])).expect("its own key");
         let hello = |to: &Address| transport::Hello {
             name: name_to(to, "test"),

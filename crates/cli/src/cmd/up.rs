@@ -72,6 +72,9 @@ pub struct Args {
     /// Go on without hosts that cannot be brought up
     #[arg(long)]
     tolerate_missing: bool,
+    /// Files go from node to node only, not to all hosts at once by UDP multicast
+    #[arg(long, conflicts_with = "nodes")]
+    no_multicast: bool,
     /// Who starts jobs when: share, fcfs, easy or gang (see muster scheduler --help)
     #[arg(long, value_name = "NAME")]
     scheduler: Option<String>,
@@ -211,7 +214,7 @@ fn order(args: &Args) -> Result<Option<Order>> {
     };
     Config::from_env()?.identity()?;
     let (address, tolerates) = (args.address, args.tolerate_missing);
-    Ok(Some(Order { hosts, way, address, tolerates }))
+    Ok(Some(Order { hosts, way, address, tolerates, multicasts: !args.no_multicast }))
 }
 
 fn read_hosts(file: &Path) -> Result<Vec<Host>> {

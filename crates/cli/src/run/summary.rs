@@ -6,7 +6,7 @@
 use super::failure::{Failure, exit};
 use muster_base::ending::Ending;
 use muster_base::nodeset::{fold, fold_numbers};
-use muster_machine::manager::spec::{End, RankPhase, RankStatus, Status};
+use muster_machine::manager::spec::{End, RankPhase, RankStatus, Sent, Status};
 use std::time::Duration;
 
 /// The kinds of lines, in the order in which they are shown.
@@ -31,9 +31,13 @@ struct Group<'a> {
 pub fn timing(status: &Status, whole: Duration) -> Option<String> {
     let (sent, started, ended) = (status.sent?, status.started?, status.ended?);
     let ms = |from: f64, to: f64| format!("{:.1} ms", (to - from).max(0.0) * 1e3);
-    let files = status
-        .files
-        .map_or_else(String::new, |files| format!(" ({} of {} chunks)", files.chunks, files.of));
+    let files = status.files.map_or_else(String::new, |Sent { chunks, of, multicast }| {
+        let way = match multicast {
+            0 => String::new(),
+            bytes => format!(", {:.1} MB by multicast", bytes as f64 / 1e6),
+        };
+        format!(" ({chunks} of {of} chunks{way})")
+    });
     Some(format!(
         "muster: job {} on {} nodes: send {}{files}, execute {} (order {}), in all {}",
         status.id,

@@ -160,7 +160,7 @@ fn bring_up(life: &Life) -> io::Result<(Keeper, Address)> {
     let entries = start.roster.iter().map(|line| line.parse()).collect::<io::Result<Vec<_>>>()?;
     let names = ask.nodes.clone();
     let prepare = move |directory: &Path| {
-        roster::write(directory, &entries)?;
+        roster::write(directory, &entries, start.multicast)?;
         let files = names.iter().map(|name| roster::key_file(directory, name));
         let stored = files.zip(&keys).try_for_each(|(file, key)| key.store(&file));
         stored.map_err(io::Error::other)

@@ -13,7 +13,7 @@ use muster_fabric::transport::socket::{Identity, PublicKey};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, ToSocketAddrs};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -38,6 +38,8 @@ pub struct Order {
     pub address: Option<IpAddr>,
     /// Go on without hosts that cannot be brought up.
     pub tolerates: bool,
+    /// Files go to all nodes at once, where they hear UDP multicast.
+    pub multicasts: bool,
 }
 
 /// Why it was not brought up.
@@ -110,8 +112,10 @@ pub fn bring_up(
     let identity = Config::from_env()?.identity()?;
     let is_ipv6 = order.address.is_some_and(|address| address.is_ipv6());
     let random = Identity::generate().map_err(io::Error::other)?.public_key().to_string();
-    let part = format!("{PREFIX}{}", &random[random.len() - 8..]);
+    let random = &random[random.len() - 8..];
+    let part = format!("{PREFIX}{random}");
     let (build, ports) = (Build::own()?, Ports::keep(is_ipv6)?);
+    let group = order.multicasts.then(|| group(random, ports.shell));
     let head = Head { order, calls, build, identity, ports, part };
     let firsts = order.hosts.iter().scan(0, |next, host| {
         let first = *next;
@@ -124,7 +128,7 @@ pub fn bring_up(
     let rosters: Vec<Vec<Entry>> = ready.iter().map(|one| head.roster_for(one, &ready)).collect();
     let own = head.own_roster(&ready);
     let started = at_once(ready.into_iter().zip(rosters).collect(), |(ready, roster)| {
-        let session = start(ready, &roster)?;
+        let session = start(ready, &roster, group)?;
         say(&format!("up {}", fold(&session.nodes)));
         Ok(session)
     });
@@ -132,7 +136,7 @@ pub fn bring_up(
     let plan = Plan {
         sessions,
         lives_by_sessions: order.way == Way::Slurm,
-        prepare: Some(Box::new(move |directory| roster::write(directory, &own))),
+        prepare: Some(Box::new(move |directory| roster::write(directory, &own, group))),
         ports: vec![head.ports],
         ..Plan::new(0, by_file())
     };
@@ -286,10 +290,21 @@ impl Head<'_> {
     }
 }
 
+/// A group of a cluster's own, by random digits, in the range that every site has for itself (RFC
+/// 2365), and a port that nobody is given here. Who shares it with others only hears more.
+fn group(digits: &str, port: u16) -> SocketAddrV4 {
+    let [.., high, low] = u32::from_str_radix(digits, 16).unwrap_or_default().to_be_bytes();
+    SocketAddrV4::new(Ipv4Addr::new(239, 255, high, low), port)
+}
+
 /// Has a host start its nodes.
-fn start(ready: Ready, roster: &[Entry]) -> Result<Session, String> {
+fn start(
+    ready: Ready,
+    roster: &[Entry],
+    multicast: Option<SocketAddrV4>,
+) -> Result<Session, String> {
     let Ready { mut session, .. } = ready;
-    session.say(&Start { roster: roster.iter().map(Entry::to_string).collect() });
+    session.say(&Start { roster: roster.iter().map(Entry::to_string).collect(), multicast });
     match session.answer::<Started>("starting its nodes", START) {
         Ok(_) => Ok(session),
         Err(why) => Err(format!("{}: {why}", session.host)),

@@ -47,7 +47,7 @@ mod sys;
 
 use serde::{Deserialize, Serialize};
 use std::io;
-use std::net::{IpAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddrV4, UdpSocket};
 
 /// How the names of clusters begin that are one host's part of a larger one.
 pub const PREFIX: &str = "host-";
@@ -98,10 +98,11 @@ struct Offer {
     shell: u16,
 }
 
-/// What the head says second: the lines of the roster.
+/// What the head says second: the lines of the roster, and where all hear long bodies at once.
 #[derive(Debug, Serialize, Deserialize)]
 struct Start {
     roster: Vec<String>,
+    multicast: Option<SocketAddrV4>,
 }
 
 /// What the host answers when its nodes are started.

@@ -17,7 +17,7 @@ use super::spec::Sent;
 use crate::chunk::{Hash, read_ranges, write_ranges};
 use crate::launch::{BYTES_HEAD, Bytes, Coming, Kind, Order, Shipment, What};
 use crate::memory::{Memory, VARIABLES, id_of};
-use muster_base::limits::CHUNK;
+use muster_base::limits::{CHUNK, MULTICAST_MIN};
 use muster_fabric::global::Transfer;
 use muster_fabric::primitive::Nodes;
 use muster_fabric::{Deadline, Error as FabricError};
@@ -242,6 +242,8 @@ pub(super) struct Pieces {
     /// The letter of a piece that is not full yet.
     part: Vec<u8>,
     told: Told,
+    /// What the manager had sent by multicast before.
+    multicast: u64,
 }
 
 impl Pieces {
@@ -255,8 +257,20 @@ impl Pieces {
         let arches = manager.nodes.arches(holders.iter().map(|(name, _)| name));
         let booking = Booking::make(manager, job)?;
         let (flying, part, told) = (VecDeque::new(), Vec::new(), Told::default());
-        let (job, sent) = (job.attempt, 0);
-        Ok(Pieces { memory, booking, to, holders, arches, job, sent, flying, part, told })
+        let (job, sent, multicast) = (job.attempt, 0, memory.multicast());
+        Ok(Pieces {
+            memory,
+            booking,
+            to,
+            holders,
+            arches,
+            job,
+            sent,
+            flying,
+            part,
+            told,
+            multicast,
+        })
     }
 
     pub(super) fn shipment(&self) -> Shipment {
@@ -405,8 +419,11 @@ impl Pieces {
 
     /// How many chunks were sent, of how many.
     pub(super) fn chunks(&self) -> Option<Sent> {
-        let all = self.told.chunks.len();
-        (all > 0).then_some(Sent { chunks: self.told.sent, of: all })
+        let (chunks, of) = (self.told.sent, self.told.chunks.len());
+        let multicast = self.memory.multicast() - self.multicast;
+        // Less is what finds out who hears.
+        let multicast = if multicast < MULTICAST_MIN as u64 { 0 } else { multicast };
+        (of > 0).then_some(Sent { chunks, of, multicast })
     }
 
     /// Waits until all nodes have unpacked all of it.

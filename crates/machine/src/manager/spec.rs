@@ -237,6 +237,9 @@ pub struct Sent {
     pub chunks: usize,
     /// Chunks that there are.
     pub of: usize,
+    /// Bytes that the manager has sent by multicast meanwhile, those of other jobs included.
+    #[serde(default)]
+    pub multicast: u64,
 }
 
 impl Spec {

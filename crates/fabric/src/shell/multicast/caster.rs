@@ -34,6 +34,8 @@ pub struct Caster {
     root: NodeId,
     /// At the root.
     speaker: Option<Speaker>,
+    /// Bodies for so many peers are cast, however many others hear them.
+    many: usize,
     /// The body whose last part is in the batch that is being sent.
     ending: Option<CastId>,
     ear: Ear,
@@ -90,11 +92,17 @@ fn cost(head: &[u8], body: &Body) -> usize {
 }
 
 impl Caster {
-    /// Of a node whose socket has room for so many datagrams.
-    pub fn new(me: NodeId, root: NodeId, room: u32, traffic: Arc<Traffic>) -> Result<Caster> {
+    /// Of a node whose socket has room for so many datagrams; who sends to so many peers casts.
+    pub fn new(
+        me: NodeId,
+        root: NodeId,
+        (room, many): (u32, usize),
+        traffic: Arc<Traffic>,
+    ) -> Result<Caster> {
         Ok(Caster {
             root,
             speaker: (me == root).then(Speaker::new).transpose()?,
+            many,
             ending: None,
             ear: Ear { seal: None, hears: false, room, heard: Replay::new(), told: 0 },
             assembler: Assembler::default(),
@@ -174,13 +182,14 @@ impl Caster {
         if let Some(id) = self.shelf.find(body, *to) {
             return (id.generation == generation).then_some(id);
         }
-        // Bytes that leave once over a connection do not leave less often by multicast.
-        let is_other = |other: &Outgoing| {
-            other.to != *to && hears(other.to) == Some(generation) && other.body.is_same(body)
-        };
+        let is_reader =
+            |one: &&Outgoing| hears(one.to) == Some(generation) && one.body.is_same(body);
+        let readers = messages.iter().filter(is_reader).count();
         let speaker = self.speaker.as_mut()?;
         let is_current = generation == speaker.secret.generation && !speaker.is_worn();
-        if !is_current || !messages.iter().any(is_other) {
+        // Bytes that leave once over a connection do not leave less often by multicast.
+        let is_wide = readers >= 2 && (readers >= self.many || 2 * readers >= speaker.hearers());
+        if !is_current || !is_wide {
             return None;
         }
         let id = speaker.begin(body.clone());

@@ -70,6 +70,9 @@ pub struct Group {
     pub interface: Ipv4Addr,
     /// Who speaks; all others listen.
     pub root: NodeId,
+    /// Peers that the root itself sends a body to, from which on it is for many: the body goes by
+    /// multicast. To fewer it does if they are half of all who hear, for the others hear it too.
+    pub many: usize,
     /// Bytes that a listener's socket is asked to hold. The kernel may grant less.
     pub buffer: usize,
     /// In tests: which datagrams are lost at this listener.
@@ -84,6 +87,7 @@ impl Group {
             address,
             interface,
             root,
+            many: 2,
             buffer: MULTICAST_BUFFER,
             #[cfg(test)]
             loses: |_| false,
@@ -120,7 +124,7 @@ impl Multicast {
             false => Socket::listen(group)?,
         };
         Ok(Multicast {
-            caster: Caster::new(me, group.root, room, traffic.clone())?,
+            caster: Caster::new(me, group.root, (room, group.many), traffic.clone())?,
             socket,
             batch: Vec::with_capacity(if is_root { RECEIVED_MAX } else { 0 }),
             sent: 0,

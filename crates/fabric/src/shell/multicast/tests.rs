@@ -48,7 +48,7 @@ impl Net {
         let traffic = Arc::new(Traffic::default());
         let caster = |me| {
             let me = NodeId(u32::try_from(me).expect("few"));
-            Caster::new(me, ROOT, room, traffic.clone()).expect("a caster")
+            Caster::new(me, ROOT, (room, ARITY), traffic.clone()).expect("a caster")
         };
         let casters: Vec<_> = (0..count).map(caster).collect();
         let mut net = Net {
@@ -534,7 +534,7 @@ fn what_was_recorded_is_taken_once_however_late_it_is_sent_again() {
 
 #[test]
 fn a_datagram_with_the_last_number_of_all_is_one() {
-    let mut caster = Caster::new(id(1), ROOT, 9, Arc::default()).expect("a caster");
+    let mut caster = Caster::new(id(1), ROOT, (9, ARITY), Arc::default()).expect("a caster");
     let secret = Secret::new().expect("random numbers");
     let key = Control::Key(secret.clone()).encode();
     caster.take(Time(1), ROOT, (true, &key), Payload::default()).expect("a key");
@@ -594,8 +594,24 @@ fn tell_root(caster: &mut Caster, node: NodeId, room: u32) {
 }
 
 #[test]
+fn what_few_get_is_not_heard_by_many_others() {
+    for (readers, hearers, is_cast) in
+        [(1, 1, false), (2, 4, true), (2, 5, false), (7, 15, false), (8, 99, true), (9, 99, true)]
+    {
+        let mut caster = Caster::new(ROOT, ROOT, (0, 8), Arc::default()).expect("a caster");
+        (1..=hearers).for_each(|node| tell_root(&mut caster, id(node), 9));
+        while caster.outgoing().is_some() {}
+        let body = body(MULTICAST_MIN, 0);
+        let message = |node| Outgoing { to: id(node), head: vec![], body: body.clone() };
+        caster.route(&mut (1..=readers).map(message).collect());
+        let parcel = caster.outgoing().expect("it is for the first");
+        assert_eq!(parcel.is_control, is_cast, "to {readers} where {hearers} hear");
+    }
+}
+
+#[test]
 fn a_probe_for_which_there_is_no_room_does_not_keep_the_root_awake() {
-    let mut caster = Caster::new(ROOT, ROOT, 0, Arc::default()).expect("a caster");
+    let mut caster = Caster::new(ROOT, ROOT, (0, ARITY), Arc::default()).expect("a caster");
     tell_root(&mut caster, id(1), 0);
     for _ in 0..3 {
         let now = caster.alarm().expect("it probes");
