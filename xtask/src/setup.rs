@@ -12,7 +12,7 @@ use crate::libfabric;
 use crate::workspace::{check, find_program, no_arguments, output, root};
 
 /// A Debian package, and a program whose presence means that it is not needed.
-const PACKAGES: [(&str, &str); 16] = [
+const PACKAGES: [(&str, &str); 17] = [
     ("autoconf", "autoreconf"), // with the next, libtool and make: libfabric
     ("automake", "automake"),
     ("diod", "diod"),         // the 9P server to beat
