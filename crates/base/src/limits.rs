@@ -232,11 +232,15 @@ pub const PENDING_MAX: usize = 64;
 /// See [`PENDING_MAX`]; twice what is needed.
 pub const PENDING_BYTES_MAX: usize = 4 * TRANSFER_MAX;
 
-/// Operations that the master has under way or waiting, of all members together. Every member may
-/// have to keep all of them: with node sets of one range each has less than 256 bytes.
+/// Operations that the master has under way, of all members together. Every member may have to keep
+/// all of them: with node sets of one range each has less than 256 bytes.
 pub const STAGED_MAX: usize = 256;
 
-/// Bytes of these: what a member has to keep at most is 16 MiB.
+/// Operations that wait at the master until they may be under way: one of each member, as when the
+/// ranks of a job end everywhere at once. With node sets of one range they have 16 MiB.
+pub const ASKED_MAX: usize = MEMBERS_MAX;
+
+/// Bytes of the bodies of both: what a member has to keep at most is 16 MiB.
 pub const STAGED_BYTES_MAX: usize = 16 * TRANSFER_MAX;
 
 /// Ranges of a set of members: as many as numbers below [`MEMBERS_MAX`] can have. They are 256 KiB.

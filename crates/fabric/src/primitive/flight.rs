@@ -8,12 +8,16 @@
 
 use super::message::{Outcome, Work};
 use crate::protocol::Payload;
+use muster_base::limits::STAGED_MAX;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Say how far all is done at the latest after so many operations, and not with the next message
 /// only: the master keeps a bounded number of operations under way.
-const UNREPORTED_MAX: u64 = 4;
+const UNREPORTED_MAX: usize = 4;
+
+/// So many of them all members together may keep to themselves: an eighth is always free.
+const UNREPORTED_BY_ALL: usize = STAGED_MAX - STAGED_MAX / 8;
 
 /// No child of this epoch has been sent it.
 const UNSENT: u32 = u32::MAX;
@@ -72,7 +76,7 @@ pub struct Flights {
     /// The parent knows that it is done up to this one.
     reported: u64,
     /// Done since, without a report.
-    unreported: u64,
+    unreported: usize,
 }
 
 impl Flights {
@@ -204,8 +208,8 @@ impl Flights {
         self.reported < self.done
     }
 
-    /// Whether it has to be told at once.
-    pub fn is_report_due(&self) -> bool {
-        self.unreported >= UNREPORTED_MAX
+    /// Whether it has to be told at once, in a cluster of so many.
+    pub fn is_report_due(&self, members: usize) -> bool {
+        self.unreported > (UNREPORTED_BY_ALL / members.max(1)).min(UNREPORTED_MAX - 1)
     }
 }

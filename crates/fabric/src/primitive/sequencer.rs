@@ -8,7 +8,7 @@ use super::message::{Message, Op, Outcome, What, Work};
 use super::nodes::Nodes;
 use super::recover::Collection;
 use crate::protocol::{NodeId, Payload, Time};
-use muster_base::limits::{STAGED_BYTES_MAX, STAGED_MAX};
+use muster_base::limits::{ASKED_MAX, STAGED_BYTES_MAX, STAGED_MAX};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -73,8 +73,8 @@ impl Sequencer {
         }
     }
 
-    fn has_room(&self, under_way: usize, bytes: usize) -> bool {
-        self.queue.len() + under_way < STAGED_MAX && self.bytes + bytes <= STAGED_BYTES_MAX
+    fn has_room(&self, bytes: usize) -> bool {
+        self.queue.len() < ASKED_MAX && self.bytes + bytes <= STAGED_BYTES_MAX
     }
 }
 
@@ -93,11 +93,10 @@ impl Core {
         if work.op.origin != from || !self.members.contains(from) {
             return Err("a request in another node's name");
         }
-        let under_way = self.flights.len();
         let Some(sequencer) = &mut self.sequencer else {
             return Err("a request to a node that does not lead");
         };
-        let room = sequencer.has_room(under_way, body.len());
+        let room = sequencer.has_room(body.len());
         let link = sequencer.asks.entry(from).or_default();
         if link.is_expected(number) && room {
             link.take();
@@ -152,7 +151,7 @@ impl Core {
             let seen = sequencer.seen.get(&node).copied().unwrap_or(0);
             let next = self.pending.partition_point(|pending| pending.work.op.number <= seen);
             let Some(pending) = self.pending.get(next) else { return };
-            if !sequencer.has_room(self.flights.len(), pending.body.len()) {
+            if !sequencer.has_room(pending.body.len()) {
                 return;
             }
             let (work, body) = (pending.work.clone(), pending.body.clone());
@@ -162,6 +161,9 @@ impl Core {
 
     /// Starts the next operation, if it may start.
     fn start_next(&mut self) -> bool {
+        if self.flights.len() >= STAGED_MAX {
+            return false;
+        }
         let Some(sequencer) = &mut self.sequencer else { return false };
         let may = |work: &Work| sequencer.writing.is_none() || !work.is_compare();
         if !sequencer.queue.front().is_some_and(|(work, _)| may(work)) {

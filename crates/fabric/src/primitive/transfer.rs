@@ -154,7 +154,7 @@ impl Core {
         let done = self.flights.done;
         if let Some(sequencer) = &mut self.sequencer {
             sequencer.bytes -= self.flights.forget(done);
-        } else if self.flights.is_report_due() {
+        } else if self.flights.is_report_due(self.members.len()) {
             self.flush_parent();
         }
     }
