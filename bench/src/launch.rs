@@ -27,7 +27,7 @@ use crate::cpu::Meter;
 use crate::namespaces::{self, Namespaces};
 use crate::report::{Better, Case, Report, Samples};
 pub use figure::{TRAFFIC, traffic};
-use program::Program;
+pub use program::Program;
 use slurm::Slurm;
 
 /// How long one launch may take.

@@ -13,6 +13,7 @@ mod ninep;
 mod picture;
 mod primitives;
 mod report;
+mod scale;
 mod spawn;
 
 use std::path::PathBuf;
@@ -35,6 +36,10 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
       --namespaces     each node has a network of its own, over which all goes: ours by TLS; also
                        Open MPI
       --figure FILE    measure ours by size and under load as well, and draw that
+  scale     launches on 1 to 16 nodes, and a model fitted on them: what it says of 32 and 64 before
+            these are measured, and of 256 to 16,384 if that was right
+      --quick --json   as above
+      --figure FILE    draw it as well: SVG, and its data beside it
   figures   draw the figures of a folder again from the data beside them
       --dir DIR        the folder (default: docs/figures)
   gang      two jobs that take turns on 2 and 8 nodes, beside one after the other, and true
@@ -162,6 +167,7 @@ fn main() -> ExitCode {
         }
         "spawn" => spawn::run(options.quick),
         "gang" => gang::measure(options.quick, options.figure.as_deref()),
+        "scale" => scale::run(options.quick, options.figure.as_deref()),
         "figures" => picture::redraw(options.dir.as_deref()),
         "launch" => {
             let (quick, namespaces) = (options.quick, options.namespaces);

@@ -97,6 +97,14 @@ pub fn run(quick: bool) -> Result<Report> {
     Ok(Report { bench: "primitives", notes, cases })
 }
 
+/// What an operation of ours takes among so many processes: samples by name, microseconds.
+///
+/// # Errors
+/// When a process fails.
+pub fn ours(count: usize, scheme: &str, milliseconds: u64) -> Result<BTreeMap<String, Samples>> {
+    Nodes::start(count, scheme)?.measure("drive", milliseconds)
+}
+
 /// 1 MB to 15 others by multicast over the loopback interface, and down the tree: time, and what
 /// all processes and the root have run for it.
 fn multicast(rounds: usize, milliseconds: u64) -> Result<Vec<Case>> {

@@ -73,7 +73,7 @@ const COMMANDS: [Command; 10] = [
     Command {
         name: "bench",
         arguments: "NAME [--quick] [--json] [...]",
-        about: "measure ours and the peers in turn; names: 9p, spawn, fabric, primitives",
+        about: "measure ours and the peers in turn; names: 9p, fabric, launch, scale, ...",
         run: bench::run,
     },
     Command {

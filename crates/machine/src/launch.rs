@@ -60,8 +60,9 @@ pub struct Launch {
     pub nodes: Vec<Part>,
 }
 
-/// A node's part of a launch.
+/// A node's part of a launch. It travels as a list, for all nodes read the parts of all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(String, u64, usize, usize)", into = "(String, u64, usize, usize)")]
 pub struct Part {
     /// The node's name.
     pub node: String,
@@ -71,6 +72,28 @@ pub struct Part {
     pub first: usize,
     /// How many it has.
     pub count: usize,
+}
+
+impl From<(String, u64, usize, usize)> for Part {
+    fn from((node, instance, first, count): (String, u64, usize, usize)) -> Part {
+        Part { node, instance, first, count }
+    }
+}
+
+impl From<Part> for (String, u64, usize, usize) {
+    fn from(Part { node, instance, first, count }: Part) -> Self {
+        (node, instance, first, count)
+    }
+}
+
+impl Launch {
+    /// The ranks of one start of a node's daemon.
+    pub fn own(&self, node: &str, instance: u64) -> impl Iterator<Item = Rank> {
+        let is_own = move |part: &&Part| part.node == node && part.instance == instance;
+        let parts: Vec<&Part> = self.nodes.iter().filter(is_own).collect();
+        let job = self.job;
+        parts.into_iter().flat_map(move |part| part.ranks(job))
+    }
 }
 
 impl Part {

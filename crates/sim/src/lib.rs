@@ -4,7 +4,8 @@
 //! [`engine`] drives any [`muster_fabric::protocol::Protocol`] at thousands of nodes. [`network`]
 //! says what a message costs and what may happen to it, [`fault`] what happens to nodes and
 //! connections; all of it is drawn from a seed, so a run that fails is run again exactly. [`run`]
-//! has the runs that `cargo xtask sim` makes, [`scale`] what the primitives cost in large clusters.
+//! has the runs that `cargo xtask sim` makes, [`scale`] what the primitives cost in large clusters,
+//! and [`launch`] what a launch does there.
 //! [`transport`] is the same idea for programs with threads: addresses `sim!NETWORK!NODE`.
 
 pub mod calendar;
@@ -13,6 +14,7 @@ pub mod digest;
 pub mod engine;
 pub mod fault;
 pub mod figure;
+pub mod launch;
 pub mod network;
 pub mod random;
 pub mod run;

@@ -20,11 +20,18 @@ pub struct Costs {
     pub gap: u64,
     /// G: for a byte, in picoseconds.
     pub byte: u64,
+    /// A processor's work for a byte, at each side, in picoseconds.
+    pub copy: u64,
 }
 
 impl Costs {
     /// A fast network of today: the figures of the research note, and 10 GB/s.
-    pub const FAST: Costs = Costs { latency: 1_500, overhead: 300, gap: 100, byte: 100 };
+    pub const FAST: Costs = Costs { latency: 1_500, overhead: 300, gap: 100, byte: 100, copy: 0 };
+
+    /// How long a processor is at a message.
+    pub fn works(&self, bytes: usize) -> u64 {
+        self.overhead + bytes as u64 * self.copy / 1_000
+    }
 
     /// How long an adapter is at a message.
     pub fn occupies(&self, bytes: usize) -> u64 {

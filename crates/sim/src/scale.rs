@@ -6,6 +6,7 @@
 //! a transfer is done at its origin after that, and visible everywhere after another sweep down.
 
 use crate::engine::{Agenda, Engine, Moment, User};
+use crate::launch::model::Machines;
 use crate::network::{Costs, Network};
 use crate::{MICRO, MILLI, SECOND};
 use muster_fabric::primitive::{Config, Core, Nodes, Notice, Relation, Request};
@@ -20,6 +21,9 @@ const BEGIN: u64 = 40 * MILLI;
 
 /// How long one operation may take at most.
 const ROOM: u64 = 10 * MILLI;
+
+/// The arity of the daemons' trees.
+const DAEMONS_ARITY: usize = 16;
 
 /// The arities tried.
 const ARITIES: std::ops::RangeInclusive<usize> = 2..=16;
@@ -83,6 +87,32 @@ pub fn run(nodes: u32, arity: usize, costs: Costs) -> (u64, u64) {
     (query, engine.user.last.expect("it is delivered") - ask)
 }
 
+/// How long a query takes in a cluster with the daemons' arity, or a letter of so many bytes until
+/// its sender knows that it is everywhere; on machines whose processors are shared. All time that
+/// there is if it takes a second.
+pub(crate) fn once(nodes: u32, costs: Costs, machines: Machines, bytes: Option<usize>) -> u64 {
+    let mut engine = cluster(nodes, DAEMONS_ARITY, costs);
+    machines.place(nodes, |range, processors| engine.put_on(range, processors));
+    engine.run(BEGIN, |_| false);
+    let request = match bytes {
+        None => query(nodes),
+        Some(bytes) => Request::Transfer {
+            ticket: 1,
+            set: Nodes::range(0..=nodes - 1),
+            region: 0,
+            offset: 0,
+            body: vec![0; bytes].into(),
+            remote: None,
+            local: Some(0),
+        },
+    };
+    let begin = engine.now();
+    engine.user.completed = None;
+    engine.ask(0, MASTER, request);
+    engine.run(begin + SECOND, |user| user.completed.is_some());
+    engine.user.completed.map_or(u64::MAX, |at| at - begin)
+}
+
 /// Events in a second of this thread's processor time, with queries one after the other.
 pub fn rate(nodes: u32, events: u64) -> f64 {
     let mut engine = cluster(nodes, 4, Costs::FAST);
@@ -125,13 +155,22 @@ struct Clock {
     /// When the last completion or delivery was.
     last: Option<u64>,
     delivered: u32,
+    /// When the last completion was.
+    completed: Option<u64>,
     /// Asked again and again.
     again: Option<Request>,
 }
 
 impl Default for Clock {
     fn default() -> Clock {
-        Clock { members: Nodes::none(), arity: 0, last: None, delivered: 0, again: None }
+        Clock {
+            members: Nodes::none(),
+            arity: 0,
+            last: None,
+            delivered: 0,
+            completed: None,
+            again: None,
+        }
     }
 }
 
@@ -154,6 +193,7 @@ impl User<Core> for Clock {
         match notice {
             Notice::Delivered { .. } => self.delivered += 1,
             Notice::Completed { .. } => {
+                self.completed = Some(at.now);
                 if let Some(request) = &self.again {
                     agenda.ask(MICRO, MASTER, request.clone());
                 }
@@ -219,7 +259,7 @@ mod tests {
 
     #[test]
     fn the_bound_of_two_nodes_is_two_messages() {
-        let costs = Costs { latency: 1000, overhead: 100, gap: 50, byte: 0 };
+        let costs = Costs { latency: 1000, overhead: 100, gap: 50, byte: 0, copy: 0 };
         assert_eq!((down(2, 4, costs), sweep(2, 4, costs)), (1200, 2400));
         // Four children: the last one's message leaves three overheads later; its answer is last.
         assert_eq!((down(5, 4, costs), sweep(5, 4, costs)), (1500, 2700));

@@ -6,11 +6,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
 
 /// A node, and which start of its daemon.
-pub(super) type Holder = (String, u64);
+pub type Holder = (String, u64);
 
 /// The table.
 #[derive(Default)]
-pub(super) struct Holdings {
+pub struct Holdings {
     table: Mutex<HashMap<String, (u64, HashSet<Hash>)>>,
 }
 
@@ -20,7 +20,7 @@ impl Holdings {
     }
 
     /// For each chunk, those of some nodes that do not hold it.
-    pub(super) fn lacking(&self, nodes: &[Holder], chunks: &[Hash]) -> Vec<Vec<String>> {
+    pub fn lacking(&self, nodes: &[Holder], chunks: &[Hash]) -> Vec<Vec<String>> {
         let table = self.table();
         let held = |(name, instance): &Holder| {
             table.get(name).filter(|(known, _)| known == instance).map(|(_, held)| held)
@@ -35,7 +35,7 @@ impl Holdings {
     }
 
     /// Some nodes hold these.
-    pub(super) fn add(&self, nodes: &[Holder], chunks: &[Hash]) {
+    pub fn add(&self, nodes: &[Holder], chunks: &[Hash]) {
         let mut table = self.table();
         for (name, instance) in nodes {
             let held = table.entry(name.clone()).or_insert_with(|| (*instance, HashSet::new()));
@@ -47,7 +47,7 @@ impl Holdings {
     }
 
     /// A node does not hold a chunk.
-    pub(super) fn remove(&self, node: &str, chunk: &Hash) {
+    pub fn remove(&self, node: &str, chunk: &Hash) {
         if let Some((_, held)) = self.table().get_mut(node) {
             held.remove(chunk);
         }

@@ -9,28 +9,23 @@
 //! sent to no other: that they have all of it is soon told.
 
 use super::Manager;
+use super::flow::{COUNTS, FLYING, Flow, Lacking};
 use super::holdings::Holder;
 use super::job::{Job, State};
 use super::report::said;
 use super::spec::Phase;
 use super::spec::Sent;
-use crate::chunk::{Hash, read_ranges, write_ranges};
-use crate::launch::{BYTES_HEAD, Bytes, Coming, Kind, Order, Shipment, What};
+use crate::chunk::Hash;
+use crate::launch::{BYTES_HEAD, Bytes, Kind, Order, Shipment, What};
 use crate::memory::{Memory, VARIABLES, id_of};
 use muster_base::limits::{CHUNK, MULTICAST_MIN};
 use muster_fabric::global::Transfer;
 use muster_fabric::primitive::Nodes;
 use muster_fabric::{Deadline, Error as FabricError};
 use muster_ninep::error::{Errno, Error};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
-
-/// Pieces, or chunks, that a node may have and not have unpacked.
-const WINDOW: u64 = 4;
-
-/// Pieces of one job that are on their way at once.
-const FLYING: usize = 2;
 
 /// Pieces of all jobs: half of what a member may have under way (`PENDING_BYTES_MAX`), the rest is
 /// for orders.
@@ -45,13 +40,7 @@ const ANSWER: Duration = Duration::from_secs(1);
 /// How long a piece may take to arrive everywhere, and to be unpacked.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The pauses between two questions whether nodes have unpacked something: the first, the longest.
-const PAUSES: (Duration, Duration) = (Duration::from_micros(200), Duration::from_millis(5));
-
-/// Bits of a variable that are a count: the rest is the shipment's number.
-const COUNTS: u32 = 20;
-
-/// Bits of that which tell the shipments of one manager apart: the rest is its term.
+/// Bits of a shipment's number which tell the shipments of one manager apart: the rest is its term.
 const SHIPMENTS: u32 = 24;
 
 /// Who sends files: each in a variable of its own, with numbers that no shipment before it had, and
@@ -215,14 +204,11 @@ impl Chunk {
 #[derive(Default)]
 struct Told {
     chunks: Vec<Chunk>,
-    /// For each, the nodes that it is to be sent to.
-    to: Vec<Vec<String>>,
+    to: Lacking,
     /// The one that the client is giving: its number, and as much of its letter as there is.
     given: Option<(u32, Vec<u8>)>,
     /// How many were sent.
     sent: usize,
-    /// How often the nodes were told what is to come.
-    rounds: u32,
     /// All nodes have all of them.
     is_there: bool,
 }
@@ -236,8 +222,7 @@ pub(super) struct Pieces {
     /// Their processors.
     arches: HashMap<String, String>,
     job: u32,
-    /// Pieces sent, and what else counts.
-    sent: u64,
+    flow: Flow,
     flying: VecDeque<Arc<Flight>>,
     /// The letter of a piece that is not full yet.
     part: Vec<u8>,
@@ -256,8 +241,9 @@ impl Pieces {
         let memory = manager.memory.clone();
         let arches = manager.nodes.arches(holders.iter().map(|(name, _)| name));
         let booking = Booking::make(manager, job)?;
+        let flow = Flow::new(booking.shipment);
         let (flying, part, told) = (VecDeque::new(), Vec::new(), Told::default());
-        let (job, sent, multicast) = (job.attempt, 0, memory.multicast());
+        let (job, multicast) = (job.attempt, memory.multicast());
         Ok(Pieces {
             memory,
             booking,
@@ -265,7 +251,7 @@ impl Pieces {
             holders,
             arches,
             job,
-            sent,
+            flow,
             flying,
             part,
             told,
@@ -281,8 +267,7 @@ impl Pieces {
     pub(super) fn push(&mut self, job: &Job, mut bytes: &[u8]) -> std::result::Result<(), Failed> {
         while !bytes.is_empty() {
             if self.part.is_empty() {
-                let number = self.booking.shipment.start + self.sent + 1;
-                self.part.extend(Bytes::head(Kind::Piece, self.job, number));
+                self.part.extend(Bytes::head(Kind::Piece, self.job, self.flow.next_piece()));
             }
             let room = BYTES_HEAD + CHUNK - self.part.len();
             let (now, later) = bytes.split_at(room.min(bytes.len()));
@@ -300,10 +285,10 @@ impl Pieces {
         if letter.is_empty() {
             return Ok(());
         }
-        if self.sent >= WINDOW {
-            self.await_unpacked(job, self.sent + 1 - WINDOW)?;
+        if let Some(count) = self.flow.before_piece() {
+            self.await_unpacked(job, count)?;
         }
-        self.sent += 1;
+        self.flow.piece();
         self.send(job, &self.to.clone(), letter)
     }
 
@@ -314,15 +299,16 @@ impl Pieces {
 
     /// Which chunks are to be given next; none when all nodes have all of them.
     pub(super) fn wanted(&mut self, job: &Job) -> std::result::Result<Vec<u32>, Failed> {
-        if self.told.rounds == 0 {
+        if !self.flow.has_told() {
             self.send_part(job)?;
             let hashes: Vec<Hash> = self.told.chunks.iter().map(|chunk| chunk.hash).collect();
-            self.told.to = self.booking.manager.holdings.lacking(&self.holders, &hashes);
-            for (chunk, to) in self.told.chunks.iter().zip(&mut self.told.to) {
+            let mut lacking = self.booking.manager.holdings.lacking(&self.holders, &hashes);
+            for (chunk, to) in self.told.chunks.iter().zip(&mut lacking) {
                 to.retain(|node| chunk.is_for(&self.arches[node]));
             }
+            self.told.to = Lacking::new(lacking);
             self.announce(job)?;
-            let wanted = self.to_send();
+            let wanted = self.told.to.wanted();
             if !wanted.is_empty() {
                 return Ok(wanted);
             }
@@ -343,33 +329,14 @@ impl Pieces {
         Ok(wanted)
     }
 
-    /// The chunks that somebody is to be sent.
-    fn to_send(&self) -> Vec<u32> {
-        let to = self.told.to.iter().enumerate().filter(|(_, nodes)| !nodes.is_empty());
-        to.map(|(at, _)| at as u32).collect()
-    }
-
     /// Tells the nodes which chunks are to come, and has them count from the start.
     fn announce(&mut self, job: &Job) -> std::result::Result<(), Failed> {
-        let chunks = self.told.chunks.len() as u64;
-        if self.told.rounds > 0 {
-            self.sent += chunks;
-        }
-        self.told.rounds += 1;
-        if self.sent + 1 + chunks >= 1 << COUNTS {
+        if !self.flow.round(self.told.chunks.len()) {
             let text = "the nodes drop the job's files as fast as they get them  [E205]";
             return Err((None, Error::new(Errno::NOSPC, text)));
         }
-        let mut coming: BTreeMap<&[String], Vec<u32>> = BTreeMap::new();
-        for (at, nodes) in self.told.to.iter().enumerate().filter(|(_, nodes)| !nodes.is_empty()) {
-            coming.entry(nodes).or_default().push(at as u32);
-        }
-        let coming = coming
-            .into_iter()
-            .map(|(nodes, chunks)| Coming { nodes: nodes.to_vec(), chunks: write_ranges(chunks) });
-        self.sent += 1;
-        let count = self.booking.shipment.start + self.sent;
-        let order = Order::Chunks { job: self.job, count, coming: coming.collect() };
+        let (count, coming) = (self.flow.sent(), self.told.to.coming());
+        let order = Order::Chunks { job: self.job, count, coming };
         self.send(job, &self.to.clone(), order.letter())
     }
 
@@ -404,14 +371,14 @@ impl Pieces {
             self.told.given = Some((number, letter));
             return Ok(());
         }
-        let nodes = std::mem::take(&mut self.told.to[number as usize]);
+        let nodes = self.told.to.take(number as usize);
         let to: Nodes = nodes.iter().filter_map(|name| id_of(name)).collect();
         if to.is_empty() {
             // Nobody lacks it.
             return Ok(());
         }
-        if u64::from(number) >= WINDOW {
-            self.await_given(job, &to, u64::from(number) + 1 - WINDOW)?;
+        if let Some(count) = self.flow.before_chunk(number.into()) {
+            self.await_count(job, &to, count, |_| false)?;
         }
         self.told.sent += 1;
         self.send(job, &to, letter)
@@ -438,7 +405,7 @@ impl Pieces {
         }
         self.send_part(job)?;
         self.land(0)?;
-        self.await_unpacked(job, self.sent)
+        self.await_unpacked(job, self.flow.sent())
     }
 
     fn send(&mut self, job: &Job, to: &Nodes, letter: Vec<u8>) -> std::result::Result<(), Failed> {
@@ -465,38 +432,27 @@ impl Pieces {
         Ok(())
     }
 
-    /// Waits until all nodes have unpacked so many pieces.
+    /// Waits until all nodes have unpacked pieces up to a count.
     fn await_unpacked(&self, job: &Job, count: u64) -> std::result::Result<(), Failed> {
         self.await_count(job, &self.to, count, |_| false).map(drop)
-    }
-
-    /// Waits until some nodes have counted so many chunks.
-    fn await_given(&self, job: &Job, to: &Nodes, chunks: u64) -> std::result::Result<(), Failed> {
-        self.await_count(job, to, self.sent + chunks, |_| false).map(drop)
     }
 
     /// Waits until all nodes have all chunks. If somebody lacks some, they are told that these
     /// come: which.
     fn await_chunks(&mut self, job: &Job) -> std::result::Result<Vec<u32>, Failed> {
         self.land(0)?;
-        let all = self.sent + self.told.chunks.len() as u64;
+        let all = self.flow.with_chunks(self.told.chunks.len());
         if self.await_count(job, &self.to, all, lacks)? {
             return Ok(Vec::new());
         }
-        let most = self.told.chunks.len() as u32;
         for (node, chunks) in take_lacks(job) {
-            for at in read_ranges(&chunks, most).unwrap_or_default() {
+            for at in self.told.to.add(&node, &chunks) {
                 let hash = &self.told.chunks[at as usize].hash;
                 self.booking.manager.holdings.remove(&node, hash);
-                let to = &mut self.told.to[at as usize];
-                // It says so again if it is told again before this was heard.
-                if !to.contains(&node) {
-                    to.push(node.clone());
-                }
             }
         }
         self.announce(job)?;
-        Ok(self.to_send())
+        Ok(self.told.to.wanted())
     }
 
     /// Waits until all nodes of a set have come so far; false if something else comes first.
@@ -507,9 +463,9 @@ impl Pieces {
         count: u64,
         is_over: impl Fn(&State) -> bool,
     ) -> std::result::Result<bool, Failed> {
-        let Shipment { variable, start } = self.booking.shipment;
-        let (mut pause, until) = (PAUSES.0, Instant::now() + PATIENCE);
-        loop {
+        let variable = self.booking.shipment.variable;
+        let until = Instant::now() + PATIENCE;
+        for pause in Flow::pauses() {
             {
                 let state = job.state();
                 if let Some(failed) = failed(&state, |_| true) {
@@ -520,7 +476,7 @@ impl Pieces {
                 }
             }
             check(job)?;
-            match self.memory.is_at_least(set, (variable, start + count), Deadline::after(ANSWER)) {
+            match self.memory.is_at_least(set, (variable, count), Deadline::after(ANSWER)) {
                 Ok(true) => return Ok(true),
                 // Much is under way, or somebody is slow to answer.
                 Ok(false) | Err(FabricError::WouldBlock | FabricError::Deadline { .. }) => {}
@@ -531,8 +487,8 @@ impl Pieces {
                 return Err((None, Error::new(Errno::TIMEDOUT, text + "  [E306]")));
             }
             std::thread::sleep(pause);
-            pause = (pause * 2).min(PAUSES.1);
         }
+        unreachable!("pauses do not end")
     }
 }
 

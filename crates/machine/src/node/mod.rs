@@ -17,6 +17,7 @@ pub mod orders;
 pub mod processor;
 mod session;
 pub mod shepherd;
+pub mod tally;
 pub mod tree;
 mod unpacking;
 mod watch;

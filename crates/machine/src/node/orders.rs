@@ -8,7 +8,7 @@ use super::launch;
 use super::session::Session;
 use super::unpacking::{Unpacked, Unpacking};
 use crate::chunk::store::Chunks;
-use crate::launch::{Bytes, Coming, Kind, Launch, Order, Part, Rank, Report, Said, What};
+use crate::launch::{Bytes, Coming, Kind, Launch, Order, Rank, Report, Said, What};
 use crate::memory::{MANAGER, Memory, STROBE};
 use crate::strober::{self, Table};
 use muster_base::limits::LETTER_MAX;
@@ -241,9 +241,7 @@ impl Crew {
 
     /// Makes the sessions of this node's ranks; who cannot have one says so.
     fn make(&self, launch: &Launch) -> Vec<Arc<Session>> {
-        let (name, instance) = (&self.node.setup.name, self.node.instance);
-        let is_own = |part: &&Part| part.node == *name && part.instance == instance;
-        let own = launch.nodes.iter().filter(is_own);
+        let own = launch.own(&self.node.setup.name, self.node.instance);
         let each = |rank: Rank| {
             let reads = launch.stdin.includes(rank.rank);
             let Launch { job, known_as, .. } = *launch;
@@ -251,7 +249,7 @@ impl Crew {
             let made = prepare(&self.node, light, &rank, launch);
             made.inspect_err(|error| self.node.reports.push(light.failed(error), &[])).ok()
         };
-        own.flat_map(|part| part.ranks(launch.job)).filter_map(each).collect()
+        own.filter_map(each).collect()
     }
 
     /// Takes a part of a job's files, and tells that it has it.

@@ -4,13 +4,13 @@
 
 use super::orders::missing;
 use super::session::Session;
+use super::tally::Tally;
+use crate::chunk::Hash;
 use crate::chunk::store::Chunks;
-use crate::chunk::{Hash, read_ranges, write_ranges};
 use crate::launch::Shipment;
 use crate::relay::receive::{Known, Unpacker};
 use muster_base::limits::JOB_CHUNKS_MAX;
 use muster_ninep::error::{Errno, Result, fail};
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What has come of a step.
@@ -26,17 +26,11 @@ pub(super) struct Unpacking {
     pub(super) sessions: Vec<Arc<Session>>,
     pub(super) variable: u32,
     unpacker: Unpacker,
-    /// What the variable is.
-    count: u64,
+    /// What the variable tells.
+    tally: Tally,
     /// The files that the stream told by their chunks: which they are among those kept here, until
     /// they are in the sessions.
     known: Vec<(Hash, Known)>,
-    /// The different chunks, in order.
-    chunks: Vec<Hash>,
-    /// Those that were not to come when they were told of last: somebody has been told so.
-    lacked: HashSet<u32>,
-    /// How many are there before the first that is to come and has not.
-    there: usize,
     /// The chunks were told of, and the files are in the sessions.
     is_gathered: bool,
 }
@@ -52,11 +46,8 @@ impl Unpacking {
             sessions,
             variable: shipment.variable,
             unpacker: Unpacker::new(landings, arch)?,
-            count: shipment.start,
+            tally: Tally::new(shipment),
             known: Vec::new(),
-            chunks: Vec::new(),
-            lacked: HashSet::new(),
-            there: 0,
             is_gathered: true,
         })
     }
@@ -71,18 +62,12 @@ impl Unpacking {
         self.known.iter().map(|(name, _)| name)
     }
 
-    /// The next count, whatever chunks have added to the last.
     fn step(&mut self, count: u64) -> Result<()> {
-        let is_next = count == self.count + self.chunks.len() as u64 + 1;
-        self.count = count;
-        if is_next { Ok(()) } else { Err(missing()) }
+        if self.tally.step(count) { Ok(()) } else { Err(missing()) }
     }
 
-    /// Who lacks chunks counts those that come all the same, but never as far as who has all.
     fn unpacked(&self, lacks: Option<String>) -> Unpacked {
-        let last = usize::from(!self.lacked.is_empty());
-        let there = self.there.min(self.chunks.len() - last);
-        Unpacked { count: self.count + there as u64, lacks }
+        Unpacked { count: self.tally.value(), lacks }
     }
 
     /// Takes the next piece of the stream.
@@ -104,11 +89,14 @@ impl Unpacking {
         if !self.unpacker.is_done() {
             return Err(missing());
         }
-        let mut seen = HashSet::new();
         let known = self.unpacker.take_known();
         self.is_gathered &= known.is_empty();
+        let hashes = known.iter().flat_map(|known| known.recipe.chunks.iter().copied());
+        let count = self.tally.told(hashes);
+        if count > JOB_CHUNKS_MAX {
+            return fail(Errno::TOOBIG, format!("they have {count} chunks"));
+        }
         for known in known {
-            self.chunks.extend(known.recipe.chunks.iter().filter(|hash| seen.insert(**hash)));
             if !known.is_own {
                 // Its chunks have their numbers, and are not lacking here.
                 continue;
@@ -116,21 +104,10 @@ impl Unpacking {
             let name = chunks.keep(known.mode, &known.recipe)?;
             self.known.push((name, known));
         }
-        if self.chunks.len() > JOB_CHUNKS_MAX {
-            return fail(Errno::TOOBIG, format!("they have {} chunks", self.chunks.len()));
-        }
-        let most = self.chunks.len() as u32;
-        let coming = coming.iter().flat_map(|ranges| read_ranges(ranges, most).unwrap_or_default());
-        let coming: HashSet<u32> = coming.collect();
         let growing = self.growing(chunks);
-        let lacks =
-            |at: &u32| !coming.contains(at) && chunks.lack(&growing, &self.chunks[*at as usize]);
-        (self.lacked, self.there) = ((0..most).filter(lacks).collect(), 0);
+        self.tally.round(coming, |hash| chunks.lack(&growing, hash));
         let unpacked = self.advance(chunks)?;
-        let mut lacked: Vec<u32> = self.lacked.iter().copied().collect();
-        lacked.sort_unstable();
-        let lacks = (!lacked.is_empty()).then(|| write_ranges(lacked));
-        Ok(Unpacked { lacks, ..unpacked })
+        Ok(Unpacked { lacks: self.tally.lacks(), ..unpacked })
     }
 
     /// Takes a chunk.
@@ -140,21 +117,15 @@ impl Unpacking {
         number: u64,
         bytes: &[u8],
     ) -> Result<Unpacked> {
-        let hash = usize::try_from(number).ok().and_then(|at| self.chunks.get(at));
-        chunks.take(hash.ok_or_else(missing)?, bytes)?;
+        chunks.take(self.tally.chunk(number).ok_or_else(missing)?, bytes)?;
         self.advance(chunks)
     }
 
     /// Sees what is there by now; at the end puts the files into the sessions.
     pub(super) fn advance(&mut self, chunks: &mut Chunks) -> Result<Unpacked> {
         let growing = self.growing(chunks);
-        let is_passed = |at: usize| {
-            self.lacked.contains(&(at as u32)) || !chunks.lack(&growing, &self.chunks[at])
-        };
-        while self.there < self.chunks.len() && is_passed(self.there) {
-            self.there += 1;
-        }
-        if self.there == self.chunks.len() && self.lacked.is_empty() && !self.is_gathered {
+        let is_whole = self.tally.advance(|hash| chunks.lack(&growing, hash));
+        if is_whole && !self.is_gathered {
             if let Some(lacks) = self.mend(chunks)? {
                 return Ok(self.unpacked(Some(lacks)));
             }
@@ -174,10 +145,8 @@ impl Unpacking {
             chunks.mend(known.mode, &known.recipe)?;
         }
         let growing = self.growing(chunks);
-        let lacks = |at: &u32| chunks.lack(&growing, &self.chunks[*at as usize]);
-        let lacked: Vec<u32> = (0..self.chunks.len() as u32).filter(lacks).collect();
-        self.lacked = lacked.iter().copied().collect();
-        Ok((!lacked.is_empty()).then(|| write_ranges(lacked)))
+        self.tally.dropped(|hash| chunks.lack(&growing, hash));
+        Ok(self.tally.lacks())
     }
 
     fn growing(&self, chunks: &Chunks) -> Vec<Hash> {

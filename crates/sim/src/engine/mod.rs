@@ -6,6 +6,9 @@
 //! keeps what arrives; a dead one has no core. What happens to a node while it is busy happens when
 //! it no longer is.
 //!
+//! Nodes may be put on machines ([`Engine::put_on`]) whose processors they share; beside its
+//! protocol's thread a node has one for all other work ([`Agenda::work`]).
+//!
 //! **A connection** keeps its messages' order and ends as a whole ([`links`]): when a node dies,
 //! when it is reset, or when nothing got through for long. Each end is told with `lost`, at a
 //! moment of its own; what a living end has received until then it has received.
@@ -16,6 +19,7 @@
 
 mod failing;
 pub mod links;
+mod machine;
 mod slab;
 #[cfg(test)]
 mod tests;
@@ -29,6 +33,7 @@ use crate::fault::Schedule;
 use crate::network::Network;
 use crate::random::Random;
 use links::{Arrival, Epoch, Links};
+use machine::Machine;
 use muster_fabric::protocol::{NodeId, Outgoing, Payload, Protocol};
 use slab::Slab;
 use trace::{Kind, Trace};
@@ -73,6 +78,12 @@ struct Node<P> {
     clock: Clock,
     /// When its processor is free.
     busy: u64,
+    /// When its other work is done.
+    worked: u64,
+    /// For how long it has computed.
+    used: u64,
+    /// The machine whose processors it shares; without one it has its own.
+    machine: Option<u32>,
     /// When its adapter is, by lanes.
     adapter: [u64; 2],
     /// When its core wants to be called, in the simulation's time.
@@ -101,6 +112,7 @@ pub struct Engine<P: Protocol, U> {
     calendar: Calendar<Event>,
     nodes: Vec<Node<P>>,
     links: Links,
+    machines: Vec<Machine>,
     flights: Slab<Flight>,
     asked: Slab<(NodeId, P::Request)>,
     agenda: Agenda<P::Request>,
@@ -124,6 +136,9 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
             life: 0,
             clock: if clocks { Clock::draw(&mut draw) } else { Clock::default() },
             busy: 0,
+            worked: 0,
+            used: 0,
+            machine: None,
             adapter: [0; 2],
             alarm: NEVER,
             armed: NEVER,
@@ -140,6 +155,7 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
             calendar: Calendar::default(),
             nodes: (0..nodes).map(node).collect(),
             links: Links::default(),
+            machines: Vec::new(),
             flights: Slab::default(),
             asked: Slab::default(),
             agenda: Agenda::default(),
@@ -259,7 +275,7 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
         let core = self.user.begin(at, &mut self.agenda);
         let node = &mut self.nodes[number as usize];
         node.core = Some(core);
-        (node.busy, node.adapter) = (self.now, [self.now; 2]);
+        (node.busy, node.worked, node.adapter) = (self.now, self.now, [self.now; 2]);
         (node.alarm, node.armed) = (NEVER, NEVER);
         self.drain(number);
         self.take_agenda();
@@ -298,8 +314,8 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
             Arrival::Next => self.call_lost(to, from),
         }
         self.tell(Kind::Message, to, from, &flight.head);
-        let overhead = self.network.costs.overhead;
-        let Some(at) = self.occupy(to, overhead) else {
+        let work = self.network.costs.works(flight.head.len() + flight.body.len());
+        let Some(at) = self.occupy(to, work) else {
             return;
         };
         let node = &mut self.nodes[to as usize];
@@ -323,8 +339,10 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
         }
         let node = &mut self.nodes[number as usize];
         node.core.as_ref()?;
-        node.busy = start.max(node.busy) + time * node.slow;
-        Some(node.busy)
+        let (from, time) = (start.max(node.busy), time * node.slow);
+        let end = self.compute(number, from, time);
+        self.nodes[number as usize].busy = end;
+        Some(end)
     }
 
     /// Calls the alarm.
@@ -388,12 +406,17 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
     }
 
     fn take_agenda(&mut self) {
-        if self.agenda.items.is_empty() {
-            return;
-        }
         for (after, node, request) in self.agenda.items.drain(..) {
             let number = self.asked.put((node, request));
             self.calendar.add(self.now + after, Event::Ask(number));
+        }
+        if self.agenda.works.is_empty() {
+            return;
+        }
+        for (from, node, time, request) in std::mem::take(&mut self.agenda.works) {
+            let end = self.work(node.0, from, time);
+            let number = self.asked.put((node, request));
+            self.calendar.add(end, Event::Ask(number));
         }
     }
 
@@ -430,8 +453,11 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
         }
         let costs = self.network.costs;
         let bytes = outgoing.head.len() + outgoing.body.len();
+        let node = &self.nodes[from as usize];
+        let (start, work) = (node.busy.max(self.now), costs.works(bytes) * node.slow);
+        let done = self.compute(from, start, work);
         let node = &mut self.nodes[from as usize];
-        node.busy = node.busy.max(self.now) + costs.overhead * node.slow;
+        node.busy = done;
         let leaves = node.busy.max(node.adapter[lane]);
         node.adapter[lane] = leaves + costs.occupies(bytes);
         let delay = self.network.delay(&mut self.random) + self.spike;

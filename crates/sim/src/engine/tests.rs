@@ -127,7 +127,7 @@ fn tree(nodes: u32, arity: u32, network: Network) -> Engine<Tree, Rounds> {
 
 #[test]
 fn a_message_costs_what_the_model_says() {
-    let costs = Costs { latency: 1000, overhead: 100, gap: 300, byte: 0 };
+    let costs = Costs { latency: 1000, overhead: 100, gap: 300, byte: 0, copy: 0 };
     let mut pair = tree(2, 1, Network::calm(costs));
     assert!(pair.run(SECOND, |user| user.ended.len() == 2));
     // Two ways of o + L + o each.

@@ -33,11 +33,13 @@ pub trait User<P: Protocol> {
 #[derive(Debug)]
 pub struct Agenda<R> {
     pub(super) items: Vec<(u64, NodeId, R)>,
+    /// Work: from when on, where, how much of it, and what is asked when it is done.
+    pub(super) works: Vec<(u64, NodeId, u64, R)>,
 }
 
 impl<R> Default for Agenda<R> {
     fn default() -> Agenda<R> {
-        Agenda { items: Vec::new() }
+        Agenda { items: Vec::new(), works: Vec::new() }
     }
 }
 
@@ -45,5 +47,11 @@ impl<R> Agenda<R> {
     /// Asks `node` after so long. A node that is dead then is not asked.
     pub fn ask(&mut self, after: u64, node: NodeId, request: R) {
         self.items.push((after, node, request));
+    }
+
+    /// Has the node of a moment work for so long, on a processor but not in its protocol's thread,
+    /// after all that it was given before; then asks it.
+    pub fn work(&mut self, at: Moment, time: u64, request: R) {
+        self.works.push((at.now, at.node, time, request));
     }
 }

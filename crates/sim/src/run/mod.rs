@@ -5,6 +5,7 @@
 
 pub mod heartbeat;
 mod judge;
+pub mod launch;
 pub mod primitive;
 
 use crate::digest::Digest;
@@ -36,7 +37,7 @@ pub struct Scenario {
 }
 
 /// All kinds.
-pub const SCENARIOS: [Scenario; 2] = [primitive::SCENARIO, heartbeat::SCENARIO];
+pub const SCENARIOS: [Scenario; 3] = [primitive::SCENARIO, heartbeat::SCENARIO, launch::SCENARIO];
 
 /// How a run has ended.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,454 @@
+//! A node's part of launches: what `machine/src/node/orders.rs` does, with sessions and files that
+//! are names only.
+
+use super::Prices;
+use super::daemon::{Hands, Landing, Tell};
+use super::reader::Reader;
+use muster_fabric::primitive::{Nodes, Outcome};
+use muster_fabric::protocol::Payload;
+use muster_machine::chunk::{Hash, Recipe};
+use muster_machine::launch::{Bytes, Kind, Launch, Order, Rank, Report, Said, Shipment, What};
+use muster_machine::memory::{MANAGER, STROBE};
+use muster_machine::node::tally::Tally;
+use muster_machine::relay::format::{BadStream, Parser, Sink, Target};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// The pause before a report is sent once more.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// What a rank has used, as a report tells it.
+const USAGE: &str = "310 620 1500 0 4200 3 0 0 900 900";
+
+/// SIGKILL.
+const KILL: i32 = 9;
+
+/// What goes wrong at a node by itself.
+#[derive(Clone, Debug, Default)]
+pub struct Flaws {
+    /// The next chunk that it is sent arrives with another byte.
+    pub corrupts: bool,
+    /// It has no room for files.
+    pub is_full: bool,
+    /// Before the next files come it drops all that it keeps.
+    pub drops: bool,
+    /// When the next files are there, somebody has written to one that another job has, too.
+    pub changes: bool,
+}
+
+/// A rank here.
+struct Session {
+    argv: String,
+    /// Until its program has ended.
+    state: Stage,
+}
+
+#[derive(PartialEq)]
+enum Stage {
+    New,
+    Runs,
+    Over,
+}
+
+/// A job's files on their way.
+struct Unpacking {
+    tally: Tally,
+    variable: u32,
+    ranks: Vec<Rank>,
+    parser: Parser,
+    known: KnownFiles,
+    is_gathered: bool,
+}
+
+/// What is waited for.
+enum Wait {
+    /// A letter is read.
+    Letter(Payload),
+    /// A rank's program is started.
+    Started(u32, usize),
+    /// A rank's program ends by itself.
+    Over(u32, usize, i32),
+    /// A report is on its way.
+    Report(Payload),
+    /// It is sent again.
+    Again(Payload),
+}
+
+/// A node.
+pub(super) struct Node {
+    name: String,
+    instance: u64,
+    prices: Prices,
+    flaws: Flaws,
+    reader: Rc<Reader>,
+    sessions: BTreeMap<(u32, usize), Session>,
+    unpacking: BTreeMap<u32, Unpacking>,
+    held: HashSet<Hash>,
+    /// What the variables are.
+    told: HashMap<u32, u64>,
+    waits: HashMap<u64, Wait>,
+    said: Vec<Said>,
+    is_reporting: bool,
+}
+
+impl Node {
+    pub fn new(
+        name: String,
+        instance: u64,
+        prices: Prices,
+        flaws: Flaws,
+        reader: Rc<Reader>,
+    ) -> Node {
+        Node {
+            name,
+            instance,
+            prices,
+            flaws,
+            reader,
+            sessions: BTreeMap::new(),
+            unpacking: BTreeMap::new(),
+            held: HashSet::new(),
+            told: HashMap::new(),
+            waits: HashMap::new(),
+            said: Vec::new(),
+            is_reporting: false,
+        }
+    }
+
+    /// Jobs of which something is left.
+    pub fn left(&self) -> Vec<u32> {
+        let sessions = self.sessions.keys().map(|(job, _)| *job);
+        sessions.chain(self.unpacking.keys().copied()).collect()
+    }
+
+    /// It belongs to the cluster again: the manager learns which start of the daemon this is.
+    pub fn joined(&mut self, hands: &mut Hands) {
+        self.report(Vec::new(), hands);
+    }
+
+    /// A letter has come: it is read when those before it are.
+    pub fn delivered(&mut self, letter: Payload, hands: &mut Hands) {
+        let each = match Bytes::read(&letter) {
+            Some(_) => self.prices.keep,
+            None => self.prices.letter,
+        };
+        let token = hands.work(letter.len() as u64 * each / 1_000);
+        self.waits.insert(token, Wait::Letter(letter));
+    }
+
+    pub fn landed(&mut self, ticket: u64, landing: Landing, hands: &mut Hands) {
+        let Some(Wait::Report(letter)) = self.waits.remove(&ticket) else { return };
+        if landing == Some(Outcome::Committed) {
+            self.is_reporting = false;
+            return self.tell(hands);
+        }
+        let token = hands.after(PAUSE);
+        self.waits.insert(token, Wait::Again(letter));
+    }
+
+    pub fn woken(&mut self, token: u64, hands: &mut Hands) {
+        match self.waits.remove(&token) {
+            Some(Wait::Letter(letter)) => self.read(&letter, hands),
+            Some(Wait::Started(job, rank)) => self.started(job, rank, hands),
+            Some(Wait::Over(job, rank, status)) => self.over(job, rank, status, hands),
+            Some(Wait::Again(letter)) => self.send(letter, hands),
+            Some(Wait::Report(_)) | None => {}
+        }
+    }
+
+    fn read(&mut self, letter: &Payload, hands: &mut Hands) {
+        if let Some(bytes) = Bytes::read(letter) {
+            return self.unpack(bytes, letter, hands);
+        }
+        match &*self.reader.clone().order(letter) {
+            Order::Launch(launch) => {
+                for rank in self.make(launch) {
+                    self.run(launch.job, rank.rank, hands);
+                }
+            }
+            Order::Make { launch, shipment } => {
+                let ranks = self.make(launch);
+                if self.flaws.is_full {
+                    return self.cannot_keep(launch.job, &ranks, "No space left on device", hands);
+                }
+                // What is being put together is not dropped.
+                if self.unpacking.is_empty() && std::mem::take(&mut self.flaws.drops) {
+                    self.held.clear();
+                }
+                self.unpacking.insert(launch.job, Unpacking::new(ranks, *shipment));
+            }
+            Order::Chunks { job, count, coming } => {
+                let own = coming.iter().filter(|coming| coming.nodes.contains(&self.name));
+                let coming: Vec<&str> = own.map(|coming| coming.chunks.as_str()).collect();
+                self.gather(*job, *count, &coming, hands);
+            }
+            Order::Run { job } => {
+                let Some(ready) = self.unpacking.remove(job) else { return };
+                match ready.parser.is_done() && ready.is_gathered {
+                    true => ready.ranks.iter().for_each(|rank| self.run(*job, rank.rank, hands)),
+                    false => self.cannot_keep(*job, &ready.ranks, "a part is missing", hands),
+                }
+            }
+            Order::Signal { job, ranks, signal } => {
+                for rank in ranks {
+                    self.kill(*job, *rank, *signal, hands);
+                }
+            }
+            Order::End { job } => {
+                for rank in self.ranks(|of| of == *job) {
+                    self.kill(rank.0, rank.1, KILL, hands);
+                }
+            }
+            Order::Forget { jobs } => self.forget(|job| jobs.contains(&job), hands),
+            // Its connection to the manager is the one of its core, which joins again by itself.
+            Order::Join { .. } => {}
+            Order::Strobe(table) => hands.set(STROBE, table.stamp()),
+            Order::Keep { last, jobs, expected } => {
+                self.forget(|job| job <= *last && !jobs.contains(&job), hands);
+                for (node, job, rank) in expected {
+                    if *node == self.name {
+                        self.look_for(*job, rank.rank, hands);
+                    }
+                }
+            }
+        }
+    }
+
+    fn ranks(&self, is_meant: impl Fn(u32) -> bool) -> Vec<(u32, usize)> {
+        self.sessions.keys().filter(|(job, _)| is_meant(*job)).copied().collect()
+    }
+
+    fn make(&mut self, launch: &Launch) -> Vec<Rank> {
+        let ranks: Vec<Rank> = launch.own(&self.name, self.instance).collect();
+        for rank in &ranks {
+            let session = Session { argv: launch.argv.clone(), state: Stage::New };
+            self.sessions.insert((launch.job, rank.rank), session);
+        }
+        ranks
+    }
+
+    fn run(&mut self, job: u32, rank: usize, hands: &mut Hands) {
+        let Some(session) = self.sessions.get_mut(&(job, rank)) else { return };
+        if session.state == Stage::New {
+            session.state = Stage::Runs;
+            let token = hands.work(self.prices.rank);
+            self.waits.insert(token, Wait::Started(job, rank));
+        }
+    }
+
+    /// The program runs: for how long, and how it ends, its words say.
+    fn started(&mut self, job: u32, rank: usize, hands: &mut Hands) {
+        let Some(session) = self.sessions.get(&(job, rank)) else { return };
+        if session.state != Stage::Runs {
+            return;
+        }
+        hands.told.push_back(Tell::Ran { attempt: job, rank, status: None });
+        let (micros, status) = super::program(&session.argv);
+        if micros == 0 {
+            return self.over(job, rank, status, hands);
+        }
+        let token = hands.after(Duration::from_micros(micros));
+        self.waits.insert(token, Wait::Over(job, rank, status));
+    }
+
+    fn kill(&mut self, job: u32, rank: usize, signal: i32, hands: &mut Hands) {
+        self.over(job, rank, signal, hands);
+    }
+
+    fn over(&mut self, job: u32, rank: usize, status: i32, hands: &mut Hands) {
+        let Some(session) = self.sessions.get_mut(&(job, rank)) else { return };
+        if std::mem::replace(&mut session.state, Stage::Over) != Stage::Runs {
+            return;
+        }
+        hands.told.push_back(Tell::Ran { attempt: job, rank, status: Some(status) });
+        let usage = USAGE.to_owned();
+        let what = What::Ended { status, usage, stdout: 0, stderr: 0 };
+        self.say(Said { job, rank, what }, hands);
+    }
+
+    fn unpack(&mut self, bytes: Bytes<'_>, letter: &Payload, hands: &mut Hands) {
+        let Bytes { kind, job, number, bytes } = bytes;
+        let Some(unpacking) = self.unpacking.get_mut(&job) else { return };
+        match kind {
+            Kind::Piece => {
+                let is_next = unpacking.tally.step(number);
+                if !is_next || unpacking.parser.push(bytes, &mut unpacking.known).is_err() {
+                    return self.give_up(job, "a part of them is missing", hands);
+                }
+            }
+            Kind::Chunk => {
+                let Some(hash) = unpacking.tally.chunk(number).copied() else {
+                    return self.give_up(job, "a part of them is missing", hands);
+                };
+                let is_corrupt = std::mem::take(&mut self.flaws.corrupts);
+                if is_corrupt || !self.reader.is_of(&hash, letter, bytes) {
+                    let why = "a chunk of it is corrupt: its bytes are not those of its hash";
+                    return self.give_up(job, why, hands);
+                }
+                self.held.insert(hash);
+                let jobs: Vec<u32> = self.unpacking.keys().copied().collect();
+                jobs.into_iter().for_each(|other| self.advance(other, false, hands));
+                return;
+            }
+        }
+        self.advance(job, false, hands);
+    }
+
+    fn gather(&mut self, job: u32, count: u64, coming: &[&str], hands: &mut Hands) {
+        let Some(unpacking) = self.unpacking.get_mut(&job) else { return };
+        if !unpacking.tally.step(count) || !unpacking.parser.is_done() {
+            return self.give_up(job, "a part of them is missing", hands);
+        }
+        let files = std::mem::take(&mut unpacking.known.0);
+        unpacking.is_gathered &= files.is_empty();
+        unpacking.tally.told(files.iter().flat_map(|recipe| recipe.chunks.iter().copied()));
+        unpacking.tally.round(coming, |hash| !self.held.contains(hash));
+        self.advance(job, true, hands);
+    }
+
+    /// Sees what is there of a job's files by now, and tells it.
+    fn advance(&mut self, job: u32, is_round: bool, hands: &mut Hands) {
+        let Some(unpacking) = self.unpacking.get_mut(&job) else { return };
+        let (tally, held) = (&mut unpacking.tally, &mut self.held);
+        let is_whole = tally.advance(|hash| !held.contains(hash)) && !unpacking.is_gathered;
+        if is_whole {
+            if let (true, Some(first)) = (std::mem::take(&mut self.flaws.changes), tally.chunk(0)) {
+                held.remove(first);
+            }
+            // What is made anew for another job is lacking here, too.
+            tally.dropped(|hash| !held.contains(hash));
+            unpacking.is_gathered = tally.lacks().is_none();
+        }
+        let lacks = tally.lacks().filter(|_| is_round || is_whole);
+        let (variable, count) = (unpacking.variable, tally.value());
+        let told = self.told.entry(variable).or_default();
+        if count > *told {
+            *told = count;
+            hands.set(variable, count);
+        }
+        if let (Some(chunks), Some(rank)) = (lacks, unpacking.ranks.first().map(|rank| rank.rank)) {
+            self.say(Said { job, rank, what: What::Lacks { chunks } }, hands);
+        }
+    }
+
+    fn give_up(&mut self, job: u32, why: &str, hands: &mut Hands) {
+        if let Some(given_up) = self.unpacking.remove(&job) {
+            self.cannot_keep(job, &given_up.ranks, why, hands);
+        }
+    }
+
+    fn cannot_keep(&mut self, job: u32, ranks: &[Rank], why: &str, hands: &mut Hands) {
+        for rank in ranks {
+            let (rank, node) = (rank.rank, &self.name);
+            let text = format!("the job's files did not reach rank {rank} on {node}: {why}");
+            self.failed(job, rank, format!("{text}  [E205]"), hands);
+        }
+    }
+
+    fn failed(&mut self, job: u32, rank: usize, why: String, hands: &mut Hands) {
+        if let Some(session) = self.sessions.get_mut(&(job, rank)) {
+            session.state = Stage::Over;
+        }
+        self.say(Said { job, rank, what: What::Failed { why } }, hands);
+    }
+
+    /// Says so if the order to start a rank has not been heard here.
+    fn look_for(&mut self, job: u32, rank: usize, hands: &mut Hands) {
+        let is_new = self.sessions.get(&(job, rank)).is_none_or(|one| one.state == Stage::New);
+        if is_new {
+            let node = &self.name;
+            let why = format!("{node} was away when it was to start rank {rank}");
+            self.failed(job, rank, format!("{why}  [E304, exit 125]"), hands);
+            self.unpacking.remove(&job);
+        }
+    }
+
+    /// Wipes the sessions of jobs, with what runs in them.
+    fn forget(&mut self, is_meant: impl Fn(u32) -> bool, hands: &mut Hands) {
+        self.unpacking.retain(|job, _| !is_meant(*job));
+        self.sessions.retain(|&(job, rank), session| {
+            if is_meant(job) && session.state == Stage::Runs {
+                hands.told.push_back(Tell::Ran { attempt: job, rank, status: Some(KILL) });
+            }
+            !is_meant(job)
+        });
+    }
+
+    fn say(&mut self, said: Said, hands: &mut Hands) {
+        self.said.push(said);
+        self.tell(hands);
+    }
+
+    /// Sends what there is to say, unless a report is on its way.
+    fn tell(&mut self, hands: &mut Hands) {
+        if !self.is_reporting && !self.said.is_empty() {
+            self.is_reporting = true;
+            let said = std::mem::take(&mut self.said);
+            self.report(said, hands);
+        }
+    }
+
+    fn report(&mut self, said: Vec<Said>, hands: &mut Hands) {
+        let report = Report { node: self.name.clone(), instance: self.instance, said };
+        self.send(report.letter(&[]).into(), hands);
+    }
+
+    fn send(&mut self, letter: Payload, hands: &mut Hands) {
+        let ticket = hands.send(Nodes::one(MANAGER), letter.clone());
+        self.waits.insert(ticket, Wait::Report(letter));
+    }
+}
+
+impl Unpacking {
+    fn new(ranks: Vec<Rank>, shipment: Shipment) -> Unpacking {
+        Unpacking {
+            tally: Tally::new(shipment),
+            variable: shipment.variable,
+            ranks,
+            parser: Parser::new(),
+            known: KnownFiles::default(),
+            is_gathered: true,
+        }
+    }
+}
+
+/// The files that a stream tells by their chunks.
+#[derive(Default)]
+struct KnownFiles(Vec<Recipe>);
+
+impl Sink for KnownFiles {
+    type Error = BadStream;
+
+    fn relay(&mut self, _: u32, _: Vec<Target>) -> Result<(), BadStream> {
+        Err(BadStream::Header("relay".to_owned()))
+    }
+    fn argv(&mut self, _: &str) -> Result<(), BadStream> {
+        Ok(())
+    }
+    fn env(&mut self, _: &str) -> Result<(), BadStream> {
+        Ok(())
+    }
+    fn dir(&mut self, _: &str, _: u32) -> Result<(), BadStream> {
+        Ok(())
+    }
+    fn link(&mut self, _: &str, _: &[u8]) -> Result<(), BadStream> {
+        Ok(())
+    }
+    fn known(&mut self, _: &str, _: u32, recipe: Recipe) -> Result<(), BadStream> {
+        self.0.push(recipe);
+        Ok(())
+    }
+    fn file(&mut self, _: &str, _: u32, _: u64) -> Result<(), BadStream> {
+        Ok(())
+    }
+    fn data(&mut self, _: &[u8]) -> Result<(), BadStream> {
+        Ok(())
+    }
+    fn file_end(&mut self) -> Result<(), BadStream> {
+        Ok(())
+    }
+    fn end(&mut self) -> Result<(), BadStream> {
+        Ok(())
+    }
+}

@@ -1,0 +1,234 @@
+//! Launches under faults: every job ends, with the right words; all of it is left nowhere; and what
+//! belongs to one start of a node, or to one attempt at a job, is never taken for another's.
+//!
+//! A client submits jobs one after another, some with files, some that fail, some that may begin
+//! again. Nodes die in every phase of a launch and come back, stand still, get slow, are cut off;
+//! the manager stands still for up to ten seconds, all clocks are up to an hour apart; chunks come
+//! corrupt, disks are full, nodes drop chunks that they had.
+
+use super::{MASTER, NODES, Outcome, Scenario};
+use crate::engine::{Agenda, Engine, Moment, User};
+use crate::fault::{self, Fault, Range, Schedule};
+use crate::launch::{Ask, Daemon, Ended, Flaws, Makers, Prices, Tell, Wish};
+use crate::network::{Costs, Network};
+use crate::random::Random;
+use crate::{MICRO, MILLI, SECOND};
+use muster_fabric::protocol::NodeId;
+use muster_machine::manager::spec::End;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The runs.
+pub const SCENARIO: Scenario = Scenario { name: "launch", faults, run };
+
+/// Jobs of a run.
+const JOBS: u64 = 12;
+
+/// When the last job is submitted and the last fault comes, at the latest: most launches are
+/// in the midst of something then.
+const END: u64 = 400 * MILLI;
+
+/// The longest that anything stands still: the manager, too.
+const LONGEST: u64 = 10 * SECOND;
+
+/// Within this all jobs have ended and all is forgotten after the last fault has mended: a lease
+/// of a node that was removed, the time of grace and that to drain, and the nodes' coming back.
+const SETTLES: u64 = 40 * SECOND;
+
+/// A launch takes about so long here: 2 ms of work, spread over the phases.
+const PRICES: Prices = Prices {
+    begin: 300 * MICRO,
+    give: 10_000,
+    letter: 10_000,
+    keep: 10_000,
+    rank: 500 * MICRO,
+    report: 20 * MICRO,
+};
+
+fn faults(seed: u64) -> Schedule {
+    let range =
+        Range { nodes: NODES, when: (0, END), faults: 12, longest: LONGEST, forever: 200_000 };
+    let mut schedule = fault::draw(&mut Random::new(seed).branch(5), &range);
+    // The manager's own restart is not simulated: its journal is a file. It stands still instead.
+    for (_, fault) in &mut schedule {
+        if let Fault::Kill(MASTER, back) = fault {
+            *fault = Fault::Pause(MASTER, back.unwrap_or(LONGEST));
+        }
+    }
+    schedule
+}
+
+fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
+    let network = Network::rough(Costs::FAST);
+    let user = Clients::new(Random::new(seed).branch(6), !faults.is_empty());
+    let mut engine = Engine::new(seed, NODES, true, network, user);
+    engine.keep_trace(trace);
+    engine.plan(faults.clone());
+    for wish in engine.user.wishes() {
+        let after = engine.user.draw.below(END);
+        engine.ask(after, MASTER, Ask::Launch(wish));
+    }
+    let mends = faults.iter().map(|(time, fault)| time + fault.lasts()).max().unwrap_or(0);
+    let failed = |user: &mut Clients| user.failure.is_some();
+    engine.run(mends.max(END) + SETTLES, failed);
+    let failure = engine.user.failure.take();
+    let failure = failure.or_else(|| settled(&engine).err());
+    let (digest, events) = (engine.digest(), engine.events());
+    Outcome { digest, events, failure, trace: engine.trace() }
+}
+
+/// What holds long after the last fault.
+fn settled(engine: &Engine<Daemon, Clients>) -> Result<(), String> {
+    let user = &engine.user;
+    if user.ended.len() as u64 != JOBS {
+        return Err(format!("of {JOBS} jobs these have ended: {:?}", user.ended.keys()));
+    }
+    for node in (1..NODES).map(NodeId) {
+        let Some(core) = engine.core(node) else { continue };
+        let left = core.left();
+        if !left.is_empty() {
+            return Err(format!("of jobs {left:?} something is left at {node}"));
+        }
+        if !engine.core(MASTER).is_some_and(|master| master.members().contains(node)) {
+            return Err(format!("{node} does not belong to the cluster again"));
+        }
+    }
+    user.running.iter().next().map_or(Ok(()), |(node, attempt, rank)| {
+        Err(format!("rank {rank} of attempt {attempt} still runs at {node}"))
+    })
+}
+
+/// Who submits, and judges.
+struct Clients {
+    draw: Random,
+    makers: Makers,
+    /// Something goes wrong in this run.
+    has_faults: bool,
+    ended: BTreeMap<u32, Ended>,
+    /// Programs that run, by attempts.
+    running: BTreeSet<(NodeId, u32, usize)>,
+    /// How often a rank's program has begun in an attempt, and how those ended that have.
+    begun: BTreeMap<(u32, usize), u32>,
+    statuses: BTreeMap<(u32, usize), i32>,
+    /// Nodes at which a chunk is corrupt, or that have no room.
+    flawed: BTreeSet<NodeId>,
+    failure: Option<String>,
+}
+
+impl Clients {
+    fn new(draw: Random, has_faults: bool) -> Clients {
+        Clients {
+            draw,
+            makers: Makers::new(NODES, PRICES),
+            has_faults,
+            ended: BTreeMap::new(),
+            running: BTreeSet::new(),
+            begun: BTreeMap::new(),
+            statuses: BTreeMap::new(),
+            flawed: BTreeSet::new(),
+            failure: None,
+        }
+    }
+
+    /// The jobs; a few share their files, so that chunks are there already.
+    fn wishes(&mut self) -> Vec<Wish> {
+        let draw = &mut self.draw;
+        let wish = |_| {
+            let lasts = *draw.pick(&[0, 0, 500, 20_000, 300_000]);
+            let status = *draw.pick(&[0, 0, 0, 0, 0, 3 << 8]);
+            let files = (0..*draw.pick(&[0, 0, 1, 3, 7])).map(|at| 5_000 + 1_000 * at).collect();
+            Wish {
+                nodes: draw.between(1, u64::from(NODES)) as usize,
+                program: (lasts, status),
+                files,
+                salt: draw.below(4),
+                env: String::new(),
+                requeue: *draw.pick(&[0, 0, 1, 3]),
+            }
+        };
+        (0..JOBS).map(wish).collect()
+    }
+
+    fn fail(&mut self, at: Moment, what: String) {
+        self.failure.get_or_insert(format!("{}, at {} ns: {what}", at.node, at.now));
+    }
+
+    fn ran(&mut self, at: Moment, attempt: u32, rank: usize, status: Option<i32>) {
+        match status {
+            None => {
+                self.running.insert((at.node, attempt, rank));
+                let times = self.begun.entry((attempt, rank)).or_default();
+                *times += 1;
+                if *times > 1 {
+                    self.fail(at, format!("rank {rank} of attempt {attempt} runs a second time"));
+                }
+            }
+            Some(status) => {
+                self.running.remove(&(at.node, attempt, rank));
+                self.statuses.insert((attempt, rank), status);
+            }
+        }
+    }
+
+    /// Whether a job's end is what has happened.
+    fn has_ended(&mut self, at: Moment, ended: Ended) {
+        let (job, attempt) = (ended.job, ended.attempt);
+        let all = (0..ended.ranks).map(|rank| self.statuses.get(&(attempt, rank)).copied());
+        let statuses: Vec<Option<i32>> = all.collect();
+        let why = ended.why.clone().unwrap_or_default();
+        let has_flaw = !self.flawed.is_empty();
+        let wrong = match ended.end {
+            End::Done if statuses.iter().any(|status| *status != Some(0)) => {
+                Some("is done, and not all of its ranks have ended well")
+            }
+            End::Done => None,
+            End::Failed if why.contains("[E205]") && !has_flaw && !self.has_faults => {
+                Some("has not got its files, though nothing went wrong")
+            }
+            End::Failed if why.contains(" exited 3") => {
+                let some = statuses.contains(&Some(3 << 8));
+                (!some).then_some("is told to have exited 3, and no rank has")
+            }
+            End::Lost | End::Failed if ended.exit == 0 => Some("has failed with exit status 0"),
+            End::Lost | End::Failed if !self.has_faults && !has_flaw => {
+                Some("was ended, though nothing went wrong")
+            }
+            End::Lost | End::Failed if why.is_empty() => Some("was ended without a word"),
+            End::Lost | End::Failed => None,
+            End::Killed | End::Timeout => Some("was ended by nobody"),
+        };
+        if let Some(wrong) = wrong {
+            self.fail(at, format!("job {job} {wrong}: {ended:?}"));
+        }
+        if self.ended.insert(job, ended).is_some() {
+            self.fail(at, format!("job {job} has ended twice"));
+        }
+    }
+}
+
+impl User<Daemon> for Clients {
+    fn begin(&mut self, at: Moment, _: &mut Agenda<Ask>) -> Daemon {
+        let is_flawed = self.has_faults && at.node != MASTER;
+        let mut flaw = || is_flawed && self.draw.happens(5_000);
+        let (corrupts, is_full) = (flaw(), flaw());
+        let mut often = || is_flawed && self.draw.happens(50_000);
+        let flaws = Flaws { corrupts, is_full, drops: often(), changes: often() };
+        if flaws.corrupts || flaws.is_full {
+            self.flawed.insert(at.node);
+        }
+        self.makers.daemon(at.node, at.life, at.clock, flaws)
+    }
+
+    fn end(&mut self, at: Moment) {
+        // Its processes end with it.
+        self.running.retain(|(node, ..)| *node != at.node);
+    }
+
+    fn notice(&mut self, at: Moment, told: Tell, agenda: &mut Agenda<Ask>) {
+        match told {
+            Tell::Work(time, ask) => agenda.work(at, time, ask),
+            Tell::Ended(ended) => self.has_ended(at, ended),
+            Tell::Strobed => {}
+            Tell::Ran { attempt, rank, status } => self.ran(at, attempt, rank, status),
+        }
+    }
+}
