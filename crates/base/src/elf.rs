@@ -7,6 +7,7 @@ use std::fmt;
 /// This machine's processor, by the kernel's name.
 pub const HERE: &str = match std::env::consts::ARCH.as_bytes() {
     b"x86" => "i686",
+    b"powerpc64" if cfg!(target_endian = "little") => "ppc64le",
     b"powerpc64" => "ppc64",
     _ => std::env::consts::ARCH,
 };

@@ -221,9 +221,12 @@ pub const IMAGE_CLIENTS_MAX: usize = 2048;
 /// Images that a cluster keeps.
 pub const IMAGES_MAX: usize = 1024;
 
-/// Bytes of the files that a node keeps for the jobs that come: what a day's programs have. Less
-/// where little is free.
+/// Bytes of the files that the nodes of a machine keep for the jobs that come: what a day's
+/// programs have. Less where little is free.
 pub const CHUNK_STORE_MAX: u64 = 1 << 30;
+
+/// What each of many nodes of a machine may keep all the same, where that is free: a few programs.
+pub const CHUNK_STORE_MIN: u64 = 64 << 20;
 
 /// Operations of one member that have not ended, and their bytes: two of the largest transfers
 /// keep a tree busy, one on its way down and one whose acknowledgement is on its way up.

@@ -181,7 +181,10 @@ fn left_nothing(context: &Context) -> bool {
 fn check_names(args: &Args) -> Result<()> {
     let names = node_names(args.nodes.into());
     match args.arch.iter().flat_map(|some| &some.nodes).find(|node| !names.contains(node)) {
-        Some(node) => bail!("--arch {node}: this cluster has {}, no {node}  [E113]", fold(&names)),
+        Some(node) => bail!(
+            "--arch {node}: this cluster has {}, no {node}. Name one of these, or raise -N  [E113]",
+            fold(&names)
+        ),
         None => Ok(()),
     }
 }

@@ -43,10 +43,15 @@ pub fn find(named: &str, send: bool) -> Result<Program, Failure> {
         for arch in elf::PROCESSORS {
             let beside = format!("{named}.{arch}");
             if Path::new(&beside).metadata().is_ok_and(|meta| meta.is_file()) {
-                let binary = look(&beside)?;
+                let binary = match (look(&beside), binaries.is_empty()) {
+                    (Err(failure), true) => return Err(failure),
+                    // It is something else that has such a name.
+                    (Ok(Binary { arch: None, .. }) | Err(_), false) => continue,
+                    (Ok(binary), _) => binary,
+                };
                 if binary.arch != Some(arch) {
                     let is = binary.arch.unwrap_or("no binary");
-                    let text = format!("{beside} is {is}, though its name says {arch}");
+                    let text = format!("{beside} is {is}, though its name says {arch}. Rename it");
                     return Err(Failure::new("E102", exit::NOT_EXECUTABLE, text));
                 }
                 if !binaries.iter().any(|other| other.arch == binary.arch) {

@@ -16,6 +16,7 @@ use muster_ninep::client::{Client, Fid};
 use muster_ninep::error::{Errno, Error};
 use muster_ninep::tree::OpenFlags;
 use serde::de::IgnoredAny;
+use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -323,19 +324,14 @@ impl<'a> Upload<'a> {
 /// out here, the node will say.
 fn check_processors(client: &Client, order: &Order) -> Result<(), Failure> {
     let Program::Here(binaries) = &order.program else { return Ok(()) };
-    let Ok(status) = client.read_to_string("status") else { return Ok(()) };
-    let Ok(status) = serde_json::from_str::<serde_json::Value>(&status) else { return Ok(()) };
+    let Ok(text) = read_object(client, "arches") else { return Ok(()) };
+    let Ok(arches) = serde_json::from_str::<BTreeMap<String, String>>(&text) else { return Ok(()) };
     let wanted = order.spec.nodelist.as_deref().and_then(|set| nodeset::expand(set).ok());
     let mut nodes = Vec::new();
-    for node in status["nodes"].as_array().into_iter().flatten() {
-        let Some(name) = node["name"].as_str().or(node.as_str()) else { continue };
-        if wanted.as_ref().is_some_and(|wanted| !wanted.iter().any(|one| one == name)) {
-            continue;
-        }
-        // Of one that is down it is not known.
-        if let Some(arch) = node["arch"].as_str() {
-            nodes.push((name.to_owned(), arch.to_owned()));
-        }
+    for (arch, set) in arches {
+        let names = nodeset::expand(&set).unwrap_or_default();
+        let is_wanted = |name: &String| wanted.as_ref().is_none_or(|all| all.contains(name));
+        nodes.extend(names.into_iter().filter(is_wanted).map(|name| (name, arch.clone())));
     }
     program::check(&order.named, binaries, &nodes)
 }

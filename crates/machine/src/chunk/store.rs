@@ -17,18 +17,21 @@
 
 use crate::chunk::{Hash, Recipe};
 use crate::relay::receive::Unpacker;
-use muster_base::limits::{CHUNK, CHUNK_STORE_MAX};
+use muster_base::limits::{CHUNK, CHUNK_STORE_MAX, CHUNK_STORE_MIN};
 use muster_ninep::error::{Errno, Error, Result, fail};
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// What part of what is free on their file system the nodes of a machine keep at most: others are
-/// there, too. Nor do they keep more than [`CHUNK_STORE_MAX`] together: that file system may be
-/// memory.
+/// there, too, and it may be memory.
 const SHARE: u64 = 8;
+
+/// For how long it is known how many nodes share the room.
+const COUNTED: Duration = Duration::from_secs(1);
 
 /// The directory of what a node keeps, within its own.
 const CHUNKS: &str = "chunks";
@@ -74,6 +77,8 @@ pub(crate) struct Chunks {
     directory: PathBuf,
     /// Where the nodes of this machine have theirs: they share the room.
     home: Option<PathBuf>,
+    /// How many those are, and when they were counted.
+    counted: Option<(Instant, u64)>,
     files: HashMap<Name, Kept>,
     /// Where a chunk is found: file and offset.
     found: HashMap<Hash, (Name, u64)>,
@@ -104,7 +109,7 @@ impl Chunks {
     /// None yet, in a directory that is there or can be made.
     pub(crate) fn new(directory: PathBuf) -> Chunks {
         let (files, found) = (HashMap::new(), HashMap::new());
-        Chunks { directory, home: None, files, found, clock: 0 }
+        Chunks { directory, home: None, counted: None, files, found, clock: 0 }
     }
 
     /// None yet, in a node's directory below that of all nodes of this machine.
@@ -113,12 +118,23 @@ impl Chunks {
     }
 
     /// How many keep files on this machine.
-    fn sharers(&self) -> u64 {
-        let Some(nodes) = self.home.as_ref().and_then(|home| fs::read_dir(home).ok()) else {
-            return 1;
-        };
+    fn sharers(&mut self) -> u64 {
+        if let Some((_, count)) = self.counted.filter(|(when, _)| when.elapsed() < COUNTED) {
+            return count;
+        }
+        let nodes = self.home.as_ref().and_then(|home| fs::read_dir(home).ok());
         let has = |node: &fs::DirEntry| node.path().join(CHUNKS).is_dir();
-        nodes.flatten().filter(has).count().max(1) as u64
+        let count = nodes.map_or(1, |nodes| nodes.flatten().filter(has).count().max(1) as u64);
+        self.counted = Some((Instant::now(), count));
+        count
+    }
+
+    /// Bytes that may be kept.
+    fn most(&mut self) -> u64 {
+        let sharers = self.sharers();
+        let free = rustix::fs::statvfs(&self.directory);
+        let free = free.map_or(u64::MAX, |stat| stat.f_bavail.saturating_mul(stat.f_frsize));
+        (CHUNK_STORE_MAX / sharers).max(CHUNK_STORE_MIN).min(free / SHARE / sharers)
     }
 
     /// Whether some of these files lack a chunk.
@@ -335,13 +351,9 @@ impl Chunks {
 
     /// Removes what was used longest ago while there is no room for so many bytes more.
     fn make_room(&mut self, more: u64) {
-        let sharers = self.sharers();
         loop {
             let held: u64 = self.files.values().map(|kept| kept.recipe.size).sum();
-            let most = rustix::fs::statvfs(&self.directory).map_or(CHUNK_STORE_MAX, |stat| {
-                stat.f_bavail.saturating_mul(stat.f_frsize) / SHARE
-            });
-            if held.saturating_add(more) <= most.min(CHUNK_STORE_MAX) / sharers {
+            if held.saturating_add(more) <= self.most() {
                 return;
             }
             let unused = self.files.iter().filter(|(_, kept)| kept.users == 0);
@@ -427,17 +439,16 @@ mod tests {
     #[test]
     fn the_nodes_of_a_machine_share_the_room() {
         let home = std::env::temp_dir().join(format!("muster-chunks-share-{}", std::process::id()));
-        let nodes: Vec<Kept> = ["n1", "n2", "n3"]
+        let mut nodes: Vec<Kept> = ["n1", "n2", "n3"]
             .map(|node| Kept(Chunks::of_node(&home.join(node), &home)))
             .into_iter()
             .collect();
-        assert_eq!(nodes[0].sharers(), 1);
         for node in &nodes {
             fs::create_dir_all(&node.directory).unwrap();
         }
         // What else is there keeps nothing.
         fs::create_dir_all(home.join("n4")).unwrap();
-        let sharers = nodes.iter().map(|node| node.sharers()).collect::<Vec<_>>();
+        let sharers = nodes.iter_mut().map(|node| node.sharers()).collect::<Vec<_>>();
         fs::remove_dir_all(&home).unwrap();
         assert_eq!(sharers, [3; 3]);
     }

@@ -14,13 +14,14 @@ use crate::node::signal;
 use crate::output::Output;
 use crate::slots::{Slots, check_slice};
 use muster_base::limits::SLOTS_MAX;
-use muster_base::quote;
+use muster_base::{nodeset, quote};
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Error, Result, fail};
 use muster_ninep::synthetic::{
     Dir, Entry, File, Handle, Inode, Snapshot, SynCall, Synthetic, slice,
 };
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -59,13 +60,14 @@ pub fn of(manager: &Arc<Manager>) -> Synthetic {
 
 /// The files that a cluster has, and each view of it.
 fn shown(scope: &Scope) -> Vec<(&'static str, Entry)> {
-    let (told, past) = (scope.clone(), scope.clone());
+    let (told, past, built) = (scope.clone(), scope.clone(), scope.clone());
     let history = move |_| {
         let lines = past.manager()?.history.read()?;
         Ok(Snapshot(if past.view().is_some() { seen(&past, &lines) } else { lines }))
     };
     vec![
         ("status", File::text(0o444, move || status(&told)).entry()),
+        ("arches", File::text(0o444, move || arches(&built)).entry()),
         ("usage", overview::file(scope)),
         ("history", File::new(0o444, history).entry()),
         (
@@ -148,6 +150,20 @@ fn status(scope: &Scope) -> Result<String> {
         "jobs": jobs,
     });
     Ok(format!("{value}\n"))
+}
+
+/// The nodes that are up by their processors, in JSON: little to read before each job.
+fn arches(scope: &Scope) -> Result<String> {
+    let manager = scope.manager()?;
+    let (mut up, _) = manager.nodes.names();
+    up.retain(|name| scope.has_node(name));
+    let known = manager.nodes.arches(up.iter());
+    let mut alike: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for name in &up {
+        alike.entry(&known[name]).or_default().push(name);
+    }
+    let sets = alike.into_iter().map(|(arch, names)| (arch, nodeset::fold(names)));
+    Ok(serde_json::to_string(&sets.collect::<BTreeMap<_, _>>()).unwrap_or_default() + "\n")
 }
 
 /// A directory whose names do not change.

@@ -5,6 +5,7 @@ use super::session::{Phase, Session};
 use super::shepherd::{NsCommand, Spec, Stdio};
 use super::watch::Pipes;
 use super::{LIBRARIES, Node};
+use crate::strober::place::Place;
 use muster_base::quote;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -112,7 +113,9 @@ fn specify(node: &Node, session: &Arc<Session>, program: Option<&str>) -> Result
     spec.env = env;
     spec.fresh_proc = true;
     // Who reads the job's input is followed from its start.
-    spec.tells_start = session.light.is_none_or(|light| light.reads);
+    let reads = session.light.is_none_or(|light| light.reads);
+    // Without control groups the strober stops those that it has heard of.
+    spec.tells_start = reads || matches!(node.setup.place, Place::Lists(_));
     node.setup.processor.arrange(&mut spec);
     Ok(spec)
 }

@@ -12,8 +12,9 @@ use super::shepherd::Spec;
 use muster_base::elf::{self, HERE, Kind};
 use std::env;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Where the kernel tells what it has others run.
@@ -107,7 +108,10 @@ impl Processor {
 /// The processor that a program is for, if it says so.
 pub(super) fn processor_of(program: &Path) -> Option<&'static str> {
     let mut head = Vec::new();
-    File::open(program).ok()?.take(elf::HEAD as u64).read_to_end(&mut head).ok()?;
+    // A pipe of that name is not to be waited for.
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(program).ok()?;
+    file.metadata().ok().filter(Metadata::is_file)?;
+    file.take(elf::HEAD as u64).read_to_end(&mut head).ok()?;
     Kind::of(&head)?.processor()
 }
 

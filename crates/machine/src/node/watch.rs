@@ -35,7 +35,7 @@ const CHUNK: usize = 64 * 1024;
 /// is no longer than this.
 const SOON: Duration = Duration::from_millis(10);
 
-/// The same for one that has written nothing: nobody waits for that.
+/// The same for one that has written nothing: only who starts a detached job waits for that.
 const LATER: Duration = Duration::from_millis(100);
 
 /// How long the processes of a wiped session may take to be gone before it is tried again.
@@ -480,7 +480,10 @@ fn failure(session: &Session, stage: Stage, errno: i32, what: &str) -> Error {
             let arch = setup.map_or("another", |setup| setup.processor.name.as_str());
             match processor_of(Path::new(what)).filter(|program| !elf::runs(arch, program)) {
                 Some(program) => {
-                    format!("{named} is for {program}, and {node} is {arch}  [E102, exit 126]")
+                    format!(
+                        "{named} is for {program}, and {node} is {arch}. Choose other nodes, or \
+                         send one for {arch}  [E102, exit 126]"
+                    )
                 }
                 None => {
                     format!("{named}: no program that {node} ({arch}) can run  [E102, exit 126]")

@@ -27,6 +27,9 @@ pub const RELAY_MAX: usize = 1024 * 1024;
 /// Records of one stream: a file system has not many more inodes to give away.
 pub const RECORDS_MAX: u32 = 1 << 20;
 
+/// Processors that a stream names: more than there are to be told apart.
+const ARCHES_MAX: usize = 16;
+
 /// Bytes of a processor's name: the longest that a kernel has is `loongarch64`.
 const ARCH_MAX: usize = 32;
 
@@ -72,6 +75,9 @@ pub enum BadStream {
     /// Files for some nodes only, where nobody knows which nodes there are.
     #[error("the relay stream has files for {0} alone, which only a job's files may")]
     Arch(String),
+    /// More processors than any cluster has.
+    #[error("the relay stream names more than {ARCHES_MAX} processors")]
+    Arches,
     /// Too many records.
     #[error("the relay stream has more than {RECORDS_MAX} records")]
     Many,
@@ -159,6 +165,8 @@ pub struct Parser {
     /// The part of a header line or text that has come.
     held: Vec<u8>,
     records: u32,
+    /// The processors that were named.
+    arches: Vec<String>,
 }
 
 impl Default for Parser {
@@ -170,7 +178,7 @@ impl Default for Parser {
 impl Parser {
     /// A parser at the start of a stream.
     pub fn new() -> Parser {
-        Parser { state: State::Line, held: Vec::new(), records: 0 }
+        Parser { state: State::Line, held: Vec::new(), records: 0, arches: Vec::new() }
     }
 
     /// Whether the stream is complete.
@@ -275,7 +283,15 @@ impl Parser {
             Header::Argv(size) => self.start_text(Text::Argv, size, sink),
             Header::Env(size) => self.start_text(Text::Env, size, sink),
             Header::Link(size, path) => self.start_text(Text::Link(path), size, sink),
-            Header::Arch(arch) => sink.arch(arch.as_deref()),
+            Header::Arch(arch) => {
+                if let Some(name) = arch.as_ref().filter(|name| !self.arches.contains(name)) {
+                    if self.arches.len() == ARCHES_MAX {
+                        return Err(BadStream::Arches.into());
+                    }
+                    self.arches.push(name.clone());
+                }
+                sink.arch(arch.as_deref())
+            }
             Header::Dir(mode, path) => sink.dir(&path, mode),
             Header::Known(mode, size, path) => {
                 let hashes = chunk::count(size) as usize * chunk::HASH;

@@ -159,6 +159,10 @@ impl Load {
             let above = source.parent().filter(|above| *above != Path::new(""));
             let above = above.unwrap_or(Path::new("."));
             self.add_one(above, dir, &fs::metadata(above).map_err(at(above))?)?;
+            // Programs are looked for there first: only its owner may write to it.
+            if let Some(entry) = self.entries.last_mut() {
+                entry.mode = 0o755;
+            }
         }
         self.add_one(source, &format!("{dir}/{name}"), &fs::metadata(source).map_err(at(source))?)?;
         if let Some(entry) = self.entries.last_mut() {
@@ -598,7 +602,7 @@ mod tests {
         load.add_shared(&one, ".libs", "libq.so.1").unwrap();
         load.add_shared(&two, ".libs", "libz.so").unwrap();
         let lines = told(load).unwrap().0;
-        assert!(lines[0].starts_with("dir .libs 7"), "{lines:?}");
+        assert_eq!(lines[0], "dir .libs 755");
         assert_eq!(lines[1..], ["file .libs/libq.so.1 555 1", "file .libs/libz.so 555 2", "end"]);
         let mut load = Load::new();
         load.add_shared(&one, ".libs", "same").unwrap();

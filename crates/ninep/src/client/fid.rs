@@ -1,7 +1,7 @@
 //! A file at a server: every request that 9P2000.L has about one, with a callback or waiting.
 
 use super::Client;
-use super::link::{Cancel, Link};
+use super::link::{Cancel, Rest};
 use crate::call::{HeldLock, LockStatus};
 use crate::error::{Errno, Error, Result};
 use crate::message::{DataSync, Fid as Number, Rmessage, Tmessage};
@@ -60,32 +60,26 @@ fn done(_: Rmessage<'_>) {}
 /// What a walk tells: a qid for each name that was found, and the new fid if all were.
 pub type Walked = (Vec<Qid>, Option<Fid>);
 
-/// Opens what a walk has found.
-fn open_walked(
-    walked: Result<Walked>,
+/// A walk and an open that belong together, until somebody is told of both.
+struct Both<F> {
+    client: Client,
+    newfid: Number,
     flags: OpenFlags,
-    then: impl FnOnce(Result<Walked>) + Send + 'static,
-) {
-    match walked {
-        Ok((qids, Some(fid))) => {
-            let opened = fid.clone();
-            fid.open_then(flags, move |answer| then(answer.map(|_| (qids, Some(opened)))));
-        }
-        other => then(other),
-    }
+    state: Mutex<State<F>>,
+    rest: Arc<Mutex<Rest>>,
 }
 
-/// A walk and an open that were sent together; their answers may come in any order.
-struct Both<F> {
+struct State<F> {
     walked: Option<Result<Walked>>,
     opened: Option<Result<(Qid, u32)>>,
     then: Option<F>,
 }
 
 impl<F: FnOnce(Result<Walked>) + Send + 'static> Both<F> {
-    /// Goes on when both are there.
-    fn go_on(both: &Mutex<Both<F>>, link: &Link, newfid: Number, flags: OpenFlags) {
-        let mut state = both.lock().expect("no holder panics");
+    /// One of them is answered. The answers may come in any order; with the later one it goes on.
+    fn answered(&self, tell: impl FnOnce(&mut State<F>)) {
+        let mut state = self.state.lock().expect("no holder panics");
+        tell(&mut state);
         if state.walked.is_none() || state.opened.is_none() {
             return;
         }
@@ -97,18 +91,29 @@ impl<F: FnOnce(Result<Walked>) + Send + 'static> Both<F> {
                 fid.inner.iounit.store(iounit, Ordering::Relaxed);
                 then(Ok((qids, Some(fid))));
             }
-            (walked @ Ok((_, Some(_))), Err(error))
-                if matches!(error.errno, Errno::BADF | Errno::BUSY) =>
-            {
-                open_walked(walked, flags, then);
+            (Ok((qids, Some(fid))), Err(Error { errno: Errno::BADF | Errno::BUSY, .. })) => {
+                self.open_again(qids, fid, then);
             }
             (Ok((_, Some(_))), Err(error)) => then(Err(error)),
             (walked, _) => {
-                // Both are answered: nobody speaks of that number any more.
-                link.release_fid(newfid);
+                // Nobody speaks of that number any more.
+                self.client.shared.link.release_fid(self.newfid);
                 then(walked);
             }
         }
+    }
+
+    /// The walk was over later than the open.
+    fn open_again(&self, qids: Vec<Qid>, fid: Fid, then: F) {
+        let mut rest = self.rest.lock().expect("no holder panics");
+        if rest.given_up {
+            drop(rest);
+            return then(Err(Error::new(Errno::INTR, "the request was taken back")));
+        }
+        let opened = fid.clone();
+        let told = move |answer: Result<_>| then(answer.map(|_| (qids, Some(opened))));
+        let sent = fid.open_then(self.flags, told);
+        rest.push(&sent);
     }
 }
 
@@ -254,28 +259,30 @@ impl Fid {
         flags: OpenFlags,
         then: impl FnOnce(Result<Walked>) + Send + 'static,
     ) -> Cancel {
-        if self.client.version() != Version::MUSTER {
-            return self.walk_then(names, move |walked| open_walked(walked, flags, then));
-        }
         let (list, newfid) = match self.begin_walk(names) {
             Ok(begun) => begun,
             Err(error) => return self.client.refuse(error, then),
         };
-        let link = self.client.shared.link.clone();
-        let both = Arc::new(Mutex::new(Both { walked: None, opened: None, then: Some(then) }));
+        let (client, rest) = (self.client.clone(), Arc::new(Mutex::new(Rest::default())));
+        // A server of another kind is asked when the walk is over.
+        let is_early = client.version() == Version::MUSTER;
+        let later = (!is_early).then(|| Err(Error::from(Errno::BUSY)));
+        let state = Mutex::new(State { walked: None, opened: later, then: Some(then) });
+        let both = Arc::new(Both { client, newfid, flags, state, rest: rest.clone() });
         let other = both.clone();
         let sent = self.walk_to(newfid, list, below(&self.path(), names), move |walked| {
-            both.lock().expect("no holder panics").walked = Some(walked);
-            Both::go_on(&both, &link, newfid, flags);
+            both.answered(|state| state.walked = Some(walked));
         });
-        let link = self.client.shared.link.clone();
-        self.client.send(&Tmessage::Lopen { fid: newfid, flags: flags.0 }, move |answer| {
-            let opened =
-                answer.map(|answer| fields!(answer, Lopen { qid, iounit } => (qid, iounit)));
-            other.lock().expect("no holder panics").opened = Some(opened);
-            Both::go_on(&other, &link, newfid, flags);
-        });
-        sent
+        if is_early {
+            let request = Tmessage::Lopen { fid: newfid, flags: flags.0 };
+            let open = self.client.send(&request, move |answer| {
+                let opened =
+                    answer.map(|answer| fields!(answer, Lopen { qid, iounit } => (qid, iounit)));
+                other.answered(|state| state.opened = Some(opened));
+            });
+            rest.lock().expect("no holder panics").push(&open);
+        }
+        sent.with(rest)
     }
 
     /// Opens the file. Tells its qid and the largest transfer (0: any).

@@ -118,7 +118,8 @@ impl Link {
                 match state.core.send(request, then, false) {
                     Ok(sent) => {
                         self.drain(&mut state);
-                        return Cancel { link: Arc::downgrade(self), sent: Some(sent) };
+                        let link = Arc::downgrade(self);
+                        return Cancel { link, sent: Some(sent), rest: None };
                     }
                     Err((Refusal::Never(error), back)) => return self.give_up(state, back, error),
                     Err((Refusal::Full, back)) => then = back,
@@ -332,20 +333,46 @@ impl State {
 pub struct Cancel {
     link: Weak<Link>,
     sent: Option<Sent>,
+    rest: Option<Arc<Mutex<Rest>>>,
+}
+
+/// What belongs to a request beside itself: others, sent with it or because of what it came to.
+#[derive(Debug, Default)]
+pub(super) struct Rest {
+    sent: Vec<Sent>,
+    /// It was taken back: nothing is sent because of it any more.
+    pub(super) given_up: bool,
+}
+
+impl Rest {
+    /// Another request that belongs to it.
+    pub(super) fn push(&mut self, other: &Cancel) {
+        self.sent.extend(other.sent);
+    }
 }
 
 impl Cancel {
     /// For a request that was never sent.
     pub(super) fn none() -> Cancel {
-        Cancel { link: Weak::new(), sent: None }
+        Cancel { link: Weak::new(), sent: None, rest: None }
+    }
+
+    /// With what belongs to it.
+    pub(super) fn with(self, rest: Arc<Mutex<Rest>>) -> Cancel {
+        Cancel { rest: Some(rest), ..self }
     }
 
     /// Tells the server that the answer is no longer wanted (flush(5)). Whoever waits is still
     /// told exactly once: the answer, if it was already on its way; else EINTR, and then the
     /// request had no effect. Never blocks; may be called again, and after the answer.
     pub fn flush(&self) {
-        if let (Some(link), Some(sent)) = (self.link.upgrade(), self.sent) {
-            link.flush(sent);
+        let others = self.rest.as_ref().map_or_else(Vec::new, |rest| {
+            let mut rest = rest.lock().expect("no holder panics");
+            rest.given_up = true;
+            rest.sent.clone()
+        });
+        if let Some(link) = self.link.upgrade() {
+            others.into_iter().rev().chain(self.sent).for_each(|sent| link.flush(sent));
         }
     }
 }

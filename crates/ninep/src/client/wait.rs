@@ -7,6 +7,7 @@ use crate::call::{HeldLock, LockStatus};
 use crate::error::{Errno, Error, Result};
 use crate::record::{Attr, DirEntry, LockRange, Qid, SetAttr, Statfs};
 use crate::tree::OpenFlags;
+use crate::version::Version;
 use crate::wire::Name;
 use muster_base::limits::WALK_MAX;
 
@@ -56,6 +57,11 @@ impl Fid {
     /// # Errors
     /// ENOENT that names the first name which does not exist.
     pub fn walk_open(&self, names: &[Name<'_>], flags: OpenFlags) -> Result<Fid> {
+        if self.client().version() != Version::MUSTER {
+            let fid = self.walk(names)?;
+            fid.open(flags)?;
+            return Ok(fid);
+        }
         let (before, last) = names.split_at(names.len().saturating_sub(WALK_MAX));
         let from = if before.is_empty() { self.clone() } else { self.walk(before)? };
         from.step("open", last, |then| from.walk_open_then(last, flags, then))

@@ -186,6 +186,44 @@ fn a_walk_and_its_open_go_together_and_answers_may_change_places() {
 }
 
 #[test]
+fn what_is_taken_back_is_not_opened_afterwards() {
+    let (client, server) = attached(|fake| {
+        let walked = || Rmessage::Walk { qids: Qids(vec![qid(1)]) };
+        // The open was refused; the walk is flushed, and answered all the same.
+        let (walk, open) = (fake.tag(), fake.tag());
+        fake.answer(open, &Rmessage::Error { text: b"no such fid", errno: ErrorNumber(9) });
+        let (flush, request) = fake.request().expect("a flush");
+        assert_eq!(request, Tmessage::Flush { oldtag: walk });
+        fake.answer(walk, &walked());
+        fake.answer(flush, &Rmessage::Flush {});
+        let (clunk, request) = fake.request().expect("an end");
+        assert!(matches!(request, Tmessage::Clunk { .. }), "{request:?}");
+        fake.answer(clunk, &Rmessage::Clunk {});
+        // The open of what was found takes long.
+        let (walk, open) = (fake.tag(), fake.tag());
+        fake.answer(walk, &walked());
+        let (flush, request) = fake.request().expect("a flush");
+        assert_eq!(request, Tmessage::Flush { oldtag: open });
+        fake.answer(flush, &Rmessage::Flush {});
+        while fake.request().is_some() {}
+    });
+    let flags = OpenFlags(OpenFlags::WRONLY | OpenFlags::TRUNC);
+    for _ in 0..2 {
+        let (told, answers) = mpsc::channel();
+        let cancel = client.root().walk_open_then(&[b"a"], flags, move |opened| {
+            told.send(opened.map(drop).map_err(|error| error.errno)).expect("the test waits");
+        });
+        // The answer to one of them is there by then, or the test is none.
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        cancel.flush();
+        assert_eq!(answers.recv().expect("told"), Err(Errno::INTR));
+        assert!(answers.recv().is_err(), "told once");
+    }
+    drop(client);
+    server.join().expect("script");
+}
+
+#[test]
 fn create_turns_the_directory_into_the_file() {
     let (client, server) = attached(|fake| {
         let tag = fake.tag();
