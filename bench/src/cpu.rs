@@ -59,7 +59,11 @@ impl Meter {
         Ok((self.used()? - before - idle * share).max(0.0))
     }
 
-    fn used(&self) -> Result<f64> {
+    /// Milliseconds used so far.
+    ///
+    /// # Errors
+    /// When the counter cannot be read.
+    pub fn used(&self) -> Result<f64> {
         let text = fs::read_to_string(self.group.join("cpuacct.usage"))?;
         Ok(text.trim().parse::<f64>()? / 1e6)
     }

@@ -18,6 +18,9 @@ const HEAD: &str = "MUSTER_BENCH_HEAD";
 /// The head's address.
 pub const ADDRESS: &str = "10.78.255.254";
 
+/// What a host keeps in memory at most: as a machine of half a GiB would.
+const MEMORY: &str = "256m";
+
 /// Hosts `s1`, `s2`, ..., which go when we go.
 pub struct Namespaces {
     home: PathBuf,
@@ -117,7 +120,7 @@ fn neighbours(count: usize, device: &str) -> String {
 fn start(number: usize, home: &Path) -> Result<Child> {
     let mut command = child::command("unshare");
     let inside = format!(
-        "hostname s{number}; mount -t tmpfs none /mnt; ip link set lo up; echo ready; \
+        "hostname s{number}; mount -t tmpfs -o size={MEMORY} none /mnt; ip link set lo up; echo ready; \
          exec sleep infinity"
     );
     command.args(["--net", "--mount", "--uts", "sh", "-ec", &inside]);

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::child::Child;
 use crate::cluster::Cluster;
+use crate::cpu::Meter;
 use crate::launch::Program as Sent;
 use crate::report::Samples;
 
@@ -22,7 +23,7 @@ pub const BIG: usize = 12 << 20;
 /// Launches of each program at the least.
 const LEAST: usize = 4;
 
-/// Milliseconds of a clock's tick, in which the kernel counts processor time.
+/// Milliseconds of a clock's tick, in which the kernel tells the processor time of processes.
 const TICK: f64 = 10.0;
 
 /// What is launched.
@@ -101,6 +102,18 @@ fn touch_memory(base: &Path, bytes: usize) -> Result<()> {
 pub fn point(nodes: usize, quick: bool, base: &Path, home: &Path) -> Result<Point> {
     let rounds = (KEPT / (nodes * BIG)).max(LEAST);
     touch_memory(base, (rounds + 2) * nodes * BIG)?;
+    let meter = Meter::new("scale").context("no cpuacct (cgroup v1, as root) counts for us")?;
+    meter.within(|| launches(nodes, rounds, quick, &meter, (base, home)))
+}
+
+/// The same for who is a member of the meter's group.
+fn launches(
+    nodes: usize,
+    rounds: usize,
+    quick: bool,
+    meter: &Meter,
+    (base, home): (&Path, &Path),
+) -> Result<Point> {
     let cluster = Cluster::up(nodes, base)?;
     let big = Sent::make(&home.join("big"), BIG)?;
     // As many as take about the same time on each size.
@@ -109,7 +122,8 @@ pub fn point(nodes: usize, quick: bool, base: &Path, home: &Path) -> Result<Poin
     for (program, launches) in super::PROGRAMS.into_iter().zip(&mut launches) {
         // The first warms caches.
         launch(&cluster, nodes, program, &big)?;
-        let (before, until) = (used(&cluster)?, Instant::now() + Duration::from_secs_f64(seconds));
+        let (before, until) =
+            (used(&cluster, meter)?, Instant::now() + Duration::from_secs_f64(seconds));
         let most = match program {
             Program::True => usize::MAX,
             Program::Big => rounds,
@@ -120,7 +134,7 @@ pub fn point(nodes: usize, quick: bool, base: &Path, home: &Path) -> Result<Poin
         }
         // What is done is forgotten 100 ms later: that belongs to it.
         std::thread::sleep(Duration::from_millis(300));
-        let (after, count) = (used(&cluster)?, launches.wall.0.len() as f64);
+        let (after, count) = (used(&cluster, meter)?, launches.wall.0.len() as f64);
         (launches.head, launches.nodes) =
             ((after.0 - before.0) / count, (after.1 - before.1) / count);
     }
@@ -150,25 +164,24 @@ fn launch(cluster: &Cluster, nodes: usize, program: Program, big: &Sent) -> Resu
 }
 
 /// Milliseconds of processor time so far: of our clients and the manager, and of all that runs on
-/// nodes.
-fn used(cluster: &Cluster) -> Result<(f64, f64)> {
+/// nodes: what the group has used beside.
+fn used(cluster: &Cluster, meter: &Meter) -> Result<(f64, f64)> {
     let runtime = cluster.directory();
     let mark = format!("MUSTER_RUNTIME={}", runtime.parent().unwrap_or(&runtime).display());
-    // What our ended children have used.
-    let (mut head, mut nodes) = (times(Path::new("/proc/self"))?.1, 0.0);
+    let (own, clients) = times(Path::new("/proc/self"))?;
+    let mut head = clients;
     for entry in fs::read_dir("/proc")? {
         let path = entry?.path();
-        // One that has ended meanwhile is counted by who waited for it.
+        // One that has ended meanwhile is nobody's.
         let Ok(environ) = fs::read(path.join("environ")) else { continue };
-        if !environ.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes()) {
-            continue;
-        }
-        let Ok((own, ended)) = times(&path) else { continue };
         let words = fs::read_to_string(path.join("cmdline")).unwrap_or_default();
-        let is_manager = words.split('\0').any(|word| word.contains("manager"));
-        *(if is_manager { &mut head } else { &mut nodes }) += own + ended;
+        let is_ours = environ.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes());
+        if is_ours && words.split('\0').any(|word| word.contains("manager")) {
+            let (of_it, ended) = times(&path)?;
+            head += of_it + ended;
+        }
     }
-    Ok((head, nodes))
+    Ok((head, meter.used()? - own - head))
 }
 
 /// Milliseconds that a process has used, and those of its children that have ended.
