@@ -120,8 +120,8 @@ fn neighbours(count: usize, device: &str) -> String {
 fn start(number: usize, home: &Path) -> Result<Child> {
     let mut command = child::command("unshare");
     let inside = format!(
-        "hostname s{number}; mount -t tmpfs -o size={MEMORY} none /mnt; ip link set lo up; echo ready; \
-         exec sleep infinity"
+        "hostname s{number}; mount -t tmpfs -o size={MEMORY} none /mnt; ip link set lo up; \
+         echo ready; exec sleep infinity"
     );
     command.args(["--net", "--mount", "--uts", "sh", "-ec", &inside]);
     let mut child = Child::start(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;

@@ -4,8 +4,9 @@
 //! nodes, with and without a file. Each is what is left of a measured slope once the simulator's
 //! messages are taken off. A message's own price is that with which a query among 16 processes
 //! takes as long in the simulator as here; so is that of messages between machines, over TCP. Two
-//! numbers come from wall time: how much longer work takes where many processes share processors,
-//! and for each program the time in which nobody works.
+//! numbers come from wall time: how much longer work takes where many processes share processors
+//! (no shorter), and for each program the time in which nobody works, less what the head still
+//! works when the client has ended (what is done is written down and forgotten then).
 
 use std::time::Instant;
 
@@ -36,7 +37,7 @@ pub struct Model {
     prices: Prices,
     /// How much longer work takes where processes share processors.
     stretch: f64,
-    /// By program: milliseconds in which nobody works.
+    /// By program: milliseconds in which nobody works, less those of work after the end.
     idle: [f64; 2],
     /// By program: processor time as it was measured.
     used: [Lines; 2],
@@ -130,14 +131,14 @@ impl Model {
             }
         }
         let mut best = f64::MAX;
-        for stretch in (50..300).map(|percent| f64::from(percent) / 100.0) {
+        for stretch in (100..300).map(|percent| f64::from(percent) / 100.0) {
             // Relative errors count: each row weighs as much as it is small.
             let idle = [0, 1].map(|program| {
                 let own = rows.iter().filter(|row| row.0 == program);
                 let (sum, weight) = own.fold((0.0, 0.0), |(sum, weight), (_, said, wall)| {
                     (sum + (wall - stretch * said) / wall.powi(2), weight + wall.powi(-2))
                 });
-                f64::max(sum / weight, 0.0)
+                sum / weight
             });
             let off = |(at, said, wall): &(usize, f64, f64)| {
                 ((idle[*at] + stretch * said) / wall - 1.0).powi(2)
@@ -235,12 +236,21 @@ impl Model {
                 between.copy
             ),
             format!(
-                "fitted: work takes {stretch:.2} times as long beside others; nobody works for \
-                 {:.1} ms (true), {:.1} (12 MiB)",
-                idle[0], idle[1]
+                "fitted: work takes {stretch:.2} times as long beside others; nobody works for {}, \
+                 {}",
+                idled(idle[0], "true"),
+                idled(idle[1], "12 MiB")
             ),
         ];
         used.chain(fitted).collect()
+    }
+}
+
+/// Milliseconds in which nobody works, in words.
+fn idled(ms: f64, program: &str) -> String {
+    match ms < 0.0 {
+        true => format!("0 ms, and the head for {:.1} ms after the end ({program})", -ms),
+        false => format!("{ms:.1} ms ({program})"),
     }
 }
 
