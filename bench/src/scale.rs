@@ -179,7 +179,7 @@ fn draw(
         |name: String, color, mark, points: Vec<(f64, f64)>| Series { name, color, mark, points };
     let (mut here, mut alone) = (Vec::new(), Vec::new());
     for (at, (program, color)) in PROGRAMS.into_iter().zip(colors).enumerate() {
-        let name = program.name();
+        let name = if program == Program::True { "true" } else { "12 MiB" };
         let measured = points.iter().map(|point| (point.nodes as f64, point.wall(program)));
         let sizes = points.iter().map(|point| point.nodes);
         let said = sizes.map(|nodes| (nodes as f64, model.here(nodes, program)));

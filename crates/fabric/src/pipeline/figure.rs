@@ -45,6 +45,10 @@ pub struct Panel {
 
 const WIDTH: f64 = 440.0;
 const HEIGHT: f64 = 300.0;
+/// In the legend: a curve's sample, that with the room between two names, and a letter.
+const SAMPLE: f64 = 30.0;
+const MARK: f64 = SAMPLE + 16.0;
+const LETTER: f64 = 6.4;
 const LEFT: f64 = 62.0;
 const TOP: f64 = 64.0;
 const GAP: f64 = 24.0;
@@ -136,10 +140,18 @@ fn draw(out: &mut String, panel: &Panel, left: f64) {
     let (at, middle) = (left - 46.0, TOP + HEIGHT / 2.0);
     let turned = format!("transform=\"rotate(-90 {at} {middle})\"");
     text(out, (at, middle), "middle", &turned, &panel.y);
-    let share = WIDTH / panel.series.len().max(1) as f64;
-    for (index, series) in panel.series.iter().enumerate() {
+    let mut at = (left, bottom + 56.0);
+    for series in &panel.series {
         curve(out, series, &x, &y);
-        legend(out, series, (left + index as f64 * share, bottom + 56.0));
+        // One without a name goes with the one before it.
+        if !series.name.is_empty() {
+            let width = MARK + LETTER * series.name.chars().count() as f64;
+            if at.0 > left && at.0 + width > right {
+                at = (left, at.1 + 16.0);
+            }
+            legend(out, series, at);
+            at.0 += width;
+        }
     }
 }
 
@@ -175,7 +187,7 @@ fn legend(out: &mut String, series: &Series, (x, y): (f64, f64)) {
             );
         }
     }
-    text(out, (x + 30.0, y), "start", "", &series.name);
+    text(out, (x + SAMPLE, y), "start", "", &series.name);
 }
 
 fn dashes(mark: Mark) -> &'static str {
