@@ -188,7 +188,11 @@ mod tests {
         assert_eq!(arches(), ["x86_64", "aarch64"]);
         binary(&home.join("heat.x86_64"), 183);
         let said = find(&named, true).unwrap_err().to_string();
-        assert!(said.ends_with("is aarch64, though its name says x86_64  [E102, exit 126]"));
+        let what = "is aarch64, though its name says x86_64. Rename it  [E102, exit 126]";
+        assert!(said.ends_with(what), "{said}");
+        // Something else that has such a name, beside a program that is there.
+        std::fs::write(home.join("heat.x86_64"), "how it is built\n").unwrap();
+        assert_eq!(arches(), ["x86_64", "aarch64"]);
         // A script is for all.
         std::fs::write(home.join("heat"), "#!/bin/sh\n").unwrap();
         assert!(matches!(find(&named, true), Ok(Program::Here(all)) if all.len() == 1));
