@@ -265,11 +265,17 @@ impl Eye {
             if session.say_follow() {
                 return false;
             }
-            if *late <= now && !session.is_frozen() {
-                let text = format!("its program has not been started for {START:?}  [E306]");
-                session.failed(Error::new(Errno::TIMEDOUT, text));
+            if *late > now {
+                return true;
             }
-            *late > now || session.is_frozen()
+            if session.is_frozen() {
+                // Its time begins when its turn does.
+                *late = now + START;
+                return true;
+            }
+            let text = format!("its program has not been started for {START:?}  [E306]");
+            session.failed(Error::new(Errno::TIMEDOUT, text));
+            false
         });
     }
 
