@@ -239,8 +239,8 @@ pub const PENDING_BYTES_MAX: usize = 4 * TRANSFER_MAX;
 /// all of them: with node sets of one range each has less than 256 bytes.
 pub const STAGED_MAX: usize = 256;
 
-/// Operations that wait at the master until they may be under way: one of each member, as when the
-/// ranks of a job end everywhere at once. With node sets of one range they have 16 MiB.
+/// Operations that wait at the master until they may be under way: as many as members, whose ranks
+/// may end everywhere at once. With node sets of one range they have 16 MiB.
 pub const ASKED_MAX: usize = MEMBERS_MAX;
 
 /// Bytes of the bodies of both: what a member has to keep at most is 16 MiB.

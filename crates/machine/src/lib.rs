@@ -17,6 +17,8 @@ pub mod output;
 pub mod relay;
 pub mod roster;
 pub mod schedule;
+#[cfg(test)]
+mod scratch;
 pub mod slots;
 pub mod strober;
 pub mod usage;

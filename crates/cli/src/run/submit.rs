@@ -121,12 +121,22 @@ pub(super) fn status(client: &Client, id: u64) -> Result<Status, Failure> {
 /// Reads a file that holds a JSON object: that ends where its last brace closes, so nobody needs to
 /// be asked whether there is more.
 pub(super) fn read_object(client: &Client, path: &str) -> Result<String, Error> {
+    read_until(client, path, |text, _| serde_json::from_slice::<IgnoredAny>(text).is_ok())
+}
+
+/// Reads a file until that is all of it, by what has come and whether the last part was a short
+/// one, or until it ends.
+fn read_until(
+    client: &Client,
+    path: &str,
+    is_all: impl Fn(&[u8], bool) -> bool,
+) -> Result<String, Error> {
     let file = client.open(path, OpenFlags::default())?.into_fid();
-    let mut text = Vec::new();
+    let (most, mut text) = (file.max_data(), Vec::new());
     loop {
-        let part = file.read_at(text.len() as u64, file.max_data())?;
+        let part = file.read_at(text.len() as u64, most)?;
         text.extend_from_slice(&part);
-        if part.is_empty() || serde_json::from_slice::<IgnoredAny>(&text).is_ok() {
+        if part.is_empty() || is_all(&text, part.len() < most as usize) {
             let not_text = |_| Error::new(Errno::ILSEQ, "not text (UTF-8)").at(path);
             return String::from_utf8(text).map_err(not_text);
         }
@@ -232,7 +242,9 @@ fn send_files(
     let most = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
     let mut sent = 0;
     loop {
-        let wanted = read_wanted(client, &path).map_err(|error| refused(client, &path, &error))?;
+        // What a read does not fill is all of it.
+        let wanted = read_until(client, &path, |_, is_short| is_short);
+        let wanted = wanted.map_err(|error| refused(client, &path, &error))?;
         let wanted = read_ranges(&wanted, most).ok_or_else(|| {
             let text = format!("the manager's {path} cannot be read: {wanted:?}");
             Failure::new("E402", exit::OURS, text)
@@ -250,21 +262,6 @@ fn send_files(
             events.tell(Event::Sent(sent, all));
         }
         given.finish()?;
-    }
-}
-
-/// The chunks that some node lacks. What a read does not fill is all of it: nobody is asked twice,
-/// which would have the nodes asked again.
-fn read_wanted(client: &Client, path: &str) -> Result<String, Error> {
-    let file = client.open(path, OpenFlags::default())?.into_fid();
-    let mut text = Vec::new();
-    loop {
-        let part = file.read_at(text.len() as u64, file.max_data())?;
-        text.extend_from_slice(&part);
-        if part.len() < file.max_data() as usize {
-            let not_text = |_| Error::new(Errno::ILSEQ, "not text (UTF-8)").at(path);
-            return String::from_utf8(text).map_err(not_text);
-        }
     }
 }
 

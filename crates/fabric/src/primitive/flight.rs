@@ -16,7 +16,9 @@ use std::sync::Arc;
 /// only: the master keeps a bounded number of operations under way.
 const UNREPORTED_MAX: usize = 4;
 
-/// So many of them all members together may keep to themselves: an eighth is always free.
+/// So many of them all members together may keep to themselves, so that room is left for others. A
+/// member that is idle may hold up what was begun after the one that it has not told of until its
+/// next beat all the same: they are forgotten in their order.
 const UNREPORTED_BY_ALL: usize = STAGED_MAX - STAGED_MAX / 8;
 
 /// No child of this epoch has been sent it.

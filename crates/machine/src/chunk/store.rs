@@ -376,36 +376,32 @@ impl Chunks {
 mod tests {
     use super::*;
     use crate::relay::receive::Landing;
+    use crate::scratch::Scratch;
     use std::ops::{Deref, DerefMut};
 
     /// Chunks whose directory goes with the test.
-    struct Kept(Chunks);
-
-    impl Drop for Kept {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0.directory);
-        }
+    struct Kept {
+        chunks: Chunks,
+        _directory: Scratch,
     }
 
     impl Deref for Kept {
         type Target = Chunks;
 
         fn deref(&self) -> &Chunks {
-            &self.0
+            &self.chunks
         }
     }
 
     impl DerefMut for Kept {
         fn deref_mut(&mut self) -> &mut Chunks {
-            &mut self.0
+            &mut self.chunks
         }
     }
 
     fn chunks(of: &str) -> Kept {
-        let directory = format!("muster-chunks-{of}-{}", std::process::id());
-        let directory = std::env::temp_dir().join(directory);
-        let _ = fs::remove_dir_all(&directory);
-        Kept(Chunks::new(directory))
+        let directory = Scratch::new(&format!("chunks-{of}"));
+        Kept { chunks: Chunks::new(directory.to_owned()), _directory: directory }
     }
 
     fn bytes(seed: u8, length: usize) -> Vec<u8> {
@@ -438,19 +434,14 @@ mod tests {
 
     #[test]
     fn the_nodes_of_a_machine_share_the_room() {
-        let home = std::env::temp_dir().join(format!("muster-chunks-share-{}", std::process::id()));
-        let mut nodes: Vec<Kept> = ["n1", "n2", "n3"]
-            .map(|node| Kept(Chunks::of_node(&home.join(node), &home)))
-            .into_iter()
-            .collect();
+        let home = Scratch::new("chunks-share");
+        let mut nodes = ["n1", "n2", "n3"].map(|node| Chunks::of_node(&home.join(node), &home));
         for node in &nodes {
             fs::create_dir_all(&node.directory).unwrap();
         }
         // What else is there keeps nothing.
         fs::create_dir_all(home.join("n4")).unwrap();
-        let sharers = nodes.iter_mut().map(|node| node.sharers()).collect::<Vec<_>>();
-        fs::remove_dir_all(&home).unwrap();
-        assert_eq!(sharers, [3; 3]);
+        assert_eq!(nodes.each_mut().map(Chunks::sharers), [3; 3]);
     }
 
     #[test]

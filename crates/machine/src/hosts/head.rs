@@ -291,7 +291,8 @@ impl Head<'_> {
 }
 
 /// A group of a cluster's own, by random digits, in the range that every site has for itself (RFC
-/// 2365), and a port that nobody is given here. Who shares it with others only hears more.
+/// 2365), and a port that no TCP listener is given here. A host where it is taken hears nothing,
+/// and gets what it needs down the tree; who shares it with others only hears more.
 fn group(digits: &str, port: u16) -> SocketAddrV4 {
     let [.., high, low] = u32::from_str_radix(digits, 16).unwrap_or_default().to_be_bytes();
     SocketAddrV4::new(Ipv4Addr::new(239, 255, high, low), port)

@@ -153,6 +153,7 @@ fn checked(name: &str, path: &Path) -> Result<PathBuf, NoEmulator> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
 
     /// One that this machine does not run.
     const OTHER: &str = if cfg!(target_arch = "x86_64") { "aarch64" } else { "x86_64" };
@@ -166,8 +167,8 @@ mod tests {
         let mut head = std::fs::read("/proc/self/exe").unwrap();
         head.truncate(64);
         (head[18], head[19]) = if OTHER == "aarch64" { (183, 0) } else { (62, 0) };
-        let path = std::env::temp_dir().join(format!("muster-processor-{}", std::process::id()));
-        std::fs::write(&path, head).unwrap();
+        let home = Scratch::new("processor");
+        let path = home.file("heat", &head);
         let named = path.to_str().unwrap();
         let mut spec = Spec::new(named, &["./heat", "x"]);
         processor.arrange(&mut spec);
@@ -177,7 +178,6 @@ mod tests {
         let mut spec = Spec::new(named, &[]);
         Processor::default().arrange(&mut spec);
         assert_eq!(spec.program, named);
-        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

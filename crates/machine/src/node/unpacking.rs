@@ -158,16 +158,15 @@ impl Unpacking {
 mod tests {
     use super::*;
     use crate::chunk::Recipe;
+    use crate::scratch::Scratch;
     use muster_base::limits::CHUNK;
 
     /// A node that lacks chunks of which nobody has said that they come counted none of those that
     /// did, so the manager sent all of them at once.
     #[test]
     fn who_lacks_a_chunk_counts_those_that_come_and_never_as_far_as_who_has_all() {
-        let directory = format!("muster-unpacking-{}", std::process::id());
-        let directory = std::env::temp_dir().join(directory);
-        let _ = std::fs::remove_dir_all(&directory);
-        let mut chunks = Chunks::new(directory.clone());
+        let directory = Scratch::new("unpacking");
+        let mut chunks = Chunks::new(directory.to_owned());
         let parts: Vec<Vec<u8>> = (0..6).map(|seed| vec![seed; CHUNK]).collect();
         let hashes = parts.iter().flat_map(|part| Hash::of(part).0);
         let mut stream = format!("known 644 {} data\n", 6 * CHUNK).into_bytes();
@@ -194,17 +193,14 @@ mod tests {
         // Who has all of it only counts on.
         assert_eq!(files.gather(&mut chunks, 116, &[]).unwrap().count, 122);
         assert!(files.gather(&mut chunks, 118, &[]).is_err(), "a count was missed");
-        std::fs::remove_dir_all(&directory).unwrap();
     }
 
     /// The job that came second failed, whoever had changed the file.
     #[test]
     fn a_file_that_another_job_has_changed_meanwhile_is_lacking_again() {
         use std::os::unix::fs::PermissionsExt;
-        let directory = format!("muster-mended-{}", std::process::id());
-        let directory = std::env::temp_dir().join(directory);
-        let _ = std::fs::remove_dir_all(&directory);
-        let mut chunks = Chunks::new(directory.clone());
+        let directory = Scratch::new("mended");
+        let mut chunks = Chunks::new(directory.to_owned());
         let parts: [&[u8]; 2] = [b"#!/bin/sh\n", b"data"];
         let recipe = |part: &[u8]| Recipe { size: part.len() as u64, chunks: vec![Hash::of(part)] };
         let program = chunks.keep(0o755, &recipe(parts[0])).unwrap();
@@ -227,13 +223,11 @@ mod tests {
         assert_eq!(files.gather(&mut chunks, 5, &["0"]).unwrap().lacks, None);
         assert_eq!(files.chunk(&mut chunks, 0, parts[0]).unwrap().count, 7);
         assert!(files.is_done());
-        std::fs::remove_dir_all(&directory).unwrap();
     }
+
     #[test]
     fn files_for_another_processor_are_numbered_and_not_taken() {
-        let directory = format!("muster-unpacking-arch-{}", std::process::id());
-        let directory = std::env::temp_dir().join(directory);
-        let _ = std::fs::remove_dir_all(&directory);
+        let directory = Scratch::new("unpacking-arch");
         let parts: Vec<Vec<u8>> = (0..3).map(|seed| vec![seed; 5000]).collect();
         let mut stream = b"dir 755 d\n".to_vec();
         for (part, arch) in parts.iter().zip(["all", "aarch64", "x86_64"]) {
@@ -259,6 +253,5 @@ mod tests {
             assert!(files.is_done(), "{arch}");
             assert_eq!(files.gather(&mut chunks, 10, &[]).unwrap().count, 9 + count, "{arch}");
         }
-        std::fs::remove_dir_all(&directory).unwrap();
     }
 }

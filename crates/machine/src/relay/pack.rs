@@ -475,30 +475,10 @@ impl Packer {
 mod tests {
     use super::*;
     use crate::relay::format::{BadStream, Parser, Sink, Target};
+    use crate::scratch::Scratch;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     /// A directory that goes with the test.
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Scratch {
-            let path = std::env::temp_dir().join(format!("pack-{name}-{}", std::process::id()));
-            fs::create_dir_all(&path).unwrap();
-            Scratch(path)
-        }
-        fn file(&self, name: &str, content: &[u8]) -> PathBuf {
-            let path = self.0.join(name);
-            fs::write(&path, content).unwrap();
-            path
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            fs::remove_dir_all(&self.0).unwrap();
-        }
-    }
-
     /// One line for each thing told, and how many bytes of data.
     #[derive(Default)]
     struct Lines(Vec<String>, usize);
@@ -559,8 +539,8 @@ mod tests {
 
     #[test]
     fn a_tree_is_sent_as_it_is() {
-        let dir = Scratch::new("tree");
-        let tree = dir.0.join("in put");
+        let dir = Scratch::new("pack-tree");
+        let tree = dir.join("in put");
         fs::create_dir_all(tree.join("deep/er")).unwrap();
         dir.file("in put/b", &vec![7; 3 * CHUNK_MAX + 5]);
         dir.file("in put/deep/a", b"");
@@ -570,7 +550,7 @@ mod tests {
         fs::set_permissions(tree.join("deep/er"), fs::Permissions::from_mode(0o500)).unwrap();
         for path in ["in put", "in put/deep", "in put/b", "in put/deep/a"] {
             let mode = if path.ends_with(['b', 'a']) { 0o640 } else { 0o755 };
-            fs::set_permissions(dir.0.join(path), fs::Permissions::from_mode(mode)).unwrap();
+            fs::set_permissions(dir.join(path), fs::Permissions::from_mode(mode)).unwrap();
         }
         let mut load = Load::new();
         assert!(load.is_empty());
@@ -596,7 +576,7 @@ mod tests {
 
     #[test]
     fn what_is_shared_has_a_directory_and_nobody_writes_to_it() {
-        let dir = Scratch::new("shared");
+        let dir = Scratch::new("pack-shared");
         let (one, two) = (dir.file("libq.so.1.2", b"1"), dir.file("libz.so", b"22"));
         let mut load = Load::new();
         load.add_shared(&one, ".libs", "libq.so.1").unwrap();
@@ -612,7 +592,7 @@ mod tests {
 
     #[test]
     fn what_is_for_some_nodes_may_have_a_name_of_what_is_for_others() {
-        let dir = Scratch::new("arches");
+        let dir = Scratch::new("pack-arches");
         let file = |name: &str, content: &[u8]| {
             let path = dir.file(name, content);
             fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
@@ -645,16 +625,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_sent_is_named() {
-        let dir = Scratch::new("bad");
+        let dir = Scratch::new("pack-bad");
         let one = dir.file("one", b"1");
         let mut load = Load::new();
         load.add(&one).unwrap();
         load.add(&one).unwrap();
         assert_eq!(load.bytes(), 1, "the same file goes once");
-        let other = Scratch::new("other");
+        let other = Scratch::new("pack-other");
         let error = load.add(&other.file("one", b"2")).unwrap_err().to_string();
         assert!(error.ends_with("one: another file is sent under the name one"), "{error}");
-        let error = load.add(&dir.0.join("none")).unwrap_err().to_string();
+        let error = load.add(&dir.join("none")).unwrap_err().to_string();
         assert!(error.ends_with("none: No such file or directory"), "{error}");
         let error = load.add(Path::new("/dev/null")).unwrap_err().to_string();
         assert!(error.ends_with("this is a device, which cannot be sent"), "{error}");
@@ -664,7 +644,7 @@ mod tests {
 
     #[test]
     fn a_file_that_changes_ends_the_stream() {
-        let dir = Scratch::new("change");
+        let dir = Scratch::new("pack-change");
         let size = 2 * CHUNK_MAX;
         for (after, said) in [(size + 1, "then more"), (size / 2, "then 262144")] {
             let path = dir.file("f", &vec![0; size]);

@@ -233,25 +233,10 @@ fn leader(text: &str) -> Option<Pid> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
     use std::os::unix::process::CommandExt;
     use std::process::{Child, Command};
     use std::time::Instant;
-
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Scratch {
-            let path = std::env::temp_dir().join(format!("mp-{name}-{}", std::process::id()));
-            fs::create_dir_all(&path).unwrap();
-            Scratch(path)
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
 
     struct Sleeper(Child);
 
@@ -283,8 +268,8 @@ mod tests {
 
     #[test]
     fn listed_leaders_are_signalled_and_who_has_got_a_dead_ones_number_is_not() {
-        let scratch = Scratch::new("lists");
-        let place = Place::Lists(scratch.0.join("ranks"));
+        let scratch = Scratch::new("place-lists");
+        let place = Place::Lists(scratch.join("ranks"));
         let (own, stranger) = (Sleeper::new(), Sleeper::new());
         let (seat, group) = place.enter(7, "n0.s1".to_owned()).unwrap();
         assert!(group.is_none());
