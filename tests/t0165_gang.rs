@@ -291,3 +291,35 @@ fn a_killed_keeper_takes_stopped_jobs_along() {
     gang.jobs.clear();
     gang.cluster.leftovers();
 }
+
+#[test]
+fn ranks_that_fill_the_machine_are_bound_where_jobs_take_turns_and_nowhere_else() {
+    let cluster = Cluster::up("t0165bind", 2);
+    let list = |path: &str| {
+        let status = fs::read_to_string(path).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        line.unwrap().trim().to_owned()
+    };
+    let all = list("/proc/self/status");
+    let count = std::thread::available_parallelism().unwrap().get();
+    let run = |ranks: usize, flags: &[&str]| {
+        let ranks = ranks.to_string();
+        let say = "awk '/^Cpus_allowed_list/ {print $2}' /proc/self/status";
+        let args = [&["run", "-N", "2", "-n", &ranks], flags, &["sh", "-c", say]].concat();
+        cluster.muster(&args).run().ok().sorted().into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let anywhere = |ranks: usize| vec![all.clone(); ranks];
+    assert_eq!(run(2 * count, &[]), anywhere(2 * count));
+    cluster.muster(&["scheduler", "gang"]).run().ok();
+    let bound = run(2 * count, &[]);
+    let mut different = bound.clone();
+    different.dedup();
+    assert_eq!(different.len(), count, "each processor has some: {bound:?}");
+    assert!(bound.chunks(2).all(|two| two[0] == two[1]), "each has two: {bound:?}");
+    assert!(bound.iter().all(|one| one.parse::<u32>().is_ok()), "each has one: {bound:?}");
+    assert_eq!(run(2 * count, &["--no-bind"]), anywhere(2 * count));
+    if count > 1 {
+        assert_eq!(run(2 * count + 1, &[]), anywhere(2 * count + 1));
+    }
+    cluster.down();
+}

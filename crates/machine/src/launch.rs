@@ -56,6 +56,8 @@ pub struct Launch {
     pub stdin: Stdin,
     /// Where the program works, if not in the session's directory.
     pub chdir: Option<String>,
+    /// Whether ranks that fill the processors of their machine are bound to them.
+    pub binds: bool,
     /// Where.
     pub nodes: Vec<Part>,
 }

@@ -96,6 +96,14 @@ pub struct Args {
     #[arg(short, long, value_name = "NAME")]
     partition: Option<String>,
 
+    /// Let ranks move between processors, also where jobs take turns
+    ///
+    /// With gang scheduling (muster scheduler) a job whose ranks fill the processors of a machine
+    /// has each bound to one, as many to each, so that all are where they were at the next turn.
+    /// Ranks that have threads of their own, or unequal work, may do better without.
+    #[arg(long)]
+    no_bind: bool,
+
     /// Let the other ranks go on when one fails
     #[arg(long)]
     keep_going: bool,
@@ -212,6 +220,7 @@ impl Args {
             keep_going: self.keep_going,
             tolerate: self.tolerate,
             requeue: self.requeue.unwrap_or(0),
+            unbound: self.no_bind,
             name: Some(self.name.unwrap_or_else(|| last.unwrap_or(&named).to_owned())),
             grace_ms: milliseconds(self.grace),
             argv: self.command,

@@ -23,7 +23,7 @@ use super::settings::{named, number_of};
 use super::spec::{Phase, Spec};
 use super::timer;
 use super::views::View;
-use crate::schedule::{Ask, Moment, Schedule};
+use crate::schedule::{Ask, Config, Moment, Schedule};
 use crate::slots::Slots;
 use muster_base::span;
 use muster_ninep::error::{Errno, Error, Result};
@@ -64,6 +64,11 @@ impl Queue {
     /// What is set.
     pub(super) fn scheduler(&self) -> String {
         self.state().schedule.config().to_string()
+    }
+
+    /// Whether jobs that it starts now share processors by turns.
+    pub(super) fn takes_turns(&self) -> bool {
+        matches!(self.state().schedule.config(), Config::Gang { .. })
     }
 }
 
@@ -293,7 +298,7 @@ impl Manager {
         let values = self.settings.get().clone();
         let mut queue = self.queue.state();
         // What is set was checked when it was; a line of another version is the default.
-        let config = crate::schedule::Config::parse(&values.scheduler).unwrap_or_default();
+        let config = Config::parse(&values.scheduler).unwrap_or_default();
         queue.schedule.set_config(config);
         queue.schedule.set_partitions(values.partitions);
         for node in values.drained.keys().filter_map(|name| number_of(name)) {

@@ -48,6 +48,10 @@ pub struct Spec {
     /// How often it may begin again, with other nodes, when a node is lost.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub requeue: u32,
+    /// Whether its ranks may run on any processor, also where ranks of jobs that take turns are
+    /// bound to one each.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unbound: bool,
     /// What to call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,

@@ -8,6 +8,7 @@
 //! [`Lane`]: crate::files::lane::Lane
 
 mod account;
+mod binding;
 pub mod cgroup;
 mod ctl;
 pub mod daemon;

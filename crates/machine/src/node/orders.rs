@@ -3,10 +3,11 @@
 //! Two threads: one takes orders as they come, one sends what ranks have to say. What comes while
 //! a report is on its way goes with the next, so many ranks that end together cost few letters.
 
-use super::Node;
+use super::binding::Binding;
 use super::launch;
 use super::session::Session;
 use super::unpacking::{Unpacked, Unpacking};
+use super::{Node, Setup};
 use crate::chunk::store::Chunks;
 use crate::launch::{Bytes, Coming, Kind, Launch, Order, Rank, Report, Said, What};
 use crate::memory::{MANAGER, Memory, STROBE};
@@ -40,6 +41,8 @@ pub(super) struct Light {
     pub(super) rank: usize,
     /// It reads the job's input.
     pub(super) reads: bool,
+    /// The processor that it is bound to.
+    pub(super) processor: Option<u32>,
 }
 
 /// What ranks have said and nobody has been told yet.
@@ -241,11 +244,14 @@ impl Crew {
 
     /// Makes the sessions of this node's ranks; who cannot have one says so.
     fn make(&self, launch: &Launch) -> Vec<Arc<Session>> {
-        let own = launch.own(&self.node.setup.name, self.node.instance);
+        let Setup { name, home, .. } = &self.node.setup;
+        let own = launch.own(name, self.node.instance);
+        let binding = Binding::of(launch, name, |node| home.join(node).is_dir());
         let each = |rank: Rank| {
             let reads = launch.stdin.includes(rank.rank);
             let Launch { job, known_as, .. } = *launch;
-            let light = Light { job, known_as, rank: rank.rank, reads };
+            let processor = binding.processor(rank.local);
+            let light = Light { job, known_as, rank: rank.rank, reads, processor };
             let made = prepare(&self.node, light, &rank, launch);
             made.inspect_err(|error| self.node.reports.push(light.failed(error), &[])).ok()
         };
@@ -318,7 +324,8 @@ impl Crew {
         let error = Error::new(Errno::IO, format!("{text}  [E304, exit 125]"));
         match self.node.session(rank.session) {
             None => {
-                let light = Light { job, known_as: job, rank: rank.rank, reads: false };
+                let light =
+                    Light { job, known_as: job, rank: rank.rank, reads: false, processor: None };
                 self.node.reports.push(light.failed(&error), &[]);
             }
             // It has its files, and nobody has told it to run.

@@ -279,7 +279,7 @@ impl Job {
         let argv = self.wish.argv();
         let env = self.wish.env.clone();
         let (job, known_as, stdin, chdir) = (self.attempt, self.id, Stdin::NONE, None);
-        Launch { job, known_as, argv, env, stdin, chdir, nodes }
+        Launch { job, known_as, argv, env, stdin, chdir, binds: false, nodes }
     }
 
     fn hashes(&self) -> Vec<Hash> {

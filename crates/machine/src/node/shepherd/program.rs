@@ -10,6 +10,7 @@ use std::time::Duration;
 use rustix::fs::Mode;
 use rustix::process::{setsid, umask};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 use super::link::{Failure, Stage};
 use super::namespace::{Granted, run_script};
@@ -75,6 +76,12 @@ pub(super) fn launch(
     if let Some(identity) = &spec.identity {
         let name = format!("user {}, group {}", identity.uid, identity.gid);
         sys::become_identity(identity).map_err(at(Stage::Identity, &name))?;
+    }
+    if let Some(processor) = spec.processor {
+        // One that has gone since costs the rank its place, not its start.
+        let mut only = CpuSet::new();
+        only.set(processor as usize);
+        let _ = sched_setaffinity(None, &only);
     }
     umask(Mode::WGRP | Mode::WOTH);
     let cwd = spec.cwd.to_string_lossy();

@@ -25,6 +25,8 @@ pub struct Spec {
     pub namespace: Vec<NsCommand>,
     /// Directory of the cgroup2 group that the program is born in.
     pub cgroup: Option<PathBuf>,
+    /// The processor that it is bound to, if not to those of the daemon.
+    pub processor: Option<u32>,
     /// Whether `/proc` shows only the session's own processes. Where the machine does not allow
     /// it (containers with a masked `/proc`) the old one stays.
     pub fresh_proc: bool,
@@ -72,6 +74,7 @@ impl Spec {
             identity: None,
             namespace: Vec::new(),
             cgroup: None,
+            processor: None,
             fresh_proc: true,
             tells_start: true,
         }

@@ -1,0 +1,114 @@
+//! Which processor a rank is bound to.
+//!
+//! Ranks that take turns with another job's all wake at the same moment, one after the other, and
+//! the kernel puts each where it finds a processor free: some processors get more of them than
+//! others until it balances them, which takes longer than a slice. So where the ranks of a job fill
+//! the processors of a machine, as many to each, each is bound to one: at every turn all are where
+//! they were (`docs/decisions/gang.md`). Others are not: fewer ranks may have threads for the
+//! processors that are left over, and what is no multiple would leave some with more than others.
+//!
+//! The ranks of all nodes of a machine count together, in the order of the job.
+
+use crate::launch::Launch;
+use rustix::thread::{CpuSet, sched_getaffinity};
+
+/// How the ranks of one node are bound.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Binding {
+    /// The processors that this machine's ranks share; none if they are not bound.
+    processors: Vec<u32>,
+    /// Ranks of nodes of this machine that come before this one's.
+    before: usize,
+}
+
+impl Binding {
+    /// That of node `own`; `is_here` knows the nodes of this machine.
+    pub(super) fn of(launch: &Launch, own: &str, is_here: impl Fn(&str) -> bool) -> Binding {
+        if !launch.binds {
+            return Binding::default();
+        }
+        Binding::among(processors(), launch, own, is_here)
+    }
+
+    fn among(
+        processors: Vec<u32>,
+        launch: &Launch,
+        own: &str,
+        is_here: impl Fn(&str) -> bool,
+    ) -> Binding {
+        let here: Vec<_> = launch.nodes.iter().filter(|part| is_here(&part.node)).collect();
+        let ranks: usize = here.iter().map(|part| part.count).sum();
+        if ranks == 0 || processors.is_empty() || ranks % processors.len() != 0 {
+            return Binding::default();
+        }
+        let before = here.iter().take_while(|part| part.node != own).map(|part| part.count).sum();
+        Binding { processors, before }
+    }
+
+    /// The processor of this node's rank `local`.
+    pub(super) fn processor(&self, local: usize) -> Option<u32> {
+        let at = (self.before + local).checked_rem(self.processors.len())?;
+        self.processors.get(at).copied()
+    }
+}
+
+/// Those that this daemon may use.
+fn processors() -> Vec<u32> {
+    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|at| set.is_set(*at)).filter_map(|at| at.try_into().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launch::Part;
+    use crate::manager::spec::Stdin;
+
+    /// The processors of the ranks of nodes with so many; those named `h` are another machine's.
+    fn bound(processors: &[u32], nodes: &[(&str, usize)]) -> Vec<Vec<Option<u32>>> {
+        let mut first = 0;
+        let part = |(node, count): &(&str, usize)| {
+            first += count;
+            Part { node: (*node).to_owned(), instance: 1, first: first - count, count: *count }
+        };
+        let nodes: Vec<Part> = nodes.iter().map(part).collect();
+        let (argv, env, stdin, chdir) = (String::new(), String::new(), Stdin::NONE, None);
+        let launch = Launch { job: 1, known_as: 1, argv, env, stdin, chdir, binds: true, nodes };
+        let is_here = |node: &str| node.starts_with('n');
+        let each = |part: &Part| {
+            let own = Binding::among(processors.to_vec(), &launch, &part.node, is_here);
+            (0..part.count).map(|local| own.processor(local)).collect()
+        };
+        launch.nodes.iter().filter(|part| is_here(&part.node)).map(each).collect()
+    }
+
+    #[test]
+    fn ranks_that_fill_a_machine_are_bound_as_many_to_each_processor() {
+        assert_eq!(bound(&[0, 3], &[("n0", 2)]), [[Some(0), Some(3)]]);
+        // Each of four nodes has one, and then three of four.
+        let four = [("n0", 1), ("n1", 1), ("n2", 1), ("n3", 1)];
+        assert_eq!(bound(&[0, 1], &four), [[Some(0)], [Some(1)], [Some(0)], [Some(1)]]);
+        let uneven = bound(&[0, 1], &[("n0", 1), ("h1", 1), ("n2", 2), ("n3", 1)]);
+        assert_eq!(uneven, [vec![Some(0)], vec![Some(1), Some(0)], vec![Some(1)]]);
+    }
+
+    #[test]
+    fn ranks_that_leave_a_processor_with_fewer_are_not_bound() {
+        assert_eq!(bound(&[0, 1], &[("n0", 1)]), [[None]]);
+        assert_eq!(bound(&[0, 1], &[("n0", 3)]), [[None; 3]]);
+        assert_eq!(bound(&[0, 1], &[("n0", 1), ("h0", 1)]), [[None]]);
+        assert_eq!(bound(&[], &[("n0", 1)]), [[None]]);
+    }
+
+    #[test]
+    fn nobody_is_bound_who_is_not_to_be() {
+        let (argv, env, stdin, chdir) = (String::new(), String::new(), Stdin::NONE, None);
+        let count = processors().len();
+        assert_ne!(count, 0);
+        let nodes = vec![Part { node: "n0".to_owned(), instance: 1, first: 0, count }];
+        let launch = Launch { job: 1, known_as: 1, argv, env, stdin, chdir, binds: true, nodes };
+        assert!(Binding::of(&launch, "n0", |_| true).processor(0).is_some());
+        let launch = Launch { binds: false, ..launch };
+        assert_eq!(Binding::of(&launch, "n0", |_| true).processor(0), None);
+    }
+}
