@@ -293,7 +293,7 @@ fn a_killed_keeper_takes_stopped_jobs_along() {
 }
 
 #[test]
-fn ranks_that_fill_the_machine_are_bound_where_jobs_take_turns_and_nowhere_else() {
+fn where_jobs_take_turns_ranks_that_fill_the_machine_are_bound_and_all_are_nicer() {
     let cluster = Cluster::up("t0165bind", 2);
     let list = |path: &str| {
         let status = fs::read_to_string(path).unwrap();
@@ -310,7 +310,10 @@ fn ranks_that_fill_the_machine_are_bound_where_jobs_take_turns_and_nowhere_else(
     };
     let anywhere = |ranks: usize| vec![all.clone(); ranks];
     assert_eq!(run(2 * count, &[]), anywhere(2 * count));
+    let nice = || cluster.muster(&["run", "nice"]).run().ok().out.trim().parse::<i32>().unwrap();
+    let usual = nice();
     cluster.muster(&["scheduler", "gang"]).run().ok();
+    assert!(nice() > usual, "they stand back behind who starts the next job");
     let bound = run(2 * count, &[]);
     let mut different = bound.clone();
     different.dedup();

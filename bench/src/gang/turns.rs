@@ -1,13 +1,12 @@
 //! Jobs that take turns: launched, told to go together, and timed.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::program::{GO, PROGRAM, Work};
 use crate::child::Child;
@@ -15,6 +14,19 @@ use crate::cluster::Cluster;
 
 /// How long anything here may take.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How long turns are until all jobs of a measurement are ready.
+const BEFORE: Duration = Duration::from_millis(2);
+
+/// By what jobs are started.
+#[derive(Clone, Copy, Debug)]
+pub enum Scheduler {
+    /// All run at once, wherever the kernel puts them.
+    Share,
+    /// They take turns of that length, and a job alone runs on; ranks that fill the machine are
+    /// bound.
+    Gang(Duration),
+}
 
 /// What jobs took.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,19 +50,26 @@ impl<'a> Gang<'a> {
         Gang { cluster, nodes, home: home.to_owned() }
     }
 
-    /// Lets jobs take turns: those of each slot for `slice`. None do without slots.
-    pub fn take_turns(&self, slice: Duration, slots: &[Vec<u32>]) -> Result<()> {
-        let table = json!({
-            "slice": {"secs": slice.as_secs(), "nanos": slice.subsec_nanos()}, "slots": slots,
-        });
-        let mut command = self.cluster.command(&["write", "/slots"]);
-        let mut writer = command.stdin(Stdio::piped()).spawn()?;
-        writeln!(writer.stdin.take().context("it is piped")?, "{table}")?;
-        ensure!(writer.wait()?.success(), "the table of slots was not taken");
+    /// Lets the jobs that are there take turns of `slice`.
+    fn take_turns(&self, slice: Duration, jobs: usize) -> Result<()> {
+        self.schedule(Scheduler::Gang(slice))?;
         // It arrives a moment later.
+        let slice = u64::try_from(slice.as_micros())?;
         self.until("the strober has the table", || {
-            Ok(self.strober()?["slots"] == slots.len() && self.strober()?["failed"] == 0)
+            let told = self.strober()?;
+            Ok(told["slots"] == jobs && told["slice_us"] == slice && told["failed"] == 0)
         })
+    }
+
+    /// Has jobs start by a scheduler.
+    fn schedule(&self, scheduler: Scheduler) -> Result<()> {
+        match scheduler {
+            Scheduler::Share => self.cluster.muster(&["scheduler", "share"]),
+            Scheduler::Gang(slice) => {
+                let slice = format!("{}us", slice.as_micros());
+                self.cluster.muster(&["scheduler", "gang", "--slice", &slice])
+            }
+        }
     }
 
     /// What the strober tells of itself.
@@ -60,17 +79,20 @@ impl<'a> Gang<'a> {
         serde_json::from_slice(&said).context("the strober's file is not JSON")
     }
 
-    /// Runs a job of each of these, all at once; they take turns if a slice is given.
-    pub fn together(&self, works: &[Work], slice: Option<Duration>) -> Result<Took> {
+    /// Runs a job of each of these, all at once; they take turns of that slice where it is set.
+    pub fn together(&self, works: &[Work], scheduler: Scheduler) -> Result<Took> {
         let mut jobs = Vec::new();
+        self.schedule(match scheduler {
+            Scheduler::Share => Scheduler::Share,
+            // Soon everybody's turn, until all are ready.
+            Scheduler::Gang(_) => Scheduler::Gang(BEFORE),
+        })?;
         for (at, work) in works.iter().enumerate() {
             jobs.push(self.start(*work)?);
             self.until("the ranks are ready", || Ok(self.ready()?.len() == at + 1))?;
         }
-        let numbers = self.ready()?;
-        if let Some(slice) = slice {
-            let slots: Vec<Vec<u32>> = numbers.iter().map(|job| vec![*job]).collect();
-            self.take_turns(slice, &slots)?;
+        if let Scheduler::Gang(slice) = scheduler {
+            self.take_turns(slice, works.len())?;
         }
         fs::write(self.home.join(GO), "")?;
         let mut ranks = Vec::new();
@@ -92,11 +114,11 @@ impl<'a> Gang<'a> {
         Ok(Took { wall: (end - start) / 1e9, used: used / 1e9 })
     }
 
-    /// Runs a job of each of these, one after the other.
-    pub fn in_a_row(&self, works: &[Work]) -> Result<Took> {
+    /// Runs a job of each of these, one after the other, each as that scheduler starts it.
+    pub fn in_a_row(&self, works: &[Work], scheduler: Scheduler) -> Result<Took> {
         let mut all = Took::default();
         for work in works {
-            let took = self.together(&[*work], None)?;
+            let took = self.together(&[*work], scheduler)?;
             all = Took { wall: all.wall + took.wall, used: all.used + took.used };
         }
         Ok(all)
@@ -104,13 +126,13 @@ impl<'a> Gang<'a> {
 
     /// Milliseconds that `true` takes while a job on all nodes works, with which it takes turns.
     pub fn interactive(&self, work: Work, slice: Duration, rounds: usize) -> Result<Vec<f64>> {
+        self.schedule(Scheduler::Gang(slice))?;
         let big = self.start(work)?;
         self.until("the ranks are ready", || Ok(self.ready()?.len() == 1))?;
         let number = self.ready()?[0];
         fs::write(self.home.join(GO), "")?;
         let mut times = Vec::new();
-        for round in 1..=rounds as u32 {
-            self.take_turns(slice, &[vec![number], vec![number + round]])?;
+        for _ in 0..rounds {
             let start = Instant::now();
             self.cluster.muster(&["run", "true"])?;
             times.push(start.elapsed().as_secs_f64() * 1e3);

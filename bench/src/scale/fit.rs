@@ -278,7 +278,8 @@ fn letter_price() -> u64 {
     let part = |first| Part { node: format!("n{first}"), instance: 1 << 60, first, count: 1 };
     let (env, nodes) = ("NAME=value\n".repeat(20), (0..64).map(part).collect());
     let (job, known_as, argv, stdin, chdir) = (1, 1, "true\n".to_owned(), Stdin::NONE, None);
-    let launch = Launch { job, known_as, argv, env, stdin, chdir, binds: false, nodes };
+    let (in_turns, binds) = (false, true);
+    let launch = Launch { job, known_as, argv, env, stdin, chdir, in_turns, binds, nodes };
     let letter = Order::Launch(launch).letter();
     let mut times: Vec<f64> = Vec::new();
     for _ in 0..200 {

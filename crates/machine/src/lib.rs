@@ -14,6 +14,7 @@ pub mod manager;
 pub mod memory;
 pub mod node;
 pub mod output;
+pub mod prompt;
 pub mod relay;
 pub mod roster;
 pub mod schedule;

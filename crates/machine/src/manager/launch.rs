@@ -521,7 +521,7 @@ impl State {
 
 /// The order to run a job's ranks, and to whom.
 fn order(job: &Job) -> Result<(Nodes, Launch)> {
-    let takes_turns = job.manager.upgrade().is_some_and(|manager| manager.queue.takes_turns());
+    let in_turns = job.manager.upgrade().is_some_and(|manager| manager.queue.takes_turns());
     let state = job.state();
     let (Some(spec), Phase::Starting) = (&state.spec, state.progress.phase()) else {
         return fail(Errno::CANCELED, "the job has been started or ended already");
@@ -541,8 +541,9 @@ fn order(job: &Job) -> Result<(Nodes, Launch)> {
     let (argv, env) = texts(job, spec, ranks.len());
     let set = nodes.iter().filter_map(|part| id_of(&part.node)).collect();
     let (chdir, stdin) = (spec.chdir.clone(), spec.stdin);
-    let (id, known_as, binds) = (job.attempt, job.id, takes_turns && !spec.unbound);
-    Ok((set, Launch { job: id, known_as, argv, env, stdin, chdir, binds, nodes }))
+    let (id, known_as, binds) = (job.attempt, job.id, !spec.unbound);
+    let launch = Launch { job: id, known_as, argv, env, stdin, chdir, in_turns, binds, nodes };
+    Ok((set, launch))
 }
 
 /// Sends an order to all nodes of a set.

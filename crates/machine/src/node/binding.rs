@@ -24,7 +24,7 @@ pub(super) struct Binding {
 impl Binding {
     /// That of node `own`; `is_here` knows the nodes of this machine.
     pub(super) fn of(launch: &Launch, own: &str, is_here: impl Fn(&str) -> bool) -> Binding {
-        if !launch.binds {
+        if !launch.in_turns || !launch.binds {
             return Binding::default();
         }
         Binding::among(processors(), launch, own, is_here)
@@ -38,7 +38,7 @@ impl Binding {
     ) -> Binding {
         let here: Vec<_> = launch.nodes.iter().filter(|part| is_here(&part.node)).collect();
         let ranks: usize = here.iter().map(|part| part.count).sum();
-        if ranks == 0 || processors.is_empty() || ranks % processors.len() != 0 {
+        if ranks == 0 || processors.is_empty() || !ranks.is_multiple_of(processors.len()) {
             return Binding::default();
         }
         let before = here.iter().take_while(|part| part.node != own).map(|part| part.count).sum();
@@ -64,6 +64,13 @@ mod tests {
     use crate::launch::Part;
     use crate::manager::spec::Stdin;
 
+    fn launch(nodes: Vec<Part>) -> Launch {
+        let (job, stdin, chdir) = (1, Stdin::NONE, None);
+        let (argv, env) = (String::new(), String::new());
+        let (in_turns, binds) = (true, true);
+        Launch { job, known_as: job, argv, env, stdin, chdir, in_turns, binds, nodes }
+    }
+
     /// The processors of the ranks of nodes with so many; those named `h` are another machine's.
     fn bound(processors: &[u32], nodes: &[(&str, usize)]) -> Vec<Vec<Option<u32>>> {
         let mut first = 0;
@@ -72,8 +79,7 @@ mod tests {
             Part { node: (*node).to_owned(), instance: 1, first: first - count, count: *count }
         };
         let nodes: Vec<Part> = nodes.iter().map(part).collect();
-        let (argv, env, stdin, chdir) = (String::new(), String::new(), Stdin::NONE, None);
-        let launch = Launch { job: 1, known_as: 1, argv, env, stdin, chdir, binds: true, nodes };
+        let launch = launch(nodes);
         let is_here = |node: &str| node.starts_with('n');
         let each = |part: &Part| {
             let own = Binding::among(processors.to_vec(), &launch, &part.node, is_here);
@@ -102,13 +108,13 @@ mod tests {
 
     #[test]
     fn nobody_is_bound_who_is_not_to_be() {
-        let (argv, env, stdin, chdir) = (String::new(), String::new(), Stdin::NONE, None);
         let count = processors().len();
         assert_ne!(count, 0);
         let nodes = vec![Part { node: "n0".to_owned(), instance: 1, first: 0, count }];
-        let launch = Launch { job: 1, known_as: 1, argv, env, stdin, chdir, binds: true, nodes };
-        assert!(Binding::of(&launch, "n0", |_| true).processor(0).is_some());
-        let launch = Launch { binds: false, ..launch };
-        assert_eq!(Binding::of(&launch, "n0", |_| true).processor(0), None);
+        let of = |launch: &Launch| Binding::of(launch, "n0", |_| true).processor(0);
+        let launch = launch(nodes);
+        assert!(of(&launch).is_some());
+        assert_eq!(of(&Launch { binds: false, ..launch.clone() }), None);
+        assert_eq!(of(&Launch { in_turns: false, ..launch }), None);
     }
 }

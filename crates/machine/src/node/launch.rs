@@ -112,6 +112,7 @@ fn specify(node: &Node, session: &Arc<Session>, program: Option<&str>) -> Result
     spec.cwd = session.directory.clone();
     spec.env = env;
     spec.fresh_proc = true;
+    spec.in_turns = session.light.is_some_and(|light| light.in_turns);
     spec.processor = session.light.and_then(|light| light.processor);
     // Who reads the job's input is followed from its start.
     let reads = session.light.is_none_or(|light| light.reads);

@@ -33,7 +33,7 @@ const TOLD: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Which rank of which job a session is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Light {
     pub(super) job: u32,
     /// What tables of slots call the job.
@@ -41,6 +41,8 @@ pub(super) struct Light {
     pub(super) rank: usize,
     /// It reads the job's input.
     pub(super) reads: bool,
+    /// It takes turns with others.
+    pub(super) in_turns: bool,
     /// The processor that it is bound to.
     pub(super) processor: Option<u32>,
 }
@@ -249,9 +251,9 @@ impl Crew {
         let binding = Binding::of(launch, name, |node| home.join(node).is_dir());
         let each = |rank: Rank| {
             let reads = launch.stdin.includes(rank.rank);
-            let Launch { job, known_as, .. } = *launch;
+            let Launch { job, known_as, in_turns, .. } = *launch;
             let processor = binding.processor(rank.local);
-            let light = Light { job, known_as, rank: rank.rank, reads, processor };
+            let light = Light { job, known_as, rank: rank.rank, reads, in_turns, processor };
             let made = prepare(&self.node, light, &rank, launch);
             made.inspect_err(|error| self.node.reports.push(light.failed(error), &[])).ok()
         };
@@ -324,8 +326,7 @@ impl Crew {
         let error = Error::new(Errno::IO, format!("{text}  [E304, exit 125]"));
         match self.node.session(rank.session) {
             None => {
-                let light =
-                    Light { job, known_as: job, rank: rank.rank, reads: false, processor: None };
+                let light = Light { job, known_as: job, rank: rank.rank, ..Light::default() };
                 self.node.reports.push(light.failed(&error), &[]);
             }
             // It has its files, and nobody has told it to run.

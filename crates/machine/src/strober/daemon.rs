@@ -1,24 +1,19 @@
-//! The strober as a process: one thread, which sleeps until a turn begins, somebody asks, or the
-//! lifeline ends.
+//! The strober as a process: the thread that sleeps until somebody asks, or the lifeline ends.
 
 use super::hands::Hands;
 use super::place::Place;
-use super::rotation::{Nanos, Rotation};
+use super::turns::Turns;
 use super::{Status, Table, kept, socket, sys};
 use crate::keeper::{Directory, Presence};
 use muster_base::limits::LETTER_MAX;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::time::{
-    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
-    timerfd_create, timerfd_settime,
-};
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Who may be asking at once: the nodes of a machine do so for a moment each. Who comes beyond
 /// that, and has not said his line, has the oldest give way.
@@ -39,10 +34,8 @@ pub fn run(directory: &Path) -> io::Result<()> {
 }
 
 struct Strober {
-    rotation: Rotation,
-    hands: Hands,
+    turns: Arc<Turns>,
     is_real_time: bool,
-    timer: OwnedFd,
     door: UnixListener,
     /// Who has not said his line yet.
     askers: VecDeque<Asker>,
@@ -61,21 +54,14 @@ impl Strober {
         let _ = fs::remove_file(&path);
         let door = UnixListener::bind(&path)?;
         door.set_nonblocking(true)?;
-        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let place = Place::of(directory);
         let is_grouped = matches!(place, Place::Groups(_));
-        let mut strober = Strober {
-            rotation: Rotation::default(),
-            hands: Hands::new(place),
-            is_real_time: false,
-            timer: timerfd_create(TimerfdClockId::Monotonic, flags)?,
-            door,
-            askers: VecDeque::new(),
-            kept: kept(directory.path()),
-        };
-        let last = fs::read(&strober.kept).ok().and_then(|text| serde_json::from_slice(&text).ok());
         // To look for ranks in lists may take longer than a slice.
-        strober.is_real_time = is_grouped && sys::be_real_time().is_ok();
+        let is_real_time = is_grouped && sys::be_real_time().is_ok();
+        let turns = Turns::start(Hands::new(place), is_real_time)?;
+        let kept = kept(directory.path());
+        let last = fs::read(&kept).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let strober = Strober { turns, is_real_time, door, askers: VecDeque::new(), kept };
         if let Some(table) = last {
             strober.take(table)?;
         }
@@ -84,14 +70,11 @@ impl Strober {
 
     fn serve(&mut self) -> io::Result<()> {
         loop {
-            let [lifeline, timer, door, askers @ ..] = &self.wait()?[..] else { return Ok(()) };
-            let (is_over, is_time, is_knocked) = (*lifeline, *timer, *door);
+            let [lifeline, door, askers @ ..] = &self.wait()?[..] else { return Ok(()) };
+            let (is_over, is_knocked) = (*lifeline, *door);
             let ready: Vec<usize> = (0..askers.len()).filter(|at| askers[*at]).collect();
             if is_over {
                 return Ok(());
-            }
-            if is_time {
-                self.strobe()?;
             }
             // The last first: those before keep their places.
             for at in ready.into_iter().rev() {
@@ -103,14 +86,11 @@ impl Strober {
         }
     }
 
-    /// Sleeps until something happens: at the lifeline, the timer, the door, or with an asker.
+    /// Sleeps until something happens: at the lifeline, the door, or with an asker.
     fn wait(&self) -> io::Result<Vec<bool>> {
         let lifeline = rustix::stdio::stdin();
-        let mut fds = vec![
-            PollFd::new(&lifeline, PollFlags::IN),
-            PollFd::new(&self.timer, PollFlags::IN),
-            PollFd::new(&self.door, PollFlags::IN),
-        ];
+        let mut fds =
+            vec![PollFd::new(&lifeline, PollFlags::IN), PollFd::new(&self.door, PollFlags::IN)];
         fds.extend(self.askers.iter().map(|asker| PollFd::new(&asker.stream, PollFlags::IN)));
         match poll(&mut fds, None) {
             Ok(_) => Ok(fds.iter().map(|fd| !fd.revents().is_empty()).collect()),
@@ -119,46 +99,16 @@ impl Strober {
         }
     }
 
-    /// It is time for a turn.
-    fn strobe(&mut self) -> io::Result<()> {
-        // How often the timer has gone off says the same as the clock.
-        let _ = rustix::io::read(&self.timer, &mut [0; 8]);
-        if self.rotation.strobe(now()) {
-            self.hands.turn(self.rotation.slot());
-        }
-        Ok(())
-    }
-
     /// From now on turns go by this table, if it is newer.
-    fn take(&mut self, table: Table) -> io::Result<()> {
-        let is_new = table.stamp() > self.rotation.stamp();
-        if is_new {
+    fn take(&self, table: Table) -> io::Result<()> {
+        if table.stamp() > self.turns.lock().rotation.stamp() {
             let text = serde_json::to_vec(&table)?;
             // One that is killed here leaves a whole table.
             let draft = self.kept.with_extension("new");
             // On a full disk one that is started again waits for the manager to repeat it.
             let _ = fs::write(&draft, text).and_then(|()| fs::rename(&draft, &self.kept));
         }
-        if !self.rotation.take(table, now()) {
-            return Ok(());
-        }
-        if is_new {
-            self.hands.take(self.rotation.slots());
-        }
-        self.hands.turn(self.rotation.slot());
-        self.wind()
-    }
-
-    /// Sets the timer.
-    fn wind(&self) -> io::Result<()> {
-        let none = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let (it_value, it_interval) = match self.rotation.is_rotating() {
-            true => (timespec(self.rotation.next()), timespec(self.rotation.slice())),
-            false => (none, none),
-        };
-        let times = Itimerspec { it_interval, it_value };
-        timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &times)?;
-        Ok(())
+        self.turns.take(table).map(drop)
     }
 
     /// Somebody wants to say something.
@@ -197,17 +147,19 @@ impl Strober {
     }
 
     fn status(&self) -> Status {
-        let (strobes, missed) = self.rotation.counts();
+        let state = self.turns.lock();
+        let (rotation, hands) = (&state.rotation, &state.hands);
+        let (strobes, missed) = rotation.counts();
         Status {
-            stamp: self.rotation.stamp(),
-            slots: self.rotation.slots().slots.len(),
-            slot: self.rotation.slot(),
-            slice_us: u64::try_from(self.rotation.slice() / 1000).unwrap_or(0),
+            stamp: rotation.stamp(),
+            slots: rotation.slots().slots.len(),
+            slot: rotation.slot(),
+            slice_us: u64::try_from(rotation.slice() / 1000).unwrap_or(0),
             strobes,
             missed,
-            failed: self.hands.failed(),
+            failed: hands.failed(),
             scheduled: if self.is_real_time { "fifo" } else { "shared" }.to_owned(),
-            by: self.hands.by().to_owned(),
+            by: hands.by().to_owned(),
         }
     }
 }
@@ -228,16 +180,8 @@ impl Asker {
 
 impl Drop for Strober {
     fn drop(&mut self) {
+        self.turns.end();
         // Nobody is to find a door behind which nobody is.
         let _ = self.door.local_addr().map(|at| at.as_pathname().map(fs::remove_file));
     }
-}
-
-fn now() -> Nanos {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec * 1_000_000_000 + now.tv_nsec
-}
-
-fn timespec(nanos: Nanos) -> Timespec {
-    Timespec { tv_sec: nanos / 1_000_000_000, tv_nsec: nanos % 1_000_000_000 }
 }

@@ -35,9 +35,10 @@
 //! # The clock
 //!
 //! A strober that is scheduled like other processes misses most strobes of a busy machine, so it is
-//! SCHED_FIFO where that is permitted ([`sys`]), and nothing else is. It has one thread, which
-//! sleeps between strobes; the kernel kills it if it runs for [`sys::SPIN`] without sleeping. Where
-//! it is not permitted the shortest slice is [`SLICE_MIN_SHARED`] ([`least_slice`]).
+//! SCHED_FIFO where that is permitted ([`sys`]), and nothing else is. It has one thread that hears
+//! of tables ([`daemon`]), and one on each of some processors that begins turns ([`turns`]). They
+//! sleep in between; the kernel kills it if one runs for [`sys::SPIN`] without sleeping. Where it
+//! is not permitted the shortest slice is [`SLICE_MIN_SHARED`] ([`least_slice`]).
 //!
 //! # Who may die when
 //!
@@ -57,6 +58,7 @@ mod hands;
 pub mod place;
 mod rotation;
 mod sys;
+mod turns;
 
 use crate::keeper::Directory;
 use crate::slots::Slots;

@@ -80,9 +80,23 @@ impl Rotation {
         true
     }
 
-    /// When the next turn begins.
-    pub(super) fn next(&self) -> Nanos {
-        self.start + (self.turn + 1) * self.slice()
+    /// The last turn that began, counted from the rotation's start.
+    pub(super) fn turn(&self) -> i64 {
+        self.turn
+    }
+
+    /// When a turn begins.
+    pub(super) fn begins(&self, turn: i64) -> Nanos {
+        self.start + turn * self.slice()
+    }
+
+    /// The turns to come that one of some strobers begins, who share them so that each begins as
+    /// many of every slot.
+    pub(super) fn next_of(&self, own: usize, strobers: usize) -> impl Iterator<Item = i64> {
+        let count = self.count();
+        let whose = move |turn: &i64| turn.div_euclid(count) + turn.rem_euclid(count);
+        let is_own = move |turn: &i64| whose(turn).rem_euclid(strobers as i64) == own as i64;
+        (self.turn + 1..).filter(is_own)
     }
 
     /// How long a turn takes.
@@ -118,6 +132,10 @@ mod tests {
         Table { term: 1, number, phase: Duration::from_millis(phase_ms), slots }
     }
 
+    fn next(rotation: &Rotation) -> Nanos {
+        rotation.begins(rotation.turn() + 1)
+    }
+
     #[test]
     fn turns_are_counted_from_the_start_whenever_strobes_come() {
         let mut rotation = Rotation::default();
@@ -125,17 +143,42 @@ mod tests {
         assert!(rotation.take(table(1, 3, 3), 1000 * MS));
         assert!(rotation.is_rotating());
         // 3 ms into a rotation of 2 ms turns: the second slot's, for another 1 ms.
-        assert_eq!((rotation.slot(), rotation.next()), (1, 1001 * MS));
+        assert_eq!((rotation.slot(), next(&rotation)), (1, 1001 * MS));
         assert!(!rotation.strobe(1001 * MS - 1));
         assert!(rotation.strobe(1001 * MS));
-        assert_eq!((rotation.slot(), rotation.next()), (2, 1003 * MS));
+        assert_eq!((rotation.slot(), next(&rotation)), (2, 1003 * MS));
         // Late by half a turn: the next is not.
         assert!(rotation.strobe(1004 * MS));
-        assert_eq!((rotation.slot(), rotation.next()), (0, 1005 * MS));
+        assert_eq!((rotation.slot(), next(&rotation)), (0, 1005 * MS));
         // Two missed, and the turn is whose it is.
         assert!(rotation.strobe(1009 * MS));
-        assert_eq!((rotation.slot(), rotation.next()), (0, 1011 * MS));
+        assert_eq!((rotation.slot(), next(&rotation)), (0, 1011 * MS));
         assert_eq!(rotation.counts(), (3, 2));
+    }
+
+    #[test]
+    fn strobers_that_share_the_turns_begin_as_many_of_every_slot() {
+        for (slots, strobers) in [(2, 1), (2, 2), (3, 2), (4, 2), (2, 8), (5, 3)] {
+            let mut rotation = Rotation::default();
+            rotation.take(table(1, 0, slots), 0);
+            let turns = (slots * strobers * 4) as i64;
+            let mut begun: Vec<(usize, usize)> = Vec::new();
+            let mut all: Vec<i64> = Vec::new();
+            for own in 0..strobers {
+                let of = rotation.next_of(own, strobers).take_while(|turn| *turn <= turns);
+                let of: Vec<i64> = of.collect();
+                begun.extend(of.iter().map(|turn| (own, *turn as usize % slots)));
+                all.extend(of);
+            }
+            all.sort_unstable();
+            assert_eq!(all, (1..=turns).collect::<Vec<_>>(), "each turn is somebody's");
+            for own in 0..strobers {
+                for slot in 0..slots {
+                    let count = begun.iter().filter(|of| **of == (own, slot)).count();
+                    assert_eq!(count, 4, "{own} of {strobers}, slot {slot} of {slots}");
+                }
+            }
+        }
     }
 
     #[test]
@@ -156,10 +199,10 @@ mod tests {
         rotation.take(table(1, 0, 2), 0);
         // A second later, on time, but 1.5 ms on its way.
         rotation.take(table(1, 0, 2), 1000 * MS + 1_500_000);
-        assert_eq!(rotation.next() % (2 * MS), DRIFT);
+        assert_eq!(next(&rotation) % (2 * MS), DRIFT);
         // One that took less time than the first is right.
         rotation.take(table(1, 0, 2), 2000 * MS - 300_000);
-        assert_eq!((rotation.next() + 300_000) % (2 * MS), 0);
+        assert_eq!((next(&rotation) + 300_000) % (2 * MS), 0);
         assert_eq!(rotation.slot(), 0);
     }
 

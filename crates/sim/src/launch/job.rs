@@ -279,7 +279,8 @@ impl Job {
         let argv = self.wish.argv();
         let env = self.wish.env.clone();
         let (job, known_as, stdin, chdir) = (self.attempt, self.id, Stdin::NONE, None);
-        Launch { job, known_as, argv, env, stdin, chdir, binds: false, nodes }
+        let (in_turns, binds) = (false, true);
+        Launch { job, known_as, argv, env, stdin, chdir, in_turns, binds, nodes }
     }
 
     fn hashes(&self) -> Vec<Hash> {

@@ -12,6 +12,8 @@ use rustix::process::{setsid, umask};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
+use crate::prompt;
+
 use super::link::{Failure, Stage};
 use super::namespace::{Granted, run_script};
 use super::spec::Spec;
@@ -76,6 +78,11 @@ pub(super) fn launch(
     if let Some(identity) = &spec.identity {
         let name = format!("user {}, group {}", identity.uid, identity.gid);
         sys::become_identity(identity).map_err(at(Stage::Identity, &name))?;
+    }
+    prompt::be_usual();
+    if spec.in_turns {
+        // Several at once may not be allowed to: some do.
+        let _ = prompt::stand_back();
     }
     if let Some(processor) = spec.processor {
         // One that has gone since costs the rank its place, not its start.

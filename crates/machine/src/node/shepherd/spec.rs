@@ -25,6 +25,8 @@ pub struct Spec {
     pub namespace: Vec<NsCommand>,
     /// Directory of the cgroup2 group that the program is born in.
     pub cgroup: Option<PathBuf>,
+    /// Whether it shares its processors with others by turns, and stands back behind the rest.
+    pub in_turns: bool,
     /// The processor that it is bound to, if not to those of the daemon.
     pub processor: Option<u32>,
     /// Whether `/proc` shows only the session's own processes. Where the machine does not allow
@@ -74,6 +76,7 @@ impl Spec {
             identity: None,
             namespace: Vec::new(),
             cgroup: None,
+            in_turns: false,
             processor: None,
             fresh_proc: true,
             tells_start: true,

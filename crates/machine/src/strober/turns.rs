@@ -1,0 +1,173 @@
+//! Who begins the turns: some threads, each bound to a processor, one after the other.
+//!
+//! To begin a turn takes the processor where that is done some tens of microseconds, most of them
+//! outside of this program: an interrupt, another one sent to each processor that is to change
+//! what it runs, and the timer set anew, each an exit of a virtual machine. Were it always the same
+//! processor, what is bound to it would be late at the end by all of them
+//! (`docs/decisions/gang.md`). So each begins as many turns of every slot.
+//!
+//! Each thread has two timers, and the one that has just gone off is set to the turn after next of
+//! this thread. So when the kernel, in the interrupt, looks for what is next on this processor, the
+//! other one is there already, and the hardware is set once for each turn, not twice.
+
+use super::hands::Hands;
+use super::rotation::{Nanos, Rotation};
+use super::{Table, sys};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::{
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
+    timerfd_create, timerfd_settime,
+};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+
+/// Timers of a thread.
+const TIMERS: usize = 2;
+
+/// Threads at most: of more processors the first share the work.
+const THREADS_MAX: usize = 8;
+
+/// What the threads share with the one that hears of tables.
+pub(super) struct Turns {
+    state: Mutex<State>,
+    /// By thread.
+    timers: Vec<[OwnedFd; TIMERS]>,
+}
+
+/// Whose turn it is, and what is done about it.
+pub(super) struct State {
+    pub(super) rotation: Rotation,
+    pub(super) hands: Hands,
+    /// By thread and timer: the turn that it is set to, if it is set.
+    set: Vec<[Option<i64>; TIMERS]>,
+}
+
+impl Turns {
+    /// Nobody takes turns yet. The threads are real-time if `is_real_time`.
+    pub(super) fn start(hands: Hands, is_real_time: bool) -> io::Result<Arc<Turns>> {
+        let processors = if is_real_time { processors() } else { Vec::new() };
+        let threads = processors.len().clamp(1, THREADS_MAX);
+        let timers = (0..threads).map(|_| Ok([timer()?, timer()?]));
+        let timers = timers.collect::<io::Result<Vec<_>>>()?;
+        let rotation = Rotation::default();
+        let state = State { rotation, hands, set: vec![[None; TIMERS]; threads] };
+        let turns = Arc::new(Turns { state: Mutex::new(state), timers });
+        for own in 0..threads {
+            let (turns, processor) = (turns.clone(), processors.get(own).copied());
+            let work = move || {
+                if let Some(processor) = processor {
+                    let mut only = CpuSet::new();
+                    only.set(processor);
+                    // One that has gone offline since has its turns begun elsewhere.
+                    let _ = sched_setaffinity(None, &only);
+                    // It was permitted to the thread that asks.
+                    let _ = sys::be_real_time();
+                }
+                turns.serve(own);
+            };
+            thread::Builder::new().name(format!("turns-{own}")).spawn(work)?;
+        }
+        Ok(turns)
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
+    }
+
+    /// From now on turns go by this table; false if there is a newer one.
+    pub(super) fn take(&self, table: Table) -> io::Result<bool> {
+        let mut state = self.lock();
+        let is_new = table.stamp() > state.rotation.stamp();
+        if !state.rotation.take(table, now()) {
+            return Ok(false);
+        }
+        let State { rotation, hands, .. } = &mut *state;
+        if is_new {
+            hands.take(rotation.slots());
+        }
+        hands.turn(rotation.slot());
+        for own in 0..self.timers.len() {
+            state.set[own] = [None; TIMERS];
+            self.wind(own, &mut state)?;
+        }
+        Ok(true)
+    }
+
+    /// Lets everything go, for good.
+    pub(super) fn end(&self) {
+        let mut state = self.lock();
+        state.rotation = Rotation::default();
+        state.hands.let_go();
+    }
+
+    /// What one thread does: sleeps until one of its turns begins.
+    fn serve(&self, own: usize) {
+        let [first, second] = &self.timers[own];
+        let mut fds = [first, second].map(|timer| PollFd::new(timer, PollFlags::IN));
+        loop {
+            match poll(&mut fds, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                // The rotation stands still, and everybody runs who ran; it cannot be.
+                Err(_) => return,
+            }
+            let mut state = self.lock();
+            let State { rotation, hands, set } = &mut *state;
+            for (timer, set) in fds.iter().zip(&mut set[own]) {
+                if !timer.revents().is_empty() {
+                    *set = None;
+                }
+            }
+            if rotation.is_rotating() && rotation.strobe(now()) {
+                hands.turn(rotation.slot());
+            }
+            // It could not but be set, or there is no such turn.
+            let _ = self.wind(own, &mut state);
+        }
+    }
+
+    /// Sets a thread's timers to its next turns.
+    fn wind(&self, own: usize, state: &mut State) -> io::Result<()> {
+        let State { rotation, set, .. } = state;
+        let set = &mut set[own];
+        let mut next: Vec<i64> = match rotation.is_rotating() {
+            true => rotation.next_of(own, self.timers.len()).take(TIMERS).collect(),
+            false => Vec::new(),
+        };
+        // One that is set already stays.
+        next.retain(|turn| !set.contains(&Some(*turn)));
+        for (timer, set) in self.timers[own].iter().zip(set) {
+            if set.is_some_and(|turn| turn > rotation.turn()) && rotation.is_rotating() {
+                continue;
+            }
+            *set = next.pop();
+            let time = set.map_or(0, |turn| rotation.begins(turn));
+            let times = Itimerspec { it_interval: timespec(0), it_value: timespec(time) };
+            timerfd_settime(timer, TimerfdTimerFlags::ABSTIME, &times)?;
+        }
+        Ok(())
+    }
+}
+
+/// The processors that this process may use.
+fn processors() -> Vec<usize> {
+    let set = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
+    (0..CpuSet::MAX_CPU).filter(|at| set.is_set(*at)).collect()
+}
+
+fn timer() -> io::Result<OwnedFd> {
+    let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+    Ok(timerfd_create(TimerfdClockId::Monotonic, flags)?)
+}
+
+fn now() -> Nanos {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+fn timespec(nanos: Nanos) -> Timespec {
+    Timespec { tv_sec: nanos / 1_000_000_000, tv_nsec: nanos % 1_000_000_000 }
+}
