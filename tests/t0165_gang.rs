@@ -301,7 +301,7 @@ fn where_jobs_take_turns_ranks_that_fill_the_machine_are_bound_and_all_are_nicer
         line.unwrap().trim().to_owned()
     };
     let all = list("/proc/self/status");
-    let count = std::thread::available_parallelism().unwrap().get();
+    let count = rustix::thread::sched_getaffinity(None).unwrap().count() as usize;
     let run = |ranks: usize, flags: &[&str]| {
         let ranks = ranks.to_string();
         let say = "awk '/^Cpus_allowed_list/ {print $2}' /proc/self/status";
@@ -313,7 +313,7 @@ fn where_jobs_take_turns_ranks_that_fill_the_machine_are_bound_and_all_are_nicer
     let nice = || cluster.muster(&["run", "nice"]).run().ok().out.trim().parse::<i32>().unwrap();
     let usual = nice();
     cluster.muster(&["scheduler", "gang"]).run().ok();
-    assert!(nice() > usual, "they stand back behind who starts the next job");
+    assert_eq!(nice(), (usual + 5).min(19), "they stand back behind who starts the next job");
     let bound = run(2 * count, &[]);
     let mut different = bound.clone();
     different.dedup();

@@ -206,13 +206,12 @@ fn a_bring_up_that_is_interrupted_takes_down_what_it_has_begun() {
     // A host that is told to end while it waits for the others does.
     let running = hosts.muster(&["up", "--hosts", "lab.txt"]).start();
     let mut pid = None;
-    until("a host has been called", || {
+    until("two hosts have been called", || {
         pid = waiting(1);
-        pid.is_some()
+        pid.is_some() && waiting(2).is_some()
     });
     hosts.inside(Some(1), &format!("kill -TERM {}", pid.unwrap()));
     until("it has left", || hosts.processes(Some(1)).is_empty());
-    until("the others are still being called", || waiting(2).is_some());
     running.wait().code(1).says("h3: reaching it: ");
     hosts.leftovers();
 }

@@ -56,7 +56,7 @@ pub struct Launch {
     pub stdin: Stdin,
     /// Where the program works, if not in the session's directory.
     pub chdir: Option<String>,
-    /// Whether it takes turns with other jobs.
+    /// Whether the scheduler has jobs take turns.
     pub in_turns: bool,
     /// Whether ranks that fill the processors of their machine are bound to them then.
     pub binds: bool,

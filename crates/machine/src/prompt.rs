@@ -4,11 +4,16 @@
 //! The kernel's scheduler (EEVDF) gives every task a fair share, and within that the processor to
 //! whoever is due first. Who asks for a shorter slice is due sooner, and is let in before the slice
 //! of another ends; its share stays the same. Without it a task that wakes may wait for the next
-//! tick, 4 ms, at every one of the ten wake-ups of a launch. All of this may be done by every user.
+//! tick, 4 ms, at every one of the ten wake-ups of a launch. Everybody may ask.
+//!
+//! How nice a task is counts among those of its group only: of a control group with a share of its
+//! own, as systemd makes them, and of a session where the kernel groups those (sched(7), "The
+//! autogroup feature").
 
 mod sys;
 
 use rustix::process::{nice, setpriority_process};
+use rustix::thread::{CapabilitySet, capabilities};
 use std::io;
 
 /// The slice that daemons and commands ask for: the shortest that there is, in nanoseconds.
@@ -30,16 +35,17 @@ pub(crate) fn be_usual() {
     let _ = sys::request_slice(0);
 }
 
-/// Lets others go first. The caller leads its session, which the kernel may have made a group of
-/// tasks (sched(7), "The autogroup feature"): among groups only that of the group counts.
+/// Lets others go first. The caller leads a session that it has just made.
 pub(crate) fn stand_back() -> io::Result<()> {
-    let nice = nice(0)? + NICER;
-    setpriority_process(None, nice)?;
-    match std::fs::write("/proc/self/autogroup", nice.to_string()) {
-        // There are no such groups, or there is no /proc.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        done => done,
+    setpriority_process(None, nice(0)? + NICER)?;
+    // One that may administer nothing may do this ten times a second on the whole machine: ranks
+    // of one job would be of two kinds.
+    let may = capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN));
+    if may {
+        // A new session's group is as nice as any. Where there are none, there is no such file.
+        let _ = std::fs::write("/proc/self/autogroup", NICER.to_string());
     }
+    Ok(())
 }
 
 #[cfg(test)]

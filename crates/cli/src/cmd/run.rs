@@ -100,7 +100,8 @@ pub struct Args {
     ///
     /// With gang scheduling (muster scheduler) a job whose ranks fill the processors of a machine
     /// has each bound to one, as many to each, so that all are where they were at the next turn.
-    /// Ranks that have threads of their own, or unequal work, may do better without.
+    /// Ranks that have threads of their own, or unequal work, may do better without. They are
+    /// nicer (nice(1)) than other processes either way.
     #[arg(long)]
     no_bind: bool,
 

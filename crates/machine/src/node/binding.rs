@@ -7,10 +7,15 @@
 //! they were (`docs/decisions/gang.md`). Others are not: fewer ranks may have threads for the
 //! processors that are left over, and what is no multiple would leave some with more than others.
 //!
-//! The ranks of all nodes of a machine count together, in the order of the job.
+//! The ranks of all nodes of a machine count together, in the order of the job. Several on each
+//! processor are the common case where one machine is many nodes; ranks with unequal work do better
+//! unbound then.
 
 use crate::launch::Launch;
 use rustix::thread::{CpuSet, sched_getaffinity};
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
 
 /// How the ranks of one node are bound.
 #[derive(Debug, Default, PartialEq)]
@@ -22,12 +27,15 @@ pub(super) struct Binding {
 }
 
 impl Binding {
-    /// That of node `own`; `is_here` knows the nodes of this machine.
-    pub(super) fn of(launch: &Launch, own: &str, is_here: impl Fn(&str) -> bool) -> Binding {
+    /// That of node `own`, one of those that have a directory in `home`.
+    pub(super) fn of(launch: &Launch, own: &str, home: &Path) -> Binding {
         if !launch.in_turns || !launch.binds {
             return Binding::default();
         }
-        Binding::among(processors(), launch, own, is_here)
+        let nodes = fs::read_dir(home).into_iter().flatten().flatten();
+        let nodes: HashSet<String> =
+            nodes.filter_map(|node| node.file_name().into_string().ok()).collect();
+        Binding::among(processors(), launch, own, |node| nodes.contains(node))
     }
 
     fn among(
@@ -63,6 +71,7 @@ mod tests {
     use super::*;
     use crate::launch::Part;
     use crate::manager::spec::Stdin;
+    use crate::scratch::Scratch;
 
     fn launch(nodes: Vec<Part>) -> Launch {
         let (job, stdin, chdir) = (1, Stdin::NONE, None);
@@ -111,7 +120,9 @@ mod tests {
         let count = processors().len();
         assert_ne!(count, 0);
         let nodes = vec![Part { node: "n0".to_owned(), instance: 1, first: 0, count }];
-        let of = |launch: &Launch| Binding::of(launch, "n0", |_| true).processor(0);
+        let home = Scratch::new("binding");
+        fs::create_dir(home.join("n0")).unwrap();
+        let of = |launch: &Launch| Binding::of(launch, "n0", &home.join(".")).processor(0);
         let launch = launch(nodes);
         assert!(of(&launch).is_some());
         assert_eq!(of(&Launch { binds: false, ..launch.clone() }), None);

@@ -248,7 +248,7 @@ impl Crew {
     fn make(&self, launch: &Launch) -> Vec<Arc<Session>> {
         let Setup { name, home, .. } = &self.node.setup;
         let own = launch.own(name, self.node.instance);
-        let binding = Binding::of(launch, name, |node| home.join(node).is_dir());
+        let binding = Binding::of(launch, name, home);
         let each = |rank: Rank| {
             let reads = launch.stdin.includes(rank.rank);
             let Launch { job, known_as, in_turns, .. } = *launch;

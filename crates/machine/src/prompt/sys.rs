@@ -17,12 +17,18 @@ struct Attributes {
     period: u64,
 }
 
-/// Asks for slices of so many nanoseconds; 0 for the usual ones. The thread is scheduled as all
-/// others are (SCHED_OTHER) after this, as nice as before.
+/// Of `flags`: the scheduling policy stays as it is.
+const KEEP_POLICY: u64 = 0x08;
+
+/// Asks for slices of so many nanoseconds; 0 for the usual ones. Nothing else changes.
+///
+/// # Errors
+/// For a thread that has no slices, as a real-time one.
 pub(super) fn request_slice(nanos: u64) -> io::Result<()> {
     let size = size_of::<Attributes>() as u32;
     let nice = rustix::process::getpriority_process(None)?;
-    let attributes = Attributes { size, nice, runtime: nanos, ..Attributes::default() };
+    let (flags, runtime) = (KEEP_POLICY, nanos);
+    let attributes = Attributes { size, flags, nice, runtime, ..Attributes::default() };
     // SAFETY: the structure is of the size that it says, and read during the call only; 0 is the
     // calling thread, the last number has no meaning yet.
     let done = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };

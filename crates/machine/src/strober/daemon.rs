@@ -1,4 +1,4 @@
-//! The strober as a process: the thread that sleeps until somebody asks, or the lifeline ends.
+//! The strober as a process. Its main thread sleeps until somebody asks, or the lifeline ends.
 
 use super::hands::Hands;
 use super::place::Place;

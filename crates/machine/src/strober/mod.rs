@@ -4,7 +4,7 @@
 //!  scheduler ─> manager/strobe.rs ── order, by one node of each machine ──> strobe.sock
 //!                                                                              │
 //!  keeper ── starts it, lets all jobs run when it has died ───────────────> strober
-//!                                                                 freezes and thaws, on a timer
+//!                                                                 freezes and thaws, on timers
 //! ```
 //!
 //! # The table
@@ -37,8 +37,10 @@
 //! A strober that is scheduled like other processes misses most strobes of a busy machine, so it is
 //! SCHED_FIFO where that is permitted ([`sys`]), and nothing else is. It has one thread that hears
 //! of tables ([`daemon`]), and one on each of some processors that begins turns ([`turns`]). They
-//! sleep in between; the kernel kills it if one runs for [`sys::SPIN`] without sleeping. Where it
-//! is not permitted the shortest slice is [`SLICE_MIN_SHARED`] ([`least_slice`]).
+//! sleep in between; the kernel kills it if one runs for [`sys::SPIN`] without sleeping. Another
+//! real-time task of the same processor that does not sleep keeps its turns from beginning there.
+//! Where it is not permitted one thread begins all turns, and the shortest slice is
+//! [`SLICE_MIN_SHARED`] ([`least_slice`]).
 //!
 //! # Who may die when
 //!

@@ -20,15 +20,18 @@ use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
     timerfd_create, timerfd_settime,
 };
-use std::io;
+use std::convert::Infallible;
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::process;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// Timers of a thread.
 const TIMERS: usize = 2;
 
-/// Threads at most: of more processors the first share the work.
+/// Threads at most: of more processors the first share the work, and what is bound to these is late
+/// by that.
 const THREADS_MAX: usize = 8;
 
 /// What the threads share with the one that hears of tables.
@@ -64,10 +67,13 @@ impl Turns {
                     only.set(processor);
                     // One that has gone offline since has its turns begun elsewhere.
                     let _ = sched_setaffinity(None, &only);
-                    // It was permitted to the thread that asks.
-                    let _ = sys::be_real_time();
                 }
-                turns.serve(own);
+                let _end = End;
+                let Err(error) = turns.serve(own, is_real_time);
+                // Whoever stands still now would do so for good: the keeper lets all run, and
+                // starts another strober.
+                let _ = writeln!(io::stderr(), "strober: {error}");
+                process::exit(1);
             };
             thread::Builder::new().name(format!("turns-{own}")).spawn(work)?;
         }
@@ -90,29 +96,33 @@ impl Turns {
             hands.take(rotation.slots());
         }
         hands.turn(rotation.slot());
-        for own in 0..self.timers.len() {
-            state.set[own] = [None; TIMERS];
-            self.wind(own, &mut state)?;
+        // A timer goes off on the processor where it is set: each thread sets its own.
+        let at_once = Itimerspec { it_interval: timespec(0), it_value: timespec(1) };
+        for timers in &self.timers {
+            timerfd_settime(&timers[0], TimerfdTimerFlags::ABSTIME, &at_once)?;
         }
+        state.set.fill([None; TIMERS]);
         Ok(true)
     }
 
     /// Lets everything go, for good.
     pub(super) fn end(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.rotation = Rotation::default();
         state.hands.let_go();
     }
 
     /// What one thread does: sleeps until one of its turns begins.
-    fn serve(&self, own: usize) {
+    fn serve(&self, own: usize, is_real_time: bool) -> io::Result<Infallible> {
+        if is_real_time {
+            sys::be_real_time()?;
+        }
         let [first, second] = &self.timers[own];
         let mut fds = [first, second].map(|timer| PollFd::new(timer, PollFlags::IN));
         loop {
             match poll(&mut fds, None) {
                 Ok(_) | Err(Errno::INTR) => {}
-                // The rotation stands still, and everybody runs who ran; it cannot be.
-                Err(_) => return,
+                Err(error) => return Err(error.into()),
             }
             let mut state = self.lock();
             let State { rotation, hands, set } = &mut *state;
@@ -124,8 +134,7 @@ impl Turns {
             if rotation.is_rotating() && rotation.strobe(now()) {
                 hands.turn(rotation.slot());
             }
-            // It could not but be set, or there is no such turn.
-            let _ = self.wind(own, &mut state);
+            self.wind(own, &mut state)?;
         }
     }
 
@@ -149,6 +158,15 @@ impl Turns {
             timerfd_settime(timer, TimerfdTimerFlags::ABSTIME, &times)?;
         }
         Ok(())
+    }
+}
+
+/// The end of a thread that panics is that of the process.
+struct End;
+
+impl Drop for End {
+    fn drop(&mut self) {
+        process::abort();
     }
 }
 

@@ -75,14 +75,14 @@ pub(super) fn launch(
     }
     setsid().map_err(io::Error::from).map_err(at(Stage::Fork, "a session"))?;
     streams(stdio).map_err(at(Stage::Streams, "the standard streams"))?;
+    prompt::be_usual();
+    if spec.in_turns {
+        // It runs all the same.
+        let _ = prompt::stand_back();
+    }
     if let Some(identity) = &spec.identity {
         let name = format!("user {}, group {}", identity.uid, identity.gid);
         sys::become_identity(identity).map_err(at(Stage::Identity, &name))?;
-    }
-    prompt::be_usual();
-    if spec.in_turns {
-        // Several at once may not be allowed to: some do.
-        let _ = prompt::stand_back();
     }
     if let Some(processor) = spec.processor {
         // One that has gone since costs the rank its place, not its start.
