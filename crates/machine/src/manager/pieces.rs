@@ -12,7 +12,7 @@ use super::Manager;
 use super::flow::{COUNTS, FLYING, Flow, Lacking};
 use super::holdings::Holder;
 use super::job::{Job, State};
-use super::report::said;
+use super::report;
 use super::spec::Phase;
 use super::spec::Sent;
 use crate::chunk::Hash;
@@ -141,7 +141,7 @@ struct Flight {
     state: Mutex<(Transfer, Option<Landing>)>,
 }
 
-type Landing = std::result::Result<(), String>;
+type Landing = std::result::Result<(), Error>;
 
 impl Flight {
     fn new(transfer: Transfer) -> Arc<Flight> {
@@ -152,7 +152,7 @@ impl Flight {
     fn land(&self, deadline: Deadline) -> Landing {
         let mut state = self.state.lock().expect("no holder panics");
         let (transfer, landing) = &mut *state;
-        landing.get_or_insert_with(|| transfer.wait(deadline).map_err(|e| said(&e))).clone()
+        landing.get_or_insert_with(|| transfer.wait(deadline).map_err(|e| not_sent(&e))).clone()
     }
 
     /// Whether it has arrived or failed, as far as can be told at once.
@@ -162,7 +162,7 @@ impl Flight {
         if landing.is_none() {
             *landing = match transfer.wait(Deadline::after(Duration::ZERO)) {
                 Err(FabricError::Deadline { .. }) => None,
-                done => Some(done.map_err(|error| said(&error))),
+                done => Some(done.map_err(|error| not_sent(&error))),
             };
         }
         landing.is_some()
@@ -417,7 +417,7 @@ impl Pieces {
         busy.starting -= 1;
         busy.flying.extend(sent.as_ref().ok().map(Arc::downgrade));
         drop(busy);
-        let flight = sent.map_err(|error| not_sent(said(&error)))?;
+        let flight = sent.map_err(|error| (None, not_sent(&error)))?;
         self.flying.push_back(flight);
         Ok(())
     }
@@ -426,7 +426,7 @@ impl Pieces {
     fn land(&mut self, most: usize) -> std::result::Result<(), Failed> {
         while self.flying.len() > most {
             let first = self.flying.pop_front().expect("there is one");
-            first.land(Deadline::after(PATIENCE)).map_err(not_sent)?;
+            first.land(Deadline::after(PATIENCE)).map_err(|error| (None, error))?;
             self.booking.manager.shipments.changed.notify_all();
         }
         Ok(())
@@ -480,7 +480,7 @@ impl Pieces {
                 Ok(true) => return Ok(true),
                 // Much is under way, or somebody is slow to answer.
                 Ok(false) | Err(FabricError::WouldBlock | FabricError::Deadline { .. }) => {}
-                Err(error) => return Err(not_sent(said(&error))),
+                Err(error) => return Err((None, not_sent(&error))),
             }
             if Instant::now() > until {
                 let text = format!("the nodes have not unpacked the job's files for {PATIENCE:?}");
@@ -521,13 +521,25 @@ pub(super) fn failed(state: &State, is_meant: impl Fn(usize) -> bool) -> Option<
     })
 }
 
-fn not_sent(why: String) -> Failed {
-    (None, Error::new(Errno::IO, format!("the job's files have not arrived: {why}  [E205]")))
+/// What it is called when files do not arrive. That a node has left is said so that the job may
+/// begin again: the manager may hear of it otherwise only later.
+fn not_sent(error: &FabricError) -> Error {
+    let text = format!("the job's files have not arrived: {}  [E205]", report::said(error));
+    Error::new(report::errno(error), text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_node_that_has_left_while_files_were_sent_is_known_to_be_lost() {
+        let (peer, evidence) = ("node 45".to_owned(), "its connection is closed".to_owned());
+        let error = not_sent(&FabricError::Dead { peer, evidence });
+        assert_eq!(error.errno, Errno::HOSTDOWN);
+        assert!(error.text.contains("n44 has left the cluster"), "{error}");
+        assert_eq!(not_sent(&FabricError::WouldBlock).errno, Errno::IO);
+    }
 
     #[test]
     fn a_chunk_is_for_the_nodes_of_all_files_that_it_is_in() {

@@ -72,6 +72,14 @@ impl Incoming {
         }
     }
 
+    /// What has come of a message into the caller's buffer is kept in the link's, where it goes on.
+    fn save(&mut self, given: &[u8]) {
+        if self.is_active {
+            self.buffer.clear();
+            self.buffer.extend_from_slice(&given[..self.have]);
+        }
+    }
+
     /// Its message, all of which is in the link's buffer, is still to be received.
     fn keep(&mut self, size: usize) {
         (self.total, self.have, self.is_active) = (size, size, true);
@@ -225,7 +233,11 @@ impl Link {
         loop {
             self.live_to_receive()?;
             let given = if is_own { None } else { Some(&mut *buffer) };
-            if let Some(size) = self.advance(given)? {
+            let came = self.advance(given);
+            if came.is_err() && !is_own {
+                self.incoming.save(buffer);
+            }
+            if let Some(size) = came? {
                 if is_own {
                     fits(size, buffer.len()).inspect_err(|_| self.incoming.keep(size))?;
                     buffer[..size].copy_from_slice(&self.incoming.buffer[..size]);
@@ -244,10 +256,8 @@ impl Link {
             {
                 return Ok(size);
             }
-            if waited.is_err() && self.incoming.is_active && !is_own {
-                let have = &buffer[..self.incoming.have];
-                self.incoming.buffer.clear();
-                self.incoming.buffer.extend_from_slice(have);
+            if waited.is_err() && !is_own {
+                self.incoming.save(buffer);
             }
             waited?;
         }
