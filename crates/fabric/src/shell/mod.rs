@@ -30,6 +30,8 @@ mod sys;
 mod watch;
 pub mod wire;
 
+pub use sys::ShortSlices;
+
 #[cfg(test)]
 pub(crate) mod tests;
 

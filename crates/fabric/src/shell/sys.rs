@@ -28,16 +28,23 @@ pub struct ShortSlices(Option<Attributes>);
 impl ShortSlices {
     /// Asks for them.
     pub fn ask() -> ShortSlices {
-        let mut before = Attributes { size: SIZE, ..Attributes::default() };
-        // SAFETY: the kernel writes at most SIZE bytes into a structure of that size, which
-        // outlives the call; thread 0 is the calling one.
-        let got = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut before, SIZE, 0) };
-        // Of other policies the same field says something else.
-        if got != 0 || before.policy != 0 || before.runtime == SHORTEST {
-            return ShortSlices(None);
+        let before = get().filter(|before| before.runtime != SHORTEST);
+        if let Some(before) = before {
+            set(&Attributes { runtime: SHORTEST, ..before });
         }
-        set(&Attributes { runtime: SHORTEST, ..before });
-        ShortSlices(Some(before))
+        ShortSlices(before)
+    }
+
+    /// Asks for them for good: threads and processes that this one makes have them, too.
+    pub fn keep() {
+        std::mem::forget(ShortSlices::ask());
+    }
+
+    /// Gives up those that the calling thread has from whoever made it.
+    pub fn give_up() {
+        if let Some(short) = get().filter(|now| now.runtime == SHORTEST) {
+            set(&Attributes { runtime: 0, ..short });
+        }
     }
 }
 
@@ -47,6 +54,16 @@ impl Drop for ShortSlices {
             set(before);
         }
     }
+}
+
+/// What the calling thread has, if it is one with slices.
+fn get() -> Option<Attributes> {
+    let mut now = Attributes { size: SIZE, ..Attributes::default() };
+    // SAFETY: the kernel writes at most SIZE bytes into a structure of that size, which outlives
+    // the call; thread 0 is the calling one.
+    let got = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut now, SIZE, 0) };
+    // Of other policies the same field says something else.
+    (got == 0 && now.policy == 0).then_some(now)
 }
 
 /// Refused, nothing has changed, and the thread runs as any other.
