@@ -1,0 +1,20 @@
+//! Where the bytes of a message are at its user's.
+
+/// The bytes of a message in their order, wherever each of them lies. Positions count from the
+/// first.
+pub trait Buffer {
+    /// How many bytes there are.
+    fn size(&self) -> usize;
+
+    /// All of them, where they lie next to each other.
+    fn whole(&self) -> Option<&[u8]>;
+
+    /// The place for all of them, where it is in one piece.
+    fn whole_mut(&mut self) -> Option<&mut [u8]>;
+
+    /// Copies bytes out, from a position on.
+    fn read(&mut self, at: usize, into: &mut [u8]);
+
+    /// Copies bytes in, from a position on.
+    fn write(&mut self, at: usize, from: &[u8]);
+}

@@ -1,0 +1,67 @@
+//! What carries messages between ranks: the fabric's gateway, a simulated network, a test's queue.
+
+use std::time::Instant;
+
+/// Why bytes cannot be carried.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// A rank has ended, or its node is lost.
+    #[error("rank {rank} is gone: {evidence}")]
+    Gone {
+        /// The rank, by its number in the job.
+        rank: u32,
+        /// How it is known.
+        evidence: String,
+    },
+    /// The carrier itself has ended.
+    #[error("{0}")]
+    Broken(String),
+}
+
+/// A part of a message that has come. The parts of one message come in order; those of several
+/// senders may alternate.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a> {
+    /// The rank that it is from, by its number in the job.
+    pub from: u32,
+    /// Bytes of the whole message, its head included.
+    pub total: usize,
+    /// Where in the message this part begins.
+    pub offset: usize,
+    /// The bytes.
+    pub bytes: &'a [u8],
+}
+
+/// Carries messages between the ranks of a job, each to one rank and in order. Ranks are named by
+/// their numbers in the job; a rank sends itself nothing.
+pub trait Carrier {
+    /// Sends what there is room for of a message, from `offset` on, and returns how much that was:
+    /// nothing where there is no room. `head` and `body` are one message; a head leaves in one
+    /// part, with some of the body or without.
+    ///
+    /// # Errors
+    /// That the rank is gone, or the carrier is broken.
+    fn send(&mut self, to: u32, head: &[u8], body: &[u8], offset: usize) -> Result<usize, Failure>;
+
+    /// Takes the next part of a message if one is there; whether one was.
+    ///
+    /// # Errors
+    /// That the carrier is broken.
+    fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure>;
+
+    /// Waits until something has come, or there is room again for one of those ranks; may end
+    /// early, and does at the latest at `until`.
+    ///
+    /// # Errors
+    /// That the carrier is broken.
+    fn wait(&mut self, room: &[u32], until: Instant) -> Result<(), Failure>;
+
+    /// From which length on messages to a rank are offered before they are sent.
+    fn offered_from(&self, to: u32) -> usize;
+
+    /// Copies bytes out of another rank's memory; false where that cannot be.
+    fn fetch(&mut self, from: u32, address: u64, into: &mut [u8]) -> bool;
+
+    /// Whether a rank is known to have ended, and how.
+    fn is_gone(&self, rank: u32) -> Option<Failure>;
+}

@@ -1,0 +1,642 @@
+//! A rank's end: its sends and receives, and how each comes to its end.
+//!
+//! | a send | leaves as | ends when |
+//! |---|---|---|
+//! | short | `Eager` | it has left |
+//! | short, synchronous | `Eager` with a number | `Done` comes |
+//! | long | `Offer`, then `Data` if `Want` comes | `Done` comes, or `Data` has left |
+//! | to oneself | is not sent at all | it is copied; a synchronous one when it is taken |
+//!
+//! A receive ends when all bytes of its message are in its buffer. If the message is longer than
+//! the buffer, what does not fit is lost and the outcome says so. Where a sender has ended, the
+//! receives that only it could have ended fail ([`Endpoint::give_up`]).
+
+use crate::buffer::Buffer;
+use crate::carrier::{Arrival, Carrier, Failure};
+use crate::descriptor::{Envelope, Head};
+use crate::incoming::{Incoming, Target, Unexpected, What};
+use crate::matching::{Matching, Wanted};
+use crate::outgoing::{Leaving, Outgoing};
+use crate::slab::Slab;
+use std::collections::HashMap;
+use std::time::Instant;
+
+/// Bytes fetched at once where the receiver's buffer is in pieces.
+const FETCHED: usize = 64 << 10;
+
+/// When a send ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// When its buffer may be used again.
+    Standard,
+    /// When a receive has taken it.
+    Synchronous,
+}
+
+/// An operation that has begun. It is to be polled until it has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ticket(u32);
+
+/// A message that was taken out for one receive (MPI-5.0, 3.8.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Claim(u32);
+
+/// How an operation has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What was received; of a send that there was one.
+    pub envelope: Envelope,
+    /// Bytes of the message, or of it what the buffer has room for.
+    pub size: usize,
+    /// Whether the message was longer than the buffer, and how long.
+    pub truncated: Option<usize>,
+    /// Whether it was cancelled.
+    pub cancelled: bool,
+    /// Why nothing was sent, or nothing came.
+    pub failure: Option<Failure>,
+}
+
+impl Outcome {
+    /// That `size` bytes of a message have been sent, or received.
+    pub(crate) fn of(envelope: Envelope, size: usize) -> Outcome {
+        Outcome { envelope, size, truncated: None, cancelled: false, failure: None }
+    }
+}
+
+/// The bytes of a send.
+enum Body<B> {
+    Whole(B),
+    Packed(Vec<u8>),
+}
+
+impl<B: Buffer> Body<B> {
+    /// Bytes next to each other: the buffer's, or a copy.
+    fn new(mut buffer: B) -> Body<B> {
+        if buffer.whole().is_some() {
+            return Body::Whole(buffer);
+        }
+        let mut packed = vec![0; buffer.size()];
+        buffer.read(0, &mut packed);
+        Body::Packed(packed)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Body::Whole(buffer) => buffer.whole().expect("it was whole before"),
+            Body::Packed(bytes) => bytes,
+        }
+    }
+}
+
+enum Operation<B> {
+    Send {
+        envelope: Envelope,
+        body: Body<B>,
+        waits_for_done: bool,
+    },
+    /// `from`: the only rank that can end it, by its number in the job.
+    Receive {
+        wanted: Wanted,
+        from: Option<u32>,
+        buffer: B,
+        taken: Option<Taken>,
+    },
+    Ended(Outcome),
+}
+
+/// What a receive has taken.
+#[derive(Clone, Copy)]
+struct Taken {
+    envelope: Envelope,
+    size: usize,
+    arrived: usize,
+    /// The sender that waits to hear that all has come, and its number of the message.
+    sync: Option<(u32, u32)>,
+}
+
+/// What is to be done when the carrier is free again.
+enum Errand {
+    Done { to: u32, number: u32 },
+    Accept { from: u32, receive: u32, number: u32, size: u64, address: Option<u64> },
+    Data { to: u32, number: u32, receive: u32 },
+}
+
+/// A rank's end. `C` carries, `B` is where bytes come from and go to.
+pub struct Endpoint<C, B> {
+    pub(crate) carrier: C,
+    pub(crate) me: u32,
+    pub(crate) state: State<B>,
+    outgoing: Outgoing,
+}
+
+pub(crate) struct State<B> {
+    matching: Matching<u32, Unexpected>,
+    operations: Slab<Operation<B>>,
+    incoming: HashMap<u32, Incoming>,
+    claims: Slab<(Envelope, Unexpected)>,
+    errands: Vec<Errand>,
+    /// Messages that have waited so far.
+    waited: u64,
+}
+
+impl<C: Carrier, B: Buffer> Endpoint<C, B> {
+    /// The end of the rank that has the number `me` in its job.
+    pub fn new(me: u32, carrier: C) -> Endpoint<C, B> {
+        let state = State {
+            matching: Matching::default(),
+            operations: Slab::new(),
+            incoming: HashMap::new(),
+            claims: Slab::new(),
+            errands: Vec::new(),
+            waited: 0,
+        };
+        Endpoint { carrier, me, state, outgoing: Outgoing::default() }
+    }
+
+    /// What carries its messages.
+    pub fn carrier(&mut self) -> &mut C {
+        &mut self.carrier
+    }
+
+    /// Sends a message to the rank with the number `to` in the job. None: it has ended already.
+    ///
+    /// # Errors
+    /// That the rank is gone, or the carrier is broken.
+    #[inline]
+    pub fn send(
+        &mut self,
+        to: u32,
+        envelope: Envelope,
+        mode: Mode,
+        buffer: B,
+    ) -> Result<Option<Ticket>, Failure> {
+        if to == self.me {
+            return self.send_to_oneself(envelope, mode, buffer);
+        }
+        let is_long = buffer.size() >= self.carrier.offered_from(to);
+        if is_long || mode == Mode::Synchronous || !self.outgoing.is_free(to) {
+            return self.send_later(to, envelope, mode, is_long, buffer);
+        }
+        let Some(bytes) = buffer.whole() else {
+            return self.send_later(to, envelope, mode, is_long, buffer);
+        };
+        let head = Head::Eager { envelope, sync: None }.encode();
+        let sent = self.carrier.send(to, &head, bytes, 0)?;
+        if sent == head.len() + bytes.len() {
+            return Ok(None);
+        }
+        let body = Body::Whole(buffer);
+        let number =
+            self.state.operations.insert(Operation::Send { envelope, body, waits_for_done: false });
+        let leaving = Leaving { head, number: Some(number), with_body: true, offset: sent };
+        self.outgoing.push(to, leaving);
+        Ok(Some(Ticket(number)))
+    }
+
+    fn send_later(
+        &mut self,
+        to: u32,
+        envelope: Envelope,
+        mode: Mode,
+        is_long: bool,
+        buffer: B,
+    ) -> Result<Option<Ticket>, Failure> {
+        let waits_for_done = is_long || mode == Mode::Synchronous;
+        let body = Body::new(buffer);
+        let (size, address) = (body.bytes().len() as u64, body.bytes().as_ptr().addr() as u64);
+        let number =
+            self.state.operations.insert(Operation::Send { envelope, body, waits_for_done });
+        let head = match mode {
+            _ if is_long => Head::Offer { envelope, number, size, address: Some(address) },
+            Mode::Synchronous => Head::Eager { envelope, sync: Some(number) },
+            Mode::Standard => Head::Eager { envelope, sync: None },
+        };
+        let (head, number) = (head.encode(), Some(number));
+        self.outgoing.push(to, Leaving { head, number, with_body: !is_long, offset: 0 });
+        self.push_out()?;
+        Ok(number.map(Ticket))
+    }
+
+    fn send_to_oneself(
+        &mut self,
+        envelope: Envelope,
+        mode: Mode,
+        buffer: B,
+    ) -> Result<Option<Ticket>, Failure> {
+        let body = Body::new(buffer);
+        let size = body.bytes().len();
+        if let Some(receive) = self.state.matching.arrive(envelope) {
+            self.state.begin(receive, envelope, size, None);
+            self.state.write(receive, 0, body.bytes());
+            return Ok(None);
+        }
+        let bytes = body.bytes().to_vec();
+        let sync = (mode == Mode::Synchronous).then(|| {
+            let send = Operation::Send { envelope, body, waits_for_done: true };
+            self.state.operations.insert(send)
+        });
+        self.state.keep(self.me, envelope, What::Eager { bytes, size, sync });
+        Ok(sync.map(Ticket))
+    }
+
+    /// Posts a receive. `from` is the rank that `wanted.source` is in the job.
+    ///
+    /// # Errors
+    /// That the carrier is broken.
+    pub fn receive(
+        &mut self,
+        wanted: Wanted,
+        from: Option<u32>,
+        buffer: B,
+    ) -> Result<Ticket, Failure> {
+        let receive = Operation::Receive { wanted, from, buffer, taken: None };
+        let number = self.state.operations.insert(receive);
+        match self.state.matching.take(wanted) {
+            Some((envelope, message)) => self.hand_over(number, envelope, message)?,
+            None => self.state.matching.post(wanted, number),
+        }
+        Ok(Ticket(number))
+    }
+
+    /// What a receive would take: its envelope and its size.
+    pub fn probe(&self, wanted: Wanted) -> Option<(Envelope, usize)> {
+        let (envelope, message) = self.state.matching.probe(wanted)?;
+        Some((envelope, message.size()))
+    }
+
+    /// Takes out what a receive would take, for [`Endpoint::receive_claimed`].
+    pub fn claim(&mut self, wanted: Wanted) -> Option<(Claim, Envelope, usize)> {
+        let (envelope, message) = self.state.matching.take(wanted)?;
+        let size = message.size();
+        Some((Claim(self.state.claims.insert((envelope, message))), envelope, size))
+    }
+
+    /// Receives a message that was taken out before; none where there is no such.
+    ///
+    /// # Errors
+    /// That the carrier is broken.
+    pub fn receive_claimed(&mut self, claim: Claim, buffer: B) -> Result<Option<Ticket>, Failure> {
+        let Some((envelope, message)) = self.state.claims.remove(claim.0) else {
+            return Ok(None);
+        };
+        let Envelope { context, source, tag } = envelope;
+        let wanted = Wanted { context, source: Some(source), tag: Some(tag) };
+        let receive = Operation::Receive { wanted, from: Some(message.from), buffer, taken: None };
+        let number = self.state.operations.insert(receive);
+        self.hand_over(number, envelope, message)?;
+        Ok(Some(Ticket(number)))
+    }
+
+    /// Gives a receive a message that has waited.
+    fn hand_over(
+        &mut self,
+        number: u32,
+        envelope: Envelope,
+        message: Unexpected,
+    ) -> Result<(), Failure> {
+        let (from, size) = (message.from, message.size());
+        match message.what {
+            What::Offer { number: theirs, size: offered, address } => {
+                self.state.begin(number, envelope, size, None);
+                self.state.accept(from, number, theirs, offered, address);
+            }
+            What::Eager { bytes, size, sync } => {
+                self.state.begin(number, envelope, size, sync.map(|theirs| (from, theirs)));
+                if bytes.len() < size
+                    && let Some(incoming) = self.state.incoming.get_mut(&from)
+                {
+                    incoming.target = Target::Receive(number);
+                }
+                self.state.write(number, 0, &bytes);
+            }
+        }
+        self.run_errands()
+    }
+
+    /// Takes a receive back that has taken no message; it ends as cancelled.
+    pub fn cancel(&mut self, ticket: Ticket) {
+        let operation = self.state.operations.get_mut(ticket.0);
+        let Some(Operation::Receive { wanted, taken: None, .. }) = operation else { return };
+        let wanted = *wanted;
+        if self.state.matching.withdraw(wanted, |number| *number == ticket.0).is_some() {
+            let envelope = Envelope { context: wanted.context, source: 0, tag: 0 };
+            let outcome = Outcome { cancelled: true, ..Outcome::of(envelope, 0) };
+            self.state.end(ticket.0, outcome);
+        }
+    }
+
+    /// How an operation has ended, if it has. It is forgotten then.
+    #[inline]
+    pub fn poll(&mut self, ticket: Ticket) -> Option<Outcome> {
+        match self.state.operations.get(ticket.0) {
+            Some(Operation::Ended(_)) => {}
+            _ => return None,
+        }
+        match self.state.operations.remove(ticket.0) {
+            Some(Operation::Ended(outcome)) => Some(outcome),
+            _ => None,
+        }
+    }
+
+    /// Whether an operation has ended; it stays to be polled.
+    pub fn has_ended(&self, ticket: Ticket) -> bool {
+        matches!(self.state.operations.get(ticket.0), Some(Operation::Ended(_)))
+    }
+
+    /// Whether nothing is on its way out.
+    pub fn is_flushed(&self) -> bool {
+        self.outgoing.waiting().is_empty()
+    }
+
+    /// Takes what has come, and sends what there is room for; whether anything was done.
+    ///
+    /// # Errors
+    /// That the carrier is broken.
+    #[inline]
+    pub fn progress(&mut self) -> Result<bool, Failure> {
+        let mut moved = false;
+        let (state, me) = (&mut self.state, self.me);
+        while self.carrier.take(&mut |arrival| state.take(me, arrival))? {
+            moved = true;
+        }
+        if !self.state.errands.is_empty() {
+            self.run_errands()?;
+        }
+        if !self.outgoing.waiting().is_empty() {
+            moved |= self.push_out()?;
+        }
+        Ok(moved)
+    }
+
+    /// Waits until there may be something to do, at most until `until`.
+    ///
+    /// # Errors
+    /// That the carrier is broken.
+    pub fn wait(&mut self, until: Instant) -> Result<(), Failure> {
+        self.carrier.wait(self.outgoing.waiting(), until)
+    }
+
+    /// Ends what waits for ranks that have ended.
+    pub fn give_up(&mut self, ticket: Ticket) {
+        let operation = self.state.operations.get(ticket.0);
+        let Some(Operation::Receive { from: Some(from), wanted, .. }) = operation else { return };
+        if let Some(failure) = self.carrier.is_gone(*from) {
+            let (number, wanted) = (ticket.0, *wanted);
+            self.state.matching.withdraw(wanted, |posted| *posted == number);
+            let envelope =
+                Envelope { context: wanted.context, source: wanted.source.unwrap_or(0), tag: 0 };
+            let outcome = Outcome { failure: Some(failure), ..Outcome::of(envelope, 0) };
+            self.state.end(number, outcome);
+        }
+    }
+
+    fn push_out(&mut self) -> Result<bool, Failure> {
+        let mut left = Vec::new();
+        let operations = &self.state.operations;
+        let body = |number| match operations.get(number) {
+            Some(Operation::Send { body, .. }) => body.bytes(),
+            _ => &[],
+        };
+        let moved = self.outgoing.progress(&mut self.carrier, body, |leaving, failure| {
+            if let Some(number) = leaving.number {
+                left.push((number, leaving.with_body, failure));
+            }
+        })?;
+        for (number, with_body, failure) in left {
+            self.state.has_left(number, with_body, failure);
+        }
+        Ok(moved)
+    }
+
+    fn run_errands(&mut self) -> Result<(), Failure> {
+        let mut errands = std::mem::take(&mut self.state.errands);
+        for errand in errands.drain(..) {
+            match errand {
+                Errand::Done { to, number } if to == self.me => self.state.done(number),
+                Errand::Done { to, number } => self.tell(to, Head::Done { number }),
+                Errand::Data { to, number, receive } => {
+                    let head = Head::Data { receive }.encode();
+                    let leaving =
+                        Leaving { head, number: Some(number), with_body: true, offset: 0 };
+                    self.outgoing.push(to, leaving);
+                }
+                Errand::Accept { from, receive, number, size, address } => {
+                    let fetched = address.is_some_and(|at| self.fetch(from, receive, at, size));
+                    let head = if fetched {
+                        Head::Done { number }
+                    } else {
+                        Head::Want { number, receive }
+                    };
+                    self.tell(from, head);
+                }
+            }
+        }
+        errands.append(&mut self.state.errands);
+        self.state.errands = errands;
+        self.push_out().map(|_| ())
+    }
+
+    fn tell(&mut self, to: u32, head: Head) {
+        let leaving = Leaving { head: head.encode(), number: None, with_body: false, offset: 0 };
+        self.outgoing.push(to, leaving);
+    }
+
+    /// Copies what was offered out of the sender's memory; whether that could be.
+    fn fetch(&mut self, from: u32, receive: u32, address: u64, size: u64) -> bool {
+        let carrier = &mut self.carrier;
+        let operation = self.state.operations.get_mut(receive);
+        let Some(Operation::Receive { buffer, .. }) = operation else { return false };
+        let length = buffer.size().min(usize::try_from(size).unwrap_or(usize::MAX));
+        if let Some(place) = buffer.whole_mut() {
+            if !carrier.fetch(from, address, &mut place[..length]) {
+                return false;
+            }
+        } else {
+            let mut part = vec![0; FETCHED.min(length)];
+            for at in (0..length).step_by(FETCHED) {
+                let part = &mut part[..FETCHED.min(length - at)];
+                if !carrier.fetch(from, address + at as u64, part) {
+                    return false;
+                }
+                buffer.write(at, part);
+            }
+        }
+        self.state.arrived(receive, usize::try_from(size).unwrap_or(usize::MAX));
+        true
+    }
+}
+
+impl<B: Buffer> State<B> {
+    fn keep(&mut self, from: u32, envelope: Envelope, what: What) -> u64 {
+        self.waited += 1;
+        let message = Unexpected { id: self.waited, from, what };
+        self.matching.keep(envelope, message);
+        self.waited
+    }
+
+    fn end(&mut self, number: u32, outcome: Outcome) {
+        if let Some(operation) = self.operations.get_mut(number) {
+            *operation = Operation::Ended(outcome);
+        }
+    }
+
+    /// A receive has taken a message.
+    #[inline]
+    fn begin(&mut self, number: u32, envelope: Envelope, size: usize, sync: Option<(u32, u32)>) {
+        if let Some(Operation::Receive { taken, .. }) = self.operations.get_mut(number) {
+            *taken = Some(Taken { envelope, size, arrived: 0, sync });
+        }
+    }
+
+    /// A receive is to get what was offered.
+    fn accept(&mut self, from: u32, receive: u32, number: u32, size: u64, address: Option<u64>) {
+        self.errands.push(Errand::Accept { from, receive, number, size, address });
+    }
+
+    /// Bytes of a receive's message, from a position on.
+    #[inline]
+    fn write(&mut self, number: u32, at: usize, bytes: &[u8]) {
+        let Some(Operation::Receive { buffer, .. }) = self.operations.get_mut(number) else {
+            return;
+        };
+        let fits = buffer.size().saturating_sub(at).min(bytes.len());
+        match buffer.whole_mut() {
+            Some(place) if fits > 0 => place[at..at + fits].copy_from_slice(&bytes[..fits]),
+            _ if fits > 0 => buffer.write(at, &bytes[..fits]),
+            _ => {}
+        }
+        self.arrived(number, bytes.len());
+    }
+
+    /// So many bytes more of a receive's message have come.
+    #[inline]
+    fn arrived(&mut self, number: u32, bytes: usize) {
+        let operation = self.operations.get_mut(number);
+        let Some(Operation::Receive { taken: Some(taken), buffer, .. }) = operation else { return };
+        taken.arrived += bytes;
+        if taken.arrived < taken.size {
+            return;
+        }
+        let (taken, room) = (*taken, buffer.size());
+        if let Some((to, number)) = taken.sync {
+            self.errands.push(Errand::Done { to, number });
+        }
+        let truncated = (taken.size > room).then_some(taken.size);
+        let outcome = Outcome::of(taken.envelope, taken.size.min(room));
+        self.end(number, Outcome { truncated, ..outcome });
+    }
+
+    /// A send's message has left.
+    fn has_left(&mut self, number: u32, with_body: bool, failure: Option<Failure>) {
+        let Some(Operation::Send { envelope, body, waits_for_done }) = self.operations.get(number)
+        else {
+            return;
+        };
+        // What was asked for ends by leaving; what was offered, or is synchronous, does not.
+        if failure.is_some() || (with_body && !*waits_for_done) {
+            let outcome = Outcome::of(*envelope, body.bytes().len());
+            self.end(number, Outcome { failure, ..outcome });
+        }
+    }
+
+    /// A send's message has been taken, and its bytes are not needed any more.
+    fn done(&mut self, number: u32) {
+        if let Some(Operation::Send { envelope, body, .. }) = self.operations.get(number) {
+            let outcome = Outcome::of(*envelope, body.bytes().len());
+            self.end(number, outcome);
+        }
+    }
+
+    /// A part of a message has come.
+    #[inline]
+    pub(crate) fn take(&mut self, me: u32, arrival: Arrival<'_>) {
+        let Arrival { from, total, offset, bytes } = arrival;
+        debug_assert_ne!(from, me, "ranks send themselves nothing");
+        if offset > 0 {
+            return self.take_rest(from, offset, bytes);
+        }
+        let Some((head, body)) = Head::decode(bytes) else { return };
+        let head_size = bytes.len() - body.len();
+        let size = total - head_size;
+        let target = match head {
+            Head::Eager { envelope, sync } => self.take_eager(from, envelope, size, sync, body),
+            Head::Data { receive } => {
+                self.write(receive, 0, body);
+                Target::Receive(receive)
+            }
+            Head::Offer { envelope, number, size, address } => {
+                return self.take_offer(from, envelope, number, size, address);
+            }
+            Head::Want { number, receive } => {
+                if let Some(Operation::Send { waits_for_done, .. }) =
+                    self.operations.get_mut(number)
+                {
+                    *waits_for_done = false;
+                    self.errands.push(Errand::Data { to: from, number, receive });
+                }
+                return;
+            }
+            Head::Done { number } => return self.done(number),
+        };
+        if body.len() < size {
+            self.incoming.insert(from, Incoming { target, head: head_size });
+        }
+    }
+
+    #[inline]
+    fn take_eager(
+        &mut self,
+        from: u32,
+        envelope: Envelope,
+        size: usize,
+        sync: Option<u32>,
+        body: &[u8],
+    ) -> Target {
+        let Some(receive) = self.matching.arrive(envelope) else {
+            let mut bytes = Vec::with_capacity(size);
+            bytes.extend_from_slice(body);
+            let id = self.keep(from, envelope, What::Eager { bytes, size, sync });
+            return Target::Kept(envelope, id);
+        };
+        self.begin(receive, envelope, size, sync.map(|number| (from, number)));
+        self.write(receive, 0, body);
+        Target::Receive(receive)
+    }
+
+    fn take_offer(
+        &mut self,
+        from: u32,
+        envelope: Envelope,
+        number: u32,
+        size: u64,
+        address: Option<u64>,
+    ) {
+        match self.matching.arrive(envelope) {
+            Some(receive) => {
+                let bytes = usize::try_from(size).unwrap_or(usize::MAX);
+                self.begin(receive, envelope, bytes, None);
+                self.accept(from, receive, number, size, address);
+            }
+            None => {
+                self.keep(from, envelope, What::Offer { number, size, address });
+            }
+        }
+    }
+
+    fn take_rest(&mut self, from: u32, offset: usize, bytes: &[u8]) {
+        let Some(incoming) = self.incoming.get(&from) else { return };
+        let (target, at) = (incoming.target, offset - incoming.head);
+        match target {
+            Target::Receive(receive) => self.write(receive, at, bytes),
+            Target::Kept(envelope, id) => {
+                let is_it = |message: &Unexpected| message.id == id;
+                let mut claimed = self.claims.iter_mut().map(|(_, message)| message);
+                let kept = self.matching.waiting(envelope, is_it);
+                let kept = kept.or_else(|| claimed.find(|message| is_it(message)));
+                if let Some(Unexpected { what: What::Eager { bytes: kept, .. }, .. }) = kept {
+                    kept.extend_from_slice(bytes);
+                }
+            }
+        }
+    }
+}

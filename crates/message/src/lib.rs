@@ -1,0 +1,30 @@
+//! Messages between ranks: what they say of themselves, which receive takes which message, and how
+//! their bytes get from one rank's buffer into the other's. No I/O, no clock: what carries bytes is
+//! a [`Carrier`], where they come from and go to is a [`Buffer`].
+//!
+//! *Short messages* leave at once, bytes and all, and wait at the receiver until a receive takes
+//! them (eager). *Long ones* are offered by a descriptor of 64 bytes; when a receive has taken the
+//! offer, the receiver either reads the bytes out of the sender's memory, where the carrier can,
+//! and says that it has done so; or it asks for them, and they come straight to their place
+//! (`descriptor.rs` has the messages, `endpoint.rs` who does what when).
+//!
+//! *Which receive.* Messages of one sender in one context are taken in the order in which they were
+//! sent, by the first receive posted that fits (MPI-5.0, 3.5). `matching.rs` decides that and
+//! nothing else.
+
+mod buffer;
+mod carrier;
+mod descriptor;
+mod endpoint;
+mod incoming;
+mod matching;
+mod outgoing;
+mod slab;
+#[cfg(test)]
+mod tests;
+
+pub use buffer::Buffer;
+pub use carrier::{Arrival, Carrier, Failure};
+pub use descriptor::Envelope;
+pub use endpoint::{Claim, Endpoint, Mode, Outcome, Ticket};
+pub use matching::{Matching, Wanted};

@@ -1,0 +1,39 @@
+//! Things by number, where numbers of what is gone are given out again.
+
+pub(crate) struct Slab<T> {
+    places: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Slab<T> {
+    pub(crate) fn new() -> Slab<T> {
+        Slab { places: Vec::new(), free: Vec::new() }
+    }
+
+    pub(crate) fn insert(&mut self, thing: T) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.places[number as usize] = Some(thing);
+            return number;
+        }
+        self.places.push(Some(thing));
+        (self.places.len() - 1) as u32
+    }
+
+    pub(crate) fn get(&self, number: u32) -> Option<&T> {
+        self.places.get(number as usize)?.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+        self.places.get_mut(number as usize)?.as_mut()
+    }
+
+    pub(crate) fn remove(&mut self, number: u32) -> Option<T> {
+        let thing = self.places.get_mut(number as usize)?.take()?;
+        self.free.push(number);
+        Some(thing)
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.places.iter_mut().flatten()
+    }
+}

@@ -1,0 +1,379 @@
+//! Ranks in one process, over a carrier that hands over what it likes, in parts that it likes.
+
+use crate::{Arrival, Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Ticket, Wanted};
+use proptest::prelude::*;
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+use std::time::Instant;
+
+/// A message under way: its bytes, and how many of them have been handed over.
+type Flight = (Vec<u8>, usize);
+
+/// Buffers by where they lie.
+type Memory = Rc<RefCell<HashMap<u64, Vec<u8>>>>;
+
+/// What is under way between each two ranks, and the dice.
+struct Network {
+    rows: Vec<Vec<VecDeque<Flight>>>,
+    /// What can be fetched: where the buffers lie that still are, and their bytes.
+    memory: Memory,
+    dice: u64,
+    may_fetch: bool,
+    gone: Option<u32>,
+}
+
+impl Network {
+    fn roll(&mut self, below: usize) -> usize {
+        self.dice = self.dice.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.dice >> 33) as usize % below
+    }
+}
+
+struct Queue {
+    me: u32,
+    network: Rc<RefCell<Network>>,
+    /// How much of the message that leaves has left.
+    leaving: Vec<Vec<u8>>,
+}
+
+impl Carrier for Queue {
+    fn send(&mut self, to: u32, head: &[u8], body: &[u8], offset: usize) -> Result<usize, Failure> {
+        let network = &mut *self.network.borrow_mut();
+        if network.gone == Some(to) {
+            return Err(Failure::Gone { rank: to, evidence: "it was ended".to_owned() });
+        }
+        let whole = [head, body].concat();
+        // No room, a part, or all.
+        let left = whole.len() - offset;
+        let sent = match network.roll(3) {
+            0 => return Ok(0),
+            1 => left.min(head.len() + network.roll(40)),
+            _ => left,
+        };
+        let leaving = &mut self.leaving[to as usize];
+        leaving.extend_from_slice(&whole[offset..offset + sent]);
+        if leaving.len() == whole.len() {
+            let row = &mut network.rows[self.me as usize][to as usize];
+            row.push_back((std::mem::take(leaving), 0));
+        }
+        Ok(sent)
+    }
+
+    fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+        let network = &mut *self.network.borrow_mut();
+        let ranks = network.rows.len();
+        let first = network.roll(ranks);
+        for from in (0..ranks).map(|rank| (first + rank) % ranks) {
+            let cut = 64 + network.roll(64);
+            let row = &mut network.rows[from][self.me as usize];
+            let Some((bytes, offset)) = row.front_mut() else { continue };
+            let end = bytes.len().min(*offset + cut);
+            let (total, from) = (bytes.len(), from as u32);
+            take(Arrival { from, total, offset: *offset, bytes: &bytes[*offset..end] });
+            *offset = end;
+            if end == total {
+                row.pop_front();
+            }
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn wait(&mut self, _: &[u32], _: Instant) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn offered_from(&self, _: u32) -> usize {
+        300
+    }
+
+    fn fetch(&mut self, _: u32, address: u64, into: &mut [u8]) -> bool {
+        let network = self.network.borrow();
+        let memory = network.memory.borrow();
+        let Some(bytes) = memory.get(&address) else { return false };
+        into.copy_from_slice(&bytes[..into.len()]);
+        network.may_fetch
+    }
+
+    fn is_gone(&self, rank: u32) -> Option<Failure> {
+        let gone = self.network.borrow().gone == Some(rank);
+        gone.then(|| Failure::Gone { rank, evidence: "it was ended".to_owned() })
+    }
+}
+
+/// A buffer, in pieces if `strewn`. What it has in the end others see.
+struct Bytes {
+    bytes: Rc<RefCell<Vec<u8>>>,
+    own: Vec<u8>,
+    strewn: bool,
+    memory: Option<Memory>,
+}
+
+impl Bytes {
+    fn new(bytes: Vec<u8>, strewn: bool) -> Bytes {
+        let shared = Rc::new(RefCell::new(bytes.clone()));
+        Bytes { bytes: shared, own: bytes, strewn, memory: None }
+    }
+
+    fn address(&self) -> u64 {
+        self.own.as_ptr().addr() as u64
+    }
+}
+
+impl Drop for Bytes {
+    fn drop(&mut self) {
+        self.bytes.borrow_mut().copy_from_slice(&self.own);
+        if let Some(memory) = &self.memory {
+            memory.borrow_mut().remove(&self.address());
+        }
+    }
+}
+
+impl Buffer for Bytes {
+    fn size(&self) -> usize {
+        self.own.len()
+    }
+
+    fn whole(&self) -> Option<&[u8]> {
+        (!self.strewn).then_some(&self.own)
+    }
+
+    fn whole_mut(&mut self) -> Option<&mut [u8]> {
+        (!self.strewn).then_some(&mut self.own)
+    }
+
+    fn read(&mut self, at: usize, into: &mut [u8]) {
+        into.copy_from_slice(&self.own[at..at + into.len()]);
+    }
+
+    fn write(&mut self, at: usize, from: &[u8]) {
+        self.own[at..at + from.len()].copy_from_slice(from);
+    }
+}
+
+/// Ranks, and what of them has begun.
+struct Job {
+    network: Rc<RefCell<Network>>,
+    ranks: Vec<Endpoint<Queue, Bytes>>,
+}
+
+impl Job {
+    fn new(ranks: u32, dice: u64, may_fetch: bool) -> Job {
+        let rows = || (0..ranks).map(|_| VecDeque::new()).collect();
+        let network = Network {
+            rows: (0..ranks).map(|_| rows()).collect(),
+            memory: Memory::default(),
+            dice,
+            may_fetch,
+            gone: None,
+        };
+        let network = Rc::new(RefCell::new(network));
+        let end = |me| {
+            let leaving = vec![Vec::new(); ranks as usize];
+            Endpoint::new(me, Queue { me, network: network.clone(), leaving })
+        };
+        let ranks = (0..ranks).map(end).collect();
+        Job { network, ranks }
+    }
+
+    fn roll(&self, below: usize) -> usize {
+        self.network.borrow_mut().roll(below)
+    }
+
+    fn send(
+        &mut self,
+        from: u32,
+        to: u32,
+        tag: i32,
+        mode: Mode,
+        mut bytes: Bytes,
+    ) -> Option<Ticket> {
+        if !bytes.strewn && !bytes.own.is_empty() {
+            let memory = self.network.borrow().memory.clone();
+            memory.borrow_mut().insert(bytes.address(), bytes.own.clone());
+            bytes.memory = Some(memory);
+        }
+        let envelope = Envelope { context: 0, source: from, tag };
+        self.ranks[from as usize].send(to, envelope, mode, bytes).unwrap()
+    }
+
+    fn receive(&mut self, at: u32, from: Option<u32>, tag: Option<i32>, into: Bytes) -> Ticket {
+        let wanted = Wanted { context: 0, source: from, tag };
+        self.ranks[at as usize].receive(wanted, from, into).unwrap()
+    }
+
+    fn progress(&mut self) {
+        for rank in &mut self.ranks {
+            rank.progress().unwrap();
+        }
+    }
+}
+
+impl Endpoint<Queue, Bytes> {
+    /// Takes one part of a message, if there is one.
+    fn take_one(&mut self) {
+        let (state, me) = (&mut self.state, self.me);
+        self.carrier.take(&mut |arrival| state.take(me, arrival)).unwrap();
+    }
+}
+
+fn message(size: usize, seed: usize) -> Vec<u8> {
+    (0..size).map(|at| (at * 7 + seed) as u8).collect()
+}
+
+/// From whom to whom, the tag, the size; whether it is synchronous, and strewn.
+fn any_send() -> impl Strategy<Value = (u32, u32, i32, usize, [bool; 2])> {
+    (0..3_u32, 0..3_u32, 0..2_i32, 0..700_usize, any::<[bool; 2]>())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Whatever the carrier does, every receive gets the first message that fits and was not taken
+    /// by an earlier one, whole.
+    #[test]
+    fn messages_of_a_sender_are_taken_in_their_order_and_whole(
+        dice in any::<u64>(),
+        may_fetch in any::<bool>(),
+        sends in prop::collection::vec(any_send(), 1..40),
+        wild in any::<[bool; 2]>(),
+    ) {
+        let mut job = Job::new(3, dice, may_fetch);
+        let (mut sent, mut received) = (Vec::new(), Vec::new());
+        let mut posts: Vec<(u32, u32, i32, usize)> =
+            sends.iter().map(|(from, to, tag, size, _)| (*from, *to, *tag, *size)).collect();
+        for (number, (from, to, tag, size, [sync, strewn])) in sends.iter().enumerate() {
+            while job.roll(2) == 0 && !posts.is_empty() {
+                let (from, to, tag, _) = posts.remove(0);
+                // A receive from anybody could take what another waits for, so all are, or none.
+                let source = (!wild[0]).then_some(from);
+                let tag = (!wild[1]).then_some(tag);
+                let into = Bytes::new(vec![0; 700], job.roll(2) == 0);
+                let shared = into.bytes.clone();
+                received.push((to, job.receive(to, source, tag, into), shared, None));
+            }
+            let mode = if *sync { Mode::Synchronous } else { Mode::Standard };
+            let bytes = Bytes::new(message(*size, number), *strewn);
+            let ticket = job.send(*from, *to, *tag, mode, bytes);
+            sent.push((*from, ticket));
+            if job.roll(3) == 0 {
+                job.progress();
+            }
+        }
+        for (from, to, tag, _) in posts {
+            let (source, tag) = ((!wild[0]).then_some(from), (!wild[1]).then_some(tag));
+            let into = Bytes::new(vec![0; 700], false);
+            let shared = into.bytes.clone();
+            received.push((to, job.receive(to, source, tag, into), shared, None));
+        }
+        for _ in 0..3000 {
+            job.progress();
+        }
+        for (from, ticket) in sent {
+            if let Some(ticket) = ticket {
+                prop_assert!(job.ranks[from as usize].poll(ticket).is_some(), "a send goes on");
+            }
+        }
+        for (at, ticket, _, outcome) in &mut received {
+            *outcome = job.ranks[*at as usize].poll(*ticket);
+            prop_assert!(outcome.is_some(), "a receive goes on");
+        }
+        // Of each two ranks and each tag, in the order of the receives: the sends in their order.
+        for from in 0..3 {
+            for to in 0..3 {
+                for tag in 0..2 {
+                    let expected: Vec<Vec<u8>> = sends.iter().enumerate()
+                        .filter(|(_, send)| (send.0, send.1, send.2) == (from, to, tag))
+                        .map(|(number, send)| message(send.3, number)).collect();
+                    let got: Vec<Vec<u8>> = received.iter()
+                        .filter(|(at, ..)| *at == to)
+                        .filter_map(|(_, _, bytes, outcome)| Some((bytes, outcome.as_ref()?)))
+                        .filter(|(_, end)| (end.envelope.source, end.envelope.tag) == (from, tag))
+                        .map(|(bytes, end)| bytes.borrow()[..end.size].to_vec()).collect();
+                    prop_assert_eq!(got, expected);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_longer_than_its_buffer_is_cut_and_told() {
+    for size in [50, 500] {
+        let mut job = Job::new(2, 1, false);
+        let into = Bytes::new(vec![0; 10], false);
+        let shared = into.bytes.clone();
+        let ticket = job.receive(1, Some(0), None, into);
+        job.send(0, 1, 3, Mode::Standard, Bytes::new(message(size, 0), false));
+        (0..100).for_each(|_| job.progress());
+        let outcome = job.ranks[1].poll(ticket).unwrap();
+        assert_eq!((outcome.size, outcome.truncated), (10, Some(size)));
+        assert_eq!(*shared.borrow(), message(10, 0));
+    }
+}
+
+#[test]
+fn a_synchronous_send_ends_when_it_is_received_and_not_before() {
+    for to in [0, 1] {
+        let mut job = Job::new(2, 5, false);
+        let bytes = Bytes::new(message(20, 0), false);
+        let send = job.send(0, to, 3, Mode::Synchronous, bytes).unwrap();
+        (0..100).for_each(|_| job.progress());
+        assert_eq!(job.ranks[0].poll(send), None);
+        job.receive(to, None, Some(3), Bytes::new(vec![0; 20], false));
+        (0..100).for_each(|_| job.progress());
+        assert!(job.ranks[0].poll(send).is_some());
+    }
+}
+
+#[test]
+fn a_claimed_message_is_taken_by_nobody_else_though_its_rest_comes_later() {
+    for dice in 0..50 {
+        let mut job = Job::new(2, dice, false);
+        for size in [290, 30] {
+            job.send(0, 1, 1, Mode::Standard, Bytes::new(message(size, size), false));
+        }
+        let wanted = Wanted { context: 0, source: Some(0), tag: Some(1) };
+        let (claim, _, size) = loop {
+            job.ranks[0].progress().unwrap();
+            job.ranks[1].take_one();
+            if let Some(claim) = job.ranks[1].claim(wanted) {
+                break claim;
+            }
+        };
+        assert_eq!(size, 290);
+        let (first, second) = (Bytes::new(vec![0; 290], false), Bytes::new(vec![0; 30], false));
+        let (one, two) = (first.bytes.clone(), second.bytes.clone());
+        job.receive(1, Some(0), Some(1), second);
+        (0..dice % 5).for_each(|_| job.ranks[1].take_one());
+        job.ranks[1].receive_claimed(claim, first).unwrap().unwrap();
+        (0..100).for_each(|_| job.progress());
+        assert_eq!((&*one.borrow(), &*two.borrow()), (&message(290, 290), &message(30, 30)));
+    }
+}
+
+#[test]
+fn a_receive_can_be_withdrawn_until_it_has_taken_a_message() {
+    let mut job = Job::new(2, 3, false);
+    let first = job.receive(1, Some(0), Some(1), Bytes::new(vec![0; 4], false));
+    let second = job.receive(1, Some(0), Some(1), Bytes::new(vec![0; 4], false));
+    job.ranks[1].cancel(first);
+    assert!(job.ranks[1].poll(first).unwrap().cancelled);
+    job.send(0, 1, 1, Mode::Standard, Bytes::new(message(4, 0), false));
+    (0..100).for_each(|_| job.progress());
+    job.ranks[1].cancel(second);
+    assert!(!job.ranks[1].poll(second).unwrap().cancelled);
+}
+
+#[test]
+fn who_waits_for_a_rank_that_has_ended_is_told() {
+    let mut job = Job::new(2, 3, false);
+    let receive = job.receive(1, Some(0), Some(1), Bytes::new(vec![0; 4], false));
+    job.ranks[1].give_up(receive);
+    assert_eq!(job.ranks[1].poll(receive), None);
+    job.network.borrow_mut().gone = Some(0);
+    job.ranks[1].give_up(receive);
+    let failure = job.ranks[1].poll(receive).unwrap().failure.unwrap();
+    assert_eq!(failure.to_string(), "rank 0 is gone: it was ended");
+}
