@@ -154,7 +154,7 @@ mod tests {
                 "data" => Head::Data { receive: 9 },
                 "done" => Head::Done { number: 7 },
                 "offer" => {
-                    let address = Some(0x7f00_0000_1000);
+                    let address = Some(0x1000);
                     Head::Offer { envelope: offered, number: 8, size: 1 << 20, address }
                 }
                 other => panic!("nobody knows the sample '{other}'"),

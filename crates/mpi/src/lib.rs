@@ -1,0 +1,10 @@
+//! What MPI-5.0 means, in safe Rust: what a call does, once the C entry points have made Rust
+//! values of its arguments.
+//!
+//! Names are the standard's; sections cited are those of MPI-5.0.
+
+#![forbid(unsafe_code)]
+
+pub mod error;
+
+pub use error::{Class, Error, Result};
