@@ -18,9 +18,30 @@ pub enum Failure {
     Broken(String),
 }
 
+/// Bytes that have come and are still where the carrier has them: they are copied once, to where
+/// they belong.
+pub trait Bytes {
+    /// How many were not read yet.
+    fn left(&self) -> usize;
+
+    /// Copies the next ones, of which there are so many.
+    fn read(&mut self, into: &mut [u8]);
+}
+
+impl Bytes for &[u8] {
+    fn left(&self) -> usize {
+        self.len()
+    }
+
+    fn read(&mut self, into: &mut [u8]) {
+        let (first, rest) = self.split_at(into.len());
+        into.copy_from_slice(first);
+        *self = rest;
+    }
+}
+
 /// A part of a message that has come. The parts of one message come in order; those of several
 /// senders may alternate.
-#[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
     /// The rank that it is from, by its number in the job.
     pub from: u32,
@@ -28,8 +49,8 @@ pub struct Arrival<'a> {
     pub total: usize,
     /// Where in the message this part begins.
     pub offset: usize,
-    /// The bytes.
-    pub bytes: &'a [u8],
+    /// The bytes. What is not read is lost.
+    pub bytes: &'a mut dyn Bytes,
 }
 
 /// Carries messages between the ranks of a job, each to one rank and in order. Ranks are named by
@@ -37,7 +58,7 @@ pub struct Arrival<'a> {
 pub trait Carrier {
     /// Sends what there is room for of a message, from `offset` on, and returns how much that was:
     /// nothing where there is no room. `head` and `body` are one message; a head leaves in one
-    /// part, with some of the body or without.
+    /// part, with some of the body or without it.
     ///
     /// # Errors
     /// That the rank is gone, or the carrier is broken.

@@ -3,6 +3,8 @@
 //! All are 16 bytes, an offer 64: as long as a cache line, and as the descriptors of the Cell
 //! Messaging Layer (seed 004).
 
+use crate::carrier::Bytes;
+
 /// Bytes of all heads but an offer's.
 pub(crate) const SHORT: usize = 16;
 
@@ -47,12 +49,12 @@ const DATA: u8 = 6;
 const DONE: u8 = 7;
 
 /// A head's bytes.
-pub(crate) struct Bytes {
+pub(crate) struct Encoded {
     bytes: [u8; LONG],
     size: usize,
 }
 
-impl std::ops::Deref for Bytes {
+impl std::ops::Deref for Encoded {
     type Target = [u8];
 
     #[inline]
@@ -64,7 +66,7 @@ impl std::ops::Deref for Bytes {
 impl Head {
     /// As bytes.
     #[inline]
-    pub(crate) fn encode(&self) -> Bytes {
+    pub(crate) fn encode(&self) -> Encoded {
         let none = Envelope { context: 0, source: 0, tag: 0 };
         let (kind, envelope, number) = match *self {
             Head::Eager { envelope, sync: None } => (EAGER, envelope, 0),
@@ -87,37 +89,48 @@ impl Head {
             bytes[24..32].copy_from_slice(&address.unwrap_or(0).to_le_bytes());
             length = LONG;
         }
-        Bytes { bytes, size: length }
+        Encoded { bytes, size: length }
     }
 
-    /// The head that a message begins with, and the bytes behind it.
+    /// The head that a message begins with. It is read, and what follows is not.
     #[inline]
-    pub(crate) fn decode(message: &[u8]) -> Option<(Head, &[u8])> {
-        let (short, rest) = message.split_first_chunk::<SHORT>()?;
-        let word =
-            |at: usize| -> [u8; 4] { [short[at], short[at + 1], short[at + 2], short[at + 3]] };
-        let envelope = Envelope {
-            context: u16::from_le_bytes([short[2], short[3]]),
-            source: u32::from_le_bytes(word(4)),
-            tag: i32::from_le_bytes(word(8)),
+    pub(crate) fn take(message: &mut dyn Bytes) -> Option<Head> {
+        let mut bytes = [0; LONG];
+        if message.left() < SHORT {
+            return None;
+        }
+        message.read(&mut bytes[..SHORT]);
+        if matches!(bytes[0], OFFER | AT) {
+            if message.left() < LONG - SHORT {
+                return None;
+            }
+            message.read(&mut bytes[SHORT..]);
+        }
+        Head::decode(&bytes)
+    }
+
+    #[inline]
+    fn decode(bytes: &[u8; LONG]) -> Option<Head> {
+        let short = |at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
         };
-        let number = u32::from_le_bytes(word(12));
-        let head = match short[0] {
+        let long = |at: usize| u64::from(short(at)) | u64::from(short(at + 4)) << 32;
+        let envelope = Envelope {
+            context: u16::from_le_bytes([bytes[2], bytes[3]]),
+            source: short(4),
+            tag: short(8).cast_signed(),
+        };
+        let (number, size) = (short(12), long(16));
+        Some(match bytes[0] {
             EAGER => Head::Eager { envelope, sync: None },
             SYNC => Head::Eager { envelope, sync: Some(number) },
-            kind @ (OFFER | AT) => {
-                let (more, rest) = rest.split_first_chunk::<{ LONG - SHORT }>()?;
-                let size = u64::from_le_bytes(more[..8].try_into().ok()?);
-                let address = u64::from_le_bytes(more[8..16].try_into().ok()?);
-                let address = (kind == AT).then_some(address);
-                return Some((Head::Offer { envelope, number, size, address }, rest));
-            }
+            OFFER => Head::Offer { envelope, number, size, address: None },
+            AT => Head::Offer { envelope, number, size, address: Some(long(24)) },
             WANT => Head::Want { number, receive: envelope.source },
             DATA => Head::Data { receive: number },
             DONE => Head::Done { number },
             _ => return None,
-        };
-        Some((head, rest))
+        })
     }
 }
 
@@ -160,7 +173,7 @@ mod tests {
                 other => panic!("nobody knows the sample '{other}'"),
             };
             assert_eq!(*head.encode(), bytes, "{name}");
-            assert_eq!(Head::decode(&bytes), Some((head, &[][..])), "{name}");
+            assert_eq!(Head::take(&mut &bytes[..]), Some(head), "{name}");
             seen += 1;
         }
         assert_eq!(seen, 6);
@@ -168,8 +181,8 @@ mod tests {
 
     #[test]
     fn what_is_no_head_is_none() {
-        assert_eq!(Head::decode(&[1; 15]), None);
-        assert_eq!(Head::decode(&[9; 64]), None);
-        assert_eq!(Head::decode(&[3; 63]), None);
+        assert_eq!(Head::take(&mut &[1; 15][..]), None);
+        assert_eq!(Head::take(&mut &[9; 64][..]), None);
+        assert_eq!(Head::take(&mut &[3; 63][..]), None);
     }
 }

@@ -12,7 +12,7 @@
 //! receives that only it could have ended fail ([`Endpoint::give_up`]).
 
 use crate::buffer::Buffer;
-use crate::carrier::{Arrival, Carrier, Failure};
+use crate::carrier::{Arrival, Bytes, Carrier, Failure};
 use crate::descriptor::{Envelope, Head};
 use crate::incoming::{Incoming, Target, Unexpected, What};
 use crate::matching::{Matching, Wanted};
@@ -23,6 +23,9 @@ use std::time::Instant;
 
 /// Bytes fetched at once where the receiver's buffer is in pieces.
 const FETCHED: usize = 64 << 10;
+
+/// Bytes that are brought to such a buffer at once.
+const STREWN: usize = 1 << 10;
 
 /// When a send ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,7 +230,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         let size = body.bytes().len();
         if let Some(receive) = self.state.matching.arrive(envelope) {
             self.state.begin(receive, envelope, size, None);
-            self.state.write(receive, 0, body.bytes());
+            self.state.write(receive, 0, &mut body.bytes());
             return Ok(None);
         }
         let bytes = body.bytes().to_vec();
@@ -307,7 +310,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
                 {
                     incoming.target = Target::Receive(number);
                 }
-                self.state.write(number, 0, &bytes);
+                self.state.write(number, 0, &mut &bytes[..]);
             }
         }
         self.run_errands()
@@ -466,6 +469,23 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     }
 }
 
+/// Brings bytes to a buffer that is in pieces.
+fn strew(buffer: &mut impl Buffer, at: usize, size: usize, bytes: &mut dyn Bytes) {
+    let mut part = [0; STREWN];
+    for done in (0..size).step_by(STREWN) {
+        let part = &mut part[..STREWN.min(size - done)];
+        bytes.read(part);
+        buffer.write(at + done, part);
+    }
+}
+
+/// Puts what has come behind what has come before.
+fn append(kept: &mut Vec<u8>, bytes: &mut dyn Bytes) {
+    let size = kept.len();
+    kept.resize(size + bytes.left(), 0);
+    bytes.read(&mut kept[size..]);
+}
+
 impl<B: Buffer> State<B> {
     fn keep(&mut self, from: u32, envelope: Envelope, what: What) -> u64 {
         self.waited += 1;
@@ -495,17 +515,17 @@ impl<B: Buffer> State<B> {
 
     /// Bytes of a receive's message, from a position on.
     #[inline]
-    fn write(&mut self, number: u32, at: usize, bytes: &[u8]) {
+    fn write(&mut self, number: u32, at: usize, bytes: &mut dyn Bytes) {
         let Some(Operation::Receive { buffer, .. }) = self.operations.get_mut(number) else {
             return;
         };
-        let fits = buffer.size().saturating_sub(at).min(bytes.len());
+        let came = bytes.left();
+        let fits = buffer.size().saturating_sub(at).min(came);
         match buffer.whole_mut() {
-            Some(place) if fits > 0 => place[at..at + fits].copy_from_slice(&bytes[..fits]),
-            _ if fits > 0 => buffer.write(at, &bytes[..fits]),
-            _ => {}
+            Some(place) if fits > 0 => bytes.read(&mut place[at..at + fits]),
+            _ => strew(buffer, at, fits, bytes),
         }
-        self.arrived(number, bytes.len());
+        self.arrived(number, came);
     }
 
     /// So many bytes more of a receive's message have come.
@@ -555,13 +575,15 @@ impl<B: Buffer> State<B> {
         if offset > 0 {
             return self.take_rest(from, offset, bytes);
         }
-        let Some((head, body)) = Head::decode(bytes) else { return };
-        let head_size = bytes.len() - body.len();
+        let came = bytes.left();
+        let Some(head) = Head::take(bytes) else { return };
+        let body = bytes.left();
+        let head_size = came - body;
         let size = total - head_size;
         let target = match head {
-            Head::Eager { envelope, sync } => self.take_eager(from, envelope, size, sync, body),
+            Head::Eager { envelope, sync } => self.take_eager(from, envelope, size, sync, bytes),
             Head::Data { receive } => {
-                self.write(receive, 0, body);
+                self.write(receive, 0, bytes);
                 Target::Receive(receive)
             }
             Head::Offer { envelope, number, size, address } => {
@@ -578,7 +600,7 @@ impl<B: Buffer> State<B> {
             }
             Head::Done { number } => return self.done(number),
         };
-        if body.len() < size {
+        if body < size {
             self.incoming.insert(from, Incoming { target, head: head_size });
         }
     }
@@ -590,11 +612,11 @@ impl<B: Buffer> State<B> {
         envelope: Envelope,
         size: usize,
         sync: Option<u32>,
-        body: &[u8],
+        body: &mut dyn Bytes,
     ) -> Target {
         let Some(receive) = self.matching.arrive(envelope) else {
             let mut bytes = Vec::with_capacity(size);
-            bytes.extend_from_slice(body);
+            append(&mut bytes, body);
             let id = self.keep(from, envelope, What::Eager { bytes, size, sync });
             return Target::Kept(envelope, id);
         };
@@ -623,7 +645,7 @@ impl<B: Buffer> State<B> {
         }
     }
 
-    fn take_rest(&mut self, from: u32, offset: usize, bytes: &[u8]) {
+    fn take_rest(&mut self, from: u32, offset: usize, bytes: &mut dyn Bytes) {
         let Some(incoming) = self.incoming.get(&from) else { return };
         let (target, at) = (incoming.target, offset - incoming.head);
         match target {
@@ -634,7 +656,7 @@ impl<B: Buffer> State<B> {
                 let kept = self.matching.waiting(envelope, is_it);
                 let kept = kept.or_else(|| claimed.find(|message| is_it(message)));
                 if let Some(Unexpected { what: What::Eager { bytes: kept, .. }, .. }) = kept {
-                    kept.extend_from_slice(bytes);
+                    append(kept, bytes);
                 }
             }
         }

@@ -24,7 +24,7 @@ mod slab;
 mod tests;
 
 pub use buffer::Buffer;
-pub use carrier::{Arrival, Carrier, Failure};
+pub use carrier::{Arrival, Bytes, Carrier, Failure};
 pub use descriptor::Envelope;
 pub use endpoint::{Claim, Endpoint, Mode, Outcome, Ticket};
 pub use matching::{Matching, Wanted};

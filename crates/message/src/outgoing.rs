@@ -2,12 +2,12 @@
 //! whole before the next begins.
 
 use crate::carrier::{Carrier, Failure};
-use crate::descriptor::Bytes;
+use crate::descriptor::Encoded;
 use std::collections::{HashMap, VecDeque};
 
 /// A message on its way out.
 pub(crate) struct Leaving {
-    pub(crate) head: Bytes,
+    pub(crate) head: Encoded,
     /// The operation that it is of, whose bytes follow the head if `with_body`.
     pub(crate) number: Option<u32>,
     pub(crate) with_body: bool,
