@@ -1,22 +1,25 @@
 //! What goes before the bytes of a message (`docs/wire/message.md`).
 //!
-//! All are 16 bytes, an offer 64: as long as a cache line, and as the descriptors of the Cell
-//! Messaging Layer (seed 004).
+//! Most are 16 bytes, so that with a short message they fit into a line of the processor's cache.
+//! An offer is such a line, as the descriptors of the Cell Messaging Layer (seed 004).
 
 use crate::carrier::Bytes;
 
-/// Bytes of all heads but an offer's.
-pub(crate) const SHORT: usize = 16;
+/// Bytes of most heads.
+const SHORT: usize = 16;
 
-/// Bytes of an offer: the longest head.
+/// Of a synchronous message's.
+const SYNC_SIZE: usize = 24;
+
+/// Of an offer's, the longest.
 pub(crate) const LONG: usize = 64;
 
 /// By what a message is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
-    /// The context: a communicator has one for its point-to-point messages, and one for its
-    /// collectives.
-    pub context: u16,
+    /// The context, of 48 bits: a communicator has one for its point-to-point messages, and one for
+    /// its collectives.
+    pub context: u64,
     /// The sender's rank in that communicator.
     pub source: u32,
     /// The tag.
@@ -27,26 +30,34 @@ pub struct Envelope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Head {
     /// A message with its bytes. Where `sync` is set the sender waits to be told, by `Done` with
-    /// this number, that a receive has taken it.
+    /// this number, that a receive has it.
     Eager { envelope: Envelope, sync: Option<u32> },
     /// A message whose bytes are still at the sender: `number` there, and where they lie in its
-    /// memory if they lie in one piece.
-    Offer { envelope: Envelope, number: u32, size: u64, address: Option<u64> },
+    /// memory.
+    Offer { envelope: Envelope, number: u32, size: u64, address: u64 },
     /// The bytes that were offered as `number` are to be sent, for `receive`.
     Want { number: u32, receive: u32 },
     /// The bytes that were asked for by `receive`.
     Data { receive: u32 },
-    /// The message `number` has been taken, and its bytes are not needed any more.
+    /// The message `number` has been received, and its bytes are not needed any more.
     Done { number: u32 },
 }
 
 const EAGER: u8 = 1;
 const SYNC: u8 = 2;
 const OFFER: u8 = 3;
-const AT: u8 = 4;
-const WANT: u8 = 5;
-const DATA: u8 = 6;
-const DONE: u8 = 7;
+const WANT: u8 = 4;
+const DATA: u8 = 5;
+const DONE: u8 = 6;
+
+/// Bytes of a head of a kind.
+fn size_of(kind: u8) -> usize {
+    match kind {
+        SYNC => SYNC_SIZE,
+        OFFER => LONG,
+        _ => SHORT,
+    }
+}
 
 /// A head's bytes.
 pub(crate) struct Encoded {
@@ -63,33 +74,43 @@ impl std::ops::Deref for Encoded {
     }
 }
 
+impl Encoded {
+    #[inline]
+    fn new(kind: u8, context: u64, first: u32, second: u32) -> Encoded {
+        let mut bytes = [0; LONG];
+        bytes[..8].copy_from_slice(&(u64::from(kind) | context << 16).to_le_bytes());
+        bytes[8..12].copy_from_slice(&first.to_le_bytes());
+        bytes[12..16].copy_from_slice(&second.to_le_bytes());
+        Encoded { bytes, size: size_of(kind) }
+    }
+
+    fn of(kind: u8, envelope: Envelope) -> Encoded {
+        Encoded::new(kind, envelope.context, envelope.source, envelope.tag.cast_unsigned())
+    }
+
+    fn set(mut self, at: usize, value: u64) -> Encoded {
+        self.bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        self
+    }
+}
+
 impl Head {
     /// As bytes.
     #[inline]
     pub(crate) fn encode(&self) -> Encoded {
-        let none = Envelope { context: 0, source: 0, tag: 0 };
-        let (kind, envelope, number) = match *self {
-            Head::Eager { envelope, sync: None } => (EAGER, envelope, 0),
-            Head::Eager { envelope, sync: Some(number) } => (SYNC, envelope, number),
-            Head::Offer { envelope, number, address: None, .. } => (OFFER, envelope, number),
-            Head::Offer { envelope, number, address: Some(_), .. } => (AT, envelope, number),
-            Head::Want { number, receive } => (WANT, Envelope { source: receive, ..none }, number),
-            Head::Data { receive } => (DATA, none, receive),
-            Head::Done { number } => (DONE, none, number),
-        };
-        let mut bytes = [0; LONG];
-        bytes[0] = kind;
-        bytes[2..4].copy_from_slice(&envelope.context.to_le_bytes());
-        bytes[4..8].copy_from_slice(&envelope.source.to_le_bytes());
-        bytes[8..12].copy_from_slice(&envelope.tag.to_le_bytes());
-        bytes[12..16].copy_from_slice(&number.to_le_bytes());
-        let mut length = SHORT;
-        if let Head::Offer { size, address, .. } = *self {
-            bytes[16..24].copy_from_slice(&size.to_le_bytes());
-            bytes[24..32].copy_from_slice(&address.unwrap_or(0).to_le_bytes());
-            length = LONG;
+        match *self {
+            Head::Eager { envelope, sync: None } => Encoded::of(EAGER, envelope),
+            Head::Eager { envelope, sync: Some(number) } => {
+                Encoded::of(SYNC, envelope).set(16, number.into())
+            }
+            Head::Offer { envelope, number, size, address } => {
+                let head = Encoded::of(OFFER, envelope).set(16, number.into());
+                head.set(24, size).set(32, address)
+            }
+            Head::Want { number, receive } => Encoded::new(WANT, 0, number, receive),
+            Head::Data { receive } => Encoded::new(DATA, 0, receive, 0),
+            Head::Done { number } => Encoded::new(DONE, 0, number, 0),
         }
-        Encoded { bytes, size: length }
     }
 
     /// The head that a message begins with. It is read, and what follows is not.
@@ -100,11 +121,12 @@ impl Head {
             return None;
         }
         message.read(&mut bytes[..SHORT]);
-        if matches!(bytes[0], OFFER | AT) {
-            if message.left() < LONG - SHORT {
+        let size = size_of(bytes[0]);
+        if size > SHORT {
+            if message.left() < size - SHORT {
                 return None;
             }
-            message.read(&mut bytes[SHORT..]);
+            message.read(&mut bytes[SHORT..size]);
         }
         Head::decode(&bytes)
     }
@@ -115,20 +137,16 @@ impl Head {
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
         };
         let long = |at: usize| u64::from(short(at)) | u64::from(short(at + 4)) << 32;
-        let envelope = Envelope {
-            context: u16::from_le_bytes([bytes[2], bytes[3]]),
-            source: short(4),
-            tag: short(8).cast_signed(),
-        };
-        let (number, size) = (short(12), long(16));
+        let (first, second) = (short(8), short(12));
+        let envelope =
+            Envelope { context: long(0) >> 16, source: first, tag: second.cast_signed() };
         Some(match bytes[0] {
             EAGER => Head::Eager { envelope, sync: None },
-            SYNC => Head::Eager { envelope, sync: Some(number) },
-            OFFER => Head::Offer { envelope, number, size, address: None },
-            AT => Head::Offer { envelope, number, size, address: Some(long(24)) },
-            WANT => Head::Want { number, receive: envelope.source },
-            DATA => Head::Data { receive: number },
-            DONE => Head::Done { number },
+            SYNC => Head::Eager { envelope, sync: Some(short(16)) },
+            OFFER => Head::Offer { envelope, number: short(16), size: long(24), address: long(32) },
+            WANT => Head::Want { number: first, receive: second },
+            DATA => Head::Data { receive: first },
+            DONE => Head::Done { number: first },
             _ => return None,
         })
     }
@@ -143,13 +161,10 @@ mod tests {
         let table = include_str!("../../../docs/wire/message.md");
         table.lines().filter_map(|line| {
             let (name, bytes) = line.trim().strip_prefix("sample ")?.split_once(": ")?;
-            let (bytes, size) = match bytes.strip_suffix(" ...") {
-                Some(bytes) => (bytes, LONG),
-                None => (bytes, SHORT),
-            };
-            let bytes = bytes.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap());
-            let mut bytes: Vec<u8> = bytes.collect();
-            bytes.resize(size, 0);
+            let bytes = bytes.trim_end_matches(" ...").split(' ');
+            let mut bytes: Vec<u8> =
+                bytes.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+            bytes.resize(size_of(bytes[0]), 0);
             Some((name.to_owned(), bytes))
         })
     }
@@ -166,10 +181,7 @@ mod tests {
                 "want" => Head::Want { number: 7, receive: 9 },
                 "data" => Head::Data { receive: 9 },
                 "done" => Head::Done { number: 7 },
-                "offer" => {
-                    let address = Some(0x1000);
-                    Head::Offer { envelope: offered, number: 8, size: 1 << 20, address }
-                }
+                "offer" => Head::Offer { envelope: offered, number: 8, size: 0, address: 0 },
                 other => panic!("nobody knows the sample '{other}'"),
             };
             assert_eq!(*head.encode(), bytes, "{name}");
@@ -177,6 +189,13 @@ mod tests {
             seen += 1;
         }
         assert_eq!(seen, 6);
+    }
+
+    #[test]
+    fn an_offer_says_how_much_lies_where() {
+        let envelope = Envelope { context: (1 << 48) - 1, source: u32::MAX, tag: i32::MAX };
+        let offer = Head::Offer { envelope, number: u32::MAX, size: 1 << 40, address: u64::MAX };
+        assert_eq!(Head::take(&mut &*offer.encode()), Some(offer));
     }
 
     #[test]

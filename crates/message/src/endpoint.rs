@@ -16,6 +16,7 @@ use crate::carrier::{Arrival, Bytes, Carrier, Failure};
 use crate::descriptor::{Envelope, Head};
 use crate::incoming::{Incoming, Target, Unexpected, What};
 use crate::matching::{Matching, Wanted};
+use crate::mixed::Mixed;
 use crate::outgoing::{Leaving, Outgoing};
 use crate::slab::Slab;
 use std::collections::HashMap;
@@ -120,7 +121,7 @@ struct Taken {
 /// What is to be done when the carrier is free again.
 enum Errand {
     Done { to: u32, number: u32 },
-    Accept { from: u32, receive: u32, number: u32, size: u64, address: Option<u64> },
+    Accept { from: u32, receive: u32, number: u32, size: u64, address: u64 },
     Data { to: u32, number: u32, receive: u32 },
 }
 
@@ -135,7 +136,7 @@ pub struct Endpoint<C, B> {
 pub(crate) struct State<B> {
     matching: Matching<u32, Unexpected>,
     operations: Slab<Operation<B>>,
-    incoming: HashMap<u32, Incoming>,
+    incoming: HashMap<u32, Incoming, Mixed>,
     claims: Slab<(Envelope, Unexpected)>,
     errands: Vec<Errand>,
     /// Messages that have waited so far.
@@ -148,7 +149,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         let state = State {
             matching: Matching::default(),
             operations: Slab::new(),
-            incoming: HashMap::new(),
+            incoming: HashMap::default(),
             claims: Slab::new(),
             errands: Vec::new(),
             waited: 0,
@@ -210,7 +211,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         let number =
             self.state.operations.insert(Operation::Send { envelope, body, waits_for_done });
         let head = match mode {
-            _ if is_long => Head::Offer { envelope, number, size, address: Some(address) },
+            _ if is_long => Head::Offer { envelope, number, size, address },
             Mode::Synchronous => Head::Eager { envelope, sync: Some(number) },
             Mode::Standard => Head::Eager { envelope, sync: None },
         };
@@ -314,6 +315,11 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             }
         }
         self.run_errands()
+    }
+
+    /// Forgets a context that nobody uses any more.
+    pub fn forget(&mut self, context: u64) {
+        self.state.matching.forget(context);
     }
 
     /// Takes a receive back that has taken no message; it ends as cancelled.
@@ -424,7 +430,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
                     self.outgoing.push(to, leaving);
                 }
                 Errand::Accept { from, receive, number, size, address } => {
-                    let fetched = address.is_some_and(|at| self.fetch(from, receive, at, size));
+                    let fetched = self.fetch(from, receive, address, size);
                     let head = if fetched {
                         Head::Done { number }
                     } else {
@@ -509,7 +515,7 @@ impl<B: Buffer> State<B> {
     }
 
     /// A receive is to get what was offered.
-    fn accept(&mut self, from: u32, receive: u32, number: u32, size: u64, address: Option<u64>) {
+    fn accept(&mut self, from: u32, receive: u32, number: u32, size: u64, address: u64) {
         self.errands.push(Errand::Accept { from, receive, number, size, address });
     }
 
@@ -625,14 +631,7 @@ impl<B: Buffer> State<B> {
         Target::Receive(receive)
     }
 
-    fn take_offer(
-        &mut self,
-        from: u32,
-        envelope: Envelope,
-        number: u32,
-        size: u64,
-        address: Option<u64>,
-    ) {
+    fn take_offer(&mut self, from: u32, envelope: Envelope, number: u32, size: u64, address: u64) {
         match self.matching.arrive(envelope) {
             Some(receive) => {
                 let bytes = usize::try_from(size).unwrap_or(usize::MAX);

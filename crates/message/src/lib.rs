@@ -18,6 +18,7 @@ mod descriptor;
 mod endpoint;
 mod incoming;
 mod matching;
+mod mixed;
 mod outgoing;
 mod slab;
 #[cfg(test)]

@@ -6,13 +6,14 @@
 //! of two rows is told by the numbers that all entries get as they come.
 
 use crate::descriptor::Envelope;
+use crate::mixed::Mixed;
 use std::collections::{HashMap, VecDeque};
 
 /// What a receive takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The context.
-    pub context: u16,
+    pub context: u64,
     /// The sender's rank there; none is any.
     pub source: Option<u32>,
     /// The tag; none is any that is not negative.
@@ -28,14 +29,14 @@ struct Entry<T, A> {
 
 /// The rows of one context.
 struct Context<R, M> {
-    receives: HashMap<u32, VecDeque<Entry<Option<i32>, R>>>,
+    receives: HashMap<u32, VecDeque<Entry<Option<i32>, R>>, Mixed>,
     from_any: VecDeque<Entry<Option<i32>, R>>,
-    messages: HashMap<u32, VecDeque<Entry<i32, M>>>,
+    messages: HashMap<u32, VecDeque<Entry<i32, M>>, Mixed>,
 }
 
 /// What waits for one another: receives `R`, and messages `M` that came before theirs.
 pub struct Matching<R, M> {
-    contexts: Vec<Context<R, M>>,
+    contexts: HashMap<u64, Context<R, M>, Mixed>,
     order: u64,
 }
 
@@ -47,23 +48,28 @@ fn fits(wanted: Option<i32>, tag: i32) -> bool {
 
 impl<R, M> Default for Matching<R, M> {
     fn default() -> Self {
-        Matching { contexts: Vec::new(), order: 0 }
+        Matching { contexts: HashMap::default(), order: 0 }
     }
 }
 
 impl<R, M> Matching<R, M> {
-    fn context(&mut self, number: u16) -> &mut Context<R, M> {
-        let number = usize::from(number);
-        while self.contexts.len() <= number {
-            let (receives, messages) = (HashMap::new(), HashMap::new());
-            self.contexts.push(Context { receives, from_any: VecDeque::new(), messages });
-        }
-        &mut self.contexts[number]
+    #[inline]
+    fn context(&mut self, number: u64) -> &mut Context<R, M> {
+        self.contexts.entry(number).or_insert_with(|| Context {
+            receives: HashMap::default(),
+            from_any: VecDeque::new(),
+            messages: HashMap::default(),
+        })
+    }
+
+    /// Forgets a context that nobody uses any more, and what waits there.
+    pub fn forget(&mut self, context: u64) {
+        self.contexts.remove(&context);
     }
 
     /// Where the first message is that a receive takes: its source, and its place in the row.
     fn find(&self, wanted: Wanted) -> Option<(u32, usize)> {
-        let context = self.contexts.get(usize::from(wanted.context))?;
+        let context = self.contexts.get(&wanted.context)?;
         let first = |row: &VecDeque<Entry<i32, M>>| {
             row.iter().position(|entry| fits(wanted.tag, entry.tag))
         };
@@ -82,7 +88,7 @@ impl<R, M> Matching<R, M> {
     /// The message that a receive would take, if one waits.
     pub fn probe(&self, wanted: Wanted) -> Option<(Envelope, &M)> {
         let (source, at) = self.find(wanted)?;
-        let entry = &self.contexts[usize::from(wanted.context)].messages[&source][at];
+        let entry = &self.contexts[&wanted.context].messages[&source][at];
         Some((Envelope { context: wanted.context, source, tag: entry.tag }, &entry.what))
     }
 

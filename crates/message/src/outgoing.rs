@@ -3,6 +3,7 @@
 
 use crate::carrier::{Carrier, Failure};
 use crate::descriptor::Encoded;
+use crate::mixed::Mixed;
 use std::collections::{HashMap, VecDeque};
 
 /// A message on its way out.
@@ -18,7 +19,7 @@ pub(crate) struct Leaving {
 /// The rows.
 #[derive(Default)]
 pub(crate) struct Outgoing {
-    rows: HashMap<u32, VecDeque<Leaving>>,
+    rows: HashMap<u32, VecDeque<Leaving>, Mixed>,
     /// The ranks whose rows are not empty.
     waiting: Vec<u32>,
 }
