@@ -1,6 +1,6 @@
 //! What carries messages between ranks: the fabric's gateway, a simulated network, a test's queue.
 
-use std::time::Instant;
+use std::time::Duration;
 
 /// Why bytes cannot be carried.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,11 +71,11 @@ pub trait Carrier {
     fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure>;
 
     /// Waits until something has come, or there is room again for one of those ranks; may end
-    /// early, and does at the latest at `until`.
+    /// early, and does at the latest after that time.
     ///
     /// # Errors
     /// That the carrier is broken.
-    fn wait(&mut self, room: &[u32], until: Instant) -> Result<(), Failure>;
+    fn wait(&mut self, room: &[u32], time: Duration) -> Result<(), Failure>;
 
     /// From which length on messages to a rank are offered before they are sent.
     fn offered_from(&self, to: u32) -> usize;

@@ -20,7 +20,7 @@ use crate::mixed::Mixed;
 use crate::outgoing::{Leaving, Outgoing};
 use crate::slab::Slab;
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::Duration;
 
 /// Bytes fetched at once where the receiver's buffer is in pieces.
 const FETCHED: usize = 64 << 10;
@@ -141,6 +141,8 @@ pub(crate) struct State<B> {
     errands: Vec<Errand>,
     /// Messages that have waited so far.
     waited: u64,
+    /// Operations that nobody polls any more.
+    released: Vec<u32>,
 }
 
 impl<C: Carrier, B: Buffer> Endpoint<C, B> {
@@ -153,6 +155,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             claims: Slab::new(),
             errands: Vec::new(),
             waited: 0,
+            released: Vec::new(),
         };
         Endpoint { carrier, me, state, outgoing: Outgoing::default() }
     }
@@ -347,6 +350,13 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         }
     }
 
+    /// Lets an operation go on that nobody will poll.
+    pub fn release(&mut self, ticket: Ticket) {
+        if self.poll(ticket).is_none() {
+            self.state.released.push(ticket.0);
+        }
+    }
+
     /// Whether an operation has ended; it stays to be polled.
     pub fn has_ended(&self, ticket: Ticket) -> bool {
         matches!(self.state.operations.get(ticket.0), Some(Operation::Ended(_)))
@@ -377,12 +387,12 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         Ok(moved)
     }
 
-    /// Waits until there may be something to do, at most until `until`.
+    /// Waits until there may be something to do, at most so long.
     ///
     /// # Errors
     /// That the carrier is broken.
-    pub fn wait(&mut self, until: Instant) -> Result<(), Failure> {
-        self.carrier.wait(self.outgoing.waiting(), until)
+    pub fn wait(&mut self, time: Duration) -> Result<(), Failure> {
+        self.carrier.wait(self.outgoing.waiting(), time)
     }
 
     /// Ends what waits for ranks that have ended.
@@ -501,6 +511,11 @@ impl<B: Buffer> State<B> {
     }
 
     fn end(&mut self, number: u32, outcome: Outcome) {
+        if let Some(at) = self.released.iter().position(|released| *released == number) {
+            self.released.swap_remove(at);
+            self.operations.remove(number);
+            return;
+        }
         if let Some(operation) = self.operations.get_mut(number) {
             *operation = Operation::Ended(outcome);
         }

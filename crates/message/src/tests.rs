@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::Duration;
 
 /// A message under way: its bytes, and how many of them have been handed over.
 type Flight = (Vec<u8>, usize);
@@ -80,7 +80,7 @@ impl Carrier for Queue {
         Ok(false)
     }
 
-    fn wait(&mut self, _: &[u32], _: Instant) -> Result<(), Failure> {
+    fn wait(&mut self, _: &[u32], _: Duration) -> Result<(), Failure> {
         Ok(())
     }
 
@@ -376,4 +376,22 @@ fn who_waits_for_a_rank_that_has_ended_is_told() {
     job.ranks[1].give_up(receive);
     let failure = job.ranks[1].poll(receive).unwrap().failure.unwrap();
     assert_eq!(failure.to_string(), "rank 0 is gone: it was ended");
+}
+
+#[test]
+fn what_was_released_goes_on_and_its_place_is_used_again() {
+    let mut job = Job::new(2, 3, false);
+    let send = |job: &mut Job| {
+        let bytes = Bytes::new(message(20, 0), false);
+        job.send(0, 1, 3, Mode::Synchronous, bytes).unwrap()
+    };
+    let released = send(&mut job);
+    job.ranks[0].release(released);
+    let into = Bytes::new(vec![0; 20], false);
+    let shared = into.bytes.clone();
+    let receive = job.receive(1, None, Some(3), into);
+    (0..100).for_each(|_| job.progress());
+    assert!(job.ranks[1].poll(receive).is_some());
+    assert_eq!(*shared.borrow(), message(20, 0));
+    assert_eq!(send(&mut job), released);
 }
