@@ -4,6 +4,8 @@
 mod bench;
 mod ci;
 mod fuzz;
+mod header;
+mod install;
 mod kills;
 mod libfabric;
 mod loom;
@@ -26,7 +28,7 @@ struct Command {
     run: fn(&[String]) -> anyhow::Result<ExitCode>,
 }
 
-const COMMANDS: [Command; 10] = [
+const COMMANDS: [Command; 12] = [
     Command { name: "tidy", arguments: "", about: "check the rules of the house", run: tidy::run },
     Command {
         name: "ci",
@@ -39,6 +41,18 @@ const COMMANDS: [Command; 10] = [
         arguments: "",
         about: "install what the tests and benchmarks need beyond Rust",
         run: setup::run,
+    },
+    Command {
+        name: "header",
+        arguments: "",
+        about: "write include/mpi.h and include/mpif.h from the standard's tables",
+        run: header::run,
+    },
+    Command {
+        name: "install",
+        arguments: "--prefix DIR",
+        about: "build, and lay out programs, MPI's library, headers and wrappers below DIR",
+        run: install::run,
     },
     Command {
         name: "fuzz",

@@ -12,12 +12,13 @@ use crate::libfabric;
 use crate::workspace::{check, find_program, no_arguments, output, root};
 
 /// A Debian package, and a program whose presence means that it is not needed.
-const PACKAGES: [(&str, &str); 17] = [
+const PACKAGES: [(&str, &str); 19] = [
     ("autoconf", "autoreconf"), // with the next, libtool and make: libfabric
     ("automake", "automake"),
     ("diod", "diod"),         // the 9P server to beat
     ("fuse3", "fusermount3"), // mounts without being root
     ("g++", "g++"),           // libFuzzer is C++
+    ("gfortran", "gfortran"), // MPI programs in Fortran
     ("golang-go", "go"),      // the other 9P server to beat, and a foreign 9P client
     ("iproute2", "ip"),       // networks of the hosts of tests
     ("libtool", "libtoolize"),
@@ -25,11 +26,12 @@ const PACKAGES: [(&str, &str); 17] = [
     ("munge", "munged"),
     ("nftables", "nft"), // networks that lose
     ("openssh-client", "ssh"),
-    ("openssh-server", "sshd"), // how a cluster is brought up on hosts
+    ("openssh-server", "sshd"),   // how a cluster is brought up on hosts
+    ("pkg-config", "pkg-config"), // asked where MPI is
     ("qemu-user-static", "qemu-aarch64-static"), // programs for another processor than ours
-    ("slurm-wlm", "slurmctld"), // the same inside an allocation; needs munge
-    ("udpcast", "udp-sender"),  // what sends images by multicast, to compare with
-    ("xz-utils", "xz"),         // libfabric's source
+    ("slurm-wlm", "slurmctld"),   // the same inside an allocation; needs munge
+    ("udpcast", "udp-sender"),    // what sends images by multicast, to compare with
+    ("xz-utils", "xz"),           // libfabric's source
 ];
 
 /// Prepares the Linux guest in which the kernel's own 9P client is tested.

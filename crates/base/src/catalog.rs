@@ -4,7 +4,7 @@
 //! `E` ends what was asked for, `N` is a notice. 10x a job's program and files, 11x its size and
 //! place, 12x reaching a cluster, 13x where it lives, 14x a job's files and terminal here, 15x
 //! serving and mounting, 16x files of the cluster, 17x boot images, 2xx between nodes, 3xx how a
-//! job ended, 4xx the manager's word on a job.
+//! job ended, 4xx the manager's word on a job, 5xx MPI.
 
 /// One message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -294,6 +294,16 @@ catalog! {
     E402 "The manager refused or failed a request for this job."
         "The message gives its words."
         "muster ps --all shows the job's state."
+    N500 "This MPI library lacks a function."
+        "The program called a function of MPI-5.0 that Muster does not have. The call did nothing \
+         and returned MPI_ERR_UNSUPPORTED_OPERATION; it is told once for each function."
+        "A program that can do without goes on. One that ignores what the function returns may \
+         fail later, and not say why."
+    E501 "An MPI call failed, and the job was ended."
+        "The message names the rank, the function, MPI's error class and what was wrong. To end \
+         the job is what MPI_ERRORS_ARE_FATAL does, the error handler that programs begin with."
+        "Mend the call; or let the program look at what it returns, after MPI_Comm_set_errhandler \
+         with MPI_ERRORS_RETURN."
 }
 
 #[cfg(test)]

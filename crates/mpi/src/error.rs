@@ -130,6 +130,7 @@ classes! {
     ValueTooLarge = 59 "MPI_ERR_VALUE_TOO_LARGE" "the value does not fit where it is to be stored";
     Session = 60 "MPI_ERR_SESSION" "the session is not valid";
     Errhandler = 61 "MPI_ERR_ERRHANDLER" "the error handler is not valid";
+    Abi = 62 "MPI_ERR_ABI" "the call is not valid for this binary interface";
     TCannotInit = 1001 "MPI_T_ERR_CANNOT_INIT" "the tool interface cannot be initialized";
     TNotAccessible = 1002 "MPI_T_ERR_NOT_ACCESSIBLE"
         "the requested functionality is not accessible";
@@ -204,7 +205,7 @@ mod tests {
             assert!((1..=LAST_CODE).contains(&class.number()));
         }
         assert_eq!(Class::of_number(SUCCESS), None);
-        assert_eq!(Class::of_number(62), None);
+        assert_eq!(Class::of_number(63), None);
     }
 
     #[test]

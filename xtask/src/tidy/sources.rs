@@ -40,6 +40,11 @@ impl Source {
         ["Cargo.lock", "package-lock.json", "go.sum"].contains(&name)
     }
 
+    /// Whether `cargo xtask header` wrote it, from tables that people read instead.
+    pub fn is_made(&self) -> bool {
+        self.path == "include/mpi.h" || self.path == "include/mpif.h"
+    }
+
     /// Its lines, numbered from 1.
     pub fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         self.text.lines().enumerate().map(|(at, line)| (at + 1, line))

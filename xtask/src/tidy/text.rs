@@ -30,7 +30,7 @@ pub fn columns(sources: &Sources, report: &mut Report) {
 
 /// Files of code end by line 800.
 pub fn file_length(sources: &Sources, report: &mut Report) {
-    for file in sources.files.iter().filter(|file| file.is_code()) {
+    for file in sources.files.iter().filter(|file| file.is_code() && !file.is_made()) {
         let lines = file.lines().count();
         if lines > FILE_LINES_MAX {
             let what = format!("{lines} lines, at most {FILE_LINES_MAX}");

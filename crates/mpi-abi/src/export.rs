@@ -1,0 +1,194 @@
+//! How a function of the standard is written.
+//!
+//! ```text
+//! export! {
+//!     /// MPI_Comm_rank: errors go to the handler of `comm`.
+//!     fn MPI_Comm_rank(comm: MPI_Comm, rank: Out<c_int>) on comm { ... Ok(()) }
+//!
+//!     /// MPI_Info_create: errors go to the handler of MPI_COMM_SELF.
+//!     fn MPI_Info_create(info: Out<MPI_Info>) { ... Ok(()) }
+//!
+//!     /// MPI_Wtime: no errors.
+//!     fn MPI_Wtime() -> f64 { ... }
+//! }
+//! ```
+//!
+//! Each is exported as `MPI_NAME` and `PMPI_NAME`. A tool's own `MPI_NAME`, in the program or
+//! loaded before this library, goes before ours and calls `PMPI_NAME`; we call neither from within.
+//! Where the types are not the standard's, the compiler says so of `signatures::MPI_NAME`.
+
+use std::ffi::c_int;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::abi::constants::MPI_ERR_UNSUPPORTED_OPERATION;
+
+/// What a function can take, and what C passes for it.
+pub trait Argument: Sized {
+    /// C's type.
+    type C;
+
+    /// Makes it of what C passed.
+    ///
+    /// # Safety
+    /// What a pointer leads to must be what the standard demands of the function's argument.
+    unsafe fn of(c: Self::C) -> Self;
+}
+
+/// Types that C and Rust have alike.
+macro_rules! plain {
+    ($($type:ty)*) => {
+        $(impl Argument for $type {
+            type C = $type;
+
+            // SAFETY: nothing is asked of a number.
+            unsafe fn of(c: $type) -> $type {
+                c
+            }
+        })*
+    };
+}
+
+use crate::abi::types::*;
+plain! {
+    c_int i64 isize MPI_Op MPI_Comm MPI_Group MPI_Win MPI_File MPI_Session MPI_Message MPI_Info
+    MPI_Errhandler MPI_Request MPI_Datatype
+}
+
+impl<F> Argument for Option<F> {
+    type C = Option<F>;
+
+    // SAFETY: the library calls the function as its type says, which is what the standard demands.
+    unsafe fn of(c: Option<F>) -> Option<F> {
+        c
+    }
+}
+
+/// Exports functions of the standard; see the top of this file.
+macro_rules! export {
+    () => {};
+    (
+        $(#[$meta:meta])*
+        fn $name:ident($($arg:ident: $type:ty),* $(,)?) -> $result:ty $body:block
+        $($rest:tt)*
+    ) => {
+        $crate::export::names! { $(#[$meta])* $name($($arg: $type),*) -> $result {
+            fn body($($arg: $type),*) -> $result $body
+            body($($arg),*)
+        } }
+        $crate::export::export! { $($rest)* }
+    };
+    (
+        $(#[$meta:meta])*
+        fn $name:ident($($arg:ident: $type:ty),* $(,)?) on $scope:ident $body:block
+        $($rest:tt)*
+    ) => {
+        $crate::export::names! { $(#[$meta])* $name($($arg: $type),*) -> ::std::ffi::c_int {
+            fn body($($arg: $type),*) -> ::muster_mpi::Result<()> $body
+            let scope = $crate::failure::Scope::from($scope);
+            match body($($arg),*) {
+                Ok(()) => ::muster_mpi::error::SUCCESS,
+                Err(error) => $crate::failure::fail(scope, stringify!($name), error),
+            }
+        } }
+        $crate::export::export! { $($rest)* }
+    };
+    (
+        $(#[$meta:meta])*
+        fn $name:ident($($arg:ident: $type:ty),* $(,)?) $body:block
+        $($rest:tt)*
+    ) => {
+        $crate::export::names! { $(#[$meta])* $name($($arg: $type),*) -> ::std::ffi::c_int {
+            fn body($($arg: $type),*) -> ::muster_mpi::Result<()> $body
+            match body($($arg),*) {
+                Ok(()) => ::muster_mpi::error::SUCCESS,
+                Err(error) => {
+                    $crate::failure::fail($crate::failure::Scope::Process, stringify!($name), error)
+                }
+            }
+        } }
+        $crate::export::export! { $($rest)* }
+    };
+}
+
+/// The two names of a function, and the check of its type.
+macro_rules! names {
+    ($(#[$meta:meta])* $name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block) => {
+        $(#[$meta])*
+        // A function may take nothing of which anything is demanded.
+        #[allow(non_snake_case, unused_unsafe)]
+        mod $name {
+            use super::*;
+
+            const _: $crate::abi::signatures::$name = $name;
+            const _: $crate::abi::signatures::$name = profiled;
+
+            fn call($($arg: $type),*) -> $result $body
+
+            /// By its own name.
+            ///
+            /// # Safety
+            /// What is passed must be what the standard demands.
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name(
+                $($arg: <$type as $crate::export::Argument>::C),*
+            ) -> $result {
+                // SAFETY: the caller has seen to what the standard demands.
+                unsafe { call($(<$type as $crate::export::Argument>::of($arg)),*) }
+            }
+
+            /// By the name for tools.
+            ///
+            /// # Safety
+            /// What is passed must be what the standard demands.
+            #[unsafe(export_name = concat!("P", stringify!($name)))]
+            unsafe extern "C" fn profiled(
+                $($arg: <$type as $crate::export::Argument>::C),*
+            ) -> $result {
+                // SAFETY: the caller has seen to what the standard demands.
+                unsafe { call($(<$type as $crate::export::Argument>::of($arg)),*) }
+            }
+        }
+    };
+}
+
+/// Functions that only say that they are not there. They look at no argument, so they need not
+/// declare any: where they are passed and who removes them is the caller's business on all
+/// processors that we know.
+macro_rules! unsupported {
+    ($($name:ident)*) => {
+        $(#[allow(non_snake_case)]
+        mod $name {
+            static IS_SAID: ::std::sync::atomic::AtomicBool =
+                ::std::sync::atomic::AtomicBool::new(false);
+
+            /// By its own name.
+            #[unsafe(no_mangle)]
+            extern "C" fn $name() -> ::std::ffi::c_int {
+                $crate::export::refuse(stringify!($name), &IS_SAID)
+            }
+
+            /// By the name for tools.
+            #[unsafe(export_name = concat!("P", stringify!($name)))]
+            extern "C" fn profiled() -> ::std::ffi::c_int {
+                $crate::export::refuse(stringify!($name), &IS_SAID)
+            }
+        })*
+    };
+}
+
+pub(crate) use {export, names, unsupported};
+
+/// What a function does that is not there: it returns the error class that says so, whatever the
+/// error handler is, for a program may well try; and it says its name, once.
+pub fn refuse(name: &str, is_said: &AtomicBool) -> c_int {
+    if !is_said.swap(true, Ordering::Relaxed) {
+        // A program without a standard error gets the class.
+        let _ = writeln!(
+            std::io::stderr(),
+            "muster: this MPI library has no {name}; the call returns \
+             MPI_ERR_UNSUPPORTED_OPERATION  [N500]"
+        );
+    }
+    MPI_ERR_UNSUPPORTED_OPERATION
+}

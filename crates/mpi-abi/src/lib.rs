@@ -1,0 +1,22 @@
+//! `libmpi_abi.so.1`: MPI by the standard's binary interface (MPI-5.0, chapter 20), for programs in
+//! C, C++ and Fortran.
+//!
+//! This crate is the only one that sees C's pointers. A function of the standard is written with
+//! the macro [`export!`](export), which gives it both of its names, holds its type against the
+//! standard's table and turns an error into what the error handler makes of it; its body takes
+//! handles and the types of [`pointer`], and is safe Rust. What the standard has and no file here
+//! exports is there, too, and says so.
+//!
+//! What is generated from the tables in `standard/`: `build.rs`.
+
+// C's pointers are dereferenced here, and nowhere else in the workspace.
+#![allow(unsafe_code)]
+
+mod abi;
+mod codes;
+mod environment;
+mod export;
+mod failure;
+mod integers;
+mod memory;
+mod pointer;

@@ -1,0 +1,37 @@
+//! What the library is called, and which names it exports.
+
+mod prefix;
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use muster_mpi_standard::functions;
+
+/// What a tool for object files prints of the library.
+fn inspected(tool: &str, flag: &str) -> String {
+    let done = Command::new(tool).arg(flag).arg(prefix::library()).output();
+    let done = done.expect("binutils are installed");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
+#[test]
+fn every_function_of_the_standard_is_exported_by_both_of_its_names_and_nothing_else() {
+    let symbols = inspected("nm", "-D");
+    let exported: BTreeSet<&str> =
+        symbols.lines().filter_map(|line| line.split_once(" T ")).map(|(_, name)| name).collect();
+    let all = functions().into_iter().flat_map(|section| section.items);
+    let wanted: BTreeSet<String> =
+        all.flat_map(|it| [format!("P{}", it.name), it.name.clone()]).collect();
+    assert_eq!(wanted.len(), 2 * 664);
+    let missing: Vec<_> = wanted.iter().filter(|name| !exported.contains(name.as_str())).collect();
+    assert!(missing.is_empty(), "missing: {missing:?}");
+    let surplus: Vec<_> = exported.iter().filter(|name| !wanted.contains(**name)).collect();
+    assert!(surplus.is_empty(), "not of the standard: {surplus:?}");
+}
+
+#[test]
+fn programs_ask_for_the_library_by_the_standards_name() {
+    let section = inspected("readelf", "-d");
+    assert!(section.contains("[libmpi_abi.so.1]"), "{section}");
+}

@@ -1,0 +1,80 @@
+//! An installed tree for one test, with the library that this test run built, and what is compiled
+//! and run in it.
+
+#![allow(dead_code, reason = "each test uses its part")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A tree of `bin`, `lib` and `include`, and room for programs. Removed when it goes.
+pub struct Prefix(PathBuf);
+
+/// The library: beside the test's own program.
+pub fn library() -> PathBuf {
+    let test = std::env::current_exe().expect("this program has a path");
+    test.with_file_name("libmpi_abi.so")
+}
+
+impl Prefix {
+    /// Lays one out.
+    pub fn new() -> Prefix {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let place = std::env::temp_dir().join(format!("mpi-abi-{}-{number}", std::process::id()));
+        for folder in ["bin", "lib"] {
+            fs::create_dir_all(place.join(folder)).expect("a folder");
+        }
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        symlink(root.join("include"), place.join("include")).expect("a link");
+        for name in ["libmpi_abi.so", "libmpi_abi.so.1"] {
+            symlink(library(), place.join("lib").join(name)).expect("a link");
+        }
+        for name in ["mpicc", "mpicxx", "mpifort"] {
+            fs::copy(root.join("bin/mpicc"), place.join("bin").join(name)).expect("a copy");
+        }
+        Prefix(place)
+    }
+
+    /// A path in it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Compiles a source of `tests/programs` with a wrapper, and returns the program.
+    pub fn compile(&self, wrapper: &str, source: &str, flags: &[&str]) -> PathBuf {
+        let text = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
+        let program = self.path(&source.replace('.', "-"));
+        let mut command = Command::new(self.path("bin").join(wrapper));
+        let done = command.args(flags).arg(text).arg("-o").arg(&program).output();
+        let done = done.expect("the wrapper runs");
+        assert!(done.status.success(), "{source}: {}", String::from_utf8_lossy(&done.stderr));
+        program
+    }
+}
+
+impl Drop for Prefix {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a program printed, and how it ended.
+pub struct Ran {
+    /// Its exit status; none if a signal killed it.
+    pub status: Option<i32>,
+    /// Its standard output.
+    pub out: String,
+    /// Its standard error.
+    pub err: String,
+}
+
+/// Runs a program to its end.
+pub fn run(program: impl AsRef<Path>) -> Ran {
+    let Output { status, stdout, stderr } =
+        Command::new(program.as_ref()).output().expect("the program runs");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ran { status: status.code(), out: text(stdout), err: text(stderr) }
+}

@@ -1,0 +1,50 @@
+//! Programs in C, C++ and Fortran, compiled with our wrappers and run alone.
+
+mod prefix;
+
+use prefix::{Prefix, run};
+
+/// All that a compiler can find fault with.
+const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-pedantic", "-Werror"];
+
+#[test]
+fn a_function_that_is_missing_returns_its_error_class_and_says_so_once() {
+    let prefix = Prefix::new();
+    for (wrapper, source, language) in
+        [("mpicc", "missing.c", "-std=c99"), ("mpicxx", "missing.cc", "-std=c++11")]
+    {
+        let flags = [&STRICT[..], &[language]].concat();
+        let ran = run(prefix.compile(wrapper, source, &flags));
+        assert_eq!((ran.status, ran.out.as_str()), (Some(0), "55 55 55\n"), "{}", ran.err);
+        let said: Vec<&str> = ran.err.lines().collect();
+        assert_eq!(said.len(), 2, "{}", ran.err);
+        assert!(said[0].contains("MPI_Comm_join") && said[0].ends_with("  [N500]"), "{}", ran.err);
+        assert!(said[1].contains("MPI_Open_port"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_tools_function_goes_before_the_librarys_and_calls_it() {
+    let prefix = Prefix::new();
+    let ran = run(prefix.compile("mpicc", "tool.c", &STRICT));
+    assert_eq!((ran.status, ran.out.as_str()), (Some(0), "seen 1, version 5.0\n"), "{}", ran.err);
+}
+
+#[test]
+fn an_argument_that_is_missing_ends_the_program_with_one_message() {
+    let prefix = Prefix::new();
+    let ran = run(prefix.compile("mpicc", "fatal.c", &STRICT));
+    assert_eq!((ran.status, ran.out.as_str()), (Some(13), ""));
+    assert_eq!(
+        ran.err,
+        "muster: MPI_Get_version failed: MPI_ERR_ARG: an argument that must be an address is null  \
+         [E501]\n"
+    );
+}
+
+#[test]
+fn the_library_tells_versions_names_and_times_and_gives_memory() {
+    let prefix = Prefix::new();
+    let ran = run(prefix.compile("mpicc", "environment.c", &STRICT));
+    assert_eq!((ran.status, ran.out.as_str(), ran.err.as_str()), (Some(0), "all good\n", ""));
+}

@@ -1,0 +1,130 @@
+//! `cargo xtask install --prefix DIR`: builds, and lays out what users need below DIR:
+//!
+//! ```text
+//! bin/      muster, mpiexec, mpirun, mpicc, mpicc_abi, mpicxx, mpic++, mpifort, mpif77, mpif90
+//! lib/      libmpi_abi.so.1, libmpi_abi.so, pkgconfig/mpi_abi.pc, pkgconfig/mpi.pc
+//! include/  mpi.h, mpif.h
+//! ```
+//!
+//! Nothing in it knows DIR: the tree may be moved.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use crate::workspace::{Usage, cargo, check, root, target_dir};
+
+/// What pkg-config says of the library, by both of its names.
+const PACKAGE: &str = "prefix=${pcfiledir}/../..\n\n\
+    Name: Muster MPI\n\
+    Description: MPI 5.0 by its standard binary interface\n\
+    Version: 5.0\n\
+    Cflags: -I${prefix}/include\n\
+    Libs: -L${prefix}/lib -Wl,-rpath,${prefix}/lib -lmpi_abi\n";
+
+/// The command.
+pub fn run(arguments: &[String]) -> Result<ExitCode> {
+    let [flag, prefix] = arguments else {
+        return Err(Usage("--prefix DIR is wanted".into()).into());
+    };
+    if flag != "--prefix" {
+        return Err(Usage(format!("unexpected argument '{flag}'")).into());
+    }
+    let root = root()?;
+    let packages = ["-p", "muster-cli", "-p", "muster-mpi-abi"];
+    check(cargo(&root).args(["build", "--release"]).args(packages))?;
+    // The caller's directory is not ours: cargo starts us where it was started itself.
+    lay_out(&root, &target_dir(&root).join("release"), Path::new(prefix))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Copies what was built in one folder, and the checkout's own files, below another.
+fn lay_out(root: &Path, built: &Path, prefix: &Path) -> Result<()> {
+    let [bin, lib, include] = ["bin", "lib", "include"].map(|name| prefix.join(name));
+    let packages = lib.join("pkgconfig");
+    for folder in [&bin, &lib, &include, &packages] {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    copy(&built.join("muster"), &bin.join("muster"))?;
+    copy(&built.join("libmpi_abi.so"), &lib.join("libmpi_abi.so.1"))?;
+    link("libmpi_abi.so.1", &lib.join("libmpi_abi.so"))?;
+    for (from, to) in [(root.join("bin"), &bin), (root.join("include"), &include)] {
+        for entry in fs::read_dir(&from)? {
+            let (path, to) = {
+                let entry = entry?;
+                (entry.path(), to.join(entry.file_name()))
+            };
+            match fs::read_link(&path) {
+                Ok(target) => link(&target, &to)?,
+                Err(_) => copy(&path, &to)?,
+            }
+        }
+    }
+    for name in ["mpi_abi.pc", "mpi.pc"] {
+        fs::write(packages.join(name), PACKAGE)?;
+    }
+    Ok(())
+}
+
+/// Copies a file over what is there. A new file takes its place: a program that runs keeps its own.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    remove(to)?;
+    fs::copy(from, to)
+        .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    Ok(())
+}
+
+/// Makes a symbolic link in the place of what is there.
+fn link(target: impl AsRef<Path>, place: &Path) -> Result<()> {
+    remove(place)?;
+    symlink(target, place).with_context(|| format!("cannot make the link {}", place.display()))
+}
+
+/// Removes a file, if it is there.
+fn remove(file: &Path) -> Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", file.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::output;
+    use std::process::Command;
+
+    #[test]
+    fn an_installed_wrapper_finds_what_is_beside_it() {
+        let root = root().expect("cargo runs tests");
+        let place = std::env::temp_dir().join(format!("xtask-install-{}", std::process::id()));
+        let built = place.join("built");
+        fs::create_dir_all(&built).expect("a folder");
+        for name in ["muster", "libmpi_abi.so"] {
+            fs::write(built.join(name), name).expect("a file");
+        }
+        let prefix = place.join("prefix");
+        lay_out(&root, &built, &prefix).expect("laid out");
+        lay_out(&root, &built, &prefix).expect("and once more over it");
+        let said = output(Command::new(prefix.join("bin/mpicxx")).args(["-show", "a.cc"]));
+        let packages = prefix.join("lib/pkgconfig");
+        let package = output(
+            Command::new("pkg-config").env("PKG_CONFIG_PATH", &packages).args(["--libs", "mpi"]),
+        );
+        let library = fs::read_to_string(prefix.join("lib/libmpi_abi.so")).expect("the link leads");
+        fs::remove_dir_all(&place).expect("removed");
+        let (said, lib) = (said.expect("the wrapper runs"), prefix.join("lib"));
+        let (include, lib) = (prefix.join("include"), lib.display());
+        assert_eq!(
+            said.trim(),
+            format!("c++ a.cc -I{} -L{lib} -Wl,-rpath,{lib} -lmpi_abi", include.display())
+        );
+        assert!(package.expect("pkg-config runs").contains("-lmpi_abi"));
+        assert_eq!(library, "libmpi_abi.so");
+    }
+}
