@@ -1,5 +1,5 @@
 /*
- * The arithmetic: lines of cells along I, LINES of them in lock-step.
+ * The arithmetic: a line of cells along I, in BEAMS directions of flight in lock-step.
  *
  * A cell's balance in one direction of flight, with diamond differences: the flux at the centre is
  * the mean of inflow and outflow in each of I, J and K. With c = 2 cosine/width, the octant's signs
@@ -14,10 +14,11 @@
  *     out_i = pass_i * in_i + (emit . source + pass_j * in_j + pass_k * in_k)
  *
  * So a line is taken in four steps, of which only the second is serial. `emission`: the bracket,
- * for all cells. `march`: the recursion, whose results are the line's edges, IT + 1 of them; lines
- * of a diagonal do not depend on each other, and LINES of them hide each other's waiting.
- * `advance`: twice the centre is the sum of a cell's two edges; the outflows in J and K replace the
- * inflows. Then moments of the flux are added up.
+ * for all cells. `march`: the recursion, whose results are the line's edges, IT + 1 of them; beams
+ * do not depend on each other, and hide each other's waiting. `advance`: twice the centre is the
+ * sum of a cell's two edges; the outflows in J and K replace the inflows. `deposit`: the moments of
+ * the flux. All but `march` is done by vector instructions, and a line's source and flux stay in
+ * the innermost cache from beam to beam.
  *
  * Fixups: a negative outflow is set to zero, and the balance solved again (`fix_cell`). That is
  * rare, so a line is first done without and looked at (`any_negative`); only if it has one, it is
@@ -31,31 +32,24 @@
 
 #include <math.h>
 
-/* Doubles of one line's scratch arrays: IT + 1 edges, and a little apart from the next line's. */
+/* Doubles of one beam's scratch arrays: IT + 1 edges, and a little apart from the next beam's. */
 static size_t stride(int it)
 {
     return (size_t)it + 8;
 }
 
-/* Scratch of a rank: edges and emission of LINES lines, and twice the centres of one. */
-size_t lines_scratch(int it)
+/* Scratch of a rank: edges and emission of BEAMS beams, and twice the centres of one. */
+size_t line_scratch(int it)
 {
-    return (2 * LINES + 1) * stride(it);
+    return (2 * BEAMS + 1) * stride(it);
 }
 
-/* y += a * x */
-static void add_scaled(int n, double a, const double *restrict x, double *restrict y)
-{
-    for (int i = 0; i < n; i++)
-        y[i] = fma(a, x[i], y[i]);
-}
-
-/* What the cells at offset AT emit into a ray, and what comes in through J and K. */
-static void emission(const struct fields *fields, const struct line *line, size_t at, int n,
+/* What the cells at offset AT emit into a beam, and what comes in through J and K. */
+static void emission(const struct fields *fields, const struct beam *beam, size_t at, int n,
                      double *restrict out)
 {
-    const struct ray *ray = line->ray;
-    const double *restrict in_j = line->face_j, *restrict in_k = line->face_k;
+    const struct ray *ray = beam->ray;
+    const double *restrict in_j = beam->face_j, *restrict in_k = beam->face_k;
     const double *restrict s0 = fields->source[0] + at;
     double e0 = ray->emit[0], pass_j = ray->pass[1], pass_k = ray->pass[2];
 
@@ -73,29 +67,29 @@ static void emission(const struct fields *fields, const struct line *line, size_
     }
 }
 
-/* The recursion along I. Of each line: EDGE i is left of cell i, EDGE n right of the last. */
-static void march(int n, int sign, size_t apart, const double pass[LINES],
+/* The recursion along I. Of each beam: EDGE i is left of cell i, EDGE n right of the last. */
+static void march(int n, int sign, size_t apart, const double pass[BEAMS],
                   const double *restrict emitted, double *restrict edge)
 {
-    double flow[LINES];
-    for (int l = 0; l < LINES; l++)
-        flow[l] = edge[l * apart + (sign > 0 ? 0 : n)];
+    double flow[BEAMS];
+    for (int b = 0; b < BEAMS; b++)
+        flow[b] = edge[b * apart + (sign > 0 ? 0 : n)];
     if (sign > 0) {
         for (int i = 0; i < n; i++)
-            for (int l = 0; l < LINES; l++) {
-                flow[l] = fma(pass[l], flow[l], emitted[l * apart + i]);
-                edge[l * apart + i + 1] = flow[l];
+            for (int b = 0; b < BEAMS; b++) {
+                flow[b] = fma(pass[b], flow[b], emitted[b * apart + i]);
+                edge[b * apart + i + 1] = flow[b];
             }
     } else {
         for (int i = n - 1; i >= 0; i--)
-            for (int l = 0; l < LINES; l++) {
-                flow[l] = fma(pass[l], flow[l], emitted[l * apart + i]);
-                edge[l * apart + i] = flow[l];
+            for (int b = 0; b < BEAMS; b++) {
+                flow[b] = fma(pass[b], flow[b], emitted[b * apart + i]);
+                edge[b * apart + i] = flow[b];
             }
     }
 }
 
-/* Does anything negative leave a cell of the line? LEFT and RIGHT are the cells' edges. */
+/* Does anything negative leave a cell of the beam? LEFT and RIGHT are the cells' edges. */
 static bool any_negative(int n, int sign, const double *restrict left,
                          const double *restrict face_j, const double *restrict face_k)
 {
@@ -108,7 +102,7 @@ static bool any_negative(int n, int sign, const double *restrict left,
     return negative != 0;
 }
 
-/* Twice the centres of a line, and its inflows in J and K become its outflows. */
+/* Twice the centres of a beam, and its inflows in J and K become its outflows. */
 static void advance(int n, const double *restrict edge, double *restrict face_j,
                     double *restrict face_k, double *restrict twice)
 {
@@ -144,15 +138,15 @@ static double fix_cell(const struct ray *ray, double source, const double in[3],
     return 2.0 * centre;
 }
 
-/* Does a line cell by cell, with fixups, and returns their number. */
-static long mend(const struct fields *fields, const struct line *line, size_t at, int n, int sign,
+/* Does a beam cell by cell, with fixups, and returns their number. */
+static long mend(const struct fields *fields, const struct beam *beam, size_t at, int n, int sign,
                  const double *emitted, double *edge, double *twice)
 {
-    const struct ray *ray = line->ray;
+    const struct ray *ray = beam->ray;
     long fixups = 0;
     for (int step = 0; step < n; step++) {
         int i = sign > 0 ? step : n - 1 - step;
-        double in[3] = {edge[sign > 0 ? i : i + 1], line->face_j[i], line->face_k[i]}, out[3];
+        double in[3] = {edge[sign > 0 ? i : i + 1], beam->face_j[i], beam->face_k[i]}, out[3];
         out[0] = fma(ray->pass[0], in[0], emitted[i]);
         twice[i] = in[0] + out[0];
         out[1] = twice[i] - in[1];
@@ -165,75 +159,100 @@ static long mend(const struct fields *fields, const struct line *line, size_t at
             fixups++;
         }
         edge[sign > 0 ? i + 1 : i] = out[0];
-        line->face_j[i] = out[1];
-        line->face_k[i] = out[2];
+        beam->face_j[i] = out[1];
+        beam->face_k[i] = out[2];
     }
     return fixups;
 }
 
-/* Adds to the currents through the faces in J and K what is in the line's FACE arrays now. */
-static void add_currents(const struct problem *problem, const struct line *line, int row_j,
-                         bool do_j, int plane_k, bool do_k)
+/* y += a * x */
+static void add_scaled(int n, double a, const double *restrict x, double *restrict y)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = fma(a, x[i], y[i]);
+}
+
+/* Adds a beam to the moments of the flux of the cells at offset AT. */
+static void deposit(const struct fields *fields, const struct ray *ray, size_t at, int n,
+                    const double *restrict twice)
+{
+    double d0 = ray->deposit[0], d1 = ray->deposit[1], d2 = ray->deposit[2], d3 = ray->deposit[3];
+    if (fields->moments == 1) {
+        add_scaled(n, d0, twice, fields->flux[0] + at);
+        return;
+    }
+    double *restrict f0 = fields->flux[0] + at, *restrict f1 = fields->flux[1] + at,
+           *restrict f2 = fields->flux[2] + at, *restrict f3 = fields->flux[3] + at;
+    for (int i = 0; i < n; i++) {
+        f0[i] = fma(d0, twice[i], f0[i]);
+        f1[i] = fma(d1, twice[i], f1[i]);
+        f2[i] = fma(d2, twice[i], f2[i]);
+        f3[i] = fma(d3, twice[i], f3[i]);
+    }
+}
+
+/* Adds what is in a beam's faces now to the currents through the J and K faces BEYOND the line. */
+static void add_currents(const struct problem *problem, const struct line *line,
+                         const struct beam *beam, const bool beyond[3], bool do_j, bool do_k)
 {
     const struct part *part = &problem->part;
     double *const *current = problem->fields.current;
-    size_t it = (size_t)part->it, jt = (size_t)part->jt;
+    size_t it = (size_t)part->it, jt = (size_t)part->jt, j = (size_t)line->j, k = (size_t)line->k;
     if (do_j)
-        add_scaled(part->it, line->ray->flow[1], line->face_j,
-                   current[1] + (line->k * (jt + 1) + row_j) * it);
+        add_scaled(part->it, beam->ray->flow[1], beam->face_j,
+                   current[1] + (k * (jt + 1) + j + beyond[1]) * it);
     if (do_k)
-        add_scaled(part->it, line->ray->flow[2], line->face_k,
-                   current[2] + (plane_k * jt + line->j) * it);
+        add_scaled(part->it, beam->ray->flow[2], beam->face_k,
+                   current[2] + ((k + beyond[2]) * jt + j) * it);
 }
 
-/* Finishes a line whose EDGEs are known unless something has to be fixed; returns the fixups. */
-static long finish(struct problem *problem, const struct block *block, struct line *line,
-                   const double *emitted, double *edge, double *twice)
+/* Finishes a beam whose EDGEs are known unless something has to be fixed; returns the fixups. */
+static long finish(struct problem *problem, const struct block *block, const struct line *line,
+                   const struct beam *beam, const double *emitted, double *edge, double *twice)
 {
     const struct fields *fields = &problem->fields;
-    const struct part *part = &problem->part;
     const int *sign = block->sign;
-    int n = part->it, j = line->j, k = line->k;
-    size_t row = (size_t)k * part->jt + j, at = row * n;
+    const bool before[3] = {sign[0] < 0, sign[1] < 0, sign[2] < 0};
+    const bool behind[3] = {sign[0] > 0, sign[1] > 0, sign[2] > 0};
+    int n = problem->part.it;
+    size_t row = (size_t)line->k * problem->part.jt + line->j, at = row * n;
     bool currents = fields->current[0] != NULL;
     long fixups = 0;
 
     if (currents)
-        add_currents(problem, line, sign[1] > 0 ? j : j + 1, line->first_j,
-                     sign[2] > 0 ? k : k + 1, line->first_k);
-    if (block->fix && any_negative(n, sign[0], edge, line->face_j, line->face_k))
-        fixups = mend(fields, line, at, n, sign[0], emitted, edge, twice);
+        add_currents(problem, line, beam, before, line->first_j, line->first_k);
+    if (block->fix && any_negative(n, sign[0], edge, beam->face_j, beam->face_k))
+        fixups = mend(fields, beam, at, n, sign[0], emitted, edge, twice);
     else
-        advance(n, edge, line->face_j, line->face_k, twice);
-    for (int m = 0; m < fields->moments; m++)
-        add_scaled(n, line->ray->deposit[m], twice, fields->flux[m] + at);
+        advance(n, edge, beam->face_j, beam->face_k, twice);
+    deposit(fields, beam->ray, at, n, twice);
     if (currents) {
-        add_currents(problem, line, sign[1] > 0 ? j + 1 : j, true, sign[2] > 0 ? k + 1 : k, true);
-        add_scaled(n + 1, line->ray->flow[0], edge, fields->current[0] + at + row);
+        add_currents(problem, line, beam, behind, true, true);
+        add_scaled(n + 1, beam->ray->flow[0], edge, fields->current[0] + at + row);
     }
-    *line->face_i = edge[sign[0] > 0 ? n : 0];
+    *beam->face_i = edge[behind[0] ? n : 0];
     return fixups;
 }
 
-/* Sweeps COUNT <= LINES lines that do not depend on each other; returns the fixups. */
-long lines_sweep(struct problem *problem, const struct block *block, struct line lines[LINES],
-                 int count)
+/* Sweeps COUNT <= BEAMS beams through a line; returns the fixups. */
+long line_sweep(struct problem *problem, const struct block *block, const struct line *line,
+                const struct beam beams[BEAMS], int count)
 {
     int n = problem->part.it, inflow = block->sign[0] > 0 ? 0 : n;
-    size_t apart = stride(n);
-    double *edge = problem->faces.lines, *emitted = edge + LINES * apart;
-    double *twice = emitted + LINES * apart;
-    double pass[LINES] = {0.0};
+    size_t apart = stride(n), at = ((size_t)line->k * problem->part.jt + line->j) * n;
+    double *edge = problem->faces.line, *emitted = edge + BEAMS * apart;
+    double *twice = emitted + BEAMS * apart;
+    double pass[BEAMS] = {0.0};
     long fixups = 0;
 
-    for (int l = 0; l < count; l++) {
-        size_t at = ((size_t)lines[l].k * problem->part.jt + lines[l].j) * n;
-        emission(&problem->fields, &lines[l], at, n, emitted + l * apart);
-        edge[l * apart + inflow] = *lines[l].face_i;
-        pass[l] = lines[l].ray->pass[0];
+    for (int b = 0; b < count; b++) {
+        emission(&problem->fields, &beams[b], at, n, emitted + b * apart);
+        edge[b * apart + inflow] = *beams[b].face_i;
+        pass[b] = beams[b].ray->pass[0];
     }
     march(n, block->sign[0], apart, pass, emitted, edge);
-    for (int l = 0; l < count; l++)
-        fixups += finish(problem, block, &lines[l], emitted + l * apart, edge + l * apart, twice);
+    for (int b = 0; b < count; b++)
+        fixups += finish(problem, block, line, &beams[b], emitted + b * apart, edge + b * apart,
+                         twice);
     return fixups;
 }

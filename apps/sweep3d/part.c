@@ -72,7 +72,7 @@ static void allocate_faces(struct problem *problem, bool *good)
         faces->kept_i[n] = room(angles * kt * jt, good);
     for (int n = 0; n < 2 && deck->jbc == 1 && part->low_j == MPI_PROC_NULL; n++)
         faces->kept_j[n] = room(angles * kt * it, good);
-    faces->lines = room(lines_scratch(part->it), good);
+    faces->line = room(line_scratch(part->it), good);
 }
 
 /* All of a rank's memory, of a problem that is otherwise zero. */
@@ -101,5 +101,5 @@ void part_free(struct problem *problem)
     free(faces->i);
     free(faces->j);
     free(faces->k);
-    free(faces->lines);
+    free(faces->line);
 }

@@ -3,7 +3,7 @@
  *
  * Read in this order: main.c (the iteration), deck.c (what is to be solved), part.c (which cells
  * are whose), source.c (what the cells emit), sweep.c (octants, blocks of planes, messages),
- * block.c (the wavefront within a rank), line.c (the arithmetic), balance.c (where it all went).
+ * block.c (lines of a block), line.c (the arithmetic), balance.c (where it all went).
  *
  * Cells are numbered from 0. A field of a rank holds its cells with I fastest: cell (i, j, k) is at
  * (k*JT + j)*IT + i. I, J and K are also called directions 0, 1 and 2. Lengths are in centimetres,
@@ -67,7 +67,7 @@ struct faces {
     double *k;         /* [MM][JT][IT]: of all angles of an octant, from block to block */
     double *kept_i[4]; /* [MM][KT][JT]: what left a reflective low side in one octant each */
     double *kept_j[2]; /* [MM][KT][IT] */
-    double *lines;     /* scratch of line.c */
+    double *line;      /* scratch of line.c */
 };
 
 /* Net current, in positive direction, through the sides of the whole grid; [direction]. */
@@ -105,18 +105,22 @@ struct block {
     struct ray ray[MAX_ANGLES];
 };
 
-/* A line of cells along I on its way through line.c. */
+/* A line of cells along I. */
 struct line {
+    int j, k;
+    bool first_j, first_k; /* the octant has no line before it in this rank */
+};
+
+/* An angle in a line of cells. */
+struct beam {
     const struct ray *ray;
     double *face_i; /* in: what flows into the line; out: what leaves it */
     double *face_j; /* [IT], likewise, of all its cells */
     double *face_k; /* [IT] */
-    int j, k;
-    bool first_j, first_k; /* nothing before it in this rank */
 };
 
-/* Lines that line.c takes in lock-step: as many as hide the time one addition takes. */
-enum { LINES = 4 };
+/* Angles that line.c takes in lock-step: as many as hide the time one addition takes. */
+enum { BEAMS = 3 };
 
 /* deck.c: reads TEXT; on failure says in WHY what is wrong and returns false. */
 bool deck_parse(const char *text, struct deck *deck, char why[MESSAGE]);
@@ -139,9 +143,9 @@ bool source_inside(const struct problem *problem, int i, int j, int k);
 /* sweep.c, block.c, line.c: each returns the number of fixups. */
 long sweep(struct problem *problem, bool fix);
 long block_sweep(struct problem *problem, const struct block *block);
-long lines_sweep(struct problem *problem, const struct block *block, struct line lines[LINES],
-                 int count);
-size_t lines_scratch(int it);
+long line_sweep(struct problem *problem, const struct block *block, const struct line *line,
+                const struct beam beams[BEAMS], int count);
+size_t line_scratch(int it);
 
 /* balance.c: every rank calls it, rank 0 prints. */
 void balance_report(const struct problem *problem);
