@@ -5,6 +5,8 @@
 //! anybody's) come in at the same address and simply begin. Either way the connection is then the
 //! 9P server's.
 //!
+//! What they may come for beside 9P the daemon says ([`Others`]).
+//!
 //! Who is no member of the cluster may belong to a [`Circle`]: those who have one key.
 
 use crate::roster::{check_peer, name_to, transport_of};
@@ -136,6 +138,9 @@ fn told(error: FabricError) -> io::Error {
     }
 }
 
+/// What becomes of connections that came for another service than 9P: taken, or dropped.
+pub type Others = Box<dyn Fn(Box<dyn Adapter>) + Send>;
+
 /// Where a daemon is reached. Dropping it ends that; connections live on.
 pub struct Door {
     at: Address,
@@ -151,7 +156,15 @@ impl Door {
     /// # Errors
     /// That of bind(2); [`io::ErrorKind::AddrInUse`] also when another daemon answers there.
     pub fn open(at: &Address, server: Arc<Server>) -> io::Result<Door> {
-        Door::looking(at, None, server, LOOK)
+        Door::looking(at, None, server, LOOK, Box::new(drop))
+    }
+
+    /// The same, with what else there is behind it. That is not to keep who comes next waiting.
+    ///
+    /// # Errors
+    /// As [`Door::open`].
+    pub fn open_also(at: &Address, server: Arc<Server>, others: Others) -> io::Result<Door> {
+        Door::looking(at, None, server, LOOK, others)
     }
 
     /// A door for those of a circle.
@@ -159,7 +172,7 @@ impl Door {
     /// # Errors
     /// As [`Door::open`].
     pub fn open_to(circle: &Circle, at: &Address, server: Arc<Server>) -> io::Result<Door> {
-        Door::looking(at, Some(circle.clone()), server, LOOK)
+        Door::looking(at, Some(circle.clone()), server, LOOK, Box::new(drop))
     }
 
     /// Where it is: with the port that it got, where any was asked for.
@@ -173,6 +186,7 @@ impl Door {
         circle: Option<Circle>,
         server: Arc<Server>,
         look: Duration,
+        others: Others,
     ) -> io::Result<Door> {
         // Over the network only members come in, and those say hello.
         let listener = match (at, &circle) {
@@ -184,7 +198,7 @@ impl Door {
         let at = listener.address().clone();
         let is_closing = Arc::new(AtomicBool::new(false));
         let closing = is_closing.clone();
-        let attend = move || attend(listener, &server, &closing, look);
+        let attend = move || attend(listener, (&server, &others), &closing, look);
         let thread = std::thread::Builder::new().name("door".into()).spawn(attend)?;
         Ok(Door { at, circle, is_closing, thread: Some(thread) })
     }
@@ -210,7 +224,7 @@ impl Drop for Door {
 
 fn attend(
     mut listener: Box<dyn Listener>,
-    server: &Server,
+    (server, others): (&Server, &Others),
     is_closing: &AtomicBool,
     look: Duration,
 ) {
@@ -222,8 +236,7 @@ fn attend(
                     server.adopt(stream);
                 }
             }
-            // Nobody here knows that service: the connection ends.
-            Ok(_) => {}
+            Ok(adapter) => others(adapter),
             Err(FabricError::Deadline { .. }) => {}
             // No descriptors are left: who connects waits in the kernel's queue until some are.
             Err(_) => std::thread::sleep(SHORT),
@@ -264,7 +277,8 @@ mod tests {
                 Arc::new(HostTree::new(&directory, host::Options::default()).expect("a tree"));
             let address = Address::Unix(directory.join("sock"));
             let server = Arc::new(Server::start(&tree, 1, same_user).expect("a thread"));
-            let door = Some(Door::looking(&address, None, server.clone(), look).expect("a socket"));
+            let door = Door::looking(&address, None, server.clone(), look, Box::new(drop));
+            let door = Some(door.expect("a socket"));
             Fixture { directory, address, _server: server, door }
         }
     }

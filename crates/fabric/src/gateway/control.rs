@@ -1,6 +1,6 @@
-//! What a node's daemon says to a rank over the socket by which it is admitted: packets with a
-//! descriptor each (`docs/wire/gateway.md`). The rank says nothing; that its end closes is the
-//! evidence that it has ended, however.
+//! What goes over the socket by which a rank is admitted (`docs/wire/gateway.md`): packets. The
+//! rank says at most one thing, who it is (`meeting.rs`); that its end closes is the evidence that
+//! it has ended, however. The daemon's have a descriptor each, but for a refusal.
 
 use super::layout::Layout;
 use crate::error::{Error, Result};
@@ -12,14 +12,64 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 /// The longest packet: a welcome.
 pub(super) const PACKET_MAX: usize = 7 + 2 * GATEWAY_NODES_MAX;
 
+/// How a rank begins.
+const MAGIC: [u8; 4] = *b"MSGR";
+
+/// Counts the changes of what a rank and its daemon share: these packets and the segment.
+const VERSION: u16 = 1;
+
+/// Bytes of what a rank says.
+pub(super) const ASK: usize = 14;
+
+/// The longest sentence of a refusal, in characters.
+const WHY_MAX: usize = 512;
+
 /// A packet.
 pub(super) enum Control {
+    /// The rank is not let in, for that reason.
+    Refused { why: String },
     /// The first: which rank this is, the job's shape, and the node's segment.
     Welcome { rank: usize, layout: Layout, segment: OwnedFd },
     /// A process's bell. The last one is the daemon's.
     Bell { process: usize, bell: OwnedFd },
     /// The connection to a node.
     Line { node: usize, epoch: u32, socket: OwnedFd },
+}
+
+/// What a rank says first: which one of which job it is.
+pub(super) fn ask(job: u32, rank: u32) -> [u8; ASK] {
+    let mut bytes = [0; ASK];
+    bytes[..4].copy_from_slice(&MAGIC);
+    bytes[4..6].copy_from_slice(&VERSION.to_le_bytes());
+    bytes[6..10].copy_from_slice(&job.to_le_bytes());
+    bytes[10..].copy_from_slice(&rank.to_le_bytes());
+    bytes
+}
+
+/// The job and the rank that are asked for.
+///
+/// # Errors
+/// Why that is none: a sentence for who has sent it.
+pub(super) fn read_ask(bytes: &[u8]) -> std::result::Result<(u32, u32), String> {
+    let Some(version) = bytes.strip_prefix(&MAGIC).and_then(|rest| rest.first_chunk()) else {
+        return Err("this is where ranks of jobs ask for the gateway".to_owned());
+    };
+    let version = u16::from_le_bytes(*version);
+    if version != VERSION {
+        return Err(format!("version {version} of the gateway is asked for, it has {VERSION}"));
+    }
+    let long = |bytes: &[u8]| Some(u32::from_le_bytes(*bytes.first_chunk()?));
+    match bytes.len() {
+        ASK => long(&bytes[6..]).zip(long(&bytes[10..])),
+        _ => None,
+    }
+    .ok_or_else(|| format!("{} bytes are not how a rank asks for the gateway", bytes.len()))
+}
+
+/// The bytes of a refusal.
+pub(super) fn refusal(why: &str) -> Vec<u8> {
+    let why: String = why.chars().take(WHY_MAX).collect();
+    [&[0], why.as_bytes()].concat()
 }
 
 /// The bytes of a welcome.
@@ -62,6 +112,10 @@ pub(super) fn receive(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> Result<Option
             Err(errno) => return Err(Error::io("hearing the node's daemon", errno)),
         }
     };
+    if let (0, None) = (bytes[0], &file) {
+        let why = String::from_utf8_lossy(&bytes[1..size]).into_owned();
+        return Ok(Some(Control::Refused { why }));
+    }
     let control = file.and_then(|file| read(&bytes[..size], file));
     control.map(Some).ok_or_else(|| Error::Malformed { peer: peer(), what: "no order".to_owned() })
 }
@@ -87,5 +141,25 @@ fn read(bytes: &[u8], file: OwnedFd) -> Option<Control> {
             Some(Control::Line { node, epoch, socket: file })
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_rank_asks_is_read_as_the_wire_page_has_it() {
+        let asked = ask(7, 258);
+        let page = include_str!("../../../../docs/wire/gateway.md");
+        let hex: Vec<String> = asked.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert!(page.contains(&format!("sample ask: {}\n", hex.join(" "))), "{hex:?}");
+        assert_eq!(read_ask(&asked), Ok((7, 258)));
+        let why = |bytes: &[u8]| read_ask(bytes).expect_err("it is none");
+        (0..6).for_each(|end| assert!(why(&asked[..end]).contains("where ranks"), "{end}"));
+        (6..ASK).for_each(|end| assert!(why(&asked[..end]).contains("are not how"), "{end}"));
+        assert!(why(&[&asked[..], b"x"].concat()).contains("15 bytes"));
+        let other = [&asked[..4], &[9, 0], &asked[6..]].concat();
+        assert_eq!(why(&other), "version 9 of the gateway is asked for, it has 1");
     }
 }

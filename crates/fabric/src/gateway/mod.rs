@@ -3,8 +3,8 @@
 //! rank has no connections of its own.
 //!
 //! *Who.* A node's daemon ([`Node`]) makes a segment for the job (`layout.rs`), connects to the
-//! other nodes, and gives each rank ([`Rank`]) the segment, the sockets and everybody's bell. Nodes
-//! share nothing but the socket (`frame.rs`).
+//! other nodes, and gives each rank ([`Rank`]) that asks (`meeting.rs`) the segment, the sockets
+//! and everybody's bell. Nodes share nothing but the socket (`frame.rs`).
 //!
 //! *A message's way.* The sender puts its pieces into slots of its own in the segment (`boxes.rs`),
 //! takes the role of the one who sends to that node, and writes all that any rank here has for it
@@ -24,7 +24,7 @@
 //! sent again. It is known by a role that does not change hands for 50 ms, or at once by the end of
 //! the process. What it does when it goes on does no harm (`endpoint.rs`). What a dead rank has
 //! sent still arrives, then others are told of its end. Where a daemon ends, its ranks are told by
-//! their sockets and the other nodes by nobody answering.
+//! their sockets and the other nodes by nobody answering, or by nobody connecting again.
 //!
 //! *Slow ranks.* A rank has room for [`GATEWAY_SLOTS`] pieces, from whomever. Who has no room is
 //! waited for a little, then what is for it is dropped until it has made some, and is sent again
@@ -46,13 +46,15 @@ mod frame;
 mod gate;
 mod layout;
 mod line;
+mod meeting;
 mod node;
 mod rank;
 mod sys;
 #[cfg(test)]
 mod tests;
 
-pub use node::{Door, Node, SERVICE};
+pub use meeting::{Asking, Desk, Shutter};
+pub use node::{Dial, Door, Node, SERVICE};
 pub use rank::Rank;
 
 use std::fmt;

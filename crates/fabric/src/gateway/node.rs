@@ -7,6 +7,7 @@ use super::frame::{EPOCH_MAX, Opening};
 use super::gate::{self, Gate, OTHER};
 use super::layout::{Endpoint, Layout, Memory, Process};
 use super::line::{self, Line};
+use super::meeting::{self, Asking};
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
@@ -17,6 +18,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
@@ -33,10 +35,18 @@ const LOOKS: u32 = 10;
 /// Between two tries to reach a node again.
 const AGAIN: Duration = Duration::from_millis(10);
 
+/// How long a node that connects to this one may take to do so again: as long as it tries, twice.
+const PARTED: Duration = HELLO_TIME.saturating_mul(2);
+
+/// How a node is reached.
+pub type Dial = Arc<dyn Fn(Deadline) -> Result<Box<dyn Adapter>> + Send + Sync>;
+
 /// How a node is connected.
 struct Peer {
-    /// Where it is reached, if it is this node that connects.
-    address: Option<Address>,
+    /// How it is reached, if it is this node that connects.
+    dial: Option<Dial>,
+    /// Since when there is no connection any more, if it is that node that connects.
+    parted: Option<Instant>,
     /// The epoch of the last connection, or of the one that is being made.
     epoch: u32,
     /// What was seen of the roles, and how often the same.
@@ -52,10 +62,23 @@ struct Made {
     socket: Option<OwnedFd>,
 }
 
+/// What other threads have for the daemon's.
+enum Event {
+    Made(Made),
+    /// A rank is to be let in, by this socket.
+    Rank {
+        rank: u32,
+        control: OwnedFd,
+    },
+    End,
+}
+
 /// A rank as the daemon sees it.
 struct Member {
     /// Closed when it has ended.
     control: OwnedFd,
+    /// How many bells it was given.
+    bells: usize,
     /// The epochs of the connections that it was given.
     told: Vec<u32>,
 }
@@ -66,19 +89,37 @@ pub struct Node {
     memory: OwnedFd,
     peers: Vec<Peer>,
     members: Vec<Option<Member>>,
-    made: (Sender<Made>, Receiver<Made>),
+    events: (Sender<Event>, Receiver<Event>),
+    /// Nobody need connect any more.
+    is_over: Arc<AtomicBool>,
     looked: Instant,
     ready: Vec<u64>,
 }
 
-/// Takes in connections of other nodes, from any thread.
+/// Takes in connections of other nodes, and ranks, from any thread.
 pub struct Door {
     layout: Layout,
-    made: Sender<Made>,
+    events: Sender<Event>,
     bell: OwnedFd,
 }
 
 impl Door {
+    /// Lets a rank in by the socket by which it has asked for that. It is `rank` of this node.
+    pub fn let_in(&self, rank: u32, asking: Asking) {
+        self.tell(Event::Rank { rank, control: asking.socket });
+    }
+
+    /// Has [`Node::serve`] end.
+    pub fn end(&self) {
+        self.tell(Event::End);
+    }
+
+    fn tell(&self, event: Event) {
+        // Where the node is gone sockets end here.
+        let _ = self.events.send(event);
+        gate::ring(self.bell.as_fd());
+    }
+
     /// Opens a connection that came for [`SERVICE`].
     ///
     /// # Errors
@@ -92,9 +133,7 @@ impl Door {
         };
         let (theirs, socket) = line::accept(adapter, own, deadline)?;
         let made = Made { node: theirs.node as usize, epoch: theirs.epoch, socket: Some(socket) };
-        // Where the node is gone the connection ends here.
-        let _ = self.made.send(made);
-        gate::ring(self.bell.as_fd());
+        self.tell(Event::Made(made));
         Ok(())
     }
 }
@@ -107,15 +146,12 @@ fn opening(layout: &Layout) -> Opening {
 fn dial(
     layout: &Layout,
     node: usize,
-    to: &Address,
+    to: &Dial,
     epoch: u32,
     deadline: Deadline,
 ) -> Result<OwnedFd> {
-    let name = format!("node {}", layout.node);
-    let hello = Hello { name, service: SERVICE.to_owned(), lane: Lane::Bulk };
-    let adapter = transport::of(to)?.connect(to, &hello, deadline)?;
     let own = Opening { epoch, ..opening(layout) };
-    line::offer(adapter, own, (node as u32, layout.ranks[node]), deadline)
+    line::offer(to(deadline)?, own, (node as u32, layout.ranks[node]), deadline)
 }
 
 impl Node {
@@ -144,7 +180,8 @@ impl Node {
         let mapped = Arc::new(segment::map(memory.as_fd(), size, true)?);
         let here = layout.here();
         let bells = (0..=here).map(|_| gate::bell()).collect::<Result<Vec<OwnedFd>>>()?;
-        let blank = || Peer { address: None, epoch: 0, seen: [(0, 0); 2], dialing: None };
+        let blank =
+            || Peer { dial: None, parted: None, epoch: 0, seen: [(0, 0); 2], dialing: None };
         let peers = ranks.iter().map(|_| blank()).collect();
         let core = Core::new(mapped, layout, here);
         core.layout.peers().for_each(|node| core.close(node, None));
@@ -153,7 +190,8 @@ impl Node {
             memory,
             peers,
             members: (0..here).map(|_| None).collect(),
-            made: channel(),
+            events: channel(),
+            is_over: Arc::default(),
             looked: Instant::now(),
             ready: Vec::with_capacity(64),
         })
@@ -165,31 +203,37 @@ impl Node {
     /// # Errors
     /// [`Error::Exhausted`]; [`Error::Refused`] for a rank that was let in before.
     pub fn admit(&mut self, rank: u32) -> Result<OwnedFd> {
-        let name = || format!("rank {rank}");
-        let free = self.members.get(rank as usize).is_some_and(Option::is_none);
-        let ended = self.gate.core.layout.process(rank as usize, Process::Ended);
-        if !free || self.gate.core.memory.load(ended) == 1 {
-            let why = "there is no such rank to be let in".to_owned();
-            return Err(Error::Refused { peer: name(), why });
-        }
         let failed = |errno: Errno| Error::io("making a socket for a rank", errno);
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let (control, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).map_err(failed)?;
-        let layout = &self.gate.core.layout;
-        let welcome = control::welcome(rank as usize, layout);
-        socket::send(control.as_fd(), &welcome, Some(self.memory.as_fd())).map_err(failed)?;
-        for process in 0..=layout.here() {
-            let (bytes, bell) = (control::bell(process), self.gate.bell(process));
-            socket::send(control.as_fd(), &bytes, Some(bell)).map_err(failed)?;
-        }
-        self.gate.watch(control.as_fd(), OTHER + u64::from(rank))?;
-        self.members[rank as usize] = Some(Member { control, told: vec![0; self.peers.len()] });
-        self.hand_out();
+        self.let_in(rank, &control)?;
+        self.seat(rank, control);
         Ok(theirs)
     }
 
-    /// Who takes in connections of other nodes.
+    /// Welcomes a rank.
+    fn let_in(&mut self, rank: u32, control: &OwnedFd) -> Result<()> {
+        let refused = |why: &str| Error::Refused { peer: format!("rank {rank}"), why: why.into() };
+        let Some(member) = self.members.get(rank as usize) else {
+            return Err(refused("the node has no such rank"));
+        };
+        if member.is_some() || self.has_ended(rank) {
+            return Err(refused("it was let in before"));
+        }
+        let welcome = control::welcome(rank as usize, &self.gate.core.layout);
+        socket::send(control.as_fd(), &welcome, Some(self.memory.as_fd()))
+            .map_err(|errno| Error::io("welcoming a rank", errno))?;
+        self.gate.watch(control.as_fd(), OTHER + u64::from(rank))
+    }
+
+    fn seat(&mut self, rank: u32, control: OwnedFd) {
+        let told = vec![0; self.peers.len()];
+        self.members[rank as usize] = Some(Member { control, bells: 0, told });
+        self.hand_out();
+    }
+
+    /// Who takes in connections of other nodes, and ranks.
     ///
     /// # Errors
     /// [`Error::Exhausted`].
@@ -197,7 +241,7 @@ impl Node {
         let daemon = self.gate.core.layout.here();
         let bell = self.gate.bell(daemon).try_clone_to_owned();
         let bell = bell.map_err(|source| Error::io("opening a gateway's door", source))?;
-        Ok(Door { layout: self.gate.core.layout.clone(), made: self.made.0.clone(), bell })
+        Ok(Door { layout: self.gate.core.layout.clone(), events: self.events.0.clone(), bell })
     }
 
     /// Connects to another node, whose door is open; from now on this node sees to it that the two
@@ -206,13 +250,22 @@ impl Node {
     /// # Errors
     /// The connection's.
     pub fn connect(&mut self, node: u32, to: &Address, deadline: Deadline) -> Result<()> {
-        let node = node as usize;
-        let epoch = self.peers[node].epoch + 1;
-        let socket = dial(&self.gate.core.layout, node, to, epoch, deadline)?;
-        self.peers[node].address = Some(to.clone());
-        self.peers[node].epoch = epoch;
-        self.install(Made { node, epoch, socket: Some(socket) });
+        let (at, to) = (node as usize, to.clone());
+        let name = format!("node {}", self.gate.core.layout.node);
+        let hello = Hello { name, service: SERVICE.to_owned(), lane: Lane::Bulk };
+        let to: Dial = Arc::new(move |deadline| transport::of(&to)?.connect(&to, &hello, deadline));
+        let epoch = self.peers[at].epoch + 1;
+        let socket = dial(&self.gate.core.layout, at, &to, epoch, deadline)?;
+        self.peers[at].dial = Some(to);
+        self.peers[at].epoch = epoch;
+        self.install(Made { node: at, epoch, socket: Some(socket) });
         Ok(())
+    }
+
+    /// The same without waiting for it. If that node does not answer it is lost.
+    pub fn keep_connected(&mut self, node: u32, to: Dial) {
+        self.peers[node as usize].dial = Some(to);
+        self.part(node as usize, None);
     }
 
     /// Whether there is a connection to a node.
@@ -233,28 +286,51 @@ impl Node {
 
     /// Does the daemon's part until the deadline: to be called again and again.
     pub fn progress(&mut self, deadline: Deadline) {
-        while let Some(left) = deadline.left() {
-            let most = LOOK.saturating_sub(self.looked.elapsed()).min(left);
-            let mut ready = std::mem::take(&mut self.ready);
-            self.gate.announce(true);
-            self.gate.sleep(most, &mut ready);
-            self.gate.announce(false);
-            for ready in &ready {
-                match usize::try_from(*ready).expect("a number here") {
-                    node if node < self.peers.len() => self.see(node),
-                    other => self.see_off(other - OTHER as usize),
-                }
-            }
-            self.ready = ready;
-            while let Ok(made) = self.made.1.try_recv() {
-                self.install(made);
-            }
-            if self.looked.elapsed() >= LOOK {
-                self.looked = Instant::now();
-                self.look();
-            }
-            self.gate.tell();
+        while let Some(left) = deadline.left().filter(|_| !self.is_over.load(Ordering::Relaxed)) {
+            self.step(left);
         }
+    }
+
+    /// Does the daemon's part until [`Door::end`].
+    pub fn serve(mut self) {
+        self.progress(Deadline::after(Duration::MAX));
+    }
+
+    fn step(&mut self, left: Duration) {
+        let most = LOOK.saturating_sub(self.looked.elapsed()).min(left);
+        let mut ready = std::mem::take(&mut self.ready);
+        self.gate.announce(true);
+        self.gate.sleep(if self.is_idle() { left } else { most }, &mut ready);
+        self.gate.announce(false);
+        for ready in &ready {
+            match usize::try_from(*ready).expect("a number here") {
+                node if node < self.peers.len() => self.see(node),
+                other => self.see_off(other - OTHER as usize),
+            }
+        }
+        self.ready = ready;
+        while let Ok(event) = self.events.1.try_recv() {
+            match event {
+                Event::Made(made) => self.install(made),
+                Event::Rank { rank, control } => match self.let_in(rank, &control) {
+                    Ok(()) => self.seat(rank, control),
+                    Err(Error::Refused { why, .. }) => meeting::refuse(&control, &why),
+                    Err(error) => meeting::refuse(&control, &error.to_string()),
+                },
+                Event::End => self.is_over.store(true, Ordering::Relaxed),
+            }
+        }
+        if self.looked.elapsed() >= LOOK {
+            self.looked = Instant::now();
+            self.look();
+        }
+        self.gate.tell();
+    }
+
+    /// Whether there is nothing to look for again and again.
+    fn is_idle(&self) -> bool {
+        let has_all = |member: &Member| member.bells > self.gate.core.layout.here();
+        self.peers.len() == 1 && self.members.iter().flatten().all(has_all)
     }
 
     /// Something is to be done about a connection.
@@ -292,7 +368,12 @@ impl Node {
     fn look(&mut self) {
         self.hand_out();
         for node in self.gate.core.layout.peers() {
-            let Some(epoch) = self.gate.core.epoch(node) else { continue };
+            let Some(epoch) = self.gate.core.epoch(node) else {
+                if self.peers[node].parted.is_some_and(|since| since.elapsed() >= PARTED) {
+                    self.part(node, Some(Loss::Refused));
+                }
+                continue;
+            };
             let mut is_kept = false;
             for (index, role) in [Endpoint::Sending, Endpoint::Receiving].into_iter().enumerate() {
                 let at = self.gate.core.layout.endpoint(node, role);
@@ -333,18 +414,20 @@ impl Node {
         self.gate.cut(node);
         self.gate.tell_all();
         let peer = &mut self.peers[node];
-        let Some(to) = peer.address.clone().filter(|_| loss.is_none()) else { return };
+        let Some(to) = peer.dial.clone().filter(|_| loss.is_none()) else {
+            peer.parted = loss.is_none().then(Instant::now);
+            return;
+        };
         if peer.epoch == EPOCH_MAX || peer.dialing.as_ref().is_some_and(|one| !one.is_finished()) {
             return;
         }
         peer.epoch += 1;
         let Ok(door) = self.door() else { return };
         let epoch = self.peers[node].epoch;
+        let is_over = self.is_over.clone();
         let dialing = move || {
-            let socket = dial_again(&door.layout, node, &to, epoch);
-            // Where the node is gone the connection ends here.
-            let _ = door.made.send(Made { node, epoch, socket });
-            gate::ring(door.bell.as_fd());
+            let socket = dial_again((&door.layout, node), &to, epoch, &is_over);
+            door.tell(Event::Made(Made { node, epoch, socket }));
         };
         let thread = Builder::new().name(format!("dials node {node}")).spawn(dialing);
         self.peers[node].dialing = thread.ok();
@@ -355,7 +438,7 @@ impl Node {
         let Made { node, epoch, socket } = made;
         let peer = &mut self.peers[node];
         // Whoever dials has numbered it already.
-        let is_next = match peer.address {
+        let is_next = match peer.dial {
             Some(_) => epoch == peer.epoch,
             None => epoch > peer.epoch,
         };
@@ -368,8 +451,8 @@ impl Node {
         if self.gate.core.loss(node).is_some() || !is_next {
             return line.hang_up();
         }
-        self.peers[node].epoch = epoch;
-        self.peers[node].seen = [(0, 0); 2];
+        let peer = &mut self.peers[node];
+        (peer.epoch, peer.parted, peer.seen) = (epoch, None, [(0, 0); 2]);
         self.gate.core.close(node, None);
         if self.gate.set_line(node, line).is_err() {
             return self.part(node, None);
@@ -380,9 +463,21 @@ impl Node {
         self.gate.tell_all();
     }
 
-    /// Gives ranks the connections that they do not have; who has no room for it gets it later.
+    /// Gives ranks the bells and then the connections that they do not have; who has no room for it
+    /// gets it later.
     fn hand_out(&mut self) {
+        let here = self.gate.core.layout.here();
         for member in self.members.iter_mut().flatten() {
+            while member.bells <= here {
+                let (bytes, bell) = (control::bell(member.bells), self.gate.bell(member.bells));
+                if socket::send(member.control.as_fd(), &bytes, Some(bell)).is_err() {
+                    break;
+                }
+                member.bells += 1;
+            }
+            if member.bells <= here {
+                continue;
+            }
             for node in self.gate.core.layout.peers() {
                 let Some(line) = self.gate.line(node) else { continue };
                 let epoch = line.epoch();
@@ -401,25 +496,32 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
         for node in self.gate.core.layout.peers() {
             self.gate.core.close(node, Some(Loss::Told));
             self.gate.cut(node);
             if let Some(thread) = self.peers[node].dialing.take() {
-                // It ends at its deadline at the latest.
+                // It ends with its try, at its deadline at the latest.
                 let _ = thread.join();
             }
         }
     }
 }
 
-/// Connects again, for as long as a hello may take; none when nobody answers there any more.
-fn dial_again(layout: &Layout, node: usize, to: &Address, epoch: u32) -> Option<OwnedFd> {
+/// Connects again, for as long as a hello may take; none when nobody answers there any more, or
+/// nobody needs it.
+fn dial_again(
+    (layout, node): (&Layout, usize),
+    to: &Dial,
+    epoch: u32,
+    is_over: &AtomicBool,
+) -> Option<OwnedFd> {
     let deadline = Deadline::after(HELLO_TIME);
     loop {
         match dial(layout, node, to, epoch, deadline) {
             Ok(socket) => return Some(socket),
             Err(Error::Refused { .. }) => return None,
-            Err(_) if deadline.left().is_none() => return None,
+            Err(_) if deadline.left().is_none() || is_over.load(Ordering::Relaxed) => return None,
             Err(_) => std::thread::sleep(AGAIN),
         }
     }

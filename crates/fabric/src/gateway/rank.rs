@@ -6,6 +6,7 @@ use super::endpoint::{Core, Loss, Wire};
 use super::gate::{Gate, OTHER};
 use super::layout::Layout;
 use super::line::Line;
+use super::meeting::{self, DAEMON};
 use super::{Piece, Place};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
@@ -14,6 +15,7 @@ use crate::wait::{Sleeper, Waiter};
 use muster_base::limits::{GATEWAY_PIECE, GATEWAY_WINDOW};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,23 +51,33 @@ enum What<'a> {
 }
 
 impl Rank {
+    /// Joins the gateway of a job as one of its ranks, by the socket at which this node's daemon
+    /// listens ([`super::Desk`]).
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where no daemon is there, or the daemon refuses; as [`Rank::join`].
+    pub fn meet(path: &Path, (job, rank): (u32, u32), deadline: Deadline) -> Result<Rank> {
+        Rank::join(meeting::ask(path, (job, rank), deadline)?, deadline)
+    }
+
     /// Joins the gateway by the socket that [`super::Node::admit`] gave out.
     ///
     /// # Errors
-    /// [`Error::Dead`] and [`Error::Malformed`] about the daemon, [`Error::Deadline`],
-    /// [`Error::Exhausted`].
+    /// [`Error::Refused`], [`Error::Dead`] and [`Error::Malformed`] about the daemon,
+    /// [`Error::Deadline`], [`Error::Exhausted`].
     pub fn join(control: OwnedFd, deadline: Deadline) -> Result<Rank> {
         let flags = rustix::io::FdFlags::CLOEXEC;
         rustix::io::fcntl_setfd(&control, flags)
             .map_err(|errno| Error::io("keeping the socket to the node's daemon", errno))?;
         let mut packet = vec![0; PACKET_MAX];
-        let strange = |what: &str| Error::Malformed {
-            peer: "the node's daemon".to_owned(),
-            what: what.to_owned(),
-        };
-        let first = hear(&control, &mut packet, deadline)?;
-        let Control::Welcome { rank, layout, segment: memory } = first else {
-            return Err(strange("no welcome"));
+        let strange =
+            |what: &str| Error::Malformed { peer: DAEMON.to_owned(), what: what.to_owned() };
+        let (rank, layout, memory) = match hear(&control, &mut packet, deadline)? {
+            Control::Welcome { rank, layout, segment } => (rank, layout, segment),
+            Control::Refused { why } => {
+                return Err(Error::Refused { peer: DAEMON.to_owned(), why });
+            }
+            _ => return Err(strange("no welcome")),
         };
         let mut bells = Vec::new();
         while bells.len() <= layout.here() {
@@ -100,6 +112,11 @@ impl Rank {
     pub fn place(&self) -> Place {
         let Layout { node, .. } = self.gate.core.layout;
         Place { node: node as u32, rank: self.gate.core.me as u32 }
+    }
+
+    /// How many ranks each node of the job has. They are numbered node by node.
+    pub fn shape(&self) -> &[u16] {
+        &self.gate.core.layout.ranks
     }
 
     /// Whether a rank of another node has ended, or its node is lost. What it had sent before may
@@ -240,7 +257,7 @@ impl Rank {
                     self.gate.set_line(node, Line::new(socket, epoch))?;
                 }
                 _ => {
-                    let (peer, what) = ("the node's daemon".to_owned(), "no connection".to_owned());
+                    let (peer, what) = (DAEMON.to_owned(), "no connection".to_owned());
                     return Err(Error::Malformed { peer, what });
                 }
             }
@@ -350,7 +367,7 @@ fn hear(control: &OwnedFd, packet: &mut [u8], deadline: Deadline) -> Result<Cont
         let Some(left) = deadline.left() else {
             return Err(Error::Deadline {
                 who: "a rank".to_owned(),
-                whom: "its node's daemon".to_owned(),
+                whom: DAEMON.to_owned(),
                 what: "to be let in".to_owned(),
                 waited: deadline.waited(),
             });

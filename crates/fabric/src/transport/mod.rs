@@ -5,7 +5,7 @@
 
 pub mod hello;
 mod host;
-mod name;
+pub(crate) mod name;
 pub mod ofi;
 pub mod process;
 pub mod rails;

@@ -15,7 +15,7 @@ const AGAIN: Duration = Duration::from_millis(1);
 
 /// The name of a listening socket.
 #[derive(Debug)]
-pub(super) struct SocketName {
+pub(crate) struct SocketName {
     path: PathBuf,
     /// Device and inode.
     file: (u64, u64),
@@ -29,7 +29,7 @@ impl SocketName {
     /// # Errors
     /// [`Errno::ADDRINUSE`] where somebody listens, or something else than a socket is;
     /// [`Errno::BUSY`] when somebody keeps the lock, which in a common directory anybody can.
-    pub(super) fn take(socket: &OwnedFd, path: &Path) -> rustix::io::Result<SocketName> {
+    pub(crate) fn take(socket: &OwnedFd, path: &Path) -> rustix::io::Result<SocketName> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(parent.unwrap_or(Path::new(".")), flags, Mode::empty())?;
@@ -61,7 +61,7 @@ impl Drop for SocketName {
 }
 
 /// That somebody keeps the directory's lock is a wait which has ended.
-pub(super) fn kept_waiting(address: &Address) -> Error {
+pub(crate) fn kept_waiting(address: &Address) -> Error {
     Error::Deadline {
         who: address.to_string(),
         whom: "somebody who keeps its directory locked".to_owned(),

@@ -33,8 +33,8 @@ mod sys;
 
 pub use directory::{Directory, Runtime, check_name};
 pub use down::{Downed, down};
-pub(crate) use present::start_time;
 pub use present::{Presence, State};
+pub(crate) use present::{parent, start_time};
 pub(crate) use sys::keep_descriptors;
 
 use crate::hosts::Ports;

@@ -249,6 +249,11 @@ pub(crate) fn start_time(pid: Pid) -> Option<u64> {
     stat_field(pid, 22)
 }
 
+/// The parent of a process.
+pub(crate) fn parent(pid: Pid) -> Option<Pid> {
+    Pid::from_raw(stat_field(pid, 4)?.try_into().ok()?)
+}
+
 /// A number that proc_pid_stat(5) lists, counted as there.
 fn stat_field(pid: Pid, number: usize) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;

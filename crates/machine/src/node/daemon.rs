@@ -1,5 +1,6 @@
 //! The node daemon as a process: serves its tree, and tells the manager that it is there.
 
+use super::gateway::Desk;
 use super::orders::Orders;
 use super::processor::Processor;
 use super::{Node, Setup, tree};
@@ -48,14 +49,17 @@ pub fn run(directory: &Path, name: &str, processor: Processor) -> io::Result<()>
         directory: directory.path().join(name),
         group: directory.group(name),
         home: directory.path().to_owned(),
+        roster: roster.clone(),
         place: Place::of(&directory),
         processor,
     })?;
     node.prepare()?;
+    let desk = Desk::open(&node)?;
     let memory = Arc::new(Memory::join(&roster, name)?);
     let orders = Orders::serve(&node, &memory)?;
     let server = Arc::new(Server::start(&Arc::new(tree::of(&node)), 1, same_user)?);
-    let door = Door::open(&listening(address.clone()), server.clone())?;
+    let others = Desk::others(&node);
+    let door = Door::open_also(&listening(address.clone()), server.clone(), others)?;
     let line = format!(
         "join {} {} {} {}\n",
         quote::quote(name),
@@ -79,6 +83,7 @@ pub fn run(directory: &Path, name: &str, processor: Processor) -> io::Result<()>
     drop(door);
     drop(server);
     drop(orders);
+    drop(desk);
     node.shut_down();
     presence.leave(&directory).map_err(io::Error::other)?;
     Ok(())

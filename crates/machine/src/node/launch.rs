@@ -1,6 +1,7 @@
 //! From a session's files to a running program: `exec`.
 
 use super::cgroup;
+use super::gateway;
 use super::session::{Phase, Session};
 use super::shepherd::{NsCommand, Spec, Stdio};
 use super::watch::Pipes;
@@ -173,6 +174,10 @@ fn own_variables(node: &Node, session: &Arc<Session>) -> Vec<(String, String)> {
     if !rank.is_empty() {
         own.push(("MUSTER_RANK".to_owned(), rank.clone()));
         own.push(("MUSTER_LOCAL_RANK".to_owned(), local.to_string()));
+    }
+    if session.light.is_some() {
+        let gate = gateway::path(&node.setup).to_string_lossy().into_owned();
+        own.push(("MUSTER_GATEWAY".to_owned(), gate));
     }
     own
 }

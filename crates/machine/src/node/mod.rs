@@ -2,8 +2,8 @@
 //!
 //! It serves the XCPU tree (`docs/files.md`, section 1): a session for every process tree, made
 //! by opening `clone`, driven by writing to its files. Threads: the 9P server's loop, the
-//! [`watch`] that moves the processes' streams and sees them end, and a [`Lane`] wherever a
-//! command may wait.
+//! [`watch`] that moves the processes' streams and sees them end, the [`gateway`] desk, and a
+//! [`Lane`] wherever a command may wait.
 //!
 //! [`Lane`]: crate::files::lane::Lane
 
@@ -13,6 +13,7 @@ pub mod cgroup;
 mod ctl;
 pub mod daemon;
 mod facts;
+mod gateway;
 mod launch;
 pub mod orders;
 pub mod processor;
@@ -24,6 +25,7 @@ mod unpacking;
 mod watch;
 
 use crate::files::text::Text;
+use crate::roster::Roster;
 use crate::strober::place::Place;
 pub(crate) use ctl::signal;
 use muster_base::limits::SESSIONS_MAX;
@@ -57,6 +59,8 @@ pub struct Setup {
     pub home: PathBuf,
     /// Its processor.
     pub processor: Processor,
+    /// Who belongs to the cluster.
+    pub roster: Roster,
     /// Where the ranks of jobs are, so that a job can be stopped as a whole.
     pub place: Place,
 }
@@ -76,6 +80,8 @@ pub struct Node {
     again: Mutex<Option<mpsc::Sender<()>>>,
     /// What ranks have to say to the manager.
     reports: orders::Reports,
+    /// Those of its jobs.
+    gateways: gateway::Gateways,
     /// Starts the programs.
     spawner: shepherd::Spawner,
     /// Where sessions get control groups; the reason if nowhere.
@@ -115,6 +121,7 @@ impl Node {
             watch: Watch::start(spawner.spares())?,
             again: Mutex::default(),
             reports: orders::Reports::default(),
+            gateways: gateway::Gateways::default(),
             spawner,
             cgroups,
             sessions: Mutex::default(),
@@ -219,6 +226,7 @@ impl Node {
         for files in self.all_sessions() {
             files.session().wipe();
         }
+        self.gateways.forget(|_| true);
         if let Ok(hierarchy) = &self.cgroups {
             let _ = hierarchy.sweep(&self.setup.group, std::time::Duration::from_secs(5));
         }

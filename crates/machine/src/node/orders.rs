@@ -195,12 +195,13 @@ impl Crew {
 
     fn obey(&mut self, order: Order) {
         match order {
-            Order::Launch(launch) => self.make(&launch).iter().for_each(run),
+            Order::Launch(launch) => self.make(launch).iter().for_each(run),
             Order::Make { launch, shipment } => {
-                let sessions = self.make(&launch);
+                let job = launch.job;
+                let sessions = self.make(launch);
                 let arch = &self.node.setup.processor.name;
                 match Unpacking::new(sessions.clone(), shipment, arch) {
-                    Ok(unpacking) => drop(self.unpacking.insert(launch.job, unpacking)),
+                    Ok(unpacking) => drop(self.unpacking.insert(job, unpacking)),
                     Err(error) => self.cannot_keep(&sessions, error),
                 }
             }
@@ -245,19 +246,21 @@ impl Crew {
     }
 
     /// Makes the sessions of this node's ranks; who cannot have one says so.
-    fn make(&self, launch: &Launch) -> Vec<Arc<Session>> {
+    fn make(&self, launch: Launch) -> Vec<Arc<Session>> {
         let Setup { name, home, .. } = &self.node.setup;
         let own = launch.own(name, self.node.instance);
-        let binding = Binding::of(launch, name, home);
+        let binding = Binding::of(&launch, name, home);
         let each = |rank: Rank| {
             let reads = launch.stdin.includes(rank.rank);
-            let Launch { job, known_as, in_turns, .. } = *launch;
+            let Launch { job, known_as, in_turns, .. } = launch;
             let processor = binding.processor(rank.local);
             let light = Light { job, known_as, rank: rank.rank, reads, in_turns, processor };
-            let made = prepare(&self.node, light, &rank, launch);
+            let made = prepare(&self.node, light, &rank, &launch);
             made.inspect_err(|error| self.node.reports.push(light.failed(error), &[])).ok()
         };
-        own.filter_map(each).collect()
+        let made = own.filter_map(each).collect();
+        self.node.gateways.expect(&self.node, (launch.job, launch.known_as), launch.nodes);
+        made
     }
 
     /// Takes a part of a job's files, and tells that it has it.
@@ -350,6 +353,7 @@ impl Crew {
     fn forget(&mut self, is_meant: impl Fn(u32) -> bool) {
         let meant: Vec<u32> = self.unpacking.keys().copied().filter(|job| is_meant(*job)).collect();
         meant.into_iter().for_each(|job| drop(self.give_up(job)));
+        self.node.gateways.forget(&is_meant);
         self.lights(is_meant).iter().for_each(Session::wipe);
     }
 

@@ -31,6 +31,9 @@ pub(super) const LINGER: Duration = Duration::from_secs(30);
 /// How long a shepherd may take until the program runs.
 pub(super) const START: Duration = Duration::from_secs(30);
 
+/// How long it may take until its init is known, while the program runs already.
+const INIT: Duration = Duration::from_secs(1);
+
 /// The most output that the report of a rank's end carries: with more of it, following costs little
 /// beside the bytes.
 const REPORTED_MAX: usize = 64 * 1024;
@@ -200,6 +203,21 @@ impl Session {
             (Some(failure), _) => Err(failure.clone()),
             (None, Phase::Wiped) => fail(Errno::IO, "the session was wiped while it started"),
             (None, _) => Ok(()),
+        }
+    }
+
+    /// The init of its processes, as soon as that is known; none when nothing of it runs.
+    pub(super) fn init(&self) -> Option<u32> {
+        let until = Instant::now() + INIT;
+        loop {
+            let state = self.state();
+            let init = state.ward.as_ref().and_then(Ward::init_pid);
+            let may_come = matches!(state.phase, Phase::Starting | Phase::Running { .. });
+            drop(state);
+            if init.is_some() || !may_come || Instant::now() >= until {
+                return init;
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 

@@ -32,7 +32,7 @@ use std::time::Duration;
 /// Between two tries to reach a listener whose backlog is full.
 const AGAIN: Duration = Duration::from_millis(1);
 
-fn open() -> Result<OwnedFd> {
+pub(crate) fn open() -> Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
         .map_err(|error| Error::io("cannot open a socket", error))
@@ -43,7 +43,7 @@ fn place(path: &Path) -> Result<SocketAddrUnix> {
 }
 
 /// Who is at the other end, by what it is called and what the kernel knows.
-pub(super) fn peer(socket: &OwnedFd, name: String) -> Result<Peer> {
+pub(crate) fn peer(socket: &OwnedFd, name: String) -> Result<Peer> {
     let (pid, uid) = sys::credentials(socket.as_fd())
         .map_err(|error| Error::io("cannot see who the peer is", error))?;
     let pid = Some(pid).filter(|pid| *pid != 0);
@@ -51,7 +51,7 @@ pub(super) fn peer(socket: &OwnedFd, name: String) -> Result<Peer> {
 }
 
 /// Waits until one of these can be read, or the deadline has passed (then false).
-fn readable(sockets: &mut [PollFd<'_>], deadline: Deadline) -> Result<bool> {
+pub(crate) fn readable(sockets: &mut [PollFd<'_>], deadline: Deadline) -> Result<bool> {
     loop {
         let Some(left) = deadline.left() else { return Ok(false) };
         let time = Timespec::try_from(left).ok();
@@ -60,6 +60,33 @@ fn readable(sockets: &mut [PollFd<'_>], deadline: Deadline) -> Result<bool> {
             Ok(_) => return Ok(true),
             Err(Errno::INTR) => {}
             Err(error) => return Err(Error::io("cannot wait", error)),
+        }
+    }
+}
+
+/// A socket that is connected to who listens at a path, which `who` calls `name`.
+pub(crate) fn reach(path: &Path, name: &str, who: &str, deadline: Deadline) -> Result<OwnedFd> {
+    let socket = open()?;
+    let at = place(path)?;
+    loop {
+        match rustix::net::connect(&socket, &at) {
+            Ok(()) => return Ok(socket),
+            Err(Errno::AGAIN | Errno::INTR) if deadline.left().is_some() => {
+                std::thread::sleep(AGAIN);
+            }
+            Err(Errno::AGAIN | Errno::INTR) => {
+                return Err(Error::Deadline {
+                    who: who.to_owned(),
+                    whom: name.to_owned(),
+                    what: "to be accepted".to_owned(),
+                    waited: deadline.waited(),
+                });
+            }
+            Err(error @ (Errno::NOENT | Errno::CONNREFUSED)) => {
+                let (peer, why) = (name.to_owned(), format!("nobody listens there ({error})"));
+                return Err(Error::Refused { peer, why });
+            }
+            Err(error) => return Err(Error::io(format!("cannot connect to {name}"), error)),
         }
     }
 }
@@ -78,22 +105,7 @@ pub(super) fn connect(
         what: what.to_owned(),
         waited: deadline.waited(),
     };
-    let socket = open()?;
-    let at = place(path)?;
-    loop {
-        match rustix::net::connect(&socket, &at) {
-            Ok(()) => break,
-            Err(Errno::AGAIN | Errno::INTR) if deadline.left().is_some() => {
-                std::thread::sleep(AGAIN);
-            }
-            Err(Errno::AGAIN | Errno::INTR) => return Err(late("to be accepted")),
-            Err(error @ (Errno::NOENT | Errno::CONNREFUSED)) => {
-                let why = format!("nobody listens there ({error})");
-                return Err(Error::Refused { peer: name, why });
-            }
-            Err(error) => return Err(Error::io(format!("cannot connect to {name}"), error)),
-        }
-    }
+    let socket = reach(path, &name, &hello.name, deadline)?;
     let (memory, segment) = segment::create(hello.lane)?;
     let peer = peer(&socket, name.clone())?;
     let who = hello.name.clone();

@@ -17,7 +17,7 @@
 
 mod copy;
 mod link;
-pub(super) mod meet;
+pub(crate) mod meet;
 mod memory;
 mod offer;
 mod receive;

@@ -1,0 +1,258 @@
+//! The gateways of this node's jobs: a rank that asks for its end of its job's gets it
+//! ([`muster_fabric::gateway`]).
+//!
+//! Nothing is made for a job before the first of its ranks asks, or another node that wants to be
+//! connected to this one: until then a job costs the list of its nodes, which its order has
+//! brought. Then it has a [`gateway::Node`] with a thread of its own, until it is forgotten. The
+//! number of a job is here that of its attempt, so those of one that begins again are kept apart.
+//!
+//! *Who is let in.* Processes of the daemon's user that descend from the rank's init, whatever
+//! sessions, groups and namespaces they have made: orphans are that init's children. What they say
+//! says only which rank that is to be. A rank is let in once.
+//!
+//! *Who connects.* Of two nodes the one that comes first in the job, when it makes its part: over
+//! the line between daemons, as service `gateway JOB`. Who does not know that job hangs up, and is
+//! asked again for as long as a hello may take: its order may be on the way.
+//!
+//! *Who may die when.*
+//!
+//! * A rank: its socket closes, and ranks of other nodes are told. Its job's part here stays, for
+//!   what the rank has sent may still be on its way, and goes with the job.
+//! * This daemon: its ranks die with it. The next one knows nothing of the job, nobody connects to
+//!   it for that, and so the node is lost to ranks elsewhere, if they run on at all.
+//! * Another node, or its daemon: connections to it end, and nobody answers. A daemon that is only
+//!   stopped is missed by nobody as long as its connections last.
+//! * The manager: nobody notices. The next one says which jobs are to be kept.
+//!
+//! Jobs that take turns: a rank that is stopped is one that is slow.
+
+use super::{Node, Setup};
+use crate::keeper::parent;
+use crate::launch::{Part, session_of};
+use crate::line::Others;
+use crate::memory::id_of;
+use crate::roster::{Roster, check_peer, name_to, transport_of};
+use muster_base::limits::HELLO_TIME;
+use muster_fabric::gateway::{self, Asking, Dial, Door, SERVICE, Shutter};
+use muster_fabric::transport::{Adapter, Hello, Lane};
+use muster_fabric::{Deadline, Error};
+use rustix::process::{Pid, geteuid};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+/// How often a process's way to its init is followed while processes on it end.
+const TRIES: usize = 3;
+
+/// The pause after there were no descriptors.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Where ranks of a node ask: next to their sessions, and no longer than the path of any socket of
+/// the cluster.
+pub(super) fn path(setup: &Setup) -> PathBuf {
+    setup.directory.join("gate")
+}
+
+/// The jobs that have ranks here.
+#[derive(Default)]
+pub(super) struct Gateways(Mutex<BTreeMap<u32, Job>>);
+
+struct Job {
+    /// What users and ranks call it.
+    known_as: u32,
+    nodes: Vec<Part>,
+    /// Which of them this is.
+    own: usize,
+    /// If somebody has asked.
+    door: Option<Arc<Door>>,
+}
+
+impl Gateways {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u32, Job>> {
+        self.0.lock().expect("no holder panics")
+    }
+
+    /// A job is to run on these nodes, of which this is one.
+    pub(super) fn expect(&self, node: &Node, (job, known_as): (u32, u32), nodes: Vec<Part>) {
+        let (name, instance) = (&node.setup.name, node.instance);
+        let is_own = |part: &Part| part.node == *name && part.instance == instance;
+        if let Some(own) = nodes.iter().position(is_own) {
+            self.lock().insert(job, Job { known_as, nodes, own, door: None });
+        }
+    }
+
+    /// Some jobs are over.
+    pub(super) fn forget(&self, is_meant: impl Fn(u32) -> bool) {
+        self.lock().retain(|job, of| {
+            let is_over = is_meant(*job);
+            if let (true, Some(door)) = (is_over, &of.door) {
+                door.end();
+            }
+            !is_over
+        });
+    }
+
+    /// The attempts of a job that a rank here may be one of, with its number on this node.
+    fn find(&self, asking: &Asking) -> Vec<(u32, u32)> {
+        let jobs = self.lock();
+        let of_job = jobs.iter().filter(|(_, of)| of.known_as == asking.job);
+        let local = |(job, of): (&u32, &Job)| {
+            let Part { first, count, .. } = of.nodes[of.own];
+            let local = (asking.rank as usize).checked_sub(first).filter(|rank| *rank < count)?;
+            Some((*job, local as u32))
+        };
+        of_job.filter_map(local).collect()
+    }
+
+    /// The door of a job's gateway, which is made if there is none; none where the job is unknown.
+    fn door(&self, node: &Node, job: u32) -> Option<muster_fabric::Result<Arc<Door>>> {
+        let mut jobs = self.lock();
+        let of = jobs.get_mut(&job)?;
+        if let Some(door) = &of.door {
+            return Some(Ok(door.clone()));
+        }
+        let made = make(&node.setup, job, of);
+        of.door = made.as_ref().ok().cloned();
+        Some(made)
+    }
+}
+
+/// Makes a job's gateway and has it served.
+fn make(setup: &Setup, job: u32, of: &Job) -> muster_fabric::Result<Arc<Door>> {
+    let shape: Vec<u16> =
+        of.nodes.iter().map(|part| part.count.try_into().unwrap_or(u16::MAX)).collect();
+    let own = of.own as u32;
+    let mut node = gateway::Node::new(own, &shape)?;
+    let door = Arc::new(node.door()?);
+    for (part, number) in of.nodes.iter().zip(0_u32..).skip(of.own + 1) {
+        match dial(&setup.roster, &setup.name, &part.node, job) {
+            Some(dial) => node.keep_connected(number, dial),
+            None => node.lose(number),
+        }
+    }
+    let thread = Builder::new().name(format!("gateway {job}"));
+    let failed = |source| Error::Exhausted { what: "threads", source };
+    thread.spawn(|| node.serve()).map_err(failed)?;
+    Ok(door)
+}
+
+/// How another node is reached for a job.
+fn dial(roster: &Roster, from: &str, to: &str, job: u32) -> Option<Dial> {
+    let at = roster.line(id_of(to)?)?;
+    let (name, service) = (name_to(&at, from), format!("{SERVICE} {job}"));
+    let hello = Hello { name, service, lane: Lane::Bulk };
+    Some(Arc::new(move |deadline| {
+        let adapter = transport_of(&at)?.connect(&at, &hello, deadline)?;
+        check_peer(&at, adapter.peer())?;
+        Ok(adapter)
+    }))
+}
+
+/// Where ranks ask. Dropping it ends that.
+pub(super) struct Desk {
+    shutter: Shutter,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Desk {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// When its socket cannot be made, or no thread is left.
+    pub(super) fn open(node: &Arc<Node>) -> io::Result<Desk> {
+        let mut desk = gateway::Desk::open(&path(&node.setup)).map_err(io::Error::other)?;
+        let (shutter, node) = (desk.shutter(), node.clone());
+        let attend = move || {
+            loop {
+                match desk.next(Deadline::after(Duration::MAX)) {
+                    Ok(asking) => answer(&node, asking),
+                    Err(Error::Closed { .. }) => return,
+                    Err(error) => {
+                        let _ = writeln!(io::stderr(), "{}: {error}", node.setup.name);
+                        std::thread::sleep(PAUSE);
+                    }
+                }
+            }
+        };
+        let thread = Builder::new().name("gate".into()).spawn(attend)?;
+        Ok(Desk { shutter, thread: Some(thread) })
+    }
+
+    /// What has other nodes connected to their jobs' gateways here.
+    pub(super) fn others(node: &Arc<Node>) -> Others {
+        let node = node.clone();
+        Box::new(move |adapter| {
+            let job = adapter.hello().service.strip_prefix(SERVICE).map(str::trim_start);
+            let Some(job) = job.and_then(|job| job.parse().ok()) else { return };
+            // Over the network only members come in, which are all of one user.
+            let is_own = adapter.peer().uid.is_none_or(|uid| uid == geteuid().as_raw());
+            if let (true, Some(Ok(door))) = (is_own, node.gateways.door(&node, job)) {
+                // It tries again where there is no thread left.
+                let adopt = Builder::new().name(format!("gateway {job}"));
+                let _ = adopt.spawn(move || adopt_at(&door, adapter));
+            }
+        })
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        self.shutter.close();
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has said so; there is nothing more to end.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn adopt_at(door: &Door, adapter: Box<dyn Adapter>) {
+    // Who has given up meanwhile tries again.
+    let _ = door.adopt(adapter, Deadline::after(HELLO_TIME));
+}
+
+/// Lets a rank in, or says why not.
+fn answer(node: &Node, asking: Asking) {
+    let (job, local) = match check(node, &asking) {
+        Ok(found) => found,
+        Err(why) => return asking.refuse(&why),
+    };
+    match node.gateways.door(node, job) {
+        Some(Ok(door)) => door.let_in(local, asking),
+        Some(Err(error)) => asking.refuse(&format!("the gateway cannot be made: {error}")),
+        None => asking.refuse("the job has just ended"),
+    }
+}
+
+/// Sees whether a process is the rank that it says it is: its attempt, and its number here.
+fn check(node: &Node, asking: &Asking) -> Result<(u32, u32), String> {
+    let Asking { job, rank, uid, .. } = *asking;
+    let name = &node.setup.name;
+    if uid != geteuid().as_raw() {
+        return Err(format!("{name} belongs to another user than {uid}"));
+    }
+    let found = node.gateways.find(asking);
+    if found.is_empty() {
+        return Err(format!("{name} runs no rank {rank} of a job {job}"));
+    }
+    let is_its = |&(job, local): &(u32, u32)| {
+        let session = node.session(session_of(job, local as usize));
+        let init = session.and_then(|files| files.session().init());
+        init.zip(asking.pid).is_some_and(|(init, pid)| descends(pid, init))
+    };
+    found.into_iter().find(is_its).ok_or_else(|| {
+        let who = asking.pid.map_or_else(|| "it".to_owned(), |pid| format!("process {pid}"));
+        format!("{who} does not belong to rank {rank} of job {job}")
+    })
+}
+
+/// Whether a process is another's descendant.
+fn descends(pid: u32, from: u32) -> bool {
+    let raw = |pid: u32| pid.try_into().ok().and_then(Pid::from_raw);
+    let Some((pid, from)) = raw(pid).zip(raw(from)) else { return false };
+    let has_come = || std::iter::successors(Some(pid), |at| parent(*at)).any(|at| at == from);
+    // One on the way may end while it is looked at: its children are others' then.
+    (0..TRIES).any(|_| has_come())
+}
