@@ -5,6 +5,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod datatype;
 pub mod error;
+pub mod op;
 
 pub use error::{Class, Error, Result};
