@@ -7,6 +7,7 @@
 
 pub mod datatype;
 pub mod error;
+pub mod group;
 pub mod op;
 
 pub use error::{Class, Error, Result};
