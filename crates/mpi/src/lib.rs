@@ -5,6 +5,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod datatype;
 pub mod error;
+pub mod group;
+pub mod op;
 
 pub use error::{Class, Error, Result};
