@@ -5,9 +5,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod buffer;
+pub mod collective;
+pub mod communicator;
 pub mod datatype;
 pub mod error;
 pub mod group;
 pub mod op;
+pub mod process;
 
 pub use error::{Class, Error, Result};

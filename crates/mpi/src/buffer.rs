@@ -1,0 +1,169 @@
+//! Where the elements of a message are.
+
+use crate::datatype::{self, Datatype, Predefined, Run};
+use crate::error::{Class, Error, Result};
+use crate::op::Reduction;
+use muster_message::Buffer;
+
+/// The program's memory, or the library's own: what a buffer's address means. The C entry points
+/// make it of pointers, and say there why that may be done.
+pub trait Memory: datatype::Memory + Clone {
+    /// Bytes that begin so far behind the address.
+    fn bytes(&self, at: isize, length: usize) -> &[u8];
+
+    /// Bytes to be written.
+    fn bytes_mut(&mut self, at: isize, length: usize) -> &mut [u8];
+
+    /// The memory whose address is so far behind this one's.
+    fn offset(&self, by: isize) -> Self;
+
+    /// Memory of the library's, zeros, freed with its last copy.
+    fn scratch(length: usize) -> Self;
+
+    /// Whether it begins where another does.
+    fn is(&self, other: &Self) -> bool;
+}
+
+/// Elements in memory: `count` of a datatype from an address on.
+#[derive(Clone)]
+pub struct Typed<M> {
+    memory: M,
+    count: usize,
+    datatype: Datatype,
+    /// Where the bytes begin if they lie next to each other.
+    whole: Option<Run>,
+    size: usize,
+}
+
+impl<M: Memory> Typed<M> {
+    /// `count` elements of a datatype, from an address on.
+    ///
+    /// # Errors
+    /// [`Class::Count`] where they are more than memory can hold.
+    #[inline]
+    pub fn new(memory: M, count: usize, datatype: Datatype) -> Result<Typed<M>> {
+        let size = datatype.packed_size(count)?;
+        let whole = datatype.run(count);
+        if whole.is_none() {
+            datatype.span(count)?;
+        }
+        Ok(Typed { memory, count, datatype, whole, size })
+    }
+
+    /// None at all.
+    pub fn nothing() -> Typed<M> {
+        let datatype = Datatype::of(Predefined::Byte).clone();
+        let whole = datatype.run(0);
+        Typed { memory: M::scratch(0), count: 0, datatype, whole, size: 0 }
+    }
+
+    /// Room for as many, of the library's.
+    pub fn scratch(&self) -> Typed<M> {
+        let span = self.datatype.span(self.count).expect("it was looked at when this was made");
+        let memory = M::scratch((span.end - span.start) as usize).offset(-span.start);
+        Typed { memory, ..self.clone() }
+    }
+
+    /// Some of them: `count` from the element `first` on.
+    pub fn part(&self, first: usize, count: usize) -> Typed<M> {
+        let memory = self.memory.offset(self.datatype.extent() * first as isize);
+        let (whole, size) = (self.datatype.run(count), self.datatype.size() * count);
+        Typed { memory, count, datatype: self.datatype.clone(), whole, size }
+    }
+
+    /// How many.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Of what.
+    pub fn datatype(&self) -> &Datatype {
+        &self.datatype
+    }
+
+    /// Where.
+    pub fn memory(&self) -> &M {
+        &self.memory
+    }
+
+    /// Bytes of them all.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Whether they are at the same address as others.
+    pub fn is(&self, other: &Typed<M>) -> bool {
+        self.memory.is(&other.memory)
+    }
+
+    /// Copies them to where others are, whose types may be others of the same signature.
+    ///
+    /// # Errors
+    /// [`Class::Truncate`] where there is less room.
+    pub fn copy_to(mut self, mut into: Typed<M>) -> Result<()> {
+        if self.size > into.size {
+            let (size, room) = (self.size, into.size);
+            let what = format!("{size} bytes do not fit into a receive buffer of {room}");
+            return Err(Error::new(Class::Truncate, what));
+        }
+        if self.size == 0 {
+            return Ok(());
+        }
+        match (self.whole, into.whole) {
+            (Some(from), _) => {
+                let from = self.memory.bytes(from.at, from.length);
+                into.write(0, from);
+            }
+            (None, Some(to)) => {
+                let to = into.memory.bytes_mut(to.at, self.size);
+                self.datatype.cursor(self.count).pack(&self.memory, to);
+            }
+            (None, None) => {
+                let mut bytes = vec![0; self.size];
+                self.read(0, &mut bytes);
+                into.write(0, &bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// They become `from` op themselves, element by element.
+    pub fn combine(mut self, reduction: &Reduction, from: &Typed<M>) {
+        let span = self.datatype.span(self.count).expect("it was looked at when this was made");
+        let length = (span.end - span.start) as usize;
+        if length > 0 {
+            let from = from.memory.bytes(span.start, length);
+            let into = self.memory.bytes_mut(span.start, length);
+            reduction.combine(from, into, self.count, &self.datatype);
+        }
+    }
+}
+
+impl<M: Memory> Buffer for Typed<M> {
+    #[inline]
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    #[inline]
+    fn whole(&self) -> Option<&[u8]> {
+        self.whole.map(|run| self.memory.bytes(run.at, run.length))
+    }
+
+    #[inline]
+    fn whole_mut(&mut self) -> Option<&mut [u8]> {
+        self.whole.map(|run| self.memory.bytes_mut(run.at, run.length))
+    }
+
+    fn read(&mut self, at: usize, into: &mut [u8]) {
+        let mut cursor = self.datatype.cursor(self.count);
+        cursor.seek(at);
+        cursor.pack(&self.memory, into);
+    }
+
+    fn write(&mut self, at: usize, from: &[u8]) {
+        let mut cursor = self.datatype.cursor(self.count);
+        cursor.seek(at);
+        cursor.unpack(&mut self.memory, from);
+    }
+}

@@ -1,0 +1,130 @@
+//! A collective as a rank carries it out: a list of steps, made when it is called. What cannot be
+//! done without waiting is begun, and the list goes on when all of it has ended; so a blocking
+//! collective is a non-blocking one that is waited for, and nobody else waits meanwhile.
+
+use super::{Combination, Shape};
+use crate::buffer::{Memory, Typed};
+use crate::error::{Class, Error, Result};
+use muster_message::{Carrier, Endpoint, Envelope, Mode, Ticket, Wanted};
+use std::collections::VecDeque;
+
+/// A step.
+enum Step<M: Memory> {
+    /// Bytes for a rank of the communicator.
+    Send(u32, Typed<M>),
+    /// Bytes from a rank.
+    Receive(u32, Typed<M>),
+    /// Goes on when all that was begun has ended.
+    Wait,
+    /// Copies elements, which may be of two types of one signature.
+    Copy(Typed<M>, Typed<M>),
+    /// `into` becomes `from` op `into`, element by element.
+    Combine(Combination, Typed<M>, Typed<M>),
+}
+
+/// The steps of one rank.
+pub struct Plan<M: Memory> {
+    shape: Shape,
+    steps: VecDeque<Step<M>>,
+    begun: Vec<Ticket>,
+}
+
+impl<M: Memory> Plan<M> {
+    /// No steps.
+    pub fn new(shape: Shape) -> Plan<M> {
+        Plan { shape, steps: VecDeque::new(), begun: Vec::new() }
+    }
+
+    pub(super) fn rank(&self) -> u32 {
+        self.shape.rank
+    }
+
+    pub(super) fn size(&self) -> u32 {
+        self.shape.size
+    }
+
+    pub(super) fn send(&mut self, to: u32, from: Typed<M>) {
+        self.steps.push_back(Step::Send(to, from));
+    }
+
+    pub(super) fn receive(&mut self, from: u32, into: Typed<M>) {
+        self.steps.push_back(Step::Receive(from, into));
+    }
+
+    pub(super) fn wait(&mut self) {
+        self.steps.push_back(Step::Wait);
+    }
+
+    pub(super) fn copy(&mut self, from: Typed<M>, into: Typed<M>) {
+        self.steps.push_back(Step::Copy(from, into));
+    }
+
+    pub(super) fn combine(&mut self, op: &Combination, from: Typed<M>, into: Typed<M>) {
+        self.steps.push_back(Step::Combine(op.clone(), from, into));
+    }
+
+    /// Does what can be done; whether all is done.
+    ///
+    /// # Errors
+    /// As the messages, and [`Class::Truncate`] where ranks disagree about sizes.
+    pub fn advance<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) -> Result<bool> {
+        loop {
+            if !self.settle(endpoint)? {
+                return Ok(false);
+            }
+            if self.steps.is_empty() {
+                return Ok(true);
+            }
+            while let Some(step) = self.steps.pop_front() {
+                match step {
+                    Step::Wait => break,
+                    step => self.begin(endpoint, step)?,
+                }
+            }
+        }
+    }
+
+    /// Whether all that was begun has ended.
+    fn settle<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) -> Result<bool> {
+        while let Some(ticket) = self.begun.last() {
+            let Some(outcome) = endpoint.poll(*ticket) else { return Ok(false) };
+            self.begun.pop();
+            if let Some(failure) = outcome.failure {
+                return Err(failure.into());
+            }
+            if let Some(size) = outcome.truncated {
+                let (from, room) = (outcome.envelope.source, outcome.size);
+                let what = format!(
+                    "rank {from} sent {size} bytes in a collective where {room} were expected: the \
+                     ranks' counts or datatypes differ"
+                );
+                return Err(Error::new(Class::Truncate, what));
+            }
+        }
+        Ok(true)
+    }
+
+    fn begin<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        step: Step<M>,
+    ) -> Result<()> {
+        let Shape { context, tag, rank, .. } = self.shape;
+        match step {
+            Step::Wait => {}
+            Step::Send(to, bytes) => {
+                let envelope = Envelope { context, source: rank, tag };
+                let world = self.shape.group.world(to);
+                self.begun.extend(endpoint.send(world, envelope, Mode::Standard, bytes)?);
+            }
+            Step::Receive(from, bytes) => {
+                let wanted = Wanted { context, source: Some(from), tag: Some(tag) };
+                let world = self.shape.group.world(from);
+                self.begun.push(endpoint.receive(wanted, Some(world), bytes)?);
+            }
+            Step::Copy(from, into) => from.copy_to(into)?,
+            Step::Combine(op, from, into) => into.combine(&op.reduction, &from),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,137 @@
+//! Communicators (MPI-5.0, chapter 7).
+//!
+//! *Contexts.* Messages of a communicator are kept apart by its context, a number of 48 bits. Ranks
+//! do not agree on it by messages: a new communicator's is a hash of its parent's, of how many the
+//! parent had before, which all members count alike, and of what tells apart those that are made at
+//! once. For two of a thousand communicators to get the same the chance is one in a billion; a
+//! process that has two such refuses the second.
+
+use crate::collective::Shape;
+use crate::group::Group;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// The context of `MPI_COMM_WORLD`, and of `MPI_COMM_SELF`.
+const WORLD: u64 = 2;
+const SELF: u64 = 4;
+
+/// Contexts are even, and of 48 bits; the odd ones after them are for collectives.
+const CONTEXTS: u64 = ((1 << 48) - 1) & !1;
+
+/// A communicator, as each of its members has it.
+pub struct Communicator {
+    context: u64,
+    group: Group,
+    /// The other group of an intercommunicator.
+    remote: Option<Group>,
+    /// This process's rank in the group.
+    rank: u32,
+    /// Communicators made of it so far by all members, and collectives.
+    children: AtomicU32,
+    collectives: AtomicU32,
+    /// Communicators made by some of its members, by who they are.
+    parties: Mutex<HashMap<u64, u32>>,
+}
+
+/// Mixes a number into a hash (the finalizer of `MurmurHash3`, whose bits all depend on all).
+fn mix(hash: u64, number: u64) -> u64 {
+    let mut mixed = hash.rotate_left(23) ^ number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ mixed >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    mixed = (mixed ^ mixed >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    mixed ^ mixed >> 33
+}
+
+impl Communicator {
+    fn new(context: u64, group: Group, remote: Option<Group>, rank: u32) -> Communicator {
+        let (children, collectives) = (AtomicU32::new(0), AtomicU32::new(0));
+        let parties = Mutex::default();
+        Communicator { context, group, remote, rank, children, collectives, parties }
+    }
+
+    /// All processes of the job.
+    pub fn world(rank: u32, size: u32) -> Communicator {
+        Communicator::new(WORLD, Group::all(size), None, rank)
+    }
+
+    /// A process alone.
+    pub fn of_self(rank: u32) -> Communicator {
+        Communicator::new(SELF, Group::of_one(rank), None, 0)
+    }
+
+    /// The context of the next communicator that all members make; `part` tells those apart that
+    /// are made at once.
+    pub fn next_context(&self, part: u64) -> u64 {
+        let child = self.children.fetch_add(1, Ordering::Relaxed);
+        mix(mix(mix(self.context, 1), child.into()), part) & CONTEXTS
+    }
+
+    /// The context of the next communicator that only the members of a group make, with a tag.
+    pub fn next_party(&self, group: &Group, tag: i32) -> u64 {
+        let members = (0..group.size()).map(|rank| u64::from(group.world(rank)));
+        let who = members.fold(mix(self.context, 2), mix);
+        let who = mix(who, u64::from(tag.cast_unsigned()));
+        let mut parties = self.parties.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = parties.entry(who).or_default();
+        *count += 1;
+        mix(who, (*count).into()) & CONTEXTS
+    }
+
+    /// A communicator of such a context; none where this process is not of the group.
+    pub fn with(&self, context: u64, group: Group, remote: Option<Group>) -> Option<Communicator> {
+        let me = self.group.world(self.rank);
+        let rank = group.rank_of(me)?;
+        Some(Communicator::new(context, group, remote, rank))
+    }
+
+    /// The context of its point-to-point messages.
+    pub fn context(&self) -> u64 {
+        self.context
+    }
+
+    /// This process's rank.
+    pub fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    /// How many processes its group has: this process's.
+    pub fn size(&self) -> u32 {
+        self.group.size()
+    }
+
+    /// Its group.
+    pub fn group(&self) -> &Group {
+        &self.group
+    }
+
+    /// The other group of an intercommunicator.
+    pub fn remote(&self) -> Option<&Group> {
+        self.remote.as_ref()
+    }
+
+    /// Those that ranks in calls mean: the other group, where there is one.
+    pub fn peers(&self) -> &Group {
+        self.remote.as_ref().unwrap_or(&self.group)
+    }
+
+    /// How the next collective sees it.
+    pub fn next_collective(&self) -> Shape {
+        let tag = self.collectives.fetch_add(1, Ordering::Relaxed) & i32::MAX as u32;
+        Shape {
+            context: self.context | 1,
+            tag: tag.cast_signed(),
+            rank: self.rank,
+            size: self.size(),
+            group: self.group.clone(),
+        }
+    }
+}
+
+/// The ranks of one colour of a split, in the order of their keys, and of equal keys in the order
+/// of the old ranks. `all` has colour and key of each rank.
+pub fn of_colour(all: &[(i32, i32)], colour: i32) -> Vec<u32> {
+    let mut members: Vec<(i32, u32)> =
+        (0..).zip(all).filter(|(_, of)| of.0 == colour).map(|(rank, of)| (of.1, rank)).collect();
+    members.sort_unstable();
+    members.into_iter().map(|(_, rank)| rank).collect()
+}

@@ -1,0 +1,158 @@
+//! A process of a job: its end for messages, and the collectives that it has begun.
+//!
+//! All its threads share it ([`Process::wait_for`]): whoever waits progresses everything, and where
+//! several threads may call the library, lets the others in between.
+
+use crate::buffer::{Memory, Typed};
+use crate::collective::Plan;
+use crate::error::{Error, Result};
+use muster_message::{Carrier, Endpoint, Outcome, Ticket};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a thread waits at most before it looks whether those it waits for are still there.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long where other threads may want to call.
+const SHARE: Duration = Duration::from_micros(20);
+
+/// What the process of a rank has.
+pub struct Process<C, M: Memory> {
+    state: Mutex<State<C, M>>,
+    /// Whether several threads may call at once (`MPI_THREAD_MULTIPLE`).
+    has_threads: bool,
+}
+
+/// A collective that was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Began(u64);
+
+/// What is guarded.
+pub struct State<C, M: Memory> {
+    /// Its end for messages.
+    pub endpoint: Endpoint<C, Typed<M>>,
+    plans: Vec<(Began, Plan<M>)>,
+    ended: Vec<(Began, Result<()>)>,
+    began: u64,
+}
+
+impl<C: Carrier, M: Memory> Process<C, M> {
+    /// The process of a rank.
+    pub fn new(endpoint: Endpoint<C, Typed<M>>, has_threads: bool) -> Process<C, M> {
+        let state = State { endpoint, plans: Vec::new(), ended: Vec::new(), began: 0 };
+        Process { state: Mutex::new(state), has_threads }
+    }
+
+    /// What it has, for a moment.
+    #[inline]
+    pub fn state(&self) -> MutexGuard<'_, State<C, M>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until there is an answer, and progresses all that is under way meanwhile.
+    ///
+    /// # Errors
+    /// The question's, and that nothing can be carried any more.
+    #[inline]
+    pub fn wait_for<T>(
+        &self,
+        mut ask: impl FnMut(&mut State<C, M>) -> Result<Option<T>>,
+    ) -> Result<T> {
+        let mut state = self.state();
+        loop {
+            if let Some(answer) = ask(&mut state)? {
+                return Ok(answer);
+            }
+            if state.progress()? {
+                continue;
+            }
+            if !self.has_threads {
+                state.endpoint.wait(LOOK)?;
+                continue;
+            }
+            state.endpoint.wait(SHARE)?;
+            drop(state);
+            std::thread::yield_now();
+            state = self.state();
+        }
+    }
+
+    /// Waits for the end of a message.
+    ///
+    /// # Errors
+    /// As [`Process::wait_for`]; what went wrong with the message the outcome says.
+    #[inline]
+    pub fn outcome(&self, ticket: Ticket) -> Result<Outcome> {
+        self.wait_for(|state| {
+            let outcome = state.endpoint.poll(ticket);
+            if outcome.is_none() {
+                state.endpoint.give_up(ticket);
+            }
+            Ok(outcome)
+        })
+    }
+
+    /// Carries out a collective.
+    ///
+    /// # Errors
+    /// Those of its messages and operations.
+    pub fn carry_out(&self, mut plan: Plan<M>) -> Result<()> {
+        self.wait_for(|state| Ok(plan.advance(&mut state.endpoint)?.then_some(())))
+    }
+}
+
+impl<C: Carrier, M: Memory> State<C, M> {
+    /// Moves on all that is under way; whether anything was done.
+    ///
+    /// # Errors
+    /// That nothing can be carried any more.
+    #[inline]
+    pub fn progress(&mut self) -> Result<bool> {
+        let moved = self.endpoint.progress()?;
+        if !self.plans.is_empty() {
+            self.advance();
+        }
+        Ok(moved)
+    }
+
+    fn advance(&mut self) {
+        let (endpoint, ended) = (&mut self.endpoint, &mut self.ended);
+        self.plans.retain_mut(|(began, plan)| match plan.advance(endpoint) {
+            Ok(false) => true,
+            Ok(true) => {
+                ended.push((*began, Ok(())));
+                false
+            }
+            Err(error) => {
+                ended.push((*began, Err(error)));
+                false
+            }
+        });
+    }
+
+    /// Begins a collective.
+    pub fn begin(&mut self, plan: Plan<M>) -> Began {
+        self.began += 1;
+        let began = Began(self.began);
+        self.plans.push((began, plan));
+        self.advance();
+        began
+    }
+
+    /// How a collective has ended, if it has. It is forgotten then.
+    pub fn poll(&mut self, began: Began) -> Option<Result<()>> {
+        let at = self.ended.iter().position(|(other, _)| *other == began)?;
+        Some(self.ended.swap_remove(at).1)
+    }
+
+    /// Whether a collective has ended; it stays to be polled.
+    pub fn has_ended(&self, began: Began) -> bool {
+        self.ended.iter().any(|(other, _)| *other == began)
+    }
+}
+
+impl From<muster_message::Failure> for Error {
+    fn from(failure: muster_message::Failure) -> Error {
+        Error::new(crate::error::Class::ProcAborted, failure.to_string())
+    }
+}

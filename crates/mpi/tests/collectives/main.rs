@@ -1,0 +1,327 @@
+//! Collectives of many ranks in one thread, against what the standard says the result is. The
+//! carrier hands messages over in parts, and late, as dice say.
+
+mod sys;
+
+use muster_message::{Arrival, Carrier, Endpoint, Failure};
+use muster_mpi::buffer::{Memory, Typed};
+use muster_mpi::collective::{Combination, Plan, Shape};
+use muster_mpi::datatype::{Datatype, Predefined};
+use muster_mpi::group::Group;
+use muster_mpi::op::{self, Op};
+use proptest::prelude::*;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use sys::Heap;
+
+/// A message under way, and how much of it has been handed over.
+type Flight = (Vec<u8>, usize);
+
+/// What is under way between each two ranks.
+struct Network {
+    rows: Vec<Vec<VecDeque<Flight>>>,
+    dice: u64,
+}
+
+impl Network {
+    fn roll(&mut self, below: usize) -> usize {
+        self.dice = self.dice.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.dice >> 33) as usize % below
+    }
+}
+
+struct Queue {
+    me: usize,
+    network: Rc<RefCell<Network>>,
+}
+
+impl Carrier for Queue {
+    fn send(&mut self, to: u32, head: &[u8], body: &[u8], offset: usize) -> Result<usize, Failure> {
+        let network = &mut *self.network.borrow_mut();
+        if network.roll(4) == 0 {
+            return Ok(0);
+        }
+        assert_eq!(offset, 0);
+        network.rows[self.me][to as usize].push_back(([head, body].concat(), 0));
+        Ok(head.len() + body.len())
+    }
+
+    fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+        let network = &mut *self.network.borrow_mut();
+        let ranks = network.rows.len();
+        let first = network.roll(ranks);
+        for from in (0..ranks).map(|rank| (first + rank) % ranks) {
+            let cut = 64 + network.roll(200);
+            let row = &mut network.rows[from][self.me];
+            let Some((bytes, offset)) = row.front_mut() else { continue };
+            let end = bytes.len().min(*offset + cut);
+            let (total, mut part) = (bytes.len(), &bytes[*offset..end]);
+            take(Arrival { from: from as u32, total, offset: *offset, bytes: &mut part });
+            *offset = end;
+            if end == total {
+                row.pop_front();
+            }
+            return Ok(network.dice >> 40 & 1 == 0);
+        }
+        Ok(false)
+    }
+
+    fn wait(&mut self, _: &[u32], _: Duration) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn offered_from(&self, _: u32) -> usize {
+        5000
+    }
+
+    fn fetch(&mut self, _: u32, _: u64, _: &mut [u8]) -> bool {
+        false
+    }
+
+    fn is_gone(&self, _: u32) -> Option<Failure> {
+        None
+    }
+}
+
+/// Elements of eight bytes.
+fn elements(numbers: &[i64]) -> Typed<Heap> {
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    let int64 = Datatype::of(Predefined::Int64).clone();
+    Typed::new(Heap::new(&bytes), numbers.len(), int64).unwrap()
+}
+
+/// Their values.
+fn numbers(elements: &Typed<Heap>) -> Vec<i64> {
+    let bytes = elements.memory().bytes(0, elements.size());
+    bytes.chunks(8).map(|word| i64::from_le_bytes(word.try_into().unwrap())).collect()
+}
+
+/// Carries out the plans that `plan` makes for each rank.
+fn carry_out(ranks: u32, dice: u64, mut plan: impl FnMut(u32, &mut Plan<Heap>)) {
+    let rows = || (0..ranks).map(|_| VecDeque::new()).collect();
+    let network = Network { rows: (0..ranks).map(|_| rows()).collect(), dice };
+    let network = Rc::new(RefCell::new(network));
+    let mut all: Vec<_> = (0..ranks)
+        .map(|rank| {
+            let carrier = Queue { me: rank as usize, network: network.clone() };
+            let group = Group::all(ranks);
+            let mut own = Plan::new(Shape { context: 3, tag: 0, rank, size: ranks, group });
+            plan(rank, &mut own);
+            (Endpoint::new(rank, carrier), own)
+        })
+        .collect();
+    for _ in 0..20_000 {
+        let mut all_done = true;
+        for (endpoint, plan) in &mut all {
+            endpoint.progress().unwrap();
+            all_done &= plan.advance(endpoint).unwrap() && endpoint.is_flushed();
+        }
+        if all_done {
+            return;
+        }
+    }
+    panic!("ranks wait for each other for ever");
+}
+
+/// What rank `rank` begins with.
+fn own(rank: u32, count: usize) -> Vec<i64> {
+    (0..count).map(|at| i64::from(rank) * 1000 + at as i64 * 7 + 1).collect()
+}
+
+/// Composition of the functions `x -> a x + b` over the integers modulo 2^32, in pairs of 32 bits:
+/// it is not commutative, so an order that is wrong is seen.
+struct Compose;
+
+fn compose(first: i64, second: i64) -> i64 {
+    let parts = |number: i64| (number as u32, (number >> 32) as u32);
+    let ((a, b), (c, d)) = (parts(first), parts(second));
+    let (a, b) = (a.wrapping_mul(c), b.wrapping_mul(c).wrapping_add(d));
+    i64::from(a) | i64::from(b) << 32
+}
+
+impl op::Function for Compose {
+    fn call(&self, input: &[u8], inout: &mut [u8], _: usize, _: &Datatype) {
+        let number = |bytes: &[u8]| i64::from_le_bytes(bytes.try_into().unwrap());
+        for (first, second) in input.chunks(8).zip(inout.chunks_mut(8)) {
+            let combined = compose(number(first), number(second));
+            second.copy_from_slice(&combined.to_le_bytes());
+        }
+    }
+}
+
+/// An operation, and what it makes of two numbers.
+fn operation(which: usize) -> (Combination, fn(i64, i64) -> i64) {
+    let (op, combine): (Op, fn(i64, i64) -> i64) = match which {
+        0 => (Op::Predefined(op::Predefined::Sum), i64::wrapping_add),
+        1 => (Op::Predefined(op::Predefined::Max), i64::max),
+        _ => (Op::User { function: Arc::new(Compose), commutative: false }, compose),
+    };
+    (Combination::new(&op, Datatype::of(Predefined::Int64)).unwrap(), combine)
+}
+
+/// What all ranks up to `last` have, combined in the order of ranks.
+fn combined(last: u32, count: usize, combine: fn(i64, i64) -> i64) -> Vec<i64> {
+    let all = (0..=last).map(|rank| own(rank, count));
+    let combine_all = |one: Vec<i64>, other: Vec<i64>| {
+        one.into_iter().zip(other).map(|(one, other)| combine(one, other)).collect()
+    };
+    all.reduce(combine_all).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn broadcast_gives_all_what_the_root_has(
+        ranks in 1..20_u32,
+        root in 0..20_u32,
+        count in 0..900_usize,
+        dice: u64,
+    ) {
+        let root = root % ranks;
+        let all: Vec<_> = (0..ranks).map(|rank| elements(&own(rank, count))).collect();
+        carry_out(ranks, dice, |rank, plan| plan.broadcast(root, &all[rank as usize]));
+        for bytes in all {
+            prop_assert_eq!(numbers(&bytes), own(root, count));
+        }
+    }
+
+    #[test]
+    fn nobody_leaves_a_barrier_before_all_have_come(ranks in 1..20_u32, dice: u64) {
+        carry_out(ranks, dice, |_, plan| plan.barrier());
+    }
+
+    #[test]
+    fn reductions_combine_in_the_order_of_ranks(
+        ranks in 1..20_u32,
+        root in 0..20_u32,
+        count in 0..60_usize,
+        which in 0..3_usize,
+        dice: u64,
+    ) {
+        let root = root % ranks;
+        let (op, combine) = operation(which);
+        let from: Vec<_> = (0..ranks).map(|rank| elements(&own(rank, count))).collect();
+        let into: Vec<_> = (0..ranks).map(|_| elements(&vec![0; count])).collect();
+        let expected = combined(ranks - 1, count, combine);
+        carry_out(ranks, dice, |rank, plan| {
+            let place = (rank == root).then(|| &into[rank as usize]);
+            plan.reduce(root, &op, &from[rank as usize], place);
+        });
+        prop_assert_eq!(numbers(&into[root as usize]), expected.clone());
+        for (rank, bytes) in (0..).zip(&from) {
+            prop_assert_eq!(numbers(bytes), own(rank, count), "what was sent is as it was");
+        }
+        carry_out(ranks, dice, |rank, plan| {
+            let rank = rank as usize;
+            plan.allreduce(&op, &from[rank], &into[rank]);
+        });
+        for bytes in &into {
+            prop_assert_eq!(numbers(bytes), expected.clone());
+        }
+        carry_out(ranks, dice, |rank, plan| {
+            let rank = rank as usize;
+            plan.scan(&op, &from[rank], &into[rank]);
+        });
+        for (rank, bytes) in (0..).zip(&into) {
+            prop_assert_eq!(numbers(bytes), combined(rank, count, combine));
+        }
+        carry_out(ranks, dice, |rank, plan| {
+            let rank = rank as usize;
+            plan.exscan(&op, &from[rank], &into[rank]);
+        });
+        for (rank, bytes) in (0..).zip(&into).skip(1) {
+            prop_assert_eq!(numbers(bytes), combined(rank - 1, count, combine));
+        }
+    }
+
+    #[test]
+    fn long_reductions_go_by_parts_and_are_right(
+        ranks in 3..9_u32,
+        count in 4096..4200_usize,
+        dice: u64,
+    ) {
+        let (op, combine) = operation(0);
+        let all: Vec<_> = (0..ranks).map(|rank| elements(&own(rank, count))).collect();
+        carry_out(ranks, dice, |rank, plan| {
+            let bytes = &all[rank as usize];
+            plan.allreduce(&op, bytes, bytes);
+        });
+        for bytes in &all {
+            prop_assert_eq!(numbers(bytes), combined(ranks - 1, count, combine));
+        }
+    }
+
+    #[test]
+    fn reduce_scatter_gives_each_rank_its_part(
+        ranks in 1..12_u32,
+        counts in prop::collection::vec(0..5_usize, 12),
+        dice: u64,
+    ) {
+        let counts = &counts[..ranks as usize];
+        let count: usize = counts.iter().sum();
+        let (op, combine) = operation(2);
+        let from: Vec<_> = (0..ranks).map(|rank| elements(&own(rank, count))).collect();
+        let into: Vec<_> = counts.iter().map(|count| elements(&vec![0; *count])).collect();
+        carry_out(ranks, dice, |rank, plan| {
+            let rank = rank as usize;
+            plan.reduce_scatter(&op, &from[rank], counts, &into[rank]);
+        });
+        let got: Vec<i64> = into.iter().flat_map(numbers).collect();
+        prop_assert_eq!(got, combined(ranks - 1, count, combine));
+    }
+
+    #[test]
+    fn gather_scatter_and_alltoall_put_everything_where_it_belongs(
+        ranks in 1..12_u32,
+        root in 0..12_u32,
+        count in 0..5_usize,
+        dice: u64,
+    ) {
+        let root = root % ranks;
+        let every = |rank: u32| {
+            (0..ranks).map(move |other| elements(&own(rank * 100 + other, count)))
+        };
+        let places = || -> Vec<_> { (0..ranks).map(|_| elements(&vec![0; count])).collect() };
+        let from: Vec<_> = (0..ranks).map(|rank| elements(&own(rank, count))).collect();
+
+        let into = places();
+        carry_out(ranks, dice, |rank, plan| plan.gather(root, Some(&from[rank as usize]), &into));
+        for (rank, bytes) in (0..).zip(&into) {
+            prop_assert_eq!(numbers(bytes), own(rank, count));
+        }
+        let back = places();
+        carry_out(ranks, dice, |rank, plan| {
+            plan.scatter(root, &into, Some(&back[rank as usize]));
+        });
+        for (rank, bytes) in (0..).zip(&back) {
+            prop_assert_eq!(numbers(bytes), own(rank, count));
+        }
+        let all: Vec<_> = (0..ranks).map(|_| places()).collect();
+        carry_out(ranks, dice, |rank, plan| {
+            let rank = rank as usize;
+            plan.allgather(Some(&from[rank]), &all[rank]);
+        });
+        for places in &all {
+            for (rank, bytes) in (0..).zip(places) {
+                prop_assert_eq!(numbers(bytes), own(rank, count));
+            }
+        }
+        let sent: Vec<Vec<_>> = (0..ranks).map(|rank| every(rank).collect()).collect();
+        carry_out(ranks, dice, |rank, plan| {
+            let rank = rank as usize;
+            plan.alltoall(&sent[rank], &all[rank]);
+        });
+        carry_out(ranks, dice, |rank, plan| plan.alltoall_in_place(&sent[rank as usize]));
+        for places in [&all, &sent] {
+            for (rank, places) in (0..).zip(places) {
+                for (other, bytes) in (0..).zip(places) {
+                    prop_assert_eq!(numbers(bytes), own(other * 100 + rank, count));
+                }
+            }
+        }
+    }
+}
