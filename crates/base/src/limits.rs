@@ -401,6 +401,19 @@ pub const GATEWAY_WINDOW: u64 = GATEWAY_SLOTS as u64 / 4;
 /// Ranks of one node in one job: more than any node has processors for, and a line of words.
 pub const GATEWAY_RANKS_MAX: usize = 256;
 
+/// Messages that a ring between two ranks of one node holds: a page of lines. A window of 64 short
+/// messages, as benchmarks and halo exchanges send them, fits.
+pub const NEAR_ENTRIES: usize = 64;
+
+/// Lines of a ring for what is longer, 32 KiB: two messages of 16 KiB, and it stays in a first
+/// cache of 48 KiB together with what is copied. A rank that talks to all of 64 ranks has touched
+/// 2.3 MB of them.
+pub const NEAR_LINES: usize = 512;
+
+/// Bytes of a piece of a message between two ranks of one node: the receiver copies one while the
+/// sender copies the next.
+pub const NEAR_PIECE: usize = 8 * 1024;
+
 /// Nodes of one job: as many as a welcome of 8 KiB can name, and each process holds a descriptor
 /// for each, of the 20,000 that it may have.
 pub const GATEWAY_NODES_MAX: usize = 4096;

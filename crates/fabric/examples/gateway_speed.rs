@@ -151,7 +151,7 @@ fn own(wire: &mut dyn Datagram, is_first: bool) {
 
 fn gateway_send(rank: &mut Rank) {
     let to = Place { node: 1 - rank.place().node, rank: 0 };
-    rank.send(to, &[1; SIZE], soon()).expect("it is sent");
+    rank.send(to, &[1; SIZE], &[], soon()).expect("it is sent");
 }
 
 fn gateway(rank: &mut Rank, is_first: bool) {
@@ -175,7 +175,7 @@ fn stream(rank: &mut Rank) {
     let bytes = vec![1; 1 << 20];
     let start = Instant::now();
     for _ in 0..STREAM / bytes.len() {
-        rank.send(Place { node: 1, rank: 0 }, &bytes, soon()).expect("it is sent");
+        rank.send(Place { node: 1, rank: 0 }, &[], &bytes, soon()).expect("it is sent");
     }
     rank.take(soon(), &mut |_| ()).expect("it has all");
     let rate = STREAM as f64 / start.elapsed().as_secs_f64() / 1e9;

@@ -13,7 +13,10 @@
 //! comes just as soon where only sleeping lets the peer run.
 //!
 //! Neither offers its core to others (`sched_yield`): who gives it away like that gets it back
-//! after their time slices, some milliseconds, but who sleeps gets it when it is woken.
+//! after their time slices, some milliseconds, but who sleeps gets it when it is woken. That is
+//! another thing where the others are known to wait in the same way, and to be more than there are
+//! processors ([`Waiter::crowded`]): each then has the core for a look only, and a switch of 1 us
+//! takes the place of a sleep and a wake-up.
 
 use crate::deadline::Deadline;
 use crate::error::Result;
@@ -37,6 +40,10 @@ const LOOK: Duration = Duration::from_micros(50);
 
 /// How long is looked with calls of the system: with them, a sleep and a wake-up cost up to 50 us.
 const LOOK_CALLS: Duration = Duration::from_micros(100);
+
+/// How long the core is offered to others: some of their turns, and far less than the 1 ms after
+/// which a rank that waits is to use no processor.
+const OFFER: Duration = Duration::from_micros(500);
 
 /// Looks between two readings of the clock; some 100 ns.
 const LOOKS: u32 = 16;
@@ -75,9 +82,17 @@ impl Rest {
 
 /// How one end waits for what it sees in memory; it learns.
 #[derive(Debug, Default)]
-pub struct Waiter(Rest);
+pub struct Waiter {
+    rest: Rest,
+    is_crowded: bool,
+}
 
 impl Waiter {
+    /// One of more that wait for each other than there are processors.
+    pub(crate) fn crowded() -> Waiter {
+        Waiter { rest: Rest::default(), is_crowded: true }
+    }
+
     /// Waits until `sleeper` is ready; false when the deadline has passed before.
     ///
     /// # Errors
@@ -96,12 +111,15 @@ impl Waiter {
     /// Whether a wait would begin with looking.
     #[inline]
     pub(crate) fn is_looking(&self) -> bool {
-        self.0.left == 0
+        self.rest.left == 0
     }
 
     /// Looks for as long as it makes sense, and learns.
     fn looks(&mut self, sleeper: &mut impl Sleeper, deadline: Deadline) -> bool {
-        let rest = &mut self.0;
+        if self.is_crowded {
+            return offers(sleeper, deadline);
+        }
+        let rest = &mut self.rest;
         if rest.rests() {
             return false;
         }
@@ -129,6 +147,26 @@ fn look(sleeper: &mut impl Sleeper) -> bool {
         std::hint::spin_loop();
     }
     is_ready
+}
+
+/// Looks, and offers the core to others in between.
+fn offers(sleeper: &mut impl Sleeper, deadline: Deadline) -> bool {
+    if sleeper.is_ready() {
+        return true;
+    }
+    if deadline.left().is_none_or(|left| left <= OFFER) {
+        return false;
+    }
+    let start = Instant::now();
+    loop {
+        std::thread::yield_now();
+        if sleeper.is_ready() {
+            return true;
+        }
+        if start.elapsed() >= OFFER {
+            return false;
+        }
+    }
 }
 
 fn look_for(sleeper: &mut impl Sleeper, most: Duration) -> bool {
@@ -223,12 +261,23 @@ mod tests {
     }
 
     #[test]
+    fn one_of_many_offers_its_core_and_sleeps_in_the_end() {
+        let mut waiter = Waiter::crowded();
+        let soon = Deadline::after(Duration::from_secs(20));
+        assert!(waiter.wait(&mut After(3), soon).unwrap());
+        let mut looked = Looked(5);
+        assert!(waiter.wait(&mut looked, soon).unwrap());
+        assert_eq!(looked.0, 0);
+        assert!(!waiter.wait(&mut After(3), Deadline::now()).unwrap());
+    }
+
+    #[test]
     fn who_is_never_served_while_looking_ends_up_sleeping_at_once() {
         let mut waiter = Waiter::default();
         for _ in 0..4 * REST_MAX {
             waiter.wait(&mut After(1), Deadline::after(Duration::from_secs(20))).unwrap();
         }
-        assert_eq!(waiter.0.last, REST_MAX, "{waiter:?}");
+        assert_eq!(waiter.rest.last, REST_MAX, "{waiter:?}");
     }
 
     /// Ready after so many looks.
@@ -247,12 +296,13 @@ mod tests {
 
     #[test]
     fn who_is_served_again_while_looking_looks_every_time() {
-        let mut waiter = Waiter(Rest { left: REST_MAX, last: REST_MAX });
+        let mut waiter =
+            Waiter { rest: Rest { left: REST_MAX, last: REST_MAX }, is_crowded: false };
         // Now and then a look may end early, where others have the core.
         for _ in 0..10_000 {
             waiter.wait(&mut Looked(40), Deadline::after(Duration::from_secs(20))).unwrap();
-            if waiter.0.last == 0 {
-                assert_eq!(waiter.0.left, 0);
+            if waiter.rest.last == 0 {
+                assert_eq!(waiter.rest.left, 0);
                 return;
             }
         }

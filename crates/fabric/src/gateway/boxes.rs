@@ -17,6 +17,7 @@
 //! room, and the rank looks whether it owes one after it has made some, so one of the two sees the
 //! other.
 
+use super::bytes::{Bytes, Parts};
 use super::endpoint::{Core, Loss};
 use super::frame::Frame;
 use super::layout::{Boxes, Endpoint, Local, Memory, Pair, Process, SETS, Slot};
@@ -180,7 +181,7 @@ impl Outbox {
         core: &Core<M>,
         (node, rank): (usize, usize),
         (offset, total): (u64, u64),
-        bytes: &[u8],
+        bytes: Parts<'_>,
     ) -> Result<(), Refusal> {
         assert!(bytes.len() <= GATEWAY_PIECE, "a piece of {} bytes", bytes.len());
         if core.is_gone(node, rank) {
@@ -205,7 +206,7 @@ impl Outbox {
         set(Slot::Total, total);
         set(Slot::Offset, offset);
         set(Slot::Mark, UNSENT | self.stamp);
-        core.memory.write(core.layout.outbound(core.me, slot, Slot::Body), bytes);
+        bytes.write(&core.memory, core.layout.outbound(core.me, slot, Slot::Body));
         set(Slot::Stamp, self.stamp);
         self.used[free] |= 1 << bit;
         self.posted[slot] = (node, rank, number);
@@ -229,13 +230,11 @@ struct Waiting {
 /// What a rank knows of its inbound slots.
 pub(super) struct Inbox {
     waiting: Vec<Waiting>,
-    /// Where a piece is copied to, to be shown.
-    piece: Vec<u8>,
 }
 
 impl Inbox {
     pub(super) fn new() -> Inbox {
-        Inbox { waiting: Vec::with_capacity(GATEWAY_SLOTS), piece: vec![0; GATEWAY_PIECE] }
+        Inbox { waiting: Vec::with_capacity(GATEWAY_SLOTS) }
     }
 
     /// Looks at what has come.
@@ -328,12 +327,13 @@ impl Inbox {
         let word = |word| core.memory.load(core.layout.inbound(core.me, slot, word));
         let (size, total, offset) = (word(Slot::Size), word(Slot::Total), word(Slot::Offset));
         let size = usize::try_from(size).unwrap_or(usize::MAX).min(GATEWAY_PIECE);
-        core.memory.read(core.layout.inbound(core.me, slot, Slot::Body), &mut self.piece[..size]);
+        let body = core.layout.inbound(core.me, slot, Slot::Body);
+        let from = Place { node: node as u32, rank: rank as u32 };
+        let bytes = Bytes::new(&core.memory, [(body, size), (0, 0)]);
+        take(Piece { from, total, offset, bytes });
         core.memory.store(core.layout.pair(node, core.me, rank, Pair::Taken), number);
         free(core, slot);
         core.memory.count(core.layout.local(node, core.me, Local::Posts));
-        let from = Place { node: node as u32, rank: rank as u32 };
-        take(Piece { from, total, offset, bytes: &self.piece[..size] });
         Some(node)
     }
 }

@@ -7,7 +7,7 @@
 //! looks every few milliseconds whether something lies there that nobody has come for (`node.rs`).
 
 use super::endpoint::{Broken, Core, Loss, Received, Sent, Wire};
-use super::layout::{Endpoint, Memory, Process};
+use super::layout::{Endpoint, Memory, Process, Sleep};
 use super::line::Line;
 use crate::error::{Error, Result};
 use crate::transport::shared::sys::Mapped;
@@ -218,10 +218,20 @@ impl Gate {
         self.tell();
     }
 
-    /// Says whether this process sleeps; who says so has to look once more.
-    pub(super) fn announce(&self, is_asleep: bool) {
+    /// Wakes a rank here, if it sleeps, for what was published before.
+    #[inline]
+    pub(super) fn wake(&self, rank: usize) {
+        let asleep = self.core.layout.process(rank, Process::Asleep);
+        // Only one who asks is told so.
+        if self.core.memory.load(asleep) != 0 && self.core.memory.take(asleep) != 0 {
+            ring_at(&self.bells, rank);
+        }
+    }
+
+    /// Says whether this process sleeps, and for what; who says so has to look once more.
+    pub(super) fn announce(&self, sleep: Sleep) {
         let own = self.core.layout.process(self.core.me, Process::Asleep);
-        self.core.memory.store(own, is_asleep.into());
+        self.core.memory.store(own, sleep as u64);
         self.core.memory.fence();
     }
 

@@ -1,16 +1,19 @@
 //! A node's segment of one job, word by word, and how words are accessed.
 //!
 //! Everything is in words of eight bytes. Bodies of messages are words too, which others may write
-//! while they are read, so no reference into the memory is ever taken.
+//! while they are read, so no reference to the bytes is ever taken.
 
-use crate::region::{read_words, write_words};
+use super::sys;
 use crate::transport::shared::sys::Mapped;
-use muster_base::limits::{GATEWAY_PIECE, GATEWAY_SLOTS};
+use muster_base::limits::{GATEWAY_PIECE, GATEWAY_SLOTS, NEAR_ENTRIES, NEAR_LINES};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// Words of a cache line.
-const LINE: usize = 8;
+pub(super) const LINE: usize = 8;
+
+/// Words of a page, on which memory that nobody uses takes no room.
+const PAGE: usize = 512;
 
 /// Words of a slot: a line of header, then the piece.
 const SLOT: usize = LINE + GATEWAY_PIECE / 8;
@@ -20,10 +23,12 @@ pub(super) const SETS: usize = GATEWAY_SLOTS / 64;
 
 /// The shared memory, as the protocol sees it: tests stop its user at each access.
 pub(super) trait Memory {
-    /// Reads a word (acquire).
+    /// Reads a word (acquire, and after own earlier [`Memory::publish`] and [`Memory::fence`]).
     fn load(&self, at: usize) -> u64;
     /// Writes a word (release).
     fn store(&self, at: usize, value: u64);
+    /// Writes a word (release), before own later reads.
+    fn publish(&self, at: usize, value: u64);
     /// Writes a word if it is still `old`; whether it was.
     fn replace(&self, at: usize, old: u64, new: u64) -> bool;
     /// Writes zero, and returns what there was.
@@ -38,19 +43,25 @@ pub(super) trait Memory {
     fn fence(&self);
     /// Copies bytes out, from the beginning of a word on.
     fn read(&self, at: usize, bytes: &mut [u8]);
-    /// Copies bytes in.
+    /// Copies bytes in; what the rest of the last word is then is open.
     fn write(&self, at: usize, bytes: &[u8]);
 }
 
 impl Memory for Arc<Mapped> {
     #[inline]
     fn load(&self, at: usize) -> u64 {
-        self.words()[at].load(Ordering::Acquire)
+        // Sequentially consistent is what it takes for `publish`, and costs no more.
+        self.words()[at].load(Ordering::SeqCst)
     }
 
     #[inline]
     fn store(&self, at: usize, value: u64) {
         self.words()[at].store(value, Ordering::Release);
+    }
+
+    #[inline]
+    fn publish(&self, at: usize, value: u64) {
+        self.words()[at].swap(value, Ordering::SeqCst);
     }
 
     fn replace(&self, at: usize, old: u64, new: u64) -> bool {
@@ -79,11 +90,38 @@ impl Memory for Arc<Mapped> {
     }
 
     fn read(&self, at: usize, bytes: &mut [u8]) {
-        read_words(self.words(), at * 8, bytes);
+        copy_out(&self.words()[at..], bytes);
     }
 
     fn write(&self, at: usize, bytes: &[u8]) {
-        write_words(self.words(), at * 8, bytes);
+        copy_in(&self.words()[at..], bytes);
+    }
+}
+
+/// What is shorter than that is copied word by word, which takes less than a call.
+const SHORT: usize = 64;
+
+/// Copies bytes out of words. The caller has seen that they are there (acquire).
+#[inline]
+fn copy_out(words: &[AtomicU64], bytes: &mut [u8]) {
+    if bytes.len() >= SHORT {
+        return sys::copy_out(words, bytes);
+    }
+    for (from, to) in words.iter().zip(bytes.chunks_mut(8)) {
+        to.copy_from_slice(&from.load(Ordering::Relaxed).to_ne_bytes()[..to.len()]);
+    }
+}
+
+/// Copies bytes into words; the caller then says that they are there (release).
+#[inline]
+fn copy_in(words: &[AtomicU64], bytes: &[u8]) {
+    if bytes.len() >= SHORT {
+        return sys::copy_in(words, bytes);
+    }
+    for (to, from) in words.iter().zip(bytes.chunks(8)) {
+        let mut word = [0; 8];
+        word[..from.len()].copy_from_slice(from);
+        to.store(u64::from_ne_bytes(word), Ordering::Relaxed);
     }
 }
 
@@ -99,6 +137,10 @@ pub(super) struct Layout {
     endpoints: Vec<usize>,
     /// Where the ranks' boxes begin.
     boxes: usize,
+    /// Where the rings between the ranks here begin: first what their receivers have freed.
+    freed: usize,
+    /// Then what the senders write.
+    rings: usize,
     /// All of it.
     pub(super) words: usize,
 }
@@ -159,10 +201,23 @@ const PAIRS: usize = 4;
 /// The words of a process: a rank, or the daemon behind the last.
 #[derive(Clone, Copy)]
 pub(super) enum Process {
-    /// 1 when it is about to sleep.
+    /// Not 0 when it is about to sleep: see [`Sleep`].
     Asleep = 0,
     /// 1 when it has ended.
     Ended = 1,
+    /// The daemon: how many processors the node has.
+    Processors = 2,
+}
+
+/// What one who sleeps is woken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sleep {
+    /// It is awake.
+    No = 0,
+    /// Whatever comes.
+    News = 1,
+    /// That as well as room in the ring to a rank here.
+    Room = 2,
 }
 
 /// The words of a rank's boxes.
@@ -207,6 +262,11 @@ pub(super) enum Slot {
 const _: () =
     assert!(Boxes::Used as usize + SETS <= Boxes::States as usize && SLOT.is_multiple_of(8));
 
+/// Words of the ring from one rank here to another: entries, then the lines of what is longer.
+const RING: usize = (NEAR_ENTRIES + NEAR_LINES) * LINE;
+
+const _: () = assert!(RING.is_multiple_of(PAGE) && NEAR_ENTRIES.is_power_of_two());
+
 impl Layout {
     /// The layout of node `node` of a job that has so many ranks on each node.
     pub(super) fn new(node: usize, ranks: &[u16]) -> Layout {
@@ -220,8 +280,10 @@ impl Layout {
                 (ENDPOINT + here * LOCALS + there + here * there * PAIRS).next_multiple_of(LINE);
         }
         let boxes = words;
-        words += here * BOX;
-        Layout { node, ranks: ranks.to_vec(), endpoints, boxes, words }
+        let freed = (words + here * BOX).next_multiple_of(PAGE);
+        let rings = (freed + here * here * LINE).next_multiple_of(PAGE);
+        let words = rings + here * here * RING;
+        Layout { node, ranks: ranks.to_vec(), endpoints, boxes, freed, rings, words }
     }
 
     /// Ranks here.
@@ -272,5 +334,20 @@ impl Layout {
 
     pub(super) fn outbound(&self, rank: usize, slot: usize, word: Slot) -> usize {
         self.inbound(rank, GATEWAY_SLOTS + slot, word)
+    }
+
+    /// What rank `to` has freed of the ring from rank `from`: a line of its own.
+    pub(super) fn freed(&self, from: usize, to: usize) -> usize {
+        self.freed + (to * self.here() + from) * LINE
+    }
+
+    /// The line of an entry of the ring from one rank here to another.
+    pub(super) fn entry(&self, from: usize, to: usize, entry: usize) -> usize {
+        self.rings + (to * self.here() + from) * RING + entry * LINE
+    }
+
+    /// One of the ring's other lines.
+    pub(super) fn line(&self, from: usize, to: usize, line: usize) -> usize {
+        self.entry(from, to, NEAR_ENTRIES + line)
     }
 }

@@ -1,16 +1,17 @@
-//! The gateway: messages between ranks of different nodes of one job, over one connection for each
-//! two nodes, which whichever local rank waits progresses. No daemon is on a message's way, and a
-//! rank has no connections of its own.
+//! The gateway: messages between the ranks of one job. Those of one node have rings in its segment
+//! (`near.rs`). Between nodes there is one connection for each two, which whichever local rank
+//! waits progresses. No daemon is on a message's way, and a rank has no connections of its own.
 //!
 //! *Who.* A node's daemon ([`Node`]) makes a segment for the job (`layout.rs`), connects to the
 //! other nodes, and gives each rank ([`Rank`]) that asks (`meeting.rs`) the segment, the sockets
 //! and everybody's bell. Nodes share nothing but the socket (`frame.rs`).
 //!
-//! *A message's way.* The sender puts its pieces into slots of its own in the segment (`boxes.rs`),
-//! takes the role of the one who sends to that node, and writes all that any rank here has for it
-//! (`endpoint.rs`). There, a rank that waits takes the role of the one who receives, brings each
-//! piece to a slot of the rank that it is for, and wakes that rank if it sleeps (`gate.rs`). When
-//! the rank has taken a piece, the sender's node is told, and only then the sender's slot is free.
+//! *A message's way* to another node. The sender puts its pieces into slots of its own in the
+//! segment (`boxes.rs`), takes the role of the one who sends to that node, and writes all that any
+//! rank here has for it (`endpoint.rs`). There, a rank that waits takes the role of the one who
+//! receives, brings each piece to a slot of the rank that it is for, and wakes that rank if it
+//! sleeps (`gate.rs`). When the rank has taken a piece, the sender's node is told, and only then
+//! the sender's slot is free.
 //!
 //! *Once and in order.* The pieces of each two ranks are numbered by the sender, and only the
 //! receiving rank judges the numbers: it takes the next, and ignores what it has taken before. So a
@@ -40,6 +41,7 @@
 //! [`GATEWAY_WINDOW`]: muster_base::limits::GATEWAY_WINDOW
 
 mod boxes;
+mod bytes;
 mod control;
 mod endpoint;
 mod frame;
@@ -47,12 +49,14 @@ mod gate;
 mod layout;
 mod line;
 mod meeting;
+mod near;
 mod node;
 mod rank;
 mod sys;
 #[cfg(test)]
 mod tests;
 
+pub use bytes::Bytes;
 pub use meeting::{Asking, Desk, Shutter};
 pub use node::{Dial, Door, Node, SERVICE};
 pub use rank::Rank;
@@ -76,7 +80,7 @@ impl fmt::Display for Place {
 
 /// A part of a message. Those of one message come in order; one at 0 begins a message, even where
 /// the last one was not complete, which is void then.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Piece<'a> {
     /// Who sent it.
     pub from: Place,
@@ -85,5 +89,5 @@ pub struct Piece<'a> {
     /// Where in the message this piece begins.
     pub offset: u64,
     /// The bytes.
-    pub bytes: &'a [u8],
+    pub bytes: Bytes<'a>,
 }

@@ -5,7 +5,7 @@ use super::control;
 use super::endpoint::{Core, Loss, Wire};
 use super::frame::{EPOCH_MAX, Opening};
 use super::gate::{self, Gate, OTHER};
-use super::layout::{Endpoint, Layout, Memory, Process};
+use super::layout::{Endpoint, Layout, Memory, Process, Sleep};
 use super::line::{self, Line};
 use super::meeting::{self, Asking};
 use crate::address::Address;
@@ -185,6 +185,9 @@ impl Node {
         let peers = ranks.iter().map(|_| blank()).collect();
         let core = Core::new(mapped, layout, here);
         core.layout.peers().for_each(|node| core.close(node, None));
+        // A rank may be bound to one, so it cannot know.
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        core.memory.store(core.layout.process(here, Process::Processors), processors as u64);
         Ok(Node {
             gate: Gate::new(core, bells)?,
             memory,
@@ -299,9 +302,9 @@ impl Node {
     fn step(&mut self, left: Duration) {
         let most = LOOK.saturating_sub(self.looked.elapsed()).min(left);
         let mut ready = std::mem::take(&mut self.ready);
-        self.gate.announce(true);
+        self.gate.announce(Sleep::News);
         self.gate.sleep(if self.is_idle() { left } else { most }, &mut ready);
-        self.gate.announce(false);
+        self.gate.announce(Sleep::No);
         for ready in &ready {
             match usize::try_from(*ready).expect("a number here") {
                 node if node < self.peers.len() => self.see(node),

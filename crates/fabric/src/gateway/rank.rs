@@ -1,12 +1,14 @@
 //! A rank's end of its node's gateway.
 
 use super::boxes::{Inbox, Outbox, Refusal};
+use super::bytes::Parts;
 use super::control::{self, Control, PACKET_MAX};
 use super::endpoint::{Core, Loss, Wire};
 use super::gate::{Gate, OTHER};
-use super::layout::Layout;
+use super::layout::{Layout, Memory, Process, Sleep};
 use super::line::Line;
 use super::meeting::{self, DAEMON};
+use super::near::Near;
 use super::{Piece, Place};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
@@ -35,8 +37,11 @@ pub struct Rank {
     control: OwnedFd,
     outbox: Outbox,
     inbox: Inbox,
+    near: Near,
     waiter: Waiter,
     taken: u32,
+    /// Whether the last piece came from this node: then others are asked first.
+    was_near: bool,
     packet: Vec<u8>,
     ready: Vec<u64>,
 }
@@ -92,6 +97,9 @@ impl Rank {
             Unfit::Here(error) => error,
         })?;
         let mapped = Arc::new(segment::map(memory.as_fd(), size, true)?);
+        let near = Near::new(layout.here());
+        let processors = mapped.load(layout.process(layout.here(), Process::Processors));
+        let is_crowded = layout.here() as u64 > processors;
         let gate = Gate::new(Core::new(mapped, layout, rank), bells)?;
         gate.watch(control.as_fd(), OTHER)?;
         let mut joined = Rank {
@@ -99,8 +107,10 @@ impl Rank {
             control,
             outbox: Outbox::new(),
             inbox: Inbox::new(),
-            waiter: Waiter::default(),
+            near,
+            waiter: if is_crowded { Waiter::crowded() } else { Waiter::default() },
             taken: 0,
+            was_near: false,
             packet,
             ready: Vec::with_capacity(64),
         };
@@ -119,54 +129,102 @@ impl Rank {
         &self.gate.core.layout.ranks
     }
 
-    /// Whether a rank of another node has ended, or its node is lost. What it had sent before may
-    /// still come.
+    /// Whether a rank has ended, or its node is lost. What it had sent before may still come.
     pub fn is_gone(&self, place: Place) -> bool {
-        self.other(place).is_ok_and(|(node, rank)| self.gate.core.is_gone(node, rank))
+        self.other(place).is_ok_and(|(node, rank)| match self.is_near(node) {
+            true => self.gate.core.is_over(rank),
+            false => self.gate.core.is_gone(node, rank),
+        })
     }
 
-    /// Sends a message to a rank of another node, in pieces. It has left when this returns, in so
-    /// far as nothing that the caller does can stop it; what was sent in part only when this fails
-    /// is void, and the receiver knows it by the next message, which begins at 0. Nothing is taken
-    /// meanwhile: two ranks that send each other more than is under way at once use
+    /// Sends a message of two parts to another rank, in pieces. It has left when this returns, in
+    /// so far as nothing that the caller does can stop it; what was sent in part only when this
+    /// fails is void, and the receiver knows it by the next message, which begins at 0. Nothing is
+    /// taken meanwhile: two ranks that send each other more than is under way at once use
     /// [`Rank::try_send`].
     ///
     /// # Errors
     /// As [`Rank::try_send`], and [`Error::Deadline`].
-    pub fn send(&mut self, to: Place, message: &[u8], deadline: Deadline) -> Result<()> {
+    pub fn send(&mut self, to: Place, head: &[u8], body: &[u8], deadline: Deadline) -> Result<()> {
         let mut offset = 0;
         loop {
-            match self.try_send(to, message, offset) {
+            match self.try_send(to, head, body, offset) {
                 Ok(sent) => offset += sent,
                 Err(Error::WouldBlock) => self.wait_for(What::Room(to), deadline)?,
                 Err(error) => return Err(error),
             }
-            if offset == message.len() {
+            if offset == head.len() + body.len() {
                 return Ok(());
             }
         }
     }
 
-    /// Sends what there is room for of a message, from `offset` on: at least a piece. Returns how
-    /// many bytes that were; an empty message is a piece of none.
+    /// Sends what there is room for of a message of two parts, from `offset` on: at least a piece.
+    /// Returns how many bytes that were; an empty message is a piece of none.
     ///
     /// # Errors
     /// [`Error::WouldBlock`]; [`Error::Dead`]; [`Error::Refused`] for a rank that there is not, or
-    /// that is on this node.
+    /// that is this one.
     ///
     /// # Panics
     /// Where the offset is behind the message.
-    pub fn try_send(&mut self, to: Place, message: &[u8], offset: usize) -> Result<usize> {
+    #[inline]
+    pub fn try_send(
+        &mut self,
+        to: Place,
+        head: &[u8],
+        body: &[u8],
+        offset: usize,
+    ) -> Result<usize> {
         let (node, rank) = self.other(to)?;
-        let (mut end, mut refused) = (offset, None);
+        let message = Parts { head, body };
+        match self.is_near(node) {
+            true => self.try_send_near(to, rank, message, offset),
+            false => self.try_send_far(to, (node, rank), message, offset),
+        }
+    }
+
+    #[inline]
+    fn try_send_near(
+        &mut self,
+        to: Place,
+        rank: usize,
+        message: Parts<'_>,
+        offset: usize,
+    ) -> Result<usize> {
+        let (mut end, total) = (offset, message.len());
         loop {
-            let next = message.len().min(end + GATEWAY_PIECE);
-            let at = (end as u64, message.len() as u64);
-            match self.outbox.post(&self.gate.core, (node, rank), at, &message[end..next]) {
+            let sent = self.near.send(&self.gate.core, rank, message, end);
+            end += sent.unwrap_or(0);
+            if sent.is_some() {
+                self.gate.wake(rank);
+            } else if self.gate.core.is_over(rank) {
+                return Err(dead(to, "its node says that it has ended"));
+            }
+            match sent {
+                None if end == offset => return Err(Error::WouldBlock),
+                Some(_) if end < total => {}
+                _ => return Ok(end - offset),
+            }
+        }
+    }
+
+    fn try_send_far(
+        &mut self,
+        to: Place,
+        (node, rank): (usize, usize),
+        message: Parts<'_>,
+        offset: usize,
+    ) -> Result<usize> {
+        let (mut end, mut refused, total) = (offset, None, message.len());
+        loop {
+            let next = total.min(end + GATEWAY_PIECE);
+            let (at, piece) = ((end as u64, total as u64), message.cut(end, next));
+            match self.outbox.post(&self.gate.core, (node, rank), at, piece) {
                 Ok(()) => end = next,
                 Err(refusal) => refused = Some(refusal),
             }
-            if refused.is_some() || end == message.len() || end - offset >= POSTED {
+            if refused.is_some() || end == total || end - offset >= POSTED {
                 break;
             }
         }
@@ -197,15 +255,50 @@ impl Rank {
     ///
     /// # Errors
     /// [`Error::WouldBlock`]; [`Error::Dead`] when the node's daemon is gone.
+    #[inline]
     pub fn try_take(&mut self, take: &mut dyn FnMut(Piece<'_>)) -> Result<()> {
-        let Some(from) = self.inbox.take(&self.gate.core, take) else {
-            return Err(Error::WouldBlock);
+        // Who is asked first takes turns.
+        let taken = match self.was_near && self.has_peers() {
+            true => self.take_far(take)? || self.take_near(take),
+            false => self.take_near(take) || self.take_far(take)?,
         };
+        if taken { Ok(()) } else { Err(Error::WouldBlock) }
+    }
+
+    #[inline]
+    fn take_near(&mut self, take: &mut dyn FnMut(Piece<'_>)) -> bool {
+        let taken = self.near.take(&self.gate.core, take);
+        if let Some(Some(sender)) = taken {
+            self.gate.wake(sender);
+        }
+        self.was_near = taken.is_some();
+        taken.is_some()
+    }
+
+    fn take_far(&mut self, take: &mut dyn FnMut(Piece<'_>)) -> Result<bool> {
+        if !self.has_peers() {
+            return Ok(false);
+        }
+        let Some(from) = self.inbox.take(&self.gate.core, take) else {
+            return Ok(false);
+        };
+        self.was_near = false;
         self.taken += 1;
         if self.taken.is_multiple_of(TAKEN) {
             self.move_on(from)?;
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Whether the job has other nodes.
+    #[inline]
+    fn has_peers(&self) -> bool {
+        self.gate.core.layout.ranks.len() > 1
+    }
+
+    #[inline]
+    fn is_near(&self, node: usize) -> bool {
+        node == self.gate.core.layout.node
     }
 
     /// Waits until a piece can be taken, or one can be sent to one of those ranks; may end early.
@@ -216,7 +309,8 @@ impl Rank {
         self.wait_for(What::Any(room), deadline)
     }
 
-    /// Waits until all that was sent was taken.
+    /// Waits until all that was sent to other nodes was taken. What was sent to ranks of this node
+    /// they find in the segment, however long this one lives.
     ///
     /// # Errors
     /// [`Error::Deadline`]; [`Error::Dead`] when the node's daemon is gone.
@@ -225,13 +319,14 @@ impl Rank {
         if self.outbox.is_empty() { Ok(()) } else { self.wait_for(What::Delivery, deadline) }
     }
 
+    #[inline]
     fn other(&self, place: Place) -> Result<(usize, usize)> {
         let layout = &self.gate.core.layout;
         let (node, rank) = (place.node as usize, place.rank as usize);
         let why = match layout.ranks.get(node) {
             None => "the job has no such node",
             Some(ranks) if rank >= usize::from(*ranks) => "its node has no such rank",
-            Some(_) if node == layout.node => "it is on this node, where no gateway leads",
+            Some(_) if node == layout.node && rank == self.gate.core.me => "it is this rank",
             Some(_) => return Ok((node, rank)),
         };
         Err(Error::Refused { peer: place.to_string(), why: why.to_owned() })
@@ -277,12 +372,13 @@ impl Rank {
             return Ok(());
         }
         let (whom, what) = match what {
-            What::Piece => ("the ranks of other nodes".to_owned(), "a message"),
+            What::Piece => ("the other ranks".to_owned(), "a message"),
             What::Any(room) => {
                 let also = if room.is_empty() { "" } else { ", and for those whom it sends to" };
-                (format!("the ranks of other nodes{also}"), "a message")
+                (format!("the other ranks{also}"), "a message")
             }
-            What::Room(_) | What::Delivery => {
+            What::Room(to) => (to.to_string(), "taking what was sent to it"),
+            What::Delivery => {
                 let first = self.outbox.first().map(|place| place.to_string());
                 (first.unwrap_or_default(), "taking what was sent to it")
             }
@@ -300,17 +396,26 @@ impl Rank {
     }
 
     fn has_room(&mut self, to: Place) -> bool {
+        let (node, rank) = (to.node as usize, to.rank as usize);
+        if self.is_near(node) {
+            return self.near.has_room(&self.gate.core, rank);
+        }
         self.outbox.retire(&self.gate.core);
-        self.outbox.has_room(&self.gate.core, (to.node as usize, to.rank as usize))
+        self.outbox.has_room(&self.gate.core, (node, rank))
     }
 
+    #[inline]
+    fn has_piece(&mut self) -> bool {
+        self.near.is_ready(&self.gate.core)
+            || self.has_peers() && self.inbox.is_ready(&self.gate.core)
+    }
+
+    #[inline]
     fn is_there(&mut self, what: What<'_>) -> bool {
         match what {
-            What::Piece => self.inbox.is_ready(&self.gate.core),
+            What::Piece => self.has_piece(),
             What::Room(to) => self.has_room(to),
-            What::Any(room) => {
-                self.inbox.is_ready(&self.gate.core) || room.iter().any(|to| self.has_room(*to))
-            }
+            What::Any(room) => self.has_piece() || room.iter().any(|to| self.has_room(*to)),
             What::Delivery => {
                 self.outbox.retire(&self.gate.core);
                 self.outbox.is_empty()
@@ -321,7 +426,7 @@ impl Rank {
 
 impl Drop for Rank {
     fn drop(&mut self) {
-        self.gate.announce(false);
+        self.gate.announce(Sleep::No);
         self.gate.leave_watch();
     }
 }
@@ -341,7 +446,11 @@ impl Sleeper for Waiting<'_> {
     fn sleep(&mut self, most: Duration) -> Result<()> {
         let rank = &mut *self.rank;
         self.has_slept = true;
-        rank.gate.announce(true);
+        let sleep = match self.what {
+            What::Piece | What::Delivery | What::Any([]) => Sleep::News,
+            What::Room(_) | What::Any(_) => Sleep::Room,
+        };
+        rank.gate.announce(sleep);
         rank.gate.keep_watch();
         if !rank.is_ready(self.what) {
             let mut ready = std::mem::take(&mut rank.ready);
@@ -349,11 +458,11 @@ impl Sleeper for Waiting<'_> {
             let has_heard = ready.contains(&OTHER);
             rank.ready = ready;
             if has_heard {
-                rank.gate.announce(false);
+                rank.gate.announce(Sleep::No);
                 return rank.listen();
             }
         }
-        rank.gate.announce(false);
+        rank.gate.announce(Sleep::No);
         Ok(())
     }
 }

@@ -1,8 +1,10 @@
-//! What a socket holds, for which rustix has no call.
+//! What a socket holds, for which rustix has no call, and copies of many bytes in and out of the
+//! segment.
 #![allow(unsafe_code)]
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::atomic::AtomicU64;
 
 /// `SO_MEMINFO` of asm-generic/socket.h, the same on all machines that this is built for.
 const MEMORY: libc::c_int = 55;
@@ -28,4 +30,28 @@ pub(super) fn queue(socket: BorrowedFd<'_>) -> io::Result<(usize, usize)> {
         0 => Ok((numbers[ALLOCATED].max(numbers[QUEUED]) as usize, numbers[LIMIT] as usize)),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// Copies bytes out of words. By the protocol nobody writes them meanwhile; of one who breaks it
+/// the bytes are whatever they are.
+///
+/// # Panics
+/// Where there are fewer.
+pub(super) fn copy_out(words: &[AtomicU64], bytes: &mut [u8]) {
+    assert!(bytes.len() <= size_of_val(words), "{} bytes", bytes.len());
+    let from = words.as_ptr().cast();
+    // SAFETY: the length was checked, and what is exclusively borrowed is elsewhere. There is no
+    // reference to the bytes in the segment, so they may change at any time.
+    unsafe { std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len()) };
+}
+
+/// Copies bytes into words. By the protocol nobody accesses them meanwhile.
+///
+/// # Panics
+/// Where there are fewer.
+pub(super) fn copy_in(words: &[AtomicU64], bytes: &[u8]) {
+    assert!(bytes.len() <= size_of_val(words), "{} bytes", bytes.len());
+    let to = words.as_ptr().cast::<u8>().cast_mut();
+    // SAFETY: as above; an atomic may be written through a shared reference.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
 }

@@ -1,12 +1,15 @@
 //! The gateway without I/O: two nodes in this process, whose connection is two queues.
 
+mod near;
 mod processes;
 mod schedule;
 mod steps;
 
 use super::boxes::{Inbox, Outbox, Refusal};
+use super::bytes::Parts;
 use super::endpoint::{Broken, Core, Wire};
 use super::layout::{Layout, Memory};
+use super::near::Near;
 use super::{Piece, Place};
 use crate::transport::shared::sys::Mapped;
 use std::collections::{BTreeMap, VecDeque};
@@ -95,6 +98,11 @@ impl Memory for Stepping {
     fn store(&self, at: usize, value: u64) {
         self.brake.step();
         self.memory.store(at, value);
+    }
+
+    fn publish(&self, at: usize, value: u64) {
+        self.brake.step();
+        self.memory.publish(at, value);
     }
 
     fn replace(&self, at: usize, old: u64, new: u64) -> bool {
@@ -233,6 +241,7 @@ struct Process {
     core: Core<Stepping>,
     outbox: Outbox,
     inbox: Inbox,
+    near: Near,
     line: Braked,
     /// How many messages were sent to, and received from, whom.
     sent: BTreeMap<Place, u64>,
@@ -246,6 +255,12 @@ fn message(from: Place, to: Place, number: u64) -> Vec<u8> {
     (0..size).map(|at| (seed * 31 + at * 7) as u8).collect()
 }
 
+/// Its two parts.
+fn parts(message: &[u8]) -> Parts<'_> {
+    let (head, body) = message.split_at(message.len().min(12));
+    Parts { head, body }
+}
+
 impl Process {
     fn new(memory: &Arc<Mapped>, layout: &Layout, me: usize, line: &Line) -> Process {
         let brake = Brake::new();
@@ -254,6 +269,7 @@ impl Process {
             core: Core::new(memory, layout.clone(), me),
             outbox: Outbox::new(),
             inbox: Inbox::new(),
+            near: Near::new(layout.here()),
             line: Braked { line: line.clone(), brake },
             sent: BTreeMap::new(),
             got: BTreeMap::new(),
@@ -275,16 +291,37 @@ impl Process {
     /// Posts the next message to a rank of the other node.
     fn post(&mut self, rank: usize) -> Result<(), Refusal> {
         let to = Place { node: self.peer() as u32, rank: rank as u32 };
+        self.next(to, |process, bytes| {
+            let at = (0, bytes.len() as u64);
+            process.outbox.post(&process.core, (to.node as usize, rank), at, parts(bytes))
+        })
+    }
+
+    /// Sends the next message to a rank of the same node; whether there was room.
+    fn send(&mut self, rank: usize) -> bool {
+        let to = Place { rank: rank as u32, ..self.place() };
+        let sent = self.next(to, |process, bytes| {
+            let sent = process.near.send(&process.core, rank, parts(bytes), 0);
+            sent.map(|sent| assert_eq!(sent, bytes.len())).ok_or(())
+        });
+        sent.is_ok()
+    }
+
+    /// Sends the next message, somehow.
+    fn next<E>(
+        &mut self,
+        to: Place,
+        send: impl FnOnce(&mut Process, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         let number = self.sent.get(&to).copied().unwrap_or(0);
         let bytes = message(self.place(), to, number);
         // Counted first: a killed process may have posted its last one or not.
         self.sent.insert(to, number + 1);
-        let at = (0, bytes.len() as u64);
-        let posted = self.outbox.post(&self.core, (self.peer(), rank), at, &bytes);
-        if posted.is_err() {
+        let sent = send(self, &bytes);
+        if sent.is_err() {
             self.sent.insert(to, number);
         }
-        posted
+        sent
     }
 
     /// A pass, as whoever waits makes it.
@@ -298,14 +335,16 @@ impl Process {
     /// Takes a piece, which has to be the next of its sender.
     fn take(&mut self) -> bool {
         let (me, got) = (self.place(), &mut self.got);
-        let taken = self.inbox.take(&self.core, &mut |Piece { from, total, offset, bytes }| {
+        let mut take = |Piece { from, total, offset, mut bytes }: Piece<'_>| {
             let number = got.entry(from).or_insert(0);
             let expected = message(from, me, *number);
             assert_eq!((total, offset), (expected.len() as u64, 0));
+            let bytes = bytes.to_vec();
             assert!(bytes == expected, "message {number} from {from} to {me}: {bytes:?}");
             *number += 1;
-        });
-        taken.is_some()
+        };
+        self.near.take(&self.core, &mut take).is_some()
+            || self.inbox.take(&self.core, &mut take).is_some()
     }
 }
 

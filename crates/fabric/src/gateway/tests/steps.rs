@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 fn script(rank: &mut Process) {
     for to in [0, 1, 0] {
         rank.post(to).expect("there is room");
+        assert!(rank.send(1));
         rank.pass(true);
         while rank.take() {}
     }
@@ -21,6 +22,7 @@ fn world() -> World {
             for to in [0, 1, 1, 0] {
                 world.nodes[node][rank].post(to).expect("there is room");
             }
+            (0..18).for_each(|_| assert!(world.nodes[node][rank].send(1 - rank)));
         }
     }
     // So that slots, words and the socket have been used before.
@@ -106,8 +108,14 @@ fn go_on(world: &mut World) {
             while process.core.me < 2 && process.take() {}
         }
     }
-    let others =
-        [((0, 1), (1, 0), 2), ((0, 1), (1, 1), 2), ((1, 0), (0, 1), 3), ((1, 1), (0, 1), 3)];
+    let others = [
+        ((0, 1), (1, 0), 2),
+        ((0, 1), (1, 1), 2),
+        ((1, 0), (0, 1), 3),
+        ((1, 1), (0, 1), 3),
+        ((1, 0), (1, 1), 18),
+        ((1, 1), (1, 0), 18),
+    ];
     for ((node, rank), (there, to), sent) in others {
         let from = world.nodes[node][rank].place();
         let got = world.nodes[there][to].got.get(&from).copied();
@@ -134,9 +142,11 @@ fn kill(steps: usize) -> bool {
     }
     go_on(&mut world);
     let gone = Place { node: 0, rank: 0 };
-    for rank in 0..2 {
-        let process = &world.nodes[1][rank];
-        assert!(process.core.is_gone(0, 0), "rank {rank} knows that {gone} has ended");
+    assert!(world.nodes[0][1].core.is_over(0), "rank 1 knows that {gone} has ended");
+    for (node, rank) in [(1, 0), (1, 1), (0, 1)] {
+        let process = &world.nodes[node][rank];
+        let is_gone = node == 0 || process.core.is_gone(0, 0);
+        assert!(is_gone, "{} knows that {gone} has ended", process.place());
         // All that it had posted has come; of the last it may have counted one too many.
         let got = process.got.get(&gone).copied().unwrap_or(0);
         let sent = world.nodes[0][0].sent[&process.place()];

@@ -1,0 +1,116 @@
+//! The bytes of a message: how they are given to the gateway, and how it gives them.
+
+use super::layout::Memory;
+
+/// A message as it is given: two parts, one behind the other.
+#[derive(Clone, Copy)]
+pub(super) struct Parts<'a> {
+    pub(super) head: &'a [u8],
+    pub(super) body: &'a [u8],
+}
+
+impl<'a> Parts<'a> {
+    pub(super) fn len(&self) -> usize {
+        self.head.len() + self.body.len()
+    }
+
+    /// What is from `start` to `end`.
+    pub(super) fn cut(&self, start: usize, end: usize) -> Parts<'a> {
+        let head = self.head.len();
+        Parts {
+            head: &self.head[start.min(head)..end.min(head)],
+            body: &self.body[start.saturating_sub(head)..end.saturating_sub(head)],
+        }
+    }
+
+    /// Copies it into the memory.
+    #[inline]
+    pub(super) fn write(&self, memory: &impl Memory, at: usize) {
+        let (whole, odd) = self.head.as_chunks::<8>();
+        let (mut at, mut body) = (at, self.body);
+        memory.write(at, whole.as_flattened());
+        at += whole.len();
+        if !odd.is_empty() {
+            // The word in which the two meet.
+            let (first, rest) = body.split_at(body.len().min(8 - odd.len()));
+            let mut word = [0; 8];
+            word[..odd.len()].copy_from_slice(odd);
+            word[odd.len()..odd.len() + first.len()].copy_from_slice(first);
+            memory.write(at, &word);
+            (at, body) = (at + 1, rest);
+        }
+        memory.write(at, body);
+    }
+}
+
+/// The bytes of a piece, which still lie in the segment. Others could write there, so there is no
+/// reference to them: they are copied to where they belong.
+pub struct Bytes<'a> {
+    memory: &'a dyn Memory,
+    /// Where those that were not read yet are: from which word on, and how many.
+    spans: [(usize, usize); 2],
+    /// How many of the first were read.
+    read: usize,
+}
+
+impl<'a> Bytes<'a> {
+    #[inline]
+    pub(super) fn new(memory: &'a dyn Memory, spans: [(usize, usize); 2]) -> Bytes<'a> {
+        Bytes { memory, spans, read: 0 }
+    }
+
+    /// How many are left to be read.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.spans[0].1 + self.spans[1].1 - self.read
+    }
+
+    /// Whether all were read.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Copies the next ones.
+    ///
+    /// # Panics
+    /// Where fewer are left.
+    #[inline]
+    pub fn read(&mut self, into: &mut [u8]) {
+        assert!(into.len() <= self.len(), "{} bytes of {}", into.len(), self.len());
+        let (first, second) = into.split_at_mut(into.len().min(self.spans[0].1 - self.read));
+        self.copy(first);
+        if !second.is_empty() {
+            (self.spans, self.read) = ([self.spans[1], (0, 0)], 0);
+            self.copy(second);
+        }
+    }
+
+    /// Copies from the first span.
+    fn copy(&mut self, into: &mut [u8]) {
+        let (mut at, skip) = (self.spans[0].0 + self.read / 8, self.read % 8);
+        self.read += into.len();
+        let mut into = into;
+        if skip > 0 {
+            let mut word = [0; 8];
+            self.memory.read(at, &mut word);
+            let (odd, rest) = into.split_at_mut(into.len().min(8 - skip));
+            odd.copy_from_slice(&word[skip..skip + odd.len()]);
+            (at, into) = (at + 1, rest);
+        }
+        self.memory.read(at, into);
+    }
+
+    /// Copies all that are left.
+    pub fn to_vec(&mut self) -> Vec<u8> {
+        let mut bytes = vec![0; self.len()];
+        self.read(&mut bytes);
+        bytes
+    }
+}
+
+impl std::fmt::Debug for Bytes<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.len())
+    }
+}

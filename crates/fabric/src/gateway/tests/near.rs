@@ -1,0 +1,144 @@
+//! Random schedules of messages of all sizes between the ranks of one node, in parts.
+
+use super::*;
+use muster_base::limits::{NEAR_ENTRIES, NEAR_LINES, NEAR_PIECE};
+use proptest::prelude::*;
+
+const RANKS: usize = 3;
+
+/// A rank, with what it sends to whom and how far it is, and what has come of whom.
+struct End {
+    core: Core<Arc<Mapped>>,
+    near: Near,
+    /// Number and offset of the message that is next.
+    sending: [(u64, usize); RANKS],
+    /// Number of the message that comes, and what has come of it.
+    coming: Vec<(u64, Vec<u8>)>,
+}
+
+fn ends() -> Vec<End> {
+    let layout = Layout::new(0, &[RANKS as u16]);
+    let memory = Arc::new(Mapped::heap(layout.words * 8));
+    let end = |me| End {
+        core: Core::new(memory.clone(), layout.clone(), me),
+        near: Near::new(RANKS),
+        sending: [(0, 0); RANKS],
+        coming: vec![(0, Vec::new()); RANKS],
+    };
+    (0..RANKS).map(end).collect()
+}
+
+/// The message of this number between two ranks: its head's size, and its bytes.
+fn message(from: usize, to: usize, number: u64, sizes: &[(usize, usize)]) -> (usize, Vec<u8>) {
+    let (head, body) = sizes[number as usize % sizes.len()];
+    let seed = (from * 7 + to * 3) as u64 + number * 11;
+    (head, (0..head + body).map(|at| (seed + at as u64 * 5 + at as u64 / 256) as u8).collect())
+}
+
+impl End {
+    /// Sends a piece to a rank; whether there was room.
+    fn send(&mut self, to: usize, sizes: &[(usize, usize)]) -> bool {
+        let (number, offset) = self.sending[to];
+        let (head, bytes) = message(self.core.me, to, number, sizes);
+        let (head, body) = bytes.split_at(head);
+        let Some(sent) = self.near.send(&self.core, to, Parts { head, body }, offset) else {
+            return false;
+        };
+        let is_whole = offset + sent == bytes.len();
+        self.sending[to] = if is_whole { (number + 1, 0) } else { (number, offset + sent) };
+        true
+    }
+
+    /// Takes a piece, in reads of so many bytes; whether there was one.
+    fn take(&mut self, read: usize, sizes: &[(usize, usize)]) -> bool {
+        let (me, coming) = (self.core.me, &mut self.coming);
+        let taken = self.near.take(&self.core, &mut |mut piece| {
+            let from = piece.from.rank as usize;
+            let (number, there) = &mut coming[from];
+            assert_eq!(piece.offset, there.len() as u64);
+            while !piece.bytes.is_empty() {
+                let mut bytes = vec![0; piece.bytes.len().min(read)];
+                piece.bytes.read(&mut bytes);
+                there.extend(bytes);
+            }
+            let (_, expected) = message(from, me, *number, sizes);
+            assert_eq!(piece.total, expected.len() as u64);
+            assert!(expected.starts_with(there), "message {number} from {from} to {me}");
+            if there.len() == expected.len() {
+                (*number, *there) = (*number + 1, Vec::new());
+            }
+        });
+        taken.is_some()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn messages_of_all_sizes_come_whole_and_in_order(
+        sizes in proptest::collection::vec(
+            (0_usize..=64, prop_oneof![0_usize..80, 0_usize..5 * NEAR_PIECE]), 1..6),
+        steps in proptest::collection::vec(
+            (0..RANKS, 1..RANKS, any::<bool>(), 1_usize..100, 1_usize..9000), 1..60),
+    ) {
+        let mut ends = ends();
+        for (rank, other, is_sender, count, read) in steps {
+            for _ in 0..count {
+                let is_done = match is_sender {
+                    true => ends[rank].send((rank + other) % RANKS, &sizes),
+                    false => ends[rank].take(read, &sizes),
+                };
+                if !is_done {
+                    break;
+                }
+            }
+        }
+        // What has begun is finished, then all is there.
+        while {
+            for end in &mut ends {
+                for to in 0..RANKS {
+                    while end.sending[to].1 != 0 && end.send(to, &sizes) {}
+                }
+            }
+            ends.iter_mut().any(|end| end.take(100, &sizes))
+        } {}
+        for from in 0..RANKS {
+            for to in (0..RANKS).filter(|to| *to != from) {
+                prop_assert_eq!(ends[to].coming[from].0, ends[from].sending[to].0);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_ring_holds_what_the_limits_say_and_has_room_for_a_piece_once_all_was_taken() {
+    let mut ends = ends();
+    let short = [(24, 8)];
+    let mut sent = 0;
+    while ends[0].send(1, &short) {
+        sent += 1;
+    }
+    assert_eq!(sent, NEAR_ENTRIES);
+    while ends[1].take(100, &short) {}
+    let mut end = ends.swap_remove(0);
+    assert!(end.near.has_room(&end.core, 1));
+    let long = vec![1; NEAR_LINES * 64];
+    let message = Parts { head: &[], body: &long };
+    let mut offset = 0;
+    while offset < long.len() {
+        offset += end.near.send(&end.core, 1, message, offset).expect("there is room");
+    }
+    assert!(!end.near.has_room(&end.core, 1));
+}
+
+#[test]
+fn a_rank_takes_from_all_that_send_to_it_in_turn() {
+    let mut ends = ends();
+    let sizes = [(24, 0)];
+    (0..10).for_each(|_| assert!(ends[0].send(2, &sizes) && ends[1].send(2, &sizes)));
+    for taken in 1..=10 {
+        assert!(ends[2].take(100, &sizes) && ends[2].take(100, &sizes));
+        assert_eq!([ends[2].coming[0].0, ends[2].coming[1].0], [taken; 2]);
+    }
+}
