@@ -5,7 +5,8 @@
 //! * `signatures.rs`: the type of each function, against which `export!` holds the source;
 //! * `unsupported.rs`: the functions that no source file exports, which say so when called.
 //!
-//! A function is exported if a line of a source file begins with `fn MPI_NAME(`: were one
+//! A function is exported if a line of a source file begins with `fn MPI_NAME(`, or names it so
+//! beside its large-count form, as `fn MPI_NAME or MPI_NAME_c(`: were one
 //! overlooked here, it would be exported twice, which the compiler refuses.
 
 use std::collections::BTreeSet;
@@ -46,7 +47,9 @@ fn find_exported(folder: &Path, names: &mut BTreeSet<String>) {
         } else if path.extension().is_some_and(|it| it == "rs") {
             let text = fs::read_to_string(&path).expect("a source can be read");
             let heads = text.lines().filter_map(|line| line.trim_start().strip_prefix("fn "));
-            let named = heads.filter_map(|head| head.split_once('(')).map(|(name, _)| name);
+            let named = heads.filter_map(|head| head.split_once('(')).map(|(names, _)| names);
+            // `fn MPI_NAME or MPI_NAME_c(` is two.
+            let named = named.flat_map(|names| names.split(" or "));
             names.extend(named.filter(|name| name.starts_with("MPI_")).map(str::to_owned));
         }
     }

@@ -43,7 +43,10 @@ pub struct Ticket(u32);
 
 /// A message that was taken out for one receive (MPI-5.0, 3.8.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Claim(u32);
+pub struct Claim(
+    /// Its number.
+    pub u32,
+);
 
 /// How an operation has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

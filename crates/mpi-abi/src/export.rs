@@ -111,6 +111,62 @@ macro_rules! export {
     };
 }
 
+/// Exports functions that the standard has twice, with counts that are `int` and with large ones
+/// (`MPI_Send or MPI_Send_c`). The body is written once, for counts that are [`N`](Number), and
+/// displacements that are `D`: `int` in the first, `MPI_Count` and `MPI_Aint` in the second.
+macro_rules! both {
+    () => {};
+    (
+        $(#[$meta:meta])*
+        fn $name:ident or $large:ident($($arg:ident: $type:ty),* $(,)?) $(on $scope:ident)? $body:block
+        $($rest:tt)*
+    ) => {
+        #[allow(non_snake_case, unused_imports, dead_code)]
+        mod $name {
+            use super::*;
+            type N = ::std::ffi::c_int;
+            type D = ::std::ffi::c_int;
+            $crate::export::export! {
+                $(#[$meta])* fn $name($($arg: $type),*) $(on $scope)? $body
+            }
+        }
+        #[allow(non_snake_case, unused_imports, dead_code)]
+        mod $large {
+            use super::*;
+            type N = $crate::abi::types::MPI_Count;
+            type D = $crate::abi::types::MPI_Aint;
+            $crate::export::export! {
+                $(#[$meta])* fn $large($($arg: $type),*) $(on $scope)? $body
+            }
+        }
+        $crate::export::both! { $($rest)* }
+    };
+}
+
+/// A count or a displacement, of either size.
+pub trait Number: Copy + std::fmt::Display + TryFrom<i64> {
+    /// As the large one.
+    fn large(self) -> i64;
+}
+
+impl Number for c_int {
+    fn large(self) -> i64 {
+        self.into()
+    }
+}
+
+impl Number for i64 {
+    fn large(self) -> i64 {
+        self
+    }
+}
+
+impl Number for isize {
+    fn large(self) -> i64 {
+        self as i64
+    }
+}
+
 /// The two names of a function, and the check of its type.
 macro_rules! names {
     ($(#[$meta:meta])* $name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block) => {
@@ -177,7 +233,7 @@ macro_rules! unsupported {
     };
 }
 
-pub(crate) use {export, names, unsupported};
+pub(crate) use {both, export, names, unsupported};
 
 /// What a function does that is not there: it returns the error class that says so, whatever the
 /// error handler is, for a program may well try; and it says its name, once.

@@ -6,7 +6,9 @@ use std::io::Write;
 
 use muster_mpi::error::Error;
 
+use crate::abi::constants::{MPI_COMM_SELF, MPI_ERRORS_RETURN};
 use crate::abi::types::MPI_Comm;
+use crate::communicator;
 
 /// Whose error handler is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +27,13 @@ impl From<MPI_Comm> for Scope {
 
 /// Ends a call that failed.
 pub fn fail(scope: Scope, function: &str, error: Error) -> c_int {
-    let _ = scope;
+    let handler = match scope {
+        Scope::Comm(comm) => communicator::handler_of(comm),
+        Scope::Process => communicator::handler_of(MPI_COMM_SELF),
+    };
+    if handler == MPI_ERRORS_RETURN {
+        return error.class.number();
+    }
     end(function, &error)
 }
 
@@ -37,4 +45,9 @@ pub fn end(function: &str, error: &Error) -> ! {
     let _ = writeln!(std::io::stderr(), "muster: {rank}{function} failed: {error}  [E501]");
     let status = error.class.number();
     std::process::exit(if (1..=255).contains(&status) { status } else { 1 })
+}
+
+/// Ends the process, and with it the job, as the program wants it (`MPI_Abort`).
+pub fn abort(code: c_int) -> ! {
+    std::process::exit(if code & 0xff == 0 { 1 } else { code })
 }

@@ -13,10 +13,23 @@
 #![allow(unsafe_code)]
 
 mod abi;
+mod array;
+mod attached;
+mod buffer;
 mod codes;
+mod communicator;
+mod datatype;
 mod environment;
 mod export;
 mod failure;
 mod integers;
+mod line;
 mod memory;
+mod place;
+mod point;
 mod pointer;
+mod request;
+mod startup;
+mod table;
+mod waiting;
+mod world;

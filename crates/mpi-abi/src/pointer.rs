@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 
 use muster_mpi::error::{Class, Error, Result};
 
+use crate::abi::types::MPI_Status;
 use crate::export::Argument;
 
 /// A variable that the function sets (`int *flag`).
@@ -22,6 +23,13 @@ impl<T: Copy> Out<T> {
         Ok(())
     }
 
+    /// What it holds.
+    pub fn get(self) -> Result<T> {
+        let place = self.there()?;
+        // SAFETY: it is not null, so it is a variable of the program, which set it.
+        Ok(unsafe { place.read() })
+    }
+
     fn there(self) -> Result<*mut T> {
         if self.0.is_null() { Err(missing()) } else { Ok(self.0) }
     }
@@ -33,6 +41,31 @@ impl<T> Argument for Out<T> {
     // SAFETY: what it leads to is the caller's promise.
     unsafe fn of(c: *mut T) -> Out<T> {
         Out(c)
+    }
+}
+
+/// A status, or none where the program wants none (`MPI_STATUS_IGNORE`).
+#[derive(Clone, Copy)]
+pub struct StatusOut(*mut MPI_Status);
+
+impl StatusOut {
+    /// Sets it. Its error is another call's business (MPI-5.0, section 3.2.5).
+    #[inline]
+    pub fn set(self, status: MPI_Status) {
+        if !self.0.is_null() {
+            // SAFETY: it is not null, so it is a status of the program that only we use now.
+            let place = unsafe { &mut *self.0 };
+            *place = MPI_Status { MPI_ERROR: place.MPI_ERROR, ..status };
+        }
+    }
+}
+
+impl Argument for StatusOut {
+    type C = *mut MPI_Status;
+
+    // SAFETY: what it leads to is the caller's promise.
+    unsafe fn of(c: *mut MPI_Status) -> StatusOut {
+        StatusOut(c)
     }
 }
 

@@ -10,6 +10,7 @@ pub mod collective;
 pub mod communicator;
 pub mod datatype;
 pub mod error;
+pub mod gateway;
 pub mod group;
 pub mod op;
 pub mod process;

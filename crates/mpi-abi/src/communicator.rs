@@ -1,0 +1,265 @@
+//! Communicators by their handles (MPI-5.0, chapter 7).
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use muster_message::Buffer;
+use muster_mpi::buffer::{Memory, Typed};
+use muster_mpi::collective::Plan;
+use muster_mpi::communicator::{Communicator, of_colour};
+use muster_mpi::datatype::{Datatype, Predefined};
+use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::group::Group;
+
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::export::export;
+use crate::place::Place;
+use crate::pointer::{Out, Text, TextOut};
+use crate::table::Table;
+use crate::world::{self, world};
+
+/// A communicator, and what programs attach to it.
+pub struct Comm {
+    /// What it is.
+    pub inner: Communicator,
+    /// The handle of its error handler.
+    pub handler: AtomicUsize,
+    name: Mutex<String>,
+}
+
+static COMMS: Table<Comm> = Table::new(Class::Comm, "a communicator");
+
+/// What ranks say to each other is of this type.
+static INT: LazyLock<Datatype> = LazyLock::new(|| Datatype::of(Predefined::Int32).clone());
+
+/// `MPI_COMM_WORLD` and `MPI_COMM_SELF`, from `MPI_Init` on.
+static WORLD: LazyLock<Result<Arc<Comm>>> = LazyLock::new(|| {
+    let world = world()?;
+    Ok(Arc::new(Comm::new(world::comm_world(world), "MPI_COMM_WORLD")))
+});
+static SELF: LazyLock<Result<Arc<Comm>>> = LazyLock::new(|| {
+    let own = Communicator::of_self(world()?.rank);
+    Ok(Arc::new(Comm::new(own, "MPI_COMM_SELF")))
+});
+
+impl Comm {
+    fn new(inner: Communicator, name: &str) -> Comm {
+        let handler = AtomicUsize::new(MPI_ERRORS_ARE_FATAL.0);
+        Comm { inner, handler, name: Mutex::new(name.to_owned()) }
+    }
+
+    /// The rank in the job of one that a call names; none for `MPI_PROC_NULL`.
+    ///
+    /// # Errors
+    /// [`Class::Rank`].
+    #[inline]
+    pub fn peer(&self, rank: c_int) -> Result<Option<u32>> {
+        let peers = self.inner.peers();
+        match u32::try_from(rank) {
+            Ok(rank) if rank < peers.size() => Ok(Some(peers.world(rank))),
+            _ if rank == MPI_PROC_NULL => Ok(None),
+            _ => {
+                let size = peers.size();
+                let what = format!("there is no rank {rank} in a communicator of {size}");
+                Err(Error::new(Class::Rank, what))
+            }
+        }
+    }
+}
+
+/// The communicator of a handle.
+///
+/// # Errors
+/// [`Class::Comm`]; [`Class::Other`] before `MPI_Init`.
+#[inline]
+pub fn communicator(comm: MPI_Comm) -> Result<Arc<Comm>> {
+    world()?;
+    match comm {
+        MPI_COMM_WORLD => WORLD.clone(),
+        MPI_COMM_SELF => SELF.clone(),
+        MPI_COMM_NULL => Err(Error::new(Class::Comm, "the communicator is MPI_COMM_NULL")),
+        MPI_Comm(handle) => COMMS.get(handle),
+    }
+}
+
+/// Gives a new communicator a handle; one that this process is not of has the null handle. It has
+/// its parent's error handler.
+fn handle(parent: &Comm, inner: Option<Communicator>) -> MPI_Comm {
+    let Some(inner) = inner else { return MPI_COMM_NULL };
+    let comm = Comm::new(inner, "");
+    comm.handler.store(parent.handler.load(Ordering::Relaxed), Ordering::Relaxed);
+    MPI_Comm(COMMS.insert(comm))
+}
+
+/// What all ranks say, by rank: a collective of its own.
+fn all_say(comm: &Comm, own: &[i32]) -> Result<Vec<Vec<i32>>> {
+    let size = comm.inner.size() as usize;
+    let int = |count| Typed::<Place>::new(Place::scratch(4 * count), count, INT.clone());
+    let (mut from, mut into) = (int(own.len())?, int(own.len() * size)?);
+    let said: Vec<u8> = own.iter().flat_map(|number| number.to_ne_bytes()).collect();
+    from.write(0, &said);
+    let places: Vec<_> = (0..size).map(|rank| into.part(rank * own.len(), own.len())).collect();
+    let mut plan = Plan::new(comm.inner.next_collective());
+    plan.allgather(Some(&from), &places);
+    world()?.process.carry_out(plan)?;
+    let mut said = vec![0; into.size()];
+    into.read(0, &mut said);
+    let (numbers, _) = said.as_chunks::<4>();
+    let numbers: Vec<i32> = numbers.iter().map(|bytes| i32::from_ne_bytes(*bytes)).collect();
+    Ok(numbers.chunks(own.len().max(1)).map(<[i32]>::to_vec).collect())
+}
+
+/// Splits a communicator by colours, in the order of keys.
+fn split(comm: &Comm, colour: i32, key: i32) -> Result<MPI_Comm> {
+    if colour < 0 && colour != MPI_UNDEFINED {
+        return Err(Error::new(Class::Arg, format!("the colour {colour} is negative")));
+    }
+    let said = all_say(comm, &[colour, key])?;
+    let all: Vec<(i32, i32)> = said.iter().map(|pair| (pair[0], pair[1])).collect();
+    let context = comm.inner.next_context(u64::from(colour.cast_unsigned()));
+    if colour == MPI_UNDEFINED {
+        return Ok(MPI_COMM_NULL);
+    }
+    let members: Vec<i32> = of_colour(&all, colour).into_iter().map(u32::cast_signed).collect();
+    let group = comm.inner.group().include(&members)?;
+    Ok(handle(comm, comm.inner.with(context, group, None)))
+}
+
+/// The error handler of a communicator's handle; the process's where it is none.
+pub fn handler_of(comm: MPI_Comm) -> MPI_Errhandler {
+    let comm = communicator(comm).or_else(|_| communicator(MPI_COMM_SELF));
+    let handler = comm.map(|comm| comm.handler.load(Ordering::Relaxed));
+    handler.map_or(MPI_ERRORS_ARE_FATAL, MPI_Errhandler)
+}
+
+/// What is done before the end: all have come.
+pub fn before_end() -> Result<()> {
+    let comm = communicator(MPI_COMM_WORLD)?;
+    let mut plan = Plan::new(comm.inner.next_collective());
+    plan.barrier();
+    world()?.process.carry_out(plan)
+}
+
+export! {
+    /// This process's rank.
+    fn MPI_Comm_rank(comm: MPI_Comm, rank: Out<c_int>) on comm {
+        rank.set(communicator(comm)?.inner.rank().cast_signed())
+    }
+
+    /// How many there are.
+    fn MPI_Comm_size(comm: MPI_Comm, size: Out<c_int>) on comm {
+        size.set(communicator(comm)?.inner.size().cast_signed())
+    }
+
+    /// How many the other group has.
+    fn MPI_Comm_remote_size(comm: MPI_Comm, size: Out<c_int>) on comm {
+        size.set(remote(&*communicator(comm)?)?.size().cast_signed())
+    }
+
+    /// Whether there is another group.
+    fn MPI_Comm_test_inter(comm: MPI_Comm, flag: Out<c_int>) on comm {
+        flag.set(communicator(comm)?.inner.remote().is_some().into())
+    }
+
+    /// Whether two are the same.
+    fn MPI_Comm_compare(comm: MPI_Comm, other: MPI_Comm, result: Out<c_int>) on comm {
+        let (one, two) = (communicator(comm)?, communicator(other)?);
+        let same = match (one.inner.remote(), two.inner.remote()) {
+            (None, None) => alike(one.inner.group(), two.inner.group()),
+            (Some(first), Some(second)) => {
+                alike(one.inner.group(), two.inner.group()).max(alike(first, second))
+            }
+            _ => MPI_UNEQUAL,
+        };
+        let is_one = comm == other;
+        result.set(if is_one { MPI_IDENT } else { same })
+    }
+
+    /// A copy, whose messages are kept apart.
+    fn MPI_Comm_dup(comm: MPI_Comm, copy: Out<MPI_Comm>) on comm {
+        copy.set(duplicate(&*communicator(comm)?))
+    }
+
+    /// The same, with infos, of which none are known.
+    fn MPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, copy: Out<MPI_Comm>) on comm {
+        let _ = info;
+        copy.set(duplicate(&*communicator(comm)?))
+    }
+
+    /// One for each colour.
+    fn MPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, part: Out<MPI_Comm>) on comm {
+        part.set(split(&*communicator(comm)?, color, key)?)
+    }
+
+    /// One for each node, which is where memory can be shared.
+    fn MPI_Comm_split_type(
+        comm: MPI_Comm,
+        kind: c_int,
+        key: c_int,
+        info: MPI_Info,
+        part: Out<MPI_Comm>,
+    ) on comm {
+        let _ = info;
+        let colour = match kind {
+            MPI_COMM_TYPE_SHARED => world()?.neighbours.start.cast_signed(),
+            MPI_UNDEFINED => MPI_UNDEFINED,
+            _ => {
+                let what = format!("{kind} is no type of split that is supported");
+                return Err(Error::new(Class::Arg, what));
+            }
+        };
+        part.set(split(&*communicator(comm)?, colour, key)?)
+    }
+
+    /// Gives it back.
+    fn MPI_Comm_free(comm: Out<MPI_Comm>) {
+        let handle = comm.get()?;
+        if handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF {
+            let what = "MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed";
+            return Err(Error::new(Class::Comm, what));
+        }
+        communicator(handle)?;
+        COMMS.remove(handle.0)?;
+        comm.set(MPI_COMM_NULL)
+    }
+
+    /// Names it.
+    fn MPI_Comm_set_name(comm: MPI_Comm, name: Text) on comm {
+        let name = name.text()?;
+        *communicator(comm)?.name.lock().unwrap_or_else(PoisonError::into_inner) = name;
+        Ok(())
+    }
+
+    /// Its name.
+    fn MPI_Comm_get_name(comm: MPI_Comm, name: TextOut, length: Out<c_int>) on comm {
+        let comm = communicator(comm)?;
+        let own = comm.name.lock().unwrap_or_else(PoisonError::into_inner);
+        length.set(name.set(own.as_bytes(), MPI_MAX_OBJECT_NAME)?)
+    }
+}
+
+/// A copy. It needs no messages: all members count their copies alike.
+fn duplicate(comm: &Comm) -> MPI_Comm {
+    let (group, remote) = (comm.inner.group().clone(), comm.inner.remote().cloned());
+    let context = comm.inner.next_context(0);
+    handle(comm, comm.inner.with(context, group, remote))
+}
+
+/// Its other group.
+fn remote(comm: &Comm) -> Result<&Group> {
+    comm.inner.remote().ok_or_else(|| {
+        Error::new(Class::Comm, "it is no intercommunicator, so there is no other group")
+    })
+}
+
+/// How alike two groups of different communicators are.
+fn alike(one: &Group, other: &Group) -> c_int {
+    use muster_mpi::group::Comparison;
+    match one.compare(other) {
+        Comparison::Identical => MPI_CONGRUENT,
+        Comparison::Similar => MPI_SIMILAR,
+        Comparison::Unequal => MPI_UNEQUAL,
+    }
+}

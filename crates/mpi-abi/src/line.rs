@@ -1,0 +1,65 @@
+//! What carries the process's messages: the gateway, or nothing where it is alone.
+
+use std::time::Duration;
+
+use muster_message::{Arrival, Carrier, Failure};
+use muster_mpi::gateway::Gateway;
+
+/// What carries messages.
+pub enum Line {
+    /// A process that was started by itself: its only messages are to itself.
+    Alone,
+    /// A rank of a job.
+    Gateway(Box<Gateway>),
+}
+
+impl Carrier for Line {
+    #[inline]
+    fn send(&mut self, to: u32, head: &[u8], body: &[u8], offset: usize) -> Result<usize, Failure> {
+        match self {
+            Line::Gateway(gateway) => gateway.send(to, head, body, offset),
+            Line::Alone => Err(Failure::Broken(format!("there is no rank {to}"))),
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+        match self {
+            Line::Gateway(gateway) => gateway.take(take),
+            Line::Alone => Ok(false),
+        }
+    }
+
+    fn wait(&mut self, room: &[u32], time: Duration) -> Result<(), Failure> {
+        match self {
+            Line::Gateway(gateway) => gateway.wait(room, time),
+            // What it waits for it can only do itself, in another thread.
+            Line::Alone => {
+                std::thread::sleep(time.min(Duration::from_millis(1)));
+                Ok(())
+            }
+        }
+    }
+
+    #[inline]
+    fn offered_from(&self, to: u32) -> usize {
+        match self {
+            Line::Gateway(gateway) => gateway.offered_from(to),
+            Line::Alone => usize::MAX,
+        }
+    }
+
+    fn fetch(&mut self, from: u32, address: u64, into: &mut [u8]) -> bool {
+        match self {
+            Line::Gateway(gateway) => gateway.fetch(from, address, into),
+            Line::Alone => false,
+        }
+    }
+
+    fn is_gone(&self, rank: u32) -> Option<Failure> {
+        match self {
+            Line::Gateway(gateway) => gateway.is_gone(rank),
+            Line::Alone => None,
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! Point-to-point messages (MPI-5.0, chapter 3).
+
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use muster_message::{Claim, Envelope, Mode, Ticket, Wanted};
+use muster_mpi::error::{Class, Error, Result};
+
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::attached;
+use crate::buffer::{Elements, elements, tag, wanted_tag};
+use crate::communicator::{Comm, communicator};
+use crate::export::{both, export};
+use crate::pointer::{Address, ConstAddress, Out, StatusOut};
+use crate::request::{self, Active, NOBODY, received, sent, status_of};
+use crate::world::world;
+
+/// A message to a rank; none where it is nobody, or it has ended already.
+#[inline]
+fn send(
+    comm: &Comm,
+    dest: c_int,
+    label: c_int,
+    mode: Mode,
+    bytes: Elements,
+) -> Result<Option<Ticket>> {
+    let tag = tag(label)?;
+    let Some(to) = comm.peer(dest)? else { return Ok(None) };
+    let (context, source) = (comm.inner.context(), comm.inner.rank());
+    let mut state = world()?.process.state();
+    Ok(state.endpoint.send(to, Envelope { context, source, tag }, mode, bytes)?)
+}
+
+/// Waits until a message has been sent.
+#[inline]
+fn finish_send(ticket: Option<Ticket>) -> Result<()> {
+    match ticket {
+        Some(ticket) => sent(&world()?.process.outcome(ticket)?).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// What a receive takes, and the only rank of the job that it can come from; none from nobody.
+#[inline]
+fn wanted(comm: &Comm, source: c_int, label: c_int) -> Result<Option<(Wanted, Option<u32>)>> {
+    let (context, tag) = (comm.inner.context(), wanted_tag(label)?);
+    if source == MPI_ANY_SOURCE {
+        return Ok(Some((Wanted { context, source: None, tag }, None)));
+    }
+    let from = comm.peer(source)?;
+    let source = u32::try_from(source).ok();
+    Ok(from.map(|from| (Wanted { context, source, tag }, Some(from))))
+}
+
+/// A receive; none from nobody.
+#[inline]
+fn receive(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Result<Option<Ticket>> {
+    let Some((wanted, from)) = wanted(comm, source, label)? else { return Ok(None) };
+    Ok(Some(world()?.process.state().endpoint.receive(wanted, from, into)?))
+}
+
+/// Waits until a message has been received.
+#[inline]
+fn finish_receive(ticket: Option<Ticket>) -> Result<MPI_Status> {
+    match ticket {
+        Some(ticket) => received(&world()?.process.outcome(ticket)?),
+        None => Ok(NOBODY),
+    }
+}
+
+/// A send that has begun, as what a request stands for.
+fn sending(ticket: Option<Ticket>) -> Active {
+    ticket.map_or(Active::Ended(request::EMPTY), Active::Send)
+}
+
+/// A receive that has begun.
+fn receiving(ticket: Option<Ticket>) -> Active {
+    ticket.map_or(Active::Ended(NOBODY), Active::Receive)
+}
+
+/// Gives an operation that has begun a handle.
+fn began(request: Out<MPI_Request>, active: Active) -> Result<()> {
+    request.set(request::insert(Some(active), None))
+}
+
+/// Gives an operation a handle that can be started again and again.
+fn to_be_started(
+    request: Out<MPI_Request>,
+    start: impl Fn() -> Result<Active> + Send + 'static,
+) -> Result<()> {
+    request.set(request::insert(None, Some(Box::new(start))))
+}
+
+/// A send that can be started again and again. What is wrong with it is told now.
+fn send_again(
+    comm: Arc<Comm>,
+    dest: c_int,
+    label: c_int,
+    mode: Mode,
+    bytes: Elements,
+    request: Out<MPI_Request>,
+) -> Result<()> {
+    tag(label)?;
+    comm.peer(dest)?;
+    to_be_started(request, move || Ok(sending(send(&comm, dest, label, mode, bytes.clone())?)))
+}
+
+both! {
+    /// Sends; the buffer may be used again when it returns.
+    fn MPI_Send or MPI_Send_c(
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+    ) on comm {
+        let bytes = elements(buf.0, count, datatype)?;
+        finish_send(send(&*communicator(comm)?, dest, tag, Mode::Standard, bytes)?)
+    }
+
+    /// Sends, and returns when it is received.
+    fn MPI_Ssend or MPI_Ssend_c(
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+    ) on comm {
+        let bytes = elements(buf.0, count, datatype)?;
+        finish_send(send(&*communicator(comm)?, dest, tag, Mode::Synchronous, bytes)?)
+    }
+
+    /// Sends where a receive is posted: nothing is gained by knowing that.
+    fn MPI_Rsend or MPI_Rsend_c(
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+    ) on comm {
+        let bytes = elements(buf.0, count, datatype)?;
+        finish_send(send(&*communicator(comm)?, dest, tag, Mode::Standard, bytes)?)
+    }
+
+    /// Sends a copy, which needs room in the buffer that was attached.
+    fn MPI_Bsend or MPI_Bsend_c(
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+    ) on comm {
+        let copy = attached::copy(elements(buf.0, count, datatype)?)?;
+        attached::sent(send(&*communicator(comm)?, dest, tag, Mode::Standard, copy)?);
+        Ok(())
+    }
+
+    /// Receives.
+    fn MPI_Recv or MPI_Recv_c(
+        buf: Address, count: N, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm,
+        status: StatusOut,
+    ) on comm {
+        let into = elements(buf.0, count, datatype)?;
+        status.set(finish_receive(receive(&*communicator(comm)?, source, tag, into)?)?);
+        Ok(())
+    }
+
+    /// Sends and receives at once.
+    fn MPI_Sendrecv or MPI_Sendrecv_c(
+        sendbuf: ConstAddress, sendcount: N, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int,
+        recvbuf: Address, recvcount: N, recvtype: MPI_Datatype, source: c_int, recvtag: c_int,
+        comm: MPI_Comm, status: StatusOut,
+    ) on comm {
+        let comm = communicator(comm)?;
+        let (bytes, into) =
+            (elements(sendbuf.0, sendcount, sendtype)?, elements(recvbuf.0, recvcount, recvtype)?);
+        comm.peer(dest)?;
+        let receive = receive(&comm, source, recvtag, into)?;
+        finish_send(send(&comm, dest, sendtag, Mode::Standard, bytes)?)?;
+        status.set(finish_receive(receive)?);
+        Ok(())
+    }
+
+    /// Sends, and receives into the same buffer.
+    fn MPI_Sendrecv_replace or MPI_Sendrecv_replace_c(
+        buf: Address, count: N, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int,
+        recvtag: c_int, comm: MPI_Comm, status: StatusOut,
+    ) on comm {
+        let comm = communicator(comm)?;
+        let into = elements(buf.0, count, datatype)?;
+        let bytes = into.scratch();
+        into.clone().copy_to(bytes.clone())?;
+        comm.peer(dest)?;
+        let receive = receive(&comm, source, recvtag, into)?;
+        finish_send(send(&comm, dest, sendtag, Mode::Standard, bytes)?)?;
+        status.set(finish_receive(receive)?);
+        Ok(())
+    }
+
+    /// Begins to send.
+    fn MPI_Isend or MPI_Isend_c(
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
+    ) on comm {
+        let bytes = elements(buf.0, count, datatype)?;
+        let ticket = send(&*communicator(comm)?, dest, tag, Mode::Standard, bytes)?;
+        began(request, sending(ticket))
+    }
+
+    /// Begins to send; it ends when it is received.
+    fn MPI_Issend or MPI_Issend_c(
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
+    ) on comm {
+        let bytes = elements(buf.0, count, datatype)?;
+        let ticket = send(&*communicator(comm)?, dest, tag, Mode::Synchronous, bytes)?;
+        began(request, sending(ticket))
+    }
+
+    /// Begins to send where a receive is posted.
+    fn MPI_Irsend or MPI_Irsend_c(
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
+    ) on comm {
+        let bytes = elements(buf.0, count, datatype)?;
+        let ticket = send(&*communicator(comm)?, dest, tag, Mode::Standard, bytes)?;
+        began(request, sending(ticket))
+    }
+
+    /// Sends a copy: it has ended at once.
+    fn MPI_Ibsend or MPI_Ibsend_c(
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
+    ) on comm {
+        let copy = attached::copy(elements(buf.0, count, datatype)?)?;
+        attached::sent(send(&*communicator(comm)?, dest, tag, Mode::Standard, copy)?);
+        began(request, sending(None))
+    }
+
+    /// Begins to receive.
+    fn MPI_Irecv or MPI_Irecv_c(
+        buf: Address, count: N, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
+    ) on comm {
+        let into = elements(buf.0, count, datatype)?;
+        began(request, receiving(receive(&*communicator(comm)?, source, tag, into)?))
+    }
+
+    /// A send that can be started again and again.
+    fn MPI_Send_init or MPI_Send_init_c(
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
+    ) on comm {
+        let bytes = elements(buf.0, count, datatype)?;
+        send_again(communicator(comm)?, dest, tag, Mode::Standard, bytes, request)
+    }
+
+    /// The same, of a synchronous send.
+    fn MPI_Ssend_init or MPI_Ssend_init_c(
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
+    ) on comm {
+        let bytes = elements(buf.0, count, datatype)?;
+        send_again(communicator(comm)?, dest, tag, Mode::Synchronous, bytes, request)
+    }
+
+    /// The same, of a send where a receive is posted.
+    fn MPI_Rsend_init or MPI_Rsend_init_c(
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
+    ) on comm {
+        let bytes = elements(buf.0, count, datatype)?;
+        send_again(communicator(comm)?, dest, tag, Mode::Standard, bytes, request)
+    }
+
+    /// The same, of a send of a copy.
+    fn MPI_Bsend_init or MPI_Bsend_init_c(
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
+    ) on comm {
+        let bytes = elements(buf.0, count, datatype)?;
+        let comm = communicator(comm)?;
+        crate::buffer::tag(tag)?;
+        comm.peer(dest)?;
+        to_be_started(request, move || {
+            let copy = attached::copy(bytes.clone())?;
+            attached::sent(send(&comm, dest, tag, Mode::Standard, copy)?);
+            Ok(sending(None))
+        })
+    }
+
+    /// The same, of a receive.
+    fn MPI_Recv_init or MPI_Recv_init_c(
+        buf: Address, count: N, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm,
+        request: Out<MPI_Request>,
+    ) on comm {
+        let into = elements(buf.0, count, datatype)?;
+        let comm = communicator(comm)?;
+        wanted(&comm, source, tag)?;
+        to_be_started(request, move || {
+            Ok(receiving(receive(&comm, source, tag, into.clone())?))
+        })
+    }
+
+    /// Receives the message that a probe took out.
+    fn MPI_Mrecv or MPI_Mrecv_c(
+        buf: Address, count: N, datatype: MPI_Datatype, message: Out<MPI_Message>, status: StatusOut,
+    ) {
+        let into = elements(buf.0, count, datatype)?;
+        status.set(finish_receive(receive_claimed(message, into)?)?);
+        Ok(())
+    }
+
+    /// Begins to receive the message that a probe took out.
+    fn MPI_Imrecv or MPI_Imrecv_c(
+        buf: Address, count: N, datatype: MPI_Datatype, message: Out<MPI_Message>,
+        request: Out<MPI_Request>,
+    ) {
+        let into = elements(buf.0, count, datatype)?;
+        began(request, receiving(receive_claimed(message, into)?))
+    }
+}
+
+/// The first handle of a message that was taken out.
+const FIRST: usize = 0x1000;
+
+fn receive_claimed(message: Out<MPI_Message>, into: Elements) -> Result<Option<Ticket>> {
+    let handle = message.get()?;
+    if handle == MPI_MESSAGE_NO_PROC {
+        message.set(MPI_MESSAGE_NULL)?;
+        return Ok(None);
+    }
+    let number = handle.0.checked_sub(FIRST).and_then(|number| u32::try_from(number).ok());
+    let wrong = || Error::new(Class::Request, format!("{:#x} is not a message", handle.0));
+    let claim = Claim(number.ok_or_else(wrong)?);
+    let ticket = world()?.process.state().endpoint.receive_claimed(claim, into)?;
+    message.set(MPI_MESSAGE_NULL)?;
+    ticket.map(Some).ok_or_else(wrong)
+}
+
+/// The status of a message that waits.
+fn waiting(envelope: Envelope, size: usize) -> MPI_Status {
+    status_of(envelope.source.cast_signed(), envelope.tag, size)
+}
+
+export! {
+    /// Waits for a message, and says what it is.
+    fn MPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: StatusOut) on comm {
+        let Some((wanted, _)) = wanted(&*communicator(comm)?, source, tag)? else {
+            status.set(NOBODY);
+            return Ok(());
+        };
+        let (envelope, size) =
+            world()?.process.wait_for(|state| Ok(state.endpoint.probe(wanted)))?;
+        status.set(waiting(envelope, size));
+        Ok(())
+    }
+
+    /// Says what message is there, if one is.
+    fn MPI_Iprobe(
+        source: c_int, tag: c_int, comm: MPI_Comm, flag: Out<c_int>, status: StatusOut,
+    ) on comm {
+        let Some((wanted, _)) = wanted(&*communicator(comm)?, source, tag)? else {
+            status.set(NOBODY);
+            return flag.set(1);
+        };
+        let mut state = world()?.process.state();
+        state.progress()?;
+        let found = state.endpoint.probe(wanted);
+        if let Some((envelope, size)) = found {
+            status.set(waiting(envelope, size));
+        }
+        flag.set(found.is_some().into())
+    }
+
+    /// Waits for a message, and takes it out for one receive.
+    fn MPI_Mprobe(
+        source: c_int, tag: c_int, comm: MPI_Comm, message: Out<MPI_Message>, status: StatusOut,
+    ) on comm {
+        let Some((wanted, _)) = wanted(&*communicator(comm)?, source, tag)? else {
+            status.set(NOBODY);
+            return message.set(MPI_MESSAGE_NO_PROC);
+        };
+        let (claim, envelope, size) =
+            world()?.process.wait_for(|state| Ok(state.endpoint.claim(wanted)))?;
+        status.set(waiting(envelope, size));
+        message.set(MPI_Message(FIRST + claim.0 as usize))
+    }
+
+    /// Takes a message out for one receive, if one is there.
+    fn MPI_Improbe(
+        source: c_int, tag: c_int, comm: MPI_Comm, flag: Out<c_int>, message: Out<MPI_Message>,
+        status: StatusOut,
+    ) on comm {
+        let Some((wanted, _)) = wanted(&*communicator(comm)?, source, tag)? else {
+            status.set(NOBODY);
+            message.set(MPI_MESSAGE_NO_PROC)?;
+            return flag.set(1);
+        };
+        let mut state = world()?.process.state();
+        state.progress()?;
+        let found = state.endpoint.claim(wanted);
+        if let Some((claim, envelope, size)) = found {
+            status.set(waiting(envelope, size));
+            message.set(MPI_Message(FIRST + claim.0 as usize))?;
+        }
+        flag.set(found.is_some().into())
+    }
+}

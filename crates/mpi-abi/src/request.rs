@@ -1,0 +1,213 @@
+//! Requests: operations that are under way, and what becomes of them (MPI-5.0, section 3.7).
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use muster_message::{Outcome, Ticket};
+use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::process::Began;
+
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::world::{State, world};
+
+/// The first handle of a request that is made here.
+const FIRST: usize = 0x1000;
+
+/// An operation that is under way.
+#[derive(Clone, Copy)]
+pub enum Active {
+    /// A message to somebody.
+    Send(Ticket),
+    /// A message from somebody.
+    Receive(Ticket),
+    /// A collective.
+    Collective(Began),
+    /// It has ended.
+    Ended(MPI_Status),
+}
+
+/// Begins a persistent operation anew.
+pub type Start = Box<dyn Fn() -> Result<Active> + Send>;
+
+/// What a handle stands for.
+pub struct Request {
+    active: Option<Active>,
+    start: Option<Start>,
+}
+
+static REQUESTS: Mutex<Vec<Option<Request>>> = Mutex::new(Vec::new());
+
+fn requests() -> MutexGuard<'static, Vec<Option<Request>>> {
+    REQUESTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is said of an operation that there is nothing to say of.
+pub const EMPTY: MPI_Status = MPI_Status {
+    MPI_SOURCE: MPI_ANY_SOURCE,
+    MPI_TAG: MPI_ANY_TAG,
+    MPI_ERROR: MPI_SUCCESS,
+    internal: [0; 5],
+};
+
+/// What is said of a message from nobody.
+pub const NOBODY: MPI_Status = MPI_Status { MPI_SOURCE: MPI_PROC_NULL, ..EMPTY };
+
+/// A status that says how many bytes a message has: the number in two halves.
+pub fn status_of(source: i32, tag: i32, bytes: usize) -> MPI_Status {
+    let mut status = MPI_Status { MPI_SOURCE: source, MPI_TAG: tag, ..EMPTY };
+    set_bytes(&mut status, bytes as u64);
+    status
+}
+
+/// Says how many bytes a message has.
+pub fn set_bytes(status: &mut MPI_Status, bytes: u64) {
+    status.internal[0] = (bytes as u32).cast_signed();
+    status.internal[1] = ((bytes >> 32) as u32).cast_signed();
+}
+
+/// How many bytes it says.
+pub fn bytes_of(status: &MPI_Status) -> u64 {
+    let half = |at: usize| u64::from(status.internal[at].cast_unsigned());
+    half(0) | half(1) << 32
+}
+
+/// Says whether it was cancelled.
+pub fn set_cancelled(status: &mut MPI_Status, cancelled: bool) {
+    status.internal[2] = cancelled.into();
+}
+
+/// Whether it was.
+pub fn is_cancelled(status: &MPI_Status) -> bool {
+    status.internal[2] != 0
+}
+
+/// Gives an operation a handle.
+pub fn insert(active: Option<Active>, start: Option<Start>) -> MPI_Request {
+    let mut requests = requests();
+    let request = Some(Request { active, start });
+    let at = match requests.iter().position(Option::is_none) {
+        Some(free) => free,
+        None => {
+            requests.push(None);
+            requests.len() - 1
+        }
+    };
+    requests[at] = request;
+    MPI_Request(FIRST + at)
+}
+
+/// Looks at a request.
+fn with<T>(handle: MPI_Request, look: impl FnOnce(&mut Request) -> T) -> Result<T> {
+    let mut requests = requests();
+    let place = requests.get_mut(handle.0.wrapping_sub(FIRST)).and_then(Option::as_mut);
+    place.map(look).ok_or_else(|| wrong(handle))
+}
+
+fn wrong(handle: MPI_Request) -> Error {
+    Error::new(Class::Request, format!("{:#x} is not a request, or it has ended", handle.0))
+}
+
+/// The operation of a handle that is under way: none of the null handle, and of a persistent one
+/// that was not started.
+pub fn active(handle: MPI_Request) -> Result<Option<Active>> {
+    if handle == MPI_REQUEST_NULL {
+        return Ok(None);
+    }
+    with(handle, |request| request.active)
+}
+
+/// Keeps how an operation has ended under its handle.
+pub fn keep(handle: MPI_Request, status: MPI_Status) -> Result<()> {
+    with(handle, |request| request.active = Some(Active::Ended(status)))
+}
+
+/// Takes away the handle of an operation that has ended; that of a persistent one stays.
+pub fn finish(handle: &mut MPI_Request) {
+    let mut requests = requests();
+    let Some(place) = requests.get_mut(handle.0.wrapping_sub(FIRST)) else { return };
+    match place {
+        Some(Request { active, start: Some(_) }) => *active = None,
+        place => {
+            *place = None;
+            *handle = MPI_REQUEST_NULL;
+        }
+    }
+}
+
+/// Starts a persistent operation.
+pub fn start(handle: MPI_Request) -> Result<()> {
+    // What starts it is taken out meanwhile: it may take long.
+    let taken = with(handle, |request| match request.active {
+        Some(_) => Err(Error::new(Class::Request, "the request has been started before")),
+        None => request
+            .start
+            .take()
+            .ok_or_else(|| Error::new(Class::Request, "the request is not a persistent one")),
+    })??;
+    let began = taken();
+    with(handle, |request| {
+        request.start = Some(taken);
+        began.map(|active| request.active = Some(active))
+    })?
+}
+
+/// Gives a handle back; its operation goes on.
+pub fn free(handle: MPI_Request) -> Result<()> {
+    let mut requests = requests();
+    let place = requests.get_mut(handle.0.wrapping_sub(FIRST));
+    let request = place.and_then(Option::take).ok_or_else(|| wrong(handle))?;
+    if let Some(Active::Send(ticket) | Active::Receive(ticket)) = request.active {
+        world()?.process.state().endpoint.release(ticket);
+    }
+    Ok(())
+}
+
+/// Whether an operation has ended.
+pub fn has_ended(state: &State, active: Active) -> bool {
+    match active {
+        Active::Send(ticket) | Active::Receive(ticket) => state.endpoint.has_ended(ticket),
+        Active::Collective(began) => state.has_ended(began),
+        Active::Ended(_) => true,
+    }
+}
+
+/// How an operation has ended, if it has. It is forgotten then.
+pub fn poll(state: &mut State, active: Active) -> Option<Result<MPI_Status>> {
+    match active {
+        Active::Send(ticket) => state.endpoint.poll(ticket).map(|outcome| sent(&outcome)),
+        Active::Receive(ticket) => state.endpoint.poll(ticket).map(|outcome| received(&outcome)),
+        Active::Collective(began) => state.poll(began).map(|ended| ended.map(|()| EMPTY)),
+        Active::Ended(status) => Some(Ok(status)),
+    }
+}
+
+/// What is said of a send that has ended.
+pub fn sent(outcome: &Outcome) -> Result<MPI_Status> {
+    match &outcome.failure {
+        Some(failure) => Err(failure.clone().into()),
+        None => {
+            let mut status = EMPTY;
+            set_cancelled(&mut status, outcome.cancelled);
+            Ok(status)
+        }
+    }
+}
+
+/// What is said of a receive that has ended.
+pub fn received(outcome: &Outcome) -> Result<MPI_Status> {
+    if let Some(failure) = &outcome.failure {
+        return Err(failure.clone().into());
+    }
+    let envelope = outcome.envelope;
+    if let Some(size) = outcome.truncated {
+        let (source, tag, room) = (envelope.source, envelope.tag, outcome.size);
+        let what = format!(
+            "the message from rank {source} with tag {tag} has {size} bytes, and the receive \
+             buffer has room for {room}"
+        );
+        return Err(Error::new(Class::Truncate, what));
+    }
+    let mut status = status_of(envelope.source.cast_signed(), envelope.tag, outcome.size);
+    set_cancelled(&mut status, outcome.cancelled);
+    Ok(status)
+}

@@ -1,0 +1,277 @@
+//! Waiting for requests, and asking after them (MPI-5.0, sections 3.7.3 to 3.7.5).
+
+use std::ffi::c_int;
+
+use muster_mpi::error::{Class, Error, Result};
+
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::array::OutArray;
+use crate::buffer::count;
+use crate::export::export;
+use crate::pointer::{Out, StatusOut};
+use crate::request::{self, Active, EMPTY};
+use crate::world::{State, world};
+
+/// The operations of requests.
+fn all_active(requests: &[MPI_Request]) -> Result<Vec<Option<Active>>> {
+    requests.iter().map(|handle| request::active(*handle)).collect()
+}
+
+/// Waits for one.
+fn wait(handle: &mut MPI_Request) -> Result<MPI_Status> {
+    let Some(active) = request::active(*handle)? else { return Ok(EMPTY) };
+    let status = world()?.process.wait_for(|state| Ok(look(state, active)))?;
+    request::finish(handle);
+    status
+}
+
+/// How it has ended, if it has. What waits for one who is gone ends, too.
+fn look(state: &mut State, active: Active) -> Option<Result<MPI_Status>> {
+    let ended = request::poll(state, active);
+    if let (None, Active::Receive(ticket)) = (&ended, active) {
+        state.endpoint.give_up(ticket);
+    }
+    ended
+}
+
+/// How it has ended, if it has.
+fn test(handle: &mut MPI_Request) -> Result<Option<MPI_Status>> {
+    let Some(active) = request::active(*handle)? else { return Ok(Some(EMPTY)) };
+    let mut state = world()?.process.state();
+    state.progress()?;
+    let Some(status) = look(&mut state, active) else { return Ok(None) };
+    drop(state);
+    request::finish(handle);
+    status.map(Some)
+}
+
+/// Ends several, and says of each how. Where one has failed the call fails, and the statuses say
+/// which.
+fn finish_all(
+    handles: &mut [MPI_Request],
+    which: impl Iterator<Item = usize>,
+    mut statuses: Option<&mut [MPI_Status]>,
+) -> Result<()> {
+    let mut failed = None;
+    for (place, at) in which.enumerate() {
+        let ended = match request::active(handles[at])? {
+            None => Ok(EMPTY),
+            Some(active) => {
+                let ended = request::poll(&mut world()?.process.state(), active);
+                request::finish(&mut handles[at]);
+                ended.unwrap_or(Ok(EMPTY))
+            }
+        };
+        let status = match ended {
+            Ok(status) => status,
+            Err(error) => {
+                let number = error.class.number();
+                failed = Some(error);
+                MPI_Status { MPI_ERROR: number, ..EMPTY }
+            }
+        };
+        if let Some(statuses) = statuses.as_deref_mut() {
+            statuses[place] = status;
+        }
+    }
+    match failed {
+        None => Ok(()),
+        Some(Error { what, .. }) => Err(Error::new(Class::InStatus, what)),
+    }
+}
+
+/// Which of the operations have ended; none where nothing is under way at all.
+fn some_ended(state: &State, active: &[Option<Active>]) -> Option<Vec<usize>> {
+    active.iter().any(Option::is_some).then(|| {
+        let ended = |(_, active): &(usize, &Option<Active>)| {
+            active.is_some_and(|active| request::has_ended(state, active))
+        };
+        active.iter().enumerate().filter(ended).map(|(at, _)| at).collect()
+    })
+}
+
+export! {
+    /// Waits for one.
+    fn MPI_Wait(request: Out<MPI_Request>, status: StatusOut) {
+        let mut handle = request.get()?;
+        let ended = wait(&mut handle);
+        request.set(handle)?;
+        status.set(ended?);
+        Ok(())
+    }
+
+    /// Asks after one.
+    fn MPI_Test(request: Out<MPI_Request>, flag: Out<c_int>, status: StatusOut) {
+        let mut handle = request.get()?;
+        let ended = test(&mut handle);
+        request.set(handle)?;
+        let ended = ended?;
+        if let Some(ended) = ended {
+            status.set(ended);
+        }
+        flag.set(ended.is_some().into())
+    }
+
+    /// Waits for all.
+    fn MPI_Waitall(count_: c_int, requests: OutArray<MPI_Request>, statuses: OutArray<MPI_Status>) {
+        let number = count(count_)?;
+        let (handles, statuses) = (requests.slice(number)?, statuses.wanted(number)?);
+        let active = all_active(handles)?;
+        world()?.process.wait_for(|state| {
+            for active in active.iter().flatten() {
+                if let Active::Receive(ticket) = active {
+                    state.endpoint.give_up(*ticket);
+                }
+            }
+            let all = active.iter().flatten().all(|active| request::has_ended(state, *active));
+            Ok(all.then_some(()))
+        })?;
+        finish_all(handles, 0..number, statuses)
+    }
+
+    /// Asks whether all have ended.
+    fn MPI_Testall(
+        count_: c_int, requests: OutArray<MPI_Request>, flag: Out<c_int>,
+        statuses: OutArray<MPI_Status>,
+    ) {
+        let number = count(count_)?;
+        let (handles, statuses) = (requests.slice(number)?, statuses.wanted(number)?);
+        let active = all_active(handles)?;
+        let mut state = world()?.process.state();
+        state.progress()?;
+        let all = active.iter().flatten().all(|active| request::has_ended(&state, *active));
+        drop(state);
+        flag.set(all.into())?;
+        if all { finish_all(handles, 0..number, statuses) } else { Ok(()) }
+    }
+
+    /// Waits for any one.
+    fn MPI_Waitany(
+        count_: c_int, requests: OutArray<MPI_Request>, index: Out<c_int>, status: StatusOut,
+    ) {
+        let handles = requests.slice(count(count_)?)?;
+        let active = all_active(handles)?;
+        let ended = world()?.process.wait_for(|state| match some_ended(state, &active) {
+            None => Ok(Some(None)),
+            Some(ended) => Ok(ended.first().map(|first| Some(*first))),
+        })?;
+        let Some(at) = ended else {
+            status.set(EMPTY);
+            return index.set(MPI_UNDEFINED);
+        };
+        index.set(at as c_int)?;
+        status.set(wait(&mut handles[at])?);
+        Ok(())
+    }
+
+    /// Asks after any one.
+    fn MPI_Testany(
+        count_: c_int, requests: OutArray<MPI_Request>, index: Out<c_int>, flag: Out<c_int>,
+        status: StatusOut,
+    ) {
+        let handles = requests.slice(count(count_)?)?;
+        let active = all_active(handles)?;
+        let mut state = world()?.process.state();
+        state.progress()?;
+        let ended = some_ended(&state, &active);
+        drop(state);
+        let Some(ended) = ended else {
+            status.set(EMPTY);
+            index.set(MPI_UNDEFINED)?;
+            return flag.set(1);
+        };
+        flag.set((!ended.is_empty()).into())?;
+        let Some(at) = ended.first() else { return index.set(MPI_UNDEFINED) };
+        index.set(*at as c_int)?;
+        status.set(wait(&mut handles[*at])?);
+        Ok(())
+    }
+
+    /// Waits for at least one.
+    fn MPI_Waitsome(
+        count_: c_int, requests: OutArray<MPI_Request>, number: Out<c_int>, indices: OutArray<c_int>,
+        statuses: OutArray<MPI_Status>,
+    ) {
+        let all = count(count_)?;
+        let handles = requests.slice(all)?;
+        let active = all_active(handles)?;
+        let ended = world()?.process.wait_for(|state| match some_ended(state, &active) {
+            None => Ok(Some(None)),
+            Some(ended) => Ok((!ended.is_empty()).then_some(Some(ended))),
+        })?;
+        finish_some(handles, ended, number, indices, statuses)
+    }
+
+    /// Asks which have ended.
+    fn MPI_Testsome(
+        count_: c_int, requests: OutArray<MPI_Request>, number: Out<c_int>, indices: OutArray<c_int>,
+        statuses: OutArray<MPI_Status>,
+    ) {
+        let all = count(count_)?;
+        let handles = requests.slice(all)?;
+        let active = all_active(handles)?;
+        let mut state = world()?.process.state();
+        state.progress()?;
+        let ended = some_ended(&state, &active);
+        drop(state);
+        finish_some(handles, ended, number, indices, statuses)
+    }
+
+    /// Asks after one, whose handle stays.
+    fn MPI_Request_get_status(request: MPI_Request, flag: Out<c_int>, status: StatusOut) {
+        let Some(active) = request::active(request)? else {
+            status.set(EMPTY);
+            return flag.set(1);
+        };
+        let mut state = world()?.process.state();
+        state.progress()?;
+        let Some(ended) = request::poll(&mut state, active) else { return flag.set(0) };
+        drop(state);
+        let ended = ended?;
+        request::keep(request, ended)?;
+        status.set(ended);
+        flag.set(1)
+    }
+
+    /// Gives a handle back.
+    fn MPI_Request_free(request: Out<MPI_Request>) {
+        request::free(request.get()?)?;
+        request.set(MPI_REQUEST_NULL)
+    }
+
+    /// Takes an operation back, if it has not begun.
+    fn MPI_Cancel(request: Out<MPI_Request>) {
+        if let Some(Active::Receive(ticket)) = request::active(request.get()?)? {
+            world()?.process.state().endpoint.cancel(ticket);
+        }
+        Ok(())
+    }
+
+    /// Starts a persistent operation.
+    fn MPI_Start(request: Out<MPI_Request>) {
+        request::start(request.get()?)
+    }
+
+    /// Starts several.
+    fn MPI_Startall(count_: c_int, requests: OutArray<MPI_Request>) {
+        requests.slice(count(count_)?)?.iter().try_for_each(|handle| request::start(*handle))
+    }
+}
+
+/// Ends those that have ended, and says which.
+fn finish_some(
+    handles: &mut [MPI_Request],
+    ended: Option<Vec<usize>>,
+    number: Out<c_int>,
+    indices: OutArray<'_, c_int>,
+    statuses: OutArray<'_, MPI_Status>,
+) -> Result<()> {
+    let Some(ended) = ended else { return number.set(MPI_UNDEFINED) };
+    number.set(ended.len() as c_int)?;
+    for (place, at) in indices.slice(ended.len())?.iter_mut().zip(&ended) {
+        *place = *at as c_int;
+    }
+    let statuses = statuses.wanted(ended.len())?;
+    finish_all(handles, ended.into_iter(), statuses)
+}

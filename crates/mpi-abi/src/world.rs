@@ -1,0 +1,129 @@
+//! The process's MPI, from `MPI_Init` to `MPI_Finalize`.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use muster_fabric::deadline::Deadline;
+use muster_fabric::gateway::Rank;
+use muster_message::Endpoint;
+use muster_mpi::communicator::Communicator;
+use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::gateway::Gateway;
+use muster_mpi::process;
+
+use crate::line::Line;
+use crate::place::Place;
+
+/// How long the node's daemon may take to let the rank in.
+const JOIN: Duration = Duration::from_secs(30);
+
+/// The process's part of the job.
+pub type Process = process::Process<Line, Place>;
+
+/// What is guarded of it.
+pub type State = process::State<Line, Place>;
+
+/// A process that has called `MPI_Init`.
+pub struct World {
+    /// Its messages and collectives.
+    pub process: Process,
+    /// Its rank in the job.
+    pub rank: u32,
+    /// How many ranks the job has.
+    pub size: u32,
+    /// The ranks of its node.
+    pub neighbours: std::ops::Range<u32>,
+    /// What threads may do (`MPI_THREAD_...`).
+    pub level: i32,
+}
+
+static WORLD: OnceLock<World> = OnceLock::new();
+
+/// Where the process is.
+static PHASE: AtomicU8 = AtomicU8::new(BEFORE);
+const BEFORE: u8 = 0;
+const RUNNING: u8 = 1;
+const AFTER: u8 = 2;
+
+/// The process's MPI.
+///
+/// # Errors
+/// [`Class::Other`] before `MPI_Init` and after `MPI_Finalize`.
+#[inline]
+pub fn world() -> Result<&'static World> {
+    match (PHASE.load(Ordering::Relaxed), WORLD.get()) {
+        (RUNNING, Some(world)) => Ok(world),
+        (AFTER, _) => Err(Error::new(Class::Other, "MPI_Finalize has been called before")),
+        _ => Err(Error::new(Class::Other, "MPI_Init has not been called")),
+    }
+}
+
+/// Whether `MPI_Init` has been called.
+pub fn has_begun() -> bool {
+    PHASE.load(Ordering::Relaxed) != BEFORE
+}
+
+/// Whether `MPI_Finalize` has been called.
+pub fn has_ended() -> bool {
+    PHASE.load(Ordering::Relaxed) == AFTER
+}
+
+/// Begins; what threads may do is as asked for.
+///
+/// # Errors
+/// [`Class::Other`] where it has begun before, or the node's daemon does not let this rank in.
+pub fn begin(level: i32, has_threads: bool) -> Result<()> {
+    if has_begun() {
+        return Err(Error::new(Class::Other, "MPI_Init has been called before"));
+    }
+    let (line, rank, size, neighbours) = join()?;
+    let process = Process::new(Endpoint::new(rank, line), has_threads);
+    let world = World { process, rank, size, neighbours, level };
+    if WORLD.set(world).is_err() {
+        return Err(Error::new(Class::Other, "two threads have called MPI_Init"));
+    }
+    PHASE.store(RUNNING, Ordering::Release);
+    Ok(())
+}
+
+/// Ends: what was sent has left, and nothing can be called any more.
+///
+/// # Errors
+/// That messages can be carried no more.
+pub fn end() -> Result<()> {
+    let world = world()?;
+    world.process.wait_for(|state| Ok(state.endpoint.is_flushed().then_some(())))?;
+    PHASE.store(AFTER, Ordering::Release);
+    Ok(())
+}
+
+type Joined = (Line, u32, u32, std::ops::Range<u32>);
+
+/// Joins the job that this process is of, by what its node has told it (`docs/files.md`).
+fn join() -> Result<Joined> {
+    let Some(path) = std::env::var_os("MUSTER_GATEWAY").map(PathBuf::from) else {
+        return Ok((Line::Alone, 0, 1, 0..1));
+    };
+    let deadline = Deadline::after(JOIN);
+    let rank = Rank::meet(&path, (number("MUSTER_JOB")?, number("MUSTER_RANK")?), deadline);
+    let rank = rank.map_err(|error| Error::new(Class::Other, error.to_string()))?;
+    let gateway = Gateway::new(rank);
+    let (number, size, neighbours) = (gateway.number(), gateway.size(), gateway.neighbours());
+    Ok((Line::Gateway(Box::new(gateway)), number, size, neighbours))
+}
+
+/// A number that the node has put into the environment.
+fn number(name: &str) -> Result<u32> {
+    let value = std::env::var(name).ok().and_then(|value| value.parse().ok());
+    value.ok_or_else(|| {
+        let what = format!("the environment has MUSTER_GATEWAY, but {name} is no number");
+        Error::new(Class::Other, what)
+    })
+}
+
+/// `MPI_COMM_WORLD`.
+pub fn comm_world(world: &World) -> Communicator {
+    Communicator::world(world.rank, world.size)
+}

@@ -1,0 +1,147 @@
+//! Messages between the processes of a job, carried by the fabric's gateway. Ranks are numbered
+//! node by node, so a rank's number and its place tell each other.
+
+use muster_fabric::Error;
+use muster_fabric::deadline::Deadline;
+use muster_fabric::gateway::{Bytes, Place, Rank};
+use muster_message::{Arrival, Carrier, Failure};
+use std::time::Duration;
+
+/// From how many bytes on a message to the same node is offered, and its receiver copies it out of
+/// the sender's memory: one copy instead of two, for a system call.
+const OFFERED_NEAR: usize = 16 << 10;
+
+/// From how many bytes on a message to another node is offered: what has not been asked for needs
+/// memory at the receiver.
+const OFFERED_FAR: usize = 64 << 10;
+
+/// A rank's end of the gateway, as what carries its messages.
+pub struct Gateway {
+    rank: Rank,
+    /// The first rank of each node, and behind the last node how many there are.
+    firsts: Vec<u32>,
+    node: u32,
+    /// Whom room is waited for.
+    room: Vec<Place>,
+}
+
+/// Bytes that are still in the node's segment.
+struct Lying<'a, 'b>(&'a mut Bytes<'b>);
+
+impl muster_message::Bytes for Lying<'_, '_> {
+    #[inline]
+    fn left(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    fn read(&mut self, into: &mut [u8]) {
+        self.0.read(into);
+    }
+}
+
+impl Gateway {
+    /// The end of a rank that has joined.
+    pub fn new(rank: Rank) -> Gateway {
+        let mut firsts = vec![0];
+        let mut first = 0;
+        for ranks in rank.shape() {
+            first += u32::from(*ranks);
+            firsts.push(first);
+        }
+        let node = rank.place().node;
+        Gateway { rank, firsts, node, room: Vec::new() }
+    }
+
+    /// This rank's number in the job.
+    pub fn number(&self) -> u32 {
+        number(&self.firsts, self.rank.place())
+    }
+
+    /// How many ranks the job has.
+    pub fn size(&self) -> u32 {
+        self.firsts.last().copied().unwrap_or(0)
+    }
+
+    /// The ranks of this node.
+    pub fn neighbours(&self) -> std::ops::Range<u32> {
+        let node = self.node as usize;
+        self.firsts[node]..self.firsts[node + 1]
+    }
+
+    fn place(&self, number: u32) -> Place {
+        let node = self.firsts.partition_point(|first| *first <= number) - 1;
+        Place { node: node as u32, rank: number - self.firsts[node] }
+    }
+
+    fn failure(&self, to: u32, error: Error) -> Failure {
+        match error {
+            Error::Dead { evidence, .. } if self.rank.is_gone(self.place(to)) => {
+                Failure::Gone { rank: to, evidence }
+            }
+            error => Failure::Broken(error.to_string()),
+        }
+    }
+}
+
+#[inline]
+fn number(firsts: &[u32], place: Place) -> u32 {
+    firsts[place.node as usize] + place.rank
+}
+
+impl Carrier for Gateway {
+    #[inline]
+    fn send(&mut self, to: u32, head: &[u8], body: &[u8], offset: usize) -> Result<usize, Failure> {
+        match self.rank.try_send(self.place(to), head, body, offset) {
+            Ok(sent) => Ok(sent),
+            Err(Error::WouldBlock) => Ok(0),
+            Err(error) => Err(self.failure(to, error)),
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+        let firsts = &self.firsts;
+        let taken = self.rank.try_take(&mut |mut piece| {
+            let (from, total) = (number(firsts, piece.from), piece.total as usize);
+            let (offset, bytes) = (piece.offset as usize, &mut Lying(&mut piece.bytes));
+            take(Arrival { from, total, offset, bytes });
+        });
+        match taken {
+            Ok(()) => Ok(true),
+            Err(Error::WouldBlock) => Ok(false),
+            Err(error) => Err(Failure::Broken(error.to_string())),
+        }
+    }
+
+    fn wait(&mut self, room: &[u32], time: Duration) -> Result<(), Failure> {
+        let mut places = std::mem::take(&mut self.room);
+        places.clear();
+        places.extend(room.iter().map(|number| self.place(*number)));
+        let waited = self.rank.wait(&places, Deadline::after(time));
+        self.room = places;
+        match waited {
+            Ok(()) | Err(Error::Deadline { .. }) => Ok(()),
+            Err(error) => Err(Failure::Broken(error.to_string())),
+        }
+    }
+
+    #[inline]
+    fn offered_from(&self, to: u32) -> usize {
+        if self.neighbours().contains(&to) { OFFERED_NEAR } else { OFFERED_FAR }
+    }
+
+    fn fetch(&mut self, from: u32, address: u64, into: &mut [u8]) -> bool {
+        let place = self.place(from);
+        place.node == self.node && {
+            let _ = (address, into);
+            false
+        }
+    }
+
+    fn is_gone(&self, rank: u32) -> Option<Failure> {
+        let evidence = || "its process or its node has ended".to_owned();
+        let gone = self.rank.is_gone(self.place(rank));
+        gone.then(|| Failure::Gone { rank, evidence: evidence() })
+    }
+}
