@@ -295,6 +295,15 @@ fn a_rank_may_be_any_descendant_of_its_jobs_program() {
 }
 
 #[test]
+fn ranks_of_a_user_without_any_rights_get_it_too() {
+    let Some(cluster) = Cluster::of_nobody("t0240") else { return };
+    cluster.muster(&["up", "-N", "2"]).run().ok();
+    let out = run(&cluster, "exchange", &["-N", "2", "-n", "3"]).run().ok().out;
+    assert_eq!(said(&out), exchanged(&[2, 1]));
+    cluster.down();
+}
+
+#[test]
 fn who_is_not_that_rank_of_that_job_is_refused_with_a_sentence() {
     let cluster = Cluster::up("t0240", 1);
     let mut waiting = run(&cluster, "wait", &[]).start();

@@ -449,9 +449,13 @@ impl Node {
         self.peers[node].dialing = thread.ok();
     }
 
-    /// A node that is to connect to this one has not done so yet.
+    /// There is no connection to a node. Where that one is to connect, it is asked to after a while.
     fn miss(&mut self, node: usize) {
         let peer = &mut self.peers[node];
+        if peer.is_ours && peer.dialing.is_none() && self.gate.core.loss(node).is_none() {
+            // There was no thread for it, or no descriptor.
+            return self.part(node, None);
+        }
         let Some(waited) = peer.parted.map(|since| since.elapsed()) else { return };
         if waited >= PARTED {
             return self.part(node, Some(Loss::Refused));
