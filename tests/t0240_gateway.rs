@@ -2,8 +2,10 @@
 //! Their program is this file's: see `rank`.
 
 mod cluster;
+mod hosts;
 
-use cluster::{Call, Cluster, until};
+use cluster::{Call, Cluster, Running, until};
+use hosts::Hosts;
 use muster_fabric::gateway::{Piece, Place, Rank};
 use muster_fabric::{Deadline, Error};
 use std::collections::BTreeMap;
@@ -52,12 +54,79 @@ fn rank() {
             say(meet(job, rank).err().expect("it was in"));
         }
         "wait" => {
-            let mut own = meet(job, rank).expect("its own");
+            let own = meet(job, rank).expect("its own");
             say("in");
-            while let Err(Error::Deadline { .. }) = own.take(soon(), &mut |_| ()) {}
+            watch(own, None);
+        }
+        // Rank 0 of all comes late.
+        "late" => {
+            if rank == 0 {
+                await_flag();
+            }
+            let own = meet(job, rank).expect("it is let in");
+            say("in");
+            exchange(own, rank);
+        }
+        // All come late.
+        "later" => {
+            say("waits");
+            await_flag();
+            exchange(meet(job, rank).expect("it is let in"), rank);
+        }
+        // The first attempt does not get far.
+        "again" => {
+            let own = meet(job, rank).expect("it is let in");
+            if number("MUSTER_RESTART_COUNT") == 0 {
+                say("in");
+                watch(own, None);
+            } else {
+                exchange(own, rank);
+            }
+        }
+        // One is lost, and the others see it.
+        _ if role.starts_with("without ") => {
+            let lost: u32 = role["without ".len()..].parse().expect("a rank");
+            let own = meet(job, rank).expect("its own");
+            say("in");
+            let lost = (rank != lost).then(|| places(own.shape())[lost as usize]);
+            if lost.is_none() {
+                await_flag();
+                let own = rustix::process::getpid();
+                rustix::process::kill_process(own, rustix::process::Signal::KILL)
+                    .expect("it is it");
+            }
+            watch(own, lost);
+            say(format!("rank {rank} saw it"));
         }
         other => panic!("no role {other}"),
     }
+}
+
+/// Waits until the test makes the file.
+fn await_flag() {
+    let flag = std::env::var("FLAG").expect("a file's name");
+    while !Path::new(&flag).exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Waits until another rank is gone, or for ever.
+fn watch(mut own: Rank, lost: Option<Place>) {
+    let short = || Deadline::after(Duration::from_millis(20));
+    while !lost.is_some_and(|place| own.is_gone(place)) {
+        match own.take(short(), &mut |_| ()) {
+            Ok(()) | Err(Error::Deadline { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// All ranks, in their order.
+fn places(shape: &[u16]) -> Vec<Place> {
+    let of_node = |(node, ranks): (u32, &u16)| {
+        (0..u32::from(*ranks)).map(move |rank| Place { node, rank }).collect::<Vec<_>>()
+    };
+    (0..).zip(shape).flat_map(of_node).collect()
 }
 
 /// The byte at `at` of a message.
@@ -71,10 +140,7 @@ type Got = BTreeMap<Place, (usize, usize)>;
 /// Sends to all other ranks, and takes what they send.
 fn exchange(mut own: Rank, me: u32) {
     let shape = own.shape().to_vec();
-    let of_node = |(node, ranks): (u32, &u16)| {
-        (0..u32::from(*ranks)).map(move |rank| Place { node, rank }).collect::<Vec<_>>()
-    };
-    let places: Vec<Place> = (0..).zip(&shape).flat_map(of_node).collect();
+    let places = places(&shape);
     assert_eq!(places.len(), number("MUSTER_SIZE") as usize);
     assert_eq!(places[me as usize], own.place());
     assert_eq!(own.place().rank, number("MUSTER_LOCAL_RANK"));
@@ -131,12 +197,37 @@ fn run(cluster: &Cluster, role: &str, flags: &[&str]) -> Call {
 
 /// The same by way of another program.
 fn run_by(cluster: &Cluster, role: &str, flags: &[&str], by: &[&str]) -> Call {
-    let (role, program) = (format!("{ROLE}={role}"), std::env::current_exe().expect("a program"));
-    let mut args = vec!["run", "--input", "none", "--env", &role];
-    args.extend_from_slice(flags);
-    args.extend_from_slice(by);
-    args.extend([program.to_str().expect("a name"), "--exact", "rank", "--nocapture"]);
-    cluster.muster(&args)
+    let flag = cluster.work().join("flag").display().to_string();
+    let args = arguments(role, flags, by);
+    cluster.muster(&args.iter().map(String::as_str).collect::<Vec<_>>()).env("FLAG", &flag)
+}
+
+fn arguments(role: &str, flags: &[&str], by: &[&str]) -> Vec<String> {
+    let program = std::env::current_exe().expect("a program").display().to_string();
+    let role = format!("{ROLE}={role}");
+    let begin = ["run", "--input", "none", "--env", &role];
+    let end = [program.as_str(), "--exact", "rank", "--nocapture"];
+    [&begin[..], flags, by, &end[..]].concat().into_iter().map(str::to_owned).collect()
+}
+
+/// What ranks wait for.
+fn let_go(cluster: &Cluster) {
+    fs::write(cluster.work().join("flag"), "").expect("a file");
+}
+
+/// Waits until so many lines of that have come.
+fn await_lines(running: &Running, what: &str, count: usize) {
+    let line = format!("{MARK}{what}");
+    until(&format!("{count} say {what:?}"), || {
+        running.out().lines().filter(|said| **said == line).count() == count
+    });
+}
+
+/// What the ranks of a job say that is so spread when they have exchanged messages.
+fn exchanged(shape: &[usize]) -> Vec<String> {
+    let size: usize = shape.iter().sum();
+    let line = |rank| format!("rank {rank} of {shape:?} has messages of {}", size - 1);
+    (0..size).map(line).collect()
 }
 
 /// What ranks have said, sorted.
@@ -173,9 +264,7 @@ fn ranks_of_all_nodes_exchange_messages_and_nothing_is_left() {
     });
     for _ in 0..3 {
         let out = run(&cluster, "exchange", &["-N", "3", "-n", "8"]).run().ok().out;
-        let expected: Vec<String> =
-            (0..8).map(|rank| format!("rank {rank} of [3, 3, 2] has messages of 7")).collect();
-        assert_eq!(said(&out), expected);
+        assert_eq!(said(&out), exchanged(&[3, 3, 2]));
     }
     until(&format!("daemons hold {before:?}"), || NODES.map(|node| held(&cluster, node)) == before);
     cluster.down();
@@ -190,8 +279,7 @@ fn a_job_that_does_not_ask_has_no_gateway_and_one_on_one_node_has() {
     quiet.await_out("in\nin\n");
     assert_eq!(held(&cluster, "n0").2, 0);
     let out = run(&cluster, "exchange", &["-n", "2"]).run().ok().out;
-    let one = |rank| format!("rank {rank} of [2] has messages of 1");
-    assert_eq!(said(&out), [one(0), one(1)]);
+    assert_eq!(said(&out), exchanged(&[2]));
     fs::write(&flag, "").expect("a file");
     quiet.wait().ok();
     cluster.down();
@@ -202,8 +290,16 @@ fn a_rank_may_be_any_descendant_of_its_jobs_program() {
     let cluster = Cluster::up("t0240", 2);
     let by = ["sh", "-c", "setsid sh -c '\"$@\"; :' sh \"$@\" & wait", "sh"];
     let out = run_by(&cluster, "exchange", &["-N", "2"], &by).run().ok().out;
-    let one = |rank| format!("rank {rank} of [1, 1] has messages of 1");
-    assert_eq!(said(&out), [one(0), one(1)]);
+    assert_eq!(said(&out), exchanged(&[1, 1]));
+    cluster.down();
+}
+
+#[test]
+fn ranks_of_a_user_without_any_rights_get_it_too() {
+    let Some(cluster) = Cluster::of_nobody("t0240") else { return };
+    cluster.muster(&["up", "-N", "2"]).run().ok();
+    let out = run(&cluster, "exchange", &["-N", "2", "-n", "3"]).run().ok().out;
+    assert_eq!(said(&out), exchanged(&[2, 1]));
     cluster.down();
 }
 
@@ -235,4 +331,107 @@ fn who_is_not_that_rank_of_that_job_is_refused_with_a_sentence() {
     cluster.down();
     let gone = Rank::meet(&gate, (1, 0), soon()).err().expect("nobody is there").to_string();
     assert!(gone.contains("nobody listens there"), "{gone}");
+}
+
+#[test]
+fn a_node_that_is_wanted_is_there_before_its_own_ranks_ask() {
+    let cluster = Cluster::up("t0240", 2);
+    let running = run(&cluster, "late", &["-N", "2"]).start();
+    await_lines(&running, "in", 1);
+    until("the other node has a part", || held(&cluster, "n0").2 > 0);
+    let_go(&cluster);
+    let out = running.wait().ok().out;
+    assert_eq!(said(&out)[..2], ["in", "in"]);
+    assert_eq!(said(&out)[2..], exchanged(&[1, 1]));
+    cluster.down();
+}
+
+#[test]
+fn a_rank_that_dies_is_gone_for_ranks_of_other_nodes() {
+    let cluster = Cluster::up("t0240", 2);
+    let flags = ["-N", "2", "-n", "4", "--keep-going"];
+    let running = run(&cluster, "without 1", &flags).start();
+    await_lines(&running, "in", 4);
+    let_go(&cluster);
+    for rank in [2, 3] {
+        await_lines(&running, &format!("rank {rank} saw it"), 1);
+    }
+    // Those of its own node are not told by the gateway.
+    cluster.muster(&["kill", "1"]).run().ok();
+    running.wait();
+    cluster.down();
+}
+
+#[test]
+fn ranks_of_a_node_whose_daemon_dies_are_gone_for_all_others() {
+    for (lost, node) in [("0", "n0"), ("2", "n2")] {
+        let cluster = Cluster::up("t0240", 3);
+        let running = run(&cluster, &format!("without {lost}"), &["-N", "3", "--tolerate"]).start();
+        await_lines(&running, "in", 3);
+        cluster.kill(node);
+        let others = (0..3).filter(|rank| rank.to_string() != lost);
+        let seen: Vec<String> = others.map(|rank| format!("rank {rank} saw it")).collect();
+        let output = running.wait();
+        assert_eq!(said(&output.out)[3..], seen, "{}", output.err);
+        cluster.await_nodes(3);
+        cluster.down();
+    }
+}
+
+#[test]
+fn a_job_that_begins_again_has_another_gateway() {
+    let cluster = Cluster::up("t0240", 3);
+    let running = run(&cluster, "again", &["-N", "2", "-n", "4", "--requeue"]).start();
+    await_lines(&running, "in", 4);
+    let node = cluster.job(1)["nodes"][0].as_str().expect("a name").to_owned();
+    cluster.kill(&node);
+    let out = running.wait().ok().out;
+    let lines: Vec<&str> = said(&out).into_iter().filter(|line| *line != "in").collect();
+    assert_eq!(lines, exchanged(&[2, 2]));
+    cluster.await_nodes(3);
+    cluster.down();
+}
+
+#[test]
+fn a_job_keeps_its_gateway_and_can_still_ask_when_the_manager_is_another() {
+    let cluster = Cluster::up("t0240", 2);
+    let running = run(&cluster, "later", &["-N", "2", "-n", "4"]).start();
+    await_lines(&running, "waits", 4);
+    let old = cluster.kill("manager");
+    until("there is another manager", || cluster.pid("manager").is_some_and(|pid| pid != old));
+    cluster.await_nodes(2);
+    let_go(&cluster);
+    let out = running.wait().ok().out;
+    assert_eq!(said(&out)[..4], exchanged(&[2, 2]));
+    cluster.down();
+}
+
+#[test]
+fn jobs_that_take_turns_have_a_gateway_each() {
+    let cluster = Cluster::up("t0240", 2);
+    cluster.muster(&["scheduler", "gang"]).run().ok();
+    let start = || run(&cluster, "later", &["-N", "2", "-n", "4"]).start();
+    let both = [start(), start()];
+    both.iter().for_each(|running| await_lines(running, "waits", 4));
+    let_go(&cluster);
+    for running in both {
+        assert_eq!(said(&running.wait().ok().out)[..4], exchanged(&[2, 2]));
+    }
+    cluster.down();
+}
+
+#[test]
+fn ranks_of_several_hosts_exchange_messages() {
+    let hosts = Hosts::new("t0240", 3);
+    hosts.file("lab.txt", 0o600, "h[1-3]\n");
+    hosts.muster(&["init"]).run().ok();
+    hosts.muster(&["up", "--hosts", "lab.txt"]).run().ok();
+    let args = arguments("exchange", &["-N", "3", "-n", "7"], &[]);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    for _ in 0..3 {
+        let out = hosts.muster(&args).run().ok().out;
+        assert_eq!(said(&out), exchanged(&[3, 2, 2]));
+    }
+    hosts.muster(&["down"]).run().ok();
+    hosts.leftovers();
 }

@@ -103,7 +103,7 @@ pub(super) struct Opening {
     pub(super) node: u32,
     /// How many ranks it has.
     pub(super) ranks: u16,
-    /// Greater than that of each connection before.
+    /// Greater than that of each connection before; 0 only asks that node to connect.
     pub(super) epoch: u32,
 }
 
@@ -130,7 +130,7 @@ impl Opening {
             false => Err("it does not open as a gateway"),
             true if bytes[4..6] != VERSION.to_le_bytes() => Err("a gateway of another version"),
             true if usize::from(ranks) > GATEWAY_RANKS_MAX => Err("too many ranks"),
-            true if opening.epoch == 0 || opening.epoch > EPOCH_MAX => Err("no possible epoch"),
+            true if opening.epoch > EPOCH_MAX => Err("no possible epoch"),
             true => Ok(opening),
         }
     }

@@ -35,18 +35,27 @@ const LOOKS: u32 = 10;
 /// Between two tries to reach a node again.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// How long a node that connects to this one may take to do so again: as long as it tries, twice.
+/// How long a node that is to connect to this one is waited for before it is asked to: it does so
+/// by itself as soon as one of its ranks is there.
+const ASKED: Duration = Duration::from_millis(100);
+
+/// How long it may take: as long as it tries, twice.
 const PARTED: Duration = HELLO_TIME.saturating_mul(2);
 
 /// How a node is reached.
 pub type Dial = Arc<dyn Fn(Deadline) -> Result<Box<dyn Adapter>> + Send + Sync>;
 
 /// How a node is connected.
+#[derive(Default)]
 struct Peer {
-    /// How it is reached, if it is this node that connects.
-    dial: Option<Dial>,
-    /// Since when there is no connection any more, if it is that node that connects.
+    /// How it is reached, if this node knows.
+    to: Option<Dial>,
+    /// Whether it is this node that connects.
+    is_ours: bool,
+    /// Since when that node is waited for, where it is the one that connects.
     parted: Option<Instant>,
+    /// It was asked to.
+    is_asked: bool,
     /// The epoch of the last connection, or of the one that is being made.
     epoch: u32,
     /// What was seen of the roles, and how often the same.
@@ -132,6 +141,10 @@ impl Door {
             is_known.then(|| Opening { epoch: theirs.epoch, ..opening(layout) })
         };
         let (theirs, socket) = line::accept(adapter, own, deadline)?;
+        if theirs.epoch == 0 {
+            // This node does so by itself, now that it is there.
+            return Ok(());
+        }
         let made = Made { node: theirs.node as usize, epoch: theirs.epoch, socket: Some(socket) };
         self.tell(Event::Made(made));
         Ok(())
@@ -180,9 +193,7 @@ impl Node {
         let mapped = Arc::new(segment::map(memory.as_fd(), size, true)?);
         let here = layout.here();
         let bells = (0..=here).map(|_| gate::bell()).collect::<Result<Vec<OwnedFd>>>()?;
-        let blank =
-            || Peer { dial: None, parted: None, epoch: 0, seen: [(0, 0); 2], dialing: None };
-        let peers = ranks.iter().map(|_| blank()).collect();
+        let peers = ranks.iter().map(|_| Peer::default()).collect();
         let core = Core::new(mapped, layout, here);
         core.layout.peers().for_each(|node| core.close(node, None));
         // A rank may be bound to one, so it cannot know.
@@ -259,15 +270,18 @@ impl Node {
         let to: Dial = Arc::new(move |deadline| transport::of(&to)?.connect(&to, &hello, deadline));
         let epoch = self.peers[at].epoch + 1;
         let socket = dial(&self.gate.core.layout, at, &to, epoch, deadline)?;
-        self.peers[at].dial = Some(to);
-        self.peers[at].epoch = epoch;
+        let peer = &mut self.peers[at];
+        (peer.to, peer.is_ours, peer.epoch) = (Some(to), true, epoch);
         self.install(Made { node: at, epoch, socket: Some(socket) });
         Ok(())
     }
 
-    /// The same without waiting for it. If that node does not answer it is lost.
+    /// The same without waiting for it, if this node comes first of the two; otherwise that node is
+    /// to do so, and is asked to if it does not. It is lost if it does not answer.
     pub fn keep_connected(&mut self, node: u32, to: Dial) {
-        self.peers[node as usize].dial = Some(to);
+        let is_ours = self.gate.core.layout.node < node as usize;
+        let peer = &mut self.peers[node as usize];
+        (peer.to, peer.is_ours) = (Some(to), is_ours);
         self.part(node as usize, None);
     }
 
@@ -372,9 +386,7 @@ impl Node {
         self.hand_out();
         for node in self.gate.core.layout.peers() {
             let Some(epoch) = self.gate.core.epoch(node) else {
-                if self.peers[node].parted.is_some_and(|since| since.elapsed() >= PARTED) {
-                    self.part(node, Some(Loss::Refused));
-                }
+                self.miss(node);
                 continue;
             };
             let mut is_kept = false;
@@ -417,8 +429,12 @@ impl Node {
         self.gate.cut(node);
         self.gate.tell_all();
         let peer = &mut self.peers[node];
-        let Some(to) = peer.dial.clone().filter(|_| loss.is_none()) else {
-            peer.parted = loss.is_none().then(Instant::now);
+        (peer.parted, peer.is_asked) = (None, false);
+        if loss.is_some() {
+            return;
+        }
+        let Some(to) = peer.to.clone().filter(|_| peer.is_ours) else {
+            peer.parted = Some(Instant::now());
             return;
         };
         if peer.epoch == EPOCH_MAX || peer.dialing.as_ref().is_some_and(|one| !one.is_finished()) {
@@ -436,15 +452,41 @@ impl Node {
         self.peers[node].dialing = thread.ok();
     }
 
+    /// There is no connection to a node. Where that one is to connect, it is asked to after a while.
+    fn miss(&mut self, node: usize) {
+        let peer = &mut self.peers[node];
+        if peer.is_ours && peer.dialing.is_none() && self.gate.core.loss(node).is_none() {
+            // There was no thread for it, or no descriptor.
+            return self.part(node, None);
+        }
+        let Some(waited) = peer.parted.map(|since| since.elapsed()) else { return };
+        if waited >= PARTED {
+            return self.part(node, Some(Loss::Refused));
+        }
+        let Some(to) = peer.to.clone().filter(|_| waited >= ASKED && !peer.is_asked) else {
+            return;
+        };
+        let (Ok(door), is_over) = (self.door(), self.is_over.clone()) else { return };
+        let asking = move || {
+            if dial_again((&door.layout, node), &to, 0, &is_over).is_none() {
+                door.tell(Event::Made(Made { node, epoch: 0, socket: None }));
+            }
+        };
+        // It ends with its try, whether the node is still there or not.
+        let thread = Builder::new().name(format!("asks node {node}")).spawn(asking);
+        self.peers[node].is_asked = thread.is_ok();
+    }
+
     /// A connection was made, or could not be.
     fn install(&mut self, made: Made) {
         let Made { node, epoch, socket } = made;
+        if epoch == 0 && self.is_connected(node as u32) {
+            // It could not be asked to connect, but did.
+            return;
+        }
         let peer = &mut self.peers[node];
         // Whoever dials has numbered it already.
-        let is_next = match peer.dial {
-            Some(_) => epoch == peer.epoch,
-            None => epoch > peer.epoch,
-        };
+        let is_next = if peer.is_ours { epoch == peer.epoch } else { epoch > peer.epoch };
         if let Some(thread) = peer.dialing.take() {
             // It has nothing more to do than to end.
             let _ = thread.join();

@@ -11,8 +11,9 @@
 //! says only which rank that is to be. A rank is let in once.
 //!
 //! *Who connects.* Of two nodes the one that comes first in the job, when it makes its part: over
-//! the line between daemons, as service `gateway JOB`. Who does not know that job hangs up, and is
-//! asked again for as long as a hello may take: its order may be on the way.
+//! the line between daemons, as service `gateway JOB`. The other one asks it to in the same way if
+//! it does not: its ranks may come late, or never. Who does not know that job hangs up, and is
+//! tried again for as long as a hello may take: its order may be on the way.
 //!
 //! *Who may die when.*
 //!
@@ -127,7 +128,7 @@ fn make(setup: &Setup, job: u32, of: &Job) -> muster_fabric::Result<Arc<Door>> {
     let own = of.own as u32;
     let mut node = gateway::Node::new(own, &shape)?;
     let door = Arc::new(node.door()?);
-    for (part, number) in of.nodes.iter().zip(0_u32..).skip(of.own + 1) {
+    for (part, number) in of.nodes.iter().zip(0_u32..).filter(|(_, number)| *number != own) {
         match dial(&setup.roster, &setup.name, &part.node, job) {
             Some(dial) => node.keep_connected(number, dial),
             None => node.lose(number),
