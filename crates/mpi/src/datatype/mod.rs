@@ -11,6 +11,7 @@ mod array;
 mod constructor;
 mod contents;
 mod cursor;
+mod external;
 mod layout;
 mod map;
 #[cfg(test)]
