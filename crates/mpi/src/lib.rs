@@ -14,5 +14,6 @@ pub mod gateway;
 pub mod group;
 pub mod op;
 pub mod process;
+pub mod topology;
 
 pub use error::{Class, Error, Result};

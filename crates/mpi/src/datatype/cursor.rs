@@ -37,6 +37,30 @@ struct Group<'a> {
     stride: isize,
 }
 
+impl Group<'_> {
+    /// Goes to the start of a repetition after this one.
+    fn repeat(&mut self, times: usize) {
+        self.left -= times;
+        self.base += times as isize * self.stride;
+        self.next = 0;
+    }
+}
+
+/// Many bytes at once, for loops that copy them.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stretch<'a> {
+    /// Blocks of one length at multiples of a stride.
+    Even { at: isize, length: usize, count: usize, stride: isize },
+    /// Any blocks, repeated at multiples of a stride.
+    List { blocks: &'a [Block], base: isize, count: usize, stride: isize },
+}
+
+impl From<Run> for Stretch<'_> {
+    fn from(run: Run) -> Self {
+        Stretch::Even { at: run.at, length: run.length, count: 1, stride: 0 }
+    }
+}
+
 const NOTHING: Group<'static> =
     Group { blocks: &[], next: 0, skip: 0, base: 0, left: 0, stride: 0 };
 
@@ -94,14 +118,57 @@ impl<'a> Cursor<'a> {
                 return Some(run);
             }
             if self.group.left > 0 {
-                self.group.left -= 1;
-                self.group.base += self.group.stride;
-                self.group.next = 0;
+                self.group.repeat(1);
             } else if let Some(run) = self.descend() {
                 return self.cut(run, most);
             } else if self.group.blocks.is_empty() {
                 return None;
             }
+        }
+    }
+
+    /// As [`Cursor::step`], but as many whole blocks as the group has.
+    pub(super) fn stretch(&mut self, most: usize) -> Option<Stretch<'a>> {
+        loop {
+            if self.group.next < self.group.blocks.len() {
+                let whole =
+                    self.group.skip == 0 && self.group.blocks[self.group.next].length <= most;
+                return if whole {
+                    Some(self.blocks(most))
+                } else {
+                    self.step(most).map(Stretch::from)
+                };
+            }
+            if self.group.left > 0 {
+                self.group.repeat(1);
+            } else if let Some(run) = self.descend() {
+                return self.cut(run, most).map(Stretch::from);
+            } else if self.group.blocks.is_empty() {
+                return None;
+            }
+        }
+    }
+
+    /// Whole blocks of the group from the next one on, which is whole and fits.
+    fn blocks(&mut self, most: usize) -> Stretch<'a> {
+        let Group { blocks, next, base, left, stride, .. } = self.group;
+        let last = blocks[blocks.len() - 1];
+        let size = last.before + last.length;
+        if next > 0 || size > most {
+            let from = blocks[next].before;
+            let fit = |block: &Block| block.before + block.length - from <= most;
+            let end = next + blocks[next..].partition_point(fit);
+            self.group.next = end;
+            self.position += blocks[end - 1].before + blocks[end - 1].length - from;
+            return Stretch::List { blocks: &blocks[next..end], base, count: 1, stride };
+        }
+        let count = (left + 1).min(most / size);
+        self.group.repeat(count - 1);
+        self.group.next = blocks.len();
+        self.position += count * size;
+        match *blocks {
+            [Block { at, length, .. }] => Stretch::Even { at: base + at, length, count, stride },
+            _ => Stretch::List { blocks, base, count, stride },
         }
     }
 

@@ -25,9 +25,13 @@ pub(super) struct Part {
 /// How a map is put together.
 #[derive(Debug)]
 pub(super) enum Form {
-    Basic,
-    /// Copies.
-    Repeat(Arc<Map>),
+    Basic(Predefined),
+    /// Copies at multiples of a stride.
+    Repeat {
+        count: usize,
+        stride: isize,
+        of: Arc<Map>,
+    },
     Sequence(Box<[Part]>),
 }
 
@@ -108,7 +112,7 @@ impl Map {
         let Some((value, index)) = predefined.elements() else {
             let size = predefined.size();
             return Arc::new(Map {
-                form: Form::Basic,
+                form: Form::Basic(predefined),
                 size,
                 elements: 1,
                 data: Some(Range { lower: 0, upper: size as isize }),
@@ -140,7 +144,7 @@ impl Map {
         let size = count.checked_mul(of.size)?;
         isize::try_from(size).ok()?;
         Some(Map {
-            form: Form::Repeat(Arc::clone(of)),
+            form: Form::Repeat { count, stride, of: Arc::clone(of) },
             size,
             elements: count * of.elements,
             data: spread(of.data, 0, count, stride)?,
@@ -223,6 +227,50 @@ impl Map {
         upper.wrapping_sub(lower)
     }
 
+    /// Does something with each basic type and its displacement, in order.
+    ///
+    /// # Errors
+    /// What comes of doing it.
+    pub fn each(
+        &self,
+        at: isize,
+        act: &mut impl FnMut(Predefined, isize) -> Result<()>,
+    ) -> Result<()> {
+        match &self.form {
+            Form::Basic(predefined) => act(*predefined, at),
+            Form::Repeat { count, stride, of } => of.each_of_copies(at, *count, *stride, act),
+            Form::Sequence(parts) => parts.iter().try_for_each(|part| {
+                part.of.each_of_copies(at + part.at, part.count, part.of.extent(), act)
+            }),
+        }
+    }
+
+    /// The same for copies at multiples of a stride.
+    ///
+    /// # Errors
+    /// What comes of doing it.
+    pub fn each_of_copies(
+        &self,
+        at: isize,
+        count: usize,
+        stride: isize,
+        act: &mut impl FnMut(Predefined, isize) -> Result<()>,
+    ) -> Result<()> {
+        if self.size == 0 {
+            return Ok(());
+        }
+        (0..count as isize).try_for_each(|copy| self.each(at + copy * stride, act))
+    }
+
+    /// The sum of a size that each basic type has.
+    pub fn sum(&self, size: fn(Predefined) -> usize) -> usize {
+        match &self.form {
+            Form::Basic(predefined) => size(*predefined),
+            Form::Repeat { count, of, .. } => count * of.sum(size),
+            Form::Sequence(parts) => parts.iter().map(|part| part.count * part.of.sum(size)).sum(),
+        }
+    }
+
     /// How many whole basic elements the first `bytes` of the packed data are; `None` if the bytes
     /// end within one.
     pub fn elements_in(&self, bytes: usize) -> Option<usize> {
@@ -230,8 +278,8 @@ impl Map {
             return Some(self.elements);
         }
         match &self.form {
-            Form::Basic => (bytes == 0).then_some(0),
-            Form::Repeat(of) => of.elements_of_copies(bytes),
+            Form::Basic(_) => (bytes == 0).then_some(0),
+            Form::Repeat { of, .. } => of.elements_of_copies(bytes),
             Form::Sequence(parts) => {
                 let after = parts.partition_point(|part| part.bytes_before <= bytes);
                 let Some(part) = parts[..after].last() else { return Some(0) };

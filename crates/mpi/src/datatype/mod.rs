@@ -11,6 +11,7 @@ mod array;
 mod constructor;
 mod contents;
 mod cursor;
+mod external;
 mod layout;
 mod map;
 #[cfg(test)]
@@ -28,7 +29,7 @@ pub use array::{DEFAULT_ARGUMENT, Distributed, Distribution, Order, Slice};
 pub use contents::{Combiner, Contents, Envelope};
 pub use cursor::{Cursor, Run, Runs};
 pub use pack::{Area, Memory};
-pub use predefined::{Kind, Predefined, Scalar};
+pub use predefined::{Kind, Predefined, Scalar, TypeClass};
 pub use signature::Signature;
 
 use crate::error::{Class, Error, Result};

@@ -1,6 +1,6 @@
 //! Messages into and out of packed data, in pieces of any length.
 
-use super::cursor::Cursor;
+use super::cursor::{Cursor, Stretch};
 
 /// Memory of a program, addressed relative to the buffer that it gave.
 ///
@@ -50,39 +50,103 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Memory for Area<B> {
     }
 }
 
+/// Copies pieces of packed data, all of the same length, out of memory. A length that the compiler
+/// knows makes one load and one store of a copy.
+#[inline(always)]
+fn read_each(
+    memory: &impl Memory,
+    into: &mut [u8],
+    length: usize,
+    (mut at, stride): (isize, isize),
+) {
+    for piece in into.chunks_exact_mut(length) {
+        memory.read(at, piece);
+        at = at.wrapping_add(stride);
+    }
+}
+
+/// The same into memory.
+#[inline(always)]
+fn write_each(
+    memory: &mut impl Memory,
+    from: &[u8],
+    length: usize,
+    (mut at, stride): (isize, isize),
+) {
+    for piece in from.chunks_exact(length) {
+        memory.write(at, piece);
+        at = at.wrapping_add(stride);
+    }
+}
+
+const FITS: &str = "a stretch is not longer than it may be";
+
 impl Cursor<'_> {
     /// Copies what follows the cursor out of `memory`, as much as `into` has room for, and says
     /// how much it was.
-    pub fn pack(&mut self, memory: &impl Memory, into: &mut [u8]) -> usize {
-        let mut done = 0;
-        while let Some(run) = self.step(into.len() - done) {
-            let piece = &mut into[done..done + run.length];
-            // A length that the compiler knows is one load and one store.
-            match run.length {
-                4 => memory.read(run.at, &mut piece[..4]),
-                8 => memory.read(run.at, &mut piece[..8]),
-                16 => memory.read(run.at, &mut piece[..16]),
-                _ => memory.read(run.at, piece),
+    pub fn pack(&mut self, memory: &impl Memory, mut into: &mut [u8]) -> usize {
+        let start = self.position();
+        while let Some(stretch) = self.stretch(into.len()) {
+            match stretch {
+                Stretch::Even { at, length, count, stride } => {
+                    let piece = into.split_off_mut(..length * count).expect(FITS);
+                    match length {
+                        4 => read_each(memory, piece, 4, (at, stride)),
+                        8 => read_each(memory, piece, 8, (at, stride)),
+                        16 => read_each(memory, piece, 16, (at, stride)),
+                        _ => read_each(memory, piece, length, (at, stride)),
+                    }
+                }
+                Stretch::List { blocks, mut base, count, stride } => {
+                    for _ in 0..count {
+                        for block in blocks {
+                            let piece = into.split_off_mut(..block.length).expect(FITS);
+                            match block.length {
+                                4 => memory.read(base + block.at, &mut piece[..4]),
+                                8 => memory.read(base + block.at, &mut piece[..8]),
+                                16 => memory.read(base + block.at, &mut piece[..16]),
+                                _ => memory.read(base + block.at, piece),
+                            }
+                        }
+                        base = base.wrapping_add(stride);
+                    }
+                }
             }
-            done += run.length;
         }
-        done
+        self.position() - start
     }
 
     /// Copies packed data to where the cursor is in `memory`, as much as the message has room for,
     /// and says how much it was.
-    pub fn unpack(&mut self, memory: &mut impl Memory, from: &[u8]) -> usize {
-        let mut done = 0;
-        while let Some(run) = self.step(from.len() - done) {
-            let piece = &from[done..done + run.length];
-            match run.length {
-                4 => memory.write(run.at, &piece[..4]),
-                8 => memory.write(run.at, &piece[..8]),
-                16 => memory.write(run.at, &piece[..16]),
-                _ => memory.write(run.at, piece),
+    pub fn unpack(&mut self, memory: &mut impl Memory, mut from: &[u8]) -> usize {
+        let start = self.position();
+        while let Some(stretch) = self.stretch(from.len()) {
+            match stretch {
+                Stretch::Even { at, length, count, stride } => {
+                    let piece = from.split_off(..length * count).expect(FITS);
+                    match length {
+                        4 => write_each(memory, piece, 4, (at, stride)),
+                        8 => write_each(memory, piece, 8, (at, stride)),
+                        16 => write_each(memory, piece, 16, (at, stride)),
+                        _ => write_each(memory, piece, length, (at, stride)),
+                    }
+                }
+                Stretch::List { blocks, mut base, count, stride } => {
+                    for _ in 0..count {
+                        for block in blocks {
+                            let piece = from.split_off(..block.length).expect(FITS);
+                            match block.length {
+                                4 => memory.write(base + block.at, &piece[..4]),
+                                8 => memory.write(base + block.at, &piece[..8]),
+                                16 => memory.write(base + block.at, &piece[..16]),
+                                _ => memory.write(base + block.at, piece),
+                            }
+                        }
+                        base = base.wrapping_add(stride);
+                    }
+                }
             }
-            done += run.length;
         }
-        done
+        self.position() - start
     }
 }

@@ -258,6 +258,41 @@ impl Predefined {
     }
 }
 
+/// The classes of `MPI_Type_match_size`; the number is that of the standard ABI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub enum TypeClass {
+    /// `MPI_TYPECLASS_LOGICAL`, which the ABI has beyond the standard.
+    Logical = 191,
+    /// `MPI_TYPECLASS_INTEGER`.
+    Integer = 192,
+    /// `MPI_TYPECLASS_REAL`.
+    Real = 193,
+    /// `MPI_TYPECLASS_COMPLEX`.
+    Complex = 194,
+}
+
+impl Predefined {
+    /// Fortran's datatype of a class with so many bytes (section 19.1.9).
+    #[must_use]
+    pub fn of_size(class: TypeClass, size: usize) -> Option<Predefined> {
+        let sized = Predefined::ALL.iter().filter(|one| one.handle() >= 0x2c0);
+        let of_class = |kind| match class {
+            TypeClass::Logical => matches!(kind, Kind::Logical(_)),
+            TypeClass::Integer => matches!(kind, Kind::FortranInteger(_)),
+            TypeClass::Real => matches!(kind, Kind::Floating(_)),
+            TypeClass::Complex => matches!(kind, Kind::Complex(_)),
+        };
+        sized.copied().find(|one| of_class(one.kind()) && one.size() == size)
+    }
+
+    /// The pair of a value's datatype and its index's, as `MPI_Type_get_value_index` gives it.
+    #[must_use]
+    pub fn pair(value: Predefined, index: Predefined) -> Option<Predefined> {
+        Predefined::ALL.iter().copied().find(|one| one.elements() == Some((value, index)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -293,5 +328,19 @@ mod tests {
         }
         assert_eq!(Predefined::ShortInt.alignment(), 4);
         assert_eq!(Predefined::LongDoubleInt.size(), 20);
+    }
+
+    #[test]
+    fn datatypes_are_found_by_what_they_are() {
+        use Predefined::*;
+        let found = |class, size| Predefined::of_size(class, size);
+        assert_eq!(found(TypeClass::Integer, 4), Some(Integer4));
+        assert_eq!(found(TypeClass::Real, 16), Some(Real16));
+        assert_eq!(found(TypeClass::Complex, 16), Some(Complex16));
+        assert_eq!(found(TypeClass::Logical, 1), Some(Logical1));
+        assert_eq!(found(TypeClass::Integer, 3), None);
+        assert_eq!(Predefined::pair(Double, Int), Some(DoubleInt));
+        assert_eq!(Predefined::pair(DoublePrecision, DoublePrecision), Some(TwoDoublePrecision));
+        assert_eq!(Predefined::pair(Int, Double), None);
     }
 }

@@ -5,7 +5,7 @@
 //! any pieces of them that are whole elements.
 
 mod kernel;
-mod soft;
+pub(crate) mod soft;
 mod value;
 
 use std::fmt;

@@ -166,6 +166,16 @@ impl Soft {
         }
     }
 
+    /// The nearest number of another format.
+    pub fn to_format<F: Format>(self) -> Soft {
+        match self {
+            Finite { negative, exponent, significand } => {
+                Soft::round::<F>(negative, exponent, significand)
+            }
+            other => other,
+        }
+    }
+
     /// The sum.
     pub fn add<F: Format>(self, other: Soft) -> Soft {
         match (self, other) {
