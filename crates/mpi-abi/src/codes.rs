@@ -29,6 +29,11 @@ fn codes() -> MutexGuard<'static, Codes> {
     CODES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The largest number that is in use: the attribute `MPI_LASTUSEDCODE`.
+pub fn last_used() -> c_int {
+    codes().last
+}
+
 impl Codes {
     /// A new number, of a class or, without one, a class itself.
     fn add(&mut self, class: Option<c_int>) -> Result<c_int> {

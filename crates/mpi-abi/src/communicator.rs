@@ -1,8 +1,7 @@
 //! Communicators by their handles (MPI-5.0, chapter 7).
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use muster_message::Buffer;
 use muster_mpi::buffer::{Memory, Typed};
@@ -15,18 +14,17 @@ use muster_mpi::group::Group;
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::export::export;
+use crate::info;
+use crate::object;
 use crate::place::Place;
-use crate::pointer::{Out, Text, TextOut};
+use crate::pointer::Out;
 use crate::table::Table;
 use crate::world::{self, world};
 
-/// A communicator, and what programs attach to it.
+/// A communicator. What hangs on it is in `object.rs`.
 pub struct Comm {
     /// What it is.
     pub inner: Communicator,
-    /// The handle of its error handler.
-    pub handler: AtomicUsize,
-    name: Mutex<String>,
 }
 
 static COMMS: Table<Comm> = Table::new(Class::Comm, "a communicator");
@@ -37,19 +35,12 @@ static INT: LazyLock<Datatype> = LazyLock::new(|| Datatype::of(Predefined::Int32
 /// `MPI_COMM_WORLD` and `MPI_COMM_SELF`, from `MPI_Init` on.
 static WORLD: LazyLock<Result<Arc<Comm>>> = LazyLock::new(|| {
     let world = world()?;
-    Ok(Arc::new(Comm::new(world::comm_world(world), "MPI_COMM_WORLD")))
+    Ok(Arc::new(Comm { inner: world::comm_world(world) }))
 });
-static SELF: LazyLock<Result<Arc<Comm>>> = LazyLock::new(|| {
-    let own = Communicator::of_self(world()?.rank);
-    Ok(Arc::new(Comm::new(own, "MPI_COMM_SELF")))
-});
+static SELF: LazyLock<Result<Arc<Comm>>> =
+    LazyLock::new(|| Ok(Arc::new(Comm { inner: Communicator::of_self(world()?.rank) })));
 
 impl Comm {
-    fn new(inner: Communicator, name: &str) -> Comm {
-        let handler = AtomicUsize::new(MPI_ERRORS_ARE_FATAL.0);
-        Comm { inner, handler, name: Mutex::new(name.to_owned()) }
-    }
-
     /// The rank in the job of one that a call names; none for `MPI_PROC_NULL`.
     ///
     /// # Errors
@@ -86,11 +77,12 @@ pub fn communicator(comm: MPI_Comm) -> Result<Arc<Comm>> {
 
 /// Gives a new communicator a handle; one that this process is not of has the null handle. It has
 /// its parent's error handler.
-fn handle(parent: &Comm, inner: Option<Communicator>) -> MPI_Comm {
-    let Some(inner) = inner else { return MPI_COMM_NULL };
-    let comm = Comm::new(inner, "");
-    comm.handler.store(parent.handler.load(Ordering::Relaxed), Ordering::Relaxed);
-    MPI_Comm(COMMS.insert(comm))
+fn handle(parent: MPI_Comm, inner: Option<Communicator>) -> Result<MPI_Comm> {
+    let Some(inner) = inner else { return Ok(MPI_COMM_NULL) };
+    let handler = object::with(parent.into(), |it| it.handler)?;
+    let comm = MPI_Comm(COMMS.insert(Comm { inner }));
+    object::add(comm.into(), handler);
+    Ok(comm)
 }
 
 /// What all ranks say, by rank: a collective of its own.
@@ -112,7 +104,8 @@ fn all_say(comm: &Comm, own: &[i32]) -> Result<Vec<Vec<i32>>> {
 }
 
 /// Splits a communicator by colours, in the order of keys.
-fn split(comm: &Comm, colour: i32, key: i32) -> Result<MPI_Comm> {
+fn split(parent: MPI_Comm, colour: i32, key: i32) -> Result<MPI_Comm> {
+    let comm = &*communicator(parent)?;
     if colour < 0 && colour != MPI_UNDEFINED {
         return Err(Error::new(Class::Arg, format!("the colour {colour} is negative")));
     }
@@ -124,14 +117,7 @@ fn split(comm: &Comm, colour: i32, key: i32) -> Result<MPI_Comm> {
     }
     let members: Vec<i32> = of_colour(&all, colour).into_iter().map(u32::cast_signed).collect();
     let group = comm.inner.group().include(&members)?;
-    Ok(handle(comm, comm.inner.with(context, group, None)))
-}
-
-/// The error handler of a communicator's handle; the process's where it is none.
-pub fn handler_of(comm: MPI_Comm) -> MPI_Errhandler {
-    let comm = communicator(comm).or_else(|_| communicator(MPI_COMM_SELF));
-    let handler = comm.map(|comm| comm.handler.load(Ordering::Relaxed));
-    handler.map_or(MPI_ERRORS_ARE_FATAL, MPI_Errhandler)
+    handle(parent, comm.inner.with(context, group, None))
 }
 
 /// What is done before the end: all have come.
@@ -179,18 +165,20 @@ export! {
 
     /// A copy, whose messages are kept apart.
     fn MPI_Comm_dup(comm: MPI_Comm, copy: Out<MPI_Comm>) on comm {
-        copy.set(duplicate(&*communicator(comm)?))
+        copy.set(duplicate(comm)?)
     }
 
-    /// The same, with infos, of which none are known.
-    fn MPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, copy: Out<MPI_Comm>) on comm {
-        let _ = info;
-        copy.set(duplicate(&*communicator(comm)?))
+    /// The same, with other hints.
+    fn MPI_Comm_dup_with_info(comm: MPI_Comm, hints: MPI_Info, copy: Out<MPI_Comm>) on comm {
+        let hints = info::infos(hints)?;
+        let made = duplicate(comm)?;
+        object::with(made.into(), |it| it.info = hints)?;
+        copy.set(made)
     }
 
     /// One for each colour.
     fn MPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, part: Out<MPI_Comm>) on comm {
-        part.set(split(&*communicator(comm)?, color, key)?)
+        part.set(split(comm, color, key)?)
     }
 
     /// One for each node, which is where memory can be shared.
@@ -201,7 +189,7 @@ export! {
         info: MPI_Info,
         part: Out<MPI_Comm>,
     ) on comm {
-        let _ = info;
+        info::infos(info)?;
         let colour = match kind {
             MPI_COMM_TYPE_SHARED => world()?.neighbours.start.cast_signed(),
             MPI_UNDEFINED => MPI_UNDEFINED,
@@ -210,10 +198,10 @@ export! {
                 return Err(Error::new(Class::Arg, what));
             }
         };
-        part.set(split(&*communicator(comm)?, colour, key)?)
+        part.set(split(comm, colour, key)?)
     }
 
-    /// Gives it back.
+    /// Gives it back, after the callbacks of its attributes.
     fn MPI_Comm_free(comm: Out<MPI_Comm>) {
         let handle = comm.get()?;
         if handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF {
@@ -221,30 +209,27 @@ export! {
             return Err(Error::new(Class::Comm, what));
         }
         communicator(handle)?;
+        object::remove(handle.into())?;
         COMMS.remove(handle.0)?;
         comm.set(MPI_COMM_NULL)
     }
-
-    /// Names it.
-    fn MPI_Comm_set_name(comm: MPI_Comm, name: Text) on comm {
-        let name = name.text()?;
-        *communicator(comm)?.name.lock().unwrap_or_else(PoisonError::into_inner) = name;
-        Ok(())
-    }
-
-    /// Its name.
-    fn MPI_Comm_get_name(comm: MPI_Comm, name: TextOut, length: Out<c_int>) on comm {
-        let comm = communicator(comm)?;
-        let own = comm.name.lock().unwrap_or_else(PoisonError::into_inner);
-        length.set(name.set(own.as_bytes(), MPI_MAX_OBJECT_NAME)?)
-    }
 }
 
-/// A copy. It needs no messages: all members count their copies alike.
-fn duplicate(comm: &Comm) -> MPI_Comm {
+/// A copy, with the attributes that are copied. It needs no messages: all members count their
+/// copies alike.
+fn duplicate(parent: MPI_Comm) -> Result<MPI_Comm> {
+    let comm = communicator(parent)?;
     let (group, remote) = (comm.inner.group().clone(), comm.inner.remote().cloned());
     let context = comm.inner.next_context(0);
-    handle(comm, comm.inner.with(context, group, remote))
+    let inner = comm.inner.with(context, group, remote);
+    let made = Comm { inner: inner.expect("who has a communicator is of its group") };
+    let made = MPI_Comm(COMMS.insert(made));
+    if let Err(error) = object::duplicate(parent.into(), made.into()) {
+        object::remove(made.into())?;
+        COMMS.remove(made.0)?;
+        return Err(error);
+    }
+    Ok(made)
 }
 
 /// Its other group.

@@ -80,15 +80,15 @@ macro_rules! export {
     };
     (
         $(#[$meta:meta])*
-        fn $name:ident($($arg:ident: $type:ty),* $(,)?) on $scope:ident $body:block
+        fn $name:ident($($arg:ident: $type:ty),* $(,)?) on $object:ident $body:block
         $($rest:tt)*
     ) => {
         $crate::export::names! { $(#[$meta])* $name($($arg: $type),*) -> ::std::ffi::c_int {
             fn body($($arg: $type),*) -> ::muster_mpi::Result<()> $body
-            let scope = $crate::failure::Scope::from($scope);
+            let id = $crate::object::Id::from($object);
             match body($($arg),*) {
                 Ok(()) => ::muster_mpi::error::SUCCESS,
-                Err(error) => $crate::failure::fail(scope, stringify!($name), error),
+                Err(error) => $crate::failure::fail(id, stringify!($name), &error),
             }
         } }
         $crate::export::export! { $($rest)* }
@@ -103,7 +103,8 @@ macro_rules! export {
             match body($($arg),*) {
                 Ok(()) => ::muster_mpi::error::SUCCESS,
                 Err(error) => {
-                    $crate::failure::fail($crate::failure::Scope::Process, stringify!($name), error)
+                    let id = $crate::object::Id::from($crate::abi::constants::MPI_COMM_SELF);
+                    $crate::failure::fail(id, stringify!($name), &error)
                 }
             }
         } }
@@ -171,8 +172,8 @@ impl Number for isize {
 macro_rules! names {
     ($(#[$meta:meta])* $name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block) => {
         $(#[$meta])*
-        // A function may take nothing of which anything is demanded.
-        #[allow(non_snake_case, unused_unsafe)]
+        // The standard decides how many arguments there are, and it may demand nothing of them.
+        #[allow(non_snake_case, unused_unsafe, clippy::too_many_arguments)]
         mod $name {
             use super::*;
 

@@ -1,40 +1,32 @@
 //! What becomes of an error: what the error handler says that is set for the object that the call
-//! was about.
+//! was about. A call about none, and one whose object is not valid, is about `MPI_COMM_SELF`.
 
 use std::ffi::c_int;
 use std::io::Write;
 
 use muster_mpi::error::Error;
 
-use crate::abi::constants::{MPI_COMM_SELF, MPI_ERRORS_RETURN};
-use crate::abi::types::MPI_Comm;
-use crate::communicator;
+use crate::abi::constants::MPI_COMM_SELF;
+use crate::errhandler::{self, Action};
+use crate::object::Id;
 
-/// Whose error handler is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// That of a communicator.
-    Comm(MPI_Comm),
-    /// That of the process, for calls about none of these objects.
-    Process,
-}
-
-impl From<MPI_Comm> for Scope {
-    fn from(comm: MPI_Comm) -> Scope {
-        Scope::Comm(comm)
-    }
-}
-
-/// Ends a call that failed.
-pub fn fail(scope: Scope, function: &str, error: Error) -> c_int {
-    let handler = match scope {
-        Scope::Comm(comm) => communicator::handler_of(comm),
-        Scope::Process => communicator::handler_of(MPI_COMM_SELF),
+/// Ends a call that failed: returns what the program gets, or ends the job.
+pub fn fail(id: Id, function: &str, error: &Error) -> c_int {
+    let own = (id, errhandler::action(id));
+    let (id, action) = match own {
+        (id, Ok(action)) => (id, action),
+        _ => {
+            let id = Id::from(MPI_COMM_SELF);
+            (id, errhandler::action(id).unwrap_or(Action::End))
+        }
     };
-    if handler == MPI_ERRORS_RETURN {
-        return error.class.number();
+    let code = error.class.number();
+    match action {
+        Action::Return => {}
+        Action::Call(address) => errhandler::call(address, id, code),
+        Action::End => end(function, error),
     }
-    end(function, &error)
+    code
 }
 
 /// Ends the process, and with it the job, with one message. Its exit status is the error's class.

@@ -10,7 +10,7 @@ use muster_mpi::error::{Class, Error, Result};
 use crate::abi::types::MPI_Status;
 use crate::export::Argument;
 
-/// A variable that the function sets (`int *flag`).
+/// A variable that the function sets, and may read before (`int *flag`).
 #[derive(Clone, Copy)]
 pub struct Out<T>(*mut T);
 
@@ -177,6 +177,19 @@ impl Argument for TextOut {
     // SAFETY: what it leads to is the caller's promise.
     unsafe fn of(c: *mut c_char) -> TextOut {
         TextOut(c)
+    }
+}
+
+/// An argument that is not looked at.
+#[derive(Clone, Copy)]
+pub struct Unused<C>(PhantomData<C>);
+
+impl<C> Argument for Unused<C> {
+    type C = C;
+
+    // SAFETY: nothing is done with it.
+    unsafe fn of(_: C) -> Unused<C> {
+        Unused(PhantomData)
     }
 }
 

@@ -5,9 +5,11 @@ use std::ffi::c_int;
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::array::OutArray;
+use crate::attribute;
 use crate::communicator;
 use crate::export::export;
 use crate::failure;
+
 use crate::pointer::Out;
 use crate::world::{self, world};
 
@@ -51,6 +53,7 @@ export! {
 
     /// Ends: nobody before all have come, so nobody waits for one who is gone.
     fn MPI_Finalize() {
+        attribute::delete_all(MPI_COMM_SELF.into())?;
         communicator::before_end()?;
         world::end()
     }

@@ -42,9 +42,13 @@ fn an_argument_that_is_missing_ends_the_program_with_one_message() {
     );
 }
 
+/// Programs that look at everything themselves.
 #[test]
-fn the_library_tells_versions_names_and_times_and_gives_memory() {
+fn what_needs_no_other_rank_is_as_the_standard_says() {
     let prefix = Prefix::new();
-    let ran = run(prefix.compile("mpicc", "environment.c", &STRICT));
-    assert_eq!((ran.status, ran.out.as_str(), ran.err.as_str()), (Some(0), "all good\n", ""));
+    for source in ["environment.c", "info.c", "attribute.c", "errhandler.c"] {
+        let ran = run(prefix.compile("mpicc", source, &STRICT));
+        let got = (ran.status, ran.out.as_str(), ran.err.as_str());
+        assert_eq!(got, (Some(0), "all good\n", ""), "{source}");
+    }
 }

@@ -139,6 +139,7 @@ predefined! {
     Complex = 0x21b "MPI_COMPLEX" Complex(F32) "Fortran's COMPLEX";
     DoublePrecision = 0x21c "MPI_DOUBLE_PRECISION" Floating(F64) "Fortran's DOUBLE PRECISION";
     DoubleComplex = 0x21d "MPI_DOUBLE_COMPLEX" Complex(F64) "Fortran's DOUBLE COMPLEX";
+    Character = 0x21e "MPI_CHARACTER" Opaque(U8) "Fortran's CHARACTER";
     LongDouble = 0x220 "MPI_LONG_DOUBLE" Floating(F80) "C's long double";
     CLongDoubleComplex = 0x224 "MPI_C_LONG_DOUBLE_COMPLEX" Complex(F80) "C's long double _Complex";
     CxxLongDoubleComplex = 0x225 "MPI_CXX_LONG_DOUBLE_COMPLEX" Complex(F80)
@@ -170,7 +171,6 @@ predefined! {
     Uint64 = 0x259 "MPI_UINT64_T" CInteger(U64) "C's uint64_t";
     Logical1 = 0x2c0 "MPI_LOGICAL1" Logical(U8) "Fortran's LOGICAL*1";
     Integer1 = 0x2c1 "MPI_INTEGER1" FortranInteger(I8) "Fortran's INTEGER*1";
-    Character = 0x2c3 "MPI_CHARACTER" Opaque(U8) "Fortran's CHARACTER";
     Logical2 = 0x2c8 "MPI_LOGICAL2" Logical(I16) "Fortran's LOGICAL*2";
     Integer2 = 0x2c9 "MPI_INTEGER2" FortranInteger(I16) "Fortran's INTEGER*2";
     Real2 = 0x2ca "MPI_REAL2" Floating(F16) "Fortran's REAL*2";

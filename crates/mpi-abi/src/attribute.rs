@@ -1,0 +1,343 @@
+//! Attributes: values that a program hangs on communicators, datatypes and windows under keys of
+//! its own (MPI-5.0, section 7.7), with callbacks that run when the object is duplicated or freed.
+//! The standard's own attributes of communicators are here as well.
+//!
+//! Callbacks may call MPI, so none runs while a table is locked.
+
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+
+use muster_mpi::error::{Class, Error, Result, SUCCESS};
+
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::codes;
+use crate::export::export;
+use crate::object::{self, Id, Sort};
+use crate::pointer::{Address, Out, OutPointer};
+use crate::table::Table;
+
+/// A key: the objects that it is for, and its callbacks, by address.
+#[derive(Debug)]
+struct Key {
+    sort: Sort,
+    /// 0 copies nothing, 1 copies the value.
+    copy: usize,
+    /// 0 does nothing.
+    delete: usize,
+    /// What the callbacks are called with.
+    extra: usize,
+    /// Values under it. A key that was freed lives until the last one is gone.
+    values: AtomicUsize,
+    is_freed: AtomicBool,
+}
+
+static KEYS: Table<Key> = Table::new(Class::Keyval, "a key of an attribute");
+
+/// A callback that copies: object, key, state, value, the place for the copy, whether there is one.
+type Copy =
+    unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
+
+/// A callback that deletes: object, key, value, state.
+type Delete = unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void) -> c_int;
+
+impl Key {
+    /// The copy of a value for a duplicate of an object, if there is to be one.
+    fn copied(&self, key: c_int, value: usize, from: Id) -> Result<Option<usize>> {
+        match self.copy {
+            0 => return Ok(None),
+            1 => return Ok(Some(value)),
+            _ => {}
+        }
+        let (mut copy, mut flag) = (0_usize, 0);
+        // SAFETY: the address is that of a callback which the program gave us for this sort of
+        // objects; a handle is as wide as a number, and the places are ours.
+        let code = unsafe {
+            let callback: Copy = std::mem::transmute(self.copy);
+            let (extra, value) = (self.extra as *mut c_void, value as *mut c_void);
+            callback(from.number, key, extra, value, (&raw mut copy).cast(), &mut flag)
+        };
+        returned(code)?;
+        Ok((flag != 0).then_some(copy))
+    }
+
+    /// Tells the program that a value goes.
+    fn deleted(&self, key: c_int, value: usize, id: Id) -> Result<()> {
+        if self.delete == 0 {
+            return Ok(());
+        }
+        // SAFETY: as above.
+        let code = unsafe {
+            let callback: Delete = std::mem::transmute(self.delete);
+            callback(id.number, key, value as *mut c_void, self.extra as *mut c_void)
+        };
+        returned(code)
+    }
+}
+
+/// What a callback returned as a result of ours.
+fn returned(code: c_int) -> Result<()> {
+    if code == SUCCESS {
+        return Ok(());
+    }
+    let class = Class::of_number(code).unwrap_or(Class::User(code));
+    Err(Error::new(class, format!("a callback of an attribute returned {code}")))
+}
+
+/// Makes a key.
+fn create(sort: Sort, copy: usize, delete: usize, extra: Address) -> c_int {
+    let (values, is_freed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let key = Key { sort, copy, delete, extra: extra.0 as usize, values, is_freed };
+    KEYS.insert(key) as c_int
+}
+
+/// Frees a key; its values stay.
+fn free(sort: Sort, place: Out<c_int>) -> Result<()> {
+    let key = place.get()?;
+    usable(sort, key)?.is_freed.store(true, Ordering::Relaxed);
+    forget(key);
+    place.set(MPI_KEYVAL_INVALID)
+}
+
+/// A key that the program may use for a sort of objects.
+fn usable(sort: Sort, key: c_int) -> Result<Arc<Key>> {
+    let known = KEYS.get(key as usize)?;
+    if known.is_freed.load(Ordering::Relaxed) {
+        return Err(KEYS.wrong(key as usize));
+    }
+    if known.sort != sort {
+        let what = format!("the attribute key {key:#x} is for other objects");
+        return Err(Error::new(Class::Keyval, what));
+    }
+    Ok(known)
+}
+
+/// Forgets a key that was freed and has no values any more.
+fn forget(key: c_int) {
+    if let Ok(known) = KEYS.get(key as usize)
+        && known.is_freed.load(Ordering::Relaxed)
+        && known.values.load(Ordering::Relaxed) == 0
+    {
+        // Another thread may have come before.
+        let _ = KEYS.remove(key as usize);
+    }
+}
+
+/// Hangs a value on an object.
+fn hang(id: Id, key: c_int, value: usize) -> Result<()> {
+    object::with(id, |it| it.attributes.push((key, value)))?;
+    KEYS.get(key as usize)?.values.fetch_add(1, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Sets a value. One that was there before is deleted first.
+fn set(id: Id, key: c_int, value: Address) -> Result<()> {
+    usable(id.sort, key)?;
+    delete(id, key)?;
+    hang(id, key, value.0 as usize)
+}
+
+/// A value, if there is one.
+fn get(id: Id, key: c_int) -> Result<Option<usize>> {
+    usable(id.sort, key)?;
+    object::with(id, |it| it.attributes.iter().find(|(it, _)| *it == key).map(|(_, it)| *it))
+}
+
+/// Deletes a value, if there is one.
+fn delete(id: Id, key: c_int) -> Result<()> {
+    let found = |it: &mut object::Object| it.attributes.iter().find(|(it, _)| *it == key).copied();
+    let Some((_, value)) = object::with(id, found)? else { return Ok(()) };
+    let known = KEYS.get(key as usize)?;
+    known.deleted(key, value, id)?;
+    object::with(id, |it| it.attributes.retain(|(it, _)| *it != key))?;
+    known.values.fetch_sub(1, Ordering::Relaxed);
+    forget(key);
+    Ok(())
+}
+
+/// Copies the values of an object to its duplicate, as the callbacks say.
+pub fn copy(from: Id, to: Id) -> Result<()> {
+    for (key, value) in object::with(from, |it| it.attributes.clone())? {
+        if let Some(copy) = KEYS.get(key as usize)?.copied(key, value, from)? {
+            hang(to, key, copy)?;
+        }
+    }
+    Ok(())
+}
+
+/// Deletes all values of an object, the youngest first.
+pub fn delete_all(id: Id) -> Result<()> {
+    while let Some((key, _)) = object::with(id, |it| it.attributes.last().copied())? {
+        delete(id, key)?;
+    }
+    Ok(())
+}
+
+/// Tells a value to the program.
+fn tell(value: Option<usize>, place: OutPointer, flag: Out<c_int>) -> Result<()> {
+    flag.set(c_int::from(value.is_some()))?;
+    value.map_or(Ok(()), |value| place.set(value as *mut c_void))
+}
+
+/// The standard's attributes of every communicator: the program gets an integer's address.
+fn of_standard(key: c_int) -> Option<usize> {
+    static TAG_UB: AtomicI32 = AtomicI32::new(c_int::MAX);
+    static HOST: AtomicI32 = AtomicI32::new(MPI_PROC_NULL);
+    static IO: AtomicI32 = AtomicI32::new(MPI_ANY_SOURCE);
+    static WTIME_IS_GLOBAL: AtomicI32 = AtomicI32::new(0);
+    static APPNUM: AtomicI32 = AtomicI32::new(0);
+    static UNIVERSE_SIZE: AtomicI32 = AtomicI32::new(1);
+    static LAST_USED_CODE: AtomicI32 = AtomicI32::new(0);
+    let place = match key {
+        MPI_TAG_UB => &TAG_UB,
+        MPI_HOST => &HOST,
+        MPI_IO => &IO,
+        MPI_WTIME_IS_GLOBAL => &WTIME_IS_GLOBAL,
+        MPI_APPNUM => &APPNUM,
+        MPI_UNIVERSE_SIZE => {
+            let size = std::env::var("MUSTER_SIZE").ok().and_then(|size| size.parse().ok());
+            UNIVERSE_SIZE.store(size.unwrap_or(1), Ordering::Relaxed);
+            &UNIVERSE_SIZE
+        }
+        MPI_LASTUSEDCODE => {
+            LAST_USED_CODE.store(codes::last_used(), Ordering::Relaxed);
+            &LAST_USED_CODE
+        }
+        _ => return None,
+    };
+    Some(place.as_ptr() as usize)
+}
+
+/// A communicator's value, the standard's or the program's.
+fn of_comm(comm: MPI_Comm, key: c_int, place: OutPointer, flag: Out<c_int>) -> Result<()> {
+    object::with(comm.into(), |_| ())?;
+    match of_standard(key) {
+        Some(address) => tell(Some(address), place, flag),
+        None => tell(get(comm.into(), key)?, place, flag),
+    }
+}
+
+/// A callback's address; 0 if there is none.
+macro_rules! address {
+    ($callback:ident) => {
+        $callback.map_or(0, |it| it as usize)
+    };
+}
+
+export! {
+    /// Makes a key for communicators.
+    fn MPI_Comm_create_keyval(
+        copy: Option<MPI_Comm_copy_attr_function>, delete: Option<MPI_Comm_delete_attr_function>,
+        keyval: Out<c_int>, extra: Address,
+    ) {
+        keyval.set(create(Sort::Comm, address!(copy), address!(delete), extra))
+    }
+
+    /// Frees a key for communicators.
+    fn MPI_Comm_free_keyval(keyval: Out<c_int>) {
+        free(Sort::Comm, keyval)
+    }
+
+    /// Sets a communicator's value.
+    fn MPI_Comm_set_attr(comm: MPI_Comm, keyval: c_int, value: Address) on comm {
+        set(comm.into(), keyval, value)
+    }
+
+    /// A communicator's value.
+    fn MPI_Comm_get_attr(
+        comm: MPI_Comm, keyval: c_int, value: OutPointer, flag: Out<c_int>,
+    ) on comm {
+        of_comm(comm, keyval, value, flag)
+    }
+
+    /// Deletes a communicator's value.
+    fn MPI_Comm_delete_attr(comm: MPI_Comm, keyval: c_int) on comm {
+        usable(Sort::Comm, keyval)?;
+        delete(comm.into(), keyval)
+    }
+
+    /// Makes a key for communicators, by the older name.
+    fn MPI_Keyval_create(
+        copy: Option<MPI_Copy_function>, delete: Option<MPI_Delete_function>, keyval: Out<c_int>,
+        extra: Address,
+    ) {
+        keyval.set(create(Sort::Comm, address!(copy), address!(delete), extra))
+    }
+
+    /// Frees a key for communicators, by the older name.
+    fn MPI_Keyval_free(keyval: Out<c_int>) {
+        free(Sort::Comm, keyval)
+    }
+
+    /// Sets a communicator's value, by the older name.
+    fn MPI_Attr_put(comm: MPI_Comm, keyval: c_int, value: Address) on comm {
+        set(comm.into(), keyval, value)
+    }
+
+    /// A communicator's value, by the older name.
+    fn MPI_Attr_get(comm: MPI_Comm, keyval: c_int, value: OutPointer, flag: Out<c_int>) on comm {
+        of_comm(comm, keyval, value, flag)
+    }
+
+    /// Deletes a communicator's value, by the older name.
+    fn MPI_Attr_delete(comm: MPI_Comm, keyval: c_int) on comm {
+        usable(Sort::Comm, keyval)?;
+        delete(comm.into(), keyval)
+    }
+
+    /// Makes a key for datatypes.
+    fn MPI_Type_create_keyval(
+        copy: Option<MPI_Type_copy_attr_function>, delete: Option<MPI_Type_delete_attr_function>,
+        keyval: Out<c_int>, extra: Address,
+    ) {
+        keyval.set(create(Sort::Type, address!(copy), address!(delete), extra))
+    }
+
+    /// Frees a key for datatypes.
+    fn MPI_Type_free_keyval(keyval: Out<c_int>) {
+        free(Sort::Type, keyval)
+    }
+
+    /// Sets a datatype's value.
+    fn MPI_Type_set_attr(datatype: MPI_Datatype, keyval: c_int, value: Address) {
+        set(datatype.into(), keyval, value)
+    }
+
+    /// A datatype's value.
+    fn MPI_Type_get_attr(
+        datatype: MPI_Datatype, keyval: c_int, value: OutPointer, flag: Out<c_int>,
+    ) {
+        tell(get(datatype.into(), keyval)?, value, flag)
+    }
+
+    /// Deletes a datatype's value.
+    fn MPI_Type_delete_attr(datatype: MPI_Datatype, keyval: c_int) {
+        usable(Sort::Type, keyval)?;
+        delete(datatype.into(), keyval)
+    }
+
+    /// Makes a key for windows.
+    fn MPI_Win_create_keyval(
+        copy: Option<MPI_Win_copy_attr_function>, delete: Option<MPI_Win_delete_attr_function>,
+        keyval: Out<c_int>, extra: Address,
+    ) {
+        keyval.set(create(Sort::Win, address!(copy), address!(delete), extra))
+    }
+
+    /// Frees a key for windows.
+    fn MPI_Win_free_keyval(keyval: Out<c_int>) {
+        free(Sort::Win, keyval)
+    }
+
+    /// Sets a window's value.
+    fn MPI_Win_set_attr(win: MPI_Win, keyval: c_int, value: Address) on win {
+        set(win.into(), keyval, value)
+    }
+
+    /// Deletes a window's value.
+    fn MPI_Win_delete_attr(win: MPI_Win, keyval: c_int) on win {
+        usable(Sort::Win, keyval)?;
+        delete(win.into(), keyval)
+    }
+}

@@ -1,0 +1,226 @@
+//! Error handlers (MPI-5.0, section 9.3). One that the program made lives as long as a handle of
+//! the program or an object holds it: `MPI_Comm_get_errhandler` gives a handle that is to be freed,
+//! too.
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use muster_mpi::error::{Class, Error, Result};
+
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::export::export;
+use crate::failure;
+use crate::object::{self, Id, Sort};
+use crate::pointer::Out;
+use crate::table::Table;
+
+/// A handler of the program.
+#[derive(Debug)]
+struct Handler {
+    /// The objects that it is for.
+    sort: Sort,
+    /// The address of the program's function.
+    function: usize,
+    /// Handles of the program and objects that hold it.
+    holders: AtomicUsize,
+}
+
+static HANDLERS: Table<Handler> = Table::new(Class::Errhandler, "an error handler");
+
+/// What to do about an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// To return it.
+    Return,
+    /// To end the job.
+    End,
+    /// To call the program's function, and return it.
+    Call(usize),
+}
+
+/// What an object's handler does about an error.
+pub fn action(id: Id) -> Result<Action> {
+    Ok(match object::with(id, |it| it.handler)? {
+        MPI_ERRORS_RETURN => Action::Return,
+        MPI_ERRORS_ARE_FATAL | MPI_ERRORS_ABORT => Action::End,
+        handler => HANDLERS.get(handler.0).map_or(Action::End, |made| Action::Call(made.function)),
+    })
+}
+
+/// Calls a handler of the program for an object.
+pub fn call(function: usize, id: Id, code: c_int) {
+    let (mut handle, mut code) = (id.number, code);
+    // SAFETY: the address is that of a function which the program gave us for this sort of objects,
+    // and it takes pointers to a handle, which is as wide as ours, and to an int.
+    unsafe {
+        let function: unsafe extern "C" fn(*mut usize, *mut c_int, ...) =
+            std::mem::transmute(function);
+        function(&mut handle, &mut code);
+    }
+}
+
+/// Notes one more that holds a handler. The standard's own need no notes.
+pub fn hold(handler: MPI_Errhandler) {
+    if let Ok(made) = HANDLERS.get(handler.0) {
+        made.holders.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Notes one less; the last one frees it.
+pub fn release(handler: MPI_Errhandler) {
+    if let Ok(made) = HANDLERS.get(handler.0)
+        && made.holders.fetch_sub(1, Ordering::Relaxed) == 1
+    {
+        // Another thread that frees the same handle twice finds it gone.
+        let _ = HANDLERS.remove(handler.0);
+    }
+}
+
+/// Makes a handler of a function of the program.
+fn create(sort: Sort, function: Option<usize>) -> Result<MPI_Errhandler> {
+    let function = function.ok_or_else(|| Error::new(Class::Arg, "the function is null"))?;
+    let handler = Handler { sort, function, holders: AtomicUsize::new(1) };
+    Ok(MPI_Errhandler(HANDLERS.insert(handler)))
+}
+
+/// Whether a handler is one of the standard's.
+fn is_standard(handler: MPI_Errhandler) -> bool {
+    [MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN].contains(&handler)
+}
+
+/// Sets an object's handler.
+fn set(id: Id, handler: MPI_Errhandler) -> Result<()> {
+    if !is_standard(handler) && HANDLERS.get(handler.0)?.sort != id.sort {
+        let what = "the error handler is for other objects";
+        return Err(Error::new(Class::Errhandler, what));
+    }
+    hold(handler);
+    match object::with(id, |it| std::mem::replace(&mut it.handler, handler)) {
+        Ok(before) => release(before),
+        Err(error) => {
+            release(handler);
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// An object's handler, which the program is to free.
+fn get(id: Id) -> Result<MPI_Errhandler> {
+    let handler = object::with(id, |it| it.handler)?;
+    hold(handler);
+    Ok(handler)
+}
+
+/// Calls an object's handler with a code of the program's.
+fn call_for(id: Id, function: &str, code: c_int) -> Result<()> {
+    match action(id)? {
+        Action::Return => {}
+        Action::Call(address) => call(address, id, code),
+        Action::End => failure::end(function, &Error::from(Class::User(code))),
+    }
+    Ok(())
+}
+
+export! {
+    /// Gives a handler back.
+    fn MPI_Errhandler_free(errhandler: Out<MPI_Errhandler>) {
+        let handler = errhandler.get()?;
+        if !is_standard(handler) {
+            HANDLERS.get(handler.0)?;
+            release(handler);
+        }
+        errhandler.set(MPI_ERRHANDLER_NULL)
+    }
+
+    /// Makes a handler for communicators.
+    fn MPI_Comm_create_errhandler(
+        function: Option<MPI_Comm_errhandler_function>, errhandler: Out<MPI_Errhandler>,
+    ) {
+        errhandler.set(create(Sort::Comm, function.map(|it| it as usize))?)
+    }
+
+    /// Sets a communicator's handler.
+    fn MPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler) on comm {
+        set(comm.into(), errhandler)
+    }
+
+    /// A communicator's handler.
+    fn MPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: Out<MPI_Errhandler>) on comm {
+        errhandler.set(get(comm.into())?)
+    }
+
+    /// Calls a communicator's handler.
+    fn MPI_Comm_call_errhandler(comm: MPI_Comm, errorcode: c_int) on comm {
+        call_for(comm.into(), "MPI_Comm_call_errhandler", errorcode)
+    }
+
+    /// Makes a handler for windows.
+    fn MPI_Win_create_errhandler(
+        function: Option<MPI_Win_errhandler_function>, errhandler: Out<MPI_Errhandler>,
+    ) {
+        errhandler.set(create(Sort::Win, function.map(|it| it as usize))?)
+    }
+
+    /// Sets a window's handler.
+    fn MPI_Win_set_errhandler(win: MPI_Win, errhandler: MPI_Errhandler) on win {
+        set(win.into(), errhandler)
+    }
+
+    /// A window's handler.
+    fn MPI_Win_get_errhandler(win: MPI_Win, errhandler: Out<MPI_Errhandler>) on win {
+        errhandler.set(get(win.into())?)
+    }
+
+    /// Calls a window's handler.
+    fn MPI_Win_call_errhandler(win: MPI_Win, errorcode: c_int) on win {
+        call_for(win.into(), "MPI_Win_call_errhandler", errorcode)
+    }
+
+    /// Makes a handler for files.
+    fn MPI_File_create_errhandler(
+        function: Option<MPI_File_errhandler_function>, errhandler: Out<MPI_Errhandler>,
+    ) {
+        errhandler.set(create(Sort::File, function.map(|it| it as usize))?)
+    }
+
+    /// Sets a file's handler; that of MPI_FILE_NULL is for files that will be opened.
+    fn MPI_File_set_errhandler(file: MPI_File, errhandler: MPI_Errhandler) on file {
+        set(file.into(), errhandler)
+    }
+
+    /// A file's handler.
+    fn MPI_File_get_errhandler(file: MPI_File, errhandler: Out<MPI_Errhandler>) on file {
+        errhandler.set(get(file.into())?)
+    }
+
+    /// Calls a file's handler.
+    fn MPI_File_call_errhandler(file: MPI_File, errorcode: c_int) on file {
+        call_for(file.into(), "MPI_File_call_errhandler", errorcode)
+    }
+
+    /// Makes a handler for sessions.
+    fn MPI_Session_create_errhandler(
+        function: Option<MPI_Session_errhandler_function>, errhandler: Out<MPI_Errhandler>,
+    ) {
+        errhandler.set(create(Sort::Session, function.map(|it| it as usize))?)
+    }
+
+    /// Sets a session's handler.
+    fn MPI_Session_set_errhandler(session: MPI_Session, errhandler: MPI_Errhandler) on session {
+        set(session.into(), errhandler)
+    }
+
+    /// A session's handler.
+    fn MPI_Session_get_errhandler(
+        session: MPI_Session, errhandler: Out<MPI_Errhandler>,
+    ) on session {
+        errhandler.set(get(session.into())?)
+    }
+
+    /// Calls a session's handler.
+    fn MPI_Session_call_errhandler(session: MPI_Session, errorcode: c_int) on session {
+        call_for(session.into(), "MPI_Session_call_errhandler", errorcode)
+    }
+}

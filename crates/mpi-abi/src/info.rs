@@ -1,0 +1,211 @@
+//! Info objects (MPI-5.0, chapter 10): keys and values, in the order in which the keys came.
+
+use std::ffi::{c_char, c_int};
+use std::sync::{Mutex, PoisonError};
+
+use muster_mpi::error::{Class, Error, Result};
+
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::export::export;
+use crate::pointer::{Out, Text, TextOut, Unused};
+use crate::table::Table;
+
+/// Keys and values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Info(Vec<(String, String)>);
+
+static INFOS: Table<Mutex<Info>> = Table::new(Class::Info, "an info object");
+
+impl Info {
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(it, _)| it == key).map(|(_, value)| value.as_str())
+    }
+
+    /// Sets a value, in the place of the one that was there.
+    pub fn set(&mut self, key: String, value: String) {
+        match self.0.iter_mut().find(|(it, _)| *it == key) {
+            Some((_, old)) => *old = value,
+            None => self.0.push((key, value)),
+        }
+    }
+
+    /// Takes over another's keys and values.
+    pub fn extend(&mut self, other: Info) {
+        other.0.into_iter().for_each(|(key, value)| self.set(key, value));
+    }
+
+    /// Removes a key; false if it was not there.
+    fn remove(&mut self, key: &str) -> bool {
+        let before = self.0.len();
+        self.0.retain(|(it, _)| it != key);
+        self.0.len() < before
+    }
+
+    /// What is known of how the program was started: `MPI_INFO_ENV`.
+    fn of_program() -> Info {
+        let mut info = Info::default();
+        let mut add = |key: &str, value: Option<String>| {
+            if let Some(value) = value {
+                info.set(key.to_owned(), value);
+            }
+        };
+        let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+        add("command", words.next());
+        add("argv", Some(words.collect::<Vec<_>>().join(" ")));
+        add("maxprocs", Some(std::env::var("MUSTER_SIZE").unwrap_or_else(|_| "1".to_owned())));
+        let uname = rustix::system::uname();
+        add("host", Some(uname.nodename().to_string_lossy().into_owned()));
+        add("arch", Some(uname.machine().to_string_lossy().into_owned()));
+        add("wdir", std::env::current_dir().ok().map(|it| it.to_string_lossy().into_owned()));
+        info
+    }
+}
+
+/// What a handle leads to. A call that takes hints takes `MPI_INFO_NULL` for none.
+pub fn infos(handle: MPI_Info) -> Result<Info> {
+    match handle {
+        MPI_INFO_NULL => Ok(Info::default()),
+        handle => read(handle, Info::clone),
+    }
+}
+
+/// A handle of a new object.
+pub fn add(info: Info) -> MPI_Info {
+    MPI_Info(INFOS.insert(Mutex::new(info)))
+}
+
+/// Looks at an object.
+fn read<T>(handle: MPI_Info, look: impl FnOnce(&Info) -> T) -> Result<T> {
+    match handle {
+        MPI_INFO_ENV => Ok(look(&Info::of_program())),
+        handle => change(handle, |info| look(info)),
+    }
+}
+
+/// Changes an object.
+fn change<T>(handle: MPI_Info, change: impl FnOnce(&mut Info) -> T) -> Result<T> {
+    let info = INFOS.get(handle.0)?;
+    // A thread that panicked had not begun to change it.
+    let mut info = info.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(change(&mut info))
+}
+
+/// A key: neither empty nor too long.
+fn key(text: Text<'_>) -> Result<String> {
+    let key = text.text()?;
+    match key.len() {
+        0 => Err(Error::new(Class::InfoKey, "the key is empty")),
+        length if length >= MPI_MAX_INFO_KEY as usize => {
+            Err(Error::new(Class::InfoKey, format!("the key has {length} bytes")))
+        }
+        _ => Ok(key),
+    }
+}
+
+/// A value that is not too long.
+fn value(text: Text<'_>) -> Result<String> {
+    let value = text.text()?;
+    match value.len() {
+        length if length >= MPI_MAX_INFO_VAL as usize => {
+            Err(Error::new(Class::InfoValue, format!("the value has {length} bytes")))
+        }
+        _ => Ok(value),
+    }
+}
+
+export! {
+    /// A new object.
+    fn MPI_Info_create(info: Out<MPI_Info>) {
+        info.set(add(Info::default()))
+    }
+
+    /// A new object that says how the program was started.
+    fn MPI_Info_create_env(argc: c_int, argv: Unused<*mut *mut c_char>, info: Out<MPI_Info>) {
+        // The kernel knows the arguments better than a program that may have changed them.
+        let _ = (argc, argv);
+        info.set(add(Info::of_program()))
+    }
+
+    /// A copy.
+    fn MPI_Info_dup(info: MPI_Info, newinfo: Out<MPI_Info>) {
+        newinfo.set(add(read(info, Info::clone)?))
+    }
+
+    /// Frees an object.
+    fn MPI_Info_free(info: Out<MPI_Info>) {
+        INFOS.remove(info.get()?.0)?;
+        info.set(MPI_INFO_NULL)
+    }
+
+    /// Sets the value of a key.
+    fn MPI_Info_set(info: MPI_Info, name: Text<'_>, text: Text<'_>) {
+        let (key, value) = (key(name)?, value(text)?);
+        change(info, |it| it.set(key, value))
+    }
+
+    /// Removes a key.
+    fn MPI_Info_delete(info: MPI_Info, name: Text<'_>) {
+        let key = key(name)?;
+        match change(info, |it| it.remove(&key))? {
+            true => Ok(()),
+            false => Err(Error::new(Class::InfoNokey, format!("there is no key {key:?}"))),
+        }
+    }
+
+    /// The number of keys.
+    fn MPI_Info_get_nkeys(info: MPI_Info, nkeys: Out<c_int>) {
+        nkeys.set(read(info, |it| it.0.len() as c_int)?)
+    }
+
+    /// A key by its place.
+    fn MPI_Info_get_nthkey(info: MPI_Info, n: c_int, name: TextOut) {
+        let at = usize::try_from(n).unwrap_or(usize::MAX);
+        let key = read(info, |it| it.0.get(at).map(|(key, _)| key.clone()))?;
+        let none = || Error::new(Class::Arg, format!("there is no key number {n}"));
+        name.set(key.ok_or_else(none)?.as_bytes(), MPI_MAX_INFO_KEY).map(drop)
+    }
+
+    /// A value, as much as there is room for, and how much room it needs.
+    fn MPI_Info_get_string(
+        info: MPI_Info, name: Text<'_>, room: Out<c_int>, text: TextOut, flag: Out<c_int>,
+    ) {
+        let key = key(name)?;
+        let found = read(info, |it| it.get(&key).map(str::to_owned))?;
+        flag.set(c_int::from(found.is_some()))?;
+        match found {
+            Some(value) => {
+                text.set(value.as_bytes(), room.get()?)?;
+                room.set(value.len() as c_int + 1)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A value, by the older way: the room has a byte more for the zero.
+    fn MPI_Info_get(
+        info: MPI_Info, name: Text<'_>, valuelen: c_int, text: TextOut, flag: Out<c_int>,
+    ) {
+        let key = key(name)?;
+        let found = read(info, |it| it.get(&key).map(str::to_owned))?;
+        flag.set(c_int::from(found.is_some()))?;
+        match found {
+            Some(value) => text.set(value.as_bytes(), valuelen.saturating_add(1)).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// The length of a value, by the older way.
+    fn MPI_Info_get_valuelen(
+        info: MPI_Info, name: Text<'_>, valuelen: Out<c_int>, flag: Out<c_int>,
+    ) {
+        let key = key(name)?;
+        let length = read(info, |it| it.get(&key).map(str::len))?;
+        flag.set(c_int::from(length.is_some()))?;
+        match length {
+            Some(length) => valuelen.set(length as c_int),
+            None => Ok(()),
+        }
+    }
+}
