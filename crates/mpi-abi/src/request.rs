@@ -35,9 +35,15 @@ pub struct Request {
     start: Option<Start>,
 }
 
-static REQUESTS: Mutex<Vec<Option<Request>>> = Mutex::new(Vec::new());
+/// Requests by place, and the places that are free.
+struct Requests {
+    all: Vec<Option<Request>>,
+    free: Vec<usize>,
+}
 
-fn requests() -> MutexGuard<'static, Vec<Option<Request>>> {
+static REQUESTS: Mutex<Requests> = Mutex::new(Requests { all: Vec::new(), free: Vec::new() });
+
+fn requests() -> MutexGuard<'static, Requests> {
     REQUESTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -85,21 +91,18 @@ pub fn is_cancelled(status: &MPI_Status) -> bool {
 pub fn insert(active: Option<Active>, start: Option<Start>) -> MPI_Request {
     let mut requests = requests();
     let request = Some(Request { active, start });
-    let at = match requests.iter().position(Option::is_none) {
-        Some(free) => free,
-        None => {
-            requests.push(None);
-            requests.len() - 1
-        }
-    };
-    requests[at] = request;
+    let at = requests.free.pop().unwrap_or(requests.all.len());
+    match requests.all.get_mut(at) {
+        Some(place) => *place = request,
+        None => requests.all.push(request),
+    }
     MPI_Request(FIRST + at)
 }
 
 /// Looks at a request.
 fn with<T>(handle: MPI_Request, look: impl FnOnce(&mut Request) -> T) -> Result<T> {
     let mut requests = requests();
-    let place = requests.get_mut(handle.0.wrapping_sub(FIRST)).and_then(Option::as_mut);
+    let place = requests.all.get_mut(handle.0.wrapping_sub(FIRST)).and_then(Option::as_mut);
     place.map(look).ok_or_else(|| wrong(handle))
 }
 
@@ -124,11 +127,13 @@ pub fn keep(handle: MPI_Request, status: MPI_Status) -> Result<()> {
 /// Takes away the handle of an operation that has ended; that of a persistent one stays.
 pub fn finish(handle: &mut MPI_Request) {
     let mut requests = requests();
-    let Some(place) = requests.get_mut(handle.0.wrapping_sub(FIRST)) else { return };
+    let Some(place) = requests.all.get_mut(handle.0.wrapping_sub(FIRST)) else { return };
     match place {
         Some(Request { active, start: Some(_) }) => *active = None,
+        None => {}
         place => {
             *place = None;
+            requests.free.push(handle.0 - FIRST);
             *handle = MPI_REQUEST_NULL;
         }
     }
@@ -154,8 +159,9 @@ pub fn start(handle: MPI_Request) -> Result<()> {
 /// Gives a handle back; its operation goes on.
 pub fn free(handle: MPI_Request) -> Result<()> {
     let mut requests = requests();
-    let place = requests.get_mut(handle.0.wrapping_sub(FIRST));
+    let place = requests.all.get_mut(handle.0.wrapping_sub(FIRST));
     let request = place.and_then(Option::take).ok_or_else(|| wrong(handle))?;
+    requests.free.push(handle.0 - FIRST);
     if let Some(Active::Send(ticket) | Active::Receive(ticket)) = request.active {
         world()?.process.state().endpoint.release(ticket);
     }
@@ -163,9 +169,9 @@ pub fn free(handle: MPI_Request) -> Result<()> {
 }
 
 /// Whether an operation has ended.
-pub fn has_ended(state: &State, active: Active) -> bool {
+pub fn has_ended(state: &mut State, active: Active) -> bool {
     match active {
-        Active::Send(ticket) | Active::Receive(ticket) => state.endpoint.has_ended(ticket),
+        Active::Send(ticket) | Active::Receive(ticket) => state.has_message_ended(ticket),
         Active::Collective(began) => state.has_ended(began),
         Active::Ended(_) => true,
     }
@@ -174,8 +180,8 @@ pub fn has_ended(state: &State, active: Active) -> bool {
 /// How an operation has ended, if it has. It is forgotten then.
 pub fn poll(state: &mut State, active: Active) -> Option<Result<MPI_Status>> {
     match active {
-        Active::Send(ticket) => state.endpoint.poll(ticket).map(|outcome| sent(&outcome)),
-        Active::Receive(ticket) => state.endpoint.poll(ticket).map(|outcome| received(&outcome)),
+        Active::Send(ticket) => state.outcome(ticket).map(|outcome| sent(&outcome)),
+        Active::Receive(ticket) => state.outcome(ticket).map(|outcome| received(&outcome)),
         Active::Collective(began) => state.poll(began).map(|ended| ended.map(|()| EMPTY)),
         Active::Ended(status) => Some(Ok(status)),
     }

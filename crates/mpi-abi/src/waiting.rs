@@ -21,18 +21,9 @@ fn all_active(requests: &[MPI_Request]) -> Result<Vec<Option<Active>>> {
 /// Waits for one.
 fn wait(handle: &mut MPI_Request) -> Result<MPI_Status> {
     let Some(active) = request::active(*handle)? else { return Ok(EMPTY) };
-    let status = world()?.process.wait_for(|state| Ok(look(state, active)))?;
+    let status = world()?.process.wait_for(|state| Ok(request::poll(state, active)))?;
     request::finish(handle);
     status
-}
-
-/// How it has ended, if it has. What waits for one who is gone ends, too.
-fn look(state: &mut State, active: Active) -> Option<Result<MPI_Status>> {
-    let ended = request::poll(state, active);
-    if let (None, Active::Receive(ticket)) = (&ended, active) {
-        state.endpoint.give_up(ticket);
-    }
-    ended
 }
 
 /// How it has ended, if it has.
@@ -40,7 +31,7 @@ fn test(handle: &mut MPI_Request) -> Result<Option<MPI_Status>> {
     let Some(active) = request::active(*handle)? else { return Ok(Some(EMPTY)) };
     let mut state = world()?.process.state();
     state.progress()?;
-    let Some(status) = look(&mut state, active) else { return Ok(None) };
+    let Some(status) = request::poll(&mut state, active) else { return Ok(None) };
     drop(state);
     request::finish(handle);
     status.map(Some)
@@ -82,12 +73,12 @@ fn finish_all(
 }
 
 /// Which of the operations have ended; none where nothing is under way at all.
-fn some_ended(state: &State, active: &[Option<Active>]) -> Option<Vec<usize>> {
+fn some_ended(state: &mut State, active: &[Option<Active>]) -> Option<Vec<usize>> {
     active.iter().any(Option::is_some).then(|| {
-        let ended = |(_, active): &(usize, &Option<Active>)| {
+        let mut ended = |(_, active): &(usize, &Option<Active>)| {
             active.is_some_and(|active| request::has_ended(state, active))
         };
-        active.iter().enumerate().filter(ended).map(|(at, _)| at).collect()
+        active.iter().enumerate().filter(|one| ended(one)).map(|(at, _)| at).collect()
     })
 }
 
@@ -119,12 +110,8 @@ export! {
         let (handles, statuses) = (requests.slice(number)?, statuses.wanted(number)?);
         let active = all_active(handles)?;
         world()?.process.wait_for(|state| {
-            for active in active.iter().flatten() {
-                if let Active::Receive(ticket) = active {
-                    state.endpoint.give_up(*ticket);
-                }
-            }
-            let all = active.iter().flatten().all(|active| request::has_ended(state, *active));
+            let mut each = active.iter().flatten();
+            let all = each.all(|active| request::has_ended(state, *active));
             Ok(all.then_some(()))
         })?;
         finish_all(handles, 0..number, statuses)
@@ -140,7 +127,7 @@ export! {
         let active = all_active(handles)?;
         let mut state = world()?.process.state();
         state.progress()?;
-        let all = active.iter().flatten().all(|active| request::has_ended(&state, *active));
+        let all = active.iter().flatten().all(|active| request::has_ended(&mut state, *active));
         drop(state);
         flag.set(all.into())?;
         if all { finish_all(handles, 0..number, statuses) } else { Ok(()) }
@@ -174,7 +161,7 @@ export! {
         let active = all_active(handles)?;
         let mut state = world()?.process.state();
         state.progress()?;
-        let ended = some_ended(&state, &active);
+        let ended = some_ended(&mut state, &active);
         drop(state);
         let Some(ended) = ended else {
             status.set(EMPTY);
@@ -213,7 +200,7 @@ export! {
         let active = all_active(handles)?;
         let mut state = world()?.process.state();
         state.progress()?;
-        let ended = some_ended(&state, &active);
+        let ended = some_ended(&mut state, &active);
         drop(state);
         finish_some(handles, ended, number, indices, statuses)
     }

@@ -104,7 +104,7 @@ type Joined = (Line, u32, u32, std::ops::Range<u32>);
 /// Joins the job that this process is of, by what its node has told it (`docs/files.md`).
 fn join() -> Result<Joined> {
     let Some(path) = std::env::var_os("MUSTER_GATEWAY").map(PathBuf::from) else {
-        return Ok((Line::Alone, 0, 1, 0..1));
+        return alone();
     };
     let deadline = Deadline::after(JOIN);
     let rank = Rank::meet(&path, (number("MUSTER_JOB")?, number("MUSTER_RANK")?), deadline);
@@ -112,6 +112,31 @@ fn join() -> Result<Joined> {
     let gateway = Gateway::new(rank);
     let (number, size, neighbours) = (gateway.number(), gateway.size(), gateway.neighbours());
     Ok((Line::Gateway(Box::new(gateway)), number, size, neighbours))
+}
+
+/// Who else starts ranks, by the variable that says how many.
+const OTHERS: [(&str, &str); 4] = [
+    ("MUSTER_SIZE", "a muster that is older than this MPI library"),
+    ("OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun"),
+    ("PMI_SIZE", "an mpiexec of MPICH's kind"),
+    ("SLURM_STEP_NUM_TASKS", "srun"),
+];
+
+/// A process that was started by itself is the one rank of a job. One of several that another
+/// launcher has started would be so by mistake, each of them.
+fn alone() -> Result<Joined> {
+    for (variable, launcher) in OTHERS {
+        let size = std::env::var(variable).ok().and_then(|size| size.parse::<u64>().ok());
+        if let Some(size) = size.filter(|size| *size > 1) {
+            let what = format!(
+                "this program is linked with Muster's MPI library, but {launcher} has started it as \
+                 one of {size} ranks; start it with 'muster run -n {size}', or with the mpiexec that \
+                 came with the library"
+            );
+            return Err(Error::new(Class::Other, what));
+        }
+    }
+    Ok((Line::Alone, 0, 1, 0..1))
 }
 
 /// A number that the node has put into the environment.

@@ -34,12 +34,15 @@ pub struct State<C, M: Memory> {
     plans: Vec<(Began, Plan<M>)>,
     ended: Vec<(Began, Result<()>)>,
     began: u64,
+    /// Whether nothing has come though it was waited for: time to look who is still there.
+    is_idle: bool,
 }
 
 impl<C: Carrier, M: Memory> Process<C, M> {
     /// The process of a rank.
     pub fn new(endpoint: Endpoint<C, Typed<M>>, has_threads: bool) -> Process<C, M> {
-        let state = State { endpoint, plans: Vec::new(), ended: Vec::new(), began: 0 };
+        let state =
+            State { endpoint, plans: Vec::new(), ended: Vec::new(), began: 0, is_idle: false };
         Process { state: Mutex::new(state), has_threads }
     }
 
@@ -63,17 +66,17 @@ impl<C: Carrier, M: Memory> Process<C, M> {
             if let Some(answer) = ask(&mut state)? {
                 return Ok(answer);
             }
-            if state.progress()? {
+            state.is_idle = !state.progress()?;
+            if !state.is_idle {
                 continue;
             }
-            if !self.has_threads {
-                state.endpoint.wait(LOOK)?;
-                continue;
+            state.endpoint.wait(if self.has_threads { SHARE } else { LOOK })?;
+            if self.has_threads {
+                drop(state);
+                std::thread::yield_now();
+                state = self.state();
             }
-            state.endpoint.wait(SHARE)?;
-            drop(state);
-            std::thread::yield_now();
-            state = self.state();
+            state.is_idle = !state.progress()?;
         }
     }
 
@@ -83,13 +86,7 @@ impl<C: Carrier, M: Memory> Process<C, M> {
     /// As [`Process::wait_for`]; what went wrong with the message the outcome says.
     #[inline]
     pub fn outcome(&self, ticket: Ticket) -> Result<Outcome> {
-        self.wait_for(|state| {
-            let outcome = state.endpoint.poll(ticket);
-            if outcome.is_none() {
-                state.endpoint.give_up(ticket);
-            }
-            Ok(outcome)
-        })
+        self.wait_for(|state| Ok(state.outcome(ticket)))
     }
 
     /// Carries out a collective.
@@ -128,6 +125,23 @@ impl<C: Carrier, M: Memory> State<C, M> {
                 false
             }
         });
+    }
+
+    /// How a message has ended, if it has. One from a rank that is gone ends, too.
+    #[inline]
+    pub fn outcome(&mut self, ticket: Ticket) -> Option<Outcome> {
+        if self.is_idle {
+            self.endpoint.give_up(ticket);
+        }
+        self.endpoint.poll(ticket)
+    }
+
+    /// Whether a message has ended; it stays to be asked for.
+    pub fn has_message_ended(&mut self, ticket: Ticket) -> bool {
+        if self.is_idle {
+            self.endpoint.give_up(ticket);
+        }
+        self.endpoint.has_ended(ticket)
     }
 
     /// Begins a collective.

@@ -55,8 +55,11 @@ impl<M: Memory> Plan<M> {
         self.steps.push_back(Step::Wait);
     }
 
+    /// Nothing where both are the same.
     pub(super) fn copy(&mut self, from: Typed<M>, into: Typed<M>) {
-        self.steps.push_back(Step::Copy(from, into));
+        if !from.is(&into) {
+            self.steps.push_back(Step::Copy(from, into));
+        }
     }
 
     pub(super) fn combine(&mut self, op: &Combination, from: Typed<M>, into: Typed<M>) {

@@ -47,7 +47,7 @@ impl<M: Memory> Plan<M> {
             self.send(at(me - bit), own.clone());
         }
         match into {
-            Some(into) if rank == root && top == root && !own.is(into) => {
+            Some(into) if rank == root && top == root => {
                 self.copy(own, into.clone());
             }
             into if top != root => self.forward(top, root, &own, into),
@@ -67,9 +67,7 @@ impl<M: Memory> Plan<M> {
 
     /// All ranks get the combination of all ranks' elements.
     pub fn allreduce(&mut self, op: &Combination, from: &Typed<M>, into: &Typed<M>) {
-        if !into.is(from) {
-            self.copy(from.clone(), into.clone());
-        }
+        self.copy(from.clone(), into.clone());
         let enough = into.count() >= self.size() as usize;
         if op.is_commutative && enough && into.size() >= BY_PARTS && self.size() > 2 {
             return self.allreduce_by_parts(op, into);
@@ -113,9 +111,7 @@ impl<M: Memory> Plan<M> {
             }
             bit *= 2;
         }
-        if !own.is(into) {
-            self.copy(own, into.clone());
-        }
+        self.copy(own, into.clone());
         if rank + half < size {
             self.send(rank + half, into.clone());
         }

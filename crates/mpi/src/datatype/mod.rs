@@ -38,7 +38,26 @@ use map::{Map, Range};
 
 /// A datatype; copies are cheap and stand for the same one.
 #[derive(Debug, Clone)]
-pub struct Datatype(Arc<Inner>);
+pub struct Datatype(Held);
+
+/// Those of the standard are there for good, so that a message of one costs no counting.
+#[derive(Debug, Clone)]
+enum Held {
+    Standard(&'static Inner),
+    Made(Arc<Inner>),
+}
+
+impl std::ops::Deref for Held {
+    type Target = Inner;
+
+    #[inline]
+    fn deref(&self) -> &Inner {
+        match self {
+            Held::Standard(inner) => inner,
+            Held::Made(inner) => inner,
+        }
+    }
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -56,11 +75,18 @@ static PREDEFINED: LazyLock<[Option<Datatype>; predefined::LAST + 1]> = LazyLock
     std::array::from_fn(|handle| {
         let predefined = Predefined::of_handle(handle)?;
         let recipe = Recipe::new(Combiner::Named, [], &[]);
-        let datatype = Datatype::new(Map::predefined(predefined), recipe, Some(predefined));
-        datatype.commit();
-        Some(datatype)
+        let inner = Inner::new(Map::predefined(predefined), recipe, Some(predefined));
+        Some(Datatype(Held::Standard(Box::leak(Box::new(inner)))))
     })
 });
+
+impl Inner {
+    fn new(map: Arc<Map>, recipe: Recipe, predefined: Option<Predefined>) -> Inner {
+        let (bounds, single) = (map.bounds(), map.layout.single());
+        let committed = AtomicBool::new(predefined.is_some());
+        Inner { map, recipe, predefined, committed, bounds, single }
+    }
+}
 
 impl From<Predefined> for Datatype {
     fn from(predefined: Predefined) -> Datatype {
@@ -71,7 +97,7 @@ impl From<Predefined> for Datatype {
 impl PartialEq for Datatype {
     /// Whether both are the same object, as handles are.
     fn eq(&self, other: &Datatype) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        std::ptr::eq(&raw const *self.0, &raw const *other.0)
     }
 }
 
@@ -84,14 +110,8 @@ impl Datatype {
         PREDEFINED[predefined.handle()].as_ref().expect("every one is in the table")
     }
 
-    fn new(map: Arc<Map>, recipe: Recipe, predefined: Option<Predefined>) -> Datatype {
-        let (bounds, single) = (map.bounds(), map.layout.single());
-        let committed = AtomicBool::new(false);
-        Datatype(Arc::new(Inner { map, recipe, predefined, committed, bounds, single }))
-    }
-
     fn made(map: Arc<Map>, recipe: Recipe) -> Datatype {
-        Datatype::new(map, recipe, None)
+        Datatype(Held::Made(Arc::new(Inner::new(map, recipe, None))))
     }
 
     fn map(&self) -> &Arc<Map> {
