@@ -250,6 +250,13 @@ fn held(cluster: &Cluster, node: &str) -> (usize, usize, usize) {
     (entries("fd").count(), entries("task").count(), shared)
 }
 
+/// Waits until no daemon has a part of a gateway.
+fn await_none(cluster: &Cluster, nodes: usize) {
+    cluster.await_nodes(nodes);
+    let holds_none = |node: usize| held(cluster, &format!("n{node}")).2 == 0;
+    until("no gateway is left", || (0..nodes).all(holds_none));
+}
+
 const NODES: [&str; 3] = ["n0", "n1", "n2"];
 
 #[test]
@@ -347,18 +354,17 @@ fn a_node_that_is_wanted_is_there_before_its_own_ranks_ask() {
 }
 
 #[test]
-fn a_rank_that_dies_is_gone_for_ranks_of_other_nodes() {
+fn a_rank_that_dies_is_gone_for_ranks_of_all_nodes() {
     let cluster = Cluster::up("t0240", 2);
     let flags = ["-N", "2", "-n", "4", "--keep-going"];
     let running = run(&cluster, "without 1", &flags).start();
     await_lines(&running, "in", 4);
     let_go(&cluster);
-    for rank in [2, 3] {
+    for rank in [0, 2, 3] {
         await_lines(&running, &format!("rank {rank} saw it"), 1);
     }
-    // Those of its own node are not told by the gateway.
-    cluster.muster(&["kill", "1"]).run().ok();
     running.wait();
+    await_none(&cluster, 2);
     cluster.down();
 }
 
@@ -373,7 +379,7 @@ fn ranks_of_a_node_whose_daemon_dies_are_gone_for_all_others() {
         let seen: Vec<String> = others.map(|rank| format!("rank {rank} saw it")).collect();
         let output = running.wait();
         assert_eq!(said(&output.out)[3..], seen, "{}", output.err);
-        cluster.await_nodes(3);
+        await_none(&cluster, 3);
         cluster.down();
     }
 }
@@ -388,7 +394,7 @@ fn a_job_that_begins_again_has_another_gateway() {
     let out = running.wait().ok().out;
     let lines: Vec<&str> = said(&out).into_iter().filter(|line| *line != "in").collect();
     assert_eq!(lines, exchanged(&[2, 2]));
-    cluster.await_nodes(3);
+    await_none(&cluster, 3);
     cluster.down();
 }
 
@@ -403,6 +409,7 @@ fn a_job_keeps_its_gateway_and_can_still_ask_when_the_manager_is_another() {
     let_go(&cluster);
     let out = running.wait().ok().out;
     assert_eq!(said(&out)[..4], exchanged(&[2, 2]));
+    await_none(&cluster, 2);
     cluster.down();
 }
 

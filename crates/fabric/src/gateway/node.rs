@@ -452,7 +452,7 @@ impl Node {
         self.peers[node].dialing = thread.ok();
     }
 
-    /// There is no connection to a node. Where that one is to connect, it is asked to after a while.
+    /// There is no connection to a node. Where that one is to connect, it is asked to in a while.
     fn miss(&mut self, node: usize) {
         let peer = &mut self.peers[node];
         if peer.is_ours && peer.dialing.is_none() && self.gate.core.loss(node).is_none() {
