@@ -11,6 +11,7 @@
 use muster_fabric::Deadline;
 use muster_fabric::gateway::{Node, Place, Rank};
 use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
 use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -73,6 +74,7 @@ fn rank() {
             let (rate, best) = (65.536 / large, 65.536 / best_large);
             println!("64 KiB in windows of 64: {rate:.1} GB/s, best {best:.1}");
         }
+        asleep(&mut rank);
         bind(&(0..16).collect::<Vec<_>>());
     }
     let mut early = Vec::new();
@@ -153,6 +155,32 @@ fn window(rank: &mut Rank, buffer: &mut [u8], turns: u32) -> f64 {
         }
     }
     start.elapsed().as_secs_f64() * 1e6 / f64::from(turns) / 64.0
+}
+
+/// How long it takes until one that sleeps has a message, and what it uses while it sleeps.
+fn asleep(rank: &mut Rank) {
+    let clock = || Duration::try_from(clock_gettime(ClockId::Monotonic)).expect("a time");
+    let used = || Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).expect("a time");
+    let before = used();
+    let mut times: Vec<f64> = Vec::new();
+    for _ in 0..ROUNDS {
+        let mut bytes = [0; 16];
+        if rank.place().rank == 0 {
+            std::thread::sleep(Duration::from_millis(50));
+            bytes.copy_from_slice(&clock().as_nanos().to_le_bytes());
+            send(rank, 1, &bytes);
+        } else {
+            take(rank, &mut bytes);
+            let sent = u128::from_le_bytes(bytes);
+            times.push((clock().as_nanos() - sent) as f64 / 1000.0);
+        }
+    }
+    if rank.place().rank == 1 {
+        let share = (used() - before).as_secs_f64() / (ROUNDS as f64 * 0.05) * 100.0;
+        times.sort_by(f64::total_cmp);
+        let (best, median) = (times[0], times[ROUNDS / 2]);
+        println!("from asleep {median:.1} us, best {best:.1}; uses {share:.3} % meanwhile");
+    }
 }
 
 /// Each tells the one so far behind, and hears the one so far before, at doubled distances.

@@ -362,6 +362,10 @@ impl<M: Memory> Core<M> {
     /// A process has ended; what it had posted is still sent.
     pub(super) fn end(&self, process: usize) {
         self.memory.store(self.layout.process(process, Process::Ended), 1);
+        for rank in (0..self.layout.here()).filter(|_| process < self.layout.here()) {
+            // It may have sent something, and not called yet.
+            self.call(process, rank);
+        }
         for node in self.layout.peers().filter(|_| process < self.layout.here()) {
             self.memory.count(self.layout.local(node, process, Local::Posts));
         }

@@ -5,7 +5,9 @@
 
 use super::sys;
 use crate::transport::shared::sys::Mapped;
-use muster_base::limits::{GATEWAY_PIECE, GATEWAY_SLOTS, NEAR_ENTRIES, NEAR_LINES};
+use muster_base::limits::{
+    GATEWAY_PIECE, GATEWAY_RANKS_MAX, GATEWAY_SLOTS, NEAR_ENTRIES, NEAR_LINES,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -20,6 +22,9 @@ const SLOT: usize = LINE + GATEWAY_PIECE / 8;
 
 /// Words that say which slots of a box are meant.
 pub(super) const SETS: usize = GATEWAY_SLOTS / 64;
+
+/// Words that say which ranks of a node are meant.
+pub(super) const CALLS: usize = GATEWAY_RANKS_MAX / 64;
 
 /// The shared memory, as the protocol sees it: tests stop its user at each access.
 pub(super) trait Memory {
@@ -37,7 +42,7 @@ pub(super) trait Memory {
     fn raise(&self, at: usize, value: u64);
     /// Adds one.
     fn count(&self, at: usize);
-    /// Sets bits.
+    /// Sets bits, before own later reads.
     fn set(&self, at: usize, bits: u64);
     /// Between own writes before and own reads after.
     fn fence(&self);
@@ -82,7 +87,7 @@ impl Memory for Arc<Mapped> {
     }
 
     fn set(&self, at: usize, bits: u64) {
-        self.words()[at].fetch_or(bits, Ordering::AcqRel);
+        self.words()[at].fetch_or(bits, Ordering::SeqCst);
     }
 
     fn fence(&self) {
@@ -137,8 +142,8 @@ pub(super) struct Layout {
     endpoints: Vec<usize>,
     /// Where the ranks' boxes begin.
     boxes: usize,
-    /// Where the rings between the ranks here begin: first what their receivers have freed.
-    freed: usize,
+    /// Where the rings between the ranks here begin: first what their receivers write.
+    about: usize,
     /// Then what the senders write.
     rings: usize,
     /// All of it.
@@ -207,6 +212,17 @@ pub(super) enum Process {
     Ended = 1,
     /// The daemon: how many processors the node has.
     Processors = 2,
+    /// Bits of the ranks here whose rings the rank is to look at, set by those, taken by itself.
+    Called = 4,
+}
+
+/// The words of a ring between two ranks here that the receiver writes.
+#[derive(Clone, Copy)]
+pub(super) enum About {
+    /// Entries and lines that it has freed.
+    Freed = 0,
+    /// 1 when it looks at the ring without being called.
+    Watched = 1,
 }
 
 /// What one who sleeps is woken for.
@@ -265,7 +281,7 @@ const _: () =
 /// Words of the ring from one rank here to another: entries, then the lines of what is longer.
 const RING: usize = (NEAR_ENTRIES + NEAR_LINES) * LINE;
 
-const _: () = assert!(RING.is_multiple_of(PAGE) && NEAR_ENTRIES.is_power_of_two());
+const _: () = assert!(RING.is_multiple_of(PAGE) && Process::Called as usize + CALLS <= LINE);
 
 impl Layout {
     /// The layout of node `node` of a job that has so many ranks on each node.
@@ -280,10 +296,10 @@ impl Layout {
                 (ENDPOINT + here * LOCALS + there + here * there * PAIRS).next_multiple_of(LINE);
         }
         let boxes = words;
-        let freed = (words + here * BOX).next_multiple_of(PAGE);
-        let rings = (freed + here * here * LINE).next_multiple_of(PAGE);
+        let about = (words + here * BOX).next_multiple_of(PAGE);
+        let rings = (about + here * here * LINE).next_multiple_of(PAGE);
         let words = rings + here * here * RING;
-        Layout { node, ranks: ranks.to_vec(), endpoints, boxes, freed, rings, words }
+        Layout { node, ranks: ranks.to_vec(), endpoints, boxes, about, rings, words }
     }
 
     /// Ranks here.
@@ -336,9 +352,9 @@ impl Layout {
         self.inbound(rank, GATEWAY_SLOTS + slot, word)
     }
 
-    /// What rank `to` has freed of the ring from rank `from`: a line of its own.
-    pub(super) fn freed(&self, from: usize, to: usize) -> usize {
-        self.freed + (to * self.here() + from) * LINE
+    /// A word of rank `to` about the ring from rank `from`: a line of its own.
+    pub(super) fn about(&self, from: usize, to: usize, word: About) -> usize {
+        self.about + (to * self.here() + from) * LINE + word as usize
     }
 
     /// The line of an entry of the ring from one rank here to another.

@@ -16,12 +16,18 @@
 //! of a ring. The sender looks at that only when it knows of no room. Then there is room for a
 //! piece at the latest when the receiver has taken all: three quarters are free.
 //!
+//! *Many ranks.* A receiver looks at the rings that it *watches*, and tells their senders so. The
+//! sender of any other sets a bit, and the receiver then watches that ring as well. When it watches
+//! many, and finds nothing for a while, it leaves those that had nothing since it did so last. A
+//! bit is set after the flag, and a ring is looked at once more after it was left, so nothing is
+//! missed; and what a rank had sent that died before it could call, the daemon calls for.
+//!
 //! *Sleep.* A flag, and a count of what was freed, are published before the word is looked at by
 //! which the other side says that it sleeps (`gate.rs`); so one of the two sees the other.
 
 use super::bytes::{Bytes, Parts};
 use super::endpoint::Core;
-use super::layout::{Memory, Process, Sleep};
+use super::layout::{About, CALLS, Memory, Process, Sleep};
 use super::{Piece, Place};
 use muster_base::limits::{NEAR_ENTRIES, NEAR_LINES, NEAR_PIECE};
 
@@ -41,6 +47,13 @@ const BEHIND: u64 = (1 << INSIDE) - 1;
 /// are free, even when some lines at the end are left out.
 const _: () =
     assert!(NEAR_LINES.is_power_of_two() && NEAR_PIECE.div_ceil(64) * 2 <= NEAR_LINES / 4 * 3);
+
+/// So many rings are looked at for 10 ns: they are never left.
+const FEW: u32 = 6;
+
+/// Looks that find nothing after which rings are left, 10 us at least: longer than the pauses of
+/// those that talk to each other all the time, and a call costs 100 ns.
+const IN_VAIN: u32 = 1024;
 
 /// What one side counts: entries, and lines. Those that are left out are counted as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,19 +108,77 @@ struct Out {
 struct In {
     taken: Count,
     told: Count,
+    /// Where the next entry's flag is.
+    flag: usize,
+}
+
+/// A set of ranks of a node.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Ranks([u64; CALLS]);
+
+impl Ranks {
+    #[inline]
+    fn insert(&mut self, rank: usize) {
+        self.0[rank / 64] |= 1 << (rank % 64);
+    }
+
+    fn remove(&mut self, rank: usize) {
+        self.0[rank / 64] &= !(1 << (rank % 64));
+    }
+
+    fn contains(&self, rank: usize) -> bool {
+        self.0[rank / 64] >> (rank % 64) & 1 == 1
+    }
+
+    fn count(&self) -> u32 {
+        self.0.iter().map(|set| set.count_ones()).sum()
+    }
+
+    /// The first from a rank on that is one of these and is chosen.
+    #[inline]
+    fn find(&self, from: usize, mut choose: impl FnMut(usize) -> bool) -> Option<usize> {
+        for set in from / 64..CALLS {
+            let mut left = self.0[set];
+            if set == from / 64 {
+                left &= u64::MAX << (from % 64);
+            }
+            while left != 0 {
+                let rank = set * 64 + left.trailing_zeros() as usize;
+                left &= left - 1;
+                if choose(rank) {
+                    return Some(rank);
+                }
+            }
+        }
+        None
+    }
 }
 
 /// A rank's ends of the rings to and from the others of its node.
 pub(super) struct Near {
     to: Vec<Out>,
     from: Vec<In>,
+    /// Whose rings are looked at, and of whom something came since some were left.
+    watched: Ranks,
+    talking: Ranks,
+    /// Looks since then that have found nothing.
+    in_vain: u32,
     /// From whom the last piece came.
     last: usize,
 }
 
 impl Near {
-    pub(super) fn new(here: usize) -> Near {
-        Near { to: vec![Out::default(); here], from: vec![In::default(); here], last: 0 }
+    pub(super) fn new<M: Memory>(core: &Core<M>) -> Near {
+        let here = core.layout.here();
+        let flag = |from| core.layout.entry(from, core.me, 0);
+        Near {
+            to: vec![Out::default(); here],
+            from: (0..here).map(|from| In { flag: flag(from), ..In::default() }).collect(),
+            watched: Ranks::default(),
+            talking: Ranks::default(),
+            in_vain: 0,
+            last: 0,
+        }
     }
 
     /// Whether a piece can be sent to a rank, or it has ended.
@@ -126,7 +197,7 @@ impl Near {
             entries <= NEAR_ENTRIES && lines <= NEAR_LINES
         };
         fits(freed) || {
-            let freed = Count::of(core.memory.load(core.layout.freed(core.me, to)));
+            let freed = Count::of(core.memory.load(core.layout.about(core.me, to, About::Freed)));
             self.to[to].freed = freed;
             fits(freed)
         }
@@ -153,6 +224,7 @@ impl Near {
         let entry = core.layout.entry(core.me, to, sent.entry());
         message.write(&core.memory, entry + 1);
         core.memory.publish(entry, sent.tag() << 32 | (total as u64) << INSIDE);
+        core.call_unwatched(to);
         self.to[to].sent = sent.next(0).1;
         Some(total)
     }
@@ -181,30 +253,76 @@ impl Near {
         message.cut(offset, start).write(&core.memory, entry + 3);
         let sizes = (inside as u64) << INSIDE | (end - start) as u64;
         core.memory.publish(entry, sent.tag() << 32 | PIECE | sizes);
+        core.call_unwatched(to);
         self.to[to].sent = next;
         Some(end - offset)
     }
 
     /// The rank of which there is a piece, after the one of which the last one was, and its flag.
     #[inline]
-    fn find<M: Memory>(&self, core: &Core<M>) -> Option<(usize, u64)> {
-        let here = self.from.len();
-        let (mut from, mut left) = (self.last, here);
-        while left > 0 {
-            from = if from + 1 == here { 0 } else { from + 1 };
-            left -= 1;
-            let taken = self.from[from].taken;
-            let flag = core.memory.load(core.layout.entry(from, core.me, taken.entry()));
-            if flag >> 32 == taken.tag() && from != core.me {
-                return Some((from, flag));
+    fn find<M: Memory>(&mut self, core: &Core<M>) -> Option<(usize, u64)> {
+        self.hear(core);
+        let mut flag = 0;
+        let mut has_piece = |from: usize| {
+            flag = core.memory.load(self.from[from].flag);
+            flag >> 32 == self.from[from].taken.tag()
+        };
+        let found = self.watched.find(self.last + 1, &mut has_piece);
+        let found = found.or_else(|| self.watched.find(0, has_piece));
+        if found.is_none() {
+            self.in_vain += 1;
+            if self.in_vain >= IN_VAIN {
+                self.leave(core);
             }
         }
-        None
+        found.map(|from| (from, flag))
+    }
+
+    /// Watches the rings of those who have called.
+    #[inline]
+    fn hear<M: Memory>(&mut self, core: &Core<M>) {
+        for set in 0..self.from.len().div_ceil(64) {
+            let called = core.layout.process(core.me, Process::Called) + set;
+            if core.memory.load(called) == 0 {
+                continue;
+            }
+            let mut called = Ranks::default();
+            called.0[set] = core.memory.take(core.layout.process(core.me, Process::Called) + set);
+            called.find(0, |from| {
+                if from < self.from.len() && from != core.me {
+                    self.watched.insert(from);
+                    self.talking.insert(from);
+                    let watched = core.layout.about(from, core.me, About::Watched);
+                    core.memory.store(watched, 1);
+                }
+                false
+            });
+        }
+    }
+
+    /// Watches those no more that had nothing for a while.
+    fn leave<M: Memory>(&mut self, core: &Core<M>) {
+        self.in_vain = 0;
+        let (watched, talking) = (self.watched, std::mem::take(&mut self.talking));
+        if watched.count() <= FEW {
+            return;
+        }
+        watched.find(0, |from| {
+            if !talking.contains(from) {
+                core.memory.publish(core.layout.about(from, core.me, About::Watched), 0);
+                self.watched.remove(from);
+                let In { flag, taken, .. } = self.from[from];
+                if core.memory.load(flag) >> 32 == taken.tag() {
+                    core.call(from, core.me);
+                }
+            }
+            false
+        });
     }
 
     /// Whether a piece can be taken.
     #[inline]
-    pub(super) fn is_ready<M: Memory>(&self, core: &Core<M>) -> bool {
+    pub(super) fn is_ready<M: Memory>(&mut self, core: &Core<M>) -> bool {
         self.find(core).is_some()
     }
 
@@ -217,8 +335,8 @@ impl Near {
     ) -> Option<Option<usize>> {
         let (from, flag) = self.find(core)?;
         self.last = from;
-        let In { taken, told } = self.from[from];
-        let entry = core.layout.entry(from, core.me, taken.entry());
+        self.talking.insert(from);
+        let In { taken, told, flag: entry } = self.from[from];
         // What a rank writes that cannot be harms its own job, but reaches nothing else.
         let inside = (flag >> INSIDE) as usize & 0x3f;
         let behind = ((flag & BEHIND) as usize).min(NEAR_PIECE);
@@ -235,11 +353,12 @@ impl Near {
         let place = Place { node: core.layout.node as u32, rank: from as u32 };
         take(Piece { from: place, total, offset, bytes });
         self.from[from].taken = next;
+        self.from[from].flag = core.layout.entry(from, core.me, next.entry());
         let (entries, lines) = next.beyond(told);
         if entries < NEAR_ENTRIES / 4 && lines < NEAR_LINES / 4 {
             return Some(None);
         }
-        core.memory.publish(core.layout.freed(from, core.me), next.word());
+        core.memory.publish(core.layout.about(from, core.me, About::Freed), next.word());
         self.from[from].told = next;
         let asleep = core.memory.load(core.layout.process(from, Process::Asleep));
         Some((asleep == Sleep::Room as u64).then_some(from))
@@ -247,6 +366,20 @@ impl Near {
 }
 
 impl<M: Memory> Core<M> {
+    /// Has a rank here look at the ring from another.
+    pub(super) fn call(&self, from: usize, to: usize) {
+        let called = self.layout.process(to, Process::Called) + from / 64;
+        self.memory.set(called, 1 << (from % 64));
+    }
+
+    /// Has a rank here look, if it does not do so anyway.
+    #[inline]
+    fn call_unwatched(&self, to: usize) {
+        if self.memory.load(self.layout.about(self.me, to, About::Watched)) == 0 {
+            self.call(self.me, to);
+        }
+    }
+
     /// Whether a rank here has ended.
     pub(super) fn is_over(&self, rank: usize) -> bool {
         self.memory.load(self.layout.process(rank, Process::Ended)) == 1

@@ -27,6 +27,10 @@ const NAP: Duration = Duration::from_millis(50);
 /// Pieces taken after which their sender is told, by a rank that never waits.
 const TAKEN: u32 = GATEWAY_WINDOW as u32 / 2;
 
+/// Looks at the segment for each one at the sockets, which takes as long as some hundred, while the
+/// messages come from this node.
+const NEAR_LOOKS: u32 = 16;
+
 /// Bytes posted after which they are sent while more are posted.
 const POSTED: usize = 8 * GATEWAY_PIECE;
 
@@ -42,6 +46,8 @@ pub struct Rank {
     taken: u32,
     /// Whether the last piece came from this node: then others are asked first.
     was_near: bool,
+    /// Looks so far.
+    looks: u32,
     packet: Vec<u8>,
     ready: Vec<u64>,
 }
@@ -97,10 +103,11 @@ impl Rank {
             Unfit::Here(error) => error,
         })?;
         let mapped = Arc::new(segment::map(memory.as_fd(), size, true)?);
-        let near = Near::new(layout.here());
         let processors = mapped.load(layout.process(layout.here(), Process::Processors));
         let is_crowded = layout.here() as u64 > processors;
-        let gate = Gate::new(Core::new(mapped, layout, rank), bells)?;
+        let core = Core::new(mapped, layout, rank);
+        let near = Near::new(&core);
+        let gate = Gate::new(core, bells)?;
         gate.watch(control.as_fd(), OTHER)?;
         let mut joined = Rank {
             gate,
@@ -111,6 +118,7 @@ impl Rank {
             waiter: if is_crowded { Waiter::crowded() } else { Waiter::default() },
             taken: 0,
             was_near: false,
+            looks: 0,
             packet,
             ready: Vec::with_capacity(64),
         };
@@ -395,6 +403,16 @@ impl Rank {
         }
     }
 
+    /// The same, but may leave the sockets for another time.
+    #[inline]
+    fn is_seen(&mut self, what: What<'_>) -> bool {
+        self.looks = self.looks.wrapping_add(1);
+        match self.was_near && !self.looks.is_multiple_of(NEAR_LOOKS) {
+            true => self.is_there(what),
+            false => self.is_ready(what),
+        }
+    }
+
     fn has_room(&mut self, to: Place) -> bool {
         let (node, rank) = (to.node as usize, to.rank as usize);
         if self.is_near(node) {
@@ -440,7 +458,7 @@ struct Waiting<'a> {
 
 impl Sleeper for Waiting<'_> {
     fn is_ready(&mut self) -> bool {
-        self.rank.is_ready(self.what)
+        self.rank.is_seen(self.what)
     }
 
     fn sleep(&mut self, most: Duration) -> Result<()> {

@@ -266,11 +266,12 @@ impl Process {
     fn new(memory: &Arc<Mapped>, layout: &Layout, me: usize, line: &Line) -> Process {
         let brake = Brake::new();
         let memory = Stepping { memory: memory.clone(), brake: brake.clone() };
+        let core = Core::new(memory, layout.clone(), me);
         Process {
-            core: Core::new(memory, layout.clone(), me),
             outbox: Outbox::new(),
             inbox: Inbox::new(),
-            near: Near::new(layout.here()),
+            near: Near::new(&core),
+            core,
             line: Braked { line: line.clone(), brake },
             sent: BTreeMap::new(),
             got: BTreeMap::new(),

@@ -1,10 +1,15 @@
 //! Random schedules of messages of all sizes between the ranks of one node, in parts.
 
 use super::*;
+use crate::gateway::layout::About;
 use muster_base::limits::{NEAR_ENTRIES, NEAR_LINES, NEAR_PIECE};
 use proptest::prelude::*;
 
-const RANKS: usize = 3;
+/// More than are watched at all times.
+const RANKS: usize = 9;
+
+/// So many looks in vain, and rings are left.
+const LONG: usize = 3000;
 
 /// A rank, with what it sends to whom and how far it is, and what has come of whom.
 struct End {
@@ -19,11 +24,10 @@ struct End {
 fn ends() -> Vec<End> {
     let layout = Layout::new(0, &[RANKS as u16]);
     let memory = Arc::new(Mapped::heap(layout.words * 8));
-    let end = |me| End {
-        core: Core::new(memory.clone(), layout.clone(), me),
-        near: Near::new(RANKS),
-        sending: [(0, 0); RANKS],
-        coming: vec![(0, Vec::new()); RANKS],
+    let end = |me| {
+        let core = Core::new(memory.clone(), layout.clone(), me);
+        let near = Near::new(&core);
+        End { core, near, sending: [(0, 0); RANKS], coming: vec![(0, Vec::new()); RANKS] }
     };
     (0..RANKS).map(end).collect()
 }
@@ -47,6 +51,17 @@ impl End {
         let is_whole = offset + sent == bytes.len();
         self.sending[to] = if is_whole { (number + 1, 0) } else { (number, offset + sent) };
         true
+    }
+
+    /// Looks for a while, until there is a piece.
+    fn look(&mut self) {
+        let _ = (0..LONG).any(|_| self.near.is_ready(&self.core));
+    }
+
+    /// Whether it looks at a rank's ring without being called.
+    fn watches(&self, from: usize) -> bool {
+        let at = self.core.layout.about(from, self.core.me, About::Watched);
+        self.core.memory.load(at) == 1
     }
 
     /// Takes a piece, in reads of so many bytes; whether there was one.
@@ -92,6 +107,9 @@ proptest! {
                 if !is_done {
                     break;
                 }
+            }
+            if read < 1000 {
+                ends[rank].look();
             }
         }
         // What has begun is finished, then all is there.
@@ -141,4 +159,22 @@ fn a_rank_takes_from_all_that_send_to_it_in_turn() {
         assert!(ends[2].take(100, &sizes) && ends[2].take(100, &sizes));
         assert_eq!([ends[2].coming[0].0, ends[2].coming[1].0], [taken; 2]);
     }
+}
+
+#[test]
+fn a_rank_looks_at_the_rings_of_those_who_talk_and_hears_the_others_when_they_call() {
+    let (mut ends, sizes) = (ends(), [(24, 0)]);
+    let others = 1..RANKS;
+    others.clone().for_each(|from| assert!(ends[from].send(0, &sizes)));
+    others.clone().for_each(|_| assert!(ends[0].take(100, &sizes)));
+    assert!(others.clone().all(|from| ends[0].watches(from)));
+    for _ in 0..3 {
+        ends[0].look();
+        assert!(ends[1].send(0, &sizes) && ends[0].take(100, &sizes));
+    }
+    let watched: Vec<usize> = others.clone().filter(|from| ends[0].watches(*from)).collect();
+    assert_eq!(watched, [1]);
+    others.clone().for_each(|from| assert!(ends[from].send(0, &sizes)));
+    others.clone().for_each(|_| assert!(ends[0].take(100, &sizes)));
+    assert!(others.clone().all(|from| ends[0].watches(from)));
 }
