@@ -3,11 +3,15 @@
 //! * `types.rs`: handles and callbacks;
 //! * `constants.rs`: the values that are in the header, too;
 //! * `signatures.rs`: the type of each function, against which `export!` holds the source;
-//! * `unsupported.rs`: the functions that no source file exports, which say so when called.
+//! * `unsupported.rs`: the functions that no source file exports, which say so when called;
+//! * `fortran.rs`: Fortran's subroutines of the functions.
 //!
 //! A function is exported if a line of a source file begins with `fn MPI_NAME(`, or names it so
 //! beside its large-count form, as `fn MPI_NAME or MPI_NAME_c(`: were one
 //! overlooked here, it would be exported twice, which the compiler refuses.
+
+#[path = "build/fortran.rs"]
+mod fortran;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -18,6 +22,7 @@ use muster_mpi_standard::{Function, Parameter, Type, constants, functions, types
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=src");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libmpi_abi.so.1");
     let all: Vec<Function> = functions().into_iter().flat_map(|section| section.items).collect();
@@ -30,6 +35,7 @@ fn main() {
     save("constants.rs", &rust_constants());
     save("signatures.rs", &all.iter().map(signature).collect::<String>());
     save("unsupported.rs", &unsupported(&all, &exported));
+    save("fortran.rs", &fortran::subroutines(&all, &handles()));
 }
 
 /// Writes a file of the output directory.
@@ -88,19 +94,24 @@ fn rust_types() -> String {
     code
 }
 
+/// The names of the types of handles.
+fn handles() -> Vec<String> {
+    let name = |it| match it {
+        Type::Handle { name, .. } => Some(name),
+        _ => None,
+    };
+    types().into_iter().filter_map(name).collect()
+}
+
 /// A constant is an `int`, a handle, or a pointer as its number.
 fn rust_constants() -> String {
-    let handles: BTreeSet<String> = types()
-        .into_iter()
-        .filter_map(|it| match it {
-            Type::Handle { name, .. } => Some(name),
-            _ => None,
-        })
-        .collect();
+    let handles = handles();
     let mut code = String::new();
     for it in constants().into_iter().flat_map(|section| section.items) {
         let (kind, value) = match it.kind.as_str() {
-            kind if handles.contains(kind) => (kind, format!("{kind}({:#x})", it.value)),
+            kind if handles.iter().any(|it| it == kind) => {
+                (kind, format!("{kind}({:#x})", it.value))
+            }
             "int" | "MPI_T_cb_safety" | "MPI_T_source_order" => {
                 ("::std::ffi::c_int", it.value.to_string())
             }

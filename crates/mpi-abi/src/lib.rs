@@ -24,6 +24,7 @@ mod environment;
 mod errhandler;
 mod export;
 mod failure;
+mod fortran;
 mod info;
 mod integers;
 mod line;

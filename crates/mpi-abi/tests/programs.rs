@@ -52,3 +52,10 @@ fn what_needs_no_other_rank_is_as_the_standard_says() {
         assert_eq!(got, (Some(0), "all good\n", ""), "{source}");
     }
 }
+
+#[test]
+fn a_program_in_fortran_finds_its_subroutines_and_what_stands_for_no_argument() {
+    let prefix = Prefix::new();
+    let ran = run(prefix.compile("mpifort", "alone.f", &["-Wall", "-Werror"]));
+    assert_eq!((ran.status, ran.out.as_str(), ran.err.as_str()), (Some(0), "all good\n", ""));
+}

@@ -69,12 +69,7 @@ pub fn header() -> String {
         let _ = writeln!(text, "      {declaration}");
         let _ = writeln!(text, "      COMMON /{}/ {name}", block(name));
     }
-    text.push_str("\n!     Attribute callbacks, and the functions that are no subroutines.\n");
-    for name in ["NULL_COPY_FN", "NULL_DELETE_FN", "DUP_FN"] {
-        for object in ["", "COMM_", "TYPE_", "WIN_"] {
-            let _ = writeln!(text, "      EXTERNAL MPI_{object}{name}");
-        }
-    }
+    text.push_str("\n!     The functions that are no subroutines.\n");
     text.push_str("      DOUBLE PRECISION MPI_WTIME, MPI_WTICK\n");
     text.push_str("      EXTERNAL MPI_WTIME, MPI_WTICK\n");
     text

@@ -1,0 +1,186 @@
+//! Fortran's subroutines of the table's functions. Each argument comes by its address, an object as
+//! the integer of its handle, a text with its length behind all arguments, and the error code goes
+//! into a last one:
+//!
+//! ```text
+//! mpi_recv_(buf, count, datatype, source, tag, comm, status, ierror)
+//! ```
+//!
+//! They call the functions by their C names, so that a tool sees the calls of Fortran programs,
+//! too.
+
+use std::fmt::Write;
+
+use muster_mpi_standard::{Function, Parameter};
+
+/// Functions that have no such form, by parts of their names: those for tools, of handles as
+/// integers, of addresses that C computes, those that take lists of texts, and those of attributes
+/// and callbacks, whose arguments are others in Fortran.
+const NONE: [&str; 13] = [
+    "MPI_T_",
+    "MPI_Abi_",
+    "_toint",
+    "_fromint",
+    "Aint_",
+    "Info_create_env",
+    "_spawn",
+    "eighbor_alltoallw",
+    "eyval",
+    "_attr",
+    "Attr_",
+    "Grequest_",
+    "Register_datarep",
+];
+
+/// Functions that are written by hand in `src/fortran.rs`.
+const BY_HAND: [&str; 5] =
+    ["MPI_Init", "MPI_Init_thread", "MPI_Pcontrol", "MPI_Wtime", "MPI_Wtick"];
+
+/// The subroutines.
+pub fn subroutines(all: &[Function], handles: &[String]) -> String {
+    let mut code = String::new();
+    for function in all.iter().filter(|it| has_form(it)) {
+        code.push_str(&subroutine(function, handles));
+    }
+    code
+}
+
+/// Whether a function has a subroutine that is made here. Large counts are for other interfaces
+/// than `mpif.h`.
+fn has_form(function: &Function) -> bool {
+    let name = function.name.as_str();
+    let has_none = name.ends_with("_c") || NONE.iter().any(|part| name.contains(part));
+    !has_none && !BY_HAND.contains(&name)
+}
+
+/// What is done with an argument.
+#[derive(Default)]
+struct Passed {
+    /// Before the call.
+    before: String,
+    /// In its place.
+    argument: String,
+    /// After it.
+    after: String,
+    /// Whether it has a length.
+    is_text: bool,
+}
+
+/// A subroutine.
+fn subroutine(function: &Function, handles: &[String]) -> String {
+    let passed: Vec<(Passed, &Parameter)> =
+        function.parameters.iter().map(|it| (pass(function, it, handles), it)).collect();
+    let place = |it: &Parameter| format!("{}: *mut c_void, ", it.name);
+    let length = |it: &Parameter| format!(", {}_length: usize", it.name);
+    let places: String = passed.iter().map(|(_, it)| place(it)).collect();
+    let texts = passed.iter().filter(|(passed, _)| passed.is_text);
+    let lengths: String = texts.map(|(_, it)| length(it)).collect();
+    let before: String = passed.iter().map(|(passed, _)| passed.before.as_str()).collect();
+    let after: String = passed.iter().map(|(passed, _)| passed.after.as_str()).collect();
+    let arguments: Vec<&str> = passed.iter().map(|(passed, _)| passed.argument.as_str()).collect();
+    let types: String = function
+        .parameters
+        .iter()
+        .map(|it| format!("{}: {}, ", it.name, super::parameter_type(it)))
+        .collect();
+    let mut code = String::new();
+    let name = &function.name;
+    for prefix in ["", "P"] {
+        let low = format!("{prefix}{name}_").to_lowercase();
+        let _ = writeln!(
+            code,
+            "#[allow(non_snake_case)]\nmod {low} {{\n\
+             use super::*;\n\
+             unsafe extern \"C\" {{\n\
+             #[link_name = \"{prefix}{name}\"]\n\
+             fn function({types}) -> c_int;\n\
+             }}\n\
+             #[unsafe(export_name = \"{low}\")]\n\
+             unsafe extern \"C\" fn subroutine({places}ierror: *mut c_void{lengths}) {{\n\
+             unsafe {{\n\
+             {before}let code = function({});\n{after}f::store(ierror, code);\n\
+             }}\n}}\n}}",
+            arguments.join(", ")
+        );
+    }
+    code
+}
+
+/// How an argument is passed on.
+fn pass(function: &Function, it: &Parameter, handles: &[String]) -> Passed {
+    let name = it.name.as_str();
+    let is_const = it.kind.starts_with("const ");
+    let kind = it.kind.trim_start_matches("const ");
+    let base = kind.trim_end_matches(['*', ' ']);
+    let is_array = it.suffix == "[]";
+    let is_pointer = kind.ends_with('*');
+    let argument = |argument: String| Passed { argument, ..Passed::default() };
+    match base {
+        "void" => argument(format!("f::address({name})")),
+        "MPI_Status" => argument(format!("f::status({name})")),
+        "char" if is_const => Passed {
+            before: format!("let {name} = f::text({name}, {name}_length);\n"),
+            argument: format!("{name}.as_ptr()"),
+            is_text: true,
+            ..Passed::default()
+        },
+        "char" => Passed {
+            before: format!("let mut {name}_room = f::Room::new();\n"),
+            argument: format!("{name}_room.as_mut_ptr()"),
+            after: format!("{name}_room.give({name}, {name}_length);\n"),
+            is_text: true,
+        },
+        handle if handles.iter().any(|it| it == handle) => {
+            pass_handle(function, it, (handle, is_const), is_array, is_pointer)
+        }
+        kind if kind.ends_with("_function") => argument(format!("std::mem::transmute({name})")),
+        "int" if name == "indx" && is_pointer => Passed {
+            argument: format!("{name}.cast()"),
+            after: format!("f::from_one({name}, 1);\n"),
+            ..Passed::default()
+        },
+        "int" if name == "array_of_indices" => Passed {
+            argument: format!("{name}.cast()"),
+            after: format!("f::from_one({name}, f::load(outcount));\n"),
+            ..Passed::default()
+        },
+        _ if name.ends_with("weights") => argument(format!("f::weights({name})")),
+        _ if is_array || is_pointer || !it.suffix.is_empty() => argument(format!("{name}.cast()")),
+        _ => argument(format!("f::load({name})")),
+    }
+}
+
+/// How a handle, a place for one, or an array of them is passed on.
+fn pass_handle(
+    function: &Function,
+    it: &Parameter,
+    (handle, is_const): (&str, bool),
+    is_array: bool,
+    is_pointer: bool,
+) -> Passed {
+    let name = it.name.as_str();
+    if !is_array && !is_pointer {
+        let argument = format!("{handle}(f::load::<c_int>({name}) as usize)");
+        return Passed { argument, ..Passed::default() };
+    }
+    let has = |name: &str| function.parameters.iter().any(|it| it.name == name);
+    let length = if !is_array {
+        "1".to_owned()
+    } else if let Some(length) = ["count", "incount", "max_datatypes"].iter().find(|name| has(name))
+    {
+        format!("f::load::<c_int>({length})")
+    } else {
+        "f::peers(comm)".to_owned()
+    };
+    let after = match is_const {
+        true => String::new(),
+        false => format!("f::give_handles(&{name}_handles, {name});\n"),
+    };
+    let (keep, as_pointer) = if is_const { ("", "as_ptr") } else { ("mut", "as_mut_ptr") };
+    Passed {
+        before: format!("let {keep} {name}_handles = f::handles({name}, {length});\n"),
+        argument: format!("{name}_handles.{as_pointer}().cast()"),
+        after,
+        is_text: false,
+    }
+}

@@ -1,0 +1,323 @@
+//! MPI for Fortran programs that include `mpif.h`: subroutines by the names that compilers make,
+//! lower case with an underscore behind. Most are made from the table (`build/fortran.rs`); here is
+//! what they use, and those that are unlike their C functions.
+//!
+//! Arguments that are left out are variables of common blocks. The library defines the blocks, too,
+//! so that the linker makes the program's known to the loader, and asks the loader where they are:
+//! the program's come first.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicI32;
+
+use muster_mpi::error::SUCCESS;
+
+use self as f;
+use crate::abi::constants::*;
+use crate::abi::types::*;
+
+/// The subroutines of the table's functions. What each argument leads to is what the standard
+/// demands, which is the caller's promise; the functions look at what can be looked at.
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks, unused_unsafe, missing_docs)]
+mod made {
+    use super::*;
+
+    include!(concat!(env!("OUT_DIR"), "/fortran.rs"));
+}
+
+/// The common blocks, as long as the program's.
+mod blocks {
+    use super::AtomicI32;
+    use std::sync::atomic::AtomicU8;
+
+    macro_rules! blocks {
+        ($($name:ident: $type:ty = $value:expr;)*) => {
+            $(#[unsafe(no_mangle)]
+            static $name: $type = $value;)*
+        };
+    }
+
+    blocks! {
+        muster_bottom_: AtomicI32 = AtomicI32::new(0);
+        muster_in_place_: AtomicI32 = AtomicI32::new(0);
+        muster_status_ignore_: [AtomicI32; 8] = [const { AtomicI32::new(0) }; 8];
+        muster_statuses_ignore_: [AtomicI32; 8] = [const { AtomicI32::new(0) }; 8];
+        muster_errcodes_ignore_: AtomicI32 = AtomicI32::new(0);
+        muster_unweighted_: AtomicI32 = AtomicI32::new(0);
+        muster_weights_empty_: AtomicI32 = AtomicI32::new(0);
+        muster_argv_null_: AtomicU8 = AtomicU8::new(0);
+        muster_argvs_null_: AtomicU8 = AtomicU8::new(0);
+    }
+}
+
+/// Where the program's blocks are.
+struct Places {
+    bottom: *mut c_void,
+    in_place: *mut c_void,
+    status_ignore: *mut c_void,
+    statuses_ignore: *mut c_void,
+    unweighted: *mut c_void,
+    weights_empty: *mut c_void,
+}
+
+// SAFETY: they are compared and never followed.
+unsafe impl Send for Places {}
+// SAFETY: as above.
+unsafe impl Sync for Places {}
+
+/// Asks the loader, once.
+fn places() -> &'static Places {
+    static PLACES: OnceLock<Places> = OnceLock::new();
+    PLACES.get_or_init(|| {
+        let place = |name: &std::ffi::CStr| {
+            // SAFETY: the name ends with a zero.
+            unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
+        };
+        Places {
+            bottom: place(c"muster_bottom_"),
+            in_place: place(c"muster_in_place_"),
+            status_ignore: place(c"muster_status_ignore_"),
+            statuses_ignore: place(c"muster_statuses_ignore_"),
+            unweighted: place(c"muster_unweighted_"),
+            weights_empty: place(c"muster_weights_empty_"),
+        }
+    })
+}
+
+/// A buffer, or what stands for one.
+fn address(place: *mut c_void) -> *mut c_void {
+    let places = places();
+    let number = match place {
+        it if it == places.in_place => MPI_IN_PLACE,
+        it if it == places.bottom => MPI_BOTTOM,
+        it => return it,
+    };
+    std::ptr::without_provenance_mut(number)
+}
+
+/// A status or an array of them, which are alike in both languages; null where none is wanted.
+fn status(place: *mut c_void) -> *mut MPI_Status {
+    let places = places();
+    let is_none = place == places.status_ignore || place == places.statuses_ignore;
+    if is_none { std::ptr::null_mut() } else { place.cast() }
+}
+
+/// Weights of edges, or what stands for them.
+fn weights(place: *mut c_void) -> *mut c_int {
+    let places = places();
+    let number = match place {
+        it if it == places.unweighted => MPI_UNWEIGHTED,
+        it if it == places.weights_empty => MPI_WEIGHTS_EMPTY,
+        it => return it.cast(),
+    };
+    std::ptr::without_provenance_mut(number)
+}
+
+/// A number.
+///
+/// # Safety
+/// It is there.
+unsafe fn load<T: Copy>(place: *mut c_void) -> T {
+    // SAFETY: as the caller promises.
+    unsafe { place.cast::<T>().read() }
+}
+
+/// Sets a number.
+///
+/// # Safety
+/// There is room for it.
+unsafe fn store<T>(place: *mut c_void, value: T) {
+    // SAFETY: as the caller promises.
+    unsafe { place.cast::<T>().write(value) }
+}
+
+/// A text, without the blanks that fill it up.
+///
+/// # Safety
+/// It has so many bytes.
+unsafe fn text(place: *mut c_void, length: usize) -> CString {
+    // SAFETY: as the caller promises.
+    let bytes = unsafe { std::slice::from_raw_parts(place.cast::<u8>(), length) };
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(length);
+    let text = bytes[..end].trim_ascii();
+    CString::new(text).expect("it ends before the first zero")
+}
+
+/// Room for a text of C, of any length that the standard knows.
+struct Room(Vec<c_char>);
+
+impl Room {
+    fn new() -> Room {
+        Room(vec![0; MPI_MAX_LIBRARY_VERSION_STRING as usize])
+    }
+
+    fn as_mut_ptr(&mut self) -> *mut c_char {
+        self.0.as_mut_ptr()
+    }
+
+    /// Gives it to the program, cut or filled up with blanks.
+    ///
+    /// # Safety
+    /// There is room for so many bytes.
+    unsafe fn give(&self, place: *mut c_void, length: usize) {
+        // SAFETY: as the caller promises.
+        let into = unsafe { std::slice::from_raw_parts_mut(place.cast::<u8>(), length) };
+        let text = self.0.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0);
+        let text = text.chain(std::iter::repeat(b' '));
+        into.iter_mut().zip(text).for_each(|(into, byte)| *into = byte);
+    }
+}
+
+/// Handles out of integers.
+///
+/// # Safety
+/// So many are there.
+unsafe fn handles(place: *mut c_void, count: c_int) -> Vec<usize> {
+    let count = usize::try_from(count).unwrap_or(0);
+    // SAFETY: as the caller promises; without any there may be no place.
+    let each = |at| unsafe { place.cast::<c_int>().add(at).read() as usize };
+    (0..count).map(each).collect()
+}
+
+/// Integers out of handles.
+///
+/// # Safety
+/// There is room for them.
+unsafe fn give_handles(handles: &[usize], place: *mut c_void) {
+    for (at, handle) in handles.iter().enumerate() {
+        // SAFETY: as the caller promises.
+        unsafe { place.cast::<c_int>().add(at).write(*handle as c_int) };
+    }
+}
+
+/// Indices that begin with 1 out of those that begin with 0.
+///
+/// # Safety
+/// So many are there.
+unsafe fn from_one(place: *mut c_void, count: c_int) {
+    for at in 0..usize::try_from(count).unwrap_or(0) {
+        // SAFETY: as the caller promises.
+        let index = unsafe { &mut *place.cast::<c_int>().add(at) };
+        if *index >= 0 {
+            *index += 1;
+        }
+    }
+}
+
+/// How many ranks a call of all ranks of a communicator has arguments for.
+///
+/// # Safety
+/// The integer of the handle is there.
+unsafe fn peers(comm: *mut c_void) -> c_int {
+    // SAFETY: as the caller promises.
+    let comm = MPI_Comm(unsafe { load::<c_int>(comm) } as usize);
+    let size = crate::communicator::communicator(comm).map(|it| it.inner.peers().size());
+    size.map_or(0, u32::cast_signed)
+}
+
+/// The functions that those by hand call.
+mod called {
+    use super::*;
+
+    // SAFETY: the types are the standard's; `export!` holds the functions against the same.
+    unsafe extern "C" {
+        pub fn MPI_Init(count: *mut c_int, arguments: *mut *mut *mut c_char) -> c_int;
+        pub fn MPI_Init_thread(
+            count: *mut c_int,
+            arguments: *mut *mut *mut c_char,
+            required: c_int,
+            provided: *mut c_int,
+        ) -> c_int;
+        pub fn MPI_Pcontrol(level: c_int, ...) -> c_int;
+        pub fn MPI_Wtime() -> f64;
+        pub fn MPI_Wtick() -> f64;
+        pub fn MPI_Comm_get_attr(
+            comm: MPI_Comm,
+            key: c_int,
+            value: *mut c_void,
+            flag: *mut c_int,
+        ) -> c_int;
+    }
+}
+
+/// Begins.
+///
+/// # Safety
+/// As the standard demands.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mpi_init_(ierror: *mut c_void) {
+    let none = std::ptr::null_mut();
+    // SAFETY: a program may give no arguments; there is room for the code.
+    unsafe { store(ierror, called::MPI_Init(std::ptr::null_mut(), none)) }
+}
+
+/// Begins, with threads.
+///
+/// # Safety
+/// As the standard demands.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mpi_init_thread_(
+    required: *mut c_void,
+    provided: *mut c_void,
+    ierror: *mut c_void,
+) {
+    let none = std::ptr::null_mut();
+    // SAFETY: as above.
+    unsafe {
+        let provided = provided.cast();
+        let code = called::MPI_Init_thread(std::ptr::null_mut(), none, load(required), provided);
+        store(ierror, code);
+    }
+}
+
+/// For tools, which make of it what they like; nothing here does.
+///
+/// # Safety
+/// As the standard demands.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mpi_pcontrol_(level: *mut c_void) {
+    // SAFETY: as above.
+    unsafe { called::MPI_Pcontrol(load(level)) };
+}
+
+/// The time.
+#[unsafe(no_mangle)]
+extern "C" fn mpi_wtime_() -> f64 {
+    // SAFETY: it takes nothing.
+    unsafe { called::MPI_Wtime() }
+}
+
+/// Its resolution.
+#[unsafe(no_mangle)]
+extern "C" fn mpi_wtick_() -> f64 {
+    // SAFETY: it takes nothing.
+    unsafe { called::MPI_Wtick() }
+}
+
+/// The value of an attribute: the standard's own are numbers in Fortran, the program's are what C
+/// has as pointers.
+///
+/// # Safety
+/// As the standard demands.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mpi_comm_get_attr_(
+    comm: *mut c_void,
+    key: *mut c_void,
+    value: *mut c_void,
+    flag: *mut c_void,
+    ierror: *mut c_void,
+) {
+    let mut found: *mut c_void = std::ptr::null_mut();
+    // SAFETY: the arguments are the caller's promise; the standard's values are integers of ours.
+    unsafe {
+        let (comm, key) = (MPI_Comm(load::<c_int>(comm) as usize), load::<c_int>(key));
+        let place = (&raw mut found).cast();
+        let code = called::MPI_Comm_get_attr(comm, key, place, flag.cast());
+        if code == SUCCESS && load::<c_int>(flag) != 0 {
+            let is_standard = (MPI_TAG_UB..=MPI_UNIVERSE_SIZE).contains(&key);
+            let number = if is_standard { load::<c_int>(found) as isize } else { found as isize };
+            store(value, number);
+        }
+        store(ierror, code);
+    }
+}
