@@ -6,9 +6,9 @@
 //! * `unsupported.rs`: the functions that no source file exports, which say so when called;
 //! * `fortran.rs`: Fortran's subroutines of the functions.
 //!
-//! A function is exported if a line of a source file begins with `fn MPI_NAME(`, or names it so
-//! beside its large-count form, as `fn MPI_NAME or MPI_NAME_c(`: were one
-//! overlooked here, it would be exported twice, which the compiler refuses.
+//! A function is exported if a source file has `fn MPI_NAME(`, or names it so beside its other
+//! forms, as `fn MPI_NAME or MPI_NAME_c(`: were one overlooked here, it would be exported twice,
+//! which the compiler refuses.
 
 #[path = "build/fortran.rs"]
 mod fortran;
@@ -52,10 +52,11 @@ fn find_exported(folder: &Path, names: &mut BTreeSet<String>) {
             find_exported(&path, names);
         } else if path.extension().is_some_and(|it| it == "rs") {
             let text = fs::read_to_string(&path).expect("a source can be read");
-            let heads = text.lines().filter_map(|line| line.trim_start().strip_prefix("fn "));
-            let named = heads.filter_map(|head| head.split_once('(')).map(|(names, _)| names);
-            // `fn MPI_NAME or MPI_NAME_c(` is two.
-            let named = named.flat_map(|names| names.split(" or "));
+            let lines = text.lines().map(str::trim).filter(|line| !line.starts_with("//"));
+            let code = lines.collect::<Vec<_>>().join(" ");
+            let heads = code.split(" fn ").skip(1).filter_map(|head| head.split_once('('));
+            // `fn MPI_NAME or MPI_NAME_c(` is two, and there may be more.
+            let named = heads.flat_map(|(names, _)| names.split_whitespace());
             names.extend(named.filter(|name| name.starts_with("MPI_")).map(str::to_owned));
         }
     }
@@ -150,7 +151,7 @@ fn parameter_type(parameter: &Parameter) -> String {
     };
     let name = kind.trim_end_matches(['*', ' ']);
     let mut stars = kind.len() - kind.trim_end_matches('*').len();
-    if name.ends_with("_function") {
+    if name.trim_end_matches("_c").ends_with("_function") {
         return format!("Option<{name}>");
     }
     let mut typed = plain_type(name);

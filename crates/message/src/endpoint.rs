@@ -398,17 +398,27 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         self.carrier.wait(self.outgoing.waiting(), time)
     }
 
-    /// Ends what waits for ranks that have ended.
+    /// Ends what waits for ranks that have ended, when all that they have sent is here.
     pub fn give_up(&mut self, ticket: Ticket) {
-        let operation = self.state.operations.get(ticket.0);
-        let Some(Operation::Receive { from: Some(from), wanted, .. }) = operation else { return };
-        if let Some(failure) = self.carrier.is_gone(*from) {
+        let Some(from) = self.waits_for(ticket) else { return };
+        if let Some(failure) = self.carrier.is_gone(from) {
+            while matches!(self.progress(), Ok(true)) {}
+            let operation = self.state.operations.get(ticket.0);
+            let Some(Operation::Receive { wanted, .. }) = operation else { return };
             let (number, wanted) = (ticket.0, *wanted);
             self.state.matching.withdraw(wanted, |posted| *posted == number);
             let envelope =
                 Envelope { context: wanted.context, source: wanted.source.unwrap_or(0), tag: 0 };
             let outcome = Outcome { failure: Some(failure), ..Outcome::of(envelope, 0) };
             self.state.end(number, outcome);
+        }
+    }
+
+    /// The rank whose message an operation waits for, if it can be of one only.
+    fn waits_for(&self, ticket: Ticket) -> Option<u32> {
+        match self.state.operations.get(ticket.0) {
+            Some(Operation::Receive { from, .. }) => *from,
+            _ => None,
         }
     }
 

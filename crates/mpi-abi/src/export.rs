@@ -119,7 +119,8 @@ macro_rules! both {
     () => {};
     (
         $(#[$meta:meta])*
-        fn $name:ident or $large:ident($($arg:ident: $type:ty),* $(,)?) $(on $scope:ident)? $body:block
+        fn $name:ident or $large:ident($($arg:ident: $type:ty),* $(,)?) $(on $scope:ident)?
+        $body:block
         $($rest:tt)*
     ) => {
         #[allow(non_snake_case, unused_imports, dead_code)]

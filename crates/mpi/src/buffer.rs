@@ -71,6 +71,17 @@ impl<M: Memory> Typed<M> {
         Typed { memory, count, datatype: self.datatype.clone(), whole, size }
     }
 
+    /// All of them, cut into parts that lie one behind the other.
+    pub fn parts(&self, counts: &[usize]) -> Vec<Typed<M>> {
+        let mut first = 0;
+        let next = |count: &usize| {
+            let part = self.part(first, *count);
+            first += count;
+            part
+        };
+        counts.iter().map(next).collect()
+    }
+
     /// How many.
     pub fn count(&self) -> usize {
         self.count

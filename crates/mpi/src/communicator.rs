@@ -123,6 +123,7 @@ impl Communicator {
             rank: self.rank,
             size: self.size(),
             group: self.group.clone(),
+            remote: self.remote.clone(),
         }
     }
 }

@@ -16,7 +16,10 @@ impl<M: Memory> Plan<M> {
             let next = (rank + step) % size;
             self.send(next, from[next as usize].clone());
         }
-        self.copy(from[rank as usize].clone(), into[rank as usize].clone());
+        let (own, place) = (&from[rank as usize], &into[rank as usize]);
+        if !place.is(own) {
+            self.copy(own.clone(), place.clone());
+        }
     }
 
     /// The same, where each rank's elements are in `places`, and are replaced.

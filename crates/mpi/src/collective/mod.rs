@@ -5,12 +5,14 @@
 
 mod alltoall;
 mod barrier;
+mod between;
 mod broadcast;
 mod gather;
 mod plan;
 mod reduce;
 mod scan;
 
+pub use between::Side;
 pub use plan::Plan;
 
 use crate::datatype::Datatype;
@@ -49,4 +51,6 @@ pub struct Shape {
     pub size: u32,
     /// Whose.
     pub group: Group,
+    /// The other group of an intercommunicator.
+    pub remote: Option<Group>,
 }

@@ -5,12 +5,14 @@
 use super::{Combination, Shape};
 use crate::buffer::{Memory, Typed};
 use crate::error::{Class, Error, Result};
+use crate::group::Group;
 use muster_message::{Carrier, Endpoint, Envelope, Mode, Ticket, Wanted};
 use std::collections::VecDeque;
 
 /// A step.
 enum Step<M: Memory> {
-    /// Bytes for a rank of the communicator.
+    /// Bytes for a rank of the communicator. Those of another group have the numbers behind this
+    /// one's: see [`Plan::other`].
     Send(u32, Typed<M>),
     /// Bytes from a rank.
     Receive(u32, Typed<M>),
@@ -20,6 +22,24 @@ enum Step<M: Memory> {
     Copy(Typed<M>, Typed<M>),
     /// `into` becomes `from` op `into`, element by element.
     Combine(Combination, Typed<M>, Typed<M>),
+}
+
+impl Shape {
+    /// The rank in the job of a rank of either group.
+    fn world(&self, rank: u32) -> u32 {
+        match &self.remote {
+            Some(remote) if rank >= self.size => remote.world(rank - self.size),
+            _ => self.group.world(rank),
+        }
+    }
+
+    /// The rank in the job of one that a message is for, and as which that one knows this rank.
+    fn receiver(&self, rank: u32) -> (u32, u32) {
+        match &self.remote {
+            Some(remote) if rank >= self.size => (self.world(rank), remote.size() + self.rank),
+            _ => (self.world(rank), self.rank),
+        }
+    }
 }
 
 /// The steps of one rank.
@@ -41,6 +61,16 @@ impl<M: Memory> Plan<M> {
 
     pub(super) fn size(&self) -> u32 {
         self.shape.size
+    }
+
+    /// How many ranks the other group has.
+    pub(super) fn others(&self) -> u32 {
+        self.shape.remote.as_ref().map_or(0, Group::size)
+    }
+
+    /// How the steps name a rank of the other group.
+    pub(super) fn other(&self, rank: u32) -> u32 {
+        self.size() + rank
     }
 
     pub(super) fn send(&mut self, to: u32, from: Typed<M>) {
@@ -90,7 +120,11 @@ impl<M: Memory> Plan<M> {
     /// Whether all that was begun has ended.
     fn settle<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) -> Result<bool> {
         while let Some(ticket) = self.begun.last() {
-            let Some(outcome) = endpoint.poll(*ticket) else { return Ok(false) };
+            let Some(outcome) = endpoint.poll(*ticket) else {
+                // Who waits for one that has ended, ends, too.
+                self.begun.iter().for_each(|ticket| endpoint.give_up(*ticket));
+                return Ok(false);
+            };
             self.begun.pop();
             if let Some(failure) = outcome.failure {
                 return Err(failure.into());
@@ -112,17 +146,17 @@ impl<M: Memory> Plan<M> {
         endpoint: &mut Endpoint<C, Typed<M>>,
         step: Step<M>,
     ) -> Result<()> {
-        let Shape { context, tag, rank, .. } = self.shape;
+        let Shape { context, tag, .. } = self.shape;
         match step {
             Step::Wait => {}
             Step::Send(to, bytes) => {
-                let envelope = Envelope { context, source: rank, tag };
-                let world = self.shape.group.world(to);
+                let (world, source) = self.shape.receiver(to);
+                let envelope = Envelope { context, source, tag };
                 self.begun.extend(endpoint.send(world, envelope, Mode::Standard, bytes)?);
             }
             Step::Receive(from, bytes) => {
                 let wanted = Wanted { context, source: Some(from), tag: Some(tag) };
-                let world = self.shape.group.world(from);
+                let world = self.shape.world(from);
                 self.begun.push(endpoint.receive(wanted, Some(world), bytes)?);
             }
             Step::Copy(from, into) => from.copy_to(into)?,

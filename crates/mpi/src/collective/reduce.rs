@@ -150,14 +150,9 @@ impl<M: Memory> Plan<M> {
         counts: &[usize],
         into: &Typed<M>,
     ) {
-        let all = from.scratch();
-        self.reduce(0, op, from, Some(&all));
-        let mut parts = Vec::with_capacity(counts.len());
-        let mut first = 0;
-        for count in counts {
-            parts.push(all.part(first, *count));
-            first += count;
-        }
+        let all = (self.rank() == 0).then(|| from.scratch());
+        self.reduce(0, op, from, all.as_ref());
+        let parts = all.map_or_else(Vec::new, |all| all.parts(counts));
         self.scatter(0, &parts, Some(into));
     }
 }

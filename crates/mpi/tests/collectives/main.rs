@@ -108,7 +108,8 @@ fn carry_out(ranks: u32, dice: u64, mut plan: impl FnMut(u32, &mut Plan<Heap>)) 
         .map(|rank| {
             let carrier = Queue { me: rank as usize, network: network.clone() };
             let group = Group::all(ranks);
-            let mut own = Plan::new(Shape { context: 3, tag: 0, rank, size: ranks, group });
+            let mut own =
+                Plan::new(Shape { context: 3, tag: 0, rank, size: ranks, group, remote: None });
             plan(rank, &mut own);
             (Endpoint::new(rank, carrier), own)
         })

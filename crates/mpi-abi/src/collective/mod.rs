@@ -1,0 +1,343 @@
+//! Collectives (MPI-5.0, chapter 6): a file for each family.
+//!
+//! A collective has six forms: it blocks, or is begun, or is kept to be started again and again,
+//! and each with counts of two sizes. They have the same arguments, but for what a form adds; so
+//! each is written once ([`collective!`]): its body looks at the arguments and says what the steps
+//! of this rank are.
+
+mod allgather;
+mod alltoall;
+mod broadcast;
+mod gather;
+mod reduce;
+mod reduce_scatter;
+mod scan;
+
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+use muster_mpi::buffer::{Memory, Typed};
+use muster_mpi::collective::{Plan, Side};
+use muster_mpi::error::{Class, Error, Result};
+
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::array::Array;
+use crate::buffer::{self, Elements, committed, elements, is_in_place};
+use crate::communicator::Comm;
+use crate::export::Number;
+use crate::place::Place;
+use crate::pointer::Out;
+use crate::request::{self, Active};
+use crate::world::world;
+
+/// Exports the forms of a collective:
+///
+/// ```text
+/// fn MPI_Bcast or MPI_Bcast_c begun MPI_Ibcast or MPI_Ibcast_c
+/// kept MPI_Bcast_init or MPI_Bcast_init_c (buffer: Address, ...) on comm { ... Ok(steps(...)) }
+/// ```
+///
+/// `N` and `D` are the types of counts and displacements, as in [`both!`](crate::export::both).
+macro_rules! collective {
+    () => {};
+    (
+        $(#[$meta:meta])*
+        fn $name:ident or $large:ident begun $begun:ident or $begun_large:ident
+        kept $kept:ident or $kept_large:ident $arguments:tt on $scope:ident $body:block
+        $($rest:tt)*
+    ) => {
+        $crate::collective::forms! {
+            ::std::ffi::c_int, ::std::ffi::c_int; $(#[$meta])*
+            $name $begun $kept $arguments $scope $body
+        }
+        $crate::collective::forms! {
+            $crate::abi::types::MPI_Count, $crate::abi::types::MPI_Aint; $(#[$meta])*
+            $large $begun_large $kept_large $arguments $scope $body
+        }
+        $crate::collective::collective! { $($rest)* }
+    };
+}
+
+/// The three forms of a collective with counts of one size.
+macro_rules! forms {
+    (
+        $count:ty, $displacement:ty; $(#[$meta:meta])* $name:ident $begun:ident $kept:ident
+        ($($arg:ident: $type:ty),* $(,)?) $scope:ident $body:block
+    ) => {
+        #[allow(non_snake_case, unused_imports, dead_code, clippy::too_many_arguments)]
+        mod $name {
+            use super::*;
+            type N = $count;
+            type D = $displacement;
+
+            /// Looks at the arguments.
+            fn steps_of($($arg: $type),*) -> Result<Steps<impl Make + use<>>> $body
+
+            $crate::export::export! {
+                $(#[$meta])*
+                fn $name($($arg: $type),*) on $scope {
+                    steps_of($($arg),*)?.carry_out()
+                }
+
+                /// The same; it is begun.
+                fn $begun($($arg: $type,)* request: Out<MPI_Request>) on $scope {
+                    steps_of($($arg),*)?.begin(request)
+                }
+
+                /// The same; it can be started again and again.
+                fn $kept(
+                    $($arg: $type,)* info: MPI_Info, request: Out<MPI_Request>
+                ) on $scope {
+                    let _ = info;
+                    steps_of($($arg),*)?.keep(request)
+                }
+            }
+        }
+    };
+}
+
+use {collective, forms};
+
+/// What fills a rank's plan.
+trait Make: Fn(&mut Plan<Place>) + Send + 'static {}
+impl<F: Fn(&mut Plan<Place>) + Send + 'static> Make for F {}
+
+/// The steps of a collective on a communicator.
+struct Steps<F> {
+    comm: Arc<Comm>,
+    make: F,
+}
+
+/// Steps.
+fn steps<F: Make>(comm: Arc<Comm>, make: F) -> Result<Steps<F>> {
+    Ok(Steps { comm, make })
+}
+
+impl<F: Make> Steps<F> {
+    fn plan(&self) -> Plan<Place> {
+        let mut plan = Plan::new(self.comm.inner.next_collective());
+        (self.make)(&mut plan);
+        plan
+    }
+
+    /// Waits for the end.
+    fn carry_out(self) -> Result<()> {
+        world()?.process.carry_out(self.plan())
+    }
+
+    /// Gives it a handle.
+    fn begin(self, request: Out<MPI_Request>) -> Result<()> {
+        let began = world()?.process.state().begin(self.plan());
+        request.set(request::insert(Some(Active::Collective(began)), None))
+    }
+
+    /// Gives it a handle by which it is started again and again. Its messages' tag is fixed now:
+    /// ranks may start two such collectives in different orders.
+    fn keep(self, request: Out<MPI_Request>) -> Result<()> {
+        let shape = self.comm.inner.next_collective();
+        let start = move || {
+            let mut plan = Plan::new(shape.clone());
+            (self.make)(&mut plan);
+            Ok(Active::Collective(world()?.process.state().begin(plan)))
+        };
+        request.set(request::insert(None, Some(Box::new(start))))
+    }
+}
+
+/// The root that a call names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Root {
+    /// A rank of the communicator.
+    Rank(u32),
+    /// One in one of two groups.
+    Between(Side),
+}
+
+impl Root {
+    /// # Errors
+    /// [`Class::Root`].
+    fn of(comm: &Comm, root: c_int) -> Result<Root> {
+        let peers = comm.inner.peers().size();
+        let is_between = comm.inner.remote().is_some();
+        match u32::try_from(root) {
+            Ok(root) if root < peers && is_between => Ok(Root::Between(Side::Opposite(root))),
+            Ok(root) if root < peers => Ok(Root::Rank(root)),
+            _ if is_between && root == MPI_ROOT => Ok(Root::Between(Side::Root)),
+            _ if is_between && root == MPI_PROC_NULL => Ok(Root::Between(Side::Beside)),
+            _ => {
+                let what = format!("there is no rank {root} to be the root among {peers}");
+                Err(Error::new(Class::Root, what))
+            }
+        }
+    }
+
+    /// Whether this rank is the root.
+    fn is_here(self, comm: &Comm) -> bool {
+        match self {
+            Root::Rank(root) => root == comm.inner.rank(),
+            Root::Between(side) => side == Side::Root,
+        }
+    }
+
+    /// Whether this rank is one of those that give to the root, or get from it.
+    fn is_opposite(self) -> bool {
+        !matches!(self, Root::Between(Side::Root | Side::Beside))
+    }
+}
+
+/// Whether there are two groups.
+fn is_between(comm: &Comm) -> bool {
+    comm.inner.remote().is_some()
+}
+
+/// How many ranks there are to give to, or to get from.
+fn peers(comm: &Comm) -> u32 {
+    comm.inner.peers().size()
+}
+
+/// A buffer that may not be `MPI_IN_PLACE`.
+///
+/// # Errors
+/// As [`elements`], and [`Class::Buffer`].
+#[inline]
+pub fn plain(
+    address: *const c_void,
+    count: impl Number,
+    datatype: MPI_Datatype,
+) -> Result<Elements> {
+    if is_in_place(address) {
+        return Err(Error::new(Class::Buffer, "MPI_IN_PLACE is not allowed for this buffer here"));
+    }
+    elements(address, count, datatype)
+}
+
+/// A buffer that the other one may stand for.
+///
+/// # Errors
+/// As [`plain`]; between two groups nothing can be in place.
+#[inline]
+fn unless_in_place(
+    comm: &Comm,
+    address: *const c_void,
+    count: impl Number,
+    datatype: MPI_Datatype,
+) -> Result<Option<Elements>> {
+    if is_in_place(address) && !is_between(comm) {
+        return Ok(None);
+    }
+    plain(address, count, datatype).map(Some)
+}
+
+/// What a reduction takes, and where its result goes. In place it takes what is there.
+fn operands(
+    comm: &Comm,
+    (from, into): (*const c_void, *const c_void),
+    (count, room): (impl Number, impl Number),
+    datatype: MPI_Datatype,
+) -> Result<(Elements, Elements)> {
+    let into_all = plain(into, room, datatype)?;
+    match unless_in_place(comm, from, count, datatype)? {
+        Some(from) => {
+            apart(&from, &into_all)?;
+            Ok((from, into_all))
+        }
+        None => Ok((plain(into, count, datatype)?, into_all)),
+    }
+}
+
+/// That two buffers are not one.
+///
+/// # Errors
+/// [`Class::Buffer`].
+#[inline]
+pub fn apart(from: &Elements, into: &Elements) -> Result<()> {
+    // Derived datatypes may have gaps, where the other's elements are.
+    let are_plain =
+        || from.datatype().predefined().is_some() && into.datatype().predefined().is_some();
+    if from.is(into) && from.size() > 0 && into.size() > 0 && are_plain() {
+        let what = "the send buffer is the receive buffer, too: MPI_IN_PLACE is for that";
+        return Err(Error::new(Class::Buffer, what));
+    }
+    Ok(())
+}
+
+/// The parts of a buffer, of `count` elements each, one behind the other.
+fn blocks(
+    address: *const c_void,
+    count: impl Number,
+    datatype: MPI_Datatype,
+    ranks: u32,
+) -> Result<Vec<Elements>> {
+    let first = plain(address, count, datatype)?;
+    let (count, ranks) = (first.count(), ranks as usize);
+    let all = count.checked_mul(ranks).ok_or_else(|| {
+        Error::new(Class::Count, format!("{count} elements for each of {ranks} ranks are too many"))
+    })?;
+    let all = Typed::new(first.memory().clone(), all, first.datatype().clone())?;
+    Ok((0..ranks).map(|rank| all.part(rank * count, count)).collect())
+}
+
+/// The parts of a buffer, each of its own length and at its own place, in elements.
+fn varied<N: Number, D: Number>(
+    address: *const c_void,
+    (counts, displacements): (Array<'_, N>, Array<'_, D>),
+    datatype: MPI_Datatype,
+    ranks: u32,
+) -> Result<Vec<Elements>> {
+    let datatype = committed(datatype)?;
+    let (counts, displacements) =
+        (counts.slice(ranks as usize)?, displacements.slice(ranks as usize)?);
+    let parts = counts.iter().zip(displacements).map(|(count, displacement)| {
+        let by = (displacement.large() as isize).checked_mul(datatype.extent());
+        part(address, by, *count, datatype.clone())
+    });
+    parts.collect()
+}
+
+/// The parts of a buffer, each of its own length and datatype and at its own place, in bytes.
+fn mixed<N: Number, D: Number>(
+    address: *const c_void,
+    (counts, displacements): (Array<'_, N>, Array<'_, D>),
+    datatypes: Array<'_, MPI_Datatype>,
+    ranks: u32,
+) -> Result<Vec<Elements>> {
+    let ranks = ranks as usize;
+    let (counts, displacements) = (counts.slice(ranks)?, displacements.slice(ranks)?);
+    let parts = counts.iter().zip(displacements).zip(datatypes.slice(ranks)?);
+    let parts = parts.map(|((count, displacement), datatype)| {
+        let by = Some(displacement.large() as isize);
+        part(address, by, *count, committed(*datatype)?)
+    });
+    parts.collect()
+}
+
+/// Elements so many bytes behind the address of a buffer.
+fn part(
+    address: *const c_void,
+    by: Option<isize>,
+    number: impl Number,
+    datatype: muster_mpi::datatype::Datatype,
+) -> Result<Elements> {
+    let count = buffer::count(number)?;
+    if is_in_place(address) {
+        return Err(Error::new(Class::Buffer, "MPI_IN_PLACE is not allowed for this buffer here"));
+    }
+    if address.is_null() && count > 0 && datatype.predefined().is_some() {
+        let what = format!("the buffer with {count} elements for a rank is null");
+        return Err(Error::new(Class::Buffer, what));
+    }
+    let by = by.ok_or_else(|| Error::new(Class::Arg, "a displacement is too large"))?;
+    Typed::new(Place::of(address).offset(by), count, datatype)
+}
+
+/// That a scan has no second group.
+fn one_group(comm: &Comm) -> Result<()> {
+    match is_between(comm) {
+        true => {
+            let what = "ranks of an intercommunicator have no common order to scan in";
+            Err(Error::new(Class::Comm, what))
+        }
+        false => Ok(()),
+    }
+}
