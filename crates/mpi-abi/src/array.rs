@@ -23,9 +23,9 @@ impl<'a, T> Array<'a, T> {
         Ok(unsafe { std::slice::from_raw_parts(self.0, length) })
     }
 
-    /// Whether it is null.
-    pub fn is_null(self) -> bool {
-        self.0.is_null()
+    /// The address, where some addresses have a meaning of their own (`MPI_UNWEIGHTED`).
+    pub fn address(self) -> usize {
+        self.0.addr()
     }
 }
 
@@ -54,6 +54,11 @@ impl<'a, T> OutArray<'a, T> {
         }
         // SAFETY: the program gives an array of this length that only we use now.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.0, length) })
+    }
+
+    /// The address, where some addresses have a meaning of their own (`MPI_UNWEIGHTED`).
+    pub fn address(self) -> usize {
+        self.0.addr()
     }
 
     /// The first `length`, or none where the program wants none (`MPI_STATUSES_IGNORE`).

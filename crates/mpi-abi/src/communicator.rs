@@ -10,11 +10,13 @@ use muster_mpi::communicator::{Communicator, of_colour};
 use muster_mpi::datatype::{Datatype, Predefined};
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::group::Group;
+use muster_mpi::topology::Topology;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::export::export;
 use crate::info;
+use crate::intercommunicator;
 use crate::object;
 use crate::place::Place;
 use crate::pointer::Out;
@@ -25,20 +27,27 @@ use crate::world::{self, world};
 pub struct Comm {
     /// What it is.
     pub inner: Communicator,
+    /// Its handle.
+    pub handle: MPI_Comm,
+    /// Who neighbours whom.
+    pub topology: Option<Topology>,
 }
 
 static COMMS: Table<Comm> = Table::new(Class::Comm, "a communicator");
 
 /// What ranks say to each other is of this type.
-static INT: LazyLock<Datatype> = LazyLock::new(|| Datatype::of(Predefined::Int32).clone());
+pub static INT: LazyLock<Datatype> = LazyLock::new(|| Datatype::of(Predefined::Int32).clone());
 
 /// `MPI_COMM_WORLD` and `MPI_COMM_SELF`, from `MPI_Init` on.
 static WORLD: LazyLock<Result<Arc<Comm>>> = LazyLock::new(|| {
     let world = world()?;
-    Ok(Arc::new(Comm { inner: world::comm_world(world) }))
+    let inner = world::comm_world(world);
+    Ok(Arc::new(Comm { inner, handle: MPI_COMM_WORLD, topology: None }))
 });
-static SELF: LazyLock<Result<Arc<Comm>>> =
-    LazyLock::new(|| Ok(Arc::new(Comm { inner: Communicator::of_self(world()?.rank) })));
+static SELF: LazyLock<Result<Arc<Comm>>> = LazyLock::new(|| {
+    let inner = Communicator::of_self(world()?.rank);
+    Ok(Arc::new(Comm { inner, handle: MPI_COMM_SELF, topology: None }))
+});
 
 impl Comm {
     /// The rank in the job of one that a call names; none for `MPI_PROC_NULL`.
@@ -77,16 +86,30 @@ pub fn communicator(comm: MPI_Comm) -> Result<Arc<Comm>> {
 
 /// Gives a new communicator a handle; one that this process is not of has the null handle. It has
 /// its parent's error handler.
-fn handle(parent: MPI_Comm, inner: Option<Communicator>) -> Result<MPI_Comm> {
+pub fn handle(parent: &Comm, inner: Option<Communicator>) -> Result<MPI_Comm> {
+    with_topology(parent, inner, None)
+}
+
+/// The same, of one with a topology.
+pub fn with_topology(
+    parent: &Comm,
+    inner: Option<Communicator>,
+    topology: Option<Topology>,
+) -> Result<MPI_Comm> {
     let Some(inner) = inner else { return Ok(MPI_COMM_NULL) };
-    let handler = object::with(parent.into(), |it| it.handler)?;
-    let comm = MPI_Comm(COMMS.insert(Comm { inner }));
+    let handler = object::with(parent.handle.into(), |it| it.handler)?;
+    let comm = insert(inner, topology);
     object::add(comm.into(), handler);
     Ok(comm)
 }
 
+fn insert(inner: Communicator, topology: Option<Topology>) -> MPI_Comm {
+    let comm = |handle| Comm { inner, handle: MPI_Comm(handle), topology };
+    MPI_Comm(COMMS.insert_with(comm))
+}
+
 /// What all ranks say, by rank: a collective of its own.
-fn all_say(comm: &Comm, own: &[i32]) -> Result<Vec<Vec<i32>>> {
+pub fn all_say(comm: &Comm, own: &[i32]) -> Result<Vec<Vec<i32>>> {
     let size = comm.inner.size() as usize;
     let int = |count| Typed::<Place>::new(Place::scratch(4 * count), count, INT.clone());
     let (mut from, mut into) = (int(own.len())?, int(own.len() * size)?);
@@ -104,10 +127,12 @@ fn all_say(comm: &Comm, own: &[i32]) -> Result<Vec<Vec<i32>>> {
 }
 
 /// Splits a communicator by colours, in the order of keys.
-fn split(parent: MPI_Comm, colour: i32, key: i32) -> Result<MPI_Comm> {
-    let comm = &*communicator(parent)?;
+pub fn split(comm: &Comm, colour: i32, key: i32) -> Result<MPI_Comm> {
     if colour < 0 && colour != MPI_UNDEFINED {
         return Err(Error::new(Class::Arg, format!("the colour {colour} is negative")));
+    }
+    if comm.inner.remote().is_some() {
+        return intercommunicator::split(comm, colour, key);
     }
     let said = all_say(comm, &[colour, key])?;
     let all: Vec<(i32, i32)> = said.iter().map(|pair| (pair[0], pair[1])).collect();
@@ -117,7 +142,19 @@ fn split(parent: MPI_Comm, colour: i32, key: i32) -> Result<MPI_Comm> {
     }
     let members: Vec<i32> = of_colour(&all, colour).into_iter().map(u32::cast_signed).collect();
     let group = comm.inner.group().include(&members)?;
-    handle(parent, comm.inner.with(context, group, None))
+    handle(comm, comm.inner.with(context, group, None))
+}
+
+/// Splits a communicator by nodes, the only level of hardware that there is below it; where all its
+/// ranks are of one node there is none.
+fn split_hardware(comm: &Comm, node: i32, key: i32) -> Result<MPI_Comm> {
+    let part = split(comm, node, key)?;
+    if communicator(part)?.inner.size() < comm.inner.size() {
+        return Ok(part);
+    }
+    object::remove(part.into())?;
+    COMMS.remove(part.0)?;
+    Ok(MPI_COMM_NULL)
 }
 
 /// What is done before the end: all have come.
@@ -165,20 +202,20 @@ export! {
 
     /// A copy, whose messages are kept apart.
     fn MPI_Comm_dup(comm: MPI_Comm, copy: Out<MPI_Comm>) on comm {
-        copy.set(duplicate(comm)?)
+        copy.set(duplicate(&*communicator(comm)?)?)
     }
 
     /// The same, with other hints.
     fn MPI_Comm_dup_with_info(comm: MPI_Comm, hints: MPI_Info, copy: Out<MPI_Comm>) on comm {
         let hints = info::infos(hints)?;
-        let made = duplicate(comm)?;
+        let made = duplicate(&*communicator(comm)?)?;
         object::with(made.into(), |it| it.info = hints)?;
         copy.set(made)
     }
 
     /// One for each colour.
     fn MPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, part: Out<MPI_Comm>) on comm {
-        part.set(split(comm, color, key)?)
+        part.set(split(&*communicator(comm)?, color, key)?)
     }
 
     /// One for each node, which is where memory can be shared.
@@ -190,15 +227,21 @@ export! {
         part: Out<MPI_Comm>,
     ) on comm {
         info::infos(info)?;
+        let node = world()?.neighbours.start.cast_signed();
+        let comm = communicator(comm)?;
         let colour = match kind {
-            MPI_COMM_TYPE_SHARED => world()?.neighbours.start.cast_signed(),
-            MPI_UNDEFINED => MPI_UNDEFINED,
+            MPI_COMM_TYPE_SHARED => node,
+            MPI_COMM_TYPE_HW_UNGUIDED => return part.set(split_hardware(&comm, node, key)?),
+            // No resources are known by names.
+            MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED | MPI_UNDEFINED => {
+                MPI_UNDEFINED
+            }
             _ => {
                 let what = format!("{kind} is no type of split that is supported");
                 return Err(Error::new(Class::Arg, what));
             }
         };
-        part.set(split(comm, colour, key)?)
+        part.set(split(&comm, colour, key)?)
     }
 
     /// Gives it back, after the callbacks of its attributes.
@@ -217,14 +260,13 @@ export! {
 
 /// A copy, with the attributes that are copied. It needs no messages: all members count their
 /// copies alike.
-fn duplicate(parent: MPI_Comm) -> Result<MPI_Comm> {
-    let comm = communicator(parent)?;
+pub fn duplicate(comm: &Comm) -> Result<MPI_Comm> {
     let (group, remote) = (comm.inner.group().clone(), comm.inner.remote().cloned());
     let context = comm.inner.next_context(0);
     let inner = comm.inner.with(context, group, remote);
-    let made = Comm { inner: inner.expect("who has a communicator is of its group") };
-    let made = MPI_Comm(COMMS.insert(made));
-    if let Err(error) = object::duplicate(parent.into(), made.into()) {
+    let inner = inner.expect("who has a communicator is of its group");
+    let made = insert(inner, comm.topology.clone());
+    if let Err(error) = object::duplicate(comm.handle.into(), made.into()) {
         object::remove(made.into())?;
         COMMS.remove(made.0)?;
         return Err(error);
@@ -233,7 +275,10 @@ fn duplicate(parent: MPI_Comm) -> Result<MPI_Comm> {
 }
 
 /// Its other group.
-fn remote(comm: &Comm) -> Result<&Group> {
+///
+/// # Errors
+/// [`Class::Comm`] where there is none.
+pub fn remote(comm: &Comm) -> Result<&Group> {
     comm.inner.remote().ok_or_else(|| {
         Error::new(Class::Comm, "it is no intercommunicator, so there is no other group")
     })

@@ -21,7 +21,7 @@ use std::ffi::c_int;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::abi::constants::MPI_ERR_UNSUPPORTED_OPERATION;
+use crate::abi::constants::{MPI_ERR_UNSUPPORTED_OPERATION, MPI_UNDEFINED};
 
 /// What a function can take, and what C passes for it.
 pub trait Argument: Sized {
@@ -114,7 +114,8 @@ macro_rules! export {
 
 /// Exports functions that the standard has twice, with counts that are `int` and with large ones
 /// (`MPI_Send or MPI_Send_c`). The body is written once, for counts that are [`N`](Number), and
-/// displacements that are `D`: `int` in the first, `MPI_Count` and `MPI_Aint` in the second.
+/// displacements that are `D`: `int` in the first, `MPI_Count` and `MPI_Aint` in the second. What
+/// is an address in the first and a count in the second is `A`.
 macro_rules! both {
     () => {};
     (
@@ -128,6 +129,7 @@ macro_rules! both {
             use super::*;
             type N = ::std::ffi::c_int;
             type D = ::std::ffi::c_int;
+            type A = $crate::abi::types::MPI_Aint;
             $crate::export::export! {
                 $(#[$meta])* fn $name($($arg: $type),*) $(on $scope)? $body
             }
@@ -137,6 +139,7 @@ macro_rules! both {
             use super::*;
             type N = $crate::abi::types::MPI_Count;
             type D = $crate::abi::types::MPI_Aint;
+            type A = $crate::abi::types::MPI_Count;
             $crate::export::export! {
                 $(#[$meta])* fn $large($($arg: $type),*) $(on $scope)? $body
             }
@@ -147,23 +150,43 @@ macro_rules! both {
 
 /// A count or a displacement, of either size.
 pub trait Number: Copy + std::fmt::Display + TryFrom<i64> {
+    /// Whether it is the large one of a count.
+    const IS_LARGE: bool;
+    /// What says that a number does not fit (`MPI_UNDEFINED`).
+    const UNDEFINED: Self;
+
     /// As the large one.
     fn large(self) -> i64;
+
+    /// A number that the function returns, where there is one that fits.
+    fn fitting(value: Option<usize>) -> Self {
+        let value = value.and_then(|value| i64::try_from(value).ok());
+        value.and_then(|value| Self::try_from(value).ok()).unwrap_or(Self::UNDEFINED)
+    }
 }
 
 impl Number for c_int {
+    const IS_LARGE: bool = false;
+    const UNDEFINED: c_int = MPI_UNDEFINED;
+
     fn large(self) -> i64 {
         self.into()
     }
 }
 
 impl Number for i64 {
+    const IS_LARGE: bool = true;
+    const UNDEFINED: i64 = MPI_UNDEFINED as i64;
+
     fn large(self) -> i64 {
         self
     }
 }
 
 impl Number for isize {
+    const IS_LARGE: bool = false;
+    const UNDEFINED: isize = MPI_UNDEFINED as isize;
+
     fn large(self) -> i64 {
         self as i64
     }

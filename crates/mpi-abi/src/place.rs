@@ -49,11 +49,6 @@ impl Place {
     pub fn of(address: *const c_void) -> Place {
         Place { address: address.cast_mut().cast(), own: None }
     }
-
-    /// The address.
-    pub fn address(&self) -> *mut c_void {
-        self.address.cast()
-    }
 }
 
 impl datatype::Memory for Place {

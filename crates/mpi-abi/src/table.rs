@@ -45,14 +45,20 @@ impl<T> Table<T> {
     /// # Panics
     /// If there are as many objects as handles; their memory has run out long before.
     pub fn insert(&self, object: T) -> usize {
+        self.insert_with(|_| object)
+    }
+
+    /// The same for an object that knows its handle.
+    pub fn insert_with(&self, make: impl FnOnce(usize) -> T) -> usize {
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
         let at = places.free.pop().unwrap_or(places.all.len());
         assert!(at < 1 << PLACE_BITS, "no more handles for {}", self.what);
         if at == places.all.len() {
             places.all.push((0, None));
         }
-        places.all[at].1 = Some(Arc::new(object));
-        self.handle(at, places.all[at].0)
+        let handle = self.handle(at, places.all[at].0);
+        places.all[at].1 = Some(Arc::new(make(handle)));
+        handle
     }
 
     /// The object of a handle.

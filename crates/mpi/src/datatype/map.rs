@@ -297,4 +297,28 @@ impl Map {
         let rest = self.elements_in(bytes % self.size)?;
         Some(bytes / self.size * self.elements + rest)
     }
+
+    /// The other way round: how many bytes of the packed data the first basic elements are.
+    pub fn bytes_of(&self, elements: usize) -> usize {
+        if elements >= self.elements {
+            return self.size;
+        }
+        match &self.form {
+            Form::Basic(_) => 0,
+            Form::Repeat { of, .. } => of.bytes_of_copies(elements),
+            Form::Sequence(parts) => {
+                let after = parts.partition_point(|part| part.elements_before <= elements);
+                let Some(part) = parts[..after].last() else { return 0 };
+                part.bytes_before + part.of.bytes_of_copies(elements - part.elements_before)
+            }
+        }
+    }
+
+    /// The same of as many copies as there are elements, which are in memory.
+    fn bytes_of_copies(&self, elements: usize) -> usize {
+        if self.elements == 0 {
+            return 0;
+        }
+        elements / self.elements * self.size + self.bytes_of(elements % self.elements)
+    }
 }

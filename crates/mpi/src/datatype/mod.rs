@@ -226,6 +226,17 @@ impl Datatype {
         self.map().elements_of_copies(bytes)
     }
 
+    /// `MPI_Status_set_elements`: how many bytes a message of so many basic elements has; `None` if
+    /// there is no such message.
+    #[must_use]
+    pub fn bytes_of(&self, elements: usize) -> Option<usize> {
+        if self.elements() == 0 {
+            return (elements == 0).then_some(0);
+        }
+        let copies = (elements / self.elements()).checked_mul(self.size())?;
+        copies.checked_add(self.map().bytes_of(elements % self.elements()))
+    }
+
     /// How it was made, in numbers.
     #[must_use]
     pub fn envelope(&self) -> Envelope {

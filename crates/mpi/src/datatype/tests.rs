@@ -123,6 +123,7 @@ proptest! {
             }
         }
         prop_assert_eq!(datatype.elements_in(bytes), (end == bytes).then_some(elements));
+        prop_assert_eq!(datatype.bytes_of(elements), Some(end));
         prop_assert_eq!(
             datatype.count_in(bytes),
             (0..=count).find(|whole| whole * datatype.size() == bytes),

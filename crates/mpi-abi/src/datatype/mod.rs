@@ -1,0 +1,80 @@
+//! Datatypes by their handles (MPI-5.0, chapter 5).
+
+mod constructor;
+mod contents;
+mod fortran;
+mod size;
+
+use muster_mpi::datatype::{Datatype, Predefined};
+use muster_mpi::error::{Class, Error, Result};
+
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::export::{Number, export};
+use crate::object;
+use crate::pointer::Out;
+use crate::table::Table;
+
+/// Those that the program made.
+static DATATYPES: Table<Datatype> = Table::new(Class::Type, "a datatype");
+
+/// The datatype of a handle.
+///
+/// # Errors
+/// [`Class::Type`].
+#[inline]
+pub fn datatype(handle: MPI_Datatype) -> Result<Datatype> {
+    if let Some(predefined) = Predefined::of_handle(handle.0) {
+        return Ok(Datatype::of(predefined).clone());
+    }
+    if handle == MPI_DATATYPE_NULL {
+        return Err(Error::new(Class::Type, "the datatype is MPI_DATATYPE_NULL"));
+    }
+    DATATYPES.get(handle.0).map(|datatype| (*datatype).clone())
+}
+
+/// Gives the program a new datatype, which a call with counts `N` has made.
+fn give<N: Number>(place: Out<MPI_Datatype>, made: Datatype) -> Result<()> {
+    let made = if N::IS_LARGE { made.by_large_count() } else { made };
+    place.set(insert(made))
+}
+
+/// Gives a datatype a handle.
+fn insert(made: Datatype) -> MPI_Datatype {
+    let handle = MPI_Datatype(DATATYPES.insert(made));
+    object::add(handle.into(), MPI_ERRHANDLER_NULL);
+    handle
+}
+
+export! {
+    /// From now on messages may be of it.
+    fn MPI_Type_commit(handle: Out<MPI_Datatype>) {
+        datatype(handle.get()?)?.commit();
+        Ok(())
+    }
+
+    /// Gives it back. What is under way, and what was made of it, has it still.
+    fn MPI_Type_free(handle: Out<MPI_Datatype>) {
+        let own = handle.get()?;
+        let freed = datatype(own)?;
+        if freed.predefined().is_some() || fortran::handle(&freed).is_some() {
+            let name = object::with(own.into(), |it| it.name.clone())?;
+            let what = format!("{name} ({:#x}) is predefined and cannot be freed", own.0);
+            return Err(Error::new(Class::Type, what));
+        }
+        object::remove(own.into())?;
+        DATATYPES.remove(own.0)?;
+        handle.set(MPI_DATATYPE_NULL)
+    }
+
+    /// A copy, with the attributes that are copied.
+    fn MPI_Type_dup(handle: MPI_Datatype, copy: Out<MPI_Datatype>) {
+        let made = MPI_Datatype(DATATYPES.insert(datatype(handle)?.duplicate()));
+        if let Err(error) = object::duplicate(handle.into(), made.into()) {
+            object::remove(made.into())?;
+            DATATYPES.remove(made.0)?;
+            return Err(error);
+        }
+        copy.set(made)
+    }
+}

@@ -1,0 +1,288 @@
+//! Communicators with two groups (MPI-5.0, section 7.6).
+//!
+//! What the groups have to tell each other their leaders exchange, in a context of its own that
+//! nobody else's messages have; then each leader tells its group. Where a leader fails it tells its
+//! group that, so nobody waits for what will not come.
+
+use std::ffi::c_int;
+
+use muster_message::{Buffer, Envelope, Mode, Wanted};
+use muster_mpi::buffer::{Memory, Typed};
+use muster_mpi::collective::Plan;
+use muster_mpi::communicator::of_colour;
+use muster_mpi::error::{Class, Error, Result, SUCCESS};
+use muster_mpi::group::Group;
+
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::buffer::tag;
+use crate::communicator::{Comm, INT, all_say, communicator, duplicate, handle, remote};
+use crate::errhandler;
+use crate::export::export;
+use crate::group::group;
+use crate::object;
+use crate::place::Place;
+use crate::pointer::{Out, Text};
+use crate::request::{self, Active, EMPTY, received, sent};
+use crate::world::world;
+
+/// Room for numbers that ranks tell each other.
+fn room(length: usize) -> Result<Typed<Place>> {
+    Typed::new(Place::scratch(4 * length), length, INT.clone())
+}
+
+/// Numbers to be told.
+fn said(numbers: &[i32]) -> Result<Typed<Place>> {
+    let mut into = room(numbers.len())?;
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
+    into.write(0, &bytes);
+    Ok(into)
+}
+
+/// Numbers that were told.
+fn heard(mut from: Typed<Place>) -> Vec<i32> {
+    let mut bytes = vec![0; from.size()];
+    from.read(0, &mut bytes);
+    let (numbers, _) = bytes.as_chunks::<4>();
+    numbers.iter().map(|bytes| i32::from_ne_bytes(*bytes)).collect()
+}
+
+/// Gives numbers to another process of the job, which gives as many as it says first.
+fn exchange(context: u64, other: u32, own: &[i32]) -> Result<Vec<i32>> {
+    let length = exchange_known(context, 0, other, &[own.len() as i32], 1)?;
+    exchange_known(context, 1, other, own, length[0] as usize)
+}
+
+/// The same where it is known how many come.
+fn exchange_known(
+    context: u64,
+    tag: i32,
+    other: u32,
+    own: &[i32],
+    length: usize,
+) -> Result<Vec<i32>> {
+    let world = world()?;
+    let into = room(length)?;
+    let wanted = Wanted { context, source: Some(other), tag: Some(tag) };
+    let envelope = Envelope { context, source: world.rank, tag };
+    let mut state = world.process.state();
+    let receive = state.endpoint.receive(wanted, Some(other), into.clone())?;
+    let send = state.endpoint.send(other, envelope, Mode::Standard, said(own)?)?;
+    drop(state);
+    if let Some(send) = send {
+        sent(&world.process.outcome(send)?)?;
+    }
+    received(&world.process.outcome(receive)?)?;
+    Ok(heard(into))
+}
+
+/// What the leader has found out, which it tells its group; the others have nothing.
+fn tell(comm: &Comm, leader: u32, found: Option<Result<Vec<i32>>>) -> Result<Vec<i32>> {
+    let process = &world()?.process;
+    let header = match &found {
+        Some(Ok(list)) => said(&[SUCCESS, list.len() as i32])?,
+        Some(Err(error)) => said(&[error.class.number(), 0])?,
+        None => room(2)?,
+    };
+    let mut plan = Plan::new(comm.inner.next_collective());
+    plan.broadcast(leader, &header);
+    process.carry_out(plan)?;
+    let (header, list) = (heard(header), found.transpose()?);
+    if header[0] != SUCCESS {
+        let class = Class::of_number(header[0]).unwrap_or(Class::Other);
+        let what = format!("the leader of this group, rank {leader}, could not do its part");
+        return Err(Error::new(class, what));
+    }
+    let list = list.map_or_else(|| room(header[1] as usize), |list| said(&list))?;
+    let mut plan = Plan::new(comm.inner.next_collective());
+    plan.broadcast(leader, &list);
+    process.carry_out(plan)?;
+    Ok(heard(list))
+}
+
+/// What the other group of an intercommunicator says: all members of a group say the same.
+fn consult(comm: &Comm, own: &[i32]) -> Result<Vec<i32>> {
+    let other = remote(comm)?.world(0);
+    let context = comm.inner.next_context(0);
+    let found = (comm.inner.rank() == 0).then(|| exchange(context, other, own));
+    tell(comm, 0, found)
+}
+
+/// Ranks in the world as what ranks tell each other, and back.
+fn listed(group: &Group) -> Vec<i32> {
+    group.members().map(u32::cast_signed).collect()
+}
+
+fn group_of(list: &[i32]) -> Result<Group> {
+    Group::of(list.iter().map(|member| member.cast_unsigned()).collect())
+}
+
+/// That two groups have nobody in common.
+fn apart(own: &Group, other: &Group) -> Result<()> {
+    match own.members().find(|member| other.rank_of(*member).is_some()) {
+        None => Ok(()),
+        Some(member) => {
+            let what = format!("rank {member} of the world is in both groups");
+            Err(Error::new(Class::Comm, what))
+        }
+    }
+}
+
+/// What a leader finds out from the other: the new context, and who is in the other group.
+fn meet(comm: &Comm, peer: MPI_Comm, leader: c_int, label: c_int) -> Result<Vec<i32>> {
+    let (peer, label) = (communicator(peer)?, tag(label)?);
+    let own = world()?.rank;
+    let other = peer.peer(leader)?.filter(|other| *other != own).ok_or_else(|| {
+        let what = format!("the remote leader {leader} is this process itself, or nobody");
+        Error::new(Class::Rank, what)
+    })?;
+    let both = Group::of(vec![own.min(other), own.max(other)])?;
+    let (bridge, context) =
+        (peer.inner.next_party(&both, label), peer.inner.next_party(&both, label));
+    let mut found = vec![context as i32, (context >> 32) as i32];
+    found.extend(exchange(bridge, other, &listed(comm.inner.group()))?);
+    Ok(found)
+}
+
+/// Splits both groups by colours; a colour that one of them lacks makes no communicator.
+pub fn split(comm: &Comm, colour: i32, key: i32) -> Result<MPI_Comm> {
+    let own = all_say(comm, &[colour, key])?;
+    let other = consult(comm, &own.concat())?;
+    let context = comm.inner.next_context(u64::from(colour.cast_unsigned()));
+    if colour == MPI_UNDEFINED {
+        return Ok(MPI_COMM_NULL);
+    }
+    let members = |all: &[(i32, i32)], group: &Group| {
+        let ranks: Vec<i32> = of_colour(all, colour).into_iter().map(u32::cast_signed).collect();
+        group.include(&ranks)
+    };
+    let own: Vec<(i32, i32)> = own.iter().map(|pair| (pair[0], pair[1])).collect();
+    let other: Vec<(i32, i32)> = other.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+    let (own, other) = (members(&own, comm.inner.group())?, members(&other, remote(comm)?)?);
+    if other.size() == 0 {
+        return Ok(MPI_COMM_NULL);
+    }
+    handle(comm, comm.inner.with(context, own, Some(other)))
+}
+
+/// An intercommunicator of some members of both groups.
+pub fn create(comm: &Comm, own: Group) -> Result<MPI_Comm> {
+    let other = group_of(&consult(comm, &listed(&own))?)?;
+    let context = comm.inner.next_context(0);
+    if other.size() == 0 {
+        return Ok(MPI_COMM_NULL);
+    }
+    handle(comm, comm.inner.with(context, own, Some(other)))
+}
+
+/// One group of both: the low one first, and where they say the same, that of the smallest first
+/// rank in the world.
+fn merge(comm: &Comm, is_high: bool) -> Result<MPI_Comm> {
+    let (own, other) = (comm.inner.group(), remote(comm)?);
+    let is_other_high = consult(comm, &[is_high.into()])?.first() == Some(&1);
+    let context = comm.inner.next_context(0);
+    let is_first = (is_high, own.world(0)) < (is_other_high, other.world(0));
+    let all = if is_first { own.union(other) } else { other.union(own) };
+    handle(comm, comm.inner.with(context, all, None))
+}
+
+/// The number of a text, which takes the place of a tag.
+fn label(text: Text<'_>) -> Result<i32> {
+    let fold = |hash: u32, byte: &u8| hash.wrapping_mul(0x0100_0193) ^ u32::from(*byte);
+    Ok(text.bytes()?.iter().fold(0x811c_9dc5, fold).cast_signed())
+}
+
+/// A communicator that only its members make, out of all processes.
+fn from_groups(
+    own: Group,
+    other: Option<Group>,
+    label: i32,
+    handler: MPI_Errhandler,
+) -> Result<MPI_Comm> {
+    let all = communicator(MPI_COMM_WORLD)?;
+    let members = match &other {
+        Some(other) if other.world(0) < own.world(0) => other.union(&own),
+        Some(other) => own.union(other),
+        None => own.clone(),
+    };
+    let context = all.inner.next_party(&members, label);
+    let new = handle(&all, all.inner.with(context, own, other))?;
+    if new != MPI_COMM_NULL {
+        errhandler::hold(handler);
+        object::with(new.into(), |it| it.handler = handler)?;
+    }
+    Ok(new)
+}
+
+/// A group that is not empty.
+fn members(handle: MPI_Group) -> Result<Group> {
+    let group = group(handle)?;
+    if group.size() == 0 {
+        return Err(Error::new(Class::Group, "the group of a communicator cannot be empty"));
+    }
+    Ok(group)
+}
+
+export! {
+    /// Makes one of two communicators, whose leaders have a third.
+    fn MPI_Intercomm_create(
+        comm: MPI_Comm, leader: c_int, peer: MPI_Comm, remote_leader: c_int, tag: c_int,
+        new: Out<MPI_Comm>,
+    ) on comm {
+        let comm = communicator(comm)?;
+        if comm.inner.remote().is_some() {
+            let what = "it is an intercommunicator, and has two groups already";
+            return Err(Error::new(Class::Comm, what));
+        }
+        let own = comm.inner.group();
+        let leader = own.checked(leader)?;
+        let is_leader = comm.inner.rank() == leader;
+        let found = is_leader.then(|| meet(&comm, peer, remote_leader, tag));
+        let found = tell(&comm, leader, found)?;
+        let half = |at: usize| u64::from(found[at].cast_unsigned());
+        let (context, other) = (half(0) | half(1) << 32, group_of(&found[2..])?);
+        apart(own, &other)?;
+        new.set(handle(&comm, comm.inner.with(context, own.clone(), Some(other)))?)
+    }
+
+    /// The same of two groups, which all know.
+    fn MPI_Intercomm_create_from_groups(
+        own: MPI_Group, leader: c_int, other: MPI_Group, remote_leader: c_int, text: Text,
+        info: MPI_Info, handler: MPI_Errhandler, new: Out<MPI_Comm>,
+    ) {
+        let _ = info;
+        let (own, other) = (members(own)?, members(other)?);
+        own.checked(leader)?;
+        other.checked(remote_leader)?;
+        apart(&own, &other)?;
+        new.set(from_groups(own, Some(other), label(text)?, handler)?)
+    }
+
+    /// A communicator of a group.
+    fn MPI_Comm_create_from_group(
+        own: MPI_Group, text: Text, info: MPI_Info, handler: MPI_Errhandler, new: Out<MPI_Comm>,
+    ) {
+        let _ = info;
+        new.set(from_groups(members(own)?, None, label(text)?, handler)?)
+    }
+
+    /// One group of both.
+    fn MPI_Intercomm_merge(comm: MPI_Comm, high: c_int, new: Out<MPI_Comm>) on comm {
+        new.set(merge(&*communicator(comm)?, high != 0)?)
+    }
+
+    /// A copy, which is there at once.
+    fn MPI_Comm_idup(comm: MPI_Comm, copy: Out<MPI_Comm>, request: Out<MPI_Request>) on comm {
+        copy.set(duplicate(&*communicator(comm)?)?)?;
+        request.set(request::insert(Some(Active::Ended(EMPTY)), None))
+    }
+
+    /// The same, with infos, of which none are known.
+    fn MPI_Comm_idup_with_info(
+        comm: MPI_Comm, info: MPI_Info, copy: Out<MPI_Comm>, request: Out<MPI_Request>,
+    ) on comm {
+        let _ = info;
+        copy.set(duplicate(&*communicator(comm)?)?)?;
+        request.set(request::insert(Some(Active::Ended(EMPTY)), None))
+    }
+}

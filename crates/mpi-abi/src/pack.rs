@@ -1,0 +1,84 @@
+//! Packing (MPI-5.0, section 5.2). Packed data are the bytes of the elements, in their order.
+
+use muster_message::Buffer;
+use muster_mpi::buffer::{Memory, Typed};
+use muster_mpi::datatype::{Datatype, Predefined};
+use muster_mpi::error::{Class, Error, Result};
+
+use crate::abi::types::*;
+use crate::buffer::{Elements, committed, count, elements};
+use crate::communicator::communicator;
+use crate::export::{Number, both};
+use crate::place::Place;
+use crate::pointer::{Address, ConstAddress, Out};
+
+/// What is packed, from a position on: `need` bytes of `size`, and the position after them.
+fn packed(
+    address: *const std::ffi::c_void,
+    size: impl Number,
+    position: impl Number,
+    need: usize,
+) -> Result<(Elements, usize)> {
+    let size = count(size)?;
+    let start = usize::try_from(position.large()).ok().filter(|start| *start <= size);
+    let start = start.ok_or_else(|| {
+        let what = format!("the position {position} is not within the {size} packed bytes");
+        Error::new(Class::Arg, what)
+    })?;
+    let end = start + need;
+    if end > size {
+        let left = size - start;
+        let what = format!("{need} bytes are packed, and from position {start} on {left} are left");
+        return Err(Error::new(Class::Truncate, what));
+    }
+    if address.is_null() && need > 0 {
+        return Err(Error::new(
+            Class::Buffer,
+            format!("the buffer of {size} packed bytes is null"),
+        ));
+    }
+    let place = Place::of(address).offset(start as isize);
+    Ok((Typed::new(place, need, Datatype::of(Predefined::Packed).clone())?, end))
+}
+
+/// A position that a program can be told.
+fn position<N: Number>(end: usize) -> Result<N> {
+    let end = end as i64;
+    N::try_from(end).map_err(|_| {
+        Error::new(Class::Arg, format!("the position {end} is too large for this function"))
+    })
+}
+
+both! {
+    /// Packs elements behind others.
+    fn MPI_Pack or MPI_Pack_c(
+        from: ConstAddress, number: N, datatype: MPI_Datatype, into: Address, size: N,
+        place: Out<N>, comm: MPI_Comm,
+    ) on comm {
+        communicator(comm)?;
+        let from = elements(from.0, number, datatype)?;
+        let (into, end) = packed(into.0, size, place.get()?, Buffer::size(&from))?;
+        from.copy_to(into)?;
+        place.set(position(end)?)
+    }
+
+    /// Unpacks elements, and goes on to what follows.
+    fn MPI_Unpack or MPI_Unpack_c(
+        from: ConstAddress, size: N, place: Out<N>, into: Address, number: N,
+        datatype: MPI_Datatype, comm: MPI_Comm,
+    ) on comm {
+        communicator(comm)?;
+        let into = elements(into.0, number, datatype)?;
+        let (from, end) = packed(from.0, size, place.get()?, Buffer::size(&into))?;
+        from.copy_to(into)?;
+        place.set(position(end)?)
+    }
+
+    /// How many bytes elements are, packed.
+    fn MPI_Pack_size or MPI_Pack_size_c(
+        number: N, datatype: MPI_Datatype, comm: MPI_Comm, size: Out<N>,
+    ) on comm {
+        communicator(comm)?;
+        size.set(N::fitting(Some(committed(datatype)?.packed_size(count(number)?)?)))
+    }
+}
