@@ -79,6 +79,31 @@ fn write_each(
     }
 }
 
+/// Copies one piece out of memory. The usual lengths are asked for one by one: a jump by a table
+/// takes longer than the copy.
+#[inline(always)]
+fn read_one(memory: &impl Memory, into: &mut [u8], at: isize) {
+    if into.len() == 8 {
+        memory.read(at, &mut into[..8]);
+    } else if into.len() == 4 {
+        memory.read(at, &mut into[..4]);
+    } else {
+        memory.read(at, into);
+    }
+}
+
+/// The same into memory.
+#[inline(always)]
+fn write_one(memory: &mut impl Memory, from: &[u8], at: isize) {
+    if from.len() == 8 {
+        memory.write(at, &from[..8]);
+    } else if from.len() == 4 {
+        memory.write(at, &from[..4]);
+    } else {
+        memory.write(at, from);
+    }
+}
+
 const FITS: &str = "a stretch is not longer than it may be";
 
 impl Cursor<'_> {
@@ -94,6 +119,7 @@ impl Cursor<'_> {
                         4 => read_each(memory, piece, 4, (at, stride)),
                         8 => read_each(memory, piece, 8, (at, stride)),
                         16 => read_each(memory, piece, 16, (at, stride)),
+                        32 => read_each(memory, piece, 32, (at, stride)),
                         _ => read_each(memory, piece, length, (at, stride)),
                     }
                 }
@@ -101,12 +127,7 @@ impl Cursor<'_> {
                     for _ in 0..count {
                         for block in blocks {
                             let piece = into.split_off_mut(..block.length).expect(FITS);
-                            match block.length {
-                                4 => memory.read(base + block.at, &mut piece[..4]),
-                                8 => memory.read(base + block.at, &mut piece[..8]),
-                                16 => memory.read(base + block.at, &mut piece[..16]),
-                                _ => memory.read(base + block.at, piece),
-                            }
+                            read_one(memory, piece, base + block.at);
                         }
                         base = base.wrapping_add(stride);
                     }
@@ -128,6 +149,7 @@ impl Cursor<'_> {
                         4 => write_each(memory, piece, 4, (at, stride)),
                         8 => write_each(memory, piece, 8, (at, stride)),
                         16 => write_each(memory, piece, 16, (at, stride)),
+                        32 => write_each(memory, piece, 32, (at, stride)),
                         _ => write_each(memory, piece, length, (at, stride)),
                     }
                 }
@@ -135,12 +157,7 @@ impl Cursor<'_> {
                     for _ in 0..count {
                         for block in blocks {
                             let piece = from.split_off(..block.length).expect(FITS);
-                            match block.length {
-                                4 => memory.write(base + block.at, &piece[..4]),
-                                8 => memory.write(base + block.at, &piece[..8]),
-                                16 => memory.write(base + block.at, &piece[..16]),
-                                _ => memory.write(base + block.at, piece),
-                            }
+                            write_one(memory, piece, base + block.at);
                         }
                         base = base.wrapping_add(stride);
                     }

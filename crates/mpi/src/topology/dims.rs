@@ -36,14 +36,13 @@ pub fn create(nodes: i32, dims: &mut [i32]) -> Result<()> {
 fn balanced(number: i32, count: usize) -> Vec<i32> {
     let divisors = divisors(number);
     let mut factors = Vec::with_capacity(count);
-    let (mut rest, mut most) = (number, number);
+    let mut rest = number;
     for left in (0..count).rev() {
-        let factor = divisors.iter().copied().find(|&factor| {
-            factor <= most && rest % factor == 0 && fits(rest / factor, left, factor, &divisors)
-        });
-        let factor = factor.unwrap_or(rest);
+        // None is larger than the one before it, for that one left room for factors like it.
+        let fit = |factor: i32| rest % factor == 0 && fits(rest / factor, left, factor, &divisors);
+        let factor = divisors.iter().copied().find(|&factor| fit(factor)).unwrap_or(rest);
         factors.push(factor);
-        (rest, most) = (rest / factor, factor);
+        rest /= factor;
     }
     factors
 }
