@@ -78,28 +78,18 @@ fn subroutine(function: &Function, handles: &[String]) -> String {
     let before: String = passed.iter().map(|(passed, _)| passed.before.as_str()).collect();
     let after: String = passed.iter().map(|(passed, _)| passed.after.as_str()).collect();
     let arguments: Vec<&str> = passed.iter().map(|(passed, _)| passed.argument.as_str()).collect();
-    let types: String = function
-        .parameters
-        .iter()
-        .map(|it| format!("{}: {}, ", it.name, super::parameter_type(it)))
-        .collect();
     let mut code = String::new();
     let name = &function.name;
     for prefix in ["", "P"] {
         let low = format!("{prefix}{name}_").to_lowercase();
         let _ = writeln!(
             code,
-            "#[allow(non_snake_case)]\nmod {low} {{\n\
-             use super::*;\n\
-             unsafe extern \"C\" {{\n\
-             #[link_name = \"{prefix}{name}\"]\n\
-             fn function({types}) -> c_int;\n\
-             }}\n\
-             #[unsafe(export_name = \"{low}\")]\n\
-             unsafe extern \"C\" fn subroutine({places}ierror: *mut c_void{lengths}) {{\n\
+            "#[unsafe(export_name = \"{low}\")]\n\
+             unsafe extern \"C\" fn {low}({places}ierror: *mut c_void{lengths}) {{\n\
              unsafe {{\n\
-             {before}let code = function({});\n{after}f::store(ierror, code);\n\
-             }}\n}}\n}}",
+             {before}let code = f::function!({prefix}{name}: {name})({});\n\
+             {after}f::store(ierror, code);\n\
+             }}\n}}",
             arguments.join(", ")
         );
     }

@@ -6,9 +6,9 @@
 //! so that the linker makes the program's known to the loader, and asks the loader where they are:
 //! the program's come first.
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicI32;
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 use muster_mpi::error::SUCCESS;
 
@@ -23,6 +23,54 @@ mod made {
     use super::*;
 
     include!(concat!(env!("OUT_DIR"), "/fortran.rs"));
+}
+
+/// A function by its name in C, of the type that the table says: the loader's first of that name,
+/// which may be a tool's.
+macro_rules! function {
+    ($name:ident: $type:ident) => {{
+        static PLACE: ::std::sync::atomic::AtomicPtr<::std::ffi::c_void> =
+            ::std::sync::atomic::AtomicPtr::new(::std::ptr::null_mut());
+        let name = concat!(stringify!($name), "\0");
+        ::std::mem::transmute::<*mut ::std::ffi::c_void, $crate::abi::signatures::$type>(
+            $crate::fortran::first(&PLACE, name),
+        )
+    }};
+}
+
+use function;
+
+/// The address of the loader's first symbol of a name, which is asked for once. A library that
+/// was opened for one caller only is not among what the loader looks through by itself, so ours is
+/// looked up in what follows.
+fn first(place: &AtomicPtr<c_void>, name: &str) -> *mut c_void {
+    let known = place.load(Ordering::Relaxed);
+    if !known.is_null() {
+        return known;
+    }
+    let name = CStr::from_bytes_with_nul(name.as_bytes()).expect("it ends with a zero");
+    // SAFETY: the name ends with a zero.
+    let mut found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    if found.is_null() {
+        // SAFETY: as above.
+        found = unsafe { libc::dlsym(own(), name.as_ptr()) };
+    }
+    assert!(!found.is_null(), "this library has no {name:?}");
+    place.store(found, Ordering::Relaxed);
+    found
+}
+
+/// The loader's handle of this library.
+fn own() -> *mut c_void {
+    // SAFETY: the structure is the loader's to fill; the name that it gives is opened once more.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        let here = own as fn() -> *mut c_void as *const c_void;
+        match libc::dladdr(here, &mut info) {
+            0 => std::ptr::null_mut(),
+            _ => libc::dlopen(info.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD),
+        }
+    }
 }
 
 /// The common blocks, as long as the program's.
@@ -69,7 +117,7 @@ unsafe impl Sync for Places {}
 fn places() -> &'static Places {
     static PLACES: OnceLock<Places> = OnceLock::new();
     PLACES.get_or_init(|| {
-        let place = |name: &std::ffi::CStr| {
+        let place = |name: &CStr| {
             // SAFETY: the name ends with a zero.
             unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
         };
@@ -215,31 +263,6 @@ unsafe fn peers(comm: *mut c_void) -> c_int {
     size.map_or(0, u32::cast_signed)
 }
 
-/// The functions that those by hand call.
-mod called {
-    use super::*;
-
-    // SAFETY: the types are the standard's; `export!` holds the functions against the same.
-    unsafe extern "C" {
-        pub fn MPI_Init(count: *mut c_int, arguments: *mut *mut *mut c_char) -> c_int;
-        pub fn MPI_Init_thread(
-            count: *mut c_int,
-            arguments: *mut *mut *mut c_char,
-            required: c_int,
-            provided: *mut c_int,
-        ) -> c_int;
-        pub fn MPI_Pcontrol(level: c_int, ...) -> c_int;
-        pub fn MPI_Wtime() -> f64;
-        pub fn MPI_Wtick() -> f64;
-        pub fn MPI_Comm_get_attr(
-            comm: MPI_Comm,
-            key: c_int,
-            value: *mut c_void,
-            flag: *mut c_int,
-        ) -> c_int;
-    }
-}
-
 /// Begins.
 ///
 /// # Safety
@@ -248,7 +271,7 @@ mod called {
 unsafe extern "C" fn mpi_init_(ierror: *mut c_void) {
     let none = std::ptr::null_mut();
     // SAFETY: a program may give no arguments; there is room for the code.
-    unsafe { store(ierror, called::MPI_Init(std::ptr::null_mut(), none)) }
+    unsafe { store(ierror, function!(MPI_Init: MPI_Init)(std::ptr::null_mut(), none)) }
 }
 
 /// Begins, with threads.
@@ -265,7 +288,8 @@ unsafe extern "C" fn mpi_init_thread_(
     // SAFETY: as above.
     unsafe {
         let provided = provided.cast();
-        let code = called::MPI_Init_thread(std::ptr::null_mut(), none, load(required), provided);
+        let begin = function!(MPI_Init_thread: MPI_Init_thread);
+        let code = begin(std::ptr::null_mut(), none, load(required), provided);
         store(ierror, code);
     }
 }
@@ -277,21 +301,21 @@ unsafe extern "C" fn mpi_init_thread_(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mpi_pcontrol_(level: *mut c_void) {
     // SAFETY: as above.
-    unsafe { called::MPI_Pcontrol(load(level)) };
+    unsafe { function!(MPI_Pcontrol: MPI_Pcontrol)(load(level)) };
 }
 
 /// The time.
 #[unsafe(no_mangle)]
 extern "C" fn mpi_wtime_() -> f64 {
     // SAFETY: it takes nothing.
-    unsafe { called::MPI_Wtime() }
+    unsafe { function!(MPI_Wtime: MPI_Wtime)() }
 }
 
 /// Its resolution.
 #[unsafe(no_mangle)]
 extern "C" fn mpi_wtick_() -> f64 {
     // SAFETY: it takes nothing.
-    unsafe { called::MPI_Wtick() }
+    unsafe { function!(MPI_Wtick: MPI_Wtick)() }
 }
 
 /// The value of an attribute: the standard's own are numbers in Fortran, the program's are what C
@@ -312,7 +336,7 @@ unsafe extern "C" fn mpi_comm_get_attr_(
     unsafe {
         let (comm, key) = (MPI_Comm(load::<c_int>(comm) as usize), load::<c_int>(key));
         let place = (&raw mut found).cast();
-        let code = called::MPI_Comm_get_attr(comm, key, place, flag.cast());
+        let code = function!(MPI_Comm_get_attr: MPI_Comm_get_attr)(comm, key, place, flag.cast());
         if code == SUCCESS && load::<c_int>(flag) != 0 {
             let is_standard = (MPI_TAG_UB..=MPI_UNIVERSE_SIZE).contains(&key);
             let number = if is_standard { load::<c_int>(found) as isize } else { found as isize };

@@ -2,7 +2,7 @@
 
 mod prefix;
 
-use prefix::{Prefix, run};
+use prefix::{Prefix, run, run_with};
 
 /// All that a compiler can find fault with.
 const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-pedantic", "-Werror"];
@@ -56,6 +56,11 @@ fn what_needs_no_other_rank_is_as_the_standard_says() {
 #[test]
 fn a_program_in_fortran_finds_its_subroutines_and_what_stands_for_no_argument() {
     let prefix = Prefix::new();
-    let ran = run(prefix.compile("mpifort", "alone.f", &["-Wall", "-Werror"]));
+    let program = prefix.compile("mpifort", "alone.f", &["-Wall", "-Werror"]);
+    let ran = run(&program);
     assert_eq!((ran.status, ran.out.as_str(), ran.err.as_str()), (Some(0), "all good\n", ""));
+    let tool = prefix.compile("mpicc", "preloaded.c", &["-shared", "-fPIC"]);
+    let ran = run_with(&program, &[("LD_PRELOAD", tool.as_os_str())]);
+    let got = (ran.status, ran.out.as_str(), ran.err.as_str());
+    assert_eq!(got, (Some(0), "all good\n", "seen\n"), "a tool sees Fortran's calls");
 }

@@ -3,19 +3,36 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A tree of `bin`, `lib` and `include`, and room for programs. Removed when it goes.
 pub struct Prefix(PathBuf);
 
-/// The library: beside the test's own program.
+/// The library. Cargo builds no shared library for tests, so it is asked to, once; a library that
+/// Rust programs could link against as well, which it would build, cannot be optimized as a whole.
 pub fn library() -> PathBuf {
-    let test = std::env::current_exe().expect("this program has a path");
-    test.with_file_name("libmpi_abi.so")
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let path = BUILT.get_or_init(|| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet", "--package", env!("CARGO_PKG_NAME")]);
+        cargo.args((!cfg!(debug_assertions)).then_some("--release"));
+        // What cargo told this test about itself would have it build others anew.
+        let told = |name: &String| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MAN");
+        std::env::vars().map(|(name, _)| name).filter(told).for_each(|name| {
+            cargo.env_remove(name);
+        });
+        let done = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo runs");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let test = std::env::current_exe().expect("this program has a path");
+        test.ancestors().nth(2).expect("it is in deps/").join("libmpi_abi.so")
+    });
+    path.clone()
 }
 
 impl Prefix {
@@ -73,8 +90,15 @@ pub struct Ran {
 
 /// Runs a program to its end.
 pub fn run(program: impl AsRef<Path>) -> Ran {
-    let Output { status, stdout, stderr } =
-        Command::new(program.as_ref()).output().expect("the program runs");
+    run_with(program, &[])
+}
+
+/// Runs a program to its end, with variables in its environment.
+pub fn run_with(program: impl AsRef<Path>, variables: &[(&str, &OsStr)]) -> Ran {
+    let mut command = Command::new(program.as_ref());
+    // Cargo names folders there in which another library may be.
+    command.env_remove("LD_LIBRARY_PATH").envs(variables.iter().copied());
+    let Output { status, stdout, stderr } = command.output().expect("the program runs");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Ran { status: status.code(), out: text(stdout), err: text(stderr) }
 }

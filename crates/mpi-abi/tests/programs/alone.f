@@ -42,6 +42,11 @@
       call MPI_WAITANY(2, requests, at, MPI_STATUS_IGNORE, ierr)
       if (at .ne. 2) stop 9
 
+      got = sent
+      call MPI_ALLREDUCE(MPI_IN_PLACE, got, 3, MPI_DOUBLE_PRECISION,
+     &     MPI_SUM, MPI_COMM_WORLD, ierr)
+      if (ierr .ne. MPI_SUCCESS .or. any(got .ne. sent)) stop 15
+
       call MPI_COMM_DUP(MPI_COMM_WORLD, comm, ierr)
       call MPI_COMM_SET_NAME(comm, 'mine  ', ierr)
       call MPI_COMM_GET_NAME(comm, label, length, ierr)
