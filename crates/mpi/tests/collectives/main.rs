@@ -5,7 +5,7 @@ mod sys;
 
 use muster_message::{Arrival, Carrier, Endpoint, Failure};
 use muster_mpi::buffer::{Memory, Typed};
-use muster_mpi::collective::{Combination, Plan, Shape};
+use muster_mpi::collective::{Combination, Plan, Shape, Side};
 use muster_mpi::datatype::{Datatype, Predefined};
 use muster_mpi::group::Group;
 use muster_mpi::op::{self, Op};
@@ -101,17 +101,52 @@ fn numbers(elements: &Typed<Heap>) -> Vec<i64> {
 
 /// Carries out the plans that `plan` makes for each rank.
 fn carry_out(ranks: u32, dice: u64, mut plan: impl FnMut(u32, &mut Plan<Heap>)) {
+    let group = Group::all(ranks);
+    let shape =
+        |rank| Shape { context: 3, tag: 0, rank, size: ranks, group: group.clone(), remote: None };
+    carry_out_all((0..ranks).map(shape).collect(), dice, |shape, own| plan(shape.rank, own));
+}
+
+/// Carries out plans between two groups: one of the even ranks of the job, as far as there are, and
+/// one of the others. `plan` is told which group it makes one for.
+fn carry_out_between(
+    (left, right): (u32, u32),
+    dice: u64,
+    mut plan: impl FnMut(bool, u32, &mut Plan<Heap>),
+) {
+    let all = 0..left + right;
+    let is_left = |rank: &u32| match rank / 2 >= left.min(right) {
+        true => left > right,
+        false => rank % 2 == 0,
+    };
+    let (one, other): (Vec<u32>, Vec<u32>) = all.clone().partition(is_left);
+    let groups = [Group::of(one).unwrap(), Group::of(other).unwrap()];
+    let shape = |number: u32| {
+        let at = usize::from(!is_left(&number));
+        let (group, remote) = (groups[at].clone(), Some(groups[1 - at].clone()));
+        let rank = group.rank_of(number).unwrap();
+        Shape { context: 3, tag: 0, rank, size: group.size(), group, remote }
+    };
+    let shapes = all.map(shape).collect();
+    carry_out_all(shapes, dice, |shape, own| {
+        let is_left = is_left(&shape.group.world(0));
+        plan(is_left, shape.rank, own);
+    });
+}
+
+/// Carries out the plans of ranks that see the collective so, by their numbers in the job.
+fn carry_out_all(shapes: Vec<Shape>, dice: u64, mut plan: impl FnMut(&Shape, &mut Plan<Heap>)) {
+    let ranks = shapes.len();
     let rows = || (0..ranks).map(|_| VecDeque::new()).collect();
     let network = Network { rows: (0..ranks).map(|_| rows()).collect(), dice };
     let network = Rc::new(RefCell::new(network));
-    let mut all: Vec<_> = (0..ranks)
-        .map(|rank| {
-            let carrier = Queue { me: rank as usize, network: network.clone() };
-            let group = Group::all(ranks);
-            let mut own =
-                Plan::new(Shape { context: 3, tag: 0, rank, size: ranks, group, remote: None });
-            plan(rank, &mut own);
-            (Endpoint::new(rank, carrier), own)
+    let mut all: Vec<_> = (0..)
+        .zip(shapes)
+        .map(|(number, shape)| {
+            let carrier = Queue { me: number as usize, network: network.clone() };
+            let mut own = Plan::new(shape.clone());
+            plan(&shape, &mut own);
+            (Endpoint::new(number, carrier), own)
         })
         .collect();
     for _ in 0..20_000 {
@@ -323,6 +358,105 @@ proptest! {
                     prop_assert_eq!(numbers(bytes), own(other * 100 + rank, count));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn between_two_groups_each_gets_what_the_other_has(
+        left in 1..7_u32,
+        right in 1..7_u32,
+        root in 0..7_u32,
+        count in 0..5_usize,
+        which in 0..3_usize,
+        dice: u64,
+    ) {
+        let (root, groups, (op, combine)) = (root % left, (left, right), operation(which));
+        let sizes = [left, right];
+        let of = |is_left: bool| usize::from(!is_left);
+        // What each rank has, and room for as much of each of the others.
+        let have = [left, right].map(|ranks| -> Vec<_> {
+            (0..ranks).map(|rank| elements(&own(rank, count))).collect()
+        });
+        let room = |ranks: u32, others: u32| -> Vec<Vec<Typed<Heap>>> {
+            let places = || (0..others).map(|_| elements(&vec![0; count])).collect();
+            (0..ranks).map(|_| places()).collect()
+        };
+        let rooms = || [room(left, right), room(right, left)];
+
+        let into = rooms();
+        carry_out_between(groups, dice, |is_left, rank, plan| {
+            let (at, rank) = (of(is_left), rank as usize);
+            plan.allgather_between(&have[at][rank], &into[at][rank]);
+        });
+        for places in into.iter().flatten() {
+            for (rank, bytes) in (0..).zip(places) {
+                prop_assert_eq!(numbers(bytes), own(rank, count));
+            }
+        }
+        // The first place of each gets the result of a reduction.
+        let into = rooms();
+        carry_out_between(groups, dice, |is_left, rank, plan| {
+            let (at, rank) = (of(is_left), rank as usize);
+            plan.allreduce_between(&op, &have[at][rank], &into[at][rank][0]);
+        });
+        for (at, places) in into.iter().enumerate() {
+            for places in places {
+                let expected = combined(sizes[1 - at] - 1, count, combine);
+                prop_assert_eq!(numbers(&places[0]), expected);
+            }
+        }
+        // The root is on the left: it gathers and reduces, and all opposite get what it has.
+        let (all, sum) = (room(1, right).remove(0), elements(&vec![0; count]));
+        let told = room(right, 1);
+        carry_out_between(groups, dice, |is_left, rank, plan| {
+            let side = match is_left {
+                true if rank == root => Side::Root,
+                true => Side::Beside,
+                false => Side::Opposite(root),
+            };
+            let from = have[of(is_left)].get(rank as usize);
+            plan.barrier_between();
+            plan.gather_between(side, from, &all);
+            plan.reduce_between(side, &op, from, (side == Side::Root).then_some(&sum));
+            let bytes = match is_left {
+                true => &have[0][rank as usize],
+                false => &told[rank as usize][0],
+            };
+            plan.broadcast_between(side, bytes);
+        });
+        for (rank, bytes) in (0..).zip(&all) {
+            prop_assert_eq!(numbers(bytes), own(rank, count));
+        }
+        prop_assert_eq!(numbers(&sum), combined(right - 1, count, combine));
+        for bytes in told.iter().flatten() {
+            prop_assert_eq!(numbers(bytes), own(root, count));
+        }
+    }
+
+    #[test]
+    fn what_one_group_has_combined_is_shared_out_in_the_other(
+        left in 1..6_u32,
+        right in 1..6_u32,
+        each in 0..3_usize,
+        dice: u64,
+    ) {
+        let (op, combine) = operation(2);
+        let count = (left * right) as usize * each;
+        let sizes = [left, right];
+        let have = sizes.map(|ranks| -> Vec<_> {
+            (0..ranks).map(|rank| elements(&own(rank, count))).collect()
+        });
+        let into = sizes.map(|ranks| -> Vec<_> {
+            (0..ranks).map(|_| elements(&vec![0; count / ranks as usize])).collect()
+        });
+        carry_out_between((left, right), dice, |is_left, rank, plan| {
+            let (at, rank) = (usize::from(!is_left), rank as usize);
+            let counts = vec![count / sizes[at] as usize; sizes[at] as usize];
+            plan.reduce_scatter_between(&op, &have[at][rank], &counts, &into[at][rank]);
+        });
+        for (at, parts) in into.iter().enumerate() {
+            let got: Vec<i64> = parts.iter().flat_map(numbers).collect();
+            prop_assert_eq!(got, combined(sizes[1 - at] - 1, count, combine));
         }
     }
 }
