@@ -1,0 +1,18 @@
+/* Ranks of which rank 1 fails, as the argument says, while all others wait for it. */
+#include "check.h"
+
+int main(int argc, char **argv) {
+    begin(&argc, &argv);
+    const char *how = argv[1];
+    int values[4] = {1, 2, 3, 4};
+    if (rank == 1) {
+        if (strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 7);
+        if (strcmp(how, "exit") == 0) exit(3);
+        if (strcmp(how, "signal") == 0) abort();
+        if (strcmp(how, "rank") == 0) MPI_Send(values, 1, MPI_INT, 9, 0, MPI_COMM_WORLD);
+        if (strcmp(how, "truncate") == 0) MPI_Send(values, 4, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        if (strcmp(how, "leave") == 0) exit(0);
+    }
+    MPI_Recv(values, 1, MPI_INT, rank == 1 ? 0 : 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return end();
+}
