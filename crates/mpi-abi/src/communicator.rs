@@ -246,16 +246,36 @@ export! {
 
     /// Gives it back, after the callbacks of its attributes.
     fn MPI_Comm_free(comm: Out<MPI_Comm>) {
-        let handle = comm.get()?;
-        if handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF {
-            let what = "MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed";
-            return Err(Error::new(Class::Comm, what));
-        }
-        communicator(handle)?;
-        object::remove(handle.into())?;
-        COMMS.remove(handle.0)?;
-        comm.set(MPI_COMM_NULL)
+        free(comm)
     }
+
+    /// The same, when all of its ranks have come.
+    fn MPI_Comm_disconnect(comm: Out<MPI_Comm>) {
+        let it = communicator(comm.get()?)?;
+        let mut plan = Plan::new(it.inner.next_collective());
+        plan.barrier();
+        world()?.process.carry_out(plan)?;
+        free(comm)
+    }
+
+    /// The communicator with those who started this job from within MPI: nobody did.
+    fn MPI_Comm_get_parent(parent: Out<MPI_Comm>) {
+        world()?;
+        parent.set(MPI_COMM_NULL)
+    }
+}
+
+/// Gives a communicator back.
+fn free(comm: Out<MPI_Comm>) -> Result<()> {
+    let handle = comm.get()?;
+    if handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF {
+        let what = "MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed";
+        return Err(Error::new(Class::Comm, what));
+    }
+    communicator(handle)?;
+    object::remove(handle.into())?;
+    COMMS.remove(handle.0)?;
+    comm.set(MPI_COMM_NULL)
 }
 
 /// A copy, with the attributes that are copied. It needs no messages: all members count their

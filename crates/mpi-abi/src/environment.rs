@@ -5,7 +5,9 @@ use std::ffi::c_int;
 use rustix::time::{ClockId, clock_getres, clock_gettime};
 
 use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::export::export;
+use crate::info::{self, Info};
 use crate::pointer::{Out, TextOut};
 
 /// What `MPI_Get_library_version` says.
@@ -37,6 +39,20 @@ export! {
     fn MPI_Abi_get_version(major: Out<c_int>, minor: Out<c_int>) {
         major.set(MPI_ABI_VERSION)?;
         minor.set(MPI_ABI_SUBVERSION)
+    }
+
+    /// The sizes of the interface's integers.
+    fn MPI_Abi_get_info(info: Out<MPI_Info>) {
+        let mut sizes = Info::default();
+        for name in ["mpi_aint_size", "mpi_count_size", "mpi_offset_size"] {
+            sizes.set(name.to_owned(), size_of::<MPI_Count>().to_string());
+        }
+        info.set(info::add(sizes))
+    }
+
+    /// What is known of the hardware that ranks could be bound to: nothing but what nodes tell.
+    fn MPI_Get_hw_resource_info(hw_info: Out<MPI_Info>) {
+        hw_info.set(info::add(Info::default()))
     }
 
     /// This library's version.

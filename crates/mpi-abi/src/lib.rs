@@ -42,6 +42,7 @@ mod request;
 mod startup;
 mod status;
 mod table;
+mod tools;
 mod topology;
 mod waiting;
 mod world;

@@ -51,6 +51,12 @@ export! {
         provided.set(world()?.level)
     }
 
+    /// Whether this is the thread that began, which is the process's first.
+    fn MPI_Is_thread_main(flag: Out<c_int>) {
+        world()?;
+        flag.set(c_int::from(rustix::thread::gettid() == rustix::process::getpid()))
+    }
+
     /// Ends: nobody before all have come, so nobody waits for one who is gone.
     fn MPI_Finalize() {
         attribute::delete_all(MPI_COMM_SELF.into())?;

@@ -101,7 +101,9 @@ int main(void)
     CHECK(MPI_Info_get_valuelen(told, "mpi_assert_no_any_tag", &length, &flag) == MPI_SUCCESS);
     CHECK(flag && length == 4);
     CHECK(MPI_Info_free(&hints) == MPI_SUCCESS && MPI_Info_free(&told) == MPI_SUCCESS);
-    CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS);
+    CHECK(MPI_Comm_disconnect(&comm) == MPI_SUCCESS && comm == MPI_COMM_NULL);
+    CHECK(MPI_Comm_get_parent(&comm) == MPI_SUCCESS && comm == MPI_COMM_NULL);
+    CHECK(MPI_Is_thread_main(&flag) == MPI_SUCCESS && flag);
 
     /* What hangs on MPI_COMM_SELF goes first when MPI ends. */
     log_of[0] = 0;

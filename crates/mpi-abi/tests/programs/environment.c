@@ -33,6 +33,13 @@ int main(void)
     CHECK(MPI_Aint_diff(MPI_Aint_add(address, 24), address) == 24);
     CHECK(MPI_Free_mem(memory) == MPI_SUCCESS);
 
+    int provided, number;
+    CHECK(MPI_T_cvar_get_num(&number) == MPI_T_ERR_NOT_INITIALIZED);
+    CHECK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS);
+    CHECK(MPI_T_cvar_get_num(&number) == MPI_SUCCESS && number == 0);
+    CHECK(MPI_T_cvar_get_index("eager_limit", &number) == MPI_T_ERR_INVALID_NAME);
+    CHECK(MPI_T_finalize() == MPI_SUCCESS && MPI_T_finalize() == MPI_T_ERR_NOT_INITIALIZED);
+
     CHECK(MPI_Comm_toint(MPI_COMM_WORLD) == 257);
     CHECK(MPI_Comm_fromint(257) == MPI_COMM_WORLD);
     CHECK(MPI_Type_fromint(MPI_Type_toint(MPI_DOUBLE)) == MPI_DOUBLE);
