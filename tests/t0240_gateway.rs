@@ -166,7 +166,7 @@ fn send(own: &mut Rank, to: Place, bytes: &[u8], take: &mut dyn FnMut(Piece<'_>)
     loop {
         match own.try_send(to, head, body, offset) {
             Ok(sent) => offset += sent,
-            Err(Error::WouldBlock) => own.wait(&[to], soon()).expect("room"),
+            Err(Error::WouldBlock) => own.wait(&[to], Duration::from_secs(60)).expect("room"),
             Err(error) => panic!("{error}"),
         }
         while own.try_take(take).is_ok() {}

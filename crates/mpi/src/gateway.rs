@@ -2,7 +2,6 @@
 //! node by node, so a rank's number and its place tell each other.
 
 use muster_fabric::Error;
-use muster_fabric::deadline::Deadline;
 use muster_fabric::gateway::{Bytes, Place, Rank};
 use muster_message::{Arrival, Carrier, Failure};
 use std::time::Duration;
@@ -118,10 +117,10 @@ impl Carrier for Gateway {
         let mut places = std::mem::take(&mut self.room);
         places.clear();
         places.extend(room.iter().map(|number| self.place(*number)));
-        let waited = self.rank.wait(&places, Deadline::after(time));
+        let waited = self.rank.wait(&places, time);
         self.room = places;
         match waited {
-            Ok(()) | Err(Error::Deadline { .. }) => Ok(()),
+            Ok(()) => Ok(()),
             Err(error) => Err(Failure::Broken(error.to_string())),
         }
     }

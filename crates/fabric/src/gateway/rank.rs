@@ -309,12 +309,23 @@ impl Rank {
         node == self.gate.core.layout.node
     }
 
-    /// Waits until a piece can be taken, or one can be sent to one of those ranks; may end early.
+    /// Waits until a piece can be taken, or one can be sent to one of those ranks, at most so long;
+    /// may end early.
     ///
     /// # Errors
-    /// [`Error::Deadline`]; [`Error::Dead`] when the node's daemon is gone.
-    pub fn wait(&mut self, room: &[Place], deadline: Deadline) -> Result<()> {
-        self.wait_for(What::Any(room), deadline)
+    /// [`Error::Dead`] when the node's daemon is gone.
+    #[inline]
+    pub fn wait(&mut self, room: &[Place], most: Duration) -> Result<()> {
+        let (waiter, what) = (std::mem::take(&mut self.waiter), What::Any(room));
+        let is_there = waiter.sees(&mut Waiting { rank: self, what, has_slept: false });
+        self.waiter = waiter;
+        if is_there {
+            return Ok(());
+        }
+        match self.wait_for(what, Deadline::after(most)) {
+            Err(Error::Deadline { .. }) => Ok(()),
+            waited => waited,
+        }
     }
 
     /// Waits until all that was sent to other nodes was taken. What was sent to ranks of this node
@@ -380,11 +391,7 @@ impl Rank {
             return Ok(());
         }
         let (whom, what) = match what {
-            What::Piece => ("the other ranks".to_owned(), "a message"),
-            What::Any(room) => {
-                let also = if room.is_empty() { "" } else { ", and for those whom it sends to" };
-                (format!("the other ranks{also}"), "a message")
-            }
+            What::Piece | What::Any(_) => ("the other ranks".to_owned(), "a message"),
             What::Room(to) => (to.to_string(), "taking what was sent to it"),
             What::Delivery => {
                 let first = self.outbox.first().map(|place| place.to_string());

@@ -172,7 +172,7 @@ fn rank() {
         }
         if !is_moved {
             let room: Vec<Place> = going.iter().map(|going| going.to).collect();
-            rank.wait(&room, soon()).unwrap();
+            rank.wait(&room, Duration::from_secs(60)).unwrap();
         }
     }
     rank.flush(soon()).unwrap();
