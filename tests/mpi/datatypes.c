@@ -322,6 +322,34 @@ static void statuses(void) {
 #endif
 }
 
+/* What other machines understand: big-endian, without gaps. */
+static void external(void) {
+    struct { int number; double value; short few[2]; } out = {-2, 1.5, {258, -1}}, in;
+    const unsigned char expected[] = {0xff, 0xff, 0xff, 0xfe, 0x3f, 0xf8, 0, 0, 0, 0,
+                                      0,    0,    1,    2,    0xff, 0xff};
+    unsigned char bytes[40];
+    MPI_Aint size, place = 0, places[3];
+    int lengths[] = {1, 1, 2};
+    MPI_Datatype type;
+    MPI_Get_address(&out.number, &places[0]);
+    MPI_Get_address(&out.value, &places[1]);
+    MPI_Get_address(&out.few, &places[2]);
+    for (int at = 2; at >= 0; at--) places[at] = MPI_Aint_diff(places[at], places[0]);
+    MPI_Type_create_struct(3, lengths, places, (MPI_Datatype[]){MPI_INT, MPI_DOUBLE, MPI_SHORT},
+                           &type);
+    MPI_Type_commit(&type);
+    MPI_Pack_external_size("external32", 2, type, &size);
+    CHECK(size == 32);
+    MPI_Pack_external("external32", &out, 1, type, bytes, sizeof bytes, &place);
+    CHECK(place == 16 && memcmp(bytes, expected, 16) == 0);
+    place = 0;
+    memset(&in, 0, sizeof in);
+    MPI_Unpack_external("external32", bytes, 16, &place, &in, 1, type);
+    CHECK(place == 16 && in.number == -2 && in.value == 1.5);
+    CHECK(in.few[0] == 258 && in.few[1] == -1);
+    MPI_Type_free(&type);
+}
+
 /* A type lives as long as something uses it. */
 static void freed_early(void) {
     int next = (rank + 1) % size, last = (rank + size - 1) % size, out[10], in[10];
@@ -453,6 +481,7 @@ int main(int argc, char **argv) {
     nested();
     predefined();
     statuses();
+    external();
     freed_early();
 #if MPI_VERSION >= 4
     large();

@@ -176,6 +176,18 @@ static void splits(void) {
         CHECK(number < size || size == 1);
         MPI_Comm_free(&part);
     }
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_hw_resource_type", "mpi_shared_memory");
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, rank, info, &part);
+    if (part != MPI_COMM_NULL) {
+        CHECK(around(part) >= rank);
+        MPI_Comm_free(&part);
+    }
+    MPI_Info_set(info, "mpi_hw_resource_type", "nobody has heard of this");
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, rank, info, &part);
+    CHECK(part == MPI_COMM_NULL);
+    MPI_Info_free(&info);
 #endif
 }
 

@@ -226,13 +226,15 @@ export! {
         info: MPI_Info,
         part: Out<MPI_Comm>,
     ) on comm {
-        info::infos(info)?;
+        let info = info::infos(info)?;
         let node = world()?.neighbours.start.cast_signed();
         let comm = communicator(comm)?;
+        // The one resource that is known by its name.
+        let is_memory = info.get("mpi_hw_resource_type") == Some("mpi_shared_memory");
         let colour = match kind {
             MPI_COMM_TYPE_SHARED => node,
             MPI_COMM_TYPE_HW_UNGUIDED => return part.set(split_hardware(&comm, node, key)?),
-            // No resources are known by names.
+            MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED if is_memory => node,
             MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED | MPI_UNDEFINED => {
                 MPI_UNDEFINED
             }

@@ -20,6 +20,7 @@ use crate::communicator::{Comm, INT, all_say, communicator, duplicate, handle, r
 use crate::errhandler;
 use crate::export::export;
 use crate::group::group;
+use crate::info;
 use crate::object;
 use crate::place::Place;
 use crate::pointer::{Out, Text};
@@ -250,7 +251,7 @@ export! {
         own: MPI_Group, leader: c_int, other: MPI_Group, remote_leader: c_int, text: Text,
         info: MPI_Info, handler: MPI_Errhandler, new: Out<MPI_Comm>,
     ) {
-        let _ = info;
+        info::infos(info)?;
         let (own, other) = (members(own)?, members(other)?);
         own.checked(leader)?;
         other.checked(remote_leader)?;
@@ -262,7 +263,7 @@ export! {
     fn MPI_Comm_create_from_group(
         own: MPI_Group, text: Text, info: MPI_Info, handler: MPI_Errhandler, new: Out<MPI_Comm>,
     ) {
-        let _ = info;
+        info::infos(info)?;
         new.set(from_groups(members(own)?, None, label(text)?, handler)?)
     }
 
@@ -277,12 +278,14 @@ export! {
         request.set(request::insert(Some(Active::Ended(EMPTY)), None))
     }
 
-    /// The same, with infos, of which none are known.
+    /// The same, with other hints.
     fn MPI_Comm_idup_with_info(
-        comm: MPI_Comm, info: MPI_Info, copy: Out<MPI_Comm>, request: Out<MPI_Request>,
+        comm: MPI_Comm, hints: MPI_Info, copy: Out<MPI_Comm>, request: Out<MPI_Request>,
     ) on comm {
-        let _ = info;
-        copy.set(duplicate(&*communicator(comm)?)?)?;
+        let hints = info::infos(hints)?;
+        let made = duplicate(&*communicator(comm)?)?;
+        object::with(made.into(), |it| it.info = hints)?;
+        copy.set(made)?;
         request.set(request::insert(Some(Active::Ended(EMPTY)), None))
     }
 }

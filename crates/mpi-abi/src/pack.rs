@@ -10,7 +10,7 @@ use crate::buffer::{Elements, committed, count, elements};
 use crate::communicator::communicator;
 use crate::export::{Number, both};
 use crate::place::Place;
-use crate::pointer::{Address, ConstAddress, Out};
+use crate::pointer::{Address, ConstAddress, Out, Text};
 
 /// What is packed, from a position on: `need` bytes of `size`, and the position after them.
 fn packed(
@@ -80,5 +80,56 @@ both! {
     ) on comm {
         communicator(comm)?;
         size.set(N::fitting(Some(committed(datatype)?.packed_size(count(number)?)?)))
+    }
+}
+
+/// That a representation is the one that there is.
+fn representation(name: Text<'_>) -> Result<()> {
+    let name = name.bytes()?;
+    if name == b"external32" {
+        return Ok(());
+    }
+    let name = String::from_utf8_lossy(name);
+    let what = format!("data are packed as \"external32\", and not as \"{name}\"");
+    Err(Error::new(Class::UnsupportedDatarep, what))
+}
+
+both! {
+    /// Packs elements as all machines understand them.
+    fn MPI_Pack_external or MPI_Pack_external_c(
+        name: Text, from: ConstAddress, number: N, datatype: MPI_Datatype, into: Address, size: A,
+        place: Out<A>,
+    ) {
+        representation(name)?;
+        let from = elements(from.0, number, datatype)?;
+        let need = from.datatype().external_size(from.count())?;
+        let (mut into, end) = packed(into.0, size, place.get()?, need)?;
+        let mut bytes = vec![0; need];
+        from.datatype().pack_external(from.count(), from.memory(), &mut bytes)?;
+        into.write(0, &bytes);
+        place.set(position(end)?)
+    }
+
+    /// Unpacks elements that were packed so.
+    fn MPI_Unpack_external or MPI_Unpack_external_c(
+        name: Text, from: ConstAddress, size: A, place: Out<A>, into: Address, number: N,
+        datatype: MPI_Datatype,
+    ) {
+        representation(name)?;
+        let into = elements(into.0, number, datatype)?;
+        let need = into.datatype().external_size(into.count())?;
+        let (mut from, end) = packed(from.0, size, place.get()?, need)?;
+        let mut bytes = vec![0; need];
+        from.read(0, &mut bytes);
+        into.datatype().unpack_external(into.count(), &mut into.memory().clone(), &bytes)?;
+        place.set(position(end)?)
+    }
+
+    /// How many bytes elements are, packed so.
+    fn MPI_Pack_external_size or MPI_Pack_external_size_c(
+        name: Text, number: N, datatype: MPI_Datatype, size: Out<A>,
+    ) {
+        representation(name)?;
+        size.set(A::fitting(Some(committed(datatype)?.external_size(count(number)?)?)))
     }
 }

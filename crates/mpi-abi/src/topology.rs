@@ -13,6 +13,7 @@ use crate::array::{Array, OutArray};
 use crate::buffer::count;
 use crate::communicator::{Comm, all_say, communicator, with_topology};
 use crate::export::export;
+use crate::info;
 use crate::pointer::Out;
 
 /// An edge: source, destination, weight.
@@ -310,7 +311,8 @@ export! {
         destinations: Array<c_int>, edge_weights: Array<c_int>, info: MPI_Info, reorder: c_int,
         new: Out<MPI_Comm>,
     ) on comm {
-        let _ = (info, reorder);
+        info::infos(info)?;
+        let _ = reorder;
         let (comm, number) = (communicator(comm)?, count(number)?);
         let size = plain(&comm)?;
         let degrees = degrees.slice(number)?.iter().map(|degree| count(*degree));
@@ -335,7 +337,8 @@ export! {
         to_number: c_int, destinations: Array<c_int>, to_weights: Array<c_int>, info: MPI_Info,
         reorder: c_int, new: Out<MPI_Comm>,
     ) on comm {
-        let _ = (info, reorder);
+        info::infos(info)?;
+        let _ = reorder;
         let comm = communicator(comm)?;
         let (from, to) = (count(from_number)?, count(to_number)?);
         let size = plain(&comm)?;

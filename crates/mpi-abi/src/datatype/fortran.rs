@@ -4,7 +4,7 @@
 use std::ffi::c_int;
 use std::sync::{Mutex, PoisonError};
 
-use muster_mpi::datatype::{Combiner, Datatype, Predefined};
+use muster_mpi::datatype::{Combiner, Datatype, Predefined, TypeClass};
 use muster_mpi::error::{Class, Error, Result};
 
 use super::{datatype, insert};
@@ -54,25 +54,15 @@ fn open(precision: c_int, range: c_int) -> Result<(Option<c_int>, Option<c_int>)
     Ok((given(precision), given(range)))
 }
 
-/// The type of Fortran of a class and a size.
-fn of_size(class: c_int, size: c_int) -> Option<Predefined> {
-    use Predefined::*;
-    Some(match (class, size) {
-        (MPI_TYPECLASS_INTEGER, 1) => Integer1,
-        (MPI_TYPECLASS_INTEGER, 2) => Integer2,
-        (MPI_TYPECLASS_INTEGER, 4) => Integer4,
-        (MPI_TYPECLASS_INTEGER, 8) => Integer8,
-        (MPI_TYPECLASS_INTEGER, 16) => Integer16,
-        (MPI_TYPECLASS_REAL, 2) => Real2,
-        (MPI_TYPECLASS_REAL, 4) => Real4,
-        (MPI_TYPECLASS_REAL, 8) => Real8,
-        (MPI_TYPECLASS_REAL, 16) => Real16,
-        (MPI_TYPECLASS_COMPLEX, 4) => Complex4,
-        (MPI_TYPECLASS_COMPLEX, 8) => Complex8,
-        (MPI_TYPECLASS_COMPLEX, 16) => Complex16,
-        (MPI_TYPECLASS_COMPLEX, 32) => Complex32,
-        _ => return None,
-    })
+/// The class of a number of the standard's.
+fn class(number: c_int) -> Option<TypeClass> {
+    match number {
+        MPIX_TYPECLASS_LOGICAL => Some(TypeClass::Logical),
+        MPI_TYPECLASS_INTEGER => Some(TypeClass::Integer),
+        MPI_TYPECLASS_REAL => Some(TypeClass::Real),
+        MPI_TYPECLASS_COMPLEX => Some(TypeClass::Complex),
+        _ => None,
+    }
 }
 
 export! {
@@ -97,9 +87,12 @@ export! {
     }
 
     /// The datatype of a class with so many bytes.
-    fn MPI_Type_match_size(class: c_int, size: c_int, found: Out<MPI_Datatype>) {
-        let matching = of_size(class, size).ok_or_else(|| {
-            let what = format!("there is no datatype of class {class} with {size} bytes");
+    fn MPI_Type_match_size(number: c_int, size: c_int, found: Out<MPI_Datatype>) {
+        let bytes = usize::try_from(size).ok();
+        let matching = class(number).zip(bytes);
+        let matching = matching.and_then(|(class, size)| Predefined::of_size(class, size));
+        let matching = matching.ok_or_else(|| {
+            let what = format!("there is no datatype of class {number} with {size} bytes");
             Error::new(Class::Arg, what)
         })?;
         found.set(MPI_Datatype(matching.handle()))
@@ -107,15 +100,12 @@ export! {
 
     /// The pair of a value and an index, if the standard has it.
     fn MPI_Type_get_value_index(
-        value: MPI_Datatype, index: MPI_Datatype, pair: Out<MPI_Datatype>,
+        value: MPI_Datatype,
+        index: MPI_Datatype,
+        pair: Out<MPI_Datatype>,
     ) {
-        let (value, index) = (datatype(value)?.predefined(), datatype(index)?.predefined());
-        let is_it = |one: &&Predefined| {
-            one.elements().is_some_and(|(first, second)| {
-                (Some(first), Some(second)) == (value, index)
-            })
-        };
-        let found = Predefined::ALL.iter().find(is_it);
+        let both = datatype(value)?.predefined().zip(datatype(index)?.predefined());
+        let found = both.and_then(|(value, index)| Predefined::pair(value, index));
         pair.set(found.map_or(MPI_DATATYPE_NULL, |found| MPI_Datatype(found.handle())))
     }
 }
