@@ -80,9 +80,6 @@ pub trait Carrier {
     /// From which length on messages to a rank are offered before they are sent.
     fn offered_from(&self, to: u32) -> usize;
 
-    /// Copies bytes out of another rank's memory; false where that cannot be.
-    fn fetch(&mut self, from: u32, address: u64, into: &mut [u8]) -> bool;
-
     /// Whether a rank is known to have ended, and how.
     fn is_gone(&self, rank: u32) -> Option<Failure>;
 }

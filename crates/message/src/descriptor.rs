@@ -1,7 +1,6 @@
 //! What goes before the bytes of a message (`docs/wire/message.md`).
 //!
 //! Most are 16 bytes, so that with a short message they fit into a line of the processor's cache.
-//! An offer is such a line, as the descriptors of the Cell Messaging Layer (seed 004).
 
 use crate::carrier::Bytes;
 
@@ -12,7 +11,7 @@ const SHORT: usize = 16;
 const SYNC_SIZE: usize = 24;
 
 /// Of an offer's, the longest.
-pub(crate) const LONG: usize = 64;
+const LONG: usize = 32;
 
 /// By what a message is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +31,8 @@ pub(crate) enum Head {
     /// A message with its bytes. Where `sync` is set the sender waits to be told, by `Done` with
     /// this number, that a receive has it.
     Eager { envelope: Envelope, sync: Option<u32> },
-    /// A message whose bytes are still at the sender: `number` there, and where they lie in its
-    /// memory.
-    Offer { envelope: Envelope, number: u32, size: u64, address: u64 },
+    /// A message whose bytes are still at the sender: `number` there.
+    Offer { envelope: Envelope, number: u32, size: u64 },
     /// The bytes that were offered as `number` are to be sent, for `receive`.
     Want { number: u32, receive: u32 },
     /// The bytes that were asked for by `receive`.
@@ -103,9 +101,8 @@ impl Head {
             Head::Eager { envelope, sync: Some(number) } => {
                 Encoded::of(SYNC, envelope).set(16, number.into())
             }
-            Head::Offer { envelope, number, size, address } => {
-                let head = Encoded::of(OFFER, envelope).set(16, number.into());
-                head.set(24, size).set(32, address)
+            Head::Offer { envelope, number, size } => {
+                Encoded::of(OFFER, envelope).set(16, number.into()).set(24, size)
             }
             Head::Want { number, receive } => Encoded::new(WANT, 0, number, receive),
             Head::Data { receive } => Encoded::new(DATA, 0, receive, 0),
@@ -143,7 +140,7 @@ impl Head {
         Some(match bytes[0] {
             EAGER => Head::Eager { envelope, sync: None },
             SYNC => Head::Eager { envelope, sync: Some(short(16)) },
-            OFFER => Head::Offer { envelope, number: short(16), size: long(24), address: long(32) },
+            OFFER => Head::Offer { envelope, number: short(16), size: long(24) },
             WANT => Head::Want { number: first, receive: second },
             DATA => Head::Data { receive: first },
             DONE => Head::Done { number: first },
@@ -181,7 +178,7 @@ mod tests {
                 "want" => Head::Want { number: 7, receive: 9 },
                 "data" => Head::Data { receive: 9 },
                 "done" => Head::Done { number: 7 },
-                "offer" => Head::Offer { envelope: offered, number: 8, size: 0, address: 0 },
+                "offer" => Head::Offer { envelope: offered, number: 8, size: 0 },
                 other => panic!("nobody knows the sample '{other}'"),
             };
             assert_eq!(*head.encode(), bytes, "{name}");
@@ -192,9 +189,9 @@ mod tests {
     }
 
     #[test]
-    fn an_offer_says_how_much_lies_where() {
+    fn an_offer_says_how_much_there_is() {
         let envelope = Envelope { context: (1 << 48) - 1, source: u32::MAX, tag: i32::MAX };
-        let offer = Head::Offer { envelope, number: u32::MAX, size: 1 << 40, address: u64::MAX };
+        let offer = Head::Offer { envelope, number: u32::MAX, size: 1 << 40 };
         assert_eq!(Head::take(&mut &*offer.encode()), Some(offer));
     }
 
@@ -202,6 +199,6 @@ mod tests {
     fn what_is_no_head_is_none() {
         assert_eq!(Head::take(&mut &[1; 15][..]), None);
         assert_eq!(Head::take(&mut &[9; 64][..]), None);
-        assert_eq!(Head::take(&mut &[3; 63][..]), None);
+        assert_eq!(Head::take(&mut &[3; 31][..]), None);
     }
 }

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | short | `Eager` | it has left |
 //! | short, synchronous | `Eager` with a number | `Done` comes |
-//! | long | `Offer`, then `Data` if `Want` comes | `Done` comes, or `Data` has left |
+//! | long | `Offer`, and `Data` when `Want` comes | `Data` has left |
 //! | to oneself | is not sent at all | it is copied; a synchronous one when it is taken |
 //!
 //! A receive ends when all bytes of its message are in its buffer. If the message is longer than
@@ -21,9 +21,6 @@ use crate::outgoing::{Leaving, Outgoing};
 use crate::slab::Slab;
 use std::collections::HashMap;
 use std::time::Duration;
-
-/// Bytes fetched at once where the receiver's buffer is in pieces.
-const FETCHED: usize = 64 << 10;
 
 /// Bytes that are brought to such a buffer at once.
 const STREWN: usize = 1 << 10;
@@ -124,7 +121,7 @@ struct Taken {
 /// What is to be done when the carrier is free again.
 enum Errand {
     Done { to: u32, number: u32 },
-    Accept { from: u32, receive: u32, number: u32, size: u64, address: u64 },
+    Want { to: u32, number: u32, receive: u32 },
     Data { to: u32, number: u32, receive: u32 },
 }
 
@@ -213,11 +210,11 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     ) -> Result<Option<Ticket>, Failure> {
         let waits_for_done = is_long || mode == Mode::Synchronous;
         let body = Body::new(buffer);
-        let (size, address) = (body.bytes().len() as u64, body.bytes().as_ptr().addr() as u64);
+        let size = body.bytes().len() as u64;
         let number =
             self.state.operations.insert(Operation::Send { envelope, body, waits_for_done });
         let head = match mode {
-            _ if is_long => Head::Offer { envelope, number, size, address },
+            _ if is_long => Head::Offer { envelope, number, size },
             Mode::Synchronous => Head::Eager { envelope, sync: Some(number) },
             Mode::Standard => Head::Eager { envelope, sync: None },
         };
@@ -306,9 +303,10 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     ) -> Result<(), Failure> {
         let (from, size) = (message.from, message.size());
         match message.what {
-            What::Offer { number: theirs, size: offered, address } => {
+            What::Offer { number: theirs, .. } => {
                 self.state.begin(number, envelope, size, None);
-                self.state.accept(from, number, theirs, offered, address);
+                let errand = Errand::Want { to: from, number: theirs, receive: number };
+                self.state.errands.push(errand);
             }
             What::Eager { bytes, size, sync } => {
                 self.state.begin(number, envelope, size, sync.map(|theirs| (from, theirs)));
@@ -452,14 +450,8 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
                         Leaving { head, number: Some(number), with_body: true, offset: 0 };
                     self.outgoing.push(to, leaving);
                 }
-                Errand::Accept { from, receive, number, size, address } => {
-                    let fetched = self.fetch(from, receive, address, size);
-                    let head = if fetched {
-                        Head::Done { number }
-                    } else {
-                        Head::Want { number, receive }
-                    };
-                    self.tell(from, head);
+                Errand::Want { to, number, receive } => {
+                    self.tell(to, Head::Want { number, receive });
                 }
             }
         }
@@ -471,30 +463,6 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     fn tell(&mut self, to: u32, head: Head) {
         let leaving = Leaving { head: head.encode(), number: None, with_body: false, offset: 0 };
         self.outgoing.push(to, leaving);
-    }
-
-    /// Copies what was offered out of the sender's memory; whether that could be.
-    fn fetch(&mut self, from: u32, receive: u32, address: u64, size: u64) -> bool {
-        let carrier = &mut self.carrier;
-        let operation = self.state.operations.get_mut(receive);
-        let Some(Operation::Receive { buffer, .. }) = operation else { return false };
-        let length = buffer.size().min(usize::try_from(size).unwrap_or(usize::MAX));
-        if let Some(place) = buffer.whole_mut() {
-            if !carrier.fetch(from, address, &mut place[..length]) {
-                return false;
-            }
-        } else {
-            let mut part = vec![0; FETCHED.min(length)];
-            for at in (0..length).step_by(FETCHED) {
-                let part = &mut part[..FETCHED.min(length - at)];
-                if !carrier.fetch(from, address + at as u64, part) {
-                    return false;
-                }
-                buffer.write(at, part);
-            }
-        }
-        self.state.arrived(receive, usize::try_from(size).unwrap_or(usize::MAX));
-        true
     }
 }
 
@@ -540,11 +508,6 @@ impl<B: Buffer> State<B> {
         if let Some(Operation::Receive { taken, .. }) = self.operations.get_mut(number) {
             *taken = Some(Taken { envelope, size, arrived: 0, sync });
         }
-    }
-
-    /// A receive is to get what was offered.
-    fn accept(&mut self, from: u32, receive: u32, number: u32, size: u64, address: u64) {
-        self.errands.push(Errand::Accept { from, receive, number, size, address });
     }
 
     /// Bytes of a receive's message, from a position on.
@@ -620,8 +583,8 @@ impl<B: Buffer> State<B> {
                 self.write(receive, 0, bytes);
                 Target::Receive(receive)
             }
-            Head::Offer { envelope, number, size, address } => {
-                return self.take_offer(from, envelope, number, size, address);
+            Head::Offer { envelope, number, size } => {
+                return self.take_offer(from, envelope, number, size);
             }
             Head::Want { number, receive } => {
                 if let Some(Operation::Send { waits_for_done, .. }) =
@@ -659,15 +622,15 @@ impl<B: Buffer> State<B> {
         Target::Receive(receive)
     }
 
-    fn take_offer(&mut self, from: u32, envelope: Envelope, number: u32, size: u64, address: u64) {
+    fn take_offer(&mut self, from: u32, envelope: Envelope, number: u32, size: u64) {
         match self.matching.arrive(envelope) {
             Some(receive) => {
                 let bytes = usize::try_from(size).unwrap_or(usize::MAX);
                 self.begin(receive, envelope, bytes, None);
-                self.accept(from, receive, number, size, address);
+                self.errands.push(Errand::Want { to: from, number, receive });
             }
             None => {
-                self.keep(from, envelope, What::Offer { number, size, address });
+                self.keep(from, envelope, What::Offer { number, size });
             }
         }
     }

@@ -17,7 +17,7 @@ pub(crate) enum What {
     /// number of it, which waits to hear that it was taken.
     Eager { bytes: Vec<u8>, size: usize, sync: Option<u32> },
     /// Its bytes are at the sender.
-    Offer { number: u32, size: u64, address: u64 },
+    Offer { number: u32, size: u64 },
 }
 
 impl Unexpected {

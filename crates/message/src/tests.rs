@@ -3,23 +3,17 @@
 use crate::{Arrival, Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Ticket, Wanted};
 use proptest::prelude::*;
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
 /// A message under way: its bytes, and how many of them have been handed over.
 type Flight = (Vec<u8>, usize);
 
-/// Buffers by where they lie.
-type Memory = Rc<RefCell<HashMap<u64, Vec<u8>>>>;
-
 /// What is under way between each two ranks, and the dice.
 struct Network {
     rows: Vec<Vec<VecDeque<Flight>>>,
-    /// What can be fetched: where the buffers lie that still are, and their bytes.
-    memory: Memory,
     dice: u64,
-    may_fetch: bool,
     gone: Option<u32>,
 }
 
@@ -88,14 +82,6 @@ impl Carrier for Queue {
         300
     }
 
-    fn fetch(&mut self, _: u32, address: u64, into: &mut [u8]) -> bool {
-        let network = self.network.borrow();
-        let memory = network.memory.borrow();
-        let Some(bytes) = memory.get(&address) else { return false };
-        into.copy_from_slice(&bytes[..into.len()]);
-        network.may_fetch
-    }
-
     fn is_gone(&self, rank: u32) -> Option<Failure> {
         let gone = self.network.borrow().gone == Some(rank);
         gone.then(|| Failure::Gone { rank, evidence: "it was ended".to_owned() })
@@ -107,26 +93,18 @@ struct Bytes {
     bytes: Rc<RefCell<Vec<u8>>>,
     own: Vec<u8>,
     strewn: bool,
-    memory: Option<Memory>,
 }
 
 impl Bytes {
     fn new(bytes: Vec<u8>, strewn: bool) -> Bytes {
         let shared = Rc::new(RefCell::new(bytes.clone()));
-        Bytes { bytes: shared, own: bytes, strewn, memory: None }
-    }
-
-    fn address(&self) -> u64 {
-        self.own.as_ptr().addr() as u64
+        Bytes { bytes: shared, own: bytes, strewn }
     }
 }
 
 impl Drop for Bytes {
     fn drop(&mut self) {
         self.bytes.borrow_mut().copy_from_slice(&self.own);
-        if let Some(memory) = &self.memory {
-            memory.borrow_mut().remove(&self.address());
-        }
     }
 }
 
@@ -159,15 +137,9 @@ struct Job {
 }
 
 impl Job {
-    fn new(ranks: u32, dice: u64, may_fetch: bool) -> Job {
+    fn new(ranks: u32, dice: u64) -> Job {
         let rows = || (0..ranks).map(|_| VecDeque::new()).collect();
-        let network = Network {
-            rows: (0..ranks).map(|_| rows()).collect(),
-            memory: Memory::default(),
-            dice,
-            may_fetch,
-            gone: None,
-        };
+        let network = Network { rows: (0..ranks).map(|_| rows()).collect(), dice, gone: None };
         let network = Rc::new(RefCell::new(network));
         let end = |me| {
             let leaving = vec![Vec::new(); ranks as usize];
@@ -181,19 +153,7 @@ impl Job {
         self.network.borrow_mut().roll(below)
     }
 
-    fn send(
-        &mut self,
-        from: u32,
-        to: u32,
-        tag: i32,
-        mode: Mode,
-        mut bytes: Bytes,
-    ) -> Option<Ticket> {
-        if !bytes.strewn && !bytes.own.is_empty() {
-            let memory = self.network.borrow().memory.clone();
-            memory.borrow_mut().insert(bytes.address(), bytes.own.clone());
-            bytes.memory = Some(memory);
-        }
+    fn send(&mut self, from: u32, to: u32, tag: i32, mode: Mode, bytes: Bytes) -> Option<Ticket> {
         let envelope = Envelope { context: 0, source: from, tag };
         self.ranks[from as usize].send(to, envelope, mode, bytes).unwrap()
     }
@@ -235,11 +195,10 @@ proptest! {
     #[test]
     fn messages_of_a_sender_are_taken_in_their_order_and_whole(
         dice in any::<u64>(),
-        may_fetch in any::<bool>(),
         sends in prop::collection::vec(any_send(), 1..40),
         wild in any::<[bool; 2]>(),
     ) {
-        let mut job = Job::new(3, dice, may_fetch);
+        let mut job = Job::new(3, dice);
         let (mut sent, mut received) = (Vec::new(), Vec::new());
         let mut posts: Vec<(u32, u32, i32, usize)> =
             sends.iter().map(|(from, to, tag, size, _)| (*from, *to, *tag, *size)).collect();
@@ -301,7 +260,7 @@ proptest! {
 #[test]
 fn what_is_longer_than_its_buffer_is_cut_and_told() {
     for size in [50, 500] {
-        let mut job = Job::new(2, 1, false);
+        let mut job = Job::new(2, 1);
         let into = Bytes::new(vec![0; 10], false);
         let shared = into.bytes.clone();
         let ticket = job.receive(1, Some(0), None, into);
@@ -316,7 +275,7 @@ fn what_is_longer_than_its_buffer_is_cut_and_told() {
 #[test]
 fn a_synchronous_send_ends_when_it_is_received_and_not_before() {
     for to in [0, 1] {
-        let mut job = Job::new(2, 5, false);
+        let mut job = Job::new(2, 5);
         let bytes = Bytes::new(message(20, 0), false);
         let send = job.send(0, to, 3, Mode::Synchronous, bytes).unwrap();
         (0..100).for_each(|_| job.progress());
@@ -330,7 +289,7 @@ fn a_synchronous_send_ends_when_it_is_received_and_not_before() {
 #[test]
 fn a_claimed_message_is_taken_by_nobody_else_though_its_rest_comes_later() {
     for dice in 0..50 {
-        let mut job = Job::new(2, dice, false);
+        let mut job = Job::new(2, dice);
         for size in [290, 30] {
             job.send(0, 1, 1, Mode::Standard, Bytes::new(message(size, size), false));
         }
@@ -355,7 +314,7 @@ fn a_claimed_message_is_taken_by_nobody_else_though_its_rest_comes_later() {
 
 #[test]
 fn a_receive_can_be_withdrawn_until_it_has_taken_a_message() {
-    let mut job = Job::new(2, 3, false);
+    let mut job = Job::new(2, 3);
     let first = job.receive(1, Some(0), Some(1), Bytes::new(vec![0; 4], false));
     let second = job.receive(1, Some(0), Some(1), Bytes::new(vec![0; 4], false));
     job.ranks[1].cancel(first);
@@ -368,7 +327,7 @@ fn a_receive_can_be_withdrawn_until_it_has_taken_a_message() {
 
 #[test]
 fn who_waits_for_a_rank_that_has_ended_is_told() {
-    let mut job = Job::new(2, 3, false);
+    let mut job = Job::new(2, 3);
     let receive = job.receive(1, Some(0), Some(1), Bytes::new(vec![0; 4], false));
     job.ranks[1].give_up(receive);
     assert_eq!(job.ranks[1].poll(receive), None);
@@ -380,7 +339,7 @@ fn who_waits_for_a_rank_that_has_ended_is_told() {
 
 #[test]
 fn what_was_released_goes_on_and_its_place_is_used_again() {
-    let mut job = Job::new(2, 3, false);
+    let mut job = Job::new(2, 3);
     let send = |job: &mut Job| {
         let bytes = Bytes::new(message(20, 0), false);
         job.send(0, 1, 3, Mode::Synchronous, bytes).unwrap()

@@ -49,13 +49,6 @@ impl Carrier for Line {
         }
     }
 
-    fn fetch(&mut self, from: u32, address: u64, into: &mut [u8]) -> bool {
-        match self {
-            Line::Gateway(gateway) => gateway.fetch(from, address, into),
-            Line::Alone => false,
-        }
-    }
-
     fn is_gone(&self, rank: u32) -> Option<Failure> {
         match self {
             Line::Gateway(gateway) => gateway.is_gone(rank),

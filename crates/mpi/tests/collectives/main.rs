@@ -77,10 +77,6 @@ impl Carrier for Queue {
         5000
     }
 
-    fn fetch(&mut self, _: u32, _: u64, _: &mut [u8]) -> bool {
-        false
-    }
-
     fn is_gone(&self, _: u32) -> Option<Failure> {
         None
     }
