@@ -70,7 +70,7 @@ impl Codes {
         Ok(())
     }
 
-    /// Removes a class, of which no codes are left, or a code.
+    /// Removes a class, of which no codes are left, or a code. What it says is removed before.
     fn remove(&mut self, number: c_int, is_class: bool) -> Result<()> {
         let class = self.added.get(&number).map(|(class, _)| *class);
         if class.is_none_or(|class| (class == number) != is_class) {
@@ -78,6 +78,10 @@ impl Codes {
         }
         if self.added.iter().any(|(code, (class, _))| *class == number && *code != number) {
             let what = format!("the class {number} has codes, which are to be removed before it");
+            return Err(Error::new(Class::Other, what));
+        }
+        if self.added.get(&number).is_some_and(|(_, text)| !text.is_empty()) {
+            let what = format!("the string of {number} is to be removed before it");
             return Err(Error::new(Class::Other, what));
         }
         self.added.remove(&number);
@@ -167,12 +171,15 @@ mod tests {
     }
 
     #[test]
-    fn a_class_goes_after_its_codes() {
+    fn a_class_goes_after_its_codes_and_a_code_after_its_string() {
         let mut codes = none();
         let class = codes.add(None).expect("a class");
         let code = codes.add(Some(class)).expect("a code");
         assert_eq!(codes.remove(class, true).expect_err("it has a code").class, Class::Other);
         assert_eq!(codes.remove(class, false).expect_err("no code").class, Class::Arg);
+        codes.describe(code, "too late".to_owned()).expect("it was added");
+        assert_eq!(codes.remove(code, false).expect_err("it has a string").class, Class::Other);
+        codes.describe(code, String::new()).expect("it was added");
         codes.remove(code, false).expect("gone");
         codes.remove(class, true).expect("gone, too");
         assert_eq!(codes.class(class).expect_err("gone").class, Class::Arg);
