@@ -26,7 +26,8 @@ static void rooted(MPI_Comm comm, int even, int root, int count) {
     int there = is_even == even ? theirs : mine, name = named(even, root);
     int *own = malloc(sizeof(int) * (size_t)(count * there + 1));
     int *into = malloc(sizeof(int) * (size_t)(count * there + 1));
-    int *counts = malloc(sizeof(int) * (size_t)there), *places = malloc(sizeof(int) * (size_t)there);
+    int *counts = malloc(sizeof(int) * (size_t)there), *places = malloc(sizeof(int) *
+        (size_t)there);
     for (int at = 0; at < count; at++) into[at] = is_root ? at * 3 : -1;
     MPI_Bcast(into, count, MPI_INT, name, comm);
     for (int at = 0; at < count; at++) CHECK(into[at] == (is_root || is_opposite ? at * 3 : -1));
@@ -77,7 +78,8 @@ static void unrooted(MPI_Comm comm, int count) {
     MPI_Wait(requests, MPI_STATUS_IGNORE);
     for (int at = 0; at < theirs * count; at++)
         CHECK(into[at] == value(!is_even, 0, 0, me * theirs * count + at));
-    for (int at = 0; at < count * theirs; at++) own[at] = value(is_even, me, at / count, at % count);
+    for (int at = 0; at < count * theirs; at++) own[at] = value(is_even, me, at / count, at %
+        count);
     MPI_Alltoall(own, count, MPI_INT, into, count, MPI_INT, comm);
     for (int at = 0; at < count * theirs; at++)
         CHECK(into[at] == value(!is_even, at / count, me, at % count));

@@ -96,7 +96,8 @@ static void exchanges(MPI_Comm comm) {
     }
     MPI_Alltoallv(own, counts, places, MPI_INT, into, counts, places, MPI_INT, comm);
     exchanged(into);
-    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, every, counts, places, MPI_INT, comm);
+    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, every, counts, places, MPI_INT,
+        comm);
     exchanged(every);
     clear(into);
     MPI_Ialltoallw(own, counts, bytes, types, into, counts, bytes, types, comm, &request);
@@ -196,7 +197,8 @@ static void large(MPI_Comm comm) {
     MPI_Request request;
     MPI_Op op;
     lay_out(0);
-    for (int other = 0; other < all; other++) many[other] = counts[other], far[other] = places[other];
+    for (int other = 0; other < all; other++) many[other] = counts[other], far[other] =
+        places[other];
     for (int at = 0; at < counts[me]; at++) own[at] = value(me, 0, at);
     clear(every);
     MPI_Iallgatherv_c(own, many[me], MPI_INT, every, many, far, MPI_INT, comm, &request);

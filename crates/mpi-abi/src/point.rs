@@ -109,7 +109,8 @@ fn send_again(
 both! {
     /// Sends; the buffer may be used again when it returns.
     fn MPI_Send or MPI_Send_c(
-        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int,
+        comm: MPI_Comm,
     ) on comm {
         let bytes = elements(buf.0, count, datatype)?;
         finish_send(send(&*communicator(comm)?, dest, tag, Mode::Standard, bytes)?)
@@ -117,7 +118,8 @@ both! {
 
     /// Sends, and returns when it is received.
     fn MPI_Ssend or MPI_Ssend_c(
-        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int,
+        comm: MPI_Comm,
     ) on comm {
         let bytes = elements(buf.0, count, datatype)?;
         finish_send(send(&*communicator(comm)?, dest, tag, Mode::Synchronous, bytes)?)
@@ -125,7 +127,8 @@ both! {
 
     /// Sends where a receive is posted: nothing is gained by knowing that.
     fn MPI_Rsend or MPI_Rsend_c(
-        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int,
+        comm: MPI_Comm,
     ) on comm {
         let bytes = elements(buf.0, count, datatype)?;
         finish_send(send(&*communicator(comm)?, dest, tag, Mode::Standard, bytes)?)
@@ -133,7 +136,8 @@ both! {
 
     /// Sends a copy, which needs room in the buffer that was attached.
     fn MPI_Bsend or MPI_Bsend_c(
-        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int,
+        comm: MPI_Comm,
     ) on comm {
         let copy = attached::copy(elements(buf.0, count, datatype)?)?;
         attached::sent(send(&*communicator(comm)?, dest, tag, Mode::Standard, copy)?);
@@ -184,7 +188,8 @@ both! {
 
     /// Begins to send.
     fn MPI_Isend or MPI_Isend_c(
-        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int,
+        comm: MPI_Comm,
         request: Out<MPI_Request>,
     ) on comm {
         let bytes = elements(buf.0, count, datatype)?;
@@ -194,7 +199,8 @@ both! {
 
     /// Begins to send; it ends when it is received.
     fn MPI_Issend or MPI_Issend_c(
-        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int,
+        comm: MPI_Comm,
         request: Out<MPI_Request>,
     ) on comm {
         let bytes = elements(buf.0, count, datatype)?;
@@ -204,7 +210,8 @@ both! {
 
     /// Begins to send where a receive is posted.
     fn MPI_Irsend or MPI_Irsend_c(
-        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int,
+        comm: MPI_Comm,
         request: Out<MPI_Request>,
     ) on comm {
         let bytes = elements(buf.0, count, datatype)?;
@@ -214,7 +221,8 @@ both! {
 
     /// Sends a copy: it has ended at once.
     fn MPI_Ibsend or MPI_Ibsend_c(
-        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int,
+        comm: MPI_Comm,
         request: Out<MPI_Request>,
     ) on comm {
         let copy = attached::copy(elements(buf.0, count, datatype)?)?;
@@ -233,7 +241,8 @@ both! {
 
     /// A send that can be started again and again.
     fn MPI_Send_init or MPI_Send_init_c(
-        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int,
+        comm: MPI_Comm,
         request: Out<MPI_Request>,
     ) on comm {
         let bytes = elements(buf.0, count, datatype)?;
@@ -242,7 +251,8 @@ both! {
 
     /// The same, of a synchronous send.
     fn MPI_Ssend_init or MPI_Ssend_init_c(
-        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int,
+        comm: MPI_Comm,
         request: Out<MPI_Request>,
     ) on comm {
         let bytes = elements(buf.0, count, datatype)?;
@@ -251,7 +261,8 @@ both! {
 
     /// The same, of a send where a receive is posted.
     fn MPI_Rsend_init or MPI_Rsend_init_c(
-        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int,
+        comm: MPI_Comm,
         request: Out<MPI_Request>,
     ) on comm {
         let bytes = elements(buf.0, count, datatype)?;
@@ -260,7 +271,8 @@ both! {
 
     /// The same, of a send of a copy.
     fn MPI_Bsend_init or MPI_Bsend_init_c(
-        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm,
+        buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int,
+        comm: MPI_Comm,
         request: Out<MPI_Request>,
     ) on comm {
         let bytes = elements(buf.0, count, datatype)?;
@@ -289,7 +301,8 @@ both! {
 
     /// Receives the message that a probe took out.
     fn MPI_Mrecv or MPI_Mrecv_c(
-        buf: Address, count: N, datatype: MPI_Datatype, message: Out<MPI_Message>, status: StatusOut,
+        buf: Address, count: N, datatype: MPI_Datatype, message: Out<MPI_Message>,
+        status: StatusOut,
     ) {
         let into = elements(buf.0, count, datatype)?;
         status.set(finish_receive(receive_claimed(message, into)?)?);

@@ -177,7 +177,8 @@ export! {
 
     /// Waits for at least one.
     fn MPI_Waitsome(
-        count_: c_int, requests: OutArray<MPI_Request>, number: Out<c_int>, indices: OutArray<c_int>,
+        count_: c_int, requests: OutArray<MPI_Request>, number: Out<c_int>,
+        indices: OutArray<c_int>,
         statuses: OutArray<MPI_Status>,
     ) {
         let all = count(count_)?;
@@ -192,7 +193,8 @@ export! {
 
     /// Asks which have ended.
     fn MPI_Testsome(
-        count_: c_int, requests: OutArray<MPI_Request>, number: Out<c_int>, indices: OutArray<c_int>,
+        count_: c_int, requests: OutArray<MPI_Request>, number: Out<c_int>,
+        indices: OutArray<c_int>,
         statuses: OutArray<MPI_Status>,
     ) {
         let all = count(count_)?;

@@ -113,7 +113,7 @@ fn carry_out_between(
     let all = 0..left + right;
     let is_left = |rank: &u32| match rank / 2 >= left.min(right) {
         true => left > right,
-        false => rank % 2 == 0,
+        false => rank.is_multiple_of(2),
     };
     let (one, other): (Vec<u32>, Vec<u32>) = all.clone().partition(is_left);
     let groups = [Group::of(one).unwrap(), Group::of(other).unwrap()];
