@@ -129,11 +129,9 @@ fn alone() -> Result<Joined> {
         let size = std::env::var(variable).ok().and_then(|size| size.parse::<u64>().ok());
         if let Some(size) = size.filter(|size| *size > 1) {
             let what = format!(
-                "this program is linked with Muster's MPI library,
-                but {launcher} has started it as \
-                 one of {size} ranks; start it with 'muster run -n {size}',
-                 or with the mpiexec that \
-                 came with the library"
+                "this program is linked with Muster's MPI library, but {launcher} has started it \
+                 as one of {size} ranks; start it with 'muster run -n {size}', or with the mpiexec \
+                 that came with the library"
             );
             return Err(Error::new(Class::Other, what));
         }

@@ -7,9 +7,8 @@ use muster_message::{Arrival, Carrier, Failure};
 use std::time::Duration;
 
 /// From how many bytes on a message to the same node is offered. Through the ring it is copied
-/// twice
-/// either way, and faster than the kernel copies once (`docs/decisions/near.md`); what has not been
-/// asked for needs memory and a copy more at the receiver.
+/// twice either way, and faster than the kernel copies once (`docs/decisions/near.md`); what has
+/// not been asked for needs memory and a copy more at the receiver.
 const OFFERED_NEAR: usize = 64 << 10;
 
 /// From how many bytes on a message to another node is offered: what has not been asked for needs
