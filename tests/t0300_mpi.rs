@@ -55,6 +55,11 @@ fn groups_and_communicators_are_right() {
 }
 
 #[test]
+fn requests_of_the_programs_own_and_requests_that_are_only_looked_at_are_right() {
+    is_right_everywhere("requests");
+}
+
+#[test]
 fn topologies_are_right() {
     is_right_everywhere("topologies");
 }

@@ -26,6 +26,7 @@ mod errhandler;
 mod export;
 mod failure;
 mod fortran;
+mod generalized;
 mod group;
 mod info;
 mod integers;

@@ -106,6 +106,20 @@ fn send_again(
     to_be_started(request, move || Ok(sending(send(&comm, dest, label, mode, bytes.clone())?)))
 }
 
+/// Begins to send and to receive: rank, tag and elements of each.
+fn exchange(
+    comm: &Comm,
+    (dest, sendtag, bytes): (c_int, c_int, Elements),
+    (source, recvtag, into): (c_int, c_int, Elements),
+    request: Out<MPI_Request>,
+) -> Result<()> {
+    comm.peer(dest)?;
+    tag(sendtag)?;
+    let received = receive(comm, source, recvtag, into)?;
+    let sent = send(comm, dest, sendtag, Mode::Standard, bytes)?;
+    began(request, Active::Exchange(sent, received))
+}
+
 both! {
     /// Sends; the buffer may be used again when it returns.
     fn MPI_Send or MPI_Send_c(
@@ -184,6 +198,28 @@ both! {
         finish_send(send(&comm, dest, sendtag, Mode::Standard, bytes)?)?;
         status.set(finish_receive(receive)?);
         Ok(())
+    }
+
+    /// Begins to send and to receive.
+    fn MPI_Isendrecv or MPI_Isendrecv_c(
+        sendbuf: ConstAddress, sendcount: N, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int,
+        recvbuf: Address, recvcount: N, recvtype: MPI_Datatype, source: c_int, recvtag: c_int,
+        comm: MPI_Comm, request: Out<MPI_Request>,
+    ) on comm {
+        let bytes = elements(sendbuf.0, sendcount, sendtype)?;
+        let into = elements(recvbuf.0, recvcount, recvtype)?;
+        exchange(&*communicator(comm)?, (dest, sendtag, bytes), (source, recvtag, into), request)
+    }
+
+    /// Begins to send, and to receive into the same buffer.
+    fn MPI_Isendrecv_replace or MPI_Isendrecv_replace_c(
+        buf: Address, count: N, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int,
+        recvtag: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
+    ) on comm {
+        let into = elements(buf.0, count, datatype)?;
+        let bytes = into.scratch();
+        into.clone().copy_to(bytes.clone())?;
+        exchange(&*communicator(comm)?, (dest, sendtag, bytes), (source, recvtag, into), request)
     }
 
     /// Begins to send.

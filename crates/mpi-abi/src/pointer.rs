@@ -9,6 +9,7 @@ use muster_mpi::error::{Class, Error, Result};
 
 use crate::abi::types::MPI_Status;
 use crate::export::Argument;
+use crate::request::EMPTY;
 
 /// A variable that the function sets, and may read before (`int *flag`).
 #[derive(Clone, Copy)]
@@ -56,6 +57,14 @@ impl StatusOut {
             // SAFETY: it is not null, so it is a status of the program that only we use now.
             let place = unsafe { &mut *self.0 };
             *place = MPI_Status { MPI_ERROR: place.MPI_ERROR, ..status };
+        }
+    }
+
+    /// Sets it for a request that nothing is under way of: that has no error, either.
+    pub fn set_empty(self) {
+        if !self.0.is_null() {
+            // SAFETY: it is not null, so it is a status of the program that only we use now.
+            unsafe { self.0.write(EMPTY) };
         }
     }
 }

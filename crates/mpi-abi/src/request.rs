@@ -8,6 +8,7 @@ use muster_mpi::process::Began;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
+use crate::generalized;
 use crate::world::{State, world};
 
 /// The first handle of a request that is made here.
@@ -20,8 +21,12 @@ pub enum Active {
     Send(Ticket),
     /// A message from somebody.
     Receive(Ticket),
+    /// Both at once, where there is somebody.
+    Exchange(Option<Ticket>, Option<Ticket>),
     /// A collective.
     Collective(Began),
+    /// Something of the program's own, by its number.
+    Generalized(usize),
     /// It has ended.
     Ended(MPI_Status),
 }
@@ -124,8 +129,21 @@ pub fn keep(handle: MPI_Request, status: MPI_Status) -> Result<()> {
     with(handle, |request| request.active = Some(Active::Ended(status)))
 }
 
-/// Takes away the handle of an operation that has ended; that of a persistent one stays.
-pub fn finish(handle: &mut MPI_Request) {
+/// Takes away the handle of an operation that has ended; that of a persistent one stays. What has
+/// become of the program's own it tells here, where nothing is locked.
+pub fn finish(handle: &mut MPI_Request, ended: Result<MPI_Status>) -> Result<MPI_Status> {
+    let own = match active(*handle) {
+        Ok(Some(Active::Generalized(number))) => Some(number),
+        _ => None,
+    };
+    forget(handle);
+    match own {
+        Some(number) => generalized::finish(number),
+        None => ended,
+    }
+}
+
+fn forget(handle: &mut MPI_Request) {
     let mut requests = requests();
     let Some(place) = requests.all.get_mut(handle.0.wrapping_sub(FIRST)) else { return };
     match place {
@@ -162,7 +180,14 @@ pub fn free(handle: MPI_Request) -> Result<()> {
     let place = requests.all.get_mut(handle.0.wrapping_sub(FIRST));
     let request = place.and_then(Option::take).ok_or_else(|| wrong(handle))?;
     requests.free.push(handle.0 - FIRST);
-    if let Some(Active::Send(ticket) | Active::Receive(ticket)) = request.active {
+    drop(requests);
+    let tickets = match request.active {
+        Some(Active::Send(ticket) | Active::Receive(ticket)) => [Some(ticket), None],
+        Some(Active::Exchange(sent, received)) => [sent, received],
+        Some(Active::Generalized(number)) => return generalized::free(number),
+        _ => [None, None],
+    };
+    for ticket in tickets.into_iter().flatten() {
         world()?.process.state().endpoint.release(ticket);
     }
     Ok(())
@@ -172,7 +197,11 @@ pub fn free(handle: MPI_Request) -> Result<()> {
 pub fn has_ended(state: &mut State, active: Active) -> bool {
     match active {
         Active::Send(ticket) | Active::Receive(ticket) => state.has_message_ended(ticket),
+        Active::Exchange(sent, received) => {
+            [sent, received].into_iter().flatten().all(|it| state.has_message_ended(it))
+        }
         Active::Collective(began) => state.has_ended(began),
+        Active::Generalized(number) => generalized::has_ended(number),
         Active::Ended(_) => true,
     }
 }
@@ -182,7 +211,15 @@ pub fn poll(state: &mut State, active: Active) -> Option<Result<MPI_Status>> {
     match active {
         Active::Send(ticket) => state.outcome(ticket).map(|outcome| sent(&outcome)),
         Active::Receive(ticket) => state.outcome(ticket).map(|outcome| received(&outcome)),
+        Active::Exchange(..) if !has_ended(state, active) => None,
+        Active::Exchange(to, from) => {
+            let sent = to.and_then(|to| state.outcome(to)).map_or(Ok(EMPTY), |it| sent(&it));
+            let from = from.and_then(|from| state.outcome(from));
+            let received = from.map_or(Ok(NOBODY), |it| received(&it));
+            Some(sent.and(received))
+        }
         Active::Collective(began) => state.poll(began).map(|ended| ended.map(|()| EMPTY)),
+        Active::Generalized(number) => generalized::has_ended(number).then_some(Ok(EMPTY)),
         Active::Ended(status) => Some(Ok(status)),
     }
 }

@@ -6,9 +6,10 @@ use muster_mpi::error::{Class, Error, Result};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
-use crate::array::OutArray;
+use crate::array::{Array, OutArray};
 use crate::buffer::count;
 use crate::export::export;
+use crate::generalized;
 use crate::pointer::{Out, StatusOut};
 use crate::request::{self, Active, EMPTY};
 use crate::world::{State, world};
@@ -21,9 +22,8 @@ fn all_active(requests: &[MPI_Request]) -> Result<Vec<Option<Active>>> {
 /// Waits for one.
 fn wait(handle: &mut MPI_Request) -> Result<MPI_Status> {
     let Some(active) = request::active(*handle)? else { return Ok(EMPTY) };
-    let status = world()?.process.wait_for(|state| Ok(request::poll(state, active)))?;
-    request::finish(handle);
-    status
+    let ended = world()?.process.wait_for(|state| Ok(request::poll(state, active)))?;
+    request::finish(handle, ended)
 }
 
 /// How it has ended, if it has.
@@ -31,10 +31,30 @@ fn test(handle: &mut MPI_Request) -> Result<Option<MPI_Status>> {
     let Some(active) = request::active(*handle)? else { return Ok(Some(EMPTY)) };
     let mut state = world()?.process.state();
     state.progress()?;
-    let Some(status) = request::poll(&mut state, active) else { return Ok(None) };
+    let Some(ended) = request::poll(&mut state, active) else { return Ok(None) };
     drop(state);
-    request::finish(handle);
-    status.map(Some)
+    request::finish(handle, ended).map(Some)
+}
+
+/// How it has ended, if it has; it can be asked again.
+fn look(handle: MPI_Request) -> Result<Option<MPI_Status>> {
+    let Some(active) = request::active(handle)? else { return Ok(Some(EMPTY)) };
+    let mut state = world()?.process.state();
+    state.progress()?;
+    let Some(ended) = request::poll(&mut state, active) else { return Ok(None) };
+    drop(state);
+    if let Active::Generalized(number) = active {
+        return generalized::status(number).map(Some);
+    }
+    let ended = ended?;
+    request::keep(handle, ended)?;
+    Ok(Some(ended))
+}
+
+/// Which have an operation that has begun.
+fn under_way(handles: &[MPI_Request]) -> Result<Vec<usize>> {
+    let active = all_active(handles)?;
+    Ok((0..handles.len()).filter(|at| active[*at].is_some()).collect())
 }
 
 /// Ends several, and says of each how. Where one has failed the call fails, and the statuses say
@@ -50,8 +70,7 @@ fn finish_all(
             None => Ok(EMPTY),
             Some(active) => {
                 let ended = request::poll(&mut world()?.process.state(), active);
-                request::finish(&mut handles[at]);
-                ended.unwrap_or(Ok(EMPTY))
+                request::finish(&mut handles[at], ended.unwrap_or(Ok(EMPTY)))
             }
         };
         let status = match ended {
@@ -86,6 +105,10 @@ export! {
     /// Waits for one.
     fn MPI_Wait(request: Out<MPI_Request>, status: StatusOut) {
         let mut handle = request.get()?;
+        if request::active(handle)?.is_none() {
+            status.set_empty();
+            return Ok(());
+        }
         let ended = wait(&mut handle);
         request.set(handle)?;
         status.set(ended?);
@@ -95,6 +118,10 @@ export! {
     /// Asks after one.
     fn MPI_Test(request: Out<MPI_Request>, flag: Out<c_int>, status: StatusOut) {
         let mut handle = request.get()?;
+        if request::active(handle)?.is_none() {
+            status.set_empty();
+            return flag.set(1);
+        }
         let ended = test(&mut handle);
         request.set(handle)?;
         let ended = ended?;
@@ -144,7 +171,7 @@ export! {
             Some(ended) => Ok(ended.first().map(|first| Some(*first))),
         })?;
         let Some(at) = ended else {
-            status.set(EMPTY);
+            status.set_empty();
             return index.set(MPI_UNDEFINED);
         };
         index.set(at as c_int)?;
@@ -164,7 +191,7 @@ export! {
         let ended = some_ended(&mut state, &active);
         drop(state);
         let Some(ended) = ended else {
-            status.set(EMPTY);
+            status.set_empty();
             index.set(MPI_UNDEFINED)?;
             return flag.set(1);
         };
@@ -209,18 +236,77 @@ export! {
 
     /// Asks after one, whose handle stays.
     fn MPI_Request_get_status(request: MPI_Request, flag: Out<c_int>, status: StatusOut) {
-        let Some(active) = request::active(request)? else {
-            status.set(EMPTY);
+        if request::active(request)?.is_none() {
+            status.set_empty();
             return flag.set(1);
-        };
-        let mut state = world()?.process.state();
-        state.progress()?;
-        let Some(ended) = request::poll(&mut state, active) else { return flag.set(0) };
-        drop(state);
-        let ended = ended?;
-        request::keep(request, ended)?;
-        status.set(ended);
-        flag.set(1)
+        }
+        let ended = look(request)?;
+        if let Some(ended) = ended {
+            status.set(ended);
+        }
+        flag.set(ended.is_some().into())
+    }
+
+    /// Asks whether all have ended, whose handles stay.
+    fn MPI_Request_get_status_all(
+        count_: c_int, requests: Array<MPI_Request>, flag: Out<c_int>,
+        statuses: OutArray<MPI_Status>,
+    ) {
+        let number = count(count_)?;
+        let handles = requests.slice(number)?;
+        let ended = handles.iter().map(|it| look(*it)).collect::<Result<Option<Vec<_>>>>()?;
+        if let (Some(ended), Some(statuses)) = (&ended, statuses.wanted(number)?) {
+            statuses.copy_from_slice(ended);
+        }
+        flag.set(ended.is_some().into())
+    }
+
+    /// Asks after any one, whose handle stays.
+    fn MPI_Request_get_status_any(
+        count_: c_int, requests: Array<MPI_Request>, index: Out<c_int>, flag: Out<c_int>,
+        status: StatusOut,
+    ) {
+        let handles = requests.slice(count(count_)?)?;
+        let under_way = under_way(handles)?;
+        for at in &under_way {
+            if let Some(ended) = look(handles[*at])? {
+                status.set(ended);
+                index.set(*at as c_int)?;
+                return flag.set(1);
+            }
+        }
+        if under_way.is_empty() {
+            status.set_empty();
+        }
+        index.set(MPI_UNDEFINED)?;
+        flag.set(under_way.is_empty().into())
+    }
+
+    /// Asks which have ended, whose handles stay.
+    fn MPI_Request_get_status_some(
+        count_: c_int, requests: Array<MPI_Request>, number: Out<c_int>, indices: OutArray<c_int>,
+        statuses: OutArray<MPI_Status>,
+    ) {
+        let handles = requests.slice(count(count_)?)?;
+        let under_way = under_way(handles)?;
+        if under_way.is_empty() {
+            return number.set(MPI_UNDEFINED);
+        }
+        let mut ended = Vec::new();
+        for at in under_way {
+            if let Some(status) = look(handles[at])? {
+                ended.push((at as c_int, status));
+            }
+        }
+        number.set(ended.len() as c_int)?;
+        for (place, (at, _)) in indices.slice(ended.len())?.iter_mut().zip(&ended) {
+            *place = *at;
+        }
+        let statuses = statuses.wanted(ended.len())?;
+        for (place, (_, status)) in statuses.into_iter().flatten().zip(&ended) {
+            *place = *status;
+        }
+        Ok(())
     }
 
     /// Gives a handle back.
@@ -231,8 +317,10 @@ export! {
 
     /// Takes an operation back, if it has not begun.
     fn MPI_Cancel(request: Out<MPI_Request>) {
-        if let Some(Active::Receive(ticket)) = request::active(request.get()?)? {
-            world()?.process.state().endpoint.cancel(ticket);
+        match request::active(request.get()?)? {
+            Some(Active::Receive(ticket)) => world()?.process.state().endpoint.cancel(ticket),
+            Some(Active::Generalized(number)) => generalized::cancel(number)?,
+            _ => {}
         }
         Ok(())
     }

@@ -102,9 +102,14 @@ impl<M: Memory> Typed<M> {
         self.size
     }
 
-    /// Whether they are at the same address as others.
+    /// Whether they begin where others do. The address alone does not say: datatypes may have their
+    /// elements anywhere (`MPI_BOTTOM`).
     pub fn is(&self, other: &Typed<M>) -> bool {
-        self.memory.is(&other.memory)
+        let begin_alike = match (self.whole, other.whole) {
+            (Some(one), Some(two)) => one.at == two.at,
+            _ => self.datatype == other.datatype,
+        };
+        self.memory.is(&other.memory) && begin_alike
     }
 
     /// Copies them to where others are, whose types may be others of the same signature.
