@@ -321,7 +321,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         self.run_errands()
     }
 
-    /// Forgets a context that nobody uses any more.
+    /// Forgets a context that nobody will use any more, unless something waits there.
     pub fn forget(&mut self, context: u64) {
         self.state.matching.forget(context);
     }

@@ -62,9 +62,13 @@ impl<R, M> Matching<R, M> {
         })
     }
 
-    /// Forgets a context that nobody uses any more, and what waits there.
+    /// Forgets a context, unless something waits there.
     pub fn forget(&mut self, context: u64) {
-        self.contexts.remove(&context);
+        let Some(rows) = self.contexts.get(&context) else { return };
+        let posted = rows.receives.values().any(|row| !row.is_empty());
+        if !posted && rows.from_any.is_empty() && rows.messages.values().all(VecDeque::is_empty) {
+            self.contexts.remove(&context);
+        }
     }
 
     /// Where the first message is that a receive takes: its source, and its place in the row.

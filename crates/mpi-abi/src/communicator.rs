@@ -1,7 +1,8 @@
 //! Communicators by their handles (MPI-5.0, chapter 7).
 
+use std::collections::BTreeSet;
 use std::ffi::c_int;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use muster_message::Buffer;
 use muster_mpi::buffer::{Memory, Typed};
@@ -98,14 +99,35 @@ pub fn with_topology(
 ) -> Result<MPI_Comm> {
     let Some(inner) = inner else { return Ok(MPI_COMM_NULL) };
     let handler = object::with(parent.handle.into(), |it| it.handler)?;
-    let comm = insert(inner, topology);
+    let comm = insert(inner, topology)?;
     object::add(comm.into(), handler);
     Ok(comm)
 }
 
-fn insert(inner: Communicator, topology: Option<Topology>) -> MPI_Comm {
+fn insert(inner: Communicator, topology: Option<Topology>) -> Result<MPI_Comm> {
+    if !contexts().insert(inner.context()) {
+        let what =
+            "two communicators were given the same context by chance; make this one once more";
+        return Err(Error::new(Class::Intern, what));
+    }
     let comm = |handle| Comm { inner, handle: MPI_Comm(handle), topology };
-    MPI_Comm(COMMS.insert_with(comm))
+    Ok(MPI_Comm(COMMS.insert_with(comm)))
+}
+
+/// Takes a communicator away, and the rows for its messages.
+fn remove(handle: MPI_Comm) -> Result<()> {
+    let context = COMMS.remove(handle.0)?.inner.context();
+    contexts().remove(&context);
+    let mut state = world()?.process.state();
+    state.endpoint.forget(context);
+    state.endpoint.forget(context | 1);
+    Ok(())
+}
+
+/// The contexts of this process's communicators.
+fn contexts() -> MutexGuard<'static, BTreeSet<u64>> {
+    static CONTEXTS: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+    CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What all ranks say, by rank: a collective of its own.
@@ -153,7 +175,7 @@ fn split_hardware(comm: &Comm, node: i32, key: i32) -> Result<MPI_Comm> {
         return Ok(part);
     }
     object::remove(part.into())?;
-    COMMS.remove(part.0)?;
+    remove(part)?;
     Ok(MPI_COMM_NULL)
 }
 
@@ -276,7 +298,7 @@ fn free(comm: Out<MPI_Comm>) -> Result<()> {
     }
     communicator(handle)?;
     object::remove(handle.into())?;
-    COMMS.remove(handle.0)?;
+    remove(handle)?;
     comm.set(MPI_COMM_NULL)
 }
 
@@ -287,10 +309,10 @@ pub fn duplicate(comm: &Comm) -> Result<MPI_Comm> {
     let context = comm.inner.next_context(0);
     let inner = comm.inner.with(context, group, remote);
     let inner = inner.expect("who has a communicator is of its group");
-    let made = insert(inner, comm.topology.clone());
+    let made = insert(inner, comm.topology.clone())?;
     if let Err(error) = object::duplicate(comm.handle.into(), made.into()) {
         object::remove(made.into())?;
-        COMMS.remove(made.0)?;
+        remove(made)?;
         return Err(error);
     }
     Ok(made)

@@ -3,7 +3,7 @@
 //! *Contexts.* Messages of a communicator are kept apart by its context, a number of 48 bits. Ranks
 //! do not agree on it by messages: a new communicator's is a hash of its parent's, of how many the
 //! parent had before, which all members count alike, and of what tells apart those that are made at
-//! once. For two of a thousand communicators to get the same the chance is one in a billion; a
+//! once. For two of a thousand communicators to get the same the chance is four in a billion; a
 //! process that has two such refuses the second.
 
 use crate::collective::Shape;
