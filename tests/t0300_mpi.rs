@@ -60,6 +60,11 @@ fn requests_of_the_programs_own_and_requests_that_are_only_looked_at_are_right()
 }
 
 #[test]
+fn collectives_of_neighbours_are_right_in_grids_that_close_and_in_graphs() {
+    is_right_everywhere("neighbors");
+}
+
+#[test]
 fn topologies_are_right() {
     is_right_everywhere("topologies");
 }

@@ -9,6 +9,7 @@ mod allgather;
 mod alltoall;
 mod broadcast;
 mod gather;
+mod neighbor;
 mod reduce;
 mod reduce_scatter;
 mod scan;
@@ -323,7 +324,9 @@ fn part(
     if is_in_place(address) {
         return Err(Error::new(Class::Buffer, "MPI_IN_PLACE is not allowed for this buffer here"));
     }
-    if address.is_null() && count > 0 && datatype.predefined().is_some() {
+    // A displacement may be an address (MPI_BOTTOM).
+    let is_null = address.is_null() && by == Some(0);
+    if is_null && count > 0 && datatype.predefined().is_some() {
         let what = format!("the buffer with {count} elements for a rank is null");
         return Err(Error::new(Class::Buffer, what));
     }

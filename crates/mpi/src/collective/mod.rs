@@ -8,6 +8,7 @@ mod barrier;
 mod between;
 mod broadcast;
 mod gather;
+mod neighbor;
 mod plan;
 mod reduce;
 mod scan;
