@@ -89,6 +89,16 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
     }
 }
 
+#[test]
+fn windows_are_right() {
+    is_right_everywhere("windows");
+}
+
+#[test]
+fn what_is_wrong_with_the_use_of_a_window_is_told_and_nothing_hangs() {
+    is_right_everywhere("window_errors");
+}
+
 /// What Sweep3D must print for a deck: the line's first word, the second, how many of its digits,
 /// and the third (`apps/sweep3d/checks.txt`).
 fn checks(deck: &str) -> Vec<(String, f64, i32, String)> {

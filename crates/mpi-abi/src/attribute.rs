@@ -218,6 +218,20 @@ fn of_comm(comm: MPI_Comm, key: c_int, place: OutPointer, flag: Out<c_int>) -> R
     }
 }
 
+/// A window's value: the standard's, if the key is one of its own, or the program's.
+pub fn of_window(
+    win: MPI_Win,
+    of_standard: Option<usize>,
+    key: c_int,
+    place: OutPointer,
+    flag: Out<c_int>,
+) -> Result<()> {
+    match of_standard {
+        Some(value) => tell(Some(value), place, flag),
+        None => tell(get(win.into(), key)?, place, flag),
+    }
+}
+
 /// A callback's address; 0 if there is none.
 macro_rules! address {
     ($callback:ident) => {

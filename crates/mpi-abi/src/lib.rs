@@ -46,4 +46,5 @@ mod table;
 mod tools;
 mod topology;
 mod waiting;
+mod window;
 mod world;

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use muster_message::{Outcome, Ticket};
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::process::Began;
+use muster_mpi::window::Access;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -27,6 +28,8 @@ pub enum Active {
     Collective(Began),
     /// Something of the program's own, by its number.
     Generalized(usize),
+    /// An access to a window.
+    Access(Access),
     /// It has ended.
     Ended(MPI_Status),
 }
@@ -202,6 +205,7 @@ pub fn has_ended(state: &mut State, active: Active) -> bool {
         }
         Active::Collective(began) => state.has_ended(began),
         Active::Generalized(number) => generalized::has_ended(number),
+        Active::Access(access) => state.has_access_ended(access),
         Active::Ended(_) => true,
     }
 }
@@ -220,6 +224,7 @@ pub fn poll(state: &mut State, active: Active) -> Option<Result<MPI_Status>> {
         }
         Active::Collective(began) => state.poll(began).map(|ended| ended.map(|()| EMPTY)),
         Active::Generalized(number) => generalized::has_ended(number).then_some(Ok(EMPTY)),
+        Active::Access(access) => state.poll_access(access).map(|ended| ended.map(|()| EMPTY)),
         Active::Ended(status) => Some(Ok(status)),
     }
 }

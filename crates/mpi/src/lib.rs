@@ -15,5 +15,6 @@ pub mod group;
 pub mod op;
 pub mod process;
 pub mod topology;
+pub mod window;
 
 pub use error::{Class, Error, Result};

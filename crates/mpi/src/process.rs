@@ -1,4 +1,4 @@
-//! A process of a job: its end for messages, and the collectives that it has begun.
+//! A process of a job: its end for messages, the collectives that it has begun, its windows.
 //!
 //! All its threads share it ([`Process::wait_for`]): whoever waits progresses everything, and where
 //! several threads may call the library, lets the others in between.
@@ -6,7 +6,8 @@
 use crate::buffer::{Memory, Typed};
 use crate::collective::Plan;
 use crate::error::{Error, Result};
-use muster_message::{Carrier, Endpoint, Outcome, Ticket};
+use crate::window::{Access, Window, Windows};
+use muster_message::{Buffer, Carrier, Endpoint, Failure, Outcome, Ticket};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,10 +28,15 @@ pub struct Process<C, M: Memory> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Began(u64);
 
+/// A window, and what carries its messages.
+pub type Opened<'a, C, M> = (&'a mut Window<M>, &'a mut Endpoint<C, Typed<M>>);
+
 /// What is guarded.
 pub struct State<C, M: Memory> {
     /// Its end for messages.
     pub endpoint: Endpoint<C, Typed<M>>,
+    /// Its windows.
+    pub windows: Windows<M>,
     plans: Vec<(Began, Plan<M>)>,
     ended: Vec<(Began, Result<()>)>,
     began: u64,
@@ -41,8 +47,14 @@ pub struct State<C, M: Memory> {
 impl<C: Carrier, M: Memory> Process<C, M> {
     /// The process of a rank.
     pub fn new(endpoint: Endpoint<C, Typed<M>>, has_threads: bool) -> Process<C, M> {
-        let state =
-            State { endpoint, plans: Vec::new(), ended: Vec::new(), began: 0, is_idle: false };
+        let state = State {
+            endpoint,
+            windows: Windows::default(),
+            plans: Vec::new(),
+            ended: Vec::new(),
+            began: 0,
+            is_idle: false,
+        };
         Process { state: Mutex::new(state), has_threads }
     }
 
@@ -105,7 +117,10 @@ impl<C: Carrier, M: Memory> State<C, M> {
     /// That nothing can be carried any more.
     #[inline]
     pub fn progress(&mut self) -> Result<bool> {
-        let moved = self.endpoint.progress()?;
+        let mut moved = self.endpoint.progress()?;
+        if !self.windows.is_empty() {
+            moved |= self.windows.advance(&mut self.endpoint)?;
+        }
         if !self.plans.is_empty() {
             self.advance();
         }
@@ -163,6 +178,50 @@ impl<C: Carrier, M: Memory> State<C, M> {
     pub fn has_ended(&self, began: Began) -> bool {
         self.ended.iter().any(|(other, _)| *other == began)
     }
+
+    /// A window, and what carries its messages.
+    ///
+    /// # Errors
+    /// [`Class::Win`](crate::Class::Win) where it has been freed.
+    pub fn window(&mut self, context: u64) -> Result<Opened<'_, C, M>> {
+        Ok((self.windows.get(context)?, &mut self.endpoint))
+    }
+
+    /// How an access to a window has ended, if it has. It is forgotten then.
+    pub fn poll_access(&mut self, access: Access) -> Option<Result<()>> {
+        let is_gone = gone(&mut self.endpoint, self.is_idle);
+        match self.windows.of(access) {
+            Some(window) => window.poll(access, is_gone),
+            None => Some(Ok(())),
+        }
+    }
+
+    /// Whether an access has ended; it stays to be polled.
+    pub fn has_access_ended(&mut self, access: Access) -> bool {
+        let is_gone = gone(&mut self.endpoint, self.is_idle);
+        self.windows.of(access).is_none_or(|window| window.has_ended(access, is_gone))
+    }
+
+    /// Asks a window, with what says whether a rank is gone.
+    ///
+    /// # Errors
+    /// As [`State::window`], and those of the answer.
+    pub fn ask_window<T>(
+        &mut self,
+        context: u64,
+        ask: impl FnOnce(&mut Window<M>, &mut dyn FnMut(u32) -> Option<Failure>) -> Result<T>,
+    ) -> Result<T> {
+        let mut is_gone = gone(&mut self.endpoint, self.is_idle);
+        ask(self.windows.get(context)?, &mut is_gone)
+    }
+}
+
+/// What says whether a rank is gone. It looks only where nothing has come though it was waited for.
+fn gone<C: Carrier, B: Buffer>(
+    endpoint: &mut Endpoint<C, B>,
+    is_idle: bool,
+) -> impl FnMut(u32) -> Option<Failure> {
+    move |rank| is_idle.then(|| endpoint.carrier().is_gone(rank)).flatten()
 }
 
 impl From<muster_message::Failure> for Error {

@@ -2,6 +2,7 @@
 //! carrier hands messages over in parts, and late, as dice say.
 
 mod sys;
+mod windows;
 
 use muster_message::{Arrival, Carrier, Endpoint, Failure};
 use muster_mpi::buffer::{Memory, Typed};

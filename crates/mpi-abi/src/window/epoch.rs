@@ -1,0 +1,219 @@
+//! Epochs of windows (MPI-5.0, section 12.5).
+
+use std::ffi::c_int;
+
+use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::window::Access;
+
+use super::{Win, finish, window};
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::export::export;
+use crate::group::group;
+use crate::pointer::Out;
+use crate::world::world;
+
+/// Begins to end what was asked of a target, or of all.
+pub fn flush(win: &Win, target: Option<u32>) -> Result<Vec<Access>> {
+    let mut state = world()?.process.state();
+    let (window, endpoint) = state.window(win.context())?;
+    window.flush(endpoint, target)
+}
+
+/// Ends what was asked of a target, or of all, within a lock.
+fn flush_locked(win: MPI_Win, rank: Option<c_int>) -> Result<()> {
+    let win = window(win)?;
+    let target = match rank {
+        None => None,
+        Some(rank) => match win.target(rank)? {
+            None => return Ok(()),
+            target => target,
+        },
+    };
+    world()?.process.state().windows.get(win.context())?.epochs().is_passive(target)?;
+    finish(flush(&win, target)?)
+}
+
+/// That an assertion is one that a function takes.
+///
+/// # Errors
+/// [`Class::Assert`].
+fn asserted(assert: c_int, may: c_int) -> Result<()> {
+    if assert & !may != 0 {
+        return Err(Error::new(
+            Class::Assert,
+            format!("{assert:#x} is no assertion for this call"),
+        ));
+    }
+    Ok(())
+}
+
+/// The ranks of a window that a group has.
+fn members(win: &Win, handle: MPI_Group) -> Result<Vec<u32>> {
+    let own = win.inner.group();
+    let rank = |world: u32| {
+        own.rank_of(world).ok_or_else(|| {
+            let what = format!("rank {world} of the world is in the group and not of the window");
+            Error::new(Class::Group, what)
+        })
+    };
+    group(handle)?.members().map(rank).collect()
+}
+
+export! {
+    /// Ends what all have asked for, and begins the next epoch.
+    fn MPI_Win_fence(assert: c_int, win: MPI_Win) on win {
+        let known = MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
+        asserted(assert, known)?;
+        let win = window(win)?;
+        world()?.process.state().windows.get(win.context())?.epochs().are_ended()?;
+        let flushed = finish(flush(&win, None)?);
+        // Also where something has failed: the others wait.
+        win.barrier()?;
+        let may_follow = assert & MPI_MODE_NOSUCCEED == 0;
+        world()?.process.state().windows.get(win.context())?.epochs().fence(may_follow);
+        flushed
+    }
+
+    /// Waits until a rank's memory is this one's to use.
+    fn MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) on win {
+        asserted(assert, MPI_MODE_NOCHECK)?;
+        let is_exclusive = match lock_type {
+            MPI_LOCK_EXCLUSIVE => true,
+            MPI_LOCK_SHARED => false,
+            _ => {
+                let what = format!(
+                    "the lock type {lock_type} is neither MPI_LOCK_EXCLUSIVE nor MPI_LOCK_SHARED"
+                );
+                return Err(Error::new(Class::Locktype, what));
+            }
+        };
+        let win = window(win)?;
+        let Some(target) = win.target(rank)? else { return Ok(()) };
+        let is_wanted = assert & MPI_MODE_NOCHECK == 0;
+        let mut state = world()?.process.state();
+        let (inner, endpoint) = state.window(win.context())?;
+        let asked = inner.lock(endpoint, target, (is_exclusive, is_wanted))?;
+        drop(state);
+        finish(asked.into_iter().collect())
+    }
+
+    /// Waits until the memory of all is this rank's to use, with others.
+    fn MPI_Win_lock_all(assert: c_int, win: MPI_Win) on win {
+        asserted(assert, MPI_MODE_NOCHECK)?;
+        let win = window(win)?;
+        let mut state = world()?.process.state();
+        let (inner, endpoint) = state.window(win.context())?;
+        let asked = inner.lock_all(endpoint, assert & MPI_MODE_NOCHECK == 0)?;
+        drop(state);
+        finish(asked)
+    }
+
+    /// Ends the use of a rank's memory.
+    fn MPI_Win_unlock(rank: c_int, win: MPI_Win) on win {
+        let win = window(win)?;
+        let Some(target) = win.target(rank)? else { return Ok(()) };
+        let mut state = world()?.process.state();
+        let (inner, endpoint) = state.window(win.context())?;
+        let asked = inner.unlock(endpoint, target)?;
+        drop(state);
+        finish(asked)
+    }
+
+    /// Ends the use of the memory of all.
+    fn MPI_Win_unlock_all(win: MPI_Win) on win {
+        let win = window(win)?;
+        let mut state = world()?.process.state();
+        let (inner, endpoint) = state.window(win.context())?;
+        let asked = inner.unlock_all(endpoint)?;
+        drop(state);
+        finish(asked)
+    }
+
+    /// Ends what was asked of a rank.
+    fn MPI_Win_flush(rank: c_int, win: MPI_Win) on win {
+        flush_locked(win, Some(rank))
+    }
+
+    /// Ends what was asked of all.
+    fn MPI_Win_flush_all(win: MPI_Win) on win {
+        flush_locked(win, None)
+    }
+
+    /// Ends what was asked of a rank, as far as buffers here go. What is read has come only when
+    /// the rank has done all before it, so this is the same.
+    fn MPI_Win_flush_local(rank: c_int, win: MPI_Win) on win {
+        flush_locked(win, Some(rank))
+    }
+
+    /// The same, of all.
+    fn MPI_Win_flush_local_all(win: MPI_Win) on win {
+        flush_locked(win, None)
+    }
+
+    /// Lets a group use this rank's memory.
+    fn MPI_Win_post(group: MPI_Group, assert: c_int, win: MPI_Win) on win {
+        asserted(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT)?;
+        let win = window(win)?;
+        let origins = members(&win, group)?;
+        let mut state = world()?.process.state();
+        let (inner, endpoint) = state.window(win.context())?;
+        inner.post(endpoint, origins)
+    }
+
+    /// Waits until a group lets this rank use its memory.
+    fn MPI_Win_start(group: MPI_Group, assert: c_int, win: MPI_Win) on win {
+        asserted(assert, MPI_MODE_NOCHECK)?;
+        let win = window(win)?;
+        let targets = members(&win, group)?;
+        let process = &world()?.process;
+        process.state().windows.get(win.context())?.start(targets)?;
+        process.wait_for(|state| {
+            let have = state.ask_window(win.context(), |inner, is_gone| {
+                inner.has_started(is_gone)
+            })?;
+            Ok(have.then_some(()))
+        })
+    }
+
+    /// Ends the use of the group's memory.
+    fn MPI_Win_complete(win: MPI_Win) on win {
+        let win = window(win)?;
+        let mut state = world()?.process.state();
+        let (inner, endpoint) = state.window(win.context())?;
+        let asked = inner.complete(endpoint)?;
+        drop(state);
+        finish(asked)
+    }
+
+    /// Waits until the group does not use this rank's memory any more.
+    fn MPI_Win_wait(win: MPI_Win) on win {
+        let win = window(win)?;
+        world()?.process.wait_for(|state| {
+            let ended = state.ask_window(win.context(), |inner, is_gone| {
+                inner.has_completed(is_gone)
+            })?;
+            Ok(ended.then_some(()))
+        })
+    }
+
+    /// Asks whether the group still does.
+    fn MPI_Win_test(win: MPI_Win, flag: Out<c_int>) on win {
+        let win = window(win)?;
+        let mut state = world()?.process.state();
+        state.progress()?;
+        let ended = state.ask_window(win.context(), |inner, is_gone| {
+            inner.has_completed(is_gone)
+        })?;
+        flag.set(ended.into())
+    }
+
+    /// What others have written is seen: there is only one copy of a window's memory. A program
+    /// that calls this in a loop waits for others, so what they ask for is done.
+    fn MPI_Win_sync(win: MPI_Win) on win {
+        window(win)?;
+        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        world()?.process.state().progress()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,277 @@
+//! Windows by their handles (MPI-5.0, section 12.2): how they are made, and what they say of
+//! themselves. What may be done with them and when: `epoch.rs`; how their memory is used:
+//! `access.rs`.
+
+mod access;
+mod epoch;
+
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+use muster_mpi::buffer::Memory;
+use muster_mpi::collective::Plan;
+use muster_mpi::communicator::Communicator;
+use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::window::{Access, Region, Shape, Window};
+
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::attribute;
+use crate::communicator::{all_say, communicator};
+use crate::export::{Number, both, export};
+use crate::group;
+use crate::info;
+use crate::object;
+use crate::place::Place;
+use crate::pointer::{Address, ConstAddress, Out, OutPointer};
+use crate::table::Table;
+use crate::world::world;
+
+/// A window. Its messages and epochs are in the process's state, by its context.
+struct Win {
+    /// Its ranks, and its own collectives.
+    inner: Communicator,
+    /// What the standard's attributes say, at places that stay.
+    base: *mut c_void,
+    size: MPI_Aint,
+    unit: c_int,
+    flavor: c_int,
+    model: c_int,
+}
+
+// SAFETY: the address is only handed on to the program.
+unsafe impl Send for Win {}
+// SAFETY: as above.
+unsafe impl Sync for Win {}
+
+static WINDOWS: Table<Win> = Table::new(Class::Win, "a window");
+
+/// The window of a handle.
+///
+/// # Errors
+/// [`Class::Win`]; [`Class::Other`] before `MPI_Init`.
+fn window(win: MPI_Win) -> Result<Arc<Win>> {
+    world()?;
+    match win {
+        MPI_WIN_NULL => Err(Error::new(Class::Win, "the window is MPI_WIN_NULL")),
+        MPI_Win(handle) => WINDOWS.get(handle),
+    }
+}
+
+impl Win {
+    fn context(&self) -> u64 {
+        self.inner.context()
+    }
+
+    /// The rank of the window that a call names; none for `MPI_PROC_NULL`.
+    ///
+    /// # Errors
+    /// [`Class::Rank`].
+    fn target(&self, rank: c_int) -> Result<Option<u32>> {
+        let size = self.inner.size();
+        match u32::try_from(rank) {
+            Ok(rank) if rank < size => Ok(Some(rank)),
+            _ if rank == MPI_PROC_NULL => Ok(None),
+            _ => {
+                let what = format!("there is no rank {rank} in a window of {size}");
+                Err(Error::new(Class::Rank, what))
+            }
+        }
+    }
+
+    /// Nobody goes on before all have come.
+    fn barrier(&self) -> Result<()> {
+        let mut plan = Plan::new(self.inner.next_collective());
+        plan.barrier();
+        world()?.process.carry_out(plan)
+    }
+}
+
+/// Waits until all of what was asked for has ended. The first error is told.
+fn finish(mut asked: Vec<Access>) -> Result<()> {
+    let mut failed = Ok(());
+    world()?.process.wait_for(|state| {
+        while let Some(access) = asked.last() {
+            let Some(ended) = state.poll_access(*access) else { return Ok(None) };
+            asked.pop();
+            failed = std::mem::replace(&mut failed, Ok(())).and(ended);
+        }
+        Ok(Some(()))
+    })?;
+    failed
+}
+
+/// The size of a window's memory.
+fn size_of(size: MPI_Aint) -> Result<usize> {
+    usize::try_from(size)
+        .map_err(|_| Error::new(Class::Size, format!("the size {size} is negative")))
+}
+
+/// The unit of displacements.
+fn unit_of(unit: impl Number) -> Result<i64> {
+    if unit.large() <= 0 {
+        return Err(Error::new(
+            Class::Disp,
+            format!("the displacement unit {unit} is not positive"),
+        ));
+    }
+    Ok(unit.large())
+}
+
+/// Makes a window of all ranks of a communicator, with this rank's memory; none in a dynamic one.
+fn make(
+    comm: MPI_Comm,
+    info: MPI_Info,
+    (flavor, unit): (c_int, i64),
+    region: Option<(Region<Place>, *mut c_void)>,
+) -> Result<MPI_Win> {
+    let (comm, hints) = (communicator(comm)?, info::infos(info)?);
+    if comm.inner.remote().is_some() {
+        let what = "a window is of one group, and this is an intercommunicator";
+        return Err(Error::new(Class::Comm, what));
+    }
+    let is_dynamic = region.is_none();
+    let (region, base) = region.unzip();
+    let size = region.as_ref().map_or(0, |region| region.size);
+    let halves = |number: u64| [number as u32, (number >> 32) as u32].map(u32::cast_signed);
+    let said = all_say(&comm, &[halves(size as u64), halves(unit.cast_unsigned())].concat())?;
+    let half = |number: i32| u64::from(number.cast_unsigned());
+    let whole = |low: i32, high: i32| half(low) | half(high) << 32;
+    let sizes = said.iter().map(|said| whole(said[0], said[1])).collect();
+    let units = said.iter().map(|said| whole(said[2], said[3]).cast_signed()).collect();
+    let (context, group) = (comm.inner.next_context(0), comm.inner.group().clone());
+    let inner = comm.inner.with(context, group.clone(), None);
+    let inner = inner.expect("who has a communicator is of its group");
+    let sizes = (!is_dynamic).then_some(sizes);
+    let shape = Shape { context, group, rank: inner.rank(), sizes, units };
+    let regions = region.into_iter().collect();
+    world()?.process.state().windows.add(Window::new(shape, regions));
+    let base = base.unwrap_or(std::ptr::null_mut());
+    let (size, unit) = (size as MPI_Aint, unit as c_int);
+    let win = Win { inner, base, size, unit, flavor, model: MPI_WIN_UNIFIED };
+    let win = MPI_Win(WINDOWS.insert(win));
+    object::add(win.into(), MPI_ERRORS_ARE_FATAL);
+    object::with(win.into(), |it| it.info = hints)?;
+    Ok(win)
+}
+
+/// One of the standard's attributes of every window: its value, or where it is.
+fn of_standard(win: &Win, key: c_int) -> Option<usize> {
+    Some(match key {
+        MPI_WIN_BASE => win.base.addr(),
+        MPI_WIN_SIZE => (&raw const win.size).addr(),
+        MPI_WIN_DISP_UNIT => (&raw const win.unit).addr(),
+        MPI_WIN_CREATE_FLAVOR => (&raw const win.flavor).addr(),
+        MPI_WIN_MODEL => (&raw const win.model).addr(),
+        _ => return None,
+    })
+}
+
+/// That memory can come to a window and go, which it can in a dynamic one.
+fn dynamic(win: MPI_Win) -> Result<Arc<Win>> {
+    let win = window(win)?;
+    if win.flavor != MPI_WIN_FLAVOR_DYNAMIC {
+        let what = "the window was not made by MPI_Win_create_dynamic";
+        return Err(Error::new(Class::RmaFlavor, what));
+    }
+    Ok(win)
+}
+
+both! {
+    /// A window of memory that the program has.
+    fn MPI_Win_create or MPI_Win_create_c(
+        base: Address, size: MPI_Aint, disp_unit: D, info: MPI_Info, comm: MPI_Comm,
+        win: Out<MPI_Win>,
+    ) on comm {
+        let (size, unit) = (size_of(size)?, unit_of(disp_unit)?);
+        if base.0.is_null() && size > 0 {
+            let what = format!("the memory of {size} bytes is at no address");
+            return Err(Error::new(Class::Buffer, what));
+        }
+        let region = Region { start: 0, size, memory: Place::of(base.0) };
+        let made = make(comm, info, (MPI_WIN_FLAVOR_CREATE, unit), Some((region, base.0)))?;
+        win.set(made)
+    }
+
+    /// A window of memory of the library's, which lives as long.
+    fn MPI_Win_allocate or MPI_Win_allocate_c(
+        size: MPI_Aint, disp_unit: D, info: MPI_Info, comm: MPI_Comm, baseptr: OutPointer,
+        win: Out<MPI_Win>,
+    ) on comm {
+        let (size, unit) = (size_of(size)?, unit_of(disp_unit)?);
+        let memory = Place::scratch(size);
+        let base = memory.bytes(0, size.max(1)).as_ptr().cast_mut().cast();
+        let region = Region { start: 0, size, memory };
+        let made = make(comm, info, (MPI_WIN_FLAVOR_ALLOCATE, unit), Some((region, base)))?;
+        baseptr.set(base)?;
+        win.set(made)
+    }
+}
+
+export! {
+    /// A window that memory comes to later; displacements are addresses.
+    fn MPI_Win_create_dynamic(info: MPI_Info, comm: MPI_Comm, win: Out<MPI_Win>) on comm {
+        win.set(make(comm, info, (MPI_WIN_FLAVOR_DYNAMIC, 1), None)?)
+    }
+
+    /// Adds memory.
+    fn MPI_Win_attach(win: MPI_Win, base: Address, size: MPI_Aint) on win {
+        let (win, size) = (dynamic(win)?, size_of(size)?);
+        let (start, memory) = (base.0 as i64, Place::of(base.0));
+        let mut state = world()?.process.state();
+        let regions = state.windows.get(win.context())?.regions();
+        let end = |region: &Region<Place>| region.start + region.size as i64;
+        let behind = start + size as i64;
+        let overlaps = |other: &Region<Place>| other.start < behind && start < end(other);
+        if regions.iter().any(overlaps) {
+            let what = format!("some of the {size} bytes at {start:#x} are attached already");
+            return Err(Error::new(Class::RmaAttach, what));
+        }
+        regions.push(Region { start, size, memory });
+        Ok(())
+    }
+
+    /// Takes memory away.
+    fn MPI_Win_detach(win: MPI_Win, base: ConstAddress) on win {
+        let (win, start) = (dynamic(win)?, base.0 as i64);
+        let mut state = world()?.process.state();
+        let regions = state.windows.get(win.context())?.regions();
+        let found = regions.iter().position(|region| region.start == start);
+        let at = found.ok_or_else(|| {
+            Error::new(Class::Base, format!("no memory at {start:#x} is attached"))
+        })?;
+        regions.remove(at);
+        Ok(())
+    }
+
+    /// Gives it back, when all ranks have come.
+    fn MPI_Win_free(win: Out<MPI_Win>) {
+        let handle = win.get()?;
+        let known = window(handle)?;
+        let context = known.context();
+        world()?.process.state().windows.get(context)?.epochs().are_ended()?;
+        let asked = epoch::flush(&known, None)?;
+        let flushed = finish(asked);
+        known.barrier()?;
+        object::remove(handle.into())?;
+        WINDOWS.remove(handle.0)?;
+        let mut state = world()?.process.state();
+        state.windows.remove(context);
+        state.endpoint.forget(context);
+        win.set(MPI_WIN_NULL)?;
+        flushed
+    }
+
+    /// Whose it is.
+    fn MPI_Win_get_group(win: MPI_Win, place: Out<MPI_Group>) on win {
+        group::give(place, window(win)?.inner.group().clone())
+    }
+
+    /// A window's value, the standard's or the program's.
+    fn MPI_Win_get_attr(
+        win: MPI_Win, keyval: c_int, value: OutPointer, flag: Out<c_int>,
+    ) on win {
+        let known = window(win)?;
+        attribute::of_window(win, of_standard(&known, keyval), keyval, value, flag)
+    }
+}

@@ -1,0 +1,271 @@
+//! Epochs: when a rank may use the memory of others, and which calls may follow which (MPI-5.0,
+//! section 12.5).
+
+use super::wire::{Head, Kind};
+use super::{Access, Window};
+use crate::buffer::{Memory, Typed};
+use crate::error::{Class, Error, Result};
+use muster_message::{Carrier, Endpoint, Failure};
+use std::collections::BTreeMap;
+
+/// The epochs that a rank has begun and not ended.
+#[derive(Default)]
+pub struct Epochs {
+    /// Whether a fence has begun one.
+    is_fenced: bool,
+    /// Whose memory `MPI_Win_start` was called for.
+    started: Option<Vec<u32>>,
+    /// Who may use this rank's memory since `MPI_Win_post`.
+    posted: Option<Vec<u32>>,
+    /// Whose memory is locked, and whether a lock was asked for.
+    locked: BTreeMap<u32, bool>,
+    is_all_locked: bool,
+}
+
+fn wrong(what: impl Into<String>) -> Error {
+    Error::new(Class::RmaSync, what)
+}
+
+impl Epochs {
+    /// That the memory of a rank may be used now.
+    ///
+    /// # Errors
+    /// [`Class::RmaSync`].
+    pub(super) fn may_access(&self, target: u32) -> Result<()> {
+        let is_started = self.started.as_ref().is_some_and(|ranks| ranks.contains(&target));
+        if is_started || self.is_fenced || self.locked.contains_key(&target) {
+            return Ok(());
+        }
+        Err(wrong(format!(
+            "the memory of rank {target} is accessed outside of an epoch: MPI_Win_fence, \
+             MPI_Win_start or MPI_Win_lock comes first"
+        )))
+    }
+
+    /// That the memory of a rank is locked, or of any.
+    ///
+    /// # Errors
+    /// [`Class::RmaSync`].
+    pub fn is_passive(&self, target: Option<u32>) -> Result<()> {
+        match target {
+            _ if self.is_all_locked => Ok(()),
+            None if !self.locked.is_empty() => Ok(()),
+            Some(target) if self.locked.contains_key(&target) => Ok(()),
+            None => Err(wrong("no rank is locked: MPI_Win_lock or MPI_Win_lock_all comes first")),
+            Some(target) => Err(wrong(format!("rank {target} is not locked by this one"))),
+        }
+    }
+
+    /// That no epoch is under way but one between fences.
+    ///
+    /// # Errors
+    /// [`Class::RmaSync`].
+    pub fn are_ended(&self) -> Result<()> {
+        let what = match self {
+            Epochs { is_all_locked: true, .. } => "MPI_Win_unlock_all",
+            Epochs { locked, .. } if !locked.is_empty() => "MPI_Win_unlock",
+            Epochs { started: Some(_), .. } => "MPI_Win_complete",
+            Epochs { posted: Some(_), .. } => "MPI_Win_wait",
+            _ => return Ok(()),
+        };
+        Err(wrong(format!("an epoch is under way: {what} comes first")))
+    }
+
+    /// After a fence: whether accesses may follow.
+    pub fn fence(&mut self, may_follow: bool) {
+        self.is_fenced = may_follow;
+    }
+
+    fn may_lock(&self, target: u32) -> Result<()> {
+        match self {
+            Epochs { started: Some(_), .. } => {
+                Err(wrong("an epoch is under way: MPI_Win_complete comes first"))
+            }
+            Epochs { locked, .. } if locked.contains_key(&target) => {
+                Err(wrong(format!("rank {target} is locked by this one already")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<M: Memory> Window<M> {
+    /// Asks for a lock, if one is wanted; it is had when what is returned has ended.
+    ///
+    /// # Errors
+    /// [`Class::RmaSync`]; that the target is gone.
+    pub fn lock<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        target: u32,
+        (is_exclusive, is_wanted): (bool, bool),
+    ) -> Result<Option<Access>> {
+        self.epochs.may_lock(target)?;
+        let kind = if is_exclusive { Kind::Exclude } else { Kind::Share };
+        let asked = is_wanted.then(|| self.signal(endpoint, target, kind)).transpose()?;
+        self.epochs.is_fenced = false;
+        self.epochs.locked.insert(target, is_wanted);
+        Ok(asked)
+    }
+
+    /// Asks for a lock of all that others may have, too.
+    ///
+    /// # Errors
+    /// As [`Window::lock`].
+    pub fn lock_all<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        is_wanted: bool,
+    ) -> Result<Vec<Access>> {
+        let all = 0..self.group.size();
+        all.clone().try_for_each(|target| self.epochs.may_lock(target))?;
+        let mut asked = Vec::new();
+        for target in all {
+            asked.extend(self.lock(endpoint, target, (false, is_wanted))?);
+        }
+        self.epochs.is_all_locked = true;
+        Ok(asked)
+    }
+
+    /// Gives a lock back; all is done when what is returned has ended.
+    ///
+    /// # Errors
+    /// [`Class::RmaSync`]; that the target is gone.
+    pub fn unlock<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        target: u32,
+    ) -> Result<Vec<Access>> {
+        if self.epochs.is_all_locked {
+            return Err(wrong("all ranks are locked: MPI_Win_unlock_all gives that back"));
+        }
+        self.epochs.is_passive(Some(target))?;
+        self.give_back(endpoint, target)
+    }
+
+    /// Gives back what [`Window::lock_all`] got.
+    ///
+    /// # Errors
+    /// As [`Window::unlock`].
+    pub fn unlock_all<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+    ) -> Result<Vec<Access>> {
+        if !self.epochs.is_all_locked {
+            return Err(wrong("MPI_Win_lock_all has not been called"));
+        }
+        self.epochs.is_all_locked = false;
+        let mut asked = Vec::new();
+        for target in 0..self.group.size() {
+            asked.extend(self.give_back(endpoint, target)?);
+        }
+        Ok(asked)
+    }
+
+    fn give_back<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        target: u32,
+    ) -> Result<Vec<Access>> {
+        if self.epochs.locked.remove(&target) != Some(true) {
+            return self.flush(endpoint, Some(target));
+        }
+        self.unflushed.remove(&target);
+        Ok(vec![self.signal(endpoint, target, Kind::Unlock)?])
+    }
+
+    /// Lets ranks use this one's memory.
+    ///
+    /// # Errors
+    /// [`Class::RmaSync`] where some may already; that one is gone.
+    pub fn post<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        origins: Vec<u32>,
+    ) -> Result<()> {
+        if self.epochs.posted.is_some() {
+            return Err(wrong("MPI_Win_post has been called, and MPI_Win_wait has not"));
+        }
+        for origin in &origins {
+            self.tell(endpoint, *origin, Head::new(Kind::Post, 0).encode(0, |_| ()))?;
+        }
+        self.epochs.is_fenced = false;
+        self.epochs.posted = Some(origins);
+        Ok(())
+    }
+
+    /// Begins to use the memory of ranks: those that have to post before.
+    ///
+    /// # Errors
+    /// [`Class::RmaSync`] in another epoch of such kind.
+    pub fn start(&mut self, targets: Vec<u32>) -> Result<()> {
+        if self.epochs.started.is_some() || !self.epochs.locked.is_empty() {
+            return Err(wrong("an epoch is under way, which has to end before MPI_Win_start"));
+        }
+        self.epochs.is_fenced = false;
+        self.epochs.started = Some(targets);
+        Ok(())
+    }
+
+    /// Whether all have posted; `is_gone` says whether a rank of the job is.
+    ///
+    /// # Errors
+    /// That one is gone that has not.
+    pub fn has_started(&mut self, is_gone: impl FnMut(u32) -> Option<Failure>) -> Result<bool> {
+        let targets = self.epochs.started.as_deref().unwrap_or_default();
+        let world = |rank: u32| self.group.world(rank);
+        counted(&mut self.own.posts, targets, world, is_gone)
+    }
+
+    /// Ends the use of the memory of ranks; all is done when what is returned has ended.
+    ///
+    /// # Errors
+    /// [`Class::RmaSync`]; that a target is gone.
+    pub fn complete<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+    ) -> Result<Vec<Access>> {
+        let Some(targets) = self.epochs.started.take() else {
+            return Err(wrong("MPI_Win_start has not been called"));
+        };
+        let asked = self.flush(endpoint, None)?;
+        for target in targets {
+            self.tell(endpoint, target, Head::new(Kind::Complete, 0).encode(0, |_| ()))?;
+        }
+        Ok(asked)
+    }
+
+    /// Whether all that might use this rank's memory have ended that; `is_gone` says whether a rank
+    /// of the job is.
+    ///
+    /// # Errors
+    /// [`Class::RmaSync`]; that one is gone that has not.
+    pub fn has_completed(&mut self, is_gone: impl FnMut(u32) -> Option<Failure>) -> Result<bool> {
+        let Some(origins) = &self.epochs.posted else {
+            return Err(wrong("MPI_Win_post has not been called"));
+        };
+        let world = |rank: u32| self.group.world(rank);
+        let have = counted(&mut self.own.completes, origins, world, is_gone)?;
+        if have {
+            self.epochs.posted = None;
+        }
+        Ok(have)
+    }
+}
+
+/// Whether all of some ranks have said something: then it is taken from what is counted.
+fn counted(
+    counts: &mut [u32],
+    ranks: &[u32],
+    world: impl Fn(u32) -> u32,
+    mut is_gone: impl FnMut(u32) -> Option<Failure>,
+) -> Result<bool> {
+    if let Some(missing) = ranks.iter().find(|rank| counts[**rank as usize] == 0) {
+        return match is_gone(world(*missing)) {
+            Some(failure) => Err(failure.into()),
+            None => Ok(false),
+        };
+    }
+    ranks.iter().for_each(|rank| counts[*rank as usize] -= 1);
+    Ok(true)
+}

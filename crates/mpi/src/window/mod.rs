@@ -1,0 +1,481 @@
+//! Windows: memory that ranks read and write without its owner's doing (MPI-5.0, chapter 12).
+//!
+//! A rank asks by messages, and the owner's library carries out what is asked, in the order in
+//! which each rank asked, whenever its process is in any call of MPI that waits or tests. So what
+//! is accumulated is atomic: one process does it all. A process that computes for long and never
+//! calls MPI lets others wait.
+//!
+//! *Numbers.* What wants an answer has a number, and ends when the answer comes. What wants none
+//! has left its buffer at once; whether the owner has done it tells the answer to a later request
+//! of the same rank, for requests are carried out in order: a flush is nothing else. An access that
+//! fails at the owner fails the next flush or unlock of its rank.
+//!
+//! *Epochs.* A fence is a flush of all that were asked, and a barrier. A lock is a place in a queue
+//! at the owner. `Post` and `Complete` are messages that are counted; `MPI_Win_start` waits for the
+//! first, and `MPI_Win_wait` for the second, which comes behind all that was asked before.
+//!
+//! A window's messages have a context of their own; nobody posts receives in it, so they wait in
+//! the endpoint until [`Windows::advance`] takes them. Those that come before this rank has made
+//! the window wait, too.
+
+mod epoch;
+mod target;
+mod wire;
+
+pub use epoch::Epochs;
+pub use target::Region;
+
+use crate::buffer::{Memory, Typed};
+use crate::datatype::Datatype;
+use crate::error::{Class, Error, Result};
+use crate::group::Group;
+use crate::op::{self, Op};
+use muster_message::{Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Ticket, Wanted};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use target::{Target, reach};
+use wire::{Head, Kind};
+
+/// Something that was asked for, and will be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    context: u64,
+    number: u64,
+}
+
+/// Something that was asked for, as it is kept.
+struct Pending<M> {
+    target: u32,
+    /// Where the answer's bytes go.
+    into: Option<Typed<M>>,
+    /// Whether somebody will ask how it has ended.
+    is_awaited: bool,
+}
+
+/// Elements of a target.
+pub struct Place<'a> {
+    /// The rank.
+    pub target: u32,
+    /// Where they begin, in the target's units of displacement.
+    pub displacement: i64,
+    /// How many.
+    pub count: usize,
+    /// Of what.
+    pub datatype: &'a Datatype,
+}
+
+/// What a rank has of a window.
+pub struct Window<M: Memory> {
+    context: u64,
+    group: Group,
+    rank: u32,
+    /// The size of each rank's memory; none in a dynamic window.
+    sizes: Option<Vec<u64>>,
+    /// The unit of each rank's displacements.
+    units: Vec<i64>,
+    own: Target<M>,
+    /// Requests and answers, in the order in which they began to come.
+    inbox: VecDeque<(u32, Ticket, Typed<M>)>,
+    last: u64,
+    pending: BTreeMap<u64, Pending<M>>,
+    failed: BTreeMap<u64, Class>,
+    /// Targets that were asked something since their last flush.
+    unflushed: BTreeSet<u32>,
+    epochs: Epochs,
+}
+
+/// How a window's memory is made out, the same on all ranks.
+pub struct Shape {
+    /// Where its messages are kept apart from others.
+    pub context: u64,
+    /// Whose it is.
+    pub group: Group,
+    /// This rank.
+    pub rank: u32,
+    /// The size of each rank's memory; none in a dynamic window.
+    pub sizes: Option<Vec<u64>>,
+    /// The unit of each rank's displacements.
+    pub units: Vec<i64>,
+}
+
+impl<M: Memory> Window<M> {
+    /// A window, and this rank's memory of it.
+    pub fn new(shape: Shape, regions: Vec<Region<M>>) -> Window<M> {
+        let Shape { context, group, rank, sizes, units } = shape;
+        let own = Target::new(regions, group.size());
+        Window {
+            context,
+            group,
+            rank,
+            sizes,
+            units,
+            own,
+            inbox: VecDeque::new(),
+            last: 0,
+            pending: BTreeMap::new(),
+            failed: BTreeMap::new(),
+            unflushed: BTreeSet::new(),
+            epochs: Epochs::default(),
+        }
+    }
+
+    /// Where epochs begin and end.
+    pub fn epochs(&mut self) -> &mut Epochs {
+        &mut self.epochs
+    }
+
+    /// This rank's memory that others may use.
+    pub fn regions(&mut self) -> &mut Vec<Region<M>> {
+        &mut self.own.regions
+    }
+
+    /// Sends a message to a rank.
+    fn tell<C: Carrier>(
+        &self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        to: u32,
+        message: Typed<M>,
+    ) -> Result<(), Failure> {
+        let envelope = Envelope { context: self.context, source: self.rank, tag: 0 };
+        let sent = endpoint.send(self.group.world(to), envelope, Mode::Standard, message)?;
+        if let Some(ticket) = sent {
+            endpoint.release(ticket);
+        }
+        Ok(())
+    }
+
+    /// Asks for something that will be answered.
+    fn ask<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        pending: Pending<M>,
+        make: impl FnOnce(u64) -> Typed<M>,
+    ) -> Result<Access> {
+        self.last += 1;
+        let (number, target) = (self.last, pending.target);
+        self.tell(endpoint, target, make(number))?;
+        self.pending.insert(number, pending);
+        Ok(Access { context: self.context, number })
+    }
+
+    /// Asks for something that has no elements.
+    fn signal<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        target: u32,
+        kind: Kind,
+    ) -> Result<Access> {
+        let pending = Pending { target, into: None, is_awaited: true };
+        self.ask(endpoint, pending, |number| Head::new(kind, number).encode(0, |_| ()))
+    }
+
+    /// The head of a request about elements of a target; `size` bytes are wanted of them.
+    fn head(&self, kind: Kind, place: &Place<'_>, size: usize) -> Result<Head> {
+        let Place { target, displacement, count, datatype } = *place;
+        self.epochs.may_access(target)?;
+        if displacement < 0 && self.sizes.is_some() {
+            let what = format!("the displacement {displacement} is negative");
+            return Err(Error::new(Class::Disp, what));
+        }
+        datatype.span(count)?;
+        let room = datatype.packed_size(count)?;
+        if size > room {
+            let what = format!("{size} bytes do not fit into {room} at the target");
+            return Err(Error::new(Class::Truncate, what));
+        }
+        let behind =
+            || Error::new(Class::Disp, format!("the displacement {displacement} is too large"));
+        let at = displacement.checked_mul(self.units[target as usize]).ok_or_else(behind)?;
+        let mut left = size;
+        let cut = |mut run: crate::datatype::Run| {
+            run.length = run.length.min(left);
+            left -= run.length;
+            run
+        };
+        let runs: Vec<_> = datatype.runs(count).map(cut).filter(|run| run.length > 0).collect();
+        if let Some(sizes) = &self.sizes {
+            let (lowest, highest) = reach(at, &runs)?;
+            let has = sizes[target as usize];
+            if lowest < 0 || u64::try_from(highest).is_ok_and(|highest| highest > has) {
+                let what = format!(
+                    "the bytes {lowest} to {highest} are asked for, and the window of rank \
+                     {target} has {has}"
+                );
+                return Err(Error::new(Class::RmaRange, what));
+            }
+        }
+        let element = datatype.uniform().map_or(0, |element| element.handle() as u16);
+        Ok(Head { element, at, runs, ..Head::new(kind, 0) })
+    }
+
+    /// Writes elements into a target's memory. They may be used again at once.
+    ///
+    /// # Errors
+    /// [`Class::RmaSync`] outside of an epoch; [`Class::RmaRange`], [`Class::Disp`]; that the
+    /// target is gone.
+    pub fn put<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        place: &Place<'_>,
+        mut from: Typed<M>,
+    ) -> Result<()> {
+        let head = self.head(Kind::Put, place, from.size())?;
+        self.unflushed.insert(place.target);
+        let message = head.encode(from.size(), |bytes| from.read(0, bytes));
+        Ok(self.tell(endpoint, place.target, message)?)
+    }
+
+    /// Reads elements of a target's memory.
+    ///
+    /// # Errors
+    /// As [`Window::put`].
+    pub fn get<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        place: &Place<'_>,
+        into: Typed<M>,
+        is_awaited: bool,
+    ) -> Result<Access> {
+        let size = place.datatype.packed_size(place.count)?;
+        let head = self.head(Kind::Get, place, size)?;
+        fits(size, &into)?;
+        self.unflushed.insert(place.target);
+        let pending = Pending { target: place.target, into: Some(into), is_awaited };
+        self.ask(endpoint, pending, |number| Head { number, ..head }.encode(0, |_| ()))
+    }
+
+    /// Combines elements with those of a target, and reads what was there where `into` is.
+    ///
+    /// # Errors
+    /// As [`Window::put`], and [`Class::Op`].
+    pub fn accumulate<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        place: &Place<'_>,
+        (op, mut from): (op::Predefined, Typed<M>),
+        into: Option<Typed<M>>,
+        is_awaited: bool,
+    ) -> Result<Option<Access>> {
+        let all = place.datatype.packed_size(place.count)?;
+        let size = if op == op::Predefined::NoOp { all } else { from.size() };
+        let head = self.head(Kind::Accumulate, place, size)?;
+        Op::Predefined(op).accumulation(place.datatype)?;
+        let data = if op == op::Predefined::NoOp { 0 } else { size };
+        if data > 0 && from.datatype().uniform() != place.datatype.uniform() {
+            let what = "the elements are of another datatype than those at the target";
+            return Err(Error::new(Class::Type, what));
+        }
+        let head = Head { code: op.handle() as u16, ..head };
+        let target = place.target;
+        if let Some(into) = &into {
+            fits(size, into)?;
+        }
+        self.unflushed.insert(target);
+        let mut make =
+            |number| Head { number, ..head.clone() }.encode(data, |bytes| from.read(0, bytes));
+        if into.is_none() {
+            let message = make(0);
+            self.tell(endpoint, target, message)?;
+            return Ok(None);
+        }
+        self.ask(endpoint, Pending { target, into, is_awaited }, make).map(Some)
+    }
+
+    /// Replaces an element of a target's if it is the one expected, and reads what was there.
+    ///
+    /// # Errors
+    /// As [`Window::put`].
+    pub fn swap<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        place: &Place<'_>,
+        (mut new, mut expected): (Typed<M>, Typed<M>),
+        into: Typed<M>,
+    ) -> Result<()> {
+        let size = new.size();
+        let head = self.head(Kind::Swap, place, size)?;
+        self.unflushed.insert(place.target);
+        let pending = Pending { target: place.target, into: Some(into), is_awaited: false };
+        self.ask(endpoint, pending, |number| {
+            Head { number, ..head }.encode(2 * size, |bytes| {
+                let (first, second) = bytes.split_at_mut(size);
+                new.read(0, first);
+                expected.read(0, second);
+            })
+        })?;
+        Ok(())
+    }
+
+    /// Begins to end what was asked of a target, or of all. What is returned ends when that has.
+    ///
+    /// # Errors
+    /// That a target is gone.
+    pub fn flush<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        target: Option<u32>,
+    ) -> Result<Vec<Access>> {
+        let mut targets = std::mem::take(&mut self.unflushed);
+        if let Some(target) = target {
+            let is_asked = targets.remove(&target);
+            self.unflushed = targets;
+            targets = is_asked.then_some(target).into_iter().collect();
+        }
+        targets.into_iter().map(|target| self.signal(endpoint, target, Kind::Flush)).collect()
+    }
+
+    /// How something has ended, if it has. It is forgotten then. `is_gone` says whether a rank of
+    /// the job is.
+    ///
+    /// # Errors
+    /// What went wrong at the target, or that it is gone.
+    pub fn poll(
+        &mut self,
+        access: Access,
+        is_gone: impl FnOnce(u32) -> Option<Failure>,
+    ) -> Option<Result<()>> {
+        if let Some(pending) = self.pending.get(&access.number) {
+            let failure = is_gone(self.group.world(pending.target))?;
+            self.pending.remove(&access.number);
+            return Some(Err(failure.into()));
+        }
+        Some(match self.failed.remove(&access.number) {
+            None => Ok(()),
+            Some(class) => {
+                let what = "an access to the memory of another rank failed there";
+                Err(Error::new(class, format!("{what}: {}", class.meaning())))
+            }
+        })
+    }
+
+    /// Whether something has ended; it stays to be polled.
+    pub fn has_ended(&self, access: Access, is_gone: impl FnOnce(u32) -> Option<Failure>) -> bool {
+        let pending = self.pending.get(&access.number);
+        pending.is_none_or(|pending| is_gone(self.group.world(pending.target)).is_some())
+    }
+
+    /// Takes what has come, and carries it out; whether anything was done.
+    fn advance<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) -> Result<bool> {
+        let mut moved = false;
+        loop {
+            let any = Wanted { context: self.context, source: None, tag: None };
+            while let Some((claim, envelope, size)) = endpoint.claim(any) {
+                let into = wire::bytes::<M>(size);
+                if let Some(ticket) = endpoint.receive_claimed(claim, into.clone())? {
+                    self.inbox.push_back((envelope.source, ticket, into));
+                }
+            }
+            let Some((_, ticket, _)) = self.inbox.front() else { return Ok(moved) };
+            let ticket = *ticket;
+            let Some(outcome) = endpoint.poll(ticket) else {
+                // A sender that is gone would let all others wait.
+                endpoint.give_up(ticket);
+                if endpoint.has_ended(ticket) {
+                    continue;
+                }
+                return Ok(moved);
+            };
+            moved = true;
+            let Some((from, _, message)) = self.inbox.pop_front() else { continue };
+            if outcome.failure.is_none() {
+                self.take(endpoint, from, &message)?;
+            }
+        }
+    }
+
+    /// Carries out a message.
+    fn take<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        from: u32,
+        message: &Typed<M>,
+    ) -> Result<()> {
+        let Some((head, data)) = Head::decode(message.memory().bytes(0, message.size())) else {
+            return Ok(());
+        };
+        if head.kind == Kind::Answer {
+            self.take_answer(&head, data);
+            return Ok(());
+        }
+        for (to, number, code, bytes) in self.own.carry_out(from, &head, data) {
+            let head = Head { code, ..Head::new(Kind::Answer, number) };
+            let answer = head.encode(bytes.len(), |into| into.copy_from_slice(&bytes));
+            match self.tell(endpoint, to, answer) {
+                // It wants no answer any more.
+                Ok(()) | Err(Failure::Gone { .. }) => {}
+                Err(failure) => return Err(failure.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn take_answer(&mut self, head: &Head, data: &[u8]) {
+        let Some(pending) = self.pending.remove(&head.number) else { return };
+        let class = Class::of_number(head.code.into());
+        match (class, pending.into) {
+            (Some(class), _) if pending.is_awaited => {
+                self.failed.insert(head.number, class);
+            }
+            (None, Some(mut into)) if data.len() <= into.size() => into.write(0, data),
+            _ => {}
+        }
+    }
+}
+
+/// That there is room for what comes.
+fn fits<M: Memory>(size: usize, into: &Typed<M>) -> Result<()> {
+    let room = into.size();
+    if size > room {
+        let what = format!("{size} bytes of the target do not fit into a buffer of {room}");
+        return Err(Error::new(Class::Truncate, what));
+    }
+    Ok(())
+}
+
+/// The windows of a process.
+pub struct Windows<M: Memory>(Vec<Window<M>>);
+
+impl<M: Memory> Default for Windows<M> {
+    fn default() -> Windows<M> {
+        Windows(Vec::new())
+    }
+}
+
+impl<M: Memory> Windows<M> {
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds one.
+    pub fn add(&mut self, window: Window<M>) {
+        self.0.push(window);
+    }
+
+    /// Takes one away, which nobody uses any more.
+    pub fn remove(&mut self, context: u64) {
+        self.0.retain(|window| window.context != context);
+    }
+
+    /// The one of a context.
+    ///
+    /// # Errors
+    /// [`Class::Win`].
+    pub fn get(&mut self, context: u64) -> Result<&mut Window<M>> {
+        let found = self.0.iter_mut().find(|window| window.context == context);
+        found.ok_or_else(|| Error::new(Class::Win, "the window has been freed"))
+    }
+
+    /// Takes what has come, and carries it out; whether anything was done.
+    ///
+    /// # Errors
+    /// That nothing can be carried any more.
+    pub fn advance<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) -> Result<bool> {
+        self.0.iter_mut().try_fold(false, |moved, window| Ok(window.advance(endpoint)? | moved))
+    }
+
+    /// The window of something that was asked for.
+    pub(crate) fn of(&mut self, access: Access) -> Option<&mut Window<M>> {
+        self.get(access.context).ok()
+    }
+}

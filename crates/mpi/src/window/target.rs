@@ -1,0 +1,253 @@
+//! A rank's own part of a window: its memory, who has it locked, and what others have said.
+
+use super::wire::{Head, Kind};
+use crate::buffer::Memory;
+use crate::datatype::{Area, Datatype, Predefined, Run};
+use crate::error::{Class, Error, Result};
+use crate::op::{self, Op};
+use std::collections::{HashMap, VecDeque};
+
+/// Memory that others may use.
+pub struct Region<M> {
+    /// What displacements say for its first byte: 0, or in a dynamic window its address.
+    pub start: i64,
+    /// Bytes.
+    pub size: usize,
+    /// The first byte.
+    pub memory: M,
+}
+
+/// Who has the memory locked, and who waits for it, in the order in which they asked.
+#[derive(Default)]
+struct Locks {
+    is_exclusive: bool,
+    holders: u32,
+    queue: VecDeque<Waiting>,
+}
+
+/// One that waits for a lock: the answer's number.
+struct Waiting {
+    origin: u32,
+    number: u64,
+    is_exclusive: bool,
+}
+
+impl Locks {
+    /// Those that have it now, and had not before.
+    fn granted(&mut self) -> Vec<(u32, u64)> {
+        let mut granted = Vec::new();
+        while let Some(first) = self.queue.front() {
+            let is_free = self.holders == 0 || !(self.is_exclusive || first.is_exclusive);
+            if !is_free {
+                break;
+            }
+            self.is_exclusive = first.is_exclusive;
+            self.holders += 1;
+            granted.push((first.origin, first.number));
+            self.queue.pop_front();
+        }
+        granted
+    }
+}
+
+/// An answer: to whom, its number, the error class or 0, bytes.
+pub(super) type Answer = (u32, u64, u16, Vec<u8>);
+
+/// A rank's own part.
+pub(super) struct Target<M> {
+    pub regions: Vec<Region<M>>,
+    locks: Locks,
+    /// What went wrong first with the requests of each rank since it asked.
+    faults: HashMap<u32, Class>,
+    /// How often each rank has posted and completed, and this one has not waited for it.
+    pub posts: Vec<u32>,
+    pub completes: Vec<u32>,
+}
+
+impl<M: Memory> Target<M> {
+    pub fn new(regions: Vec<Region<M>>, size: u32) -> Target<M> {
+        let none = vec![0; size as usize];
+        let (locks, faults) = (Locks::default(), HashMap::new());
+        Target { regions, locks, faults, posts: none.clone(), completes: none }
+    }
+
+    /// Carries out what a rank asks for.
+    pub fn carry_out(&mut self, origin: u32, head: &Head, data: &[u8]) -> Vec<Answer> {
+        let number = head.number;
+        match head.kind {
+            Kind::Post => self.posts[origin as usize] += 1,
+            Kind::Complete => self.completes[origin as usize] += 1,
+            Kind::Share | Kind::Exclude => {
+                let is_exclusive = head.kind == Kind::Exclude;
+                self.locks.queue.push_back(Waiting { origin, number, is_exclusive });
+                return self.grant();
+            }
+            Kind::Unlock => {
+                self.locks.holders = self.locks.holders.saturating_sub(1);
+                let mut answers = vec![(origin, number, self.fault(origin), Vec::new())];
+                answers.extend(self.grant());
+                return answers;
+            }
+            Kind::Flush => return vec![(origin, number, self.fault(origin), Vec::new())],
+            Kind::Put | Kind::Get | Kind::Accumulate | Kind::Swap => {
+                let done = self.access(head, data);
+                let code = done.as_ref().err().map_or(0, |error| error.class.number() as u16);
+                if let Err(error) = &done {
+                    self.faults.entry(origin).or_insert(error.class);
+                }
+                if number != 0 {
+                    return vec![(origin, number, code, done.unwrap_or_default())];
+                }
+            }
+            Kind::Answer => {}
+        }
+        Vec::new()
+    }
+
+    fn grant(&mut self) -> Vec<Answer> {
+        let granted = self.locks.granted().into_iter();
+        granted.map(|(origin, number)| (origin, number, 0, Vec::new())).collect()
+    }
+
+    fn fault(&mut self, origin: u32) -> u16 {
+        self.faults.remove(&origin).map_or(0, |class| class.number() as u16)
+    }
+
+    /// Uses the memory; what was there, for whoever wants it.
+    fn access(&mut self, head: &Head, data: &[u8]) -> Result<Vec<u8>> {
+        let (mut memory, by) = self.memory(head)?;
+        let runs = |run: &Run| Run { at: run.at + by, length: run.length };
+        let runs: Vec<Run> = head.runs.iter().map(runs).collect();
+        if head.kind == Kind::Put {
+            write(&mut memory, &runs, data);
+            return Ok(Vec::new());
+        }
+        let mut old = Vec::with_capacity(head.size());
+        runs.iter().for_each(|run| old.extend_from_slice(memory.bytes(run.at, run.length)));
+        match head.kind {
+            Kind::Accumulate => {
+                let new = combined(head, data, &old)?;
+                write(&mut memory, &runs, &new);
+            }
+            Kind::Swap => {
+                let (new, expected) = data.split_at(data.len() / 2);
+                if old == expected {
+                    write(&mut memory, &runs, new);
+                }
+            }
+            _ => {}
+        }
+        Ok(old)
+    }
+
+    /// The memory that a request is about, and how far behind its address the runs begin.
+    fn memory(&self, head: &Head) -> Result<(M, isize)> {
+        let (lowest, highest) = reach(head.at, &head.runs)?;
+        let holds = |region: &&Region<M>| {
+            region.start <= lowest && highest <= region.start.saturating_add(region.size as i64)
+        };
+        if let Some(region) = self.regions.iter().find(holds) {
+            return Ok((region.memory.clone(), (head.at - region.start) as isize));
+        }
+        if head.size() == 0 {
+            return Ok((M::scratch(0), 0));
+        }
+        let what = format!("no memory of the window holds the bytes {lowest} to {highest}");
+        Err(Error::new(Class::RmaRange, what))
+    }
+}
+
+/// The first byte that runs are, and the one behind the last.
+///
+/// # Errors
+/// [`Class::RmaRange`] where no memory could hold them.
+pub(super) fn reach(at: i64, runs: &[Run]) -> Result<(i64, i64)> {
+    let (mut lowest, mut highest) = (i64::MAX, i64::MIN);
+    for run in runs.iter().filter(|run| run.length > 0) {
+        let first = at.checked_add(run.at as i64);
+        let ends =
+            first.and_then(|first| Some((first, first.checked_add_unsigned(run.length as u64)?)));
+        let (first, end) = ends.ok_or_else(|| {
+            Error::new(Class::RmaRange, format!("the displacement {at} is behind all memory"))
+        })?;
+        (lowest, highest) = (lowest.min(first), highest.max(end));
+    }
+    Ok(if lowest > highest { (at, at) } else { (lowest, highest) })
+}
+
+/// Writes as many bytes as there are.
+fn write<M: Memory>(memory: &mut M, runs: &[Run], mut data: &[u8]) {
+    for run in runs {
+        let (next, rest) = data.split_at(run.length.min(data.len()));
+        memory.bytes_mut(run.at, next.len()).copy_from_slice(next);
+        data = rest;
+    }
+}
+
+/// What elements become.
+fn combined(head: &Head, data: &[u8], old: &[u8]) -> Result<Vec<u8>> {
+    let wrong = || Error::new(Class::Op, "there is no such operation, or no such datatype");
+    let op = op::Predefined::of_handle(head.code.into()).ok_or_else(wrong)?;
+    if op == op::Predefined::NoOp {
+        return Ok(old.to_vec());
+    }
+    let element = Predefined::of_handle(head.element.into()).ok_or_else(wrong)?;
+    let element = Datatype::of(element);
+    let kernel = Op::Predefined(op).accumulation(element)?;
+    if data.len() != old.len() || element.size() == 0 {
+        return Err(wrong());
+    }
+    let count = old.len() / element.size();
+    if element.size() as isize == element.extent() {
+        let mut new = old.to_vec();
+        kernel(data, &mut new);
+        return Ok(new);
+    }
+    // Loops take elements as they lie in C: pairs may have gaps.
+    let spread = |packed: &[u8]| {
+        let mut area = Area::new(vec![0; count * element.extent() as usize], 0);
+        element.cursor(count).unpack(&mut area, packed);
+        area.into_inner()
+    };
+    let (from, mut into) = (spread(data), spread(old));
+    kernel(&from, &mut into);
+    let mut new = vec![0; old.len()];
+    element.cursor(count).pack(&Area::new(into, 0), &mut new);
+    Ok(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Asks for a lock, and tells who has one now and had not before.
+    fn ask(locks: &mut Locks, origin: u32, is_exclusive: bool) -> Vec<u32> {
+        locks.queue.push_back(Waiting { origin, number: 0, is_exclusive });
+        granted(locks)
+    }
+
+    fn granted(locks: &mut Locks) -> Vec<u32> {
+        locks.granted().into_iter().map(|(origin, _)| origin).collect()
+    }
+
+    fn give_back(locks: &mut Locks) -> Vec<u32> {
+        locks.holders -= 1;
+        granted(locks)
+    }
+
+    #[test]
+    fn who_shares_a_lock_waits_for_who_does_not_and_nobody_is_overtaken() {
+        let mut locks = Locks::default();
+        assert_eq!(ask(&mut locks, 0, false), [0]);
+        assert_eq!(ask(&mut locks, 1, false), [1]);
+        assert_eq!(ask(&mut locks, 2, true), []);
+        // It might share, but came later than one that does not.
+        assert_eq!(ask(&mut locks, 3, false), []);
+        assert_eq!(ask(&mut locks, 4, false), []);
+        assert_eq!(give_back(&mut locks), []);
+        assert_eq!(give_back(&mut locks), [2]);
+        assert_eq!(give_back(&mut locks), [3, 4]);
+        assert_eq!(ask(&mut locks, 5, true), []);
+        assert_eq!((give_back(&mut locks), give_back(&mut locks)), (vec![], vec![5]));
+    }
+}

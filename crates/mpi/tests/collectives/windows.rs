@@ -1,0 +1,149 @@
+//! Windows of many ranks in one thread.
+
+use super::{Network, Queue, elements, numbers};
+use crate::sys::Heap;
+use muster_message::Endpoint;
+use muster_mpi::buffer::Typed;
+use muster_mpi::datatype::{Datatype, Predefined};
+use muster_mpi::group::Group;
+use muster_mpi::op;
+use muster_mpi::window::{Access, Place, Region, Shape, Window, Windows};
+use proptest::prelude::*;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+const CONTEXT: u64 = 6;
+
+/// What a rank does next.
+enum Step {
+    Lock(bool),
+    /// Adds one to what it has read before of slot 0, and writes that.
+    Increment,
+    Read(i64),
+    Write(i64, i64),
+    Add(i64, i64),
+    Unlock,
+    /// What it has read is this.
+    Is(i64),
+}
+
+/// A rank: what it waits for, what it has read, what it is to do.
+struct Rank {
+    endpoint: Endpoint<Queue, Typed<Heap>>,
+    windows: Windows<Heap>,
+    waits: Vec<Access>,
+    read: Typed<Heap>,
+    steps: VecDeque<Step>,
+}
+
+impl Rank {
+    /// Does what it can; whether it has done all.
+    fn go_on(&mut self, target: u32) -> bool {
+        self.endpoint.progress().unwrap();
+        self.windows.advance(&mut self.endpoint).unwrap();
+        let (window, endpoint) = (self.windows.get(CONTEXT).unwrap(), &mut self.endpoint);
+        while let Some(access) = self.waits.last() {
+            let Some(ended) = window.poll(*access, |_| None) else { return false };
+            ended.unwrap();
+            self.waits.pop();
+        }
+        let Some(step) = self.steps.pop_front() else { return endpoint.is_flushed() };
+        let datatype = Datatype::of(Predefined::Int64);
+        let at = |displacement| Place { target, displacement, count: 1, datatype };
+        match step {
+            Step::Lock(is_exclusive) => {
+                let asked = window.lock(endpoint, target, (is_exclusive, true)).unwrap();
+                self.waits.extend(asked);
+            }
+            Step::Read(slot) => {
+                self.read = elements(&[-1]);
+                window.get(endpoint, &at(slot), self.read.clone(), false).unwrap();
+                self.waits = window.flush(endpoint, Some(target)).unwrap();
+            }
+            Step::Increment => {
+                let next = elements(&[numbers(&self.read)[0] + 1]);
+                window.put(endpoint, &at(0), next).unwrap();
+            }
+            Step::Write(slot, value) => {
+                window.put(endpoint, &at(slot), elements(&[value])).unwrap();
+            }
+            Step::Add(slot, value) => {
+                let from = (op::Predefined::Sum, elements(&[value]));
+                window.accumulate(endpoint, &at(slot), from, None, false).unwrap();
+            }
+            Step::Unlock => self.waits = window.unlock(endpoint, target).unwrap(),
+            Step::Is(value) => assert_eq!(numbers(&self.read), [value]),
+        }
+        false
+    }
+}
+
+/// Lets all ranks do their steps at rank 0; what its memory is then.
+fn memory_after(ranks: u32, dice: u64, steps: impl Fn(u32) -> Vec<Step>) -> Vec<i64> {
+    let slots = ranks as usize + 2;
+    let rows = || (0..ranks).map(|_| VecDeque::new()).collect();
+    let network = Network { rows: (0..ranks).map(|_| rows()).collect(), dice };
+    let network = Rc::new(RefCell::new(network));
+    let memory = elements(&vec![0; slots]);
+    let rank = |rank: u32| {
+        let carrier = Queue { me: rank as usize, network: network.clone() };
+        let size = if rank == 0 { memory.size() } else { 0 };
+        let region = Region { start: 0, size, memory: memory.memory().clone() };
+        let sizes = (0..ranks).map(|rank| if rank == 0 { memory.size() as u64 } else { 0 });
+        let shape = Shape {
+            context: CONTEXT,
+            group: Group::all(ranks),
+            rank,
+            sizes: Some(sizes.collect()),
+            units: vec![8; ranks as usize],
+        };
+        let mut windows = Windows::default();
+        windows.add(Window::new(shape, vec![region]));
+        let (read, steps) = (elements(&[0]), steps(rank).into());
+        Rank { endpoint: Endpoint::new(rank, carrier), windows, waits: Vec::new(), read, steps }
+    };
+    let mut all: Vec<Rank> = (0..ranks).map(rank).collect();
+    for _ in 0..200_000 {
+        let mut all_done = true;
+        for rank in &mut all {
+            all_done &= rank.go_on(0);
+        }
+        if all_done {
+            return numbers(&memory);
+        }
+    }
+    panic!("ranks wait for each other for ever");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn who_has_the_exclusive_lock_is_alone(ranks in 1..6_u32, times in 1..6_usize, dice: u64) {
+        let steps = |_| {
+            let once = || [Step::Lock(true), Step::Read(0), Step::Increment, Step::Unlock];
+            (0..times).flat_map(|_| once()).collect()
+        };
+        let memory = memory_after(ranks, dice, steps);
+        prop_assert_eq!(memory[0], i64::from(ranks) * times as i64);
+    }
+
+    #[test]
+    fn a_rank_finds_what_it_wrote_and_sums_have_all_that_was_added(
+        ranks in 1..6_u32, values in prop::collection::vec(-9..9_i64, 1..20), dice: u64,
+    ) {
+        let steps = |rank: u32| {
+            let own = i64::from(rank) + 2;
+            let mut steps = vec![Step::Lock(false)];
+            for value in &values {
+                steps.extend([Step::Write(own, *value), Step::Add(1, *value)]);
+                steps.extend([Step::Add(own, 5), Step::Read(own), Step::Is(value + 5)]);
+            }
+            steps.push(Step::Unlock);
+            steps
+        };
+        let memory = memory_after(ranks, dice, steps);
+        prop_assert_eq!(memory[1], i64::from(ranks) * values.iter().sum::<i64>());
+    }
+}

@@ -1,0 +1,63 @@
+/* What is wrong with the use of a window is told, by the standard's classes, and nothing hangs. */
+#include "check.h"
+
+/* The class that a call returned. */
+static int class_of(int code) {
+    int class;
+    MPI_Error_class(code, &class);
+    return class;
+}
+
+#define GIVES(class, call) CHECK(class_of(call) == class)
+
+int main(int argc, char **argv) {
+    int memory[4] = {0, 0, 0, 0}, out = 1, old = 0;
+    MPI_Win win;
+    MPI_Op own = MPI_OP_NULL;
+    begin(&argc, &argv);
+    MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    /* Outside of an epoch. */
+    GIVES(MPI_ERR_RMA_SYNC, MPI_Put(&out, 1, MPI_INT, 0, 0, 1, MPI_INT, win));
+    GIVES(MPI_ERR_RMA_SYNC, MPI_Win_unlock(0, win));
+    GIVES(MPI_ERR_RMA_SYNC, MPI_Win_unlock_all(win));
+    GIVES(MPI_ERR_RMA_SYNC, MPI_Win_flush(0, win));
+    GIVES(MPI_ERR_RMA_SYNC, MPI_Win_complete(win));
+    GIVES(MPI_ERR_RMA_SYNC, MPI_Win_wait(win));
+    GIVES(MPI_ERR_LOCKTYPE, MPI_Win_lock(7, 0, 0, win));
+    GIVES(MPI_ERR_RANK, MPI_Win_lock(MPI_LOCK_SHARED, size, 0, win));
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    GIVES(MPI_ERR_RMA_SYNC, MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
+    GIVES(MPI_ERR_RMA_SYNC, MPI_Win_free(&win));
+    GIVES(MPI_ERR_RMA_SYNC, MPI_Win_fence(0, win));
+    /* Wrong arguments. */
+    GIVES(MPI_ERR_RANK, MPI_Put(&out, 1, MPI_INT, size, 0, 1, MPI_INT, win));
+    GIVES(MPI_ERR_COUNT, MPI_Put(&out, -1, MPI_INT, 0, 0, 1, MPI_INT, win));
+    GIVES(MPI_ERR_TYPE, MPI_Put(&out, 1, MPI_DATATYPE_NULL, 0, 0, 1, MPI_INT, win));
+    GIVES(MPI_ERR_DISP, MPI_Put(&out, 1, MPI_INT, 0, -1, 1, MPI_INT, win));
+    GIVES(MPI_ERR_RMA_RANGE, MPI_Put(&out, 1, MPI_INT, 0, 4, 1, MPI_INT, win));
+    GIVES(MPI_ERR_RMA_RANGE, MPI_Get(memory, 4, MPI_INT, 0, 1, 4, MPI_INT, win));
+    GIVES(MPI_ERR_OP, MPI_Accumulate(&out, 1, MPI_INT, 0, 0, 1, MPI_INT, own, win));
+    GIVES(MPI_ERR_OP, MPI_Accumulate(&out, 1, MPI_FLOAT, 0, 0, 1, MPI_FLOAT, MPI_BAND, win));
+    GIVES(MPI_ERR_TYPE, MPI_Compare_and_swap(&out, &out, &old, MPI_FLOAT, 0, 0, win));
+    MPI_Win_unlock(0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int at = 0; at < 4; at++) CHECK(memory[at] == 0);
+    GIVES(MPI_ERR_RMA_FLAVOR, MPI_Win_attach(win, memory, sizeof memory));
+    GIVES(MPI_ERR_WIN, MPI_Win_fence(0, MPI_WIN_NULL));
+    MPI_Win_free(&win);
+    /* Memory that is not attached is noticed there, and told when the epoch ends. */
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    GIVES(MPI_SUCCESS, MPI_Put(&out, 1, MPI_INT, 0, 64, 1, MPI_INT, win));
+    GIVES(MPI_ERR_RMA_RANGE, MPI_Win_unlock(0, win));
+    GIVES(MPI_ERR_BASE, MPI_Win_detach(win, memory));
+    MPI_Win_free(&win);
+    /* What cannot become a window. */
+    GIVES(MPI_ERR_SIZE, MPI_Win_create(memory, -1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    GIVES(MPI_ERR_DISP, MPI_Win_create(memory, 4, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    return end();
+}
