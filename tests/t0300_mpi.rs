@@ -84,6 +84,11 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
     }
 }
 
+#[test]
+fn files_are_right_on_one_node_and_on_several() {
+    is_right_everywhere("t0300files", "files");
+}
+
 /// What Sweep3D must print for a deck: the line's first word, the second, how many of its digits,
 /// and the third (`apps/sweep3d/checks.txt`).
 fn checks(deck: &str) -> Vec<(String, f64, i32, String)> {

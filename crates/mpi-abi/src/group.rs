@@ -31,7 +31,7 @@ pub fn group(handle: MPI_Group) -> Result<Group> {
 }
 
 /// Gives the program a new group. The empty one is always the same.
-fn give(place: Out<MPI_Group>, group: Group) -> Result<()> {
+pub fn give(place: Out<MPI_Group>, group: Group) -> Result<()> {
     let handle = if group.size() == 0 { MPI_GROUP_EMPTY } else { MPI_Group(GROUPS.insert(group)) };
     place.set(handle)
 }

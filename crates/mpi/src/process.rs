@@ -5,9 +5,11 @@
 
 use crate::buffer::{Memory, Typed};
 use crate::collective::Plan;
+use crate::counter::Keeper;
 use crate::error::{Error, Result};
 use muster_message::{Carrier, Endpoint, Outcome, Ticket};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long a thread waits at most before it looks whether those it waits for are still there.
@@ -34,6 +36,8 @@ pub struct State<C, M: Memory> {
     plans: Vec<(Began, Plan<M>)>,
     ended: Vec<(Began, Result<()>)>,
     began: u64,
+    /// Counters that this process keeps for others.
+    keepers: Vec<Keeper<M>>,
     /// Whether nothing has come though it was waited for: time to look who is still there.
     is_idle: bool,
 }
@@ -41,8 +45,8 @@ pub struct State<C, M: Memory> {
 impl<C: Carrier, M: Memory> Process<C, M> {
     /// The process of a rank.
     pub fn new(endpoint: Endpoint<C, Typed<M>>, has_threads: bool) -> Process<C, M> {
-        let state =
-            State { endpoint, plans: Vec::new(), ended: Vec::new(), began: 0, is_idle: false };
+        let (plans, ended, keepers) = (Vec::new(), Vec::new(), Vec::new());
+        let state = State { endpoint, plans, ended, began: 0, keepers, is_idle: false };
         Process { state: Mutex::new(state), has_threads }
     }
 
@@ -105,11 +109,36 @@ impl<C: Carrier, M: Memory> State<C, M> {
     /// That nothing can be carried any more.
     #[inline]
     pub fn progress(&mut self) -> Result<bool> {
-        let moved = self.endpoint.progress()?;
+        let mut moved = self.endpoint.progress()?;
         if !self.plans.is_empty() {
             self.advance();
         }
+        for keeper in &mut self.keepers {
+            moved |= keeper.advance(&mut self.endpoint)?;
+        }
         Ok(moved)
+    }
+
+    /// Keeps a counter for others from now on.
+    ///
+    /// # Errors
+    /// That nothing can be carried any more.
+    pub fn keep(&mut self, mut keeper: Keeper<M>) -> Result<()> {
+        keeper.advance(&mut self.endpoint)?;
+        self.keepers.push(keeper);
+        Ok(())
+    }
+
+    /// Keeps a counter no more.
+    pub fn let_go(&mut self, value: &Arc<AtomicI64>) {
+        let endpoint = &mut self.endpoint;
+        self.keepers.retain_mut(|keeper| {
+            let is_other = !keeper.is_of(value);
+            if !is_other {
+                keeper.stop(endpoint);
+            }
+            is_other
+        });
     }
 
     fn advance(&mut self) {
