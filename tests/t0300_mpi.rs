@@ -99,6 +99,11 @@ fn what_is_wrong_with_the_use_of_a_window_is_told_and_nothing_hangs() {
     is_right_everywhere("window_errors");
 }
 
+#[test]
+fn files_are_right_on_one_node_and_on_several() {
+    is_right_everywhere("files");
+}
+
 /// What Sweep3D must print for a deck: the line's first word, the second, how many of its digits,
 /// and the third (`apps/sweep3d/checks.txt`).
 fn checks(deck: &str) -> Vec<(String, f64, i32, String)> {

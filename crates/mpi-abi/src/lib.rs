@@ -25,6 +25,7 @@ mod environment;
 mod errhandler;
 mod export;
 mod failure;
+mod file;
 mod fortran;
 mod generalized;
 mod group;

@@ -8,8 +8,10 @@
 pub mod buffer;
 pub mod collective;
 pub mod communicator;
+pub mod counter;
 pub mod datatype;
 pub mod error;
+pub mod file;
 pub mod gateway;
 pub mod group;
 pub mod op;

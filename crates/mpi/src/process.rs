@@ -5,10 +5,12 @@
 
 use crate::buffer::{Memory, Typed};
 use crate::collective::Plan;
+use crate::counter::Keeper;
 use crate::error::{Error, Result};
 use crate::window::{Access, Window, Windows};
 use muster_message::{Buffer, Carrier, Endpoint, Failure, Outcome, Ticket};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long a thread waits at most before it looks whether those it waits for are still there.
@@ -40,6 +42,8 @@ pub struct State<C, M: Memory> {
     plans: Vec<(Began, Plan<M>)>,
     ended: Vec<(Began, Result<()>)>,
     began: u64,
+    /// Counters that this process keeps for others.
+    keepers: Vec<Keeper<M>>,
     /// Whether nothing has come though it was waited for: time to look who is still there.
     is_idle: bool,
 }
@@ -53,6 +57,7 @@ impl<C: Carrier, M: Memory> Process<C, M> {
             plans: Vec::new(),
             ended: Vec::new(),
             began: 0,
+            keepers: Vec::new(),
             is_idle: false,
         };
         Process { state: Mutex::new(state), has_threads }
@@ -124,7 +129,32 @@ impl<C: Carrier, M: Memory> State<C, M> {
         if !self.plans.is_empty() {
             self.advance();
         }
+        for keeper in &mut self.keepers {
+            moved |= keeper.advance(&mut self.endpoint)?;
+        }
         Ok(moved)
+    }
+
+    /// Keeps a counter for others from now on.
+    ///
+    /// # Errors
+    /// That nothing can be carried any more.
+    pub fn keep(&mut self, mut keeper: Keeper<M>) -> Result<()> {
+        keeper.advance(&mut self.endpoint)?;
+        self.keepers.push(keeper);
+        Ok(())
+    }
+
+    /// Keeps a counter no more.
+    pub fn let_go(&mut self, value: &Arc<AtomicI64>) {
+        let endpoint = &mut self.endpoint;
+        self.keepers.retain_mut(|keeper| {
+            let is_other = !keeper.is_of(value);
+            if !is_other {
+                keeper.stop(endpoint);
+            }
+            is_other
+        });
     }
 
     fn advance(&mut self) {

@@ -39,6 +39,13 @@ fn give<N: Number>(place: Out<MPI_Datatype>, made: Datatype) -> Result<()> {
     place.set(insert(made))
 }
 
+/// A handle for the program of a datatype that the library has: its own if it is predefined.
+pub fn handle(datatype: &Datatype) -> MPI_Datatype {
+    let own = datatype.predefined().map(|it| it.handle());
+    let own = own.or_else(|| fortran::handle(datatype));
+    own.map_or_else(|| insert(datatype.clone()), MPI_Datatype)
+}
+
 /// Gives a datatype a handle.
 fn insert(made: Datatype) -> MPI_Datatype {
     let handle = MPI_Datatype(DATATYPES.insert(made));

@@ -1,0 +1,299 @@
+//! Bytes between memory and what a rank sees of a file.
+//!
+//! What lies together in the file is one call of the system, and goes straight to or from the
+//! program's memory where it lies together there, too. Otherwise it goes through a buffer, a piece
+//! after the other. Reads whose parts lie near each other read what is between them, too.
+
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::{MutexGuard, PoisonError};
+
+use muster_message::Buffer;
+use muster_mpi::buffer::Memory;
+use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::file::{Extent, View};
+use rustix::fs::FlockOperation;
+
+use super::failure::failed;
+use super::{File, Form, State};
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::buffer::Elements;
+use crate::place::Place;
+use crate::request::{EMPTY, set_bytes};
+
+/// How much goes through the buffer at a time.
+const PIECE: usize = 4 << 20;
+
+/// How much more may be read than is wanted.
+const WASTE: u64 = 4;
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    Read,
+    Write,
+}
+
+/// Where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Where {
+    /// At an offset in etypes.
+    At(i64),
+    /// At this rank's pointer.
+    Own,
+    /// At the shared pointer.
+    Shared,
+    /// At the shared pointer, in the order of ranks.
+    Ordered,
+}
+
+impl File {
+    /// Reads or writes elements; what is said of it.
+    pub(super) fn access(&self, act: Act, place: Where, elements: Elements) -> Result<MPI_Status> {
+        let checked = self.check(act, &elements);
+        let size = elements.size();
+        let is_shared = matches!(place, Where::Shared | Where::Ordered);
+        if !is_shared {
+            self.random()?;
+        }
+        let done = match place {
+            Where::At(offset) => {
+                checked?;
+                let (view, form, is_atomic) = self.state().seen();
+                let position = view.position(offset)?;
+                self.transfer(act, (&view, form), position, elements, is_atomic)?
+            }
+            Where::Own => {
+                checked?;
+                let mut state = self.state();
+                let (view, form, is_atomic) = state.seen();
+                let position = state.position;
+                let done = self.transfer(act, (&view, form), position, elements, is_atomic)?;
+                state.position += (done as u64).next_multiple_of(view.etype().size() as u64);
+                done
+            }
+            Where::Shared | Where::Ordered => {
+                // In order all ranks come, whatever is wrong with one's arguments.
+                let by = if checked.is_ok() { size } else { 0 };
+                let position = match place {
+                    Where::Ordered => self.advance_ordered(by)?,
+                    _ => checked.clone().and_then(|()| self.advance_shared(by))?,
+                };
+                checked?;
+                let (view, form, is_atomic) = self.state().seen();
+                self.transfer(act, (&view, form), position, elements, is_atomic)?
+            }
+        };
+        let mut status = EMPTY;
+        set_bytes(&mut status, done as u64);
+        Ok(status)
+    }
+
+    /// That elements can be read or written at all.
+    fn check(&self, act: Act, elements: &Elements) -> Result<()> {
+        if act == Act::Write {
+            self.writable()?;
+        }
+        if act == Act::Read && self.is(MPI_MODE_WRONLY) {
+            let what = format!("{} is open with MPI_MODE_WRONLY", self.name.display());
+            return Err(Error::new(Class::Access, what));
+        }
+        let state = self.state();
+        state.form.check(elements.datatype())?;
+        let (size, unit) = (elements.size(), state.view.etype().size());
+        if !size.is_multiple_of(unit) {
+            let what = format!("the buffer's {size} bytes are not whole etypes of {unit}");
+            return Err(Error::new(Class::Io, what));
+        }
+        Ok(())
+    }
+
+    /// Reads or writes elements from a position on; how many bytes it was.
+    fn transfer(
+        &self,
+        act: Act,
+        (view, form): (&View, Form),
+        position: u64,
+        elements: Elements,
+        is_atomic: bool,
+    ) -> Result<usize> {
+        let size = elements.size();
+        let extents = view.extents(position, size)?;
+        if size == 0 {
+            return Ok(0);
+        }
+        let _lock = is_atomic.then(|| Lock::new(self, act)).transpose()?;
+        let name = &self.name;
+        match act {
+            Act::Write => {
+                let mut from = outgoing(elements, form)?;
+                write(&self.file, extents, &mut from).map_err(|it| failed("write to", name, it))?;
+                Ok(size)
+            }
+            Act::Read if form == Form::External => {
+                let mut bytes = of_bytes(Place::scratch(size), size)?;
+                let done = read(&self.file, extents, &mut bytes);
+                let done = done.map_err(|error| failed("read", name, error))?;
+                incoming(bytes, elements, done)?;
+                Ok(done)
+            }
+            Act::Read => {
+                let mut into = elements;
+                read(&self.file, extents, &mut into).map_err(|error| failed("read", name, error))
+            }
+        }
+    }
+}
+
+impl State {
+    /// What an access looks at.
+    fn seen(&self) -> (View, Form, bool) {
+        (self.view.clone(), self.form, self.is_atomic)
+    }
+}
+
+/// Keeps others' accesses away as long as it is there: of other ranks by the system's lock, which
+/// belongs to the open file; and so of other threads by one of ours.
+struct Lock<'a>(&'a File, #[allow(dead_code)] MutexGuard<'a, ()>);
+
+impl Lock<'_> {
+    fn new(file: &File, act: Act) -> Result<Lock<'_>> {
+        let how = match act {
+            Act::Read => FlockOperation::LockShared,
+            Act::Write => FlockOperation::LockExclusive,
+        };
+        let own = file.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        rustix::fs::flock(&file.file, how).map_err(|error| failed("lock", &file.name, error))?;
+        Ok(Lock(file, own))
+    }
+}
+
+impl Drop for Lock<'_> {
+    fn drop(&mut self) {
+        // Were it refused, closing the file would do it.
+        let _ = rustix::fs::flock(&self.0.file, FlockOperation::Unlock);
+    }
+}
+
+/// Bytes as elements.
+fn of_bytes(place: Place, size: usize) -> Result<Elements> {
+    use muster_mpi::datatype::{Datatype, Predefined};
+    Elements::new(place, size, Datatype::of(Predefined::Byte).clone())
+}
+
+/// Elements as they are written.
+fn outgoing(elements: Elements, form: Form) -> Result<Elements> {
+    if form != Form::External {
+        return Ok(elements);
+    }
+    let size = elements.size();
+    let mut place = Place::scratch(size);
+    let external = place.bytes_mut(0, size);
+    elements.datatype().pack_external(elements.count(), elements.memory(), external)?;
+    of_bytes(place, size)
+}
+
+/// Elements of what was read as `external32`, of which the first `done` bytes are there.
+fn incoming(external: Elements, mut elements: Elements, done: usize) -> Result<()> {
+    let whole = elements.scratch();
+    let bytes = external.memory().bytes(0, external.size());
+    whole.datatype().unpack_external(whole.count(), &mut whole.memory().clone(), bytes)?;
+    let mut native = vec![0; done];
+    whole.clone().read(0, &mut native);
+    elements.write(0, &native);
+    Ok(())
+}
+
+/// Writes all bytes of a buffer to parts of a file.
+fn write(
+    file: &std::fs::File,
+    extents: impl Iterator<Item = Extent>,
+    from: &mut Elements,
+) -> io::Result<()> {
+    if let Some(bytes) = from.whole() {
+        let mut rest = bytes;
+        for extent in extents {
+            let piece = rest.split_off(..extent.length).unwrap_or_default();
+            file.write_all_at(piece, extent.at)?;
+        }
+        return Ok(());
+    }
+    let (mut done, mut buffer) = (0, vec![0; from.size().min(PIECE)]);
+    // What of the buffer is filled, and was written.
+    let (mut filled, mut written) = (0, 0);
+    for mut extent in extents {
+        while extent.length > 0 {
+            if written == filled {
+                filled = (from.size() - done).min(PIECE);
+                from.read(done, &mut buffer[..filled]);
+                done += filled;
+                written = 0;
+            }
+            let length = extent.length.min(filled - written);
+            file.write_all_at(&buffer[written..written + length], extent.at)?;
+            written += length;
+            extent = Extent { at: extent.at + length as u64, length: extent.length - length };
+        }
+    }
+    Ok(())
+}
+
+/// Reads parts of a file into a buffer, up to the file's end; how many bytes it was.
+fn read(
+    file: &std::fs::File,
+    mut extents: impl Iterator<Item = Extent>,
+    into: &mut Elements,
+) -> io::Result<usize> {
+    let size = into.size();
+    let mut extent = extents.next();
+    // All that lies together on both sides.
+    if let (Some(Extent { at, length }), Some(bytes)) = (extent, into.whole_mut())
+        && length == size
+    {
+        return read_at(file, at, bytes);
+    }
+    let (mut buffer, mut done) = (Vec::new(), 0);
+    while let Some(first) = extent {
+        let cut = Extent { length: first.length.min(PIECE), ..first };
+        let rest = Extent { at: cut.end(), length: first.length - cut.length };
+        let (mut near, mut wanted) = (vec![cut], cut.length as u64);
+        extent = if rest.length > 0 { Some(rest) } else { extents.next() };
+        while let Some(next) = extent {
+            let span = next.end().saturating_sub(cut.at);
+            wanted += next.length as u64;
+            if next.at < cut.end() || span > PIECE as u64 || span > wanted * WASTE {
+                break;
+            }
+            near.push(next);
+            extent = extents.next();
+        }
+        let span = near.last().map_or(0, |last| last.end() - cut.at) as usize;
+        buffer.resize(span, 0);
+        let there = read_at(file, cut.at, &mut buffer)?;
+        for part in near {
+            let start = ((part.at - cut.at) as usize).min(there);
+            let end = (start + part.length).min(there);
+            into.write(done, &buffer[start..end]);
+            done += end - start;
+            if end - start < part.length {
+                return Ok(done);
+            }
+        }
+    }
+    Ok(done)
+}
+
+/// Reads bytes that lie together; fewer at the file's end only.
+fn read_at(file: &std::fs::File, at: u64, into: &mut [u8]) -> io::Result<usize> {
+    let mut done = 0;
+    while done < into.len() {
+        match file.read_at(&mut into[done..], at + done as u64) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}

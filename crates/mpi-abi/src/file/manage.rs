@@ -1,0 +1,132 @@
+//! What a file is, and how large (MPI-5.0, sections 14.2 and 14.6).
+
+use std::ffi::c_int;
+use std::io;
+
+use muster_mpi::error::{Class, Error, Result};
+use rustix::fs::FallocateFlags;
+
+use super::failure::failed;
+use super::{File, file};
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::export::export;
+use crate::group;
+use crate::info;
+use crate::object;
+use crate::pointer::Out;
+
+impl File {
+    /// How many bytes it has.
+    pub(super) fn size(&self) -> Result<u64> {
+        let looked = self.file.metadata().map_err(|error| failed("look at", &self.name, error));
+        looked.map(|metadata| metadata.len())
+    }
+
+    /// That it can be written to.
+    pub(super) fn writable(&self) -> Result<()> {
+        match self.is(MPI_MODE_RDONLY) {
+            true => {
+                let what = format!("{} is open with MPI_MODE_RDONLY", self.name.display());
+                Err(Error::new(Class::ReadOnly, what))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Has rank 0 change its size, which all ranks demand alike.
+    fn resize(&self, size: i64, change: fn(&File, u64) -> io::Result<()>) -> Result<()> {
+        self.agree("the size", size)?;
+        self.writable()?;
+        self.random()?;
+        let size = u64::try_from(size)
+            .map_err(|_| Error::new(Class::Arg, format!("the size {size} is negative")))?;
+        let changed = match self.comm.inner.rank() {
+            0 => {
+                change(self, size).map_err(|error| failed("change the size of", &self.name, error))
+            }
+            _ => Ok(()),
+        };
+        self.together(changed)
+    }
+}
+
+/// Has the system keep room for the first bytes of a file. On a file system that cannot the file is
+/// as large, at least.
+fn preallocate(file: &File, size: u64) -> io::Result<()> {
+    if size == 0 {
+        return Ok(());
+    }
+    match rustix::fs::fallocate(&file.file, FallocateFlags::empty(), 0, size) {
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
+            match file.file.metadata()?.len() < size {
+                true => file.file.set_len(size),
+                false => Ok(()),
+            }
+        }
+        done => Ok(done?),
+    }
+}
+
+export! {
+    /// Cuts a file, or lengthens it by zeros.
+    fn MPI_File_set_size(fh: MPI_File, size: MPI_Offset) on fh {
+        file(fh)?.resize(size, |file, size| file.file.set_len(size))
+    }
+
+    /// Has a file as large at least, and room for all of it.
+    fn MPI_File_preallocate(fh: MPI_File, size: MPI_Offset) on fh {
+        file(fh)?.resize(size, preallocate)
+    }
+
+    /// How many bytes it has.
+    fn MPI_File_get_size(fh: MPI_File, size: Out<MPI_Offset>) on fh {
+        size.set(file(fh)?.size()?.cast_signed())
+    }
+
+    /// The ranks that have it open.
+    fn MPI_File_get_group(fh: MPI_File, place: Out<MPI_Group>) on fh {
+        group::give(place, file(fh)?.comm.inner.group().clone())
+    }
+
+    /// How it was opened.
+    fn MPI_File_get_amode(fh: MPI_File, amode: Out<c_int>) on fh {
+        amode.set(file(fh)?.mode)
+    }
+
+    /// Gives it hints.
+    fn MPI_File_set_info(fh: MPI_File, hints: MPI_Info) on fh {
+        file(fh)?;
+        let hints = info::infos(hints)?;
+        object::with(fh.into(), |it| it.info.extend(hints))
+    }
+
+    /// Its hints.
+    fn MPI_File_get_info(fh: MPI_File, hints: Out<MPI_Info>) on fh {
+        file(fh)?;
+        hints.set(info::add(object::with(fh.into(), |it| it.info.clone())?))
+    }
+
+    /// Has each access be as if nobody else had one at that time, or not.
+    fn MPI_File_set_atomicity(fh: MPI_File, flag: c_int) on fh {
+        let file = file(fh)?;
+        file.agree("the flag", i64::from(flag != 0))?;
+        file.state().is_atomic = flag != 0;
+        Ok(())
+    }
+
+    /// Whether it is so.
+    fn MPI_File_get_atomicity(fh: MPI_File, flag: Out<c_int>) on fh {
+        flag.set(file(fh)?.state().is_atomic.into())
+    }
+
+    /// Has all that was written be on the disk.
+    fn MPI_File_sync(fh: MPI_File) on fh {
+        let file = file(fh)?;
+        let synced = match file.is(MPI_MODE_RDONLY) {
+            true => Ok(()),
+            false => file.file.sync_all().map_err(|error| failed("sync", &file.name, error)),
+        };
+        file.together(synced)
+    }
+}

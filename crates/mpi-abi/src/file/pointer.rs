@@ -1,0 +1,96 @@
+//! The two pointers of a file: one of each rank, and one that all ranks share (MPI-5.0, sections
+//! 14.4.3 and 14.4.4). The shared one is kept in bytes of the stream that ranks see, which is the
+//! same for all that use it.
+
+use std::ffi::c_int;
+
+use muster_mpi::error::{Class, Error, Result};
+
+use super::{File, file, halves, whole};
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::communicator::all_say;
+use crate::export::export;
+use crate::pointer::Out;
+use crate::world::world;
+
+impl File {
+    /// Moves the shared pointer; where it was.
+    pub(super) fn advance_shared(&self, by: usize) -> Result<u64> {
+        let by = i64::try_from(by).map_err(|_| Error::new(Class::Count, "a count is too large"))?;
+        let before = self.shared.add(&self.comm.inner, &world()?.process, by)?;
+        Ok(before.cast_unsigned())
+    }
+
+    /// Moves the shared pointer behind what all ranks access, in their order; where this one does.
+    pub(super) fn advance_ordered(&self, by: usize) -> Result<u64> {
+        let sizes = all_say(&self.comm, &halves(by as i64))?;
+        let sizes: Vec<i64> = sizes.iter().map(|said| whole(said)).collect();
+        let rank = self.comm.inner.rank() as usize;
+        let start = match rank {
+            0 => self.advance_shared(sizes.iter().sum::<i64>() as usize)?.cast_signed(),
+            _ => 0,
+        };
+        let start = whole(&all_say(&self.comm, &halves(start))?[0]);
+        Ok((start + sizes[..rank].iter().sum::<i64>()).cast_unsigned())
+    }
+
+    /// Where a pointer is set that is at `current` now.
+    fn sought(&self, offset: i64, whence: c_int, current: u64) -> Result<u64> {
+        let view = self.state().view.clone();
+        let base = match whence {
+            MPI_SEEK_SET => 0,
+            MPI_SEEK_CUR => view.offset(current),
+            MPI_SEEK_END => view.offset(view.end(self.size()?)),
+            _ => {
+                let what = format!("{whence} is none of MPI_SEEK_SET, MPI_SEEK_CUR, MPI_SEEK_END");
+                return Err(Error::new(Class::Arg, what));
+            }
+        };
+        view.position(base.saturating_add(offset))
+    }
+}
+
+export! {
+    /// Sets this rank's pointer.
+    fn MPI_File_seek(fh: MPI_File, offset: MPI_Offset, whence: c_int) on fh {
+        let file = file(fh)?;
+        file.random()?;
+        let current = file.state().position;
+        let position = file.sought(offset, whence, current)?;
+        file.state().position = position;
+        Ok(())
+    }
+
+    /// Where it is.
+    fn MPI_File_get_position(fh: MPI_File, offset: Out<MPI_Offset>) on fh {
+        let file = file(fh)?;
+        file.random()?;
+        let state = file.state();
+        offset.set(state.view.offset(state.position))
+    }
+
+    /// Sets the shared pointer: all ranks demand the same.
+    fn MPI_File_seek_shared(fh: MPI_File, offset: MPI_Offset, whence: c_int) on fh {
+        let file = file(fh)?;
+        file.random()?;
+        file.agree("the offset", offset)?;
+        file.agree("whence", whence.into())?;
+        let sought = match file.comm.inner.rank() {
+            0 => file.advance_shared(0).and_then(|now| file.sought(offset, whence, now)),
+            _ => Ok(0),
+        };
+        if let Ok(position) = &sought {
+            file.shared.set(position.cast_signed());
+        }
+        file.together(sought).map(|_| ())
+    }
+
+    /// Where it is.
+    fn MPI_File_get_position_shared(fh: MPI_File, offset: Out<MPI_Offset>) on fh {
+        let file = file(fh)?;
+        file.random()?;
+        let position = file.advance_shared(0)?;
+        offset.set(file.state().view.offset(position))
+    }
+}

@@ -1,0 +1,111 @@
+//! What a rank sees of a file, as the program says it (MPI-5.0, sections 14.3 and 14.5).
+
+use muster_mpi::datatype::Datatype;
+use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::file::View;
+
+use super::{Form, file};
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::buffer::committed;
+use crate::datatype;
+use crate::export::{both, export};
+use crate::info;
+use crate::object;
+use crate::pointer::{Out, Text, TextOut};
+
+/// The names of how data are stored.
+const FORMS: [(&str, Form); 3] =
+    [("native", Form::Native), ("internal", Form::Internal), ("external32", Form::External)];
+
+impl Form {
+    /// # Errors
+    /// [`Class::UnsupportedDatarep`].
+    fn of(name: &str) -> Result<Form> {
+        let found = FORMS.iter().find(|(it, _)| *it == name);
+        found.map(|(_, form)| *form).ok_or_else(|| {
+            let what = format!("'{name}' is none of native, internal and external32");
+            Error::new(Class::UnsupportedDatarep, what)
+        })
+    }
+
+    /// That elements have one size in memory and in the file.
+    ///
+    /// # Errors
+    /// [`Class::UnsupportedDatarep`].
+    pub(super) fn check(self, datatype: &Datatype) -> Result<()> {
+        if self == Form::External && datatype.external_size(1)? != datatype.size() {
+            let what = "external32 has other sizes than memory for elements of the datatype, which \
+                        files are not read and written by here";
+            return Err(Error::new(Class::UnsupportedDatarep, what));
+        }
+        Ok(())
+    }
+}
+
+export! {
+    /// Sets what a rank sees, and its pointers to the beginning.
+    fn MPI_File_set_view(
+        fh: MPI_File, disp: MPI_Offset, etype: MPI_Datatype, filetype: MPI_Datatype,
+        datarep: Text<'_>, hints: MPI_Info,
+    ) on fh {
+        let (file, hints) = (file(fh)?, info::infos(hints)?);
+        let made = committed(etype).and_then(|etype| {
+            let form = Form::of(&datarep.text()?)?;
+            let filetype = committed(filetype)?;
+            form.check(&etype)?;
+            form.check(&filetype)?;
+            let disp = match disp {
+                MPI_DISPLACEMENT_CURRENT if file.is(MPI_MODE_SEQUENTIAL) => {
+                    let state = file.state();
+                    state.view.byte(state.position).cast_signed()
+                }
+                disp => disp,
+            };
+            Ok((View::new(disp, etype, filetype)?, form))
+        });
+        let (view, form) = file.together(made)?;
+        file.shared.set(0);
+        let mut state = file.state();
+        (state.view, state.form, state.position) = (view, form, 0);
+        drop(state);
+        object::with(fh.into(), |it| it.info.extend(hints))?;
+        file.barrier()
+    }
+
+    /// What it sees. The datatypes are the caller's to free, where they are not predefined.
+    fn MPI_File_get_view(
+        fh: MPI_File, disp: Out<MPI_Offset>, etype: Out<MPI_Datatype>,
+        filetype: Out<MPI_Datatype>, datarep: TextOut,
+    ) on fh {
+        let file = file(fh)?;
+        let state = file.state();
+        disp.set(state.view.displacement().cast_signed())?;
+        etype.set(datatype::handle(state.view.etype()))?;
+        filetype.set(datatype::handle(state.view.filetype()))?;
+        let form = FORMS.iter().find(|(_, form)| *form == state.form);
+        let name = form.map_or("", |(name, _)| name);
+        datarep.set(name.as_bytes(), MPI_MAX_DATAREP_STRING).map(|_| ())
+    }
+
+    /// Which byte of the file is at an offset.
+    fn MPI_File_get_byte_offset(fh: MPI_File, offset: MPI_Offset, disp: Out<MPI_Offset>) on fh {
+        let file = file(fh)?;
+        file.random()?;
+        let state = file.state();
+        let position = state.view.position(offset)?;
+        disp.set(state.view.byte(position).cast_signed())
+    }
+}
+
+both! {
+    /// From one element of a datatype to the next in the file.
+    fn MPI_File_get_type_extent or MPI_File_get_type_extent_c(
+        fh: MPI_File, datatype: MPI_Datatype, extent: Out<A>,
+    ) on fh {
+        let (file, datatype) = (file(fh)?, datatype::datatype(datatype)?);
+        let form = file.state().form;
+        form.check(&datatype)?;
+        extent.set(datatype.extent() as A)
+    }
+}
