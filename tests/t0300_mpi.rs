@@ -65,6 +65,11 @@ fn collectives_of_neighbours_are_right_in_grids_that_close_and_in_graphs() {
 }
 
 #[test]
+fn a_program_with_sessions_needs_no_init() {
+    is_right_everywhere("sessions");
+}
+
+#[test]
 fn topologies_are_right() {
     is_right_everywhere("topologies");
 }

@@ -11,6 +11,7 @@ mod libfabric;
 mod loom;
 mod miri;
 mod model;
+mod mpi4py;
 mod setup;
 mod sim;
 mod tidy;
@@ -28,7 +29,7 @@ struct Command {
     run: fn(&[String]) -> anyhow::Result<ExitCode>,
 }
 
-const COMMANDS: [Command; 12] = [
+const COMMANDS: [Command; 13] = [
     Command { name: "tidy", arguments: "", about: "check the rules of the house", run: tidy::run },
     Command {
         name: "ci",
@@ -65,6 +66,12 @@ const COMMANDS: [Command; 12] = [
         arguments: "[--quick]",
         about: "explore all states of the three primitives within bounds",
         run: model::run,
+    },
+    Command {
+        name: "mpi4py",
+        arguments: "[RANKS...]",
+        about: "build mpi4py and run its own tests over our MPI library",
+        run: mpi4py::run,
     },
     Command {
         name: "kills",

@@ -41,6 +41,7 @@ mod place;
 mod point;
 mod pointer;
 mod request;
+mod session;
 mod startup;
 mod status;
 mod table;

@@ -48,7 +48,7 @@ export! {
 
     /// What threads may do.
     fn MPI_Query_thread(provided: Out<c_int>) {
-        provided.set(world()?.level)
+        provided.set(world::level()?)
     }
 
     /// Whether this is the thread that began, which is the process's first.

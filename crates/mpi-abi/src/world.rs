@@ -1,8 +1,8 @@
 //! The process's MPI, from `MPI_Init` to `MPI_Finalize`.
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use muster_fabric::deadline::Deadline;
@@ -35,8 +35,6 @@ pub struct World {
     pub size: u32,
     /// The ranks of its node.
     pub neighbours: std::ops::Range<u32>,
-    /// What threads may do (`MPI_THREAD_...`).
-    pub level: i32,
 }
 
 static WORLD: OnceLock<World> = OnceLock::new();
@@ -47,6 +45,12 @@ const BEFORE: u8 = 0;
 const RUNNING: u8 = 1;
 const AFTER: u8 = 2;
 
+/// What threads may do (`MPI_THREAD_...`), as `MPI_Init_thread` has said.
+static LEVEL: AtomicI32 = AtomicI32::new(0);
+
+/// Sessions that are open. They need no `MPI_Init`, and outlast `MPI_Finalize`.
+static SESSIONS: AtomicUsize = AtomicUsize::new(0);
+
 /// The process's MPI.
 ///
 /// # Errors
@@ -55,6 +59,7 @@ const AFTER: u8 = 2;
 pub fn world() -> Result<&'static World> {
     match (PHASE.load(Ordering::Relaxed), WORLD.get()) {
         (RUNNING, Some(world)) => Ok(world),
+        (_, Some(world)) if SESSIONS.load(Ordering::Relaxed) > 0 => Ok(world),
         (AFTER, _) => Err(Error::new(Class::Other, "MPI_Finalize has been called before")),
         _ => Err(Error::new(Class::Other, "MPI_Init has not been called")),
     }
@@ -78,14 +83,55 @@ pub fn begin(level: i32, has_threads: bool) -> Result<()> {
     if has_begun() {
         return Err(Error::new(Class::Other, "MPI_Init has been called before"));
     }
-    let (line, rank, size, neighbours) = join()?;
-    let process = Process::new(Endpoint::new(rank, line), has_threads);
-    let world = World { process, rank, size, neighbours, level };
-    if WORLD.set(world).is_err() {
-        return Err(Error::new(Class::Other, "two threads have called MPI_Init"));
-    }
+    enter(has_threads)?;
+    LEVEL.store(level, Ordering::Relaxed);
     PHASE.store(RUNNING, Ordering::Release);
     Ok(())
+}
+
+/// Joins the job, once.
+fn enter(has_threads: bool) -> Result<()> {
+    static ENTERING: Mutex<()> = Mutex::new(());
+    let _guard = ENTERING.lock().unwrap_or_else(PoisonError::into_inner);
+    if WORLD.get().is_none() {
+        let (line, rank, size, neighbours) = join()?;
+        let process = Process::new(Endpoint::new(rank, line), has_threads);
+        WORLD.get_or_init(|| World { process, rank, size, neighbours });
+    }
+    Ok(())
+}
+
+/// What threads may do.
+///
+/// # Errors
+/// As [`world`].
+pub fn level() -> Result<i32> {
+    world().map(|_| LEVEL.load(Ordering::Relaxed))
+}
+
+/// Begins a session. Its threads may do all.
+///
+/// # Errors
+/// [`Class::Other`] where the node's daemon does not let this rank in.
+pub fn begin_session() -> Result<()> {
+    enter(true)?;
+    SESSIONS.fetch_add(1, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Ends a session: what was sent has left.
+///
+/// # Errors
+/// That messages can be carried no more.
+pub fn end_session() -> Result<()> {
+    let flushed = flush();
+    SESSIONS.fetch_sub(1, Ordering::Relaxed);
+    flushed
+}
+
+/// Waits until what was sent has left.
+fn flush() -> Result<()> {
+    world()?.process.wait_for(|state| Ok(state.endpoint.is_flushed().then_some(())))
 }
 
 /// Ends: what was sent has left, and nothing can be called any more.
@@ -93,8 +139,7 @@ pub fn begin(level: i32, has_threads: bool) -> Result<()> {
 /// # Errors
 /// That messages can be carried no more.
 pub fn end() -> Result<()> {
-    let world = world()?;
-    world.process.wait_for(|state| Ok(state.endpoint.is_flushed().then_some(())))?;
+    flush()?;
     PHASE.store(AFTER, Ordering::Release);
     Ok(())
 }

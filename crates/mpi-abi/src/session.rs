@@ -1,0 +1,107 @@
+//! Sessions (MPI-5.0, section 11.3): two sets of processes are known, all of the job and this one.
+
+use std::ffi::c_int;
+
+use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::group::Group;
+
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::communicator::communicator;
+use crate::export::export;
+use crate::group::give;
+use crate::info::{self, Info};
+use crate::object;
+use crate::pointer::{Out, Text, TextOut};
+use crate::table::Table;
+use crate::world;
+
+/// The sets, and the communicators that are like them.
+const SETS: [(&str, MPI_Comm); 2] =
+    [("mpi://WORLD", MPI_COMM_WORLD), ("mpi://SELF", MPI_COMM_SELF)];
+
+/// Sessions; what hangs on one is in `object.rs`.
+static OPEN: Table<()> = Table::new(Class::Session, "a session");
+
+/// That a session is open.
+fn opened(session: MPI_Session) -> Result<()> {
+    OPEN.get(session.0).map(drop)
+}
+
+/// The processes of a set.
+fn members(name: Text<'_>) -> Result<Group> {
+    let name = name.text()?;
+    // The standard has such names match in either case.
+    let known = SETS.iter().find(|(set, _)| set.eq_ignore_ascii_case(&name));
+    let none = || Error::new(Class::Arg, format!("there is no set of processes {name:?}"));
+    let (_, comm) = known.ok_or_else(none)?;
+    Ok(communicator(*comm)?.inner.group().clone())
+}
+
+export! {
+    /// Opens a session.
+    fn MPI_Session_init(info: MPI_Info, handler: MPI_Errhandler, session: Out<MPI_Session>) {
+        let hints = info::infos(info)?;
+        world::begin_session()?;
+        let opened = MPI_Session(OPEN.insert(()));
+        object::add(opened.into(), handler);
+        object::with(opened.into(), |it| it.info = hints)?;
+        session.set(opened)
+    }
+
+    /// Closes it.
+    fn MPI_Session_finalize(session: Out<MPI_Session>) {
+        let handle = session.get()?;
+        opened(handle)?;
+        object::remove(handle.into())?;
+        OPEN.remove(handle.0)?;
+        world::end_session()?;
+        session.set(MPI_SESSION_NULL)
+    }
+
+    /// The hints that it was opened with.
+    fn MPI_Session_get_info(session: MPI_Session, used: Out<MPI_Info>) on session {
+        opened(session)?;
+        used.set(info::add(object::with(session.into(), |it| it.info.clone())?))
+    }
+
+    /// How many sets of processes there are.
+    fn MPI_Session_get_num_psets(
+        session: MPI_Session, info: MPI_Info, number: Out<c_int>,
+    ) on session {
+        opened(session)?;
+        info::infos(info)?;
+        number.set(SETS.len() as c_int)
+    }
+
+    /// The name of one, as much as there is room for, and how much room it needs.
+    fn MPI_Session_get_nth_pset(
+        session: MPI_Session, info: MPI_Info, n: c_int, room: Out<c_int>, name: TextOut,
+    ) on session {
+        opened(session)?;
+        info::infos(info)?;
+        let known = usize::try_from(n).ok().and_then(|n| SETS.get(n));
+        let none = || Error::new(Class::Arg, format!("there is no set of processes number {n}"));
+        let (set, _) = known.ok_or_else(none)?;
+        name.set(set.as_bytes(), room.get()?)?;
+        room.set(set.len() as c_int + 1)
+    }
+
+    /// What is known of a set.
+    fn MPI_Session_get_pset_info(
+        session: MPI_Session, name: Text<'_>, place: Out<MPI_Info>,
+    ) on session {
+        opened(session)?;
+        let mut info = Info::default();
+        info.set("mpi_size".to_owned(), members(name)?.size().to_string());
+        place.set(info::add(info))
+    }
+
+    /// The group of a set.
+    fn MPI_Group_from_session_pset(
+        session: MPI_Session, name: Text<'_>, group: Out<MPI_Group>,
+    ) on session {
+        opened(session)?;
+        give(group, members(name)?)
+    }
+}

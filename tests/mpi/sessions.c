@@ -1,0 +1,39 @@
+/* Sessions: a program that never calls MPI_Init makes its communicators of sets of processes. */
+#include "check.h"
+
+int main(void) {
+    (void)begin, (void)end;
+    MPI_Session session, other;
+    MPI_Group group;
+    MPI_Info info;
+    MPI_Comm comm;
+    char name[64], value[16];
+    int number, length = sizeof name, flag, sum, one = 1;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &other);
+    MPI_Initialized(&flag);
+    CHECK(!flag);
+    MPI_Session_get_num_psets(session, MPI_INFO_NULL, &number);
+    MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, name);
+    CHECK(number == 2 && length == 12 && strcmp(name, "mpi://WORLD") == 0);
+    CHECK(MPI_Group_from_session_pset(other, "mpi://NONE", &group) == MPI_ERR_ARG);
+    MPI_Session_finalize(&other);
+    CHECK(other == MPI_SESSION_NULL);
+    MPI_Group_from_session_pset(session, name, &group);
+    MPI_Group_rank(group, &rank);
+    MPI_Group_size(group, &size);
+    MPI_Session_get_pset_info(session, name, &info);
+    length = sizeof value;
+    MPI_Info_get_string(info, "mpi_size", &length, value, &flag);
+    CHECK(flag && atoi(value) == size);
+    MPI_Info_free(&info);
+    MPI_Comm_create_from_group(group, "test", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Group_free(&group);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+    CHECK(sum == size);
+    MPI_Barrier(comm);
+    if (rank == 0) printf("ok %d\n", size);
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&session);
+    return 0;
+}

@@ -1,0 +1,215 @@
+//! mpi4py's own test suite over our MPI library: mpi4py is built from its sources with `bin/mpicc`,
+//! and its suite runs area by area on one node. What fails and is not in the list of
+//! `docs/decisions/mpi4py.md` is an error; an area that hangs is ended and named.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result};
+
+use crate::workspace::{Usage, cargo, check, output, root, target_dir};
+
+/// The release, and what builds it.
+const RELEASE: &str = "4.1.2";
+const BUILT_WITH: [&str; 4] = ["cython>=3.0.10", "setuptools>=77", "wheel", "numpy"];
+
+/// The page that says what does not pass, and why: lines that begin with "- `NAME`".
+const PAGE: &str = "docs/decisions/mpi4py.md";
+
+/// How long an area may take.
+const SECONDS: &str = "300";
+
+/// Areas, and the test files of each as a regular expression.
+const AREAS: [(&str, &str); 10] = [
+    ("point-to-point", "test_p2p|test_msgspec|test_msgzero|test_util_pkl5|test_util_sync"),
+    ("collectives", "test_cco_(buf|nb_buf|nb_vec|obj|vec|pr_buf|pr_vec)\\b(?!_inter)"),
+    ("between groups", "test_cco_\\w+_inter|test_comm_inter"),
+    ("neighbours", "test_cco_(pr_)?ngh|test_comm_topo"),
+    ("datatypes, packing", "test_datatype|test_pack\\b|test_address|test_mpimem|test_buffer"),
+    ("communicators, groups", "test_comm\\b|test_group|test_attributes|test_info|test_session"),
+    ("operations", "test_op\\b"),
+    ("requests, statuses", "test_request|test_grequest|test_status|test_threads"),
+    ("errors, environment", "test_err|test_exc|test_env|test_mpiabi|test_handle|test_objmodel"),
+    ("windows, files", "test_rma|test_win|test_file|test_io"),
+];
+
+/// What an area has come to.
+struct Area {
+    ran: usize,
+    skipped: usize,
+    failed: BTreeSet<String>,
+    is_hung: bool,
+}
+
+/// Where everything lies: `peers/mpi4py` of the target directory.
+struct Places {
+    root: PathBuf,
+    target: PathBuf,
+    work: PathBuf,
+}
+
+/// Runs the suite on 1, 2 and 4 ranks, or on as many as are named.
+pub fn run(arguments: &[String]) -> Result<ExitCode> {
+    let ranks: Vec<u32> = arguments.iter().map(|it| number(it)).collect::<Result<_>>()?;
+    let ranks = if ranks.is_empty() { vec![1, 2, 4] } else { ranks };
+    let root = root()?;
+    let target = target_dir(&root);
+    let places = Places { work: target.join("peers/mpi4py"), root, target };
+    let known = known(&fs::read_to_string(places.root.join(PAGE)).context(PAGE)?);
+    check(cargo(&places.root).args(["build", "-q", "-p", "muster-cli", "-p", "muster-mpi-abi"]))?;
+    build(&places)?;
+    check(places.muster().args(["up", "-N", "1"]))?;
+    let done = ranks.iter().map(|ranks| suite(&places, *ranks, &known)).collect::<Result<Vec<_>>>();
+    check(places.muster().arg("down"))?;
+    let is_well = done?.into_iter().all(|is_well| is_well);
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn number(argument: &str) -> Result<u32> {
+    argument.parse().map_err(|_| Usage(format!("'{argument}' is no number of ranks")).into())
+}
+
+impl Places {
+    fn muster(&self) -> Command {
+        let mut command = Command::new(self.target.join("debug/muster"));
+        command.env("MUSTER_RUNTIME", self.work.join("run"));
+        command
+    }
+
+    fn python(&self) -> PathBuf {
+        self.work.join("venv/bin/python")
+    }
+
+    fn source(&self) -> PathBuf {
+        self.work.join(format!("mpi4py-{RELEASE}"))
+    }
+}
+
+/// Builds mpi4py, once.
+fn build(places: &Places) -> Result<()> {
+    let (work, source) = (&places.work, places.source());
+    if work.join("site/mpi4py/MPI.pxd").exists() {
+        return Ok(());
+    }
+    println!("mpi4py: building {RELEASE}, which takes minutes");
+    fs::create_dir_all(work.join("run")).with_context(|| format!("creating {}", work.display()))?;
+    output(Command::new("python3").args(["-m", "venv", "venv"]).current_dir(work))?;
+    let pip = |arguments: &[&str]| {
+        let mut command = Command::new(places.python());
+        output(command.args(["-m", "pip", "-q"]).args(arguments).current_dir(work))
+    };
+    pip(&[&["install"], &BUILT_WITH[..]].concat())?;
+    let release = format!("mpi4py=={RELEASE}");
+    let plain = ["--no-deps", "--no-binary", ":all:", "--no-build-isolation"];
+    pip(&[&["download", &release], &plain[..]].concat())?;
+    let archive = format!("mpi4py-{RELEASE}.tar.gz");
+    output(Command::new("tar").args(["-xf", &archive]).current_dir(work))?;
+    let mut setup = Command::new(places.python());
+    setup.args(["setup.py", "-q", "build", "--build-lib", "../site"]).current_dir(source);
+    // Optimizing takes longer than the suite.
+    setup.env("CFLAGS", "-O0").env("MPI4PY_BUILD_MPICC", places.root.join("bin/mpicc"));
+    output(&mut setup).map(drop)
+}
+
+/// Runs all areas on so many ranks; whether only what is known has failed.
+fn suite(places: &Places, ranks: u32, known: &[String]) -> Result<bool> {
+    let mut is_well = true;
+    println!(
+        "{:<24} {:>6} {:>6} {:>7} {:>6}",
+        format!("{ranks} ranks"),
+        "ran",
+        "passed",
+        "skipped",
+        "failed"
+    );
+    for (name, files) in AREAS {
+        let area = area(places, ranks, files)?;
+        let failed = area.failed.len();
+        let passed = area.ran.saturating_sub(area.skipped + failed);
+        println!("{name:<24} {:>6} {passed:>6} {:>7} {failed:>6}", area.ran, area.skipped);
+        if area.is_hung {
+            println!("  hung, or ended without a report");
+        }
+        let is_known = |id: &&String| known.iter().any(|it| id.starts_with(it.as_str()));
+        let unknown: Vec<_> = area.failed.iter().filter(|id| !is_known(id)).collect();
+        unknown.iter().for_each(|id| println!("  {id}: {PAGE} does not have it"));
+        is_well &= unknown.is_empty() && !area.is_hung;
+    }
+    Ok(is_well)
+}
+
+/// Runs an area. Each rank writes its own report.
+fn area(places: &Places, ranks: u32, files: &str) -> Result<Area> {
+    let reports = places.work.join("reports");
+    if reports.exists() {
+        fs::remove_dir_all(&reports).with_context(|| format!("removing {}", reports.display()))?;
+    }
+    fs::create_dir_all(&reports).with_context(|| format!("creating {}", reports.display()))?;
+    let script = format!(
+        "cd {}/test && exec {} main.py -v -i '{files}' >{}/$MUSTER_RANK 2>&1",
+        places.source().display(),
+        places.python().display(),
+        reports.display()
+    );
+    let mut timed = Command::new("timeout");
+    timed.args(["-k", "10", SECONDS]).arg(places.target.join("debug/muster"));
+    timed.args(["run", "-N", "1", "-n", &ranks.to_string(), "sh", "-c", &script]);
+    timed.env("MUSTER_RUNTIME", places.work.join("run")).env("PYTHONDONTWRITEBYTECODE", "1");
+    timed.env("PYTHONPATH", places.work.join("site")).env("OPENBLAS_NUM_THREADS", "1");
+    // What fails is in the reports.
+    timed.output().context("timeout")?;
+    let read = |rank: u32| fs::read_to_string(reports.join(rank.to_string())).unwrap_or_default();
+    let all: Vec<String> = (0..ranks).map(read).collect();
+    Ok(Area {
+        ran: after(&all[0], "\nRan ").unwrap_or(0),
+        skipped: after(&all[0], "skipped=").unwrap_or(0),
+        failed: all.iter().flat_map(|report| failed(report)).collect(),
+        is_hung: all.iter().any(|report| after(report, "\nRan ").is_none()),
+    })
+}
+
+/// The number that follows a word for the last time.
+fn after(report: &str, word: &str) -> Option<usize> {
+    let (_, rest) = report.rsplit_once(word)?;
+    rest.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// The tests that a report calls failed: `FAIL: testX (test_file.Class.testX)`.
+fn failed(report: &str) -> BTreeSet<String> {
+    let heads = report.lines().filter(|it| it.starts_with("FAIL: ") || it.starts_with("ERROR: "));
+    let ids = heads.filter_map(|head| head.split_once('(')?.1.split_once(')'));
+    ids.map(|(id, _)| id.trim_start_matches("unittest.loader._FailedTest.").to_owned()).collect()
+}
+
+/// The names in the page's list.
+fn known(page: &str) -> Vec<String> {
+    let names = page.lines().filter_map(|line| line.strip_prefix("- `")?.split_once('`'));
+    names.map(|(name, _)| name.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_says_what_ran_and_failed_and_each_test_counts_once() {
+        let report = "ERROR: testA (test_x.TestX.testA) (name='INT')\n\
+                      ERROR: testA (test_x.TestX.testA) (name='LONG')\n\
+                      FAIL: test_y (unittest.loader._FailedTest.test_y)\n\
+                      \nRan 12 tests in 1.5s\n\nFAILED (failures=1, errors=2, skipped=3)\n";
+        assert_eq!((after(report, "\nRan "), after(report, "skipped=")), (Some(12), Some(3)));
+        let failed = failed(report);
+        assert_eq!(
+            failed.iter().map(String::as_str).collect::<Vec<_>>(),
+            ["test_x.TestX.testA", "test_y"]
+        );
+        assert_eq!(after("killed", "\nRan "), None);
+    }
+
+    #[test]
+    fn the_page_names_what_is_known() {
+        assert_eq!(known("# Title\n- `test_x.TestX`: a reason\n- other\n"), ["test_x.TestX"]);
+    }
+}
