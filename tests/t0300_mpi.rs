@@ -81,17 +81,21 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
     let program = mpi.program("fails");
     let cluster = Cluster::up("t0300fails", 2);
     for (how, code, says) in [
-        ("abort", 7, "rank 1 on n0 exited 7"),
+        ("abort", 7, "rank 1 has called MPI_Abort with 7"),
         ("exit", 3, "rank 1 on n0 exited 3"),
         ("signal", 134, "rank 1 on n0 was killed by signal 6"),
         ("rank", 6, "rank 1: MPI_Send failed: MPI_ERR_RANK: there is no rank 9 in a communicator"),
         ("truncate", 15, "rank 0: MPI_Recv failed: MPI_ERR_TRUNCATE: the message from rank 1"),
         ("leave", 58, "MPI_Recv failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
+        ("leave-send", 58, "MPI_Ssend failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
+        ("leave-probe", 58, "MPI_Probe failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
+        ("leave-barrier", 58, "MPI_Barrier failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
     ] {
         let done = cluster.muster(&["run", "-N", "2", "-n", "4", &program, how]).run();
         assert_eq!(done.code, code, "{how}: {}", done.err);
         assert!(done.err.contains(says), "{how}: {}", done.err);
     }
+    assert_eq!(ran(&cluster, "2", "4", &[&program, "returned"]), "ok 4\n");
 }
 
 #[test]

@@ -11,7 +11,25 @@ int main(int argc, char **argv) {
         if (strcmp(how, "signal") == 0) abort();
         if (strcmp(how, "rank") == 0) MPI_Send(values, 1, MPI_INT, 9, 0, MPI_COMM_WORLD);
         if (strcmp(how, "truncate") == 0) MPI_Send(values, 4, MPI_INT, 0, 0, MPI_COMM_WORLD);
-        if (strcmp(how, "leave") == 0) exit(0);
+        if (strncmp(how, "leave", 5) == 0) exit(0);
+    }
+    if (strcmp(how, "leave-send") == 0) MPI_Ssend(values, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    if (strcmp(how, "leave-probe") == 0) MPI_Probe(1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (strcmp(how, "leave-barrier") == 0) MPI_Barrier(MPI_COMM_WORLD);
+    if (strcmp(how, "returned") == 0) {
+        /* Only the communicator's own handler is asked, also by what waits for a request. */
+        MPI_Request request;
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        if (rank == 1) MPI_Send(values, 4, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        if (rank == 0) {
+            int flag;
+            MPI_Irecv(values, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+            while (MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS) {
+                CHECK(!flag);
+            }
+            CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_ERR_TRUNCATE);
+        }
+        return end();
     }
     MPI_Recv(values, 1, MPI_INT, rank == 1 ? 0 : 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return end();

@@ -77,6 +77,13 @@ pub trait Carrier {
     /// That the carrier is broken.
     fn wait(&mut self, room: &[u32], time: Duration) -> Result<(), Failure>;
 
+    /// Waits at most so long until all that was sent has come to where it goes, and says whether it
+    /// has: what has only left may be lost when this rank ends.
+    ///
+    /// # Errors
+    /// That the carrier is broken.
+    fn has_delivered(&mut self, time: Duration) -> Result<bool, Failure>;
+
     /// From which length on messages to a rank are offered before they are sent.
     fn offered_from(&self, to: u32) -> usize;
 

@@ -25,6 +25,9 @@ use std::time::Duration;
 /// Bytes that are brought to such a buffer at once.
 const STREWN: usize = 1 << 10;
 
+/// Parts of messages that are taken at once.
+const TAKEN: usize = 32;
+
 /// When a send ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -93,7 +96,9 @@ impl<B: Buffer> Body<B> {
 }
 
 enum Operation<B> {
+    /// `to` is the rank's number in the job.
     Send {
+        to: u32,
         envelope: Envelope,
         body: Body<B>,
         waits_for_done: bool,
@@ -193,8 +198,12 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             return Ok(None);
         }
         let body = Body::Whole(buffer);
-        let number =
-            self.state.operations.insert(Operation::Send { envelope, body, waits_for_done: false });
+        let number = self.state.operations.insert(Operation::Send {
+            to,
+            envelope,
+            body,
+            waits_for_done: false,
+        });
         let leaving = Leaving { head, number: Some(number), with_body: true, offset: sent };
         self.outgoing.push(to, leaving);
         Ok(Some(Ticket(number)))
@@ -212,7 +221,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         let body = Body::new(buffer);
         let size = body.bytes().len() as u64;
         let number =
-            self.state.operations.insert(Operation::Send { envelope, body, waits_for_done });
+            self.state.operations.insert(Operation::Send { to, envelope, body, waits_for_done });
         let head = match mode {
             _ if is_long => Head::Offer { envelope, number, size },
             Mode::Synchronous => Head::Eager { envelope, sync: Some(number) },
@@ -233,13 +242,13 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         let body = Body::new(buffer);
         let size = body.bytes().len();
         if let Some(receive) = self.state.matching.arrive(envelope) {
-            self.state.begin(receive, envelope, size, None);
+            self.state.begin(receive, envelope, (self.me, size), None);
             self.state.write(receive, 0, &mut body.bytes());
             return Ok(None);
         }
         let bytes = body.bytes().to_vec();
         let sync = (mode == Mode::Synchronous).then(|| {
-            let send = Operation::Send { envelope, body, waits_for_done: true };
+            let send = Operation::Send { to: self.me, envelope, body, waits_for_done: true };
             self.state.operations.insert(send)
         });
         self.state.keep(self.me, envelope, What::Eager { bytes, size, sync });
@@ -304,12 +313,12 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         let (from, size) = (message.from, message.size());
         match message.what {
             What::Offer { number: theirs, .. } => {
-                self.state.begin(number, envelope, size, None);
+                self.state.begin(number, envelope, (from, size), None);
                 let errand = Errand::Want { to: from, number: theirs, receive: number };
                 self.state.errands.push(errand);
             }
             What::Eager { bytes, size, sync } => {
-                self.state.begin(number, envelope, size, sync.map(|theirs| (from, theirs)));
+                self.state.begin(number, envelope, (from, size), sync);
                 if bytes.len() < size
                     && let Some(incoming) = self.state.incoming.get_mut(&from)
                 {
@@ -368,6 +377,14 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         self.outgoing.waiting().is_empty()
     }
 
+    /// Whether all that was sent has come to where it goes; waits for it at most so long.
+    ///
+    /// # Errors
+    /// That the carrier is broken.
+    pub fn has_delivered(&mut self, time: Duration) -> Result<bool, Failure> {
+        Ok(self.is_flushed() && self.carrier.has_delivered(time)?)
+    }
+
     /// Takes what has come, and sends what there is room for; whether anything was done.
     ///
     /// # Errors
@@ -376,7 +393,11 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     pub fn progress(&mut self) -> Result<bool, Failure> {
         let mut moved = false;
         let (state, me) = (&mut self.state, self.me);
-        while self.carrier.take(&mut |arrival| state.take(me, arrival))? {
+        // Not all that may be there: others have to be answered meanwhile.
+        for _ in 0..TAKEN {
+            if !self.carrier.take(&mut |arrival| state.take(me, arrival))? {
+                break;
+            }
             moved = true;
         }
         if !self.state.errands.is_empty() {
@@ -396,27 +417,42 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         self.carrier.wait(self.outgoing.waiting(), time)
     }
 
-    /// Ends what waits for ranks that have ended, when all that they have sent is here.
+    /// Ends what waits for a rank that has ended, when all that it has sent is here.
     pub fn give_up(&mut self, ticket: Ticket) {
-        let Some(from) = self.waits_for(ticket) else { return };
-        if let Some(failure) = self.carrier.is_gone(from) {
-            while matches!(self.progress(), Ok(true)) {}
-            let operation = self.state.operations.get(ticket.0);
-            let Some(Operation::Receive { wanted, .. }) = operation else { return };
-            let (number, wanted) = (ticket.0, *wanted);
-            self.state.matching.withdraw(wanted, |posted| *posted == number);
-            let envelope =
-                Envelope { context: wanted.context, source: wanted.source.unwrap_or(0), tag: 0 };
-            let outcome = Outcome { failure: Some(failure), ..Outcome::of(envelope, 0) };
-            self.state.end(number, outcome);
-        }
+        let Some(other) = self.waits_for(ticket) else { return };
+        let Some(failure) = self.carrier.is_gone(other) else { return };
+        while matches!(self.progress(), Ok(true)) {}
+        let envelope = match self.state.operations.get(ticket.0) {
+            // What is on its way out ends by being refused.
+            Some(Operation::Send { envelope, .. }) if self.outgoing.is_free(other) => *envelope,
+            Some(Operation::Receive { wanted, .. }) => {
+                let (number, wanted) = (ticket.0, *wanted);
+                self.state.matching.withdraw(wanted, |posted| *posted == number);
+                let source = wanted.source.unwrap_or(0);
+                Envelope { context: wanted.context, source, tag: wanted.tag.unwrap_or(0) }
+            }
+            _ => return,
+        };
+        let outcome = Outcome { failure: Some(failure), ..Outcome::of(envelope, 0) };
+        self.state.end(ticket.0, outcome);
     }
 
-    /// The rank whose message an operation waits for, if it can be of one only.
+    /// Whether a rank has ended, and nothing of what it has sent waits for such a receive.
+    ///
+    /// # Errors
+    /// That it has.
+    pub fn can_come(&mut self, wanted: Wanted, from: u32) -> Result<(), Failure> {
+        let Some(failure) = self.carrier.is_gone(from) else { return Ok(()) };
+        while matches!(self.progress(), Ok(true)) {}
+        if self.probe(wanted).is_some() { Ok(()) } else { Err(failure) }
+    }
+
+    /// The rank that an operation waits for, if it is one only.
     fn waits_for(&self, ticket: Ticket) -> Option<u32> {
-        match self.state.operations.get(ticket.0) {
-            Some(Operation::Receive { from, .. }) => *from,
-            _ => None,
+        match self.state.operations.get(ticket.0)? {
+            Operation::Receive { from, .. } => *from,
+            Operation::Send { to, .. } => (*to != self.me).then_some(*to),
+            Operation::Ended(_) => None,
         }
     }
 
@@ -502,11 +538,19 @@ impl<B: Buffer> State<B> {
         }
     }
 
-    /// A receive has taken a message.
+    /// A receive has taken a rank's message, so now only that rank can end it.
     #[inline]
-    fn begin(&mut self, number: u32, envelope: Envelope, size: usize, sync: Option<(u32, u32)>) {
-        if let Some(Operation::Receive { taken, .. }) = self.operations.get_mut(number) {
+    fn begin(
+        &mut self,
+        number: u32,
+        envelope: Envelope,
+        (sender, size): (u32, usize),
+        sync: Option<u32>,
+    ) {
+        if let Some(Operation::Receive { taken, from, .. }) = self.operations.get_mut(number) {
+            let sync = sync.map(|theirs| (sender, theirs));
             *taken = Some(Taken { envelope, size, arrived: 0, sync });
+            *from = Some(sender);
         }
     }
 
@@ -545,7 +589,8 @@ impl<B: Buffer> State<B> {
 
     /// A send's message has left.
     fn has_left(&mut self, number: u32, with_body: bool, failure: Option<Failure>) {
-        let Some(Operation::Send { envelope, body, waits_for_done }) = self.operations.get(number)
+        let Some(Operation::Send { envelope, body, waits_for_done, .. }) =
+            self.operations.get(number)
         else {
             return;
         };
@@ -617,7 +662,7 @@ impl<B: Buffer> State<B> {
             let id = self.keep(from, envelope, What::Eager { bytes, size, sync });
             return Target::Kept(envelope, id);
         };
-        self.begin(receive, envelope, size, sync.map(|number| (from, number)));
+        self.begin(receive, envelope, (from, size), sync);
         self.write(receive, 0, body);
         Target::Receive(receive)
     }
@@ -626,7 +671,7 @@ impl<B: Buffer> State<B> {
         match self.matching.arrive(envelope) {
             Some(receive) => {
                 let bytes = usize::try_from(size).unwrap_or(usize::MAX);
-                self.begin(receive, envelope, bytes, None);
+                self.begin(receive, envelope, (from, bytes), None);
                 self.errands.push(Errand::Want { to: from, number, receive });
             }
             None => {

@@ -129,14 +129,16 @@ impl<R, M> Matching<R, M> {
             let at = row.iter().position(|entry| fits(entry.tag, envelope.tag))?;
             Some((row[at].order, at))
         };
-        let named = context.receives.get(&envelope.source).and_then(first);
-        let any = first(&context.from_any);
-        let row = match (named, any) {
-            (Some((one, _)), Some((other, _))) if other < one => &mut context.from_any,
-            (Some(_), _) => context.receives.get_mut(&envelope.source)?,
-            (None, _) => &mut context.from_any,
+        let from_any = &mut context.from_any;
+        let any = if from_any.is_empty() { None } else { first(from_any) };
+        let row = context.receives.get_mut(&envelope.source);
+        let named = row.as_deref().and_then(first);
+        let (row, at) = match (named, any, row) {
+            (Some((one, _)), Some((other, at)), _) if other < one => (from_any, at),
+            (Some((_, at)), _, Some(row)) => (row, at),
+            (_, Some((_, at)), _) => (from_any, at),
+            _ => return None,
         };
-        let (_, at) = first(row)?;
         row.remove(at).map(|entry| entry.what)
     }
 

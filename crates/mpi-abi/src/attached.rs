@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use muster_message::{Buffer, Ticket};
 use muster_mpi::error::{Class, Error, Result};
 
-use crate::abi::constants::MPI_BSEND_OVERHEAD;
+use crate::abi::constants::{MPI_BSEND_OVERHEAD, MPI_COMM_SELF};
 use crate::abi::types::*;
 use crate::buffer::{Elements, count};
 use crate::export::{both, export};
@@ -21,7 +21,7 @@ struct Attached {
     size: usize,
     /// Messages that have not left, and their bytes.
     under_way: Vec<(Ticket, usize)>,
-    /// Bytes of the message that is about to be sent.
+    /// Bytes of messages that are about to be sent.
     next: usize,
 }
 
@@ -42,21 +42,41 @@ impl Attached {
     }
 }
 
-/// A copy of what is to be sent.
+/// What a message needs of what is attached.
+fn need(bytes: &Elements) -> usize {
+    Buffer::size(bytes) + MPI_BSEND_OVERHEAD as usize
+}
+
+/// Sends a copy.
 ///
 /// # Errors
-/// [`Class::Buffer`] where there is no room for it.
-pub fn copy(from: Elements) -> Result<Elements> {
-    let need = Buffer::size(&from) + MPI_BSEND_OVERHEAD as usize;
+/// [`Class::Buffer`] where there is no room for it, and those of sending it.
+pub fn send(from: Elements, send: impl FnOnce(Elements) -> Result<Option<Ticket>>) -> Result<()> {
+    let need = need(&from);
+    reserve(need)?;
+    let copy = from.scratch();
+    let sent = from.copy_to(copy.clone()).and_then(|()| send(copy));
+    let mut guard = attached();
+    if let Some(own) = guard.as_mut() {
+        own.next -= need;
+        if let Ok(Some(ticket)) = &sent {
+            own.under_way.push((*ticket, need));
+        }
+    }
+    sent.map(|_| ())
+}
+
+/// Takes room for a message. The process is locked before what is attached, as everywhere.
+fn reserve(need: usize) -> Result<()> {
+    let mut state = world()?.process.state();
+    state.progress()?;
     let mut guard = attached();
     let Some(own) = guard.as_mut() else {
         let what = "no buffer is attached for buffered sends (MPI_Buffer_attach)";
         return Err(Error::new(Class::Buffer, what));
     };
-    let mut state = world()?.process.state();
-    state.progress()?;
     own.settle(&mut state);
-    let room = own.size.saturating_sub(own.used());
+    let room = own.size.saturating_sub(own.used() + own.next);
     if need > room {
         let what = format!(
             "the attached buffer has {room} bytes left, and the message needs {need} \
@@ -64,18 +84,8 @@ pub fn copy(from: Elements) -> Result<Elements> {
         );
         return Err(Error::new(Class::Buffer, what));
     }
-    own.next = need;
-    drop(state);
-    let into = from.scratch();
-    from.copy_to(into.clone())?;
-    Ok(into)
-}
-
-/// A copy is being sent.
-pub fn sent(ticket: Option<Ticket>) {
-    if let (Some(own), Some(ticket)) = (attached().as_mut(), ticket) {
-        own.under_way.push((ticket, own.next));
-    }
+    own.next += need;
+    Ok(())
 }
 
 /// Waits until all has left.
@@ -85,7 +95,7 @@ fn flush() -> Result<()> {
         let mut guard = attached();
         let Some(own) = guard.as_mut() else { return Ok(Some(())) };
         own.settle(state);
-        Ok(own.under_way.is_empty().then_some(()))
+        Ok((own.under_way.is_empty() && own.next == 0).then_some(()))
     })
 }
 
@@ -122,6 +132,6 @@ export! {
     /// The same: what has not left by now has a copy of its own.
     fn MPI_Buffer_iflush(request: Out<MPI_Request>) {
         flush()?;
-        request.set(request::insert(Some(Active::Ended(request::EMPTY)), None))
+        request.set(request::insert(MPI_COMM_SELF, Some(Active::Ended(request::EMPTY)), None))
     }
 }

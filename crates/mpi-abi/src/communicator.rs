@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::c_int;
+use std::ops::Deref;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use muster_message::Buffer;
@@ -40,15 +41,35 @@ static COMMS: Table<Comm> = Table::new(Class::Comm, "a communicator");
 pub static INT: LazyLock<Datatype> = LazyLock::new(|| Datatype::of(Predefined::Int32).clone());
 
 /// `MPI_COMM_WORLD` and `MPI_COMM_SELF`, from `MPI_Init` on.
-static WORLD: LazyLock<Result<Arc<Comm>>> = LazyLock::new(|| {
-    let world = world()?;
-    let inner = world::comm_world(world);
-    Ok(Arc::new(Comm { inner, handle: MPI_COMM_WORLD, topology: None }))
+static WORLD: LazyLock<Result<Comm>> = LazyLock::new(|| {
+    let inner = world::comm_world(world()?);
+    Ok(Comm { inner, handle: MPI_COMM_WORLD, topology: None })
 });
-static SELF: LazyLock<Result<Arc<Comm>>> = LazyLock::new(|| {
+static SELF: LazyLock<Result<Comm>> = LazyLock::new(|| {
     let inner = Communicator::of_self(world()?.rank);
-    Ok(Arc::new(Comm { inner, handle: MPI_COMM_SELF, topology: None }))
+    Ok(Comm { inner, handle: MPI_COMM_SELF, topology: None })
 });
+
+/// A communicator in use. The standard's own are there for good, so nothing is counted.
+#[derive(Clone)]
+pub enum Held {
+    /// One of the standard's.
+    Standard(&'static Comm),
+    /// One that was made.
+    Made(Arc<Comm>),
+}
+
+impl Deref for Held {
+    type Target = Comm;
+
+    #[inline]
+    fn deref(&self) -> &Comm {
+        match self {
+            Held::Standard(comm) => comm,
+            Held::Made(comm) => comm,
+        }
+    }
+}
 
 impl Comm {
     /// The rank in the job of one that a call names; none for `MPI_PROC_NULL`.
@@ -75,13 +96,13 @@ impl Comm {
 /// # Errors
 /// [`Class::Comm`]; [`Class::Other`] before `MPI_Init`.
 #[inline]
-pub fn communicator(comm: MPI_Comm) -> Result<Arc<Comm>> {
+pub fn communicator(comm: MPI_Comm) -> Result<Held> {
     world()?;
     match comm {
-        MPI_COMM_WORLD => WORLD.clone(),
-        MPI_COMM_SELF => SELF.clone(),
+        MPI_COMM_WORLD => WORLD.as_ref().map(Held::Standard).map_err(Clone::clone),
+        MPI_COMM_SELF => SELF.as_ref().map(Held::Standard).map_err(Clone::clone),
         MPI_COMM_NULL => Err(Error::new(Class::Comm, "the communicator is MPI_COMM_NULL")),
-        MPI_Comm(handle) => COMMS.get(handle),
+        MPI_Comm(handle) => COMMS.get(handle).map(Held::Made),
     }
 }
 

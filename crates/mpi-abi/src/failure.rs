@@ -1,6 +1,7 @@
 //! What becomes of an error: what the error handler says that is set for the object that the call
 //! was about. A call about none, and one whose object is not valid, is about `MPI_COMM_SELF`.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::io::Write;
 
@@ -10,8 +11,20 @@ use crate::abi::constants::MPI_COMM_SELF;
 use crate::errhandler::{self, Action};
 use crate::object::Id;
 
+thread_local! {
+    /// What the error is about that the call which is going on will tell.
+    static NOTED: Cell<Option<Id>> = const { Cell::new(None) };
+}
+
+/// Notes that the error which this call will return is about an object that is not among its
+/// arguments: that of a request.
+pub fn note(id: Id) {
+    NOTED.set(Some(id));
+}
+
 /// Ends a call that failed: returns what the program gets, or ends the job.
 pub fn fail(id: Id, function: &str, error: &Error) -> c_int {
+    let id = NOTED.take().unwrap_or(id);
     let own = (id, errhandler::action(id));
     let (id, action) = match own {
         (id, Ok(action)) => (id, action),
@@ -36,10 +49,22 @@ pub fn end(function: &str, error: &Error) -> ! {
     // Without a standard error the status has to do.
     let _ = writeln!(std::io::stderr(), "muster: {rank}{function} failed: {error}  [E501]");
     let status = error.class.number();
-    std::process::exit(if (1..=255).contains(&status) { status } else { 1 })
+    leave(if (1..=255).contains(&status) { status } else { 1 })
 }
 
 /// Ends the process, and with it the job, as the program wants it (`MPI_Abort`).
 pub fn abort(code: c_int) -> ! {
-    std::process::exit(if code & 0xff == 0 { 1 } else { code })
+    let rank = std::env::var("MUSTER_RANK").map(|rank| format!("rank {rank} has "));
+    let who = rank.unwrap_or_else(|_| "the program has ".to_owned());
+    let _ = writeln!(std::io::stderr(), "muster: {who}called MPI_Abort with {code}  [E501]");
+    leave(if code & 0xff == 0 { 1 } else { code })
+}
+
+/// Ends the process without what it has asked to be done at its end: that may call MPI, and wait
+/// for ranks that do not come. What it has printed is not lost.
+fn leave(status: c_int) -> ! {
+    // SAFETY: null stands for all streams.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+    // SAFETY: it takes a number and does not return.
+    unsafe { libc::_exit(status) }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use muster_mpi::error::{Class, Error, Result, SUCCESS};
 
+use crate::abi::constants::MPI_COMM_SELF;
 use crate::abi::types::*;
 use crate::export::export;
 use crate::pointer::{Address, Out};
@@ -125,7 +126,7 @@ export! {
         let (has_ended, is_freed) = (AtomicBool::new(false), AtomicBool::new(false));
         let extra = extra.0.expose_provenance();
         let number = ALL.insert(Generalized { query, free, cancel, extra, has_ended, is_freed });
-        request.set(request::insert(Some(Active::Generalized(number)), None))
+        request.set(request::insert(MPI_COMM_SELF, Some(Active::Generalized(number)), None))
     }
 
     /// Says that it has ended.

@@ -275,7 +275,7 @@ export! {
     /// A copy, which is there at once.
     fn MPI_Comm_idup(comm: MPI_Comm, copy: Out<MPI_Comm>, request: Out<MPI_Request>) on comm {
         copy.set(duplicate(&*communicator(comm)?)?)?;
-        request.set(request::insert(Some(Active::Ended(EMPTY)), None))
+        request.set(request::insert(comm, Some(Active::Ended(EMPTY)), None))
     }
 
     /// The same, with other hints.
@@ -286,6 +286,6 @@ export! {
         let made = duplicate(&*communicator(comm)?)?;
         object::with(made.into(), |it| it.info = hints)?;
         copy.set(made)?;
-        request.set(request::insert(Some(Active::Ended(EMPTY)), None))
+        request.set(request::insert(comm, Some(Active::Ended(EMPTY)), None))
     }
 }

@@ -41,6 +41,13 @@ impl Carrier for Line {
         }
     }
 
+    fn has_delivered(&mut self, time: Duration) -> Result<bool, Failure> {
+        match self {
+            Line::Gateway(gateway) => gateway.has_delivered(time),
+            Line::Alone => Ok(true),
+        }
+    }
+
     #[inline]
     fn offered_from(&self, to: u32) -> usize {
         match self {

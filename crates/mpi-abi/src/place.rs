@@ -88,7 +88,10 @@ impl Memory for Place {
     }
 
     fn scratch(length: usize) -> Place {
-        let layout = Layout::from_size_align(length.max(1), ALIGNMENT);
+        if length == 0 {
+            return Place { address: std::ptr::dangling_mut(), own: None };
+        }
+        let layout = Layout::from_size_align(length, ALIGNMENT);
         let layout = layout.expect("a datatype's extent was looked at before");
         // SAFETY: it has a size that is not zero.
         let start = unsafe { alloc_zeroed(layout) };

@@ -1,7 +1,6 @@
 //! Point-to-point messages (MPI-5.0, chapter 3).
 
 use std::ffi::c_int;
-use std::sync::Arc;
 
 use muster_message::{Claim, Envelope, Mode, Ticket, Wanted};
 use muster_mpi::error::{Class, Error, Result};
@@ -10,7 +9,7 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::attached;
 use crate::buffer::{Elements, elements, tag, wanted_tag};
-use crate::communicator::{Comm, communicator};
+use crate::communicator::{Comm, Held, communicator};
 use crate::export::{both, export};
 use crate::pointer::{Address, ConstAddress, Out, StatusOut};
 use crate::request::{self, Active, NOBODY, received, sent, status_of};
@@ -60,6 +59,20 @@ fn receive(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Result<O
     Ok(Some(world()?.process.state().endpoint.receive(wanted, from, into)?))
 }
 
+/// Receives, without letting the process go in between.
+#[inline]
+fn receive_now(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Result<MPI_Status> {
+    let Some((wanted, from)) = wanted(comm, source, label)? else { return Ok(NOBODY) };
+    let (mut into, mut posted) = (Some(into), None);
+    let outcome = world()?.process.wait_for(|state| {
+        if let Some(into) = into.take() {
+            posted = Some(state.endpoint.receive(wanted, from, into)?);
+        }
+        Ok(posted.and_then(|ticket| state.outcome(ticket)))
+    })?;
+    received(&outcome)
+}
+
 /// Waits until a message has been received.
 #[inline]
 fn finish_receive(ticket: Option<Ticket>) -> Result<MPI_Status> {
@@ -80,21 +93,22 @@ fn receiving(ticket: Option<Ticket>) -> Active {
 }
 
 /// Gives an operation that has begun a handle.
-fn began(request: Out<MPI_Request>, active: Active) -> Result<()> {
-    request.set(request::insert(Some(active), None))
+fn began(comm: MPI_Comm, request: Out<MPI_Request>, active: Active) -> Result<()> {
+    request.set(request::insert(comm, Some(active), None))
 }
 
 /// Gives an operation a handle that can be started again and again.
 fn to_be_started(
+    comm: MPI_Comm,
     request: Out<MPI_Request>,
     start: impl Fn() -> Result<Active> + Send + 'static,
 ) -> Result<()> {
-    request.set(request::insert(None, Some(Box::new(start))))
+    request.set(request::insert(comm, None, Some(Box::new(start))))
 }
 
 /// A send that can be started again and again. What is wrong with it is told now.
 fn send_again(
-    comm: Arc<Comm>,
+    comm: Held,
     dest: c_int,
     label: c_int,
     mode: Mode,
@@ -103,7 +117,28 @@ fn send_again(
 ) -> Result<()> {
     tag(label)?;
     comm.peer(dest)?;
-    to_be_started(request, move || Ok(sending(send(&comm, dest, label, mode, bytes.clone())?)))
+    to_be_started(comm.handle, request, move || {
+        Ok(sending(send(&comm, dest, label, mode, bytes.clone())?))
+    })
+}
+
+/// Sends and receives. Where it cannot send, nothing is received.
+fn exchange_now(
+    comm: &Comm,
+    (dest, sendtag, bytes): (c_int, c_int, Elements),
+    (source, recvtag, into): (c_int, c_int, Elements),
+) -> Result<MPI_Status> {
+    comm.peer(dest)?;
+    tag(sendtag)?;
+    let received = receive(comm, source, recvtag, into)?;
+    let sent = send(comm, dest, sendtag, Mode::Standard, bytes).and_then(finish_send);
+    if let (Err(_), Some(ticket)) = (&sent, received) {
+        let endpoint = &mut world()?.process.state().endpoint;
+        endpoint.cancel(ticket);
+        endpoint.release(ticket);
+    }
+    sent?;
+    finish_receive(received)
 }
 
 /// Begins to send and to receive: rank, tag and elements of each.
@@ -117,7 +152,7 @@ fn exchange(
     tag(sendtag)?;
     let received = receive(comm, source, recvtag, into)?;
     let sent = send(comm, dest, sendtag, Mode::Standard, bytes)?;
-    began(request, Active::Exchange(sent, received))
+    began(comm.handle, request, Active::Exchange(sent, received))
 }
 
 both! {
@@ -153,8 +188,8 @@ both! {
         buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int,
         comm: MPI_Comm,
     ) on comm {
-        let copy = attached::copy(elements(buf.0, count, datatype)?)?;
-        attached::sent(send(&*communicator(comm)?, dest, tag, Mode::Standard, copy)?);
+        let (comm, bytes) = (communicator(comm)?, elements(buf.0, count, datatype)?);
+        attached::send(bytes, |copy| send(&comm, dest, tag, Mode::Standard, copy))?;
         Ok(())
     }
 
@@ -164,7 +199,7 @@ both! {
         status: StatusOut,
     ) on comm {
         let into = elements(buf.0, count, datatype)?;
-        status.set(finish_receive(receive(&*communicator(comm)?, source, tag, into)?)?);
+        status.set(receive_now(&*communicator(comm)?, source, tag, into)?);
         Ok(())
     }
 
@@ -177,10 +212,7 @@ both! {
         let comm = communicator(comm)?;
         let (bytes, into) =
             (elements(sendbuf.0, sendcount, sendtype)?, elements(recvbuf.0, recvcount, recvtype)?);
-        comm.peer(dest)?;
-        let receive = receive(&comm, source, recvtag, into)?;
-        finish_send(send(&comm, dest, sendtag, Mode::Standard, bytes)?)?;
-        status.set(finish_receive(receive)?);
+        status.set(exchange_now(&comm, (dest, sendtag, bytes), (source, recvtag, into))?);
         Ok(())
     }
 
@@ -193,10 +225,7 @@ both! {
         let into = elements(buf.0, count, datatype)?;
         let bytes = into.scratch();
         into.clone().copy_to(bytes.clone())?;
-        comm.peer(dest)?;
-        let receive = receive(&comm, source, recvtag, into)?;
-        finish_send(send(&comm, dest, sendtag, Mode::Standard, bytes)?)?;
-        status.set(finish_receive(receive)?);
+        status.set(exchange_now(&comm, (dest, sendtag, bytes), (source, recvtag, into))?);
         Ok(())
     }
 
@@ -230,7 +259,7 @@ both! {
     ) on comm {
         let bytes = elements(buf.0, count, datatype)?;
         let ticket = send(&*communicator(comm)?, dest, tag, Mode::Standard, bytes)?;
-        began(request, sending(ticket))
+        began(comm, request, sending(ticket))
     }
 
     /// Begins to send; it ends when it is received.
@@ -241,7 +270,7 @@ both! {
     ) on comm {
         let bytes = elements(buf.0, count, datatype)?;
         let ticket = send(&*communicator(comm)?, dest, tag, Mode::Synchronous, bytes)?;
-        began(request, sending(ticket))
+        began(comm, request, sending(ticket))
     }
 
     /// Begins to send where a receive is posted.
@@ -252,7 +281,7 @@ both! {
     ) on comm {
         let bytes = elements(buf.0, count, datatype)?;
         let ticket = send(&*communicator(comm)?, dest, tag, Mode::Standard, bytes)?;
-        began(request, sending(ticket))
+        began(comm, request, sending(ticket))
     }
 
     /// Sends a copy: it has ended at once.
@@ -261,9 +290,9 @@ both! {
         comm: MPI_Comm,
         request: Out<MPI_Request>,
     ) on comm {
-        let copy = attached::copy(elements(buf.0, count, datatype)?)?;
-        attached::sent(send(&*communicator(comm)?, dest, tag, Mode::Standard, copy)?);
-        began(request, sending(None))
+        let (comm, bytes) = (communicator(comm)?, elements(buf.0, count, datatype)?);
+        attached::send(bytes, |copy| send(&comm, dest, tag, Mode::Standard, copy))?;
+        began(comm.handle, request, sending(None))
     }
 
     /// Begins to receive.
@@ -272,7 +301,7 @@ both! {
         request: Out<MPI_Request>,
     ) on comm {
         let into = elements(buf.0, count, datatype)?;
-        began(request, receiving(receive(&*communicator(comm)?, source, tag, into)?))
+        began(comm, request, receiving(receive(&*communicator(comm)?, source, tag, into)?))
     }
 
     /// A send that can be started again and again.
@@ -315,9 +344,9 @@ both! {
         let comm = communicator(comm)?;
         crate::buffer::tag(tag)?;
         comm.peer(dest)?;
-        to_be_started(request, move || {
-            let copy = attached::copy(bytes.clone())?;
-            attached::sent(send(&comm, dest, tag, Mode::Standard, copy)?);
+        to_be_started(comm.handle, request, move || {
+            let send = |copy| send(&comm, dest, tag, Mode::Standard, copy);
+            attached::send(bytes.clone(), send)?;
             Ok(sending(None))
         })
     }
@@ -330,7 +359,7 @@ both! {
         let into = elements(buf.0, count, datatype)?;
         let comm = communicator(comm)?;
         wanted(&comm, source, tag)?;
-        to_be_started(request, move || {
+        to_be_started(comm.handle, request, move || {
             Ok(receiving(receive(&comm, source, tag, into.clone())?))
         })
     }
@@ -351,7 +380,7 @@ both! {
         request: Out<MPI_Request>,
     ) {
         let into = elements(buf.0, count, datatype)?;
-        began(request, receiving(receive_claimed(message, into)?))
+        began(MPI_COMM_SELF, request, receiving(receive_claimed(message, into)?))
     }
 }
 
@@ -380,12 +409,14 @@ fn waiting(envelope: Envelope, size: usize) -> MPI_Status {
 export! {
     /// Waits for a message, and says what it is.
     fn MPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: StatusOut) on comm {
-        let Some((wanted, _)) = wanted(&*communicator(comm)?, source, tag)? else {
+        let Some((wanted, from)) = wanted(&*communicator(comm)?, source, tag)? else {
             status.set(NOBODY);
             return Ok(());
         };
-        let (envelope, size) =
-            world()?.process.wait_for(|state| Ok(state.endpoint.probe(wanted)))?;
+        let (envelope, size) = world()?.process.wait_for(|state| {
+            state.can_come(wanted, from)?;
+            Ok(state.endpoint.probe(wanted))
+        })?;
         status.set(waiting(envelope, size));
         Ok(())
     }
@@ -411,12 +442,14 @@ export! {
     fn MPI_Mprobe(
         source: c_int, tag: c_int, comm: MPI_Comm, message: Out<MPI_Message>, status: StatusOut,
     ) on comm {
-        let Some((wanted, _)) = wanted(&*communicator(comm)?, source, tag)? else {
+        let Some((wanted, from)) = wanted(&*communicator(comm)?, source, tag)? else {
             status.set(NOBODY);
             return message.set(MPI_MESSAGE_NO_PROC);
         };
-        let (claim, envelope, size) =
-            world()?.process.wait_for(|state| Ok(state.endpoint.claim(wanted)))?;
+        let (claim, envelope, size) = world()?.process.wait_for(|state| {
+            state.can_come(wanted, from)?;
+            Ok(state.endpoint.claim(wanted))
+        })?;
         status.set(waiting(envelope, size));
         message.set(MPI_Message(FIRST + claim.0 as usize))
     }

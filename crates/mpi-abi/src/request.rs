@@ -9,7 +9,9 @@ use muster_mpi::window::Access;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
+use crate::failure;
 use crate::generalized;
+use crate::object::Id;
 use crate::world::{State, world};
 
 /// The first handle of a request that is made here.
@@ -41,6 +43,8 @@ pub type Start = Box<dyn Fn() -> Result<Active> + Send>;
 pub struct Request {
     active: Option<Active>,
     start: Option<Start>,
+    /// Whose error handler is asked when it fails.
+    about: Id,
 }
 
 /// Requests by place, and the places that are free.
@@ -95,10 +99,10 @@ pub fn is_cancelled(status: &MPI_Status) -> bool {
     status.internal[2] != 0
 }
 
-/// Gives an operation a handle.
-pub fn insert(active: Option<Active>, start: Option<Start>) -> MPI_Request {
+/// Gives an operation a handle. Errors of waiting for it are about an object.
+pub fn insert(about: impl Into<Id>, active: Option<Active>, start: Option<Start>) -> MPI_Request {
     let mut requests = requests();
-    let request = Some(Request { active, start });
+    let request = Some(Request { active, start, about: about.into() });
     let at = requests.free.pop().unwrap_or(requests.all.len());
     match requests.all.get_mut(at) {
         Some(place) => *place = request,
@@ -127,37 +131,53 @@ pub fn active(handle: MPI_Request) -> Result<Option<Active>> {
     with(handle, |request| request.active)
 }
 
-/// Keeps how an operation has ended under its handle.
+/// Keeps how an operation has ended under its handle; whether it has failed its status says.
 pub fn keep(handle: MPI_Request, status: MPI_Status) -> Result<()> {
-    with(handle, |request| request.active = Some(Active::Ended(status)))
+    with(handle, |request| {
+        request.active = Some(Active::Ended(status));
+        if status.MPI_ERROR != MPI_SUCCESS {
+            failure::note(request.about);
+        }
+    })
+}
+
+/// The operations of handles, as [`active`] says them.
+pub fn all_active(handles: &[MPI_Request]) -> Result<Vec<Option<Active>>> {
+    let requests = requests();
+    let active = |handle: &MPI_Request| match requests.all.get(handle.0.wrapping_sub(FIRST)) {
+        Some(Some(request)) => Ok(request.active),
+        _ if *handle == MPI_REQUEST_NULL => Ok(None),
+        _ => Err(wrong(*handle)),
+    };
+    handles.iter().map(active).collect()
 }
 
 /// Takes away the handle of an operation that has ended; that of a persistent one stays. What has
 /// become of the program's own it tells here, where nothing is locked.
 pub fn finish(handle: &mut MPI_Request, ended: Result<MPI_Status>) -> Result<MPI_Status> {
-    let own = match active(*handle) {
-        Ok(Some(Active::Generalized(number))) => Some(number),
-        _ => None,
+    let Some((was, about)) = forget(handle) else { return ended };
+    let ended = match was {
+        Some(Active::Generalized(number)) => generalized::finish(number),
+        _ => ended,
     };
-    forget(handle);
-    match own {
-        Some(number) => generalized::finish(number),
-        None => ended,
+    if ended.is_err() {
+        failure::note(about);
     }
+    ended
 }
 
-fn forget(handle: &mut MPI_Request) {
+/// What it was, and what errors of it are about.
+fn forget(handle: &mut MPI_Request) -> Option<(Option<Active>, Id)> {
     let mut requests = requests();
-    let Some(place) = requests.all.get_mut(handle.0.wrapping_sub(FIRST)) else { return };
-    match place {
-        Some(Request { active, start: Some(_) }) => *active = None,
-        None => {}
-        place => {
-            *place = None;
-            requests.free.push(handle.0 - FIRST);
-            *handle = MPI_REQUEST_NULL;
-        }
+    let place = requests.all.get_mut(handle.0.wrapping_sub(FIRST))?;
+    let request = place.as_mut()?;
+    let was = (request.active.take(), request.about);
+    if request.start.is_none() {
+        *place = None;
+        requests.free.push(handle.0 - FIRST);
+        *handle = MPI_REQUEST_NULL;
     }
+    Some(was)
 }
 
 /// Starts a persistent operation.
@@ -173,6 +193,9 @@ pub fn start(handle: MPI_Request) -> Result<()> {
     let began = taken();
     with(handle, |request| {
         request.start = Some(taken);
+        if began.is_err() {
+            failure::note(request.about);
+        }
         began.map(|active| request.active = Some(active))
     })?
 }
@@ -225,7 +248,10 @@ pub fn poll(state: &mut State, active: Active) -> Option<Result<MPI_Status>> {
         Active::Collective(began) => state.poll(began).map(|ended| ended.map(|()| EMPTY)),
         Active::Generalized(number) => generalized::has_ended(number).then_some(Ok(EMPTY)),
         Active::Access(access) => state.poll_access(access).map(|ended| ended.map(|()| EMPTY)),
-        Active::Ended(status) => Some(Ok(status)),
+        Active::Ended(status) => Some(match Class::of_number(status.MPI_ERROR) {
+            Some(class) => Err(class.into()),
+            None => Ok(status),
+        }),
     }
 }
 

@@ -14,21 +14,14 @@ use crate::pointer::{Out, StatusOut};
 use crate::request::{self, Active, EMPTY};
 use crate::world::{State, world};
 
-/// The operations of requests.
-fn all_active(requests: &[MPI_Request]) -> Result<Vec<Option<Active>>> {
-    requests.iter().map(|handle| request::active(*handle)).collect()
-}
-
 /// Waits for one.
-fn wait(handle: &mut MPI_Request) -> Result<MPI_Status> {
-    let Some(active) = request::active(*handle)? else { return Ok(EMPTY) };
+fn wait(handle: &mut MPI_Request, active: Active) -> Result<MPI_Status> {
     let ended = world()?.process.wait_for(|state| Ok(request::poll(state, active)))?;
     request::finish(handle, ended)
 }
 
 /// How it has ended, if it has.
-fn test(handle: &mut MPI_Request) -> Result<Option<MPI_Status>> {
-    let Some(active) = request::active(*handle)? else { return Ok(Some(EMPTY)) };
+fn test(handle: &mut MPI_Request, active: Active) -> Result<Option<MPI_Status>> {
     let mut state = world()?.process.state();
     state.progress()?;
     let Some(ended) = request::poll(&mut state, active) else { return Ok(None) };
@@ -46,14 +39,23 @@ fn look(handle: MPI_Request) -> Result<Option<MPI_Status>> {
     if let Active::Generalized(number) = active {
         return generalized::status(number).map(Some);
     }
-    let ended = ended?;
-    request::keep(handle, ended)?;
-    Ok(Some(ended))
+    match ended {
+        Ok(status) => {
+            request::keep(handle, status)?;
+            Ok(Some(status))
+        }
+        // It is asked for again.
+        Err(error) => {
+            let class = error.class.number();
+            request::keep(handle, MPI_Status { MPI_ERROR: class, ..EMPTY })?;
+            Err(error)
+        }
+    }
 }
 
 /// Which have an operation that has begun.
 fn under_way(handles: &[MPI_Request]) -> Result<Vec<usize>> {
-    let active = all_active(handles)?;
+    let active = request::all_active(handles)?;
     Ok((0..handles.len()).filter(|at| active[*at].is_some()).collect())
 }
 
@@ -64,14 +66,19 @@ fn finish_all(
     which: impl Iterator<Item = usize>,
     mut statuses: Option<&mut [MPI_Status]>,
 ) -> Result<()> {
+    let which: Vec<usize> = which.collect();
+    let active = request::all_active(handles)?;
+    let mut state = world()?.process.state();
+    let polled: Vec<_> = which
+        .iter()
+        .map(|at| active[*at].and_then(|active| request::poll(&mut state, active)))
+        .collect();
+    drop(state);
     let mut failed = None;
-    for (place, at) in which.enumerate() {
-        let ended = match request::active(handles[at])? {
+    for (place, (at, ended)) in which.into_iter().zip(polled).enumerate() {
+        let ended = match active[at] {
             None => Ok(EMPTY),
-            Some(active) => {
-                let ended = request::poll(&mut world()?.process.state(), active);
-                request::finish(&mut handles[at], ended.unwrap_or(Ok(EMPTY)))
-            }
+            Some(_) => request::finish(&mut handles[at], ended.unwrap_or(Ok(EMPTY))),
         };
         let status = match ended {
             Ok(status) => status,
@@ -93,23 +100,27 @@ fn finish_all(
 
 /// Which of the operations have ended; none where nothing is under way at all.
 fn some_ended(state: &mut State, active: &[Option<Active>]) -> Option<Vec<usize>> {
-    active.iter().any(Option::is_some).then(|| {
-        let mut ended = |(_, active): &(usize, &Option<Active>)| {
-            active.is_some_and(|active| request::has_ended(state, active))
-        };
-        active.iter().enumerate().filter(|one| ended(one)).map(|(at, _)| at).collect()
-    })
+    let mut ended = Vec::new();
+    let mut is_any = false;
+    for (at, active) in active.iter().enumerate() {
+        let Some(active) = active else { continue };
+        is_any = true;
+        if request::has_ended(state, *active) {
+            ended.push(at);
+        }
+    }
+    is_any.then_some(ended)
 }
 
 export! {
     /// Waits for one.
     fn MPI_Wait(request: Out<MPI_Request>, status: StatusOut) {
         let mut handle = request.get()?;
-        if request::active(handle)?.is_none() {
+        let Some(active) = request::active(handle)? else {
             status.set_empty();
             return Ok(());
-        }
-        let ended = wait(&mut handle);
+        };
+        let ended = wait(&mut handle, active);
         request.set(handle)?;
         status.set(ended?);
         Ok(())
@@ -118,11 +129,11 @@ export! {
     /// Asks after one.
     fn MPI_Test(request: Out<MPI_Request>, flag: Out<c_int>, status: StatusOut) {
         let mut handle = request.get()?;
-        if request::active(handle)?.is_none() {
+        let Some(active) = request::active(handle)? else {
             status.set_empty();
             return flag.set(1);
-        }
-        let ended = test(&mut handle);
+        };
+        let ended = test(&mut handle, active);
         request.set(handle)?;
         let ended = ended?;
         if let Some(ended) = ended {
@@ -135,10 +146,17 @@ export! {
     fn MPI_Waitall(count_: c_int, requests: OutArray<MPI_Request>, statuses: OutArray<MPI_Status>) {
         let number = count(count_)?;
         let (handles, statuses) = (requests.slice(number)?, statuses.wanted(number)?);
-        let active = all_active(handles)?;
+        let active = request::all_active(handles)?;
+        let mut ended = 0;
         world()?.process.wait_for(|state| {
-            let mut each = active.iter().flatten();
-            let all = each.all(|active| request::has_ended(state, *active));
+            // Those that had ended before have ended.
+            while let Some(next) = active.get(ended) {
+                if next.is_some_and(|active| !request::has_ended(state, active)) {
+                    break;
+                }
+                ended += 1;
+            }
+            let all = ended == active.len();
             Ok(all.then_some(()))
         })?;
         finish_all(handles, 0..number, statuses)
@@ -151,7 +169,7 @@ export! {
     ) {
         let number = count(count_)?;
         let (handles, statuses) = (requests.slice(number)?, statuses.wanted(number)?);
-        let active = all_active(handles)?;
+        let active = request::all_active(handles)?;
         let mut state = world()?.process.state();
         state.progress()?;
         let all = active.iter().flatten().all(|active| request::has_ended(&mut state, *active));
@@ -165,7 +183,7 @@ export! {
         count_: c_int, requests: OutArray<MPI_Request>, index: Out<c_int>, status: StatusOut,
     ) {
         let handles = requests.slice(count(count_)?)?;
-        let active = all_active(handles)?;
+        let active = request::all_active(handles)?;
         let ended = world()?.process.wait_for(|state| match some_ended(state, &active) {
             None => Ok(Some(None)),
             Some(ended) => Ok(ended.first().map(|first| Some(*first))),
@@ -175,7 +193,9 @@ export! {
             return index.set(MPI_UNDEFINED);
         };
         index.set(at as c_int)?;
-        status.set(wait(&mut handles[at])?);
+        if let Some(active) = active[at] {
+            status.set(wait(&mut handles[at], active)?);
+        }
         Ok(())
     }
 
@@ -185,7 +205,7 @@ export! {
         status: StatusOut,
     ) {
         let handles = requests.slice(count(count_)?)?;
-        let active = all_active(handles)?;
+        let active = request::all_active(handles)?;
         let mut state = world()?.process.state();
         state.progress()?;
         let ended = some_ended(&mut state, &active);
@@ -198,7 +218,9 @@ export! {
         flag.set((!ended.is_empty()).into())?;
         let Some(at) = ended.first() else { return index.set(MPI_UNDEFINED) };
         index.set(*at as c_int)?;
-        status.set(wait(&mut handles[*at])?);
+        if let Some(active) = active[*at] {
+            status.set(wait(&mut handles[*at], active)?);
+        }
         Ok(())
     }
 
@@ -210,7 +232,7 @@ export! {
     ) {
         let all = count(count_)?;
         let handles = requests.slice(all)?;
-        let active = all_active(handles)?;
+        let active = request::all_active(handles)?;
         let ended = world()?.process.wait_for(|state| match some_ended(state, &active) {
             None => Ok(Some(None)),
             Some(ended) => Ok((!ended.is_empty()).then_some(Some(ended))),
@@ -226,7 +248,7 @@ export! {
     ) {
         let all = count(count_)?;
         let handles = requests.slice(all)?;
-        let active = all_active(handles)?;
+        let active = request::all_active(handles)?;
         let mut state = world()?.process.state();
         state.progress()?;
         let ended = some_ended(&mut state, &active);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use muster_fabric::deadline::Deadline;
 use muster_fabric::gateway::Rank;
@@ -15,6 +15,11 @@ use muster_mpi::process;
 
 use crate::line::Line;
 use crate::place::Place;
+
+/// How long others may take to take the last messages of a rank that ends, and how often it looks
+/// whether they have sent it something meanwhile.
+const DELIVERY: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(1);
 
 /// How long the node's daemon may take to let the rank in.
 const JOIN: Duration = Duration::from_secs(30);
@@ -129,9 +134,19 @@ pub fn end_session() -> Result<()> {
     flushed
 }
 
-/// Waits until what was sent has left.
+/// Waits until what was sent has come to where it goes. Who takes nothing any more is not waited
+/// for long: its own end may be near.
 fn flush() -> Result<()> {
-    world()?.process.wait_for(|state| Ok(state.endpoint.is_flushed().then_some(())))
+    let process = &world()?.process;
+    process.wait_for(|state| Ok(state.endpoint.is_flushed().then_some(())))?;
+    let end = Instant::now() + DELIVERY;
+    loop {
+        let mut state = process.state();
+        state.progress()?;
+        if state.endpoint.has_delivered(LOOK)? || Instant::now() >= end {
+            return Ok(());
+        }
+    }
 }
 
 /// Ends: what was sent has left, and nothing can be called any more.

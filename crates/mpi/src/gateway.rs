@@ -2,6 +2,7 @@
 //! node by node, so a rank's number and its place tell each other.
 
 use muster_fabric::Error;
+use muster_fabric::deadline::Deadline;
 use muster_fabric::gateway::{Bytes, Place, Rank};
 use muster_message::{Arrival, Carrier, Failure};
 use std::time::Duration;
@@ -122,6 +123,14 @@ impl Carrier for Gateway {
         self.room = places;
         match waited {
             Ok(()) => Ok(()),
+            Err(error) => Err(Failure::Broken(error.to_string())),
+        }
+    }
+
+    fn has_delivered(&mut self, time: Duration) -> Result<bool, Failure> {
+        match self.rank.flush(Deadline::after(time)) {
+            Ok(()) => Ok(true),
+            Err(Error::Deadline { .. }) => Ok(false),
             Err(error) => Err(Failure::Broken(error.to_string())),
         }
     }

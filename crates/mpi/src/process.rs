@@ -8,7 +8,7 @@ use crate::collective::Plan;
 use crate::counter::Keeper;
 use crate::error::{Error, Result};
 use crate::window::{Access, Window, Windows};
-use muster_message::{Buffer, Carrier, Endpoint, Failure, Outcome, Ticket};
+use muster_message::{Buffer, Carrier, Endpoint, Failure, Outcome, Ticket, Wanted};
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub struct State<C, M: Memory> {
     began: u64,
     /// Counters that this process keeps for others.
     keepers: Vec<Keeper<M>>,
-    /// Whether nothing has come though it was waited for: time to look who is still there.
+    /// Whether nothing came when it was last looked: time to look who is still there.
     is_idle: bool,
 }
 
@@ -83,8 +83,7 @@ impl<C: Carrier, M: Memory> Process<C, M> {
             if let Some(answer) = ask(&mut state)? {
                 return Ok(answer);
             }
-            state.is_idle = !state.progress()?;
-            if !state.is_idle {
+            if state.progress()? {
                 continue;
             }
             state.endpoint.wait(if self.has_threads { SHARE } else { LOOK })?;
@@ -93,7 +92,7 @@ impl<C: Carrier, M: Memory> Process<C, M> {
                 std::thread::yield_now();
                 state = self.state();
             }
-            state.is_idle = !state.progress()?;
+            state.progress()?;
         }
     }
 
@@ -111,7 +110,16 @@ impl<C: Carrier, M: Memory> Process<C, M> {
     /// # Errors
     /// Those of its messages and operations.
     pub fn carry_out(&self, mut plan: Plan<M>) -> Result<()> {
-        self.wait_for(|state| Ok(plan.advance(&mut state.endpoint)?.then_some(())))
+        self.wait_for(|state| {
+            if state.is_idle {
+                plan.give_up(&mut state.endpoint);
+            }
+            let advanced = plan.advance(&mut state.endpoint);
+            if advanced.is_err() {
+                plan.abandon(&mut state.endpoint);
+            }
+            Ok(advanced?.then_some(()))
+        })
     }
 }
 
@@ -132,6 +140,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
         for keeper in &mut self.keepers {
             moved |= keeper.advance(&mut self.endpoint)?;
         }
+        self.is_idle = !moved;
         Ok(moved)
     }
 
@@ -159,15 +168,22 @@ impl<C: Carrier, M: Memory> State<C, M> {
 
     fn advance(&mut self) {
         let (endpoint, ended) = (&mut self.endpoint, &mut self.ended);
-        self.plans.retain_mut(|(began, plan)| match plan.advance(endpoint) {
-            Ok(false) => true,
-            Ok(true) => {
-                ended.push((*began, Ok(())));
-                false
+        let is_idle = self.is_idle;
+        self.plans.retain_mut(|(began, plan)| {
+            if is_idle {
+                plan.give_up(endpoint);
             }
-            Err(error) => {
-                ended.push((*began, Err(error)));
-                false
+            match plan.advance(endpoint) {
+                Ok(false) => true,
+                Ok(true) => {
+                    ended.push((*began, Ok(())));
+                    false
+                }
+                Err(error) => {
+                    plan.abandon(endpoint);
+                    ended.push((*began, Err(error)));
+                    false
+                }
             }
         });
     }
@@ -179,6 +195,17 @@ impl<C: Carrier, M: Memory> State<C, M> {
             self.endpoint.give_up(ticket);
         }
         self.endpoint.poll(ticket)
+    }
+
+    /// Whether a message that is waited for may still come from the rank that alone can send it.
+    ///
+    /// # Errors
+    /// [`Class::ProcAborted`](crate::Class::ProcAborted) where it cannot.
+    pub fn can_come(&mut self, wanted: Wanted, from: Option<u32>) -> Result<()> {
+        match from.filter(|_| self.is_idle) {
+            Some(from) => Ok(self.endpoint.can_come(wanted, from)?),
+            None => Ok(()),
+        }
     }
 
     /// Whether a message has ended; it stays to be asked for.

@@ -4,11 +4,7 @@ use super::*;
 use crate::communicator::communicator;
 use crate::pointer::{Address, ConstAddress};
 
-fn allgather(
-    comm: Arc<Comm>,
-    from: Option<Elements>,
-    into: Vec<Elements>,
-) -> Result<Steps<impl Make>> {
+fn allgather(comm: Held, from: Option<Elements>, into: Vec<Elements>) -> Result<Steps<impl Make>> {
     let is_between = is_between(&comm);
     if let Some(from) = from.as_ref().filter(|_| !is_between) {
         apart(from, &into[comm.inner.rank() as usize])?;

@@ -6,7 +6,7 @@ use crate::pointer::{Address, ConstAddress};
 
 /// `from` is none where each rank's elements are replaced by those that come.
 fn alltoall(
-    comm: Arc<Comm>,
+    comm: Held,
     from: Option<Vec<Elements>>,
     into: Vec<Elements>,
 ) -> Result<Steps<impl Make>> {

@@ -30,7 +30,7 @@ fn apart_on(comm: &Comm, root: Root, own: Option<&Elements>, parts: &[Elements])
 }
 
 fn gather(
-    comm: Arc<Comm>,
+    comm: Held,
     root: Root,
     from: Option<Elements>,
     into: Vec<Elements>,
@@ -43,7 +43,7 @@ fn gather(
 }
 
 fn scatter(
-    comm: Arc<Comm>,
+    comm: Held,
     root: Root,
     from: Vec<Elements>,
     into: Option<Elements>,

@@ -15,7 +15,6 @@ mod reduce_scatter;
 mod scan;
 
 use std::ffi::{c_int, c_void};
-use std::sync::Arc;
 
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::collective::{Plan, Side};
@@ -25,7 +24,7 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::array::Array;
 use crate::buffer::{self, Elements, committed, elements, is_in_place};
-use crate::communicator::Comm;
+use crate::communicator::{Comm, Held};
 use crate::export::Number;
 use crate::place::Place;
 use crate::pointer::Out;
@@ -106,12 +105,12 @@ impl<F: Fn(&mut Plan<Place>) + Send + 'static> Make for F {}
 
 /// The steps of a collective on a communicator.
 struct Steps<F> {
-    comm: Arc<Comm>,
+    comm: Held,
     make: F,
 }
 
 /// Steps.
-fn steps<F: Make>(comm: Arc<Comm>, make: F) -> Result<Steps<F>> {
+fn steps<F: Make>(comm: Held, make: F) -> Result<Steps<F>> {
     Ok(Steps { comm, make })
 }
 
@@ -129,20 +128,22 @@ impl<F: Make> Steps<F> {
 
     /// Gives it a handle.
     fn begin(self, request: Out<MPI_Request>) -> Result<()> {
+        let about = self.comm.handle;
         let began = world()?.process.state().begin(self.plan());
-        request.set(request::insert(Some(Active::Collective(began)), None))
+        request.set(request::insert(about, Some(Active::Collective(began)), None))
     }
 
     /// Gives it a handle by which it is started again and again. Its messages' tag is fixed now:
     /// ranks may start two such collectives in different orders.
     fn keep(self, request: Out<MPI_Request>) -> Result<()> {
+        let about = self.comm.handle;
         let shape = self.comm.inner.next_collective();
         let start = move || {
             let mut plan = Plan::new(shape.clone());
             (self.make)(&mut plan);
             Ok(Active::Collective(world()?.process.state().begin(plan)))
         };
-        request.set(request::insert(None, Some(Box::new(start))))
+        request.set(request::insert(about, None, Some(Box::new(start))))
     }
 }
 

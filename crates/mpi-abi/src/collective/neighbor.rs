@@ -37,7 +37,7 @@ fn edges(ranks: &[Option<u32>], elements: &[Elements], order: &[usize]) -> Vec<(
 }
 
 fn exchange(
-    comm: Arc<Comm>,
+    comm: Held,
     (sources, destinations): &Neighbors,
     from: &[Elements],
     into: &[Elements],

@@ -7,7 +7,7 @@ use crate::pointer::{Address, ConstAddress};
 
 /// Rank `i` gets `counts[i]` elements of the combination.
 fn reduce_scatter(
-    comm: Arc<Comm>,
+    comm: Held,
     buffers: (*const c_void, *const c_void),
     counts: Vec<usize>,
     op: MPI_Op,

@@ -26,7 +26,7 @@ fn begin(
     request: Out<MPI_Request>,
 ) -> Result<()> {
     let ended = file(fh)?.access(act, place, elements)?;
-    request.set(request::insert(Some(Active::Ended(ended)), None))
+    request.set(request::insert(fh, Some(Active::Ended(ended)), None))
 }
 
 /// The same; another call says what it was.

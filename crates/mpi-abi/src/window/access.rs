@@ -127,7 +127,7 @@ both! {
     ) on win {
         let there = there(rank, disp, target_number, target_datatype)?;
         let active = put(win, &there, elements(origin.0, number, datatype)?)?;
-        request.set(request::insert(Some(active), None))
+        request.set(request::insert(win, Some(active), None))
     }
 
     /// Reads.
@@ -147,7 +147,7 @@ both! {
     ) on win {
         let there = there(rank, disp, target_number, target_datatype)?;
         let active = get(win, &there, elements(origin.0, number, datatype)?, true)?;
-        request.set(request::insert(Some(active), None))
+        request.set(request::insert(win, Some(active), None))
     }
 
     /// Combines.
@@ -170,7 +170,7 @@ both! {
         let there = there(rank, disp, target_number, target_datatype)?;
         let from = operands(op, || elements(origin.0, number, datatype))?;
         let active = accumulate(win, &there, from, None, false)?;
-        request.set(request::insert(Some(active), None))
+        request.set(request::insert(win, Some(active), None))
     }
 
     /// Combines, and reads what was there before.
@@ -196,7 +196,7 @@ both! {
         let from = operands(op, || elements(origin.0, number, datatype))?;
         let into = elements(result.0, result_number, result_datatype)?;
         let active = accumulate(win, &there, from, Some(into), true)?;
-        request.set(request::insert(Some(active), None))
+        request.set(request::insert(win, Some(active), None))
     }
 }
 

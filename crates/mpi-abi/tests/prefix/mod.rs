@@ -64,7 +64,9 @@ impl Prefix {
     pub fn compile(&self, wrapper: &str, source: &str, flags: &[&str]) -> PathBuf {
         let text = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
         let program = self.path(&source.replace('.', "-"));
-        let mut command = Command::new(self.path("bin").join(wrapper));
+        // By the shell: a file that was just written may be open in a child of another test.
+        let mut command = Command::new("sh");
+        command.arg(self.path("bin").join(wrapper));
         let done = command.args(flags).arg(text).arg("-o").arg(&program).output();
         let done = done.expect("the wrapper runs");
         assert!(done.status.success(), "{source}: {}", String::from_utf8_lossy(&done.stderr));

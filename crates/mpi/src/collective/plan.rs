@@ -117,14 +117,24 @@ impl<M: Memory> Plan<M> {
         }
     }
 
+    /// Takes back what waits still, when the collective has failed: nothing may be written to the
+    /// program's memory any more.
+    pub fn abandon<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) {
+        for ticket in self.begun.drain(..) {
+            endpoint.cancel(ticket);
+            endpoint.release(ticket);
+        }
+    }
+
+    /// Ends what waits for ranks that have ended: to be called when nothing comes.
+    pub fn give_up<C: Carrier>(&self, endpoint: &mut Endpoint<C, Typed<M>>) {
+        self.begun.iter().for_each(|ticket| endpoint.give_up(*ticket));
+    }
+
     /// Whether all that was begun has ended.
     fn settle<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) -> Result<bool> {
         while let Some(ticket) = self.begun.last() {
-            let Some(outcome) = endpoint.poll(*ticket) else {
-                // Who waits for one that has ended, ends, too.
-                self.begun.iter().for_each(|ticket| endpoint.give_up(*ticket));
-                return Ok(false);
-            };
+            let Some(outcome) = endpoint.poll(*ticket) else { return Ok(false) };
             self.begun.pop();
             if let Some(failure) = outcome.failure {
                 return Err(failure.into());
