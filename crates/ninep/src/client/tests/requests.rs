@@ -187,11 +187,14 @@ fn a_walk_and_its_open_go_together_and_answers_may_change_places() {
 
 #[test]
 fn what_is_taken_back_is_not_opened_afterwards() {
-    let (client, server) = attached(|fake| {
+    let (played, scenes) = mpsc::channel();
+    let (client, server) = attached(move |fake| {
         let walked = || Rmessage::Walk { qids: Qids(vec![qid(1)]) };
         // The open was refused; the walk is flushed, and answered all the same.
         let (walk, open) = (fake.tag(), fake.tag());
         fake.answer(open, &Rmessage::Error { text: b"no such fid", errno: ErrorNumber(9) });
+        let sync = fake.tag();
+        fake.answer(sync, &Rmessage::Fsync {});
         let (flush, request) = fake.request().expect("a flush");
         assert_eq!(request, Tmessage::Flush { oldtag: walk });
         fake.answer(walk, &walked());
@@ -199,12 +202,16 @@ fn what_is_taken_back_is_not_opened_afterwards() {
         let (clunk, request) = fake.request().expect("an end");
         assert!(matches!(request, Tmessage::Clunk { .. }), "{request:?}");
         fake.answer(clunk, &Rmessage::Clunk {});
+        played.send(()).expect("the test waits");
         // The open of what was found takes long.
         let (walk, open) = (fake.tag(), fake.tag());
         fake.answer(walk, &walked());
+        let sync = fake.tag();
+        fake.answer(sync, &Rmessage::Fsync {});
         let (flush, request) = fake.request().expect("a flush");
         assert_eq!(request, Tmessage::Flush { oldtag: open });
         fake.answer(flush, &Rmessage::Flush {});
+        played.send(()).expect("the test waits");
         while fake.request().is_some() {}
     });
     let flags = OpenFlags(OpenFlags::WRONLY | OpenFlags::TRUNC);
@@ -213,11 +220,13 @@ fn what_is_taken_back_is_not_opened_afterwards() {
         let cancel = client.root().walk_open_then(&[b"a"], flags, move |opened| {
             told.send(opened.map(drop).map_err(|error| error.errno)).expect("the test waits");
         });
-        // The answer to one of them is there by then, or the test is none.
-        std::thread::sleep(std::time::Duration::from_millis(200));
+        // Answers come in order: by this one's, the answer to one of them is here.
+        client.root().fsync().expect("answered");
         cancel.flush();
         assert_eq!(answers.recv().expect("told"), Err(Errno::INTR));
         assert!(answers.recv().is_err(), "told once");
+        // Who asked is told before the fid is clunked: the next walk must not overtake that.
+        scenes.recv().expect("played");
     }
     drop(client);
     server.join().expect("script");
