@@ -20,6 +20,7 @@ mod matching;
 mod mixed;
 mod outgoing;
 mod slab;
+mod state;
 #[cfg(test)]
 mod tests;
 

@@ -1,0 +1,282 @@
+//! What a rank's end knows: its operations, what has come for them, and what came too early.
+
+use crate::buffer::Buffer;
+use crate::carrier::{Arrival, Bytes, Failure};
+use crate::descriptor::{Envelope, Head};
+use crate::endpoint::Outcome;
+use crate::incoming::{Incoming, Target, Unexpected, What};
+use crate::matching::{Matching, Wanted};
+use crate::mixed::Mixed;
+use crate::slab::Slab;
+use std::collections::HashMap;
+
+/// Bytes that are brought to such a buffer at once.
+const STREWN: usize = 1 << 10;
+
+/// The bytes of a send.
+pub(crate) enum Body<B> {
+    Whole(B),
+    Packed(Vec<u8>),
+}
+
+impl<B: Buffer> Body<B> {
+    /// Bytes next to each other: the buffer's, or a copy.
+    pub(crate) fn new(mut buffer: B) -> Body<B> {
+        if buffer.whole().is_some() {
+            return Body::Whole(buffer);
+        }
+        let mut packed = vec![0; buffer.size()];
+        buffer.read(0, &mut packed);
+        Body::Packed(packed)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Body::Whole(buffer) => buffer.whole().expect("it was whole before"),
+            Body::Packed(bytes) => bytes,
+        }
+    }
+}
+
+pub(crate) enum Operation<B> {
+    /// `to` is the rank's number in the job.
+    Send {
+        to: u32,
+        envelope: Envelope,
+        body: Body<B>,
+        waits_for_done: bool,
+    },
+    /// `from`: the only rank that can end it, by its number in the job.
+    Receive {
+        wanted: Wanted,
+        from: Option<u32>,
+        buffer: B,
+        taken: Option<Taken>,
+    },
+    Ended(Outcome),
+}
+
+/// What a receive has taken.
+#[derive(Clone, Copy)]
+pub(crate) struct Taken {
+    pub(crate) envelope: Envelope,
+    pub(crate) size: usize,
+    pub(crate) arrived: usize,
+    /// The sender that waits to hear that all has come, and its number of the message.
+    pub(crate) sync: Option<(u32, u32)>,
+}
+
+/// What is to be done when the carrier is free again.
+pub(crate) enum Errand {
+    Done { to: u32, number: u32 },
+    Want { to: u32, number: u32, receive: u32 },
+    Data { to: u32, number: u32, receive: u32 },
+}
+
+pub(crate) struct State<B> {
+    pub(crate) matching: Matching<u32, Unexpected>,
+    pub(crate) operations: Slab<Operation<B>>,
+    pub(crate) incoming: HashMap<u32, Incoming, Mixed>,
+    pub(crate) claims: Slab<(Envelope, Unexpected)>,
+    pub(crate) errands: Vec<Errand>,
+    /// Messages that have waited so far.
+    pub(crate) waited: u64,
+    /// Operations that nobody polls any more.
+    pub(crate) released: Vec<u32>,
+}
+
+impl<B: Buffer> State<B> {
+    pub(crate) fn keep(&mut self, from: u32, envelope: Envelope, what: What) -> u64 {
+        self.waited += 1;
+        let message = Unexpected { id: self.waited, from, what };
+        self.matching.keep(envelope, message);
+        self.waited
+    }
+
+    pub(crate) fn end(&mut self, number: u32, outcome: Outcome) {
+        if let Some(at) = self.released.iter().position(|released| *released == number) {
+            self.released.swap_remove(at);
+            self.operations.remove(number);
+            return;
+        }
+        if let Some(operation) = self.operations.get_mut(number) {
+            *operation = Operation::Ended(outcome);
+        }
+    }
+
+    /// A receive has taken a rank's message, so now only that rank can end it.
+    #[inline]
+    pub(crate) fn begin(
+        &mut self,
+        number: u32,
+        envelope: Envelope,
+        (sender, size): (u32, usize),
+        sync: Option<u32>,
+    ) {
+        if let Some(Operation::Receive { taken, from, .. }) = self.operations.get_mut(number) {
+            let sync = sync.map(|theirs| (sender, theirs));
+            *taken = Some(Taken { envelope, size, arrived: 0, sync });
+            *from = Some(sender);
+        }
+    }
+
+    /// Bytes of a receive's message, from a position on.
+    #[inline]
+    pub(crate) fn write(&mut self, number: u32, at: usize, bytes: &mut dyn Bytes) {
+        let Some(Operation::Receive { buffer, .. }) = self.operations.get_mut(number) else {
+            return;
+        };
+        let came = bytes.left();
+        let fits = buffer.size().saturating_sub(at).min(came);
+        match buffer.whole_mut() {
+            Some(place) if fits > 0 => bytes.read(&mut place[at..at + fits]),
+            _ => strew(buffer, at, fits, bytes),
+        }
+        self.arrived(number, came);
+    }
+
+    /// So many bytes more of a receive's message have come.
+    #[inline]
+    fn arrived(&mut self, number: u32, bytes: usize) {
+        let operation = self.operations.get_mut(number);
+        let Some(Operation::Receive { taken: Some(taken), buffer, .. }) = operation else { return };
+        taken.arrived += bytes;
+        if taken.arrived < taken.size {
+            return;
+        }
+        let (taken, room) = (*taken, buffer.size());
+        if let Some((to, number)) = taken.sync {
+            self.errands.push(Errand::Done { to, number });
+        }
+        let truncated = (taken.size > room).then_some(taken.size);
+        let outcome = Outcome::of(taken.envelope, taken.size.min(room));
+        self.end(number, Outcome { truncated, ..outcome });
+    }
+
+    /// A send's message has left.
+    pub(crate) fn has_left(&mut self, number: u32, with_body: bool, failure: Option<Failure>) {
+        let Some(Operation::Send { envelope, body, waits_for_done, .. }) =
+            self.operations.get(number)
+        else {
+            return;
+        };
+        // What was asked for ends by leaving; what was offered, or is synchronous, does not.
+        if failure.is_some() || (with_body && !*waits_for_done) {
+            let outcome = Outcome::of(*envelope, body.bytes().len());
+            self.end(number, Outcome { failure, ..outcome });
+        }
+    }
+
+    /// A send's message has been taken, and its bytes are not needed any more.
+    pub(crate) fn done(&mut self, number: u32) {
+        if let Some(Operation::Send { envelope, body, .. }) = self.operations.get(number) {
+            let outcome = Outcome::of(*envelope, body.bytes().len());
+            self.end(number, outcome);
+        }
+    }
+
+    /// A part of a message has come.
+    #[inline]
+    pub(crate) fn take(&mut self, me: u32, arrival: Arrival<'_>) {
+        let Arrival { from, total, offset, bytes } = arrival;
+        debug_assert_ne!(from, me, "ranks send themselves nothing");
+        if offset > 0 {
+            return self.take_rest(from, offset, bytes);
+        }
+        let came = bytes.left();
+        let Some(head) = Head::take(bytes) else { return };
+        let body = bytes.left();
+        let head_size = came - body;
+        let size = total - head_size;
+        let target = match head {
+            Head::Eager { envelope, sync } => self.take_eager(from, envelope, size, sync, bytes),
+            Head::Data { receive } => {
+                self.write(receive, 0, bytes);
+                Target::Receive(receive)
+            }
+            Head::Offer { envelope, number, size } => {
+                return self.take_offer(from, envelope, number, size);
+            }
+            Head::Want { number, receive } => {
+                if let Some(Operation::Send { waits_for_done, .. }) =
+                    self.operations.get_mut(number)
+                {
+                    *waits_for_done = false;
+                    self.errands.push(Errand::Data { to: from, number, receive });
+                }
+                return;
+            }
+            Head::Done { number } => return self.done(number),
+        };
+        if body < size {
+            self.incoming.insert(from, Incoming { target, head: head_size });
+        }
+    }
+
+    #[inline]
+    fn take_eager(
+        &mut self,
+        from: u32,
+        envelope: Envelope,
+        size: usize,
+        sync: Option<u32>,
+        body: &mut dyn Bytes,
+    ) -> Target {
+        let Some(receive) = self.matching.arrive(envelope) else {
+            let mut bytes = Vec::with_capacity(size);
+            append(&mut bytes, body);
+            let id = self.keep(from, envelope, What::Eager { bytes, size, sync });
+            return Target::Kept(envelope, id);
+        };
+        self.begin(receive, envelope, (from, size), sync);
+        self.write(receive, 0, body);
+        Target::Receive(receive)
+    }
+
+    fn take_offer(&mut self, from: u32, envelope: Envelope, number: u32, size: u64) {
+        match self.matching.arrive(envelope) {
+            Some(receive) => {
+                let bytes = usize::try_from(size).unwrap_or(usize::MAX);
+                self.begin(receive, envelope, (from, bytes), None);
+                self.errands.push(Errand::Want { to: from, number, receive });
+            }
+            None => {
+                self.keep(from, envelope, What::Offer { number, size });
+            }
+        }
+    }
+
+    fn take_rest(&mut self, from: u32, offset: usize, bytes: &mut dyn Bytes) {
+        let Some(incoming) = self.incoming.get(&from) else { return };
+        let (target, at) = (incoming.target, offset - incoming.head);
+        match target {
+            Target::Receive(receive) => self.write(receive, at, bytes),
+            Target::Kept(envelope, id) => {
+                let is_it = |message: &Unexpected| message.id == id;
+                let mut claimed = self.claims.iter_mut().map(|(_, message)| message);
+                let kept = self.matching.waiting(envelope, is_it);
+                let kept = kept.or_else(|| claimed.find(|message| is_it(message)));
+                if let Some(Unexpected { what: What::Eager { bytes: kept, .. }, .. }) = kept {
+                    append(kept, bytes);
+                }
+            }
+        }
+    }
+}
+
+/// Brings bytes to a buffer that is in pieces.
+fn strew(buffer: &mut impl Buffer, at: usize, size: usize, bytes: &mut dyn Bytes) {
+    let mut part = [0; STREWN];
+    for done in (0..size).step_by(STREWN) {
+        let part = &mut part[..STREWN.min(size - done)];
+        bytes.read(part);
+        buffer.write(at + done, part);
+    }
+}
+
+/// Puts what has come behind what has come before.
+fn append(kept: &mut Vec<u8>, bytes: &mut dyn Bytes) {
+    let size = kept.len();
+    kept.resize(size + bytes.left(), 0);
+    bytes.read(&mut kept[size..]);
+}
