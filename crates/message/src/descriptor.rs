@@ -3,6 +3,7 @@
 //! Most are 16 bytes, so that with a short message they fit into a line of the processor's cache.
 
 use crate::carrier::Bytes;
+use crate::quiescence::Signal;
 
 /// Bytes of most heads.
 const SHORT: usize = 16;
@@ -39,6 +40,8 @@ pub(crate) enum Head {
     Data { receive: u32 },
     /// The message `number` has been received, and its bytes are not needed any more.
     Done { number: u32 },
+    /// In the coscheduled mode, about quiescence.
+    Signal(Signal),
 }
 
 const EAGER: u8 = 1;
@@ -47,12 +50,16 @@ const OFFER: u8 = 3;
 const WANT: u8 = 4;
 const DATA: u8 = 5;
 const DONE: u8 = 6;
+const NEED: u8 = 7;
+const ASK: u8 = 8;
+const TELL: u8 = 9;
+const REVEAL: u8 = 10;
 
 /// Bytes of a head of a kind.
 fn size_of(kind: u8) -> usize {
     match kind {
         SYNC => SYNC_SIZE,
-        OFFER => LONG,
+        OFFER | TELL => LONG,
         _ => SHORT,
     }
 }
@@ -86,6 +93,13 @@ impl Encoded {
         Encoded::new(kind, envelope.context, envelope.source, envelope.tag.cast_unsigned())
     }
 
+    /// Says of which epoch the message is: its last bits.
+    #[inline]
+    pub(crate) fn stamped(mut self, epoch: u8) -> Encoded {
+        self.bytes[1] = epoch;
+        self
+    }
+
     fn set(mut self, at: usize, value: u64) -> Encoded {
         self.bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
         self
@@ -107,12 +121,19 @@ impl Head {
             Head::Want { number, receive } => Encoded::new(WANT, 0, number, receive),
             Head::Data { receive } => Encoded::new(DATA, 0, receive, 0),
             Head::Done { number } => Encoded::new(DONE, 0, number, 0),
+            Head::Signal(Signal::Need { epoch }) => Encoded::new(NEED, 0, epoch, 0),
+            Head::Signal(Signal::Ask { wave }) => Encoded::new(ASK, 0, wave, 0),
+            Head::Signal(Signal::Tell { wave, sent, received, needs }) => {
+                Encoded::new(TELL, 0, wave, needs.into()).set(16, sent).set(24, received)
+            }
+            Head::Signal(Signal::Reveal { epoch }) => Encoded::new(REVEAL, 0, epoch, 0),
         }
     }
 
-    /// The head that a message begins with. It is read, and what follows is not.
+    /// The head that a message begins with, and of which epoch it is. It is read, and what follows
+    /// is not.
     #[inline]
-    pub(crate) fn take(message: &mut dyn Bytes) -> Option<Head> {
+    pub(crate) fn take(message: &mut dyn Bytes) -> Option<(Head, u8)> {
         let mut bytes = [0; LONG];
         if message.left() < SHORT {
             return None;
@@ -125,7 +146,7 @@ impl Head {
             }
             message.read(&mut bytes[SHORT..size]);
         }
-        Head::decode(&bytes)
+        Some((Head::decode(&bytes)?, bytes[1]))
     }
 
     #[inline]
@@ -144,6 +165,15 @@ impl Head {
             WANT => Head::Want { number: first, receive: second },
             DATA => Head::Data { receive: first },
             DONE => Head::Done { number: first },
+            NEED => Head::Signal(Signal::Need { epoch: first }),
+            ASK => Head::Signal(Signal::Ask { wave: first }),
+            TELL => Head::Signal(Signal::Tell {
+                wave: first,
+                sent: long(16),
+                received: long(24),
+                needs: second != 0,
+            }),
+            REVEAL => Head::Signal(Signal::Reveal { epoch: first }),
             _ => return None,
         })
     }
@@ -179,26 +209,34 @@ mod tests {
                 "data" => Head::Data { receive: 9 },
                 "done" => Head::Done { number: 7 },
                 "offer" => Head::Offer { envelope: offered, number: 8, size: 0 },
+                "need" => Head::Signal(Signal::Need { epoch: 5 }),
+                "ask" => Head::Signal(Signal::Ask { wave: 6 }),
+                "tell" => {
+                    Head::Signal(Signal::Tell { wave: 6, sent: 258, received: 0, needs: true })
+                }
+                "reveal" => Head::Signal(Signal::Reveal { epoch: 6 }),
                 other => panic!("nobody knows the sample '{other}'"),
             };
             assert_eq!(*head.encode(), bytes, "{name}");
-            assert_eq!(Head::take(&mut &bytes[..]), Some(head), "{name}");
+            assert_eq!(Head::take(&mut &bytes[..]), Some((head, 0)), "{name}");
+            let stamped = head.encode().stamped(7);
+            assert_eq!(Head::take(&mut &*stamped), Some((head, 7)), "{name}");
             seen += 1;
         }
-        assert_eq!(seen, 6);
+        assert_eq!(seen, 10);
     }
 
     #[test]
     fn an_offer_says_how_much_there_is() {
         let envelope = Envelope { context: (1 << 48) - 1, source: u32::MAX, tag: i32::MAX };
         let offer = Head::Offer { envelope, number: u32::MAX, size: 1 << 40 };
-        assert_eq!(Head::take(&mut &*offer.encode()), Some(offer));
+        assert_eq!(Head::take(&mut &*offer.encode()), Some((offer, 0)));
     }
 
     #[test]
     fn what_is_no_head_is_none() {
         assert_eq!(Head::take(&mut &[1; 15][..]), None);
-        assert_eq!(Head::take(&mut &[9; 64][..]), None);
+        assert_eq!(Head::take(&mut &[99; 64][..]), None);
         assert_eq!(Head::take(&mut &[3; 31][..]), None);
     }
 }

@@ -14,8 +14,10 @@
 use crate::buffer::Buffer;
 use crate::carrier::{Carrier, Failure};
 use crate::descriptor::{Envelope, Head};
-use crate::incoming::{Target, Unexpected, What};
+use crate::incoming::What;
+use crate::log::{Digest, Log};
 use crate::matching::{Matching, Wanted};
+use crate::order::{Order, Orders};
 use crate::outgoing::{Leaving, Outgoing};
 use crate::slab::Slab;
 use crate::state::{Body, Errand, Operation, State};
@@ -86,8 +88,20 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             errands: Vec::new(),
             waited: 0,
             released: Vec::new(),
+            order: None,
+            epoch: 0,
         };
         Endpoint { carrier, me, state, outgoing: Outgoing::default() }
+    }
+
+    /// The same, where the order of messages is of interest.
+    pub fn ordered(me: u32, carrier: C, orders: Orders) -> Endpoint<C, B> {
+        let mut endpoint = Endpoint::new(me, carrier);
+        if orders.is_coscheduled {
+            endpoint.state.matching = Matching::logical();
+        }
+        endpoint.state.order = Order::new(me, orders);
+        endpoint
     }
 
     /// What carries its messages.
@@ -110,19 +124,26 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         if to == self.me {
             return self.send_to_oneself(envelope, mode, buffer);
         }
-        let is_long = buffer.size() >= self.carrier.offered_from(to);
+        let is_coscheduled = self.is_coscheduled();
+        // What ends when must not depend on where the ranks are.
+        let long = match &self.state.order {
+            Some(order) if is_coscheduled => order.offered_from,
+            _ => self.carrier.offered_from(to),
+        };
+        let is_long = buffer.size() >= long;
         if is_long || mode == Mode::Synchronous || !self.outgoing.is_free(to) {
             return self.send_later(to, envelope, mode, is_long, buffer);
         }
         let Some(bytes) = buffer.whole() else {
             return self.send_later(to, envelope, mode, is_long, buffer);
         };
-        let head = Head::Eager { envelope, sync: None }.encode();
+        let head = Head::Eager { envelope, sync: None }.encode().stamped(self.state.stamp());
         let sent = self.carrier.send(to, &head, bytes, 0)?;
+        self.count();
         if sent == head.len() + bytes.len() {
             return Ok(None);
         }
-        let body = Body::Whole(buffer);
+        let body = if is_coscheduled { Body::Packed(bytes.to_vec()) } else { Body::Whole(buffer) };
         let number = self.state.operations.insert(Operation::Send {
             to,
             envelope,
@@ -131,7 +152,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         });
         let leaving = Leaving { head, number: Some(number), with_body: true, offset: sent };
         self.outgoing.push(to, leaving);
-        Ok(Some(Ticket(number)))
+        Ok(self.unless_buffered(number))
     }
 
     fn send_later(
@@ -143,7 +164,12 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         buffer: B,
     ) -> Result<Option<Ticket>, Failure> {
         let waits_for_done = is_long || mode == Mode::Synchronous;
-        let body = Body::new(buffer);
+        let body = match Body::new(buffer) {
+            Body::Whole(buffer) if self.is_coscheduled() && !waits_for_done => {
+                Body::Packed(buffer.whole().unwrap_or_default().to_vec())
+            }
+            body => body,
+        };
         let size = body.bytes().len() as u64;
         let number =
             self.state.operations.insert(Operation::Send { to, envelope, body, waits_for_done });
@@ -152,10 +178,38 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             Mode::Synchronous => Head::Eager { envelope, sync: Some(number) },
             Mode::Standard => Head::Eager { envelope, sync: None },
         };
-        let (head, number) = (head.encode(), Some(number));
-        self.outgoing.push(to, Leaving { head, number, with_body: !is_long, offset: 0 });
+        self.push(to, head, Some(number), !is_long);
         self.push_out()?;
-        Ok(number.map(Ticket))
+        Ok(if waits_for_done { Some(Ticket(number)) } else { self.unless_buffered(number) })
+    }
+
+    /// A send that waits for room. In the coscheduled mode its bytes are a copy, and it has ended:
+    /// else when it does would depend on how fast others are.
+    fn unless_buffered(&mut self, number: u32) -> Option<Ticket> {
+        if !self.is_coscheduled() {
+            return Some(Ticket(number));
+        }
+        self.release(Ticket(number));
+        None
+    }
+
+    /// Has a message leave behind those that wait.
+    fn push(&mut self, to: u32, head: Head, number: Option<u32>, with_body: bool) {
+        if !matches!(head, Head::Signal(_)) {
+            self.count();
+        }
+        let head = head.encode().stamped(self.state.stamp());
+        self.outgoing.push(to, Leaving { head, number, with_body, offset: 0 });
+    }
+
+    /// Counts a message that is sent.
+    #[inline]
+    fn count(&mut self) {
+        if let Some(order) = &mut self.state.order
+            && let Some(quiescence) = &mut order.quiescence
+        {
+            quiescence.sends();
+        }
     }
 
     fn send_to_oneself(
@@ -166,7 +220,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     ) -> Result<Option<Ticket>, Failure> {
         let body = Body::new(buffer);
         let size = body.bytes().len();
-        if let Some(receive) = self.state.matching.arrive(envelope) {
+        if let Some(receive) = self.state.arrive(envelope) {
             self.state.begin(receive, envelope, (self.me, size), None);
             self.state.write(receive, 0, &mut body.bytes());
             return Ok(None);
@@ -177,6 +231,9 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             self.state.operations.insert(send)
         });
         self.state.keep(self.me, envelope, What::Eager { bytes, size, sync });
+        if self.state.settle() {
+            self.run_errands()?;
+        }
         Ok(sync.map(Ticket))
     }
 
@@ -186,28 +243,67 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     /// That the carrier is broken.
     pub fn receive(
         &mut self,
-        wanted: Wanted,
+        mut wanted: Wanted,
         from: Option<u32>,
         buffer: B,
     ) -> Result<Ticket, Failure> {
-        let receive = Operation::Receive { wanted, from, buffer, taken: None };
+        let number = self.number(&mut wanted)?;
+        let receive = Operation::Receive { wanted, from, buffer, taken: None, number };
         let number = self.state.operations.insert(receive);
         match self.state.matching.take(wanted) {
-            Some((envelope, message)) => self.hand_over(number, envelope, message)?,
+            Some((envelope, message)) => {
+                self.state.hand_over(number, envelope, message);
+                self.run_errands()?;
+            }
             None => self.state.matching.post(wanted, number),
         }
         Ok(Ticket(number))
     }
 
+    /// The number of a receive from any source in its context, where they are counted. Where a log
+    /// is followed, it becomes one from the source that the log has.
+    fn number(&mut self, wanted: &mut Wanted) -> Result<Option<usize>, Failure> {
+        let order = self.state.order.as_mut().filter(|_| wanted.source.is_none());
+        let Some(order) = order else { return Ok(None) };
+        if let Some(followed) = &mut order.followed {
+            let source = followed.receive(wanted.context).ok_or_else(departs)?;
+            // The receive of the log took none, so this one takes none either.
+            wanted.source = Some(source.unwrap_or(u32::MAX));
+        }
+        Ok(Some(order.post(wanted.context)))
+    }
+
     /// What a receive would take: its envelope and its size.
-    pub fn probe(&self, wanted: Wanted) -> Option<(Envelope, usize)> {
-        let (envelope, message) = self.state.matching.probe(wanted)?;
+    pub fn probe(&mut self, wanted: Wanted) -> Option<(Envelope, usize)> {
+        let Some((envelope, message)) = self.state.matching.probe(wanted) else {
+            self.hope_for(wanted);
+            return None;
+        };
         Some((envelope, message.size()))
+    }
+
+    /// Nothing was found: may be there is something when messages are revealed.
+    fn hope_for(&mut self, wanted: Wanted) {
+        if self.is_coscheduled() && self.state.matching.is_unseen(wanted) {
+            self.hope();
+        }
     }
 
     /// Takes out what a receive would take, for [`Endpoint::receive_claimed`].
     pub fn claim(&mut self, wanted: Wanted) -> Option<(Claim, Envelope, usize)> {
-        let (envelope, message) = self.state.matching.take(wanted)?;
+        let mut named = wanted;
+        if let (None, Some(order)) = (wanted.source, &self.state.order)
+            && let Some(followed) = &order.followed
+        {
+            named.source = Some(followed.claim(wanted.context)?);
+        }
+        let Some((envelope, message)) = self.state.matching.take(named) else {
+            self.hope_for(wanted);
+            return None;
+        };
+        if let (None, Some(order)) = (wanted.source, &mut self.state.order) {
+            order.claim(envelope);
+        }
         let size = message.size();
         Some((Claim(self.state.claims.insert((envelope, message))), envelope, size))
     }
@@ -222,37 +318,12 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         };
         let Envelope { context, source, tag } = envelope;
         let wanted = Wanted { context, source: Some(source), tag: Some(tag) };
-        let receive = Operation::Receive { wanted, from: Some(message.from), buffer, taken: None };
+        let from = Some(message.from);
+        let receive = Operation::Receive { wanted, from, buffer, taken: None, number: None };
         let number = self.state.operations.insert(receive);
-        self.hand_over(number, envelope, message)?;
+        self.state.hand_over(number, envelope, message);
+        self.run_errands()?;
         Ok(Some(Ticket(number)))
-    }
-
-    /// Gives a receive a message that has waited.
-    fn hand_over(
-        &mut self,
-        number: u32,
-        envelope: Envelope,
-        message: Unexpected,
-    ) -> Result<(), Failure> {
-        let (from, size) = (message.from, message.size());
-        match message.what {
-            What::Offer { number: theirs, .. } => {
-                self.state.begin(number, envelope, (from, size), None);
-                let errand = Errand::Want { to: from, number: theirs, receive: number };
-                self.state.errands.push(errand);
-            }
-            What::Eager { bytes, size, sync } => {
-                self.state.begin(number, envelope, (from, size), sync);
-                if bytes.len() < size
-                    && let Some(incoming) = self.state.incoming.get_mut(&from)
-                {
-                    incoming.target = Target::Receive(number);
-                }
-                self.state.write(number, 0, &mut &bytes[..]);
-            }
-        }
-        self.run_errands()
     }
 
     /// Forgets a context that nobody will use any more, unless something waits there.
@@ -269,6 +340,11 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             let envelope = Envelope { context: wanted.context, source: 0, tag: 0 };
             let outcome = Outcome { cancelled: true, ..Outcome::of(envelope, 0) };
             self.state.end(ticket.0, outcome);
+            // Others may take now what it might have taken.
+            if let Some(order) = &mut self.state.order {
+                order.unsettled.push(wanted.context);
+                self.state.settle();
+            }
         }
     }
 
@@ -276,11 +352,11 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     #[inline]
     pub fn poll(&mut self, ticket: Ticket) -> Option<Outcome> {
         match self.state.operations.get(ticket.0) {
-            Some(Operation::Ended(_)) => {}
+            Some(Operation::Ended(..)) => {}
             _ => return None,
         }
         match self.state.operations.remove(ticket.0) {
-            Some(Operation::Ended(outcome)) => Some(outcome),
+            Some(Operation::Ended(outcome, _)) => Some(outcome),
             _ => None,
         }
     }
@@ -294,7 +370,18 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
 
     /// Whether an operation has ended; it stays to be polled.
     pub fn has_ended(&self, ticket: Ticket) -> bool {
-        matches!(self.state.operations.get(ticket.0), Some(Operation::Ended(_)))
+        matches!(self.state.operations.get(ticket.0), Some(Operation::Ended(..)))
+    }
+
+    /// Whether it is settled that an operation has ended, which in the coscheduled mode it is from
+    /// the next epoch on: when exactly it has ended depends on how fast others are.
+    pub fn is_settled(&self, ticket: Ticket) -> bool {
+        match self.state.operations.get(ticket.0) {
+            Some(Operation::Ended(_, epoch)) => {
+                !self.is_coscheduled() || *epoch != self.state.epoch
+            }
+            _ => false,
+        }
     }
 
     /// Whether nothing is on its way out.
@@ -316,14 +403,22 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     /// That the carrier is broken.
     #[inline]
     pub fn progress(&mut self) -> Result<bool, Failure> {
-        let mut moved = false;
         let (state, me) = (&mut self.state, self.me);
+        let mut moved = state.order.is_some() && state.take_held();
         // Not all that may be there: others have to be answered meanwhile.
         for _ in 0..TAKEN {
             if !self.carrier.take(&mut |arrival| state.take(me, arrival))? {
                 break;
             }
             moved = true;
+            // What comes next is of the next epoch.
+            if state.order.as_ref().is_some_and(|order| order.is_due) {
+                break;
+            }
+        }
+        if state.order.is_some() {
+            moved |= state.settle();
+            self.say();
         }
         if !self.state.errands.is_empty() {
             self.run_errands()?;
@@ -377,7 +472,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         match self.state.operations.get(ticket.0)? {
             Operation::Receive { from, .. } => *from,
             Operation::Send { to, .. } => (*to != self.me).then_some(*to),
-            Operation::Ended(_) => None,
+            Operation::Ended(..) => None,
         }
     }
 
@@ -406,10 +501,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
                 Errand::Done { to, number } if to == self.me => self.state.done(number),
                 Errand::Done { to, number } => self.tell(to, Head::Done { number }),
                 Errand::Data { to, number, receive } => {
-                    let head = Head::Data { receive }.encode();
-                    let leaving =
-                        Leaving { head, number: Some(number), with_body: true, offset: 0 };
-                    self.outgoing.push(to, leaving);
+                    self.push(to, Head::Data { receive }, Some(number), true);
                 }
                 Errand::Want { to, number, receive } => {
                     self.tell(to, Head::Want { number, receive });
@@ -422,7 +514,114 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     }
 
     fn tell(&mut self, to: u32, head: Head) {
-        let leaving = Leaving { head: head.encode(), number: None, with_body: false, offset: 0 };
-        self.outgoing.push(to, leaving);
+        self.push(to, head, None, false);
+    }
+
+    /// Says what there is to say about quiescence.
+    fn say(&mut self) {
+        let Some(order) = &mut self.state.order else { return };
+        let Some(quiescence) = &mut order.quiescence else { return };
+        for (to, signal) in std::mem::take(&mut quiescence.signals) {
+            self.push(to, Head::Signal(signal), None, false);
+        }
+    }
+}
+
+/// What is said where a run is not that of the log.
+fn departs() -> Failure {
+    let what = "the run departs from the log that it follows: it has more receives from any source";
+    Failure::Broken(what.to_owned())
+}
+
+/// The order of messages, where it is of interest.
+impl<C: Carrier, B: Buffer> Endpoint<C, B> {
+    /// Whether the order of messages is the logical one.
+    #[inline]
+    pub fn is_coscheduled(&self) -> bool {
+        self.state.order.as_ref().is_some_and(|order| order.quiescence.is_some())
+    }
+
+    /// How many times there was quiescence.
+    pub fn epoch(&self) -> u32 {
+        self.state.epoch
+    }
+
+    /// Before it is asked whether what a rank waits for is there: nothing is hoped for.
+    #[inline]
+    pub fn despair(&mut self) {
+        if let Some(order) = &mut self.state.order {
+            order.is_hoped = false;
+        }
+    }
+
+    /// What a rank waits for may be there when messages are revealed.
+    pub fn hope(&mut self) {
+        if let Some(order) = &mut self.state.order {
+            order.is_hoped = true;
+        }
+    }
+
+    /// The rank waits, and nothing has come; whether something has changed by that.
+    ///
+    /// # Errors
+    /// That the carrier is broken.
+    #[inline]
+    pub fn rest(&mut self) -> Result<bool, Failure> {
+        if self.is_coscheduled() { self.rest_in_epoch() } else { Ok(false) }
+    }
+
+    fn rest_in_epoch(&mut self) -> Result<bool, Failure> {
+        if !self.outgoing.waiting().is_empty() {
+            return Ok(false);
+        }
+        let state = &mut self.state;
+        let Some(order) = &mut state.order else { return Ok(false) };
+        let needs = order.is_hoped || state.matching.waits_for_reveal();
+        let Some(quiescence) = &mut order.quiescence else { return Ok(false) };
+        let ends = quiescence.rest(needs);
+        if ends {
+            state.epoch_ends();
+            state.settle();
+        }
+        self.say();
+        self.run_errands()?;
+        Ok(ends)
+    }
+
+    /// What the next call is to be told, where a log is followed.
+    ///
+    /// # Errors
+    /// That the log says no more.
+    pub fn followed(&mut self) -> Result<Option<Vec<i64>>, Failure> {
+        let followed = self.state.order.as_mut().and_then(|order| order.followed.as_mut());
+        let Some(followed) = followed else { return Ok(None) };
+        followed.choice().map(Some).ok_or_else(departs)
+    }
+
+    /// Whether somebody wants to know what calls are told.
+    #[inline]
+    pub fn is_watched(&self) -> bool {
+        self.state.order.is_some()
+    }
+
+    /// A call was told something that depends on the order of messages.
+    pub fn told(&mut self, told: &[i64]) {
+        let Some(order) = &mut self.state.order else { return };
+        if let Some(log) = &mut order.log {
+            log.choose(told);
+        }
+        if let Some(digest) = &mut order.digest {
+            digest.choice(told);
+        }
+    }
+
+    /// Its log, where there is one.
+    pub fn log(&self) -> Option<&Log> {
+        self.state.order.as_ref()?.log.as_ref()
+    }
+
+    /// Its digest, where there is one.
+    pub fn digest(&self) -> Option<Digest> {
+        self.state.order.as_ref()?.digest
     }
 }

@@ -4,6 +4,12 @@
 //! Receives and messages wait in rows, one for each source in each context, so a look passes over
 //! nothing that is for or from others. Receives from any source have a row of their own; the order
 //! of two rows is told by the numbers that all entries get as they come.
+//!
+//! *Logical order.* In which order messages of several senders come depends on the machine, so in
+//! the coscheduled mode it decides nothing. There a message is not *seen* by receives from any
+//! source before [`Matching::reveal`] shows all that are there, ordered by rank and sequence. A
+//! receive from one source need not wait for that, unless a receive before it may want the same
+//! message.
 
 use crate::descriptor::Envelope;
 use crate::mixed::Mixed;
@@ -34,10 +40,18 @@ struct Context<R, M> {
     messages: HashMap<u32, VecDeque<Entry<i32, M>>, Mixed>,
 }
 
+/// The number of a message that is not seen.
+const UNSEEN: u64 = u64::MAX;
+
+/// A receive and the message that it takes.
+pub type Match<R, M> = (R, Envelope, M);
+
 /// What waits for one another: receives `R`, and messages `M` that came before theirs.
 pub struct Matching<R, M> {
     contexts: HashMap<u64, Context<R, M>, Mixed>,
     order: u64,
+    /// Whether the order is the logical one.
+    is_logical: bool,
 }
 
 /// Whether a receive of a tag takes a message of another.
@@ -48,11 +62,25 @@ fn fits(wanted: Option<i32>, tag: i32) -> bool {
 
 impl<R, M> Default for Matching<R, M> {
     fn default() -> Self {
-        Matching { contexts: HashMap::default(), order: 0 }
+        Matching { contexts: HashMap::default(), order: 0, is_logical: false }
+    }
+}
+
+impl<R, M> Context<R, M> {
+    /// Whether a receive that was posted may want a message, whatever comes.
+    fn is_wanted(&self, source: u32, tag: i32) -> bool {
+        let mut named = self.receives.get(&source).into_iter().flatten();
+        self.from_any.iter().any(|entry| fits(entry.tag, tag))
+            || named.any(|entry| fits(entry.tag, tag))
     }
 }
 
 impl<R, M> Matching<R, M> {
+    /// Where the order of messages is the logical one.
+    pub fn logical() -> Matching<R, M> {
+        Matching { is_logical: true, ..Matching::default() }
+    }
+
     #[inline]
     fn context(&mut self, number: u64) -> &mut Context<R, M> {
         self.contexts.entry(number).or_insert_with(|| Context {
@@ -78,15 +106,91 @@ impl<R, M> Matching<R, M> {
             row.iter().position(|entry| fits(wanted.tag, entry.tag))
         };
         if let Some(source) = wanted.source {
-            let at = first(context.messages.get(&source)?)?;
-            return Some((source, at));
+            let row = context.messages.get(&source)?;
+            let at = first(row)?;
+            // One before may want it: not all that it waits for is here.
+            let is_bound = self.is_logical
+                && !context.from_any.is_empty()
+                && context.is_wanted(source, row[at].tag);
+            return (!is_bound).then_some((source, at));
         }
         let rows = context.messages.iter();
         let firsts = rows.filter_map(|(source, row)| {
             let at = first(row)?;
             Some((row[at].order, (*source, at)))
         });
-        firsts.min_by_key(|(order, _)| *order).map(|(_, found)| found)
+        let seen = firsts.filter(|(order, _)| *order != UNSEEN);
+        seen.min_by_key(|(order, _)| *order).map(|(_, found)| found)
+    }
+
+    /// Whether a receive would take a message that is not seen yet.
+    pub fn is_unseen(&self, wanted: Wanted) -> bool {
+        let row = |row: &VecDeque<Entry<i32, M>>| {
+            row.iter().any(|entry| entry.order == UNSEEN && fits(wanted.tag, entry.tag))
+        };
+        let context = self.contexts.get(&wanted.context);
+        context.is_some_and(|context| match wanted.source {
+            Some(source) => context.messages.get(&source).is_some_and(row),
+            None => context.messages.values().any(row),
+        })
+    }
+
+    /// Whether a receive that was posted waits for messages to be seen.
+    pub fn waits_for_reveal(&self) -> bool {
+        self.contexts.iter().any(|(number, context)| {
+            context.from_any.iter().any(|entry| {
+                self.is_unseen(Wanted { context: *number, source: None, tag: entry.tag })
+            })
+        })
+    }
+
+    /// Shows all messages that are there: what receives now take of them.
+    pub fn reveal(&mut self) -> Vec<Match<R, M>> {
+        let mut matches = Vec::new();
+        let mut numbers: Vec<u64> = self.contexts.keys().copied().collect();
+        numbers.sort_unstable();
+        for number in numbers {
+            let context = self.contexts.get_mut(&number).expect("it was there");
+            let mut rows: Vec<_> = context.messages.iter_mut().collect();
+            rows.sort_unstable_by_key(|(source, _)| **source);
+            for entry in rows.into_iter().flat_map(|(_, row)| row) {
+                if entry.order == UNSEEN {
+                    self.order += 1;
+                    entry.order = self.order;
+                }
+            }
+            matches.append(&mut self.settle(number));
+        }
+        matches
+    }
+
+    /// What the receives of a context now take, the first first.
+    pub fn settle(&mut self, number: u64) -> Vec<Match<R, M>> {
+        let mut matches = Vec::new();
+        let Some(context) = self.contexts.get_mut(&number) else { return matches };
+        // They are posted anew one after the other: what those before have left they may take.
+        let any = context.from_any.drain(..).map(|entry| (None, entry));
+        let mut receives: Vec<_> = any.collect();
+        for (source, row) in &mut context.receives {
+            receives.extend(row.drain(..).map(|entry| (Some(*source), entry)));
+        }
+        receives.sort_unstable_by_key(|(_, entry)| entry.order);
+        for (source, entry) in receives {
+            let wanted = Wanted { context: number, source, tag: entry.tag };
+            match self.take(wanted) {
+                Some((envelope, message)) => matches.push((entry.what, envelope, message)),
+                None => self.post(wanted, entry.what),
+            }
+        }
+        matches
+    }
+
+    /// Whether a message that comes in a context is kept in any case, and [`Matching::settle`] says
+    /// who takes it: a receive from any source waits there.
+    #[inline]
+    pub fn is_open(&self, context: u64) -> bool {
+        self.is_logical
+            && self.contexts.get(&context).is_some_and(|context| !context.from_any.is_empty())
     }
 
     /// The message that a receive would take, if one waits.
@@ -145,7 +249,8 @@ impl<R, M> Matching<R, M> {
     /// Has a message wait that no receive has taken.
     pub fn keep(&mut self, envelope: Envelope, message: M) {
         self.order += 1;
-        let entry = Entry { order: self.order, tag: envelope.tag, what: message };
+        let order = if self.is_logical { UNSEEN } else { self.order };
+        let entry = Entry { order, tag: envelope.tag, what: message };
         let context = self.context(envelope.context);
         context.messages.entry(envelope.source).or_default().push_back(entry);
     }

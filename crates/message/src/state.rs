@@ -7,6 +7,8 @@ use crate::endpoint::Outcome;
 use crate::incoming::{Incoming, Target, Unexpected, What};
 use crate::matching::{Matching, Wanted};
 use crate::mixed::Mixed;
+use crate::order::{Held, Order};
+use crate::quiescence::Quiescence;
 use crate::slab::Slab;
 use std::collections::HashMap;
 
@@ -40,20 +42,18 @@ impl<B: Buffer> Body<B> {
 
 pub(crate) enum Operation<B> {
     /// `to` is the rank's number in the job.
-    Send {
-        to: u32,
-        envelope: Envelope,
-        body: Body<B>,
-        waits_for_done: bool,
-    },
+    Send { to: u32, envelope: Envelope, body: Body<B>, waits_for_done: bool },
     /// `from`: the only rank that can end it, by its number in the job.
     Receive {
         wanted: Wanted,
         from: Option<u32>,
         buffer: B,
         taken: Option<Taken>,
+        /// Which receive from any source of its context it is, where somebody counts them.
+        number: Option<usize>,
     },
-    Ended(Outcome),
+    /// It has ended, in this epoch.
+    Ended(Outcome, u32),
 }
 
 /// What a receive has taken.
@@ -83,6 +83,10 @@ pub(crate) struct State<B> {
     pub(crate) waited: u64,
     /// Operations that nobody polls any more.
     pub(crate) released: Vec<u32>,
+    /// Where the order of messages is of interest.
+    pub(crate) order: Option<Box<Order>>,
+    /// The epoch of the coscheduled mode.
+    pub(crate) epoch: u32,
 }
 
 impl<B: Buffer> State<B> {
@@ -100,7 +104,7 @@ impl<B: Buffer> State<B> {
             return;
         }
         if let Some(operation) = self.operations.get_mut(number) {
-            *operation = Operation::Ended(outcome);
+            *operation = Operation::Ended(outcome, self.epoch);
         }
     }
 
@@ -113,10 +117,14 @@ impl<B: Buffer> State<B> {
         (sender, size): (u32, usize),
         sync: Option<u32>,
     ) {
-        if let Some(Operation::Receive { taken, from, .. }) = self.operations.get_mut(number) {
+        let operation = self.operations.get_mut(number);
+        if let Some(Operation::Receive { taken, from, number, .. }) = operation {
             let sync = sync.map(|theirs| (sender, theirs));
             *taken = Some(Taken { envelope, size, arrived: 0, sync });
             *from = Some(sender);
+            if let Some(order) = &mut self.order {
+                order.take(*number, envelope);
+            }
         }
     }
 
@@ -139,12 +147,19 @@ impl<B: Buffer> State<B> {
     #[inline]
     fn arrived(&mut self, number: u32, bytes: usize) {
         let operation = self.operations.get_mut(number);
-        let Some(Operation::Receive { taken: Some(taken), buffer, .. }) = operation else { return };
+        let Some(Operation::Receive { taken: Some(taken), buffer, number: any, .. }) = operation
+        else {
+            return;
+        };
         taken.arrived += bytes;
         if taken.arrived < taken.size {
             return;
         }
         let (taken, room) = (*taken, buffer.size());
+        if let Some(digest) = self.order.as_mut().and_then(|order| order.digest.as_mut()) {
+            let (size, fits) = (taken.size, taken.size.min(room));
+            digest.receive(*any, taken.envelope, size, |add| read_all(buffer, fits, add));
+        }
         if let Some((to, number)) = taken.sync {
             self.errands.push(Errand::Done { to, number });
         }
@@ -180,14 +195,80 @@ impl<B: Buffer> State<B> {
     pub(crate) fn take(&mut self, me: u32, arrival: Arrival<'_>) {
         let Arrival { from, total, offset, bytes } = arrival;
         debug_assert_ne!(from, me, "ranks send themselves nothing");
+        let came = bytes.left();
         if offset > 0 {
+            self.has_come(offset + came == total);
             return self.take_rest(from, offset, bytes);
         }
-        let came = bytes.left();
-        let Some(head) = Head::take(bytes) else { return };
-        let body = bytes.left();
-        let head_size = came - body;
-        let size = total - head_size;
+        let Some((head, stamp)) = Head::take(bytes) else { return };
+        let head_size = came - bytes.left();
+        if let Head::Signal(signal) = head {
+            let order = self.order.as_mut();
+            if let Some(quiescence) = order.and_then(|order| order.quiescence.as_mut())
+                && quiescence.hear(signal)
+            {
+                self.epoch_ends();
+            }
+            return;
+        }
+        self.has_come(came == total);
+        if stamp != self.stamp()
+            && let Some(order) = &mut self.order
+        {
+            let mut kept = vec![0; bytes.left()];
+            bytes.read(&mut kept);
+            order.held = Some(Held { from, head, total, head_size, bytes: kept });
+            if let Some(quiescence) = &mut order.quiescence {
+                quiescence.begin();
+            }
+            return self.epoch_ends();
+        }
+        self.take_message(from, head, (total, head_size), bytes);
+    }
+
+    /// Of which epoch messages of now are: its last bits.
+    #[inline]
+    pub(crate) fn stamp(&self) -> u8 {
+        self.epoch as u8
+    }
+
+    /// Counts a message of which all has come.
+    #[inline]
+    fn has_come(&mut self, all: bool) {
+        if all
+            && let Some(order) = &mut self.order
+            && let Some(quiescence) = &mut order.quiescence
+        {
+            quiescence.receives();
+        }
+    }
+
+    /// There was quiescence: what is here is to be revealed.
+    pub(crate) fn epoch_ends(&mut self) {
+        if let Some(order) = &mut self.order {
+            order.is_due = true;
+            self.epoch = order.quiescence.as_ref().map_or(0, Quiescence::epoch);
+        }
+    }
+
+    /// Takes the message that was held.
+    pub(crate) fn take_held(&mut self) -> bool {
+        let held = self.order.as_mut().and_then(|order| order.held.take());
+        let Some(Held { from, head, total, head_size, bytes }) = held else { return false };
+        self.take_message(from, head, (total, head_size), &mut &bytes[..]);
+        true
+    }
+
+    /// A message, or the first part of one, behind its head.
+    #[inline]
+    fn take_message(
+        &mut self,
+        from: u32,
+        head: Head,
+        (total, head_size): (usize, usize),
+        bytes: &mut dyn Bytes,
+    ) {
+        let (size, body) = (total - head_size, bytes.left());
         let target = match head {
             Head::Eager { envelope, sync } => self.take_eager(from, envelope, size, sync, bytes),
             Head::Data { receive } => {
@@ -207,9 +288,61 @@ impl<B: Buffer> State<B> {
                 return;
             }
             Head::Done { number } => return self.done(number),
+            Head::Signal(_) => return,
         };
         if body < size {
             self.incoming.insert(from, Incoming { target, head: head_size });
+        }
+    }
+
+    /// The receive that takes a message which has come. Where one from any source waits it is kept
+    /// in any case: see [`State::settle`].
+    #[inline]
+    pub(crate) fn arrive(&mut self, envelope: Envelope) -> Option<u32> {
+        if let Some(order) = &mut self.order
+            && self.matching.is_open(envelope.context)
+        {
+            order.unsettled.push(envelope.context);
+            return None;
+        }
+        self.matching.arrive(envelope)
+    }
+
+    /// Hands messages over that receives take by now; whether there were any, or there was news.
+    pub(crate) fn settle(&mut self) -> bool {
+        let Some(order) = &mut self.order else { return false };
+        let mut matches = Vec::new();
+        for context in order.unsettled.drain(..) {
+            matches.append(&mut self.matching.settle(context));
+        }
+        let is_due = std::mem::take(&mut order.is_due);
+        if is_due {
+            matches.append(&mut self.matching.reveal());
+        }
+        let moved = is_due || !matches.is_empty();
+        for (number, envelope, message) in matches {
+            self.hand_over(number, envelope, message);
+        }
+        moved
+    }
+
+    /// Gives a receive a message that has waited.
+    pub(crate) fn hand_over(&mut self, number: u32, envelope: Envelope, message: Unexpected) {
+        let (from, size) = (message.from, message.size());
+        match message.what {
+            What::Offer { number: theirs, .. } => {
+                self.begin(number, envelope, (from, size), None);
+                self.errands.push(Errand::Want { to: from, number: theirs, receive: number });
+            }
+            What::Eager { bytes, size, sync } => {
+                self.begin(number, envelope, (from, size), sync);
+                if bytes.len() < size
+                    && let Some(incoming) = self.incoming.get_mut(&from)
+                {
+                    incoming.target = Target::Receive(number);
+                }
+                self.write(number, 0, &mut &bytes[..]);
+            }
         }
     }
 
@@ -222,7 +355,7 @@ impl<B: Buffer> State<B> {
         sync: Option<u32>,
         body: &mut dyn Bytes,
     ) -> Target {
-        let Some(receive) = self.matching.arrive(envelope) else {
+        let Some(receive) = self.arrive(envelope) else {
             let mut bytes = Vec::with_capacity(size);
             append(&mut bytes, body);
             let id = self.keep(from, envelope, What::Eager { bytes, size, sync });
@@ -234,7 +367,7 @@ impl<B: Buffer> State<B> {
     }
 
     fn take_offer(&mut self, from: u32, envelope: Envelope, number: u32, size: u64) {
-        match self.matching.arrive(envelope) {
+        match self.arrive(envelope) {
             Some(receive) => {
                 let bytes = usize::try_from(size).unwrap_or(usize::MAX);
                 self.begin(receive, envelope, (from, bytes), None);
@@ -261,6 +394,19 @@ impl<B: Buffer> State<B> {
                 }
             }
         }
+    }
+}
+
+/// The first bytes of a buffer.
+fn read_all(buffer: &mut impl Buffer, size: usize, add: &mut dyn FnMut(&[u8])) {
+    if let Some(whole) = buffer.whole() {
+        return add(&whole[..size]);
+    }
+    let mut part = [0; STREWN];
+    for done in (0..size).step_by(STREWN) {
+        let part = &mut part[..STREWN.min(size - done)];
+        buffer.read(done, part);
+        add(part);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Ranks in one process, over a carrier that hands over what it likes, in parts that it likes.
 
+mod logical;
+
 use crate::{Arrival, Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Ticket, Wanted};
 use proptest::prelude::*;
 use std::cell::RefCell;

@@ -1,0 +1,110 @@
+//! What a rank's end does more where the order of messages is of interest: the coscheduled mode,
+//! where it is a logical one, digests, and logs. A rank's end of the direct mode has nothing of it.
+//!
+//! A message of the next epoch tells that this one has ended, as a reveal does. It is held until
+//! the rank has seen what the end of this one lets it see: else what a test is told would depend on
+//! which of the two came first.
+
+use crate::descriptor::{Envelope, Head};
+use crate::log::{Digest, Followed, Log};
+use crate::quiescence::Quiescence;
+
+/// What is wanted of it.
+#[derive(Default)]
+pub struct Orders {
+    /// How many ranks the job has.
+    pub size: u32,
+    /// Whether the order of messages is the logical one.
+    pub is_coscheduled: bool,
+    /// From which length on messages are offered in the coscheduled mode, to whomever.
+    pub offered_from: usize,
+    /// Whether there is a digest in the end.
+    pub has_digest: bool,
+    /// Whether there is a log.
+    pub has_log: bool,
+    /// A log that is followed.
+    pub follows: Option<Log>,
+}
+
+impl Orders {
+    /// Whether nothing is wanted.
+    fn are_none(&self) -> bool {
+        !self.is_coscheduled && !self.has_digest && !self.has_log && self.follows.is_none()
+    }
+}
+
+/// The beginning of a message that has come too early.
+pub(crate) struct Held {
+    pub(crate) from: u32,
+    pub(crate) head: Head,
+    pub(crate) total: usize,
+    pub(crate) head_size: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// It.
+pub(crate) struct Order {
+    /// In the coscheduled mode.
+    pub(crate) quiescence: Option<Quiescence>,
+    pub(crate) offered_from: usize,
+    /// Whether something can go on when messages are revealed.
+    pub(crate) is_hoped: bool,
+    /// Whether they are to be revealed now.
+    pub(crate) is_due: bool,
+    pub(crate) held: Option<Held>,
+    /// Contexts in which receives may take what was kept.
+    pub(crate) unsettled: Vec<u64>,
+    pub(crate) digest: Option<Digest>,
+    pub(crate) log: Option<Log>,
+    pub(crate) followed: Option<Followed>,
+    /// Receives from any source so far, where no log counts them.
+    posted: std::collections::BTreeMap<u64, usize>,
+}
+
+impl Order {
+    pub(crate) fn new(me: u32, orders: Orders) -> Option<Box<Order>> {
+        (!orders.are_none()).then(|| {
+            let Orders { size, is_coscheduled, offered_from, has_digest, has_log, follows } =
+                orders;
+            Box::new(Order {
+                quiescence: is_coscheduled.then(|| Quiescence::new(me, size)),
+                offered_from,
+                is_hoped: false,
+                is_due: false,
+                held: None,
+                unsettled: Vec::new(),
+                digest: has_digest.then(Digest::default),
+                log: has_log.then(Log::default),
+                followed: follows.map(Followed::new),
+                posted: std::collections::BTreeMap::new(),
+            })
+        })
+    }
+
+    /// A receive from any source is posted: its number in the context.
+    pub(crate) fn post(&mut self, context: u64) -> usize {
+        if let Some(log) = &mut self.log {
+            return log.post(context);
+        }
+        let posted = self.posted.entry(context).or_default();
+        *posted += 1;
+        *posted - 1
+    }
+
+    /// A message was claimed from any source.
+    pub(crate) fn claim(&mut self, envelope: Envelope) {
+        if let Some(log) = &mut self.log {
+            log.claim(envelope.context, envelope.source);
+        }
+        if let Some(followed) = &mut self.followed {
+            followed.claimed(envelope.context);
+        }
+    }
+
+    /// It has taken a message.
+    pub(crate) fn take(&mut self, number: Option<usize>, envelope: Envelope) {
+        if let (Some(log), Some(number)) = (&mut self.log, number) {
+            log.take(envelope.context, number, envelope.source);
+        }
+    }
+}
