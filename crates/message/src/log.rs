@@ -6,8 +6,8 @@
 //!
 //! The log of a job is text: a line `rank R`, and below it a line for each kind of choice, in the
 //! order in which the program came to it. `receive C: 3 - 1` are the sources of the receives from
-//! any source in the context C (`-`: it got none), `serve C: 3 1` those of requests to a window or a
-//! counter, `choice: 0` what one call was told.
+//! any source in the context C (`-`: it got none), `serve C: 3 1` those of requests to a window or
+//! a counter, `choice: 0` what one call was told.
 
 use crate::descriptor::Envelope;
 use std::collections::BTreeMap;

@@ -116,16 +116,19 @@ impl Runner {
                     None => return false,
                 }
             }
-            Some(Call::Cancel) => {
-                // What is cancelled has been tested before.
-                let Some(first) = self.requests.first() else { return true };
-                if !end.has_ended(first.ticket) && !is_late {
-                    end.hope();
-                    return false;
-                }
-                end.cancel(first.ticket);
-            }
+            Some(Call::Cancel) => return self.cancel(end, is_late),
         }
+        true
+    }
+
+    /// What is cancelled has been tested before.
+    fn cancel(&mut self, end: &mut End, is_late: bool) -> bool {
+        let Some(first) = self.requests.first() else { return true };
+        if !end.has_ended(first.ticket) && !is_late {
+            end.hope();
+            return false;
+        }
+        end.cancel(first.ticket);
         true
     }
 
@@ -206,11 +209,12 @@ fn any_size() -> impl Strategy<Value = usize> {
 }
 
 fn any_call(ranks: u32) -> impl Strategy<Value = Call> {
+    let message = || (0..ranks, 0..2_i32, any_size());
     let from = || prop_oneof![2 => Just(None), 2 => (0..ranks).prop_map(Some)];
     let tag = || prop_oneof![1 => Just(None), 2 => (0..2_i32).prop_map(Some)];
     prop_oneof![
-        6 => (0..ranks, 0..2_i32, any_size()).prop_map(|(to, tag, size)| Call::Send(to, tag, size)),
-        1 => (0..ranks, 0..2_i32, any_size()).prop_map(|(to, tag, size)| Call::Ssend(to, tag, size)),
+        6 => message().prop_map(|(to, tag, size)| Call::Send(to, tag, size)),
+        1 => message().prop_map(|(to, tag, size)| Call::Ssend(to, tag, size)),
         6 => (from(), tag()).prop_map(|(from, tag)| Call::Irecv(from, tag)),
         2 => Just(Call::Wait),
         1 => Just(Call::Test),
