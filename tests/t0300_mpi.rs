@@ -109,6 +109,11 @@ fn what_is_wrong_with_the_use_of_a_window_is_told_and_nothing_hangs() {
 }
 
 #[test]
+fn ranks_of_a_node_share_the_memory_of_a_window_and_those_of_several_are_told_that_they_cannot() {
+    is_right_everywhere("shared");
+}
+
+#[test]
 fn files_are_right_on_one_node_and_on_several() {
     is_right_everywhere("files");
 }
