@@ -65,6 +65,11 @@ fn collectives_of_neighbours_are_right_in_grids_that_close_and_in_graphs() {
 }
 
 #[test]
+fn tools_and_other_languages_are_told_what_the_library_has() {
+    is_right_everywhere("inquiry");
+}
+
+#[test]
 fn a_program_with_sessions_needs_no_init() {
     is_right_everywhere("sessions");
 }

@@ -20,6 +20,7 @@ mod buffer;
 mod codes;
 mod collective;
 mod communicator;
+mod compiler;
 mod datatype;
 mod environment;
 mod errhandler;

@@ -244,7 +244,7 @@ both! {
     }
 
     /// Where the memory of a rank lies here, or of the first that has any. Memory that ranks do not
-    /// share is only where its own rank is.
+    /// share is only where its own rank is, and the first rank is 0 then.
     fn MPI_Win_shared_query or MPI_Win_shared_query_c(
         win: MPI_Win, rank: c_int, size: Out<MPI_Aint>, disp_unit: Out<D>, baseptr: OutPointer,
     ) on win {
@@ -259,7 +259,7 @@ both! {
                 let (part, base) = shared.part(rank.unwrap_or_else(|| shared.first()));
                 (part.size as MPI_Aint, part.unit, base.cast())
             }
-            (None, Some(rank)) if rank != own => (0, 1, std::ptr::null_mut()),
+            (None, rank) if rank.unwrap_or(0) != own => (0, 1, std::ptr::null_mut()),
             (None, _) => (known.size, known.unit.into(), known.base),
         };
         size.set(bytes)?;
