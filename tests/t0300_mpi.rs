@@ -65,6 +65,11 @@ fn collectives_of_neighbours_are_right_in_grids_that_close_and_in_graphs() {
 }
 
 #[test]
+fn a_buffered_send_needs_room_in_what_its_communicator_its_session_or_the_process_has() {
+    is_right_everywhere("buffers");
+}
+
+#[test]
 fn tools_and_other_languages_are_told_what_the_library_has() {
     is_right_everywhere("inquiry");
 }

@@ -16,6 +16,7 @@ use muster_mpi::topology::Topology;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
+use crate::attached::{self, Owner};
 use crate::export::export;
 use crate::info;
 use crate::intercommunicator;
@@ -138,6 +139,7 @@ fn insert(inner: Communicator, topology: Option<Topology>) -> Result<MPI_Comm> {
 /// Takes a communicator away, and the rows for its messages.
 fn remove(handle: MPI_Comm) -> Result<()> {
     let context = COMMS.remove(handle.0)?.inner.context();
+    attached::remove(Owner::Comm(handle.0))?;
     contexts().remove(&context);
     let mut state = world()?.process.state();
     state.endpoint.forget(context);

@@ -9,6 +9,7 @@ use muster_mpi::window::Access;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
+use crate::attached::Flush;
 use crate::failure;
 use crate::generalized;
 use crate::object::Id;
@@ -32,6 +33,8 @@ pub enum Active {
     Generalized(usize),
     /// An access to a window.
     Access(Access),
+    /// Messages that were sent from a buffer.
+    Flush(Flush),
     /// It has ended.
     Ended(MPI_Status),
 }
@@ -229,6 +232,7 @@ pub fn has_ended(state: &mut State, active: Active) -> bool {
         Active::Collective(began) => state.has_ended(began),
         Active::Generalized(number) => generalized::has_ended(number),
         Active::Access(access) => state.has_access_ended(access),
+        Active::Flush(flush) => flush.has_ended(state),
         Active::Ended(_) => true,
     }
 }
@@ -247,6 +251,7 @@ pub fn poll(state: &mut State, active: Active) -> Option<Result<MPI_Status>> {
         }
         Active::Collective(began) => state.poll(began).map(|ended| ended.map(|()| EMPTY)),
         Active::Generalized(number) => generalized::has_ended(number).then_some(Ok(EMPTY)),
+        Active::Flush(flush) => flush.has_ended(state).then_some(Ok(EMPTY)),
         Active::Access(access) => state.poll_access(access).map(|ended| ended.map(|()| EMPTY)),
         Active::Ended(status) => Some(match Class::of_number(status.MPI_ERROR) {
             Some(class) => Err(class.into()),
