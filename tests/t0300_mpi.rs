@@ -65,6 +65,11 @@ fn collectives_of_neighbours_are_right_in_grids_that_close_and_in_graphs() {
 }
 
 #[test]
+fn partitioned_messages_come_part_by_part_however_both_sides_cut_them() {
+    is_right_everywhere("partitioned");
+}
+
+#[test]
 fn a_buffered_send_needs_room_in_what_its_communicator_its_session_or_the_process_has() {
     is_right_everywhere("buffers");
 }

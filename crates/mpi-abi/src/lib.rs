@@ -38,6 +38,7 @@ mod memory;
 mod object;
 mod operation;
 mod pack;
+mod partitioned;
 mod place;
 mod point;
 mod pointer;
