@@ -65,6 +65,21 @@ fn collectives_of_neighbours_are_right_in_grids_that_close_and_in_graphs() {
 }
 
 #[test]
+fn partitioned_messages_come_part_by_part_however_both_sides_cut_them() {
+    is_right_everywhere("partitioned");
+}
+
+#[test]
+fn a_buffered_send_needs_room_in_what_its_communicator_its_session_or_the_process_has() {
+    is_right_everywhere("buffers");
+}
+
+#[test]
+fn tools_and_other_languages_are_told_what_the_library_has() {
+    is_right_everywhere("inquiry");
+}
+
+#[test]
 fn a_program_with_sessions_needs_no_init() {
     is_right_everywhere("sessions");
 }
@@ -106,6 +121,11 @@ fn windows_are_right() {
 #[test]
 fn what_is_wrong_with_the_use_of_a_window_is_told_and_nothing_hangs() {
     is_right_everywhere("window_errors");
+}
+
+#[test]
+fn ranks_of_a_node_share_the_memory_of_a_window_and_those_of_several_are_told_that_they_cannot() {
+    is_right_everywhere("shared");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
@@ -60,6 +61,10 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let known = known(&fs::read_to_string(places.root.join(PAGE)).context(PAGE)?);
     check(cargo(&places.root).args(["build", "-q", "-p", "muster-cli", "-p", "muster-mpi-abi"]))?;
     build(&places)?;
+    let run = places.work.join("run");
+    // The cluster's directory has to be this user's alone.
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&run);
+    made.with_context(|| format!("creating {}", run.display()))?;
     check(places.muster().args(["up", "-N", "1"]))?;
     let done = ranks.iter().map(|ranks| suite(&places, *ranks, &known)).collect::<Result<Vec<_>>>();
     check(places.muster().arg("down"))?;
@@ -94,7 +99,7 @@ fn build(places: &Places) -> Result<()> {
         return Ok(());
     }
     println!("mpi4py: building {RELEASE}, which takes minutes");
-    fs::create_dir_all(work.join("run")).with_context(|| format!("creating {}", work.display()))?;
+    fs::create_dir_all(work).with_context(|| format!("creating {}", work.display()))?;
     output(Command::new("python3").args(["-m", "venv", "venv"]).current_dir(work))?;
     let pip = |arguments: &[&str]| {
         let mut command = Command::new(places.python());

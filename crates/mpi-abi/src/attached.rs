@@ -1,80 +1,137 @@
 //! Buffered sends (MPI-5.0, section 3.6). A copy is made in memory of ours; what the program has
-//! attached only says how much may be under way.
+//! attached only says how much may be under way. It may attach to a communicator, whose messages
+//! then need room there; to a session, for those of all its communicators that have nothing; and
+//! to the process, for all others.
 
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use muster_message::{Buffer, Ticket};
 use muster_mpi::error::{Class, Error, Result};
 
-use crate::abi::constants::{MPI_BSEND_OVERHEAD, MPI_COMM_SELF};
+use crate::abi::constants::{MPI_BSEND_OVERHEAD, MPI_BUFFER_AUTOMATIC, MPI_COMM_SELF};
 use crate::abi::types::*;
 use crate::buffer::{Elements, count};
-use crate::export::{both, export};
+use crate::communicator::{Comm, communicator};
+use crate::export::{Number, both, export};
+use crate::object::Id;
 use crate::pointer::{Address, Out, OutPointer};
 use crate::request::{self, Active};
+use crate::session;
 use crate::world::{State, world};
+
+/// What something is attached to; objects by their handles.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Owner {
+    /// The process.
+    Process,
+    /// A communicator.
+    Comm(usize),
+    /// A session.
+    Session(usize),
+}
+
+/// A message that has not left.
+struct Message {
+    ticket: Ticket,
+    bytes: usize,
+    /// Which of the messages of the buffer it is.
+    number: u64,
+}
 
 /// What is attached, and what of it is used.
 struct Attached {
     address: usize,
+    /// There is no end of room where the library is to see to it.
     size: usize,
-    /// Messages that have not left, and their bytes.
-    under_way: Vec<(Ticket, usize)>,
+    under_way: Vec<Message>,
     /// Bytes of messages that are about to be sent.
     next: usize,
+    /// Messages so far.
+    sent: u64,
 }
 
-static ATTACHED: Mutex<Option<Attached>> = Mutex::new(None);
+static ATTACHED: Mutex<BTreeMap<Owner, Attached>> = Mutex::new(BTreeMap::new());
 
-fn attached() -> MutexGuard<'static, Option<Attached>> {
+/// All that is attached. The process is locked before it, as everywhere.
+fn attached() -> MutexGuard<'static, BTreeMap<Owner, Attached>> {
     ATTACHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Attached {
     /// Forgets what has left.
     fn settle(&mut self, state: &mut State) {
-        self.under_way.retain(|(ticket, _)| state.endpoint.poll(*ticket).is_none());
+        self.under_way.retain(|it| state.outcome(it.ticket).is_none());
     }
 
     fn used(&self) -> usize {
-        self.under_way.iter().map(|(_, bytes)| bytes).sum()
+        self.under_way.iter().map(|it| it.bytes).sum()
+    }
+
+    /// Whether the library is to see to the room.
+    fn is_automatic(&self) -> bool {
+        self.address == MPI_BUFFER_AUTOMATIC
     }
 }
 
-/// What a message needs of what is attached.
-fn need(bytes: &Elements) -> usize {
-    Buffer::size(bytes) + MPI_BSEND_OVERHEAD as usize
+/// The messages of a buffer up to one.
+#[derive(Clone, Copy)]
+pub struct Flush {
+    owner: Owner,
+    last: u64,
+}
+
+impl Flush {
+    /// All so far.
+    fn begin(owner: Owner) -> Flush {
+        Flush { owner, last: attached().get(&owner).map_or(0, |own| own.sent) }
+    }
+
+    /// Whether they have left.
+    pub fn has_ended(self, state: &mut State) -> bool {
+        let mut all = attached();
+        let Some(own) = all.get_mut(&self.owner) else { return true };
+        own.settle(state);
+        own.under_way.iter().all(|it| it.number > self.last)
+    }
 }
 
 /// Sends a copy.
 ///
 /// # Errors
 /// [`Class::Buffer`] where there is no room for it, and those of sending it.
-pub fn send(from: Elements, send: impl FnOnce(Elements) -> Result<Option<Ticket>>) -> Result<()> {
-    let need = need(&from);
-    reserve(need)?;
+pub fn send(
+    comm: &Comm,
+    from: Elements,
+    send: impl FnOnce(Elements) -> Result<Option<Ticket>>,
+) -> Result<()> {
+    let bytes = Buffer::size(&from) + MPI_BSEND_OVERHEAD as usize;
+    let owner = reserve(comm, bytes)?;
     let copy = from.scratch();
     let sent = from.copy_to(copy.clone()).and_then(|()| send(copy));
-    let mut guard = attached();
-    if let Some(own) = guard.as_mut() {
-        own.next -= need;
-        if let Ok(Some(ticket)) = &sent {
-            own.under_way.push((*ticket, need));
+    if let Some(own) = attached().get_mut(&owner) {
+        own.next -= bytes;
+        if let Ok(Some(ticket)) = sent {
+            own.sent += 1;
+            own.under_way.push(Message { ticket, bytes, number: own.sent });
         }
     }
     sent.map(|_| ())
 }
 
-/// Takes room for a message. The process is locked before what is attached, as everywhere.
-fn reserve(need: usize) -> Result<()> {
+/// Takes room for a message, and says where.
+fn reserve(comm: &Comm, need: usize) -> Result<Owner> {
     let mut state = world()?.process.state();
     state.progress()?;
-    let mut guard = attached();
-    let Some(own) = guard.as_mut() else {
+    let owners =
+        [Owner::Comm(comm.handle.0), Owner::Session(comm.inner.group().session()), Owner::Process];
+    let mut all = attached();
+    let Some(owner) = owners.into_iter().find(|owner| all.contains_key(owner)) else {
         let what = "no buffer is attached for buffered sends (MPI_Buffer_attach)";
         return Err(Error::new(Class::Buffer, what));
     };
+    let own = all.get_mut(&owner).expect("it is there");
     own.settle(&mut state);
     let room = own.size.saturating_sub(own.used() + own.next);
     if need > room {
@@ -85,53 +142,133 @@ fn reserve(need: usize) -> Result<()> {
         return Err(Error::new(Class::Buffer, what));
     }
     own.next += need;
-    Ok(())
+    Ok(owner)
 }
 
 /// Waits until all has left.
-fn flush() -> Result<()> {
-    let world = world()?;
-    world.process.wait_for(|state| {
-        let mut guard = attached();
-        let Some(own) = guard.as_mut() else { return Ok(Some(())) };
-        own.settle(state);
-        Ok((own.under_way.is_empty() && own.next == 0).then_some(()))
-    })
+fn flush(owner: Owner) -> Result<()> {
+    let flush = Flush::begin(owner);
+    world()?.process.wait_for(|state| Ok(flush.has_ended(state).then_some(())))
+}
+
+/// The same, by a request.
+fn begin_flush(about: impl Into<Id>, owner: Owner, request: Out<MPI_Request>) -> Result<()> {
+    request.set(request::insert(about, Some(Active::Flush(Flush::begin(owner))), None))
+}
+
+/// Attaches a buffer.
+fn attach(owner: Owner, buffer: Address, size: impl Number) -> Result<()> {
+    let (address, size) = (buffer.0.addr(), count(size)?);
+    let mut all = attached();
+    if all.contains_key(&owner) {
+        let what = "a buffer is attached already, and only one can be";
+        return Err(Error::new(Class::Buffer, what));
+    }
+    let size = if address == MPI_BUFFER_AUTOMATIC { usize::MAX } else { size };
+    all.insert(owner, Attached { address, size, under_way: Vec::new(), next: 0, sent: 0 });
+    Ok(())
+}
+
+/// Detaches it, when all has left: where it was, and how long.
+fn detach<N: Number>(owner: Owner, address: OutPointer, size: Out<N>) -> Result<()> {
+    flush(owner)?;
+    let own = attached().remove(&owner);
+    let (at, bytes) =
+        own.map_or((0, 0), |own| (own.address, if own.is_automatic() { 0 } else { own.size }));
+    address.set(std::ptr::with_exposed_provenance_mut::<c_void>(at))?;
+    size.set(N::fitting(Some(bytes)))
+}
+
+/// Detaches what an object has that is freed; its messages go on.
+///
+/// # Errors
+/// As [`world`].
+pub fn remove(owner: Owner) -> Result<()> {
+    let Some(own) = attached().remove(&owner) else { return Ok(()) };
+    let mut state = world()?.process.state();
+    own.under_way.into_iter().for_each(|it| state.endpoint.release(it.ticket));
+    Ok(())
+}
+
+/// A communicator as an owner.
+fn of_comm(comm: MPI_Comm) -> Result<Owner> {
+    communicator(comm).map(|comm| Owner::Comm(comm.handle.0))
+}
+
+/// A session as an owner.
+fn of_session(session: MPI_Session) -> Result<Owner> {
+    session::opened(session).map(|()| Owner::Session(session.0))
 }
 
 both! {
-    /// Attaches a buffer.
+    /// Attaches a buffer to the process.
     fn MPI_Buffer_attach or MPI_Buffer_attach_c(buffer: Address, size: N) {
-        let size = count(size)?;
-        let mut guard = attached();
-        if guard.is_some() {
-            let what = "a buffer is attached already, and only one can be";
-            return Err(Error::new(Class::Buffer, what));
-        }
-        let address = buffer.0.addr();
-        *guard = Some(Attached { address, size, under_way: Vec::new(), next: 0 });
-        Ok(())
+        attach(Owner::Process, buffer, size)
     }
 
     /// Detaches it, when all has left.
     fn MPI_Buffer_detach or MPI_Buffer_detach_c(address: OutPointer, size: Out<N>) {
-        flush()?;
-        let own = attached().take();
-        let (at, bytes) = own.map_or((0, 0), |own| (own.address, own.size));
-        address.set(std::ptr::with_exposed_provenance_mut::<c_void>(at))?;
-        size.set(bytes as N)
+        detach(Owner::Process, address, size)
+    }
+
+    /// Attaches a buffer to a communicator.
+    fn MPI_Comm_attach_buffer or MPI_Comm_attach_buffer_c(
+        comm: MPI_Comm, buffer: Address, size: N,
+    ) on comm {
+        attach(of_comm(comm)?, buffer, size)
+    }
+
+    /// Detaches it, when all has left.
+    fn MPI_Comm_detach_buffer or MPI_Comm_detach_buffer_c(
+        comm: MPI_Comm, address: OutPointer, size: Out<N>,
+    ) on comm {
+        detach(of_comm(comm)?, address, size)
+    }
+
+    /// Attaches a buffer to a session.
+    fn MPI_Session_attach_buffer or MPI_Session_attach_buffer_c(
+        session: MPI_Session, buffer: Address, size: N,
+    ) on session {
+        attach(of_session(session)?, buffer, size)
+    }
+
+    /// Detaches it, when all has left.
+    fn MPI_Session_detach_buffer or MPI_Session_detach_buffer_c(
+        session: MPI_Session, address: OutPointer, size: Out<N>,
+    ) on session {
+        detach(of_session(session)?, address, size)
     }
 }
 
 export! {
     /// Waits until all has left.
     fn MPI_Buffer_flush() {
-        flush()
+        flush(Owner::Process)
     }
 
-    /// The same: what has not left by now has a copy of its own.
+    /// The same, by a request.
     fn MPI_Buffer_iflush(request: Out<MPI_Request>) {
-        flush()?;
-        request.set(request::insert(MPI_COMM_SELF, Some(Active::Ended(request::EMPTY)), None))
+        world()?;
+        begin_flush(MPI_COMM_SELF, Owner::Process, request)
+    }
+
+    /// Waits until all of a communicator has left.
+    fn MPI_Comm_flush_buffer(comm: MPI_Comm) on comm {
+        flush(of_comm(comm)?)
+    }
+
+    /// The same, by a request.
+    fn MPI_Comm_iflush_buffer(comm: MPI_Comm, request: Out<MPI_Request>) on comm {
+        begin_flush(comm, of_comm(comm)?, request)
+    }
+
+    /// Waits until all of a session has left.
+    fn MPI_Session_flush_buffer(session: MPI_Session) on session {
+        flush(of_session(session)?)
+    }
+
+    /// The same, by a request.
+    fn MPI_Session_iflush_buffer(session: MPI_Session, request: Out<MPI_Request>) on session {
+        begin_flush(session, of_session(session)?, request)
     }
 }

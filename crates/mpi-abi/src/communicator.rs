@@ -16,6 +16,7 @@ use muster_mpi::topology::Topology;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
+use crate::attached::{self, Owner};
 use crate::export::export;
 use crate::info;
 use crate::intercommunicator;
@@ -137,11 +138,14 @@ fn insert(inner: Communicator, topology: Option<Topology>) -> Result<MPI_Comm> {
 
 /// Takes a communicator away, and the rows for its messages.
 fn remove(handle: MPI_Comm) -> Result<()> {
-    let context = COMMS.remove(handle.0)?.inner.context();
+    let removed = COMMS.remove(handle.0)?;
+    let context = removed.inner.context();
+    attached::remove(Owner::Comm(handle.0))?;
     contexts().remove(&context);
     let mut state = world()?.process.state();
     state.endpoint.forget(context);
     state.endpoint.forget(context | 1);
+    state.endpoint.forget(removed.inner.offers());
     Ok(())
 }
 

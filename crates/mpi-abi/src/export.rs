@@ -52,7 +52,7 @@ macro_rules! plain {
 use crate::abi::types::*;
 plain! {
     c_int i64 isize MPI_Op MPI_Comm MPI_Group MPI_Win MPI_File MPI_Session MPI_Message MPI_Info
-    MPI_Errhandler MPI_Request MPI_Datatype
+    MPI_Errhandler MPI_Request MPI_Datatype MPI_T_pvar_session MPI_T_pvar_handle
 }
 
 impl<F> Argument for Option<F> {
@@ -233,32 +233,51 @@ macro_rules! names {
     };
 }
 
-/// Functions that only say that they are not there. They look at no argument, so they need not
-/// declare any: where they are passed and who removes them is the caller's business on all
-/// processors that we know.
-macro_rules! unsupported {
-    ($($name:ident)*) => {
-        $(#[allow(non_snake_case)]
+/// Functions that look at none of their arguments, so they need not declare any: where they are
+/// passed and who removes them is the caller's business on all processors that we know.
+macro_rules! answered {
+    ($($(#[$meta:meta])* fn $($name:ident)*() $answer:block)*) => {
+        $($($crate::export::answer! { $name $answer })*)*
+    };
+}
+
+/// The two names of such a function.
+macro_rules! answer {
+    ($name:ident $answer:block) => {
+        #[allow(non_snake_case)]
         mod $name {
-            static IS_SAID: ::std::sync::atomic::AtomicBool =
-                ::std::sync::atomic::AtomicBool::new(false);
+            #[allow(unused_imports)]
+            use super::*;
+
+            fn answer() -> ::std::ffi::c_int $answer
 
             /// By its own name.
             #[unsafe(no_mangle)]
             extern "C" fn $name() -> ::std::ffi::c_int {
-                $crate::export::refuse(stringify!($name), &IS_SAID)
+                answer()
             }
 
             /// By the name for tools.
             #[unsafe(export_name = concat!("P", stringify!($name)))]
             extern "C" fn profiled() -> ::std::ffi::c_int {
-                $crate::export::refuse(stringify!($name), &IS_SAID)
+                answer()
             }
-        })*
+        }
     };
 }
 
-pub(crate) use {both, export, names, unsupported};
+/// Functions that only say that they are not there.
+macro_rules! unsupported {
+    ($($name:ident)*) => {
+        $($crate::export::answer! { $name {
+            static IS_SAID: ::std::sync::atomic::AtomicBool =
+                ::std::sync::atomic::AtomicBool::new(false);
+            $crate::export::refuse(stringify!($name), &IS_SAID)
+        } })*
+    };
+}
+
+pub(crate) use {answer, answered, both, export, names, unsupported};
 
 /// What a function does that is not there: it returns the error class that says so, whatever the
 /// error handler is, for a program may well try; and it says its name, once.

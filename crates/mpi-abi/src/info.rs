@@ -36,6 +36,11 @@ impl Info {
         other.0.into_iter().for_each(|(key, value)| self.set(key, value));
     }
 
+    /// Keys and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
     /// Removes a key; false if it was not there.
     fn remove(&mut self, key: &str) -> bool {
         let before = self.0.len();

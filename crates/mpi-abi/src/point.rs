@@ -189,7 +189,7 @@ both! {
         comm: MPI_Comm,
     ) on comm {
         let (comm, bytes) = (communicator(comm)?, elements(buf.0, count, datatype)?);
-        attached::send(bytes, |copy| send(&comm, dest, tag, Mode::Standard, copy))?;
+        attached::send(&comm, bytes, |copy| send(&comm, dest, tag, Mode::Standard, copy))?;
         Ok(())
     }
 
@@ -291,7 +291,7 @@ both! {
         request: Out<MPI_Request>,
     ) on comm {
         let (comm, bytes) = (communicator(comm)?, elements(buf.0, count, datatype)?);
-        attached::send(bytes, |copy| send(&comm, dest, tag, Mode::Standard, copy))?;
+        attached::send(&comm, bytes, |copy| send(&comm, dest, tag, Mode::Standard, copy))?;
         began(comm.handle, request, sending(None))
     }
 
@@ -346,7 +346,7 @@ both! {
         comm.peer(dest)?;
         to_be_started(comm.handle, request, move || {
             let send = |copy| send(&comm, dest, tag, Mode::Standard, copy);
-            attached::send(bytes.clone(), send)?;
+            attached::send(&comm, bytes.clone(), send)?;
             Ok(sending(None))
         })
     }

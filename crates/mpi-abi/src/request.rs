@@ -2,13 +2,15 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use muster_message::{Outcome, Ticket};
+use muster_message::{Envelope, Outcome, Ticket};
 use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::partitioned::Channel;
 use muster_mpi::process::Began;
 use muster_mpi::window::Access;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
+use crate::attached::Flush;
 use crate::failure;
 use crate::generalized;
 use crate::object::Id;
@@ -32,6 +34,10 @@ pub enum Active {
     Generalized(usize),
     /// An access to a window.
     Access(Access),
+    /// A partitioned message.
+    Partitioned(Channel),
+    /// Messages that were sent from a buffer.
+    Flush(Flush),
     /// It has ended.
     Ended(MPI_Status),
 }
@@ -229,6 +235,8 @@ pub fn has_ended(state: &mut State, active: Active) -> bool {
         Active::Collective(began) => state.has_ended(began),
         Active::Generalized(number) => generalized::has_ended(number),
         Active::Access(access) => state.has_access_ended(access),
+        Active::Partitioned(channel) => state.channels.has_ended(channel),
+        Active::Flush(flush) => flush.has_ended(state),
         Active::Ended(_) => true,
     }
 }
@@ -247,6 +255,13 @@ pub fn poll(state: &mut State, active: Active) -> Option<Result<MPI_Status>> {
         }
         Active::Collective(began) => state.poll(began).map(|ended| ended.map(|()| EMPTY)),
         Active::Generalized(number) => generalized::has_ended(number).then_some(Ok(EMPTY)),
+        Active::Partitioned(channel) => state.channels.poll(channel).map(|ended| {
+            let of = |(from, bytes): (Envelope, usize)| {
+                status_of(from.source.cast_signed(), from.tag, bytes)
+            };
+            ended.map(|received| received.map_or(EMPTY, of))
+        }),
+        Active::Flush(flush) => flush.has_ended(state).then_some(Ok(EMPTY)),
         Active::Access(access) => state.poll_access(access).map(|ended| ended.map(|()| EMPTY)),
         Active::Ended(status) => Some(match Class::of_number(status.MPI_ERROR) {
             Some(class) => Err(class.into()),

@@ -7,6 +7,7 @@ use muster_mpi::group::Group;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
+use crate::attached::{self, Owner};
 use crate::communicator::communicator;
 use crate::export::export;
 use crate::group::give;
@@ -24,7 +25,7 @@ const SETS: [(&str, MPI_Comm); 2] =
 static OPEN: Table<()> = Table::new(Class::Session, "a session");
 
 /// That a session is open.
-fn opened(session: MPI_Session) -> Result<()> {
+pub fn opened(session: MPI_Session) -> Result<()> {
     OPEN.get(session.0).map(drop)
 }
 
@@ -55,6 +56,7 @@ export! {
         opened(handle)?;
         object::remove(handle.into())?;
         OPEN.remove(handle.0)?;
+        attached::remove(Owner::Session(handle.0))?;
         world::end_session()?;
         session.set(MPI_SESSION_NULL)
     }
@@ -102,6 +104,6 @@ export! {
         session: MPI_Session, name: Text<'_>, group: Out<MPI_Group>,
     ) on session {
         opened(session)?;
-        give(group, members(name)?)
+        give(group, members(name)?.of_session(session.0))
     }
 }

@@ -339,7 +339,12 @@ export! {
 
     /// Takes an operation back, if it has not begun.
     fn MPI_Cancel(request: Out<MPI_Request>) {
-        match request::active(request.get()?)? {
+        let handle = request.get()?;
+        if handle == MPI_REQUEST_NULL {
+            let what = "the request to be cancelled is MPI_REQUEST_NULL";
+            return Err(Error::new(Class::Request, what));
+        }
+        match request::active(handle)? {
             Some(Active::Receive(ticket)) => world()?.process.state().endpoint.cancel(ticket),
             Some(Active::Generalized(number)) => generalized::cancel(number)?,
             _ => {}

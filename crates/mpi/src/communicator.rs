@@ -30,6 +30,8 @@ pub struct Communicator {
     /// Communicators made of it so far by all members, and collectives.
     children: AtomicU32,
     collectives: AtomicU32,
+    /// Channels of partitioned messages that this process has made of it.
+    channels: AtomicU32,
     /// Communicators made by some of its members, by who they are.
     parties: Mutex<HashMap<u64, u32>>,
 }
@@ -44,9 +46,9 @@ fn mix(hash: u64, number: u64) -> u64 {
 
 impl Communicator {
     fn new(context: u64, group: Group, remote: Option<Group>, rank: u32) -> Communicator {
-        let (children, collectives) = (AtomicU32::new(0), AtomicU32::new(0));
+        let [children, collectives, channels] = [0; 3].map(AtomicU32::new);
         let parties = Mutex::default();
-        Communicator { context, group, remote, rank, children, collectives, parties }
+        Communicator { context, group, remote, rank, children, collectives, channels, parties }
     }
 
     /// All processes of the job.
@@ -75,6 +77,18 @@ impl Communicator {
         let count = parties.entry(who).or_default();
         *count += 1;
         mix(who, (*count).into()) & CONTEXTS
+    }
+
+    /// The context in which channels of partitioned messages are offered.
+    pub fn offers(&self) -> u64 {
+        mix(self.context, 3) & CONTEXTS
+    }
+
+    /// The context of the next channel that this process makes.
+    pub fn next_channel(&self) -> u64 {
+        let channel = self.channels.fetch_add(1, Ordering::Relaxed);
+        let me = self.group.world(self.rank);
+        mix(mix(mix(self.context, 4), me.into()), channel.into()) & CONTEXTS
     }
 
     /// A communicator of such a context; none where this process is not of the group.

@@ -39,7 +39,11 @@ pub struct Triplet {
 
 /// An ordered set of processes; copies are cheap.
 #[derive(Debug, Clone)]
-pub struct Group(Members);
+pub struct Group {
+    members: Members,
+    /// The session that the program has it of, or 0: groups that are made of it have that, too.
+    session: usize,
+}
 
 #[derive(Debug, Clone)]
 enum Members {
@@ -65,13 +69,13 @@ impl Group {
     /// All processes of a job of this size.
     #[must_use]
     pub fn all(size: u32) -> Group {
-        Group(Members::Even { first: 0, stride: 1, count: size })
+        Group { members: Members::Even { first: 0, stride: 1, count: size }, session: 0 }
     }
 
     /// One process.
     #[must_use]
     pub fn of_one(world: u32) -> Group {
-        Group(Members::Even { first: world, stride: 1, count: 1 })
+        Group { members: Members::Even { first: world, stride: 1, count: 1 }, session: 0 }
     }
 
     /// No process (`MPI_GROUP_EMPTY`).
@@ -93,7 +97,7 @@ impl Group {
             return Err(Error::new(Class::Rank, what));
         }
         let list = || Members::List { world: ranks.as_slice().into(), order: order.into() };
-        Ok(Group(even(&ranks).unwrap_or_else(list)))
+        Ok(Group { members: even(&ranks).unwrap_or_else(list), session: 0 })
     }
 
     /// Ranks that are known to be different.
@@ -101,10 +105,22 @@ impl Group {
         Group::of(ranks).expect("members of a group are different")
     }
 
+    /// The same processes, by a session.
+    #[must_use]
+    pub fn of_session(self, session: usize) -> Group {
+        Group { session, ..self }
+    }
+
+    /// The session that it comes of, or 0.
+    #[must_use]
+    pub fn session(&self) -> usize {
+        self.session
+    }
+
     /// How many processes there are.
     #[must_use]
     pub fn size(&self) -> u32 {
-        match &self.0 {
+        match &self.members {
             Members::Even { count, .. } => *count,
             Members::List { world, .. } => world.len() as u32,
         }
@@ -117,7 +133,7 @@ impl Group {
     #[inline]
     #[must_use]
     pub fn world(&self, rank: u32) -> u32 {
-        match &self.0 {
+        match &self.members {
             Members::Even { first, stride, count } => {
                 assert!(rank < *count, "rank {rank} in a group of {count}");
                 (i64::from(*first) + i64::from(rank) * stride) as u32
@@ -129,7 +145,7 @@ impl Group {
     /// The rank in the group of a rank in the world.
     #[must_use]
     pub fn rank_of(&self, process: u32) -> Option<u32> {
-        match &self.0 {
+        match &self.members {
             Members::Even { first, stride, count } => {
                 let distance = i64::from(process) - i64::from(*first);
                 let rank = u32::try_from(distance / stride).ok()?;
@@ -192,7 +208,7 @@ impl Group {
     #[must_use]
     pub fn union(&self, other: &Group) -> Group {
         let more = other.members().filter(|&world| self.rank_of(world).is_none());
-        Group::of_different(self.members().chain(more).collect())
+        Group::of_different(self.members().chain(more).collect()).of_session(self.session)
     }
 
     /// The members of this group that are in the other too, in this one's order.
@@ -209,7 +225,8 @@ impl Group {
 
     fn filtered(&self, keep: impl Fn(u32, u32) -> bool) -> Group {
         let members = (0..).zip(self.members()).filter(|&(rank, world)| keep(rank, world));
-        Group::of_different(members.map(|(_, world)| world).collect())
+        let members = members.map(|(_, world)| world).collect();
+        Group::of_different(members).of_session(self.session)
     }
 
     /// The members with these ranks, in their order.
@@ -218,7 +235,8 @@ impl Group {
     /// `MPI_ERR_RANK`: a rank is not in the group, or there twice.
     pub fn include(&self, ranks: &[i32]) -> Result<Group> {
         let world = |&rank: &i32| self.checked(rank).map(|rank| self.world(rank));
-        Group::of(ranks.iter().map(world).collect::<Result<_>>()?)
+        let members = Group::of(ranks.iter().map(world).collect::<Result<_>>()?)?;
+        Ok(members.of_session(self.session))
     }
 
     /// The members without these ranks.
@@ -354,10 +372,10 @@ mod tests {
         let world = Group::all(1 << 31);
         assert_eq!(world.rank_of(1 << 30), Some(1 << 30));
         let odd = Group::of((0..1000).map(|rank| 2 * rank + 1).collect()).unwrap();
-        assert!(matches!(odd.0, Members::Even { first: 1, stride: 2, count: 1000 }));
+        assert!(matches!(odd.members, Members::Even { first: 1, stride: 2, count: 1000 }));
         let back = Triplet { first: 999, last: 0, stride: -1 };
         let back = odd.include_ranges(&[back]).unwrap();
-        assert!(matches!(back.0, Members::Even { first: 1999, stride: -2, count: 1000 }));
+        assert!(matches!(back.members, Members::Even { first: 1999, stride: -2, count: 1000 }));
         assert_eq!(back.compare(&odd), Comparison::Similar);
     }
 

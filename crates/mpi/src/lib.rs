@@ -15,6 +15,7 @@ pub mod file;
 pub mod gateway;
 pub mod group;
 pub mod op;
+pub mod partitioned;
 pub mod process;
 pub mod topology;
 pub mod window;

@@ -7,6 +7,7 @@ use crate::buffer::{Memory, Typed};
 use crate::collective::Plan;
 use crate::counter::Keeper;
 use crate::error::{Error, Result};
+use crate::partitioned::Channels;
 use crate::window::{Access, Window, Windows};
 use muster_message::{Buffer, Carrier, Endpoint, Failure, Outcome, Ticket, Wanted};
 use std::sync::atomic::AtomicI64;
@@ -39,6 +40,8 @@ pub struct State<C, M: Memory> {
     pub endpoint: Endpoint<C, Typed<M>>,
     /// Its windows.
     pub windows: Windows<M>,
+    /// Its partitioned messages.
+    pub channels: Channels<M>,
     plans: Vec<(Began, Plan<M>)>,
     ended: Vec<(Began, Result<()>)>,
     began: u64,
@@ -54,6 +57,7 @@ impl<C: Carrier, M: Memory> Process<C, M> {
         let state = State {
             endpoint,
             windows: Windows::default(),
+            channels: Channels::default(),
             plans: Vec::new(),
             ended: Vec::new(),
             began: 0,
@@ -133,6 +137,9 @@ impl<C: Carrier, M: Memory> State<C, M> {
         let mut moved = self.endpoint.progress()?;
         if !self.windows.is_empty() {
             moved |= self.windows.advance(&mut self.endpoint)?;
+        }
+        if !self.channels.is_empty() {
+            moved |= self.channels.advance(&mut self.endpoint, self.is_idle)?;
         }
         if !self.plans.is_empty() {
             self.advance();

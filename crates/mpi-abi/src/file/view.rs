@@ -1,5 +1,8 @@
 //! What a rank sees of a file, as the program says it (MPI-5.0, sections 14.3 and 14.5).
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use muster_mpi::datatype::Datatype;
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::file::View;
@@ -12,7 +15,27 @@ use crate::datatype;
 use crate::export::{both, export};
 use crate::info;
 use crate::object;
-use crate::pointer::{Out, Text, TextOut};
+use crate::pointer::{Address, Out, Text, TextOut};
+
+/// Names that the program has given to ways of its own. Files are not read and written in these.
+static OWN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// Adds one.
+fn register(name: Text<'_>) -> Result<()> {
+    let name = name.text()?;
+    if name.len() >= MPI_MAX_DATAREP_STRING as usize {
+        let (length, most) = (name.len(), MPI_MAX_DATAREP_STRING - 1);
+        let what = format!("the name has {length} bytes, and {most} are the most");
+        return Err(Error::new(Class::Arg, what));
+    }
+    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if FORMS.iter().any(|(it, _)| *it == name) || own.contains(&name) {
+        let what = format!("there is a data representation '{name}' already");
+        return Err(Error::new(Class::DupDatarep, what));
+    }
+    own.insert(name);
+    Ok(())
+}
 
 /// The names of how data are stored.
 const FORMS: [(&str, Form); 3] =
@@ -24,7 +47,12 @@ impl Form {
     fn of(name: &str) -> Result<Form> {
         let found = FORMS.iter().find(|(it, _)| *it == name);
         found.map(|(_, form)| *form).ok_or_else(|| {
-            let what = format!("'{name}' is none of native, internal and external32");
+            let is_own = OWN.lock().unwrap_or_else(PoisonError::into_inner).contains(name);
+            let what = if is_own {
+                format!("files are not converted by the functions of '{name}'")
+            } else {
+                format!("'{name}' is none of native, internal and external32")
+            };
             Error::new(Class::UnsupportedDatarep, what)
         })
     }
@@ -86,6 +114,26 @@ export! {
         let form = FORMS.iter().find(|(_, form)| *form == state.form);
         let name = form.map_or("", |(name, _)| name);
         datarep.set(name.as_bytes(), MPI_MAX_DATAREP_STRING).map(|_| ())
+    }
+
+    /// Makes a way to store data known.
+    fn MPI_Register_datarep(
+        datarep: Text<'_>, read: Option<MPI_Datarep_conversion_function>,
+        write: Option<MPI_Datarep_conversion_function>,
+        extent: Option<MPI_Datarep_extent_function>, extra: Address,
+    ) {
+        let _ = (read, write, extent, extra);
+        register(datarep)
+    }
+
+    /// The same, by functions that take large counts.
+    fn MPI_Register_datarep_c(
+        datarep: Text<'_>, read: Option<MPI_Datarep_conversion_function_c>,
+        write: Option<MPI_Datarep_conversion_function_c>,
+        extent: Option<MPI_Datarep_extent_function>, extra: Address,
+    ) {
+        let _ = (read, write, extent, extra);
+        register(datarep)
     }
 
     /// Which byte of the file is at an offset.

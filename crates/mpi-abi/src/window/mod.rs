@@ -4,6 +4,7 @@
 
 mod access;
 mod epoch;
+mod shared;
 
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use muster_mpi::window::{Access, Region, Shape, Window};
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::attribute;
-use crate::communicator::{all_say, communicator};
+use crate::communicator::{Held, all_say, communicator};
 use crate::export::{Number, both, export};
 use crate::group;
 use crate::info;
@@ -26,6 +27,7 @@ use crate::place::Place;
 use crate::pointer::{Address, ConstAddress, Out, OutPointer};
 use crate::table::Table;
 use crate::world::world;
+use shared::Shared;
 
 /// A window. Its messages and epochs are in the process's state, by its context.
 struct Win {
@@ -37,6 +39,8 @@ struct Win {
     unit: c_int,
     flavor: c_int,
     model: c_int,
+    /// The memory of all ranks, where they share it.
+    shared: Option<Shared>,
 }
 
 // SAFETY: the address is only handed on to the program.
@@ -101,6 +105,16 @@ fn finish(mut asked: Vec<Access>) -> Result<()> {
     failed
 }
 
+/// A communicator that a window can be of.
+fn one_group(comm: MPI_Comm) -> Result<Held> {
+    let comm = communicator(comm)?;
+    if comm.inner.remote().is_some() {
+        let what = "a window is of one group, and this is an intercommunicator";
+        return Err(Error::new(Class::Comm, what));
+    }
+    Ok(comm)
+}
+
 /// The size of a window's memory.
 fn size_of(size: MPI_Aint) -> Result<usize> {
     usize::try_from(size)
@@ -118,25 +132,30 @@ fn unit_of(unit: impl Number) -> Result<i64> {
     Ok(unit.large())
 }
 
+/// A number in two halves, and what they are of.
+fn halves(number: u64) -> [i32; 2] {
+    [number as u32, (number >> 32) as u32].map(u32::cast_signed)
+}
+
+/// See [`halves`].
+fn whole(low: i32, high: i32) -> u64 {
+    let half = |number: i32| u64::from(number.cast_unsigned());
+    half(low) | half(high) << 32
+}
+
 /// Makes a window of all ranks of a communicator, with this rank's memory; none in a dynamic one.
 fn make(
     comm: MPI_Comm,
     info: MPI_Info,
     (flavor, unit): (c_int, i64),
     region: Option<(Region<Place>, *mut c_void)>,
+    shared: Option<Shared>,
 ) -> Result<MPI_Win> {
-    let (comm, hints) = (communicator(comm)?, info::infos(info)?);
-    if comm.inner.remote().is_some() {
-        let what = "a window is of one group, and this is an intercommunicator";
-        return Err(Error::new(Class::Comm, what));
-    }
+    let (comm, hints) = (one_group(comm)?, info::infos(info)?);
     let is_dynamic = region.is_none();
     let (region, base) = region.unzip();
     let size = region.as_ref().map_or(0, |region| region.size);
-    let halves = |number: u64| [number as u32, (number >> 32) as u32].map(u32::cast_signed);
     let said = all_say(&comm, &[halves(size as u64), halves(unit.cast_unsigned())].concat())?;
-    let half = |number: i32| u64::from(number.cast_unsigned());
-    let whole = |low: i32, high: i32| half(low) | half(high) << 32;
     let sizes = said.iter().map(|said| whole(said[0], said[1])).collect();
     let units = said.iter().map(|said| whole(said[2], said[3]).cast_signed()).collect();
     let (context, group) = (comm.inner.next_context(0), comm.inner.group().clone());
@@ -148,7 +167,7 @@ fn make(
     world()?.process.state().windows.add(Window::new(shape, regions));
     let base = base.unwrap_or(std::ptr::null_mut());
     let (size, unit) = (size as MPI_Aint, unit as c_int);
-    let win = Win { inner, base, size, unit, flavor, model: MPI_WIN_UNIFIED };
+    let win = Win { inner, base, size, unit, flavor, model: MPI_WIN_UNIFIED, shared };
     let win = MPI_Win(WINDOWS.insert(win));
     object::add(win.into(), MPI_ERRORS_ARE_FATAL);
     object::with(win.into(), |it| it.info = hints)?;
@@ -189,7 +208,7 @@ both! {
             return Err(Error::new(Class::Buffer, what));
         }
         let region = Region { start: 0, size, memory: Place::of(base.0) };
-        let made = make(comm, info, (MPI_WIN_FLAVOR_CREATE, unit), Some((region, base.0)))?;
+        let made = make(comm, info, (MPI_WIN_FLAVOR_CREATE, unit), Some((region, base.0)), None)?;
         win.set(made)
     }
 
@@ -202,16 +221,57 @@ both! {
         let memory = Place::scratch(size);
         let base = memory.bytes(0, size.max(1)).as_ptr().cast_mut().cast();
         let region = Region { start: 0, size, memory };
-        let made = make(comm, info, (MPI_WIN_FLAVOR_ALLOCATE, unit), Some((region, base)))?;
+        let made = make(comm, info, (MPI_WIN_FLAVOR_ALLOCATE, unit), Some((region, base)), None)?;
         baseptr.set(base)?;
         win.set(made)
+    }
+
+    /// A window of memory that all its ranks have at addresses of theirs.
+    fn MPI_Win_allocate_shared or MPI_Win_allocate_shared_c(
+        size: MPI_Aint, disp_unit: D, info: MPI_Info, comm: MPI_Comm, baseptr: OutPointer,
+        win: Out<MPI_Win>,
+    ) on comm {
+        let (size, unit, of) = (size_of(size)?, unit_of(disp_unit)?, one_group(comm)?);
+        let is_apart = info::infos(info)?.get("alloc_shared_noncontig") == Some("true");
+        let shared = shared::allocate(&of, (size, unit), is_apart)?;
+        let (_, base) = shared.part(of.inner.rank());
+        let base = base.cast::<c_void>();
+        let region = Region { start: 0, size, memory: Place::of(base) };
+        let flavor = MPI_WIN_FLAVOR_SHARED;
+        let made = make(comm, info, (flavor, unit), Some((region, base)), Some(shared))?;
+        baseptr.set(base)?;
+        win.set(made)
+    }
+
+    /// Where the memory of a rank lies here, or of the first that has any. Memory that ranks do not
+    /// share is only where its own rank is, and the first rank is 0 then.
+    fn MPI_Win_shared_query or MPI_Win_shared_query_c(
+        win: MPI_Win, rank: c_int, size: Out<MPI_Aint>, disp_unit: Out<D>, baseptr: OutPointer,
+    ) on win {
+        let known = window(win)?;
+        if known.flavor == MPI_WIN_FLAVOR_DYNAMIC {
+            let what = "the memory of a dynamic window comes and goes, so it is not shared";
+            return Err(Error::new(Class::RmaFlavor, what));
+        }
+        let (rank, own) = (known.target(rank)?, known.inner.rank());
+        let (bytes, unit, base) = match (&known.shared, rank) {
+            (Some(shared), rank) => {
+                let (part, base) = shared.part(rank.unwrap_or_else(|| shared.first()));
+                (part.size as MPI_Aint, part.unit, base.cast())
+            }
+            (None, rank) if rank.unwrap_or(0) != own => (0, 1, std::ptr::null_mut()),
+            (None, _) => (known.size, known.unit.into(), known.base),
+        };
+        size.set(bytes)?;
+        disp_unit.set(unit as D)?;
+        baseptr.set(base)
     }
 }
 
 export! {
     /// A window that memory comes to later; displacements are addresses.
     fn MPI_Win_create_dynamic(info: MPI_Info, comm: MPI_Comm, win: Out<MPI_Win>) on comm {
-        win.set(make(comm, info, (MPI_WIN_FLAVOR_DYNAMIC, 1), None)?)
+        win.set(make(comm, info, (MPI_WIN_FLAVOR_DYNAMIC, 1), None, None)?)
     }
 
     /// Adds memory.

@@ -258,7 +258,10 @@ impl<M: Memory> Window<M> {
         let all = place.datatype.packed_size(place.count)?;
         let size = if op == op::Predefined::NoOp { all } else { from.size() };
         let head = self.head(Kind::Accumulate, place, size)?;
-        Op::Predefined(op).accumulation(place.datatype)?;
+        // Elements that there are none of need no operation.
+        if size > 0 {
+            Op::Predefined(op).accumulation(place.datatype)?;
+        }
         let data = if op == op::Predefined::NoOp { 0 } else { size };
         if data > 0 && from.datatype().uniform() != place.datatype.uniform() {
             let what = "the elements are of another datatype than those at the target";

@@ -188,7 +188,7 @@ fn write<M: Memory>(memory: &mut M, runs: &[Run], mut data: &[u8]) {
 fn combined(head: &Head, data: &[u8], old: &[u8]) -> Result<Vec<u8>> {
     let wrong = || Error::new(Class::Op, "there is no such operation, or no such datatype");
     let op = op::Predefined::of_handle(head.code.into()).ok_or_else(wrong)?;
-    if op == op::Predefined::NoOp {
+    if op == op::Predefined::NoOp || old.is_empty() {
         return Ok(old.to_vec());
     }
     let element = Predefined::of_handle(head.element.into()).ok_or_else(wrong)?;

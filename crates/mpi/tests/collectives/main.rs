@@ -1,6 +1,7 @@
 //! Collectives of many ranks in one thread, against what the standard says the result is. The
 //! carrier hands messages over in parts, and late, as dice say.
 
+mod partitioned;
 mod sys;
 mod windows;
 

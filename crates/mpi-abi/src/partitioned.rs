@@ -1,0 +1,173 @@
+//! Partitioned messages (MPI-5.0, chapter 4).
+
+use std::ffi::c_int;
+
+use muster_message::Endpoint;
+use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::partitioned::{Channel, Channels, Route};
+
+use crate::abi::types::*;
+use crate::array::Array;
+use crate::buffer::{Elements, count, elements, tag};
+use crate::communicator::communicator;
+use crate::export::{both, export};
+use crate::info;
+use crate::line::Line;
+use crate::place::Place;
+use crate::pointer::{Address, ConstAddress, Out};
+use crate::request::{self, Active, EMPTY, NOBODY};
+use crate::world::world;
+
+/// A channel that goes with its request.
+struct Kept(Channel);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // After the end of MPI nothing is left.
+        if let Ok(world) = world() {
+            let state = &mut *world.process.state();
+            state.channels.remove(&mut state.endpoint, self.0);
+        }
+    }
+}
+
+/// Works on the channels of the process, for a moment.
+fn with_state<T>(
+    work: impl FnOnce(&mut Channels<Place>, &mut Endpoint<Line, Elements>) -> Result<T>,
+) -> Result<T> {
+    let state = &mut *world()?.process.state();
+    work(&mut state.channels, &mut state.endpoint)
+}
+
+/// A number of partitions.
+fn partitions(number: c_int) -> Result<usize> {
+    usize::try_from(number).map_err(|_| {
+        Error::new(Class::Arg, format!("the number of partitions is negative: {number}"))
+    })
+}
+
+/// So many times as many elements.
+fn all(
+    address: ConstAddress,
+    partitions: usize,
+    each: MPI_Count,
+    of: MPI_Datatype,
+) -> Result<Elements> {
+    count(each)?;
+    let all = i64::try_from(partitions).ok().and_then(|partitions| partitions.checked_mul(each));
+    let all = all.ok_or_else(|| {
+        let what = format!("{partitions} partitions of {each} elements are too many");
+        Error::new(Class::Count, what)
+    })?;
+    elements(address.0, all, of)
+}
+
+/// Gives a channel a handle. One to nobody has always ended.
+fn insert(
+    comm: MPI_Comm,
+    request: Out<MPI_Request>,
+    channel: Option<Channel>,
+    nobody: MPI_Status,
+) -> Result<()> {
+    let kept = channel.map(Kept);
+    let start = move || {
+        let Some(Kept(channel)) = &kept else { return Ok(Active::Ended(nobody)) };
+        with_state(|channels, endpoint| channels.start(endpoint, *channel))?;
+        Ok(Active::Partitioned(*channel))
+    };
+    request.set(request::insert(comm, None, Some(Box::new(start))))
+}
+
+/// Says of partitions that they may be sent.
+fn ready(request: MPI_Request, mut which: impl Iterator<Item = Result<usize>>) -> Result<()> {
+    let channel = match request::active(request)? {
+        Some(Active::Partitioned(channel)) => channel,
+        Some(Active::Ended(_)) => return Ok(()),
+        Some(_) => return Err(other()),
+        None => {
+            let what = "the request is not active, so no partition of it can be ready (MPI_Start)";
+            return Err(Error::new(Class::Request, what));
+        }
+    };
+    let state = &mut *world()?.process.state();
+    which.try_for_each(|part| state.channels.ready(&mut state.endpoint, channel, part?))?;
+    // Who says it in a loop waits for nothing, and others wait for this.
+    state.progress()?;
+    Ok(())
+}
+
+fn other() -> Error {
+    Error::new(Class::Request, "the request is not one of a partitioned message")
+}
+
+/// A partition's number.
+fn part(number: c_int) -> Result<usize> {
+    usize::try_from(number)
+        .map_err(|_| Error::new(Class::Arg, format!("there is no partition {number}")))
+}
+
+both! {
+    /// A send in partitions, to be started again and again.
+    fn MPI_Psend_init or MPI_Psend_init_c(
+        buf: ConstAddress, number: c_int, count: MPI_Count, datatype: MPI_Datatype, dest: c_int,
+        label: c_int, comm: MPI_Comm, hints: MPI_Info, request: Out<MPI_Request>,
+    ) on comm {
+        let (it, parts) = (communicator(comm)?, partitions(number)?);
+        info::infos(hints)?;
+        let (from, tag) = (all(buf, parts, count, datatype)?, tag(label)?);
+        let Some(other) = it.peer(dest)? else { return insert(comm, request, None, EMPTY) };
+        let route = Route { offers: it.inner.offers(), source: it.inner.rank(), tag, other };
+        let context = it.inner.next_channel();
+        let parts = (&from, parts, count as usize);
+        let channel = with_state(|channels, endpoint| {
+            channels.send(endpoint, (route, context), parts)
+        })?;
+        insert(comm, request, Some(channel), EMPTY)
+    }
+
+    /// A receive in partitions.
+    fn MPI_Precv_init or MPI_Precv_init_c(
+        buf: Address, number: c_int, count: MPI_Count, datatype: MPI_Datatype, dest: c_int,
+        label: c_int, comm: MPI_Comm, hints: MPI_Info, request: Out<MPI_Request>,
+    ) on comm {
+        let (it, parts) = (communicator(comm)?, partitions(number)?);
+        info::infos(hints)?;
+        let into = all(ConstAddress(buf.0), parts, count, datatype)?;
+        let tag = tag(label)?;
+        let Some(other) = it.peer(dest)? else { return insert(comm, request, None, NOBODY) };
+        let route = Route { offers: it.inner.offers(), source: dest.cast_unsigned(), tag, other };
+        let channel = with_state(|channels, endpoint| {
+            channels.receive(endpoint, route, (into, parts))
+        })?;
+        insert(comm, request, Some(channel), NOBODY)
+    }
+}
+
+export! {
+    /// Says of a partition that it may be sent.
+    fn MPI_Pready(partition: c_int, request: MPI_Request) {
+        ready(request, std::iter::once(part(partition)))
+    }
+
+    /// The same of all from the first to the last.
+    fn MPI_Pready_range(low: c_int, high: c_int, request: MPI_Request) {
+        ready(request, (low..=high).map(part))
+    }
+
+    /// The same of several.
+    fn MPI_Pready_list(length: c_int, list: Array<c_int>, request: MPI_Request) {
+        ready(request, list.slice(count(length)?)?.iter().map(|number| part(*number)))
+    }
+
+    /// Whether a partition has come. All have of a request that is not active.
+    fn MPI_Parrived(request: MPI_Request, partition: c_int, flag: Out<c_int>) {
+        let channel = match request::active(request)? {
+            Some(Active::Partitioned(channel)) => channel,
+            Some(Active::Ended(_)) | None => return flag.set(1),
+            Some(_) => return Err(other()),
+        };
+        let mut state = world()?.process.state();
+        state.progress()?;
+        flag.set(state.channels.has_arrived(channel, part(partition)?)?.into())
+    }
+}

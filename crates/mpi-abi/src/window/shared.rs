@@ -1,0 +1,218 @@
+//! Memory that the ranks of a window share, all of one node (MPI-5.0, section 12.2.3).
+//!
+//! It is one memfd, which every rank maps whole: the parts of all ranks, in their order. The
+//! window's first rank makes it and sends its descriptor to each of the others, in a datagram to a
+//! socket whose name that one has told. The name proves nothing, so the first rank tells which file
+//! it is, and only that is taken.
+//!
+//! *Who may die when.* What ranks tell each other are collectives, and the datagrams lie there when
+//! the collective after them has ended, so nobody ever waits for a socket; who is gone is noticed
+//! as in any collective. The memory has no name, and is gone with the last process that maps it.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::ptr::{self, NonNull};
+
+use muster_mpi::error::{Class, Error, Result};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, recvmsg,
+    sendmsg_addr, socket_with,
+};
+
+use super::{halves, whole};
+use crate::communicator::{Comm, all_say};
+use crate::world::world;
+
+/// A rank's part.
+#[derive(Clone, Copy)]
+pub struct Part {
+    /// Where it begins, behind the memory's first byte.
+    start: usize,
+    /// Bytes.
+    pub size: usize,
+    /// The unit of displacements.
+    pub unit: i64,
+}
+
+/// The memory of all ranks. It is unmapped when it goes.
+pub struct Shared {
+    base: NonNull<u8>,
+    length: usize,
+    parts: Vec<Part>,
+}
+
+// SAFETY: the addresses are only handed on to the program.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and the program must not use a window's memory after that.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
+    }
+}
+
+impl Shared {
+    /// A rank's part, and where it lies here.
+    pub fn part(&self, rank: u32) -> (Part, *mut u8) {
+        let part = self.parts[rank as usize];
+        (part, self.base.as_ptr().wrapping_add(part.start))
+    }
+
+    /// The first rank that has any.
+    pub fn first(&self) -> u32 {
+        self.parts.iter().position(|part| part.size > 0).unwrap_or(0) as u32
+    }
+}
+
+/// Memory of which each rank of a communicator has a part: of `size` bytes this one. Parts lie next
+/// to each other, or, where the first rank says so, begin on pages.
+///
+/// # Errors
+/// [`Class::RmaShared`] where the ranks are of several nodes, [`Class::NoMem`]; on all ranks.
+pub fn allocate(comm: &Comm, (size, unit): (usize, i64), is_apart: bool) -> Result<Shared> {
+    let (rank, neighbours) = (comm.inner.rank(), &world()?.neighbours);
+    if let Some(other) = comm.inner.group().members().find(|it| !neighbours.contains(it)) {
+        let what = format!(
+            "rank {other} of MPI_COMM_WORLD is on another node, which shares no memory with this \
+             one (MPI_Comm_split_type with MPI_COMM_TYPE_SHARED makes communicators that can)"
+        );
+        return Err(Error::new(Class::RmaShared, what));
+    }
+    let (number, inbox) = if rank == 0 { (0, None) } else { inbox() };
+    let own = [size as u64, unit.cast_unsigned(), number].map(halves).concat();
+    let said = all_say(comm, &[own, vec![i32::from(is_apart)]].concat())?;
+    let (parts, length) = parts(&said)?;
+    let file = match rank {
+        0 => memory(length),
+        _ => Err(Errno::NOMSG),
+    };
+    if let Ok(file) = &file {
+        // Whom it does not come to says so below.
+        let others = said[1..].iter().map(|of| whole(of[4], of[5]));
+        others.for_each(|number| {
+            let _ = send(number, file.as_fd());
+        });
+    }
+    let told = match file.as_ref().map_err(|errno| *errno).and_then(identity) {
+        Ok((device, file)) => [halves(device), halves(file), [0, 0]].concat(),
+        Err(errno) => [halves(0), halves(0), [errno.raw_os_error(), 0]].concat(),
+    };
+    let first = all_say(comm, &told)?.swap_remove(0);
+    if first[4] != 0 {
+        return Err(lacking(length, Errno::from_raw_os_error(first[4])));
+    }
+    let wanted = (whole(first[0], first[1]), whole(first[2], first[3]));
+    let file = file.or_else(|_| receive(inbox.as_ref(), wanted));
+    let mapped = file.and_then(|file| map(file.as_fd(), length));
+    let errno = mapped.as_ref().err().map_or(0, |errno| errno.raw_os_error());
+    let failed = all_say(comm, &[errno])?.into_iter().flatten().find(|errno| *errno != 0);
+    // It is unmapped again where another rank has none.
+    let shared = mapped.map(|base| Shared { base, length, parts });
+    match (failed, shared) {
+        (None, Ok(shared)) => Ok(shared),
+        (errno, _) => Err(lacking(length, Errno::from_raw_os_error(errno.unwrap_or(0)))),
+    }
+}
+
+fn lacking(length: usize, errno: Errno) -> Error {
+    let what = format!("{length} bytes that the ranks share are not to be had: {errno}");
+    Error::new(Class::NoMem, what)
+}
+
+/// The parts of all ranks, of what they have said, and the bytes of them all.
+fn parts(said: &[Vec<i32>]) -> Result<(Vec<Part>, usize)> {
+    let page = rustix::param::page_size();
+    let is_apart = said[0][6] != 0;
+    let mut start = 0_usize;
+    let mut next = |of: &Vec<i32>| {
+        let (size, unit) = (whole(of[0], of[1]) as usize, whole(of[2], of[3]).cast_signed());
+        let part = Part { start, size, unit };
+        let end = start.checked_add(size);
+        start = if is_apart { end?.checked_next_multiple_of(page)? } else { end? };
+        Some(part)
+    };
+    let parts = said.iter().map(&mut next).collect::<Option<Vec<_>>>();
+    // There is memory even where nobody has any.
+    let length = start.max(1).checked_next_multiple_of(page);
+    parts.zip(length).ok_or_else(|| lacking(usize::MAX, Errno::OVERFLOW))
+}
+
+/// New memory, which cannot change its size any more.
+fn memory(length: usize) -> Result<OwnedFd, Errno> {
+    let file = memfd_create("muster-window", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    ftruncate(&file, length as u64)?;
+    fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+    Ok(file)
+}
+
+/// What a file is told by.
+fn identity(file: &OwnedFd) -> Result<(u64, u64), Errno> {
+    let status = fstat(file)?;
+    Ok((status.st_dev, status.st_ino))
+}
+
+fn map(file: BorrowedFd<'_>, length: usize) -> Result<NonNull<u8>, Errno> {
+    let rights = libc::PROT_READ | libc::PROT_WRITE;
+    let (nowhere, file) = (ptr::null_mut(), file.as_raw_fd());
+    // SAFETY: a new mapping at a place that the kernel chooses touches no other memory.
+    let base = unsafe { libc::mmap(nowhere, length, rights, libc::MAP_SHARED, file, 0) };
+    if base == libc::MAP_FAILED {
+        let error = std::io::Error::last_os_error();
+        return Err(Errno::from_io_error(&error).unwrap_or(Errno::NOMEM));
+    }
+    Ok(NonNull::new(base.cast()).expect("no mapping is at zero"))
+}
+
+/// The address of an inbox.
+fn address(number: u64) -> Result<SocketAddrUnix, Errno> {
+    SocketAddrUnix::new_abstract_name(format!("muster-window-{number:016x}").as_bytes())
+}
+
+/// A socket that a descriptor can be sent to, and its number. Where there is none the descriptor
+/// does not come, which is told then.
+fn inbox() -> (u64, Option<OwnedFd>) {
+    let number = RandomState::new().build_hasher().finish();
+    let open = || {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
+        bind(&socket, &address(number)?)?;
+        Ok::<_, Errno>(socket)
+    };
+    (number, open().ok())
+}
+
+/// Sends a descriptor to an inbox, if it can be done without waiting.
+fn send(number: u64, file: BorrowedFd<'_>) -> Result<(), Errno> {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let (mut control, files) = (SendAncillaryBuffer::new(&mut space), [file]);
+    assert!(control.push(SendAncillaryMessage::ScmRights(&files)), "there is room for one");
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    sendmsg_addr(&socket, &address(number)?, &[IoSlice::new(&[0])], &mut control, flags).map(drop)
+}
+
+/// Takes the descriptor of a file out of an inbox, past whatever else lies there.
+fn receive(inbox: Option<&OwnedFd>, wanted: (u64, u64)) -> Result<OwnedFd, Errno> {
+    let inbox = inbox.ok_or(Errno::NOTSOCK)?;
+    loop {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+        recvmsg(inbox, &mut [IoSliceMut::new(&mut [0])], &mut control, flags)?;
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(mut files) = message
+                && let Some(file) = files.find(|it| identity(it) == Ok(wanted))
+            {
+                return Ok(file);
+            }
+        }
+    }
+}
