@@ -14,6 +14,7 @@ mod model;
 mod mpi4py;
 mod setup;
 mod sim;
+mod sweep3d;
 mod tidy;
 mod workspace;
 
@@ -29,7 +30,7 @@ struct Command {
     run: fn(&[String]) -> anyhow::Result<ExitCode>,
 }
 
-const COMMANDS: [Command; 13] = [
+const COMMANDS: [Command; 14] = [
     Command { name: "tidy", arguments: "", about: "check the rules of the house", run: tidy::run },
     Command {
         name: "ci",
@@ -42,6 +43,12 @@ const COMMANDS: [Command; 13] = [
         arguments: "",
         about: "install what the tests and benchmarks need beyond Rust",
         run: setup::run,
+    },
+    Command {
+        name: "sweep3d",
+        arguments: "",
+        about: "build Muster and Sweep3D, and run it on a cluster that goes with it",
+        run: sweep3d::run,
     },
     Command {
         name: "header",

@@ -91,6 +91,10 @@ catalog! {
     E112 "The job's specification is not right."
         "The file spec of the job lacks its program, or has a field that is not understood."
         "docs/files.md lists its fields."
+    N112 "A flag of mpiexec was left out."
+        "It tells Open MPI or MPICH how to do what Muster does otherwise: how ranks are started, \
+         bound to processors and connected."
+        "Nothing. mpiexec --help lists the flags that have an effect; -quiet has this not said."
     E113 "There is no such node."
         "The name is none of this cluster, or is not written as a set of nodes: n[0-3,7]."
         "muster nodes lists them."

@@ -3,6 +3,7 @@
 mod cluster;
 mod cmd;
 mod fuse;
+mod mpiexec;
 mod run;
 mod stand_in;
 mod sys;
@@ -59,7 +60,7 @@ fn main() -> ExitCode {
     muster_machine::prompt::be_prompt();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return refuse(&error),
+        Err(error) => return refuse(&error, &help(std::env::args())),
     };
     let named = || std::env::var("MUSTER_CLUSTER").ok().filter(|name| !name.is_empty());
     let cluster = cli.cluster.or_else(named).unwrap_or_else(|| "default".into());
@@ -98,8 +99,8 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Help and version as clap prints them; a mistake as one sentence.
-fn refuse(error: &clap::Error) -> ExitCode {
+/// Help and version as clap prints them; a mistake as one sentence that names where help is.
+fn refuse(error: &clap::Error, help: &str) -> ExitCode {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _ = Cli::command().print_help();
         return ExitCode::from(USAGE);
@@ -110,8 +111,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
             _ => ExitCode::SUCCESS,
         };
     }
-    let _ =
-        writeln!(io::stderr(), "muster: {}", sentence(&error.to_string(), &help(std::env::args())));
+    let _ = writeln!(io::stderr(), "muster: {}", sentence(&error.to_string(), help));
     ExitCode::from(USAGE)
 }
 

@@ -189,15 +189,22 @@ fn of_standard(key: c_int) -> Option<usize> {
     static APPNUM: AtomicI32 = AtomicI32::new(0);
     static UNIVERSE_SIZE: AtomicI32 = AtomicI32::new(1);
     static LAST_USED_CODE: AtomicI32 = AtomicI32::new(0);
+    let told = |place: &AtomicI32, name: &str| {
+        if let Some(value) = std::env::var(name).ok().and_then(|value| value.parse().ok()) {
+            place.store(value, Ordering::Relaxed);
+        }
+    };
     let place = match key {
         MPI_TAG_UB => &TAG_UB,
         MPI_HOST => &HOST,
         MPI_IO => &IO,
         MPI_WTIME_IS_GLOBAL => &WTIME_IS_GLOBAL,
-        MPI_APPNUM => &APPNUM,
+        MPI_APPNUM => {
+            told(&APPNUM, "MUSTER_APPNUM");
+            &APPNUM
+        }
         MPI_UNIVERSE_SIZE => {
-            let size = std::env::var("MUSTER_SIZE").ok().and_then(|size| size.parse().ok());
-            UNIVERSE_SIZE.store(size.unwrap_or(1), Ordering::Relaxed);
+            told(&UNIVERSE_SIZE, "MUSTER_SIZE");
             &UNIVERSE_SIZE
         }
         MPI_LASTUSEDCODE => {

@@ -17,11 +17,12 @@ mod logs;
 mod ls;
 mod man;
 mod mount;
+mod mpiexec;
 mod nodes;
 mod partition;
 pub mod progress;
 mod ps;
-mod run;
+pub mod run;
 mod scheduler;
 pub mod table;
 mod top;
@@ -43,6 +44,7 @@ const SCHEMA: u32 = 1;
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     Run(Box<run::Args>),
+    Mpiexec(mpiexec::Args),
     Up(up::Args),
     View(view::Args),
     Init(init::Args),
@@ -78,6 +80,7 @@ pub enum Command {
 pub fn run(command: Command, context: &Context) -> Result<ExitCode> {
     match command {
         Command::Run(args) => run::main(*args, context),
+        Command::Mpiexec(args) => mpiexec::main(&args, context),
         Command::Up(args) => up::run(&args, context),
         Command::View(args) => view::run(&args, context),
         Command::Init(args) => init::run(&args),

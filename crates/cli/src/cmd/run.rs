@@ -35,6 +35,11 @@ pub struct Args {
           value_parser = clap::value_parser!(u32).range(1..))]
     ntasks: Option<u32>,
 
+    /// Fill a node with so many ranks before the next; without -n, so many on each node
+    #[arg(long, visible_alias = "ppn", value_name = "N",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    ntasks_per_node: Option<u32>,
+
     /// Run on these nodes, such as n[1-3,7]
     #[arg(short = 'w', long, value_name = "NODES", value_parser = node_list)]
     nodelist: Option<String>,
@@ -173,6 +178,16 @@ pub struct Args {
     command: Vec<String>,
 }
 
+/// Whether the flag of this long name takes a value; none if there is no such flag.
+pub fn takes_value(name: &str) -> Option<bool> {
+    let command = <Args as clap::Args>::augment_args(clap::Command::new("run"));
+    let is_it = |arg: &&clap::Arg| {
+        arg.get_long() == Some(name) || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
+    };
+    let flag = command.get_arguments().find(is_it)?;
+    Some(flag.get_action().takes_values() && !flag.is_require_equals_set())
+}
+
 fn node_list(text: &str) -> Result<String, String> {
     nodeset::expand(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
@@ -211,6 +226,7 @@ impl Args {
         let spec = Spec {
             nodes: self.nodes.map(|nodes| nodes as usize),
             ranks: self.ntasks.map(|ranks| ranks as usize),
+            per_node: self.ntasks_per_node.map(|ranks| ranks as usize),
             nodelist: self.nodelist,
             env: environment::gather(std::env::vars_os(), &self.env, !self.no_env)?,
             chdir: self.chdir,
@@ -268,7 +284,8 @@ fn embedded_nodes(wish: &Wish) -> Result<usize, Failure> {
         return Err(Failure::new("E142", exit::USAGE, text));
     }
     let spec = &wish.spec;
-    let wanted = spec.nodes.or(spec.ranks.map(|ranks| ranks.min(EMBEDDED_MAX)));
+    let each = spec.per_node.unwrap_or(1);
+    let wanted = spec.nodes.or(spec.ranks.map(|ranks| ranks.div_ceil(each).min(EMBEDDED_MAX)));
     let Some(list) = &spec.nodelist else { return Ok(wanted.unwrap_or(1)) };
     let most = wanted.unwrap_or(EMBEDDED_MAX);
     let number = |name: &String| name.strip_prefix('n')?.parse::<usize>().ok();
@@ -401,6 +418,7 @@ mod tests {
             ("x", 1),
             ("-n 3 x", 3),
             ("-n 300 x", 8),
+            ("-n 5 --ntasks-per-node 2 x", 3),
             ("-N 9 x", 9),
             ("-w n7 x", 8),
             ("-w n[0-1] x", 2),

@@ -41,12 +41,13 @@ fn mistake(id: &'static str, text: impl Into<String>) -> Failure {
 
 /// How many ranks there will be; nothing if the nodes are chosen by a set that is none.
 fn rank_count(spec: &Spec) -> Option<usize> {
-    match (spec.ranks, spec.nodes, &spec.nodelist) {
-        (Some(ranks), _, _) => Some(ranks),
-        (None, Some(nodes), _) => Some(nodes),
-        (None, None, Some(list)) => Some(nodeset::expand(list).ok()?.len()),
-        (None, None, None) => Some(1),
-    }
+    let nodes = match (spec.ranks, spec.nodes, &spec.nodelist) {
+        (Some(ranks), _, _) => return Some(ranks),
+        (None, Some(nodes), _) => nodes,
+        (None, None, Some(list)) => nodeset::expand(list).ok()?.len(),
+        (None, None, None) => 1,
+    };
+    Some(nodes * spec.per_node.unwrap_or(1))
 }
 
 fn check_input(input: &Input, ranks: Option<usize>) -> Result<(), Failure> {

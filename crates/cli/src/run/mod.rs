@@ -103,7 +103,7 @@ fn print(line: &str) {
 }
 
 /// The system's sentence without the number that Rust adds.
-fn said(error: &std::io::Error) -> String {
+pub fn said(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }

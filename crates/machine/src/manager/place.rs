@@ -43,13 +43,20 @@ pub fn wanted(spec: &Spec, up: &[String], down: &[String]) -> Result<Wanted, Str
             _ => format!("all nodes are down ({}). See: muster nodes  [E114]", nodeset::fold(down)),
         });
     }
+    if spec.per_node == Some(0) {
+        return Err("0 ranks asked on each node: at least 1 is needed  [E112]".to_owned());
+    }
     let nodes = match (spec.nodes, spec.ranks, &spec.nodelist) {
         (Some(nodes), _, _) => nodes,
-        (None, _, Some(_)) => most,
-        (None, Some(ranks), None) => ranks.min(most),
+        (None, Some(ranks), list) => match (spec.per_node, list) {
+            (Some(each), _) => ranks.div_ceil(each).min(most),
+            (None, Some(_)) => most,
+            (None, None) => ranks.min(most),
+        },
+        (None, None, Some(_)) => most,
         (None, None, None) => 1,
     };
-    let ranks = spec.ranks.unwrap_or(nodes);
+    let ranks = spec.ranks.unwrap_or_else(|| nodes.saturating_mul(spec.per_node.unwrap_or(1)));
     if nodes == 0 || ranks == 0 {
         return Err("0 nodes or ranks asked: at least 1 is needed  [E112]".to_owned());
     }
@@ -80,11 +87,13 @@ pub fn wanted(spec: &Spec, up: &[String], down: &[String]) -> Result<Wanted, Str
     Ok(Wanted { nodes, ranks, among })
 }
 
-/// Places so many ranks on these nodes, in blocks.
-pub fn place(ranks: usize, nodes: &[String]) -> Vec<Place> {
+/// Places so many ranks on these nodes, in blocks: of `per_node` if that leaves no node empty and
+/// no rank over, and else of the same length, as near as can be.
+pub fn place(ranks: usize, nodes: &[String], per_node: Option<usize>) -> Vec<Place> {
+    let block = per_node.filter(|each| ranks.div_ceil(*each) == nodes.len());
     let mut locals = vec![0; nodes.len()];
     let put = |rank: usize| {
-        let at = rank * nodes.len() / ranks;
+        let at = block.map_or(rank * nodes.len() / ranks, |each| rank / each);
         locals[at] += 1;
         Place { node: nodes[at].clone(), local: locals[at] - 1 }
     };
@@ -132,7 +141,7 @@ mod tests {
     fn placed(json: &str) -> String {
         let wanted = wanted(&spec(json), &names(4), &[]).unwrap();
         let nodes = wanted.among.unwrap_or_else(|| names(4));
-        let places = place(wanted.ranks, &nodes[..wanted.nodes]);
+        let places = place(wanted.ranks, &nodes[..wanted.nodes], spec(json).per_node);
         places.iter().map(|p| format!("{}.{} ", p.node, p.local)).collect()
     }
 
@@ -149,6 +158,22 @@ mod tests {
             placed(r#"{"argv":["x"],"ranks":5,"nodelist":"n[2-3]"}"#).matches("n2").count(),
             3
         );
+    }
+
+    #[test]
+    fn a_node_is_filled_before_the_next_one_if_so_asked() {
+        assert_eq!(placed(r#"{"argv":["x"],"ranks":3,"per_node":4}"#), "n0.0 n0.1 n0.2 ");
+        assert_eq!(placed(r#"{"argv":["x"],"ranks":3,"per_node":2}"#), "n0.0 n0.1 n1.0 ");
+        assert_eq!(
+            placed(r#"{"argv":["x"],"nodelist":"n[2-3]","per_node":2}"#),
+            "n2.0 n2.1 n3.0 n3.1 "
+        );
+        assert_eq!(placed(r#"{"argv":["x"],"ranks":3,"nodelist":"n3,n2","per_node":4}"#).len(), 15);
+        // All nodes are full: the others go where there are as many.
+        let full = placed(r#"{"argv":["x"],"ranks":12,"per_node":2}"#);
+        assert!(full.starts_with("n0.0 n0.1 n0.2 n1.0 ") && full.ends_with("n3.2 "), "{full}");
+        // Every node that was asked for has a rank.
+        assert_eq!(placed(r#"{"argv":["x"],"ranks":3,"nodes":3,"per_node":2}"#), "n0.0 n1.0 n2.0 ");
     }
 
     #[test]
@@ -169,6 +194,7 @@ mod tests {
             (r#"{"argv":["x"],"nodelist":"n1,n1"}"#, "twice"),
             (r#"{"argv":[]}"#, "no program"),
             (r#"{"argv":["x"],"ranks":0}"#, "at least 1"),
+            (r#"{"argv":["x"],"ranks":2,"per_node":0}"#, "on each node: at least 1"),
             (r#"{"argv":["x"],"ranks":99999}"#, "but a node runs 3072 at most"),
         ] {
             let down = if json.contains("nodelist") { vec!["n7".to_owned()] } else { vec![] };

@@ -18,6 +18,9 @@ pub struct Spec {
     /// How many ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<usize>,
+    /// Ranks that a node gets before the next one gets any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_node: Option<usize>,
     /// Which nodes: a node set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodelist: Option<String>,

@@ -248,7 +248,7 @@ impl Job {
         if count == 0 {
             return Err((None, "all nodes are down  [E114]".to_owned()));
         }
-        let places = place(count, &up[..count]);
+        let places = place(count, &up[..count], None);
         let ids: Vec<NodeId> = places.iter().filter_map(|place| id_of(&place.node)).collect();
         self.instances = ids.iter().map(|node| manager.links[node]).collect();
         self.set = ids.into_iter().collect();

@@ -1,0 +1,91 @@
+//! `muster mpiexec`: what `mpiexec` and `mpirun` beside it run.
+
+use super::run;
+use crate::cluster::{Context, Status};
+use crate::mpiexec::{Line, Tells, flags, place, programs};
+use crate::run::{Failure, say};
+use anyhow::Result;
+use clap::Parser;
+use muster_base::elf;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Run an MPI program by the flags of Open MPI's and MPICH's mpiexec
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
+pub struct Args {
+    /// mpiexec --help explains them
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<String>,
+}
+
+/// What `muster run` reads.
+#[derive(Debug, Parser)]
+struct Run {
+    #[command(flatten)]
+    args: run::Args,
+}
+
+/// Runs it as `muster run` would. What it fails with is said here.
+///
+/// # Errors
+/// Why there is no cluster.
+pub fn main(args: &Args, context: &Context) -> Result<ExitCode> {
+    let tell = |failure: Failure| {
+        say(&format!("muster: {failure}"));
+        Ok(ExitCode::from(failure.exit))
+    };
+    let line = match flags::read(&args.words) {
+        Ok(line) => line,
+        Err(failure) => return tell(failure),
+    };
+    match line.tells {
+        Some(Tells::Help) => return print(&flags::help()),
+        Some(Tells::Version) => return print(concat!("muster ", env!("CARGO_PKG_VERSION"), "\n")),
+        None => {}
+    }
+    if !line.ignored.is_empty() && !line.is_quiet {
+        let ignored = line.ignored.join(", ");
+        say(&format!("muster: left out, because it means nothing here: {ignored}  [N112]"));
+    }
+    let words = match translated(&line, context)? {
+        Ok(words) => words,
+        Err(failure) => return tell(failure),
+    };
+    match Run::try_parse_from(std::iter::once("mpiexec".to_owned()).chain(words)) {
+        Ok(run) => run::main(run.args, context),
+        Err(error) => Ok(crate::refuse(&error, "mpiexec --help")),
+    }
+}
+
+/// The words for `muster run`, once the nodes were looked at.
+fn translated(line: &Line, context: &Context) -> Result<Result<Vec<String>, Failure>> {
+    let (nodes, is_here) = match context.embeds()? {
+        true => (place::Nodes::default(), true),
+        false => {
+            let client = context.connect()?;
+            let status = Status::read(&client)?;
+            let up = || status.nodes.iter().filter(|node| node.is_up());
+            let first = up().next().and_then(|node| {
+                let told = client.read(&format!("nodes/{}/cpus", node.name)).ok()?;
+                String::from_utf8_lossy(&told).trim().parse().ok()
+            });
+            let is_here =
+                up().all(|node| node.host.is_none() && node.arch.as_deref() == Some(elf::HERE));
+            (place::Nodes::of(&status, first.unwrap_or(1)), is_here)
+        }
+    };
+    let here = std::env::current_dir()?;
+    let all = || {
+        let mut words = place::words(line, &nodes)?;
+        words.extend(line.run.iter().cloned());
+        words.extend(programs::words(line, &here, is_here)?);
+        Ok(words)
+    };
+    Ok(all())
+}
+
+fn print(text: &str) -> Result<ExitCode> {
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,480 @@
+//! The flags of `mpiexec`, as Open MPI and MPICH have them. One dash is as good as two, and
+//! `-NAME=VALUE` as `-NAME VALUE`.
+
+use super::{Line, Part, Tells, mistake};
+use crate::cmd::run;
+use crate::run::Failure;
+use std::fmt::Write;
+
+/// A flag.
+struct Flag {
+    /// Its names.
+    names: &'static [&'static str],
+    /// What its values are called.
+    values: &'static [&'static str],
+    /// What `--help` says of it; nothing of those that only others still write.
+    about: &'static str,
+    /// What it asks for; what is wrong with that.
+    does: fn(&mut Line, &[String]) -> Result<(), String>,
+}
+
+const FLAGS: &[Flag] = &[
+    Flag {
+        names: &["n", "np", "c"],
+        values: &["N"],
+        about: "so many ranks",
+        does: |line, values| number(&values[0]).map(|ranks| line.part().ranks = Some(ranks)),
+    },
+    Flag {
+        names: &["ppn", "N", "npernode", "perhost"],
+        values: &["N"],
+        about: "so many on each node; else a node is filled as far as it has processors",
+        does: |line, values| number(&values[0]).map(|ranks| line.per_node = Some(ranks)),
+    },
+    Flag {
+        names: &["host", "hosts", "H"],
+        values: &["HOSTS"],
+        about: "on these nodes or hosts: n0,n1 or n[0-1], with n0:4 for 4 places there",
+        does: |line, values| {
+            line.hosts.get_or_insert_default().extend(hosts(&values[0])?);
+            Ok(())
+        },
+    },
+    Flag {
+        names: &["hostfile", "machinefile", "f"],
+        values: &["FILE"],
+        about: "on those of a file: one on a line, with slots=4 or :4",
+        does: |line, values| {
+            let text = std::fs::read_to_string(&values[0]);
+            let text = text.map_err(|error| format!("{}: {}", values[0], crate::run::said(&error)));
+            line.hosts.get_or_insert_default().extend(host_file(&text?)?);
+            Ok(())
+        },
+    },
+    Flag {
+        names: &["map-by"],
+        values: &["HOW"],
+        about: "node: as many nodes as there are; ppr:N:node: as -ppn N",
+        does: map_by,
+    },
+    Flag {
+        names: &["bynode", "rr"],
+        values: &[],
+        about: "",
+        does: |line, _| map_by(line, &["node".into()]),
+    },
+    Flag {
+        names: &["bind-to"],
+        values: &["WHAT"],
+        about: "",
+        does: |line, values| {
+            let is_so = ["none", "default"].contains(&values[0].as_str());
+            line.ignored.extend((!is_so).then(|| format!("-bind-to {}", values[0])));
+            Ok(())
+        },
+    },
+    Flag {
+        names: &["x"],
+        values: &["NAME[=VALUE]"],
+        about: "pass on a variable of the environment, or set it",
+        does: |line, values| {
+            line.part().env.push(values[0].clone());
+            Ok(())
+        },
+    },
+    Flag {
+        names: &["env", "genv"],
+        values: &["NAME", "VALUE"],
+        about: "set one",
+        does: |line, values| {
+            line.part().env.push(values.join("="));
+            Ok(())
+        },
+    },
+    Flag {
+        names: &["envnone", "genvnone"],
+        values: &[],
+        about: "pass on no others; all are, if this is not given",
+        does: |line, _| pass(line, &["--no-env"]),
+    },
+    Flag {
+        names: &["envlist", "genvlist"],
+        values: &["NAMES"],
+        about: "",
+        does: |line, values| {
+            let names = values[0].split(',').map(str::to_owned);
+            line.part().env.extend(names);
+            pass(line, &["--no-env"])
+        },
+    },
+    Flag {
+        names: &["wdir", "wd"],
+        values: &["DIR"],
+        about: "where the ranks work; here if not given",
+        does: |line, values| {
+            line.part().directory = Some(values[0].clone());
+            Ok(())
+        },
+    },
+    Flag {
+        names: &["l", "tag-output", "prepend-rank"],
+        values: &[],
+        about: "put the rank before each line of output",
+        does: |line, _| pass(line, &["--label"]),
+    },
+    Flag {
+        names: &["stdin", "s"],
+        values: &["all|none|RANK"],
+        about: "who reads our input; rank 0 if not given",
+        does: |line, values| pass(line, &["--input", &values[0]]),
+    },
+    Flag {
+        names: &["timeout"],
+        values: &["SECONDS"],
+        about: "end the job after this time",
+        does: |line, values| pass(line, &["--time", &values[0]]),
+    },
+    Flag {
+        names: &["continuous", "disable-auto-cleanup"],
+        values: &[],
+        about: "let the other ranks go on when one fails",
+        does: |line, _| pass(line, &["--keep-going"]),
+    },
+    Flag {
+        names: &["quiet", "q"],
+        values: &[],
+        about: "say nothing besides what the program says",
+        does: |line, _| {
+            line.is_quiet = true;
+            pass(line, &["--quiet"])
+        },
+    },
+    Flag {
+        names: &["version", "V"],
+        values: &[],
+        about: "which Muster this is",
+        does: |line, _| {
+            line.tells = Some(Tells::Version);
+            Ok(())
+        },
+    },
+    Flag {
+        names: &["help", "h"],
+        values: &[],
+        about: "this text",
+        does: |line, _| {
+            line.tells.get_or_insert(Tells::Help);
+            Ok(())
+        },
+    },
+];
+
+/// Flags that ask for what is so anyway.
+const GRANTED: &[&str] = &[
+    "allow-run-as-root",
+    "envall",
+    "genvall",
+    "oversubscribe",
+    "use-hwthread-cpus",
+    "byslot",
+    "bycore",
+];
+
+/// Flags that mean nothing here, and how many values each has.
+const IGNORED: &[(&str, usize)] = &[
+    ("am", 1),
+    ("bootstrap", 1),
+    ("display", 1),
+    ("display-allocation", 0),
+    ("display-map", 0),
+    ("gmca", 2),
+    ("iface", 1),
+    ("launcher", 1),
+    ("mca", 2),
+    ("nooversubscribe", 0),
+    ("npersocket", 1),
+    ("personality", 1),
+    ("pmixmca", 2),
+    ("prefix", 1),
+    ("prtemca", 2),
+    ("rank-by", 1),
+    ("report-bindings", 0),
+    ("rmk", 1),
+    ("tune", 1),
+    ("usize", 1),
+    ("v", 0),
+    ("verbose", 0),
+];
+
+fn pass(line: &mut Line, words: &[&str]) -> Result<(), String> {
+    line.run.extend(words.iter().map(|&word| word.to_owned()));
+    Ok(())
+}
+
+fn number(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(0) => Err("at least 1 is needed, not 0".into()),
+        Ok(number) => Ok(number),
+        Err(_) => Err(format!("'{text}' is no number of ranks")),
+    }
+}
+
+fn map_by(line: &mut Line, values: &[String]) -> Result<(), String> {
+    let mut words = values[0].split(':');
+    match (words.next(), words.next(), words.next()) {
+        (Some("node"), ..) => line.spread = true,
+        (Some("ppr"), Some(each), Some("node")) => line.per_node = Some(number(each)?),
+        (Some("slot" | "core" | "hwthread" | ""), more, _) if !more.is_some_and(is_size) => {}
+        _ => line.ignored.push(format!("-map-by {}", values[0])),
+    }
+    Ok(())
+}
+
+/// Processors for each rank: the kernel gives them.
+fn is_size(word: &str) -> bool {
+    word.to_ascii_lowercase().starts_with("pe=")
+}
+
+type Host = (String, Option<u32>);
+
+/// A host with its places: `n0`, `n0:4`.
+fn host(word: &str) -> Result<Host, String> {
+    match word.rsplit_once(':') {
+        Some((name, places)) => Ok((name.to_owned(), Some(number(places)?))),
+        None => Ok((word.to_owned(), None)),
+    }
+}
+
+/// A list of hosts. A comma in brackets is part of a name: `n[0,2],n5`.
+fn hosts(text: &str) -> Result<Vec<Host>, String> {
+    let mut is_inside = false;
+    let words = text.split(|c| {
+        is_inside = if is_inside { c != ']' } else { c == '[' };
+        c == ',' && !is_inside
+    });
+    words.filter(|word| !word.is_empty()).map(host).collect()
+}
+
+/// The hosts of a file: a line each.
+fn host_file(text: &str) -> Result<Vec<Host>, String> {
+    let mut all = Vec::new();
+    for line in text.lines() {
+        let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
+        let Some(first) = words.next() else { continue };
+        let (name, mut places) = host(first)?;
+        for word in words {
+            match word.split_once('=') {
+                Some(("slots", count)) => places = Some(number(count)?),
+                _ if word.parse::<u32>().is_ok() => places = Some(number(word)?),
+                // Limits and interfaces of others.
+                _ => {}
+            }
+        }
+        all.push((name, places));
+    }
+    Ok(all)
+}
+
+/// Reads a command line.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read(words: &[String]) -> Result<Line, Failure> {
+    let mut line = Line::default();
+    for (at, part) in words.split(|word| word == ":").enumerate() {
+        if at > 0 {
+            line.parts.push(Part::default());
+        }
+        let mut rest = part;
+        while let Some(word) = rest.first() {
+            if word == "--" {
+                rest = &rest[1..];
+                break;
+            }
+            if !word.starts_with('-') || word == "-" {
+                break;
+            }
+            let used = flag(&mut line, rest)?;
+            rest = &rest[used..];
+        }
+        line.part().command = rest.to_vec();
+        if line.tells.is_none() && rest.is_empty() {
+            let text = match words.len() {
+                0 => "no program was named".to_owned(),
+                _ => format!("no program comes after '{}'", part.join(" ")),
+            };
+            return Err(mistake(text));
+        }
+    }
+    Ok(line)
+}
+
+/// Reads the flag that some words begin with; how many are its own.
+fn flag(line: &mut Line, words: &[String]) -> Result<usize, Failure> {
+    let written = &words[0];
+    let bare = written.trim_start_matches('-');
+    let (name, given) = match bare.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (bare, None),
+    };
+    let values = |count: usize| -> Result<(Vec<String>, usize), Failure> {
+        let mut values: Vec<String> = given.iter().cloned().collect();
+        let wanted = count.saturating_sub(values.len());
+        values.extend(words[1..].iter().take(wanted).cloned());
+        let used = 1 + wanted;
+        match values.len() {
+            have if have < count => {
+                let s = if count == 1 { "" } else { "s" };
+                Err(mistake(format!("{written} wants {count} value{s}")))
+            }
+            have if have > count => Err(mistake(format!("{written}: it takes no value"))),
+            _ => Ok((values, used)),
+        }
+    };
+    if let Some(flag) = FLAGS.iter().find(|flag| flag.names.contains(&name)) {
+        let (values, used) = values(flag.values.len())?;
+        (flag.does)(line, &values).map_err(|why| mistake(format!("{written}: {why}")))?;
+        return Ok(used);
+    }
+    if GRANTED.contains(&name) {
+        return values(0).map(|(_, used)| used);
+    }
+    if let Some((_, count)) = IGNORED.iter().find(|(ignored, _)| *ignored == name) {
+        let (_, used) = values(*count)?;
+        line.ignored.push(written.clone());
+        return Ok(used);
+    }
+    let Some(takes) = run::takes_value(name).filter(|_| written.starts_with("--")) else {
+        return Err(mistake(format!("there is no flag {written}")));
+    };
+    line.run.push(written.clone());
+    if takes && given.is_none() {
+        let (values, used) = values(1)?;
+        line.run.extend(values);
+        return Ok(used);
+    }
+    Ok(1)
+}
+
+/// What `--help` prints.
+pub fn help() -> String {
+    let mut text = "\
+Run an MPI program: mpiexec FLAGS PROGRAM ... [: FLAGS PROGRAM ...]
+
+Several programs are one job, whose first ranks are the first one's. Without a cluster, the ranks
+run on one that lives as long as they do. More ranks than processors share them.
+
+"
+    .to_owned();
+    for flag in FLAGS.iter().filter(|flag| !flag.about.is_empty()) {
+        let names: Vec<String> = flag.names.iter().map(|name| dashed(name)).collect();
+        let call = format!("{} {}", names.join(", "), flag.values.join(" "));
+        // Writing to a String cannot fail.
+        let _ = match call.trim_end() {
+            call if call.len() > 26 => writeln!(text, "  {call}\n  {:26}  {}", "", flag.about),
+            call => writeln!(text, "  {call:26}  {}", flag.about),
+        };
+    }
+    text += "
+Flags of `muster run` with two dashes are taken as well. What is so anyway, such as
+--oversubscribe, is granted; what means nothing here, such as --mca, is said to be left out.
+";
+    text
+}
+
+fn dashed(name: &str) -> String {
+    let dashes = if name.contains('-') { "--" } else { "-" };
+    format!("{dashes}{name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Result<Line, String> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        read(&words).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn what_open_mpi_and_mpich_understand_is_understood() {
+        let all = line(
+            "--allow-run-as-root -np 4 --map-by ppr:2:node -x A=1 -x PATH -genv K V --wdir /d \
+             --mca btl self,tcp -tag-output --bind-to core --oversubscribe ./prog -n 9 --mca",
+        );
+        let all = all.unwrap();
+        assert_eq!(all.per_node, Some(2));
+        assert_eq!(all.ignored, ["--mca", "-bind-to core"]);
+        assert_eq!(all.run, ["--label"]);
+        let part = Part {
+            ranks: Some(4),
+            env: ["A=1", "PATH", "K=V"].map(str::to_owned).into(),
+            directory: Some("/d".into()),
+            command: ["./prog", "-n", "9", "--mca"].map(str::to_owned).into(),
+        };
+        assert_eq!(all.parts, [part]);
+        assert!(line("-map-by node x").unwrap().spread);
+        assert_eq!(line("--map-by core:PE=2 x").unwrap().ignored, ["-map-by core:PE=2"]);
+        assert_eq!(line("-ppn=3 x").unwrap().per_node, Some(3));
+        assert_eq!(
+            line("--timing --time 5m --json x").unwrap().run.join(" "),
+            "--timing --time 5m --json"
+        );
+        assert_eq!(line("-V").unwrap().tells, Some(Tells::Version));
+        assert_eq!(line("-n 2 -- -odd").unwrap().parts[0].command, ["-odd"]);
+    }
+
+    #[test]
+    fn several_programs_are_told_apart() {
+        let all = line("-n 1 ./a 1 : -n 3 -env X y ./b : c").unwrap();
+        assert_eq!(all.ranks(), Some(5));
+        let commands: Vec<String> = all.parts.iter().map(|part| part.command.join(" ")).collect();
+        assert_eq!(commands, ["./a 1", "./b", "c"]);
+        assert_eq!(all.parts[1].env, ["X=y"]);
+    }
+
+    #[test]
+    fn hosts_come_as_lists_and_as_files() {
+        let told = |text: &str| {
+            let hosts = hosts(text).unwrap();
+            hosts.iter().map(|(name, n)| format!("{name}={} ", n.unwrap_or(0))).collect::<String>()
+        };
+        assert_eq!(told("n0,n1:4"), "n0=0 n1=4 ");
+        assert_eq!(told("n[0,2-3]:2,n5"), "n[0,2-3]=2 n5=0 ");
+        let file = host_file("# ours\nn0 slots=2 max_slots=3\n\nn1:4 # new\nn2 5\nn3\n").unwrap();
+        let places: Vec<Option<u32>> = file.iter().map(|(_, places)| *places).collect();
+        assert_eq!(places, [Some(2), Some(4), Some(5), None]);
+    }
+
+    #[test]
+    fn a_mistake_is_one_sentence_and_no_program() {
+        for (text, said) in [
+            ("-n x prog", "mpiexec: -n: 'x' is no number of ranks. See: mpiexec --help  [E100"),
+            ("-n 0 prog", "-n: at least 1 is needed"),
+            ("-n", "-n wants 1 value"),
+            ("--mca a", "--mca wants 2 values"),
+            ("--oversubscribe=yes prog", "it takes no value"),
+            ("-frobnicate 3 prog", "there is no flag -frobnicate"),
+            ("-timing prog", "there is no flag -timing"),
+            ("-f /no/such prog", "-f: /no/such: No such file or directory"),
+            ("-n 4", "no program comes after '-n 4'"),
+            ("-n 1 a :", "no program"),
+            ("", "no program was named"),
+        ] {
+            let told = line(text).expect_err(text);
+            assert!(told.contains(said), "{text}: {told}");
+            assert!(!told.contains('\n'), "{told}");
+        }
+    }
+
+    #[test]
+    fn no_flag_is_in_two_lists() {
+        let mut all: Vec<&str> = FLAGS.iter().flat_map(|flag| flag.names).copied().collect();
+        all.extend(GRANTED);
+        all.extend(IGNORED.iter().map(|(name, _)| *name));
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+}

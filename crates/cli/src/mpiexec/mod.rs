@@ -1,0 +1,73 @@
+//! `mpiexec`: what the users of Open MPI and MPICH type becomes a `muster run`.
+//!
+//! A command line is *read* by the table of [`flags`] into a [`Line`] without looking at anything;
+//! its hosts and numbers are *placed* on the nodes that there are ([`place`]); several programs
+//! become one script that each rank finds its own in ([`programs`]).
+
+pub mod flags;
+pub mod place;
+pub mod programs;
+
+use crate::run::Failure;
+use crate::run::failure::exit;
+
+/// What a command line asks for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// Words that are as good for `muster run`.
+    pub run: Vec<String>,
+    /// Flags that mean nothing here, as they were written.
+    pub ignored: Vec<String>,
+    /// Ranks of each node.
+    pub per_node: Option<u32>,
+    /// Ranks go to as many nodes as there are, not to few.
+    pub spread: bool,
+    /// The hosts, each with its places if they were told. A host may be named repeatedly.
+    pub hosts: Option<Vec<(String, Option<u32>)>>,
+    /// Whether only ranks are to be heard.
+    pub is_quiet: bool,
+    /// The programs, with what was asked for each.
+    pub parts: Vec<Part>,
+    /// What is to be told instead of running anything.
+    pub tells: Option<Tells>,
+}
+
+/// What can be asked about `mpiexec` itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tells {
+    Help,
+    Version,
+}
+
+/// One program and its ranks.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Part {
+    pub ranks: Option<u32>,
+    /// Variables as `K=V`, or as `K` for what it is here.
+    pub env: Vec<String>,
+    /// Where it works.
+    pub directory: Option<String>,
+    /// It and its arguments.
+    pub command: Vec<String>,
+}
+
+impl Line {
+    /// The part that is being read.
+    fn part(&mut self) -> &mut Part {
+        if self.parts.is_empty() {
+            self.parts.push(Part::default());
+        }
+        self.parts.last_mut().expect("there is one")
+    }
+
+    /// All ranks, if any part says how many.
+    fn ranks(&self) -> Option<u32> {
+        let is_told = self.parts.len() > 1 || self.parts.iter().any(|part| part.ranks.is_some());
+        is_told.then(|| self.parts.iter().map(|part| part.ranks.unwrap_or(1)).sum())
+    }
+}
+
+/// A mistake on the command line.
+fn mistake(text: impl std::fmt::Display) -> Failure {
+    Failure::new("E100", exit::USAGE, format!("mpiexec: {text}. See: mpiexec --help"))
+}

@@ -1,0 +1,187 @@
+//! Where the ranks of an `mpiexec` go: words for `muster run`.
+//!
+//! A node gets as many ranks as it has processors before the next one gets any, so that they are
+//! near each other; what is told of hosts and places comes before that. When all nodes are full the
+//! ranks share them: nothing is refused for a lack of places.
+
+use super::{Line, mistake};
+use crate::cluster::Status;
+use crate::run::Failure;
+use muster_base::nodeset;
+
+/// The nodes that there are.
+#[derive(Debug, Default)]
+pub struct Nodes {
+    /// Name and host of each; the host only where it is not this machine. None if they are still to
+    /// be started.
+    pub all: Option<Vec<(String, Option<String>)>>,
+    /// Processors of the first.
+    pub processors: u32,
+}
+
+impl Nodes {
+    /// Those of a cluster that is up.
+    pub fn of(status: &Status, processors: u32) -> Nodes {
+        let up = status.nodes.iter().filter(|node| node.is_up());
+        let all = up.map(|node| (node.name.clone(), node.host.clone())).collect();
+        Nodes { all: Some(all), processors }
+    }
+
+    /// The nodes that a name means: this machine's all, a host's all, or those of a set.
+    fn called(&self, name: &str) -> Result<Vec<String>, Failure> {
+        let Some(all) = &self.all else {
+            return nodeset::expand(name).map_err(|error| mistake(format!("{name}: {error}")));
+        };
+        let on = |at: &str| -> Vec<String> {
+            let there = all.iter().filter(|(_, host)| host.as_deref() == Some(at));
+            there.map(|(name, _)| name.clone()).collect()
+        };
+        let is_node = all.iter().any(|(node, _)| node == name);
+        match on(name) {
+            nodes if !nodes.is_empty() && !is_node => Ok(nodes),
+            _ => nodeset::expand(name).map_err(|error| mistake(format!("{name}: {error}"))),
+        }
+    }
+}
+
+/// Names of this machine that are in everybody's files of hosts.
+fn is_here(name: &str) -> bool {
+    let own = rustix::system::uname();
+    ["localhost", "127.0.0.1", "::1"].contains(&name)
+        || own.nodename().to_str().is_ok_and(|own| own == name)
+}
+
+/// Says where the ranks go.
+///
+/// # Errors
+/// A host that is none.
+pub fn words(line: &Line, nodes: &Nodes) -> Result<Vec<String>, Failure> {
+    let mut words = Vec::new();
+    let mut say = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
+    let (chosen, places) = chosen(line, nodes)?;
+    let mut ranks = line.ranks();
+    let mut per_node = line.per_node;
+    if !chosen.is_empty() {
+        say("-w", nodeset::fold(&chosen));
+        // Places that differ from host to host are dealt evenly.
+        let first = places.first().copied().flatten();
+        let is_same = places.iter().all(|place| *place == first);
+        per_node = per_node.or(first.filter(|_| is_same));
+        let sum = || places.iter().map(|place| place.unwrap_or(1)).sum();
+        ranks = ranks.or_else(|| Some(per_node.map_or_else(sum, |each| each * count(&chosen))));
+    }
+    let ranks = ranks.unwrap_or(1);
+    let says_nodes = |word: &String| {
+        ["--nodes", "--nodelist", "--ntasks-per"].iter().any(|flag| word.starts_with(flag))
+    };
+    if line.run.iter().any(says_nodes) {
+        // In the words of `muster run`, so as it understands them.
+        if let Some(ranks) = line.ranks() {
+            say("-n", ranks.to_string());
+        }
+        return Ok(words);
+    }
+    match (per_node, &nodes.all) {
+        (Some(each), Some(all)) if line.ranks().is_none() && chosen.is_empty() => {
+            let count = count(all);
+            say("-N", count.to_string());
+            say("-n", (each * count).to_string());
+        }
+        (Some(each), _) => {
+            say(
+                "-n",
+                if line.ranks().is_none() && chosen.is_empty() { each } else { ranks }.to_string(),
+            );
+            say("--ntasks-per-node", each.to_string());
+        }
+        (None, None) if chosen.is_empty() => {
+            say("-n", ranks.to_string());
+            say("-N", "1".into());
+        }
+        (None, _) => {
+            say("-n", ranks.to_string());
+            if !line.spread && !places.iter().any(Option::is_some) {
+                say("--ntasks-per-node", nodes.processors.max(1).to_string());
+            }
+        }
+    }
+    Ok(words)
+}
+
+fn count<T>(all: &[T]) -> u32 {
+    u32::try_from(all.len()).unwrap_or(u32::MAX)
+}
+
+/// The nodes that were named, each once, and the places of each. None if all names are this
+/// machine's: then it has them all.
+fn chosen(line: &Line, nodes: &Nodes) -> Result<(Vec<String>, Vec<Option<u32>>), Failure> {
+    let (mut chosen, mut places): (Vec<String>, Vec<Option<u32>>) = Default::default();
+    for (name, told) in line.hosts.iter().flatten() {
+        if is_here(name) {
+            continue;
+        }
+        for node in nodes.called(name)? {
+            match chosen.iter().position(|other| *other == node) {
+                // Open MPI counts how often a host is named.
+                Some(at) => places[at] = Some(places[at].unwrap_or(1) + told.unwrap_or(1)),
+                None => {
+                    chosen.push(node);
+                    places.push(*told);
+                }
+            }
+        }
+    }
+    Ok((chosen, places))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::flags::read;
+    use super::*;
+
+    fn placed(text: &str, nodes: &Nodes) -> String {
+        let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+        super::words(&read(&words).expect(text), nodes).expect(text).join(" ")
+    }
+
+    #[test]
+    fn a_node_is_filled_before_the_next_one() {
+        let host = |at: usize| (at > 1).then(|| "lab2".to_owned());
+        let all = (0..4).map(|at| (format!("n{at}"), host(at))).collect();
+        let up = Nodes { all: Some(all), processors: 8 };
+        for (text, words) in [
+            ("x", "-n 1 --ntasks-per-node 8"),
+            ("-n 4 x", "-n 4 --ntasks-per-node 8"),
+            ("-n 4 -ppn 2 x", "-n 4 --ntasks-per-node 2"),
+            ("-ppn 2 x", "-N 4 -n 8"),
+            ("-n 4 --map-by node x", "-n 4"),
+            ("-n 1 x : -n 2 y", "-n 3 --ntasks-per-node 8"),
+            ("-n 4 -host n0,n1 x", "-w n[0-1] -n 4 --ntasks-per-node 8"),
+            ("-host n0:2,n1:2 x", "-w n[0-1] -n 4 --ntasks-per-node 2"),
+            ("-host n0,n0,n1,n1 x", "-w n[0-1] -n 4 --ntasks-per-node 2"),
+            ("-host n0:1,n1:3 x", "-w n[0-1] -n 4"),
+            ("-H n[1,3] -ppn 2 x", "-w n[1,3] -n 4 --ntasks-per-node 2"),
+            ("-n 2 -H lab2 x", "-w n[2-3] -n 2 --ntasks-per-node 8"),
+            ("-n 4 -H localhost:4 x", "-n 4 --ntasks-per-node 8"),
+            ("-n 4 --nodes=2 x", "-n 4"),
+            ("--nodelist n[0-1] x", ""),
+        ] {
+            assert_eq!(placed(text, &up), words, "{text}");
+        }
+    }
+
+    #[test]
+    fn without_a_cluster_one_node_has_them_all() {
+        let none = Nodes::default();
+        for (text, words) in [
+            ("-n 16 x", "-n 16 -N 1"),
+            ("x", "-n 1 -N 1"),
+            ("-n 4 -ppn 2 x", "-n 4 --ntasks-per-node 2"),
+            ("-ppn 2 x", "-n 2 --ntasks-per-node 2"),
+            ("-n 4 -H localhost x", "-n 4 -N 1"),
+            ("-n 4 -H n0:2,n1:2 x", "-w n[0-1] -n 4 --ntasks-per-node 2"),
+        ] {
+            assert_eq!(placed(text, &none), words, "{text}");
+        }
+    }
+}

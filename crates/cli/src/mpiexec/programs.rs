@@ -1,0 +1,95 @@
+//! What the ranks of an `mpiexec` run. One program is what `muster run` gets; of several, each rank
+//! chooses its own by a script that `sh` runs on its node.
+
+use super::{Line, Part, mistake};
+use crate::run::program::{self, Program};
+use crate::run::{Failure, environment};
+use muster_base::elf;
+use std::path::{Path, PathBuf};
+
+/// Words for `muster run`: the flags, the program, its arguments. `in_place`: all nodes are on this
+/// machine, so what is here is there, and nothing is sent.
+///
+/// # Errors
+/// A program that is not there or cannot be run, a variable that is not set.
+pub fn words(line: &Line, here: &Path, in_place: bool) -> Result<Vec<String>, Failure> {
+    let at = |part: &Part| here.join(part.directory.as_deref().unwrap_or_default());
+    let mut words = vec!["--chdir".to_owned(), at(&line.parts[0]).display().to_string()];
+    if let [part] = &line.parts[..] {
+        for wish in &part.env {
+            words.extend(["--env".to_owned(), wish.clone()]);
+        }
+        let place = found(&part.command[0], &at(part), in_place)?;
+        let program = match place {
+            Some(path) if in_place => {
+                words.push("--no-send".to_owned());
+                path.display().to_string()
+            }
+            Some(path) => path.display().to_string(),
+            None => part.command[0].clone(),
+        };
+        words.extend(["--".to_owned(), program]);
+        words.extend(part.command[1..].iter().cloned());
+        return Ok(words);
+    }
+    let mut sent: Vec<PathBuf> = Vec::new();
+    let mut script = String::new();
+    let mut ranks = 0;
+    for (number, part) in line.parts.iter().enumerate() {
+        let named = &part.command[0];
+        let program = match found(named, &at(part), in_place)? {
+            Some(path) if in_place => quoted(&path.display().to_string()),
+            Some(path) => {
+                let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                if sent.iter().any(|other| *other != path && other.ends_with(&file)) {
+                    return Err(mistake(format!("two programs are called {file}: rename one")));
+                }
+                if !sent.contains(&path) {
+                    sent.push(path);
+                }
+                format!("\"$XCPUPATH\"/{}", quoted(&file))
+            }
+            None => quoted(named),
+        };
+        ranks += part.ranks.unwrap_or(1);
+        script += &format!("if [ \"$MUSTER_RANK\" -lt {ranks} ]; then\n");
+        for (name, value) in environment::gather(std::env::vars_os(), &part.env, false)? {
+            script += &format!("export {name}={}\n", quoted(&value));
+        }
+        let directory = quoted(&at(part).display().to_string());
+        let arguments: String =
+            part.command[1..].iter().map(|word| " ".to_owned() + &quoted(word)).collect();
+        script += &format!(
+            "export MUSTER_APPNUM={number}\ncd {directory} && exec {program}{arguments}\nfi\n"
+        );
+    }
+    for path in sent {
+        words.extend(["--bcast".to_owned(), path.display().to_string()]);
+    }
+    let name = line.parts[0].command[0].rsplit('/').next().unwrap_or_default();
+    words.extend(["--name", name, "--", "sh", "-c"].map(str::to_owned));
+    words.push(script);
+    Ok(words)
+}
+
+/// Where a program is that was named by a path: here, or where its ranks work.
+fn found(named: &str, directory: &Path, in_place: bool) -> Result<Option<PathBuf>, Failure> {
+    if !named.contains('/') {
+        return Ok(None);
+    }
+    let path = std::path::absolute(named).unwrap_or_else(|_| named.into());
+    let there = directory.join(named);
+    if !path.exists() && there.exists() {
+        return Ok(Some(there));
+    }
+    let Program::Here(binaries) = program::find(named, true)? else { return Ok(Some(path)) };
+    // Beside it, or instead of it, there may be those for other processors.
+    let own = binaries.iter().find(|binary| binary.arch == Some(elf::HERE));
+    let chosen = own.filter(|_| in_place).map(|binary| std::path::absolute(&binary.path));
+    Ok(Some(chosen.and_then(Result::ok).unwrap_or(path)))
+}
+
+/// A word as `sh` takes it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}

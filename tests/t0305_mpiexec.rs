@@ -1,0 +1,102 @@
+//! `mpiexec` for those who come from Open MPI or MPICH: their flags, their ways to place ranks,
+//! their programs.
+
+mod cluster;
+mod mpi;
+
+use cluster::Cluster;
+use mpi::Mpi;
+
+/// What the ranks of `tests/mpi/where.c` printed, in their order.
+fn ranks(cluster: &Cluster, program: &str, words: &str) -> Vec<String> {
+    let words: Vec<&str> =
+        words.split(' ').map(|w| if w == "WHERE" { program } else { w }).collect();
+    let done = cluster.muster(&[&["mpiexec"], &words[..]].concat()).run();
+    assert_eq!((done.code, &*done.err), (0, ""), "{words:?}");
+    let mut lines: Vec<String> = done.out.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+/// The node of each rank.
+fn nodes(cluster: &Cluster, program: &str, words: &str) -> String {
+    let lines = ranks(cluster, program, words);
+    let node = |line: &String| line.split(' ').nth(2).unwrap_or_default().to_owned();
+    lines.iter().map(node).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn without_a_cluster_all_ranks_run_on_one_node_and_nothing_is_left() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("where");
+    let cluster = Cluster::none("t0305alone");
+    assert_eq!(nodes(&cluster, &program, "-n 5 WHERE"), "n0 n0 n0 n0 n0");
+    assert!(!cluster.directory().exists());
+}
+
+#[test]
+fn a_node_is_filled_before_the_next_and_full_ones_are_shared() {
+    let mpi = Mpi::installed();
+    let program = &mpi.program("where");
+    let cluster = Cluster::up("t0305fill", 3);
+    let processors: usize =
+        cluster.muster(&["cat", "/nodes/n0/cpus"]).run().ok().out.trim().parse().unwrap();
+    let one_more = format!("-n {} WHERE", processors + 1);
+    let expected = format!("{}n1", "n0 ".repeat(processors));
+    assert_eq!(nodes(&cluster, program, &one_more), expected);
+    assert_eq!(nodes(&cluster, program, "-np 4 -ppn 3 WHERE"), "n0 n0 n0 n1");
+    assert_eq!(nodes(&cluster, program, "-n 3 --map-by node WHERE"), "n0 n1 n2");
+    assert_eq!(nodes(&cluster, program, "--host n2:2,n1:2 WHERE"), "n1 n1 n2 n2");
+    let all = nodes(&cluster, program, &format!("-n {} --oversubscribe WHERE", 3 * processors + 3));
+    for node in ["n0", "n1", "n2"] {
+        assert_eq!(all.matches(node).count(), processors + 1, "{all}");
+    }
+    let file = cluster.file("hosts", 0o600, "n2 slots=1\nn0 slots=1 # the old one\n");
+    let words = format!("-machinefile {} WHERE", file.display());
+    assert_eq!(nodes(&cluster, program, &words), "n0 n2");
+}
+
+#[test]
+fn several_programs_are_one_job_and_each_knows_its_own() {
+    let mpi = Mpi::installed();
+    let program = &mpi.program("where");
+    let cluster = Cluster::up("t0305several", 2);
+    let words = "-n 1 WHERE a'b : -n 2 -env COLOUR dark%red WHERE $HOME : -x COLOUR=blue WHERE";
+    let lines = ranks(&cluster, program, words);
+    let told: Vec<&str> = lines.iter().map(|line| line.split_once(" app ").unwrap().1).collect();
+    assert_eq!(told, ["0 a'b", "1 $HOME dark%red", "1 $HOME dark%red", "2 blue"]);
+}
+
+/// Programs are not copied on their way: what they look for beside themselves is there.
+#[test]
+fn a_program_runs_where_it_is_and_works_where_mpiexec_was_called() {
+    let cluster = Cluster::up("t0305place", 2);
+    let said = cluster.file("app/data", 0o600, "beside it\n");
+    let script = "#!/bin/sh\ncat \"$(dirname \"$0\")/data\"; pwd\n";
+    let program = cluster.file("app/tool", 0o700, script);
+    let work = cluster.work().canonicalize().unwrap();
+    let expected = format!("beside it\n{}\n", work.display());
+    let done = cluster.muster(&["mpiexec", "-n", "1", "app/tool"]).run().ok();
+    assert_eq!(done.out, expected, "{}", program.display());
+    let app = said.parent().unwrap().canonicalize().unwrap();
+    let done = cluster.muster(&["mpiexec", "-wdir", "app", "-n", "1", "./tool"]).run().ok();
+    assert_eq!(done.out, format!("beside it\n{}\n", app.display()));
+}
+
+#[test]
+fn what_means_nothing_here_is_said_once_and_what_is_unknown_starts_nothing() {
+    let cluster = Cluster::none("t0305flags");
+    let common = ["mpiexec", "--allow-run-as-root", "--mca", "btl", "self,tcp"];
+    let done = cluster.muster(&[&common[..], &["--bind-to", "core", "-n", "2", "true"]].concat());
+    let done = done.run();
+    let said = "muster: left out, because it means nothing here: --mca, -bind-to core  [N112]\n";
+    assert_eq!((done.code, &*done.err), (0, said));
+    let done = cluster.muster(&[&common[..], &["-quiet", "-l", "echo", "x"]].concat()).run();
+    assert_eq!((done.code, &*done.out, &*done.err), (0, "0: x\n", ""));
+    let done = cluster.muster(&["mpiexec", "-frobnicate", "3", "true"]).run();
+    let said =
+        "muster: mpiexec: there is no flag -frobnicate. See: mpiexec --help  [E100, exit 2]\n";
+    assert_eq!((done.code, &*done.err), (2, said));
+    let done = cluster.muster(&["mpiexec", "-n", "2", "false"]).run();
+    assert_eq!(done.code, 1);
+}
