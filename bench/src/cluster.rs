@@ -44,10 +44,15 @@ impl Cluster {
     /// A command for it.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.muster);
-        command.args(args).env("MUSTER_RUNTIME", self.home.join("r"));
-        command.env("MUSTER_CONFIG", self.home.join("config"));
+        self.settings(command.args(args));
         command.stdin(Stdio::null()).stdout(Stdio::null());
         command
+    }
+
+    /// What makes a command one for it.
+    pub fn settings(&self, command: &mut Command) {
+        command.env("MUSTER_RUNTIME", self.home.join("r"));
+        command.env("MUSTER_CONFIG", self.home.join("config"));
     }
 
     /// Runs a command that must succeed.

@@ -56,8 +56,15 @@ struct Found {
     flags: Samples,
 }
 
-/// A flag's way, once the processors are near each other, or will not be.
-fn flag(tries: usize) -> Result<f64> {
+/// A flag's way from one processor to the other, once they are near each other, or will not be.
+///
+/// # Errors
+/// Where there is no shared memory.
+pub fn flag() -> Result<f64> {
+    flag_within(TRIES)
+}
+
+fn flag_within(tries: usize) -> Result<f64> {
     let start = Instant::now();
     loop {
         let flag = raw::sentinel()?;
@@ -73,7 +80,7 @@ fn flag(tries: usize) -> Result<f64> {
 fn beside(tries: usize, both: [&dyn Fn() -> Result<f64>; 2]) -> Result<([f64; 2], f64)> {
     let mut left = tries;
     loop {
-        let before = flag(tries)?;
+        let before = flag_within(tries)?;
         let first = both[0]()?;
         let between = raw::sentinel()?;
         let second = both[1]()?;

@@ -8,6 +8,7 @@ mod fabric;
 mod gang;
 mod image;
 mod launch;
+mod mpi;
 mod namespaces;
 mod ninep;
 mod picture;
@@ -57,6 +58,11 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
   fabric    messages through shared memory and TCP: ours, bare, UCX, libfabric, iceoryx2
       --quick --json   as above
       --case TEXT      only the cases whose names contain it
+  mpi       messages, collectives, launches and Sweep3D over our MPI library, Debian's Open MPI and
+            MPICH, and those of PyPI
+      --quick --json   as above
+      --case TEXT      only the scenes whose names contain it: pair, far, four, eight, blocked,
+                       launch, memory, sweep
   parked    memory of a running 9P server with many reads that do not return
       --address ADDR   HOST:PORT, or the path of a Unix socket
       --path PATH      a file there whose reads do not return
@@ -177,6 +183,7 @@ fn main() -> ExitCode {
         "deaths" => deaths::run(options.quick),
         "primitives" => primitives::run(options.quick),
         "fabric" => fabric::run(options.quick, options.case.as_deref()),
+        "mpi" => mpi::run(options.quick, options.case.as_deref()),
         "parked" => ninep::parked::run(&options.parked),
         _ => return wrong(format!("no benchmark '{name}'")),
     };

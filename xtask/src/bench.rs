@@ -28,6 +28,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
             crate::libfabric::build(&root)?;
         }
         "primitives" => build_collectives(&root)?,
+        "mpi" => build_mpi(&root)?,
         _ => {}
     }
     let build = ["build", "--quiet", "--release", "-p", "muster-cli", "-p", "muster-bench"];
@@ -80,4 +81,49 @@ fn build_collectives(root: &Path) -> Result<()> {
     let mut build = Command::new("cc");
     build.args(["-O2", "-shared", "-fPIC", "-o"]).arg(peers.join("yield.so"));
     check(build.arg(root.join("bench/peers/yield.c")))
+}
+
+/// Installs ours, fetches the MPIs that PyPI has, where it can be reached, and compiles the
+/// programs of `bench mpi` with each MPI's compiler. PyPI's run what ours has compiled.
+fn build_mpi(root: &Path) -> Result<()> {
+    let place = target_dir(root).join("peers/mpi");
+    let installed = place.join("installed");
+    crate::install::install(root, &installed)?;
+    for name in ["mpich", "impi-rt"] {
+        let folder = place.join(format!("wheel-{name}"));
+        if folder.join("bin/mpiexec").exists() {
+            continue;
+        }
+        let mut venv = Command::new("python3");
+        let mut fetch = Command::new(folder.join("bin/python3"));
+        fetch.args(["-m", "pip", "install", "--quiet", name]);
+        let fetched =
+            check(venv.args(["-m", "venv"]).arg(&folder)).and_then(|()| check(&mut fetch));
+        if let Err(error) = fetched {
+            println!("bench: without PyPI's {name}: {error:#}");
+        }
+    }
+    let sources = root.join("apps/sweep3d");
+    for (kind, compiler) in [
+        ("abi", installed.join("bin/mpicc")),
+        ("openmpi", "mpicc.openmpi".into()),
+        ("mpich", "mpicc.mpich".into()),
+    ] {
+        let Some(compiler) = find_program(&compiler.to_string_lossy()) else {
+            println!("bench: without {}: there is none", compiler.display());
+            continue;
+        };
+        let mut build = Command::new(&compiler);
+        // MPICH's header makes gcc think that MPI_STATUSES_IGNORE is too short.
+        build.args(["-O2", "-Wno-stringop-overflow", "-o"]);
+        build.arg(place.join(format!("measure-{kind}")));
+        check(build.arg(root.join("bench/peers/mpi/measure.c")))?;
+        // Its Makefile has the flags, and keeps its result beside the sources.
+        let mut make = Command::new("make");
+        make.current_dir(&sources).args(["--silent", "clean", "sweep3d"]);
+        check(make.arg(format!("MPICC={}", compiler.display())))?;
+        std::fs::copy(sources.join("sweep3d"), place.join(format!("sweep3d-{kind}")))?;
+        std::fs::remove_file(sources.join("sweep3d"))?;
+    }
+    Ok(())
 }

@@ -33,12 +33,16 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     if flag != "--prefix" {
         return Err(Usage(format!("unexpected argument '{flag}'")).into());
     }
-    let root = root()?;
-    let packages = ["-p", "muster-cli", "-p", "muster-mpi-abi"];
-    check(cargo(&root).args(["build", "--release"]).args(packages))?;
     // The caller's directory is not ours: cargo starts us where it was started itself.
-    lay_out(&root, &target_dir(&root).join("release"), Path::new(prefix))?;
+    install(&root()?, Path::new(prefix))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Builds, and lays it out.
+pub fn install(root: &Path, prefix: &Path) -> Result<()> {
+    let packages = ["-p", "muster-cli", "-p", "muster-mpi-abi"];
+    check(cargo(root).args(["build", "--release"]).args(packages))?;
+    lay_out(root, &target_dir(root).join("release"), prefix)
 }
 
 /// Copies what was built in one folder, and the checkout's own files, below another.

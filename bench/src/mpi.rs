@@ -1,0 +1,304 @@
+//! `bench mpi`: messages, collectives, launches and Sweep3D over our MPI library and over others'.
+//!
+//! All run the same two programs, each compiled with its own `mpicc`; the MPIs from PyPI run ours,
+//! which is of the standard's binary interface. In each round every side runs each scene once, one
+//! after the other, and in the next round in the other order. Within a run the program takes many
+//! short batches and the best of them counts: what others do on the machine only makes it longer.
+//! What is told are medians of the rounds. A side that does not end in time counts no more.
+//!
+//! How far the processors are from each other changes by itself (`fabric.rs`): before each run of
+//! two ranks a flag is measured, and it is waited a moment for the processors to be near.
+
+mod side;
+
+use crate::child::Child;
+use crate::cluster::Cluster;
+use crate::fabric;
+use crate::report::{Better, Case, Report, Samples};
+use anyhow::{Result, ensure};
+use side::{OURS, Program, Side, sides};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// How long one run may take, and a peer's of a quick benchmark. The longest are MPICH's with more
+/// ranks than processors, some seconds.
+const PATIENCE: Duration = Duration::from_secs(40);
+const QUICK: Duration = Duration::from_secs(15);
+
+/// What the others are measured against.
+#[derive(Clone, Copy)]
+enum Against {
+    /// Whoever is best.
+    Best,
+    /// One side.
+    One(&'static str),
+    /// A figure.
+    Bound(f64),
+    /// Our own figure of another scene.
+    Own(&'static str),
+}
+
+use Against::{Best, Bound, One, Own};
+
+/// A way to run a program.
+struct Scene {
+    name: &'static str,
+    ranks: usize,
+    /// Whether the ranks are on nodes of their own.
+    is_far: bool,
+    program: Program,
+    words: &'static [&'static str],
+    /// Only these sides can, or need to.
+    only: &'static [&'static str],
+}
+
+const fn scene(name: &'static str, ranks: usize, words: &'static [&'static str]) -> Scene {
+    Scene { name, ranks, is_far: false, program: Program::Measure, words, only: &[] }
+}
+
+const fn sweep(name: &'static str, ranks: usize, words: &'static [&'static str]) -> Scene {
+    Scene { program: Program::Sweep, ..scene(name, ranks, words) }
+}
+
+/// Time that a program has for each measure, in milliseconds.
+const SCENES: [Scene; 11] = [
+    scene("pair", 2, &["pair", "60"]),
+    Scene { is_far: true, only: &[OURS, side::OPEN], ..scene("far", 2, &["far", "100"]) },
+    scene("four", 4, &["all", "60"]),
+    scene("eight", 8, &["all", "60"]),
+    scene("blocked", 2, &["blocked", "600"]),
+    scene("launch 2", 2, &["nothing"]),
+    scene("launch 16", 16, &["nothing"]),
+    scene("memory", 16, &["memory"]),
+    sweep("sweep 1", 1, &["50", "1", "1"]),
+    sweep("sweep 2", 2, &["50", "2", "1"]),
+    sweep("sweep 4", 4, &["50", "2", "2"]),
+];
+
+/// What is told: the scene, the figure's name there, the title, its unit, and which ratio is wanted
+/// against whom.
+type Row = (&'static str, &'static str, &'static str, &'static str, f64, Against);
+
+/// At most 0.9, 0.85, 0.5 and 1/3 of another's time, 1.25 of our own.
+const TENTH: f64 = 1.0 / 0.9;
+const SEVENTH: f64 = 1.0 / 0.85;
+const HALF: f64 = 2.0;
+
+const ROWS: [Row; 40] = [
+    ("pair", "latency-8", "latency 8 B", "us", 1.0, Best),
+    ("pair", "latency-1024", "latency 1 KiB", "us", 1.0, Best),
+    ("pair", "latency-4096", "latency 4 KiB", "us", TENTH, Best),
+    ("pair", "latency-16384", "latency 16 KiB", "us", TENTH, Best),
+    ("pair", "bandwidth-65536", "bandwidth 64 KiB", "GB/s", 1.0, One(side::OPEN)),
+    ("pair", "bandwidth-262144", "bandwidth 256 KiB", "GB/s", 1.0, One(side::OPEN)),
+    ("pair", "bandwidth-1048576", "bandwidth 1 MiB", "GB/s", 1.0, One(side::OPEN)),
+    ("pair", "bandwidth-4194304", "bandwidth 4 MiB", "GB/s", 1.0, One(side::OPEN)),
+    ("pair", "rate-8", "8 B in windows of 64", "M/s", 1.0, Best),
+    ("pair", "barrier", "barrier, 2 ranks", "us", 1.0, Best),
+    ("pair", "allreduce-8", "all-reduce 8 B, 2 ranks", "us", 1.0, Best),
+    ("four", "barrier", "barrier, 4 ranks", "us", HALF, One(side::OPEN)),
+    ("four", "barrier", "barrier, 4 ranks", "us", 1000.0, One(side::MPICH)),
+    ("four", "allreduce-8", "all-reduce 8 B, 4 ranks", "us", HALF, One(side::OPEN)),
+    ("four", "allreduce-8", "all-reduce 8 B, 4 ranks", "us", 1000.0, One(side::MPICH)),
+    ("eight", "barrier", "barrier, 8 ranks", "us", HALF, One(side::OPEN)),
+    ("eight", "barrier", "barrier, 8 ranks", "us", 1000.0, One(side::MPICH)),
+    ("eight", "allreduce-8", "all-reduce 8 B, 8 ranks", "us", HALF, One(side::OPEN)),
+    ("eight", "allreduce-8", "all-reduce 8 B, 8 ranks", "us", 1000.0, One(side::MPICH)),
+    ("far", "latency-8", "between nodes, latency 8 B", "us", SEVENTH, One(side::OPEN)),
+    ("far", "latency-4096", "between nodes, latency 4 KiB", "us", SEVENTH, One(side::OPEN)),
+    ("far", "latency-16384", "between nodes, latency 16 KiB", "us", SEVENTH, One(side::OPEN)),
+    ("far", "bandwidth-65536", "between nodes, bandwidth 64 KiB", "GB/s", 1.0, One(side::OPEN)),
+    ("far", "bandwidth-262144", "between nodes, bandwidth 256 KiB", "GB/s", 1.0, One(side::OPEN)),
+    ("far", "bandwidth-1048576", "between nodes, bandwidth 1 MiB", "GB/s", 1.0, One(side::OPEN)),
+    ("far", "bandwidth-4194304", "between nodes, bandwidth 4 MiB", "GB/s", 1.0, One(side::OPEN)),
+    ("blocked", "cpu", "blocked receive, CPU after 1 ms", "%", 1.0, Bound(1.0)),
+    ("blocked", "wake", "blocked receive, until it returns", "us", 1.0, Bound(10.0)),
+    ("launch 2", "time", "launch, init, finalize, 2 ranks", "ms", HALF, One(side::MPICH)),
+    ("launch 16", "time", "launch, init, finalize, 16 ranks", "ms", 1.0, Bound(50.0)),
+    ("launch 16", "time", "launch, init, finalize, 16 ranks", "ms", 1.0, Best),
+    ("memory", "memory", "memory per rank, 16 ranks", "MB", 1.0, Bound(4.0)),
+    ("memory", "memory", "memory per rank, 16 ranks", "MB", 1.0, Best),
+    ("sweep 1", "time", "Sweep3D 50^3, 1 rank", "s", 0.98, Best),
+    ("sweep 1", "grind", "Sweep3D 50^3, 1 rank, grind", "ns", 1.0, Bound(11.2)),
+    ("sweep 2", "time", "Sweep3D 50^3, 2 ranks", "s", 0.98, Best),
+    ("sweep 4", "time", "Sweep3D 50^3, 2x2 ranks", "s", 1.0, Best),
+    ("sweep 4", "time", "Sweep3D 50^3, 2x2 ranks", "s", 3.0, One(side::MPICH)),
+    ("sweep 4", "time", "Sweep3D 50^3, 2x2 ranks", "s", 3.0, One(side::MPICH_WHEEL)),
+    ("sweep 4", "time", "Sweep3D 50^3, 2x2 ranks", "s", 0.8, Own("sweep 2")),
+];
+
+/// Which way a unit is good.
+fn better(unit: &str) -> Better {
+    if matches!(unit, "GB/s" | "M/s") { Better::Higher } else { Better::Lower }
+}
+
+/// Figures of each side by scene and name.
+type Found = BTreeMap<(&'static str, &'static str, String), Samples>;
+
+/// The best of the batches of each figure in what a program has printed, if it is one of ours; of
+/// Sweep3D time and grind.
+fn figures(printed: &str, better: impl Fn(&str) -> Better) -> BTreeMap<String, f64> {
+    let mut best: BTreeMap<String, f64> = BTreeMap::new();
+    for line in printed.lines() {
+        let mut words = line.split_whitespace();
+        let (Some(name), Some(Ok(figure))) = (words.next(), words.next().map(str::parse)) else {
+            continue;
+        };
+        let so_far = best.entry(name.to_owned()).or_insert(figure);
+        *so_far = match better(name) {
+            Better::Higher => so_far.max(figure),
+            Better::Lower => so_far.min(figure),
+        };
+    }
+    best
+}
+
+/// The better way of a figure, by its name.
+fn better_by_name(name: &str) -> Better {
+    let row = ROWS.iter().find(|(_, figure, ..)| *figure == name);
+    row.map_or(Better::Lower, |(_, _, _, unit, ..)| better(unit))
+}
+
+/// Runs a scene at a side; none where it did not end in time.
+fn play(
+    scene: &Scene,
+    side: &Side,
+    cluster: &Cluster,
+    patience: Duration,
+) -> Result<Option<BTreeMap<String, f64>>> {
+    let mut command = side.command(scene, cluster, patience)?;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let start = Instant::now();
+    let Some(output) = Child::start(&mut command)?.output(2 * patience)? else {
+        return Ok(None);
+    };
+    let time = start.elapsed().as_secs_f64() * 1e3;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        eprintln!("bench: {}: {}: {}: {}", side.name, scene.name, output.status, said.trim());
+        return Ok(None);
+    }
+    let mut found = figures(&String::from_utf8_lossy(&output.stdout), better_by_name);
+    if scene.words == ["nothing"] {
+        found.insert("time".to_owned(), time);
+    }
+    Ok(Some(found))
+}
+
+/// The benchmark; of the scenes only those whose names contain a text, if one is given.
+///
+/// # Errors
+/// When a program is missing, or ours fails.
+pub fn run(quick: bool, only: Option<&str>) -> Result<Report> {
+    let scenes: Vec<&Scene> =
+        SCENES.iter().filter(|scene| only.is_none_or(|text| scene.name.contains(text))).collect();
+    ensure!(!scenes.is_empty(), "no scene contains {:?}", only.unwrap_or_default());
+    let (rounds, patience) = if quick { (1, QUICK) } else { (5, PATIENCE) };
+    let cluster = Cluster::up(2, Path::new("/dev/shm"))?;
+    let mut sides = sides();
+    let (mut found, mut flags, mut late) = (Found::new(), Samples::default(), BTreeSet::new());
+    for round in 0..rounds {
+        for scene in &scenes {
+            for side in &sides {
+                let can = scene.only.is_empty() || scene.only.contains(&side.name);
+                if !can || late.contains(&(scene.name, side.name)) {
+                    continue;
+                }
+                if scene.ranks == 2 {
+                    flags.0.push(fabric::flag()?);
+                }
+                eprintln!("bench: round {} of {rounds}, {}, {}", round + 1, scene.name, side.name);
+                let patience = if side.name == OURS { PATIENCE } else { patience };
+                let Some(figures) = play(scene, side, &cluster, patience)? else {
+                    ensure!(side.name != OURS, "ours failed, or took longer than {patience:?}");
+                    late.insert((scene.name, side.name));
+                    continue;
+                };
+                for (name, figure) in figures {
+                    found.entry((scene.name, side.name, name)).or_default().0.push(figure);
+                }
+            }
+        }
+        sides.reverse();
+    }
+    let (low, high) = (flags.quantile(0.0), flags.quantile(1.0));
+    let mut notes = vec![
+        format!("{rounds} rounds; medians of the rounds' best batches"),
+        "between nodes: ours over the gateway's socket, Open MPI over TCP on loopback".to_owned(),
+        format!(
+            "a flag before runs of two ranks: {:.0} ns ({low:.0} to {high:.0})",
+            flags.median()
+        ),
+    ];
+    notes.extend(sides.iter().map(Side::note));
+    notes.extend(late.iter().map(|(scene, side)| format!("{side}: no answer for {scene}")));
+    Ok(Report { bench: "mpi", notes, cases: rows(&found)? })
+}
+
+/// The table's rows.
+fn rows(found: &Found) -> Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    for (scene, name, title, unit, limit, against) in ROWS {
+        let of = |side: &'static str| found.get(&(scene, side, name.to_owned()));
+        let Some(ours) = of(OURS) else { continue };
+        let bound = Case::bound(title, unit, ours.clone(), 0.0);
+        let case = Case { better: better(unit), limit, ..bound };
+        let row = |peer: &Samples, name: &str| Case {
+            peer: peer.clone(),
+            peer_name: name.to_owned(),
+            ..case.clone()
+        };
+        let mut peers: Vec<Case> = side::PEERS
+            .iter()
+            .filter(|peer| !matches!(against, One(one) if one != **peer))
+            .filter_map(|peer| Some(row(of(peer)?, peer)))
+            .collect();
+        peers.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
+        match against {
+            Best | One(_) => cases.extend(peers.into_iter().next()),
+            Bound(most) => cases.push(row(&Samples(vec![most]), "bound")),
+            Own(other) => {
+                let own = found.get(&(other, OURS, name.to_owned()));
+                cases.extend(own.map(|own| row(own, other)));
+            }
+        }
+    }
+    ensure!(!cases.is_empty(), "nothing was measured");
+    Ok(cases)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_batch_of_each_figure_counts() {
+        let printed = "latency-8 0.3\nrate-8 4\nlatency-8 0.2\nrate-8 5\nlatency-8 0.4\n\
+                       Sweep3D: of 50 cells\ntime            0.5 s\n";
+        let found = figures(printed, better_by_name);
+        let want = [("latency-8", 0.2), ("rate-8", 5.0), ("time", 0.5)];
+        assert_eq!(found, want.map(|(name, figure)| (name.to_owned(), figure)).into());
+    }
+
+    #[test]
+    fn a_row_has_the_peer_that_is_best_and_ours_must_not_be_missing() {
+        let mut found = Found::new();
+        assert!(rows(&found).is_err());
+        for (side, figure) in [(OURS, 2.0), (side::OPEN, 3.0), (side::MPICH, 1.0)] {
+            let key = ("pair", side, "latency-8".to_owned());
+            found.insert(key, Samples(vec![figure]));
+        }
+        let cases = rows(&found).expect("there are figures");
+        let [case] = &cases[..] else { panic!("{cases:?}") };
+        assert_eq!((case.peer_name.as_str(), case.ratio()), (side::MPICH, 0.5));
+    }
+
+    #[test]
+    fn each_row_is_of_a_scene() {
+        for (scene, ..) in ROWS {
+            assert!(SCENES.iter().any(|other| other.name == scene), "{scene}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The MPIs, and how each starts a program at its best. `cargo xtask bench` has built the programs
+//! below `target/peers/mpi`, and fetched what PyPI has.
+
+use super::Scene;
+use crate::child::{exists, in_path, target};
+use crate::cluster::Cluster;
+use anyhow::Result;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+pub const OURS: &str = "ours";
+pub const OPEN: &str = "Open MPI";
+pub const MPICH: &str = "MPICH";
+pub const MPICH_WHEEL: &str = "MPICH (PyPI)";
+pub const INTEL_WHEEL: &str = "Intel (PyPI)";
+
+/// All but ours.
+pub const PEERS: [&str; 4] = [OPEN, MPICH, MPICH_WHEEL, INTEL_WHEEL];
+
+/// A program that all run.
+#[derive(Clone, Copy, Debug)]
+pub enum Program {
+    /// `bench/peers/mpi/measure.c`.
+    Measure,
+    /// `apps/sweep3d`.
+    Sweep,
+}
+
+/// An MPI.
+pub struct Side {
+    pub name: &'static str,
+    /// Its build of the programs.
+    build: &'static str,
+    launcher: PathBuf,
+    /// Where its library is, if its programs do not know.
+    library: Option<PathBuf>,
+}
+
+/// Where everything of this benchmark is.
+fn place() -> PathBuf {
+    let place = target().join("peers/mpi");
+    std::path::absolute(&place).unwrap_or(place)
+}
+
+/// Ours and all peers that are there.
+pub fn sides() -> Vec<Side> {
+    let debian = |name, build, launcher: &str| {
+        in_path(launcher).map(|launcher| Side { name, build, launcher, library: None })
+    };
+    let wheel = |name, folder: &str| {
+        let root = place().join(folder);
+        let launcher = exists(root.join("bin/mpiexec"))?;
+        Some(Side { name, build: "abi", launcher, library: Some(root.join("lib")) })
+    };
+    let launcher = place().join("installed/bin/muster");
+    let sides = [
+        Some(Side { name: OURS, build: "abi", launcher, library: None }),
+        debian(OPEN, "openmpi", "mpirun.openmpi"),
+        debian(MPICH, "mpich", "mpiexec.mpich"),
+        wheel(MPICH_WHEEL, "wheel-mpich"),
+        wheel(INTEL_WHEEL, "wheel-impi-rt"),
+    ];
+    sides.into_iter().flatten().collect()
+}
+
+impl Side {
+    /// What runs a scene. Peers' launchers are asked to end, so that they end their ranks.
+    ///
+    /// # Errors
+    /// Where there is no working directory.
+    pub fn command(&self, scene: &Scene, cluster: &Cluster, patience: Duration) -> Result<Command> {
+        let name = match scene.program {
+            Program::Measure => "measure",
+            Program::Sweep => "sweep3d",
+        };
+        let program = place().join(format!("{name}-{}", self.build));
+        // Ranks of ours have directories of their own, so a deck is named from the root.
+        let decks = std::path::absolute("apps/sweep3d/decks")?;
+        let mut command = Command::new("timeout");
+        command.args(["--kill-after=2", &patience.as_secs().to_string()]).arg(&self.launcher);
+        let ranks = scene.ranks.to_string();
+        if self.name == OURS {
+            let nodes = if scene.is_far { ranks.as_str() } else { "1" };
+            command.args(["run", "-N", nodes, "-n", &ranks]);
+            cluster.settings(&mut command);
+        } else {
+            self.settings(scene, &mut command);
+            command.args(["-n", &ranks]);
+        }
+        command.arg(program);
+        match scene.program {
+            Program::Measure => command.args(scene.words),
+            Program::Sweep => command.arg(decks.join(scene.words[0])).args(&scene.words[1..]),
+        };
+        Ok(command)
+    }
+
+    /// A peer's best settings.
+    fn settings(&self, scene: &Scene, command: &mut Command) {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let is_crowded = scene.ranks > processors;
+        let bind = if is_crowded { "none" } else { "core" };
+        match self.name {
+            OPEN => {
+                let btl = if scene.is_far { "self,tcp" } else { "self,vader" };
+                command.args(["--oversubscribe", "--bind-to", bind]);
+                command.args(["--mca", "pml", "ob1", "--mca", "btl", btl]);
+                command.args(["--mca", "btl_tcp_if_include", "lo"]);
+                if is_crowded {
+                    command.args(["--mca", "mpi_yield_when_idle", "1"]);
+                }
+                command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
+                command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+            }
+            INTEL_WHEEL => {
+                command.args(["-genv", "I_MPI_FABRICS", "shm"]);
+                command.args(["-genv", "I_MPI_PIN", if is_crowded { "0" } else { "1" }]);
+                if is_crowded {
+                    command.args(["-genv", "I_MPI_WAIT_MODE", "1"]);
+                    command.args(["-genv", "I_MPI_THREAD_YIELD", "2"]);
+                }
+            }
+            _ => {
+                command.args(["-bind-to", bind]);
+            }
+        }
+        if let Some(library) = &self.library {
+            command.env("LD_LIBRARY_PATH", library);
+        }
+    }
+
+    /// What it is, for people.
+    pub fn note(&self) -> String {
+        let said = Command::new(&self.launcher).arg("--version").output();
+        let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let said = said.unwrap_or_default();
+        let version = said.lines().find(|line| line.contains(|it: char| it.is_ascii_digit()));
+        format!("{}: {}", self.name, version.unwrap_or_default().trim())
+    }
+}
