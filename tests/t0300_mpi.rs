@@ -22,6 +22,10 @@ fn is_right_everywhere(name: &str) {
     for (nodes, ranks) in [("1", "1"), ("1", "2"), ("1", "5"), ("2", "2"), ("3", "3"), ("3", "8")] {
         assert_eq!(ran(&cluster, nodes, ranks, &[&program]), format!("ok {ranks}\n"));
     }
+    for (nodes, ranks) in [("1", "1"), ("1", "4"), ("3", "6")] {
+        let ran = ran(&cluster, nodes, ranks, &["--mpi=bcs", &program]);
+        assert_eq!(ran, format!("ok {ranks}\n"), "coscheduled");
+    }
 }
 
 #[test]
@@ -152,11 +156,7 @@ fn checks(deck: &str) -> Vec<(String, f64, i32, String)> {
 #[test]
 fn sweep3d_is_right_to_ten_digits_however_it_is_cut() {
     let mpi = Mpi::installed();
-    let sources = std::fs::read_dir(root().join("apps/sweep3d")).unwrap();
-    let sources = sources.map(|entry| entry.unwrap().path());
-    let sources: Vec<_> =
-        sources.filter(|path| path.extension().is_some_and(|end| end == "c")).collect();
-    let program = &mpi.built("sweep3d", &["-O2", "-ffp-contract=off"], &sources);
+    let program = &mpi.sweep3d();
     let cluster = Cluster::up("t0300sweep", 2);
     for (deck, nodes, ranks, cut) in [
         ("50", "1", "1", ["1", "1"]),
@@ -169,16 +169,23 @@ fn sweep3d_is_right_to_ten_digits_however_it_is_cut() {
         ("converge", "1", "3", ["3", "1"]),
     ] {
         let at = root().join("apps/sweep3d/decks").join(deck);
-        let command = [program, at.to_str().unwrap(), cut[0], cut[1]];
-        let printed = ran(&cluster, nodes, ranks, &command);
-        for (name, value, digits, third) in checks(deck) {
-            let mut lines = printed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-            let line = lines.find(|words| words.first() == Some(&&*name));
-            let line = line.unwrap_or_else(|| panic!("no line '{name}' in {printed}"));
-            let told: f64 = line[1].parse().unwrap();
-            let most = value.abs() * 10_f64.powi(-digits);
-            assert!((told - value).abs() <= most, "{deck}, {ranks} ranks, {name}: {told}, {value}");
-            assert!(third == "-" || line[2] == third, "{deck}, {ranks} ranks, {name}: {line:?}");
+        for mode in ["--mpi=direct", "--mpi=bcs"] {
+            let command = [mode, program, at.to_str().unwrap(), cut[0], cut[1]];
+            let printed = ran(&cluster, nodes, ranks, &command);
+            is_as_in_the_table(&printed, deck, &format!("{deck}, {ranks} ranks, {mode}"));
         }
+    }
+}
+
+/// Sweep3D has printed for a deck what it must.
+fn is_as_in_the_table(printed: &str, deck: &str, run: &str) {
+    for (name, value, digits, third) in checks(deck) {
+        let mut lines = printed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let line = lines.find(|words| words.first() == Some(&&*name));
+        let line = line.unwrap_or_else(|| panic!("no line '{name}' in {printed}"));
+        let told: f64 = line[1].parse().unwrap();
+        let most = value.abs() * 10_f64.powi(-digits);
+        assert!((told - value).abs() <= most, "{run}, {name}: {told}, {value}");
+        assert!(third == "-" || line[2] == third, "{run}, {name}: {line:?}");
     }
 }

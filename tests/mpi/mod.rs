@@ -73,6 +73,15 @@ impl Mpi {
         let source = root().join(format!("tests/mpi/{name}.c"));
         self.built(name, &["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1"], &[source])
     }
+
+    /// Builds Sweep3D.
+    pub fn sweep3d(&self) -> String {
+        let sources = fs::read_dir(root().join("apps/sweep3d")).unwrap();
+        let sources = sources.map(|entry| entry.unwrap().path());
+        let sources: Vec<_> =
+            sources.filter(|path| path.extension().is_some_and(|end| end == "c")).collect();
+        self.built("sweep3d", &["-O2", "-ffp-contract=off"], &sources)
+    }
 }
 
 impl Drop for Mpi {

@@ -15,7 +15,7 @@ use crate::buffer::Buffer;
 use crate::carrier::{Carrier, Failure};
 use crate::descriptor::{Envelope, Head};
 use crate::incoming::What;
-use crate::log::{Digest, Log};
+use crate::log::{Digest, Followed, Log};
 use crate::matching::{Matching, Wanted};
 use crate::order::{Order, Orders};
 use crate::outgoing::{Leaving, Outgoing};
@@ -586,6 +586,15 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         self.say();
         self.run_errands()?;
         Ok(ends)
+    }
+
+    /// Follows a log from now on; of an end that was made for it. What came before, which brought
+    /// the log, is not in the digest.
+    pub fn follow(&mut self, log: Log) {
+        if let Some(order) = &mut self.state.order {
+            order.followed = Some(Followed::new(log));
+            order.digest = order.digest.map(|_| Digest::default());
+        }
     }
 
     /// What the next call is to be told, where a log is followed.

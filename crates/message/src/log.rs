@@ -7,7 +7,7 @@
 //! The log of a job is text: a line `rank R`, and below it a line for each kind of choice, in the
 //! order in which the program came to it. `receive C: 3 - 1` are the sources of the receives from
 //! any source in the context C (`-`: it got none), `serve C: 3 1` those of requests to a window or
-//! a counter, `choice: 0` what one call was told.
+//! a counter, `choice 2: 0` what two calls after each other were told.
 
 use crate::descriptor::Envelope;
 use std::collections::BTreeMap;
@@ -19,8 +19,8 @@ pub struct Log {
     receives: BTreeMap<u64, Vec<Option<u32>>>,
     /// The sources of messages that were claimed from any source.
     claims: BTreeMap<u64, Vec<u32>>,
-    /// What calls were told.
-    choices: Vec<Vec<i64>>,
+    /// What calls were told, and how many after each other the same.
+    choices: Vec<(Vec<i64>, u64)>,
 }
 
 impl Log {
@@ -45,19 +45,10 @@ impl Log {
 
     /// A call was told something.
     pub fn choose(&mut self, told: &[i64]) {
-        self.choices.push(told.to_vec());
-    }
-
-    /// How many choices it has.
-    pub fn len(&self) -> usize {
-        let receives: usize = self.receives.values().map(Vec::len).sum();
-        let claims: usize = self.claims.values().map(Vec::len).sum();
-        receives + claims + self.choices.len()
-    }
-
-    /// Whether it has none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        match self.choices.last_mut() {
+            Some((last, times)) if last == told => *times += 1,
+            _ => self.choices.push((told.to_vec(), 1)),
+        }
     }
 
     /// As text, without the line that names the rank.
@@ -74,9 +65,9 @@ impl Log {
             let sources = row.iter().map(|source| format!(" {source}"));
             text += &format!("serve {context:x}:{}\n", sources.collect::<String>());
         }
-        for told in &self.choices {
+        for (told, times) in &self.choices {
             let told = told.iter().map(|number| format!(" {number}"));
-            text += &format!("choice:{}\n", told.collect::<String>());
+            text += &format!("choice {times}:{}\n", told.collect::<String>());
         }
         text
     }
@@ -104,9 +95,9 @@ impl Log {
 
     fn add(&mut self, line: &str) -> Option<()> {
         let (what, values) = line.split_once(':')?;
-        let mut values = values.split_whitespace();
-        match what.split_once(' ') {
-            Some(("receive", context)) => {
+        let values = values.split_whitespace();
+        match what.split_once(' ')? {
+            ("receive", context) => {
                 let source = |value: &str| match value {
                     "-" => Some(None),
                     value => value.parse().ok().map(Some),
@@ -114,13 +105,13 @@ impl Log {
                 let row = values.map(source).collect::<Option<_>>()?;
                 self.receives.insert(u64::from_str_radix(context, 16).ok()?, row);
             }
-            Some(("serve", context)) => {
+            ("serve", context) => {
                 let row = values.map(|value| value.parse().ok()).collect::<Option<_>>()?;
                 self.claims.insert(u64::from_str_radix(context, 16).ok()?, row);
             }
-            None if what == "choice" => {
-                self.choices
-                    .push(values.by_ref().map(|it| it.parse().ok()).collect::<Option<_>>()?);
+            ("choice", times) => {
+                let told = values.map(|value| value.parse().ok()).collect::<Option<_>>()?;
+                self.choices.push((told, times.parse().ok()?));
             }
             _ => return None,
         }
@@ -134,7 +125,8 @@ pub(crate) struct Followed {
     log: Log,
     receives: BTreeMap<u64, usize>,
     claims: BTreeMap<u64, usize>,
-    choices: usize,
+    /// The choice, and how many calls were told it.
+    choices: (usize, u64),
 }
 
 impl Followed {
@@ -164,9 +156,12 @@ impl Followed {
 
     /// What the next call was told.
     pub(crate) fn choice(&mut self) -> Option<Vec<i64>> {
-        let told = self.log.choices.get(self.choices)?.clone();
-        self.choices += 1;
-        Some(told)
+        let (told, times) = self.log.choices.get(self.choices.0)?;
+        self.choices.1 += 1;
+        if self.choices.1 >= *times {
+            self.choices = (self.choices.0 + 1, 0);
+        }
+        Some(told.clone())
     }
 }
 
@@ -247,8 +242,8 @@ mod tests {
         log.claim(4, 0);
         log.choose(&[1, -1]);
         log.choose(&[]);
-        assert_eq!(log.len(), 7);
-        let text = format!("rank 0\nchoice: 9\nrank 11\n{}rank 12\n", log.encode());
+        log.choose(&[]);
+        let text = format!("rank 0\nchoice 1: 9\nrank 11\n{}rank 12\n", log.encode());
         assert_eq!(Log::decode(&text, 11), Ok(Some(log)));
         assert_eq!(Log::decode(&text, 12), Ok(Some(Log::default())));
         assert_eq!(Log::decode(&text, 13), Ok(None));
@@ -256,8 +251,8 @@ mod tests {
 
     #[test]
     fn what_is_no_log_is_told_with_its_line() {
-        for wrong in ["rank x", "receive 2 3", "receive z: 3", "choice: a", "serve: 1"] {
-            let text = format!("rank 1\nchoice: 1\nrank 0\n{wrong}\n");
+        for wrong in ["rank x", "receive 2 3", "receive z: 3", "choice 1: a", "serve: 1"] {
+            let text = format!("rank 1\nchoice 1: 1\nrank 0\n{wrong}\n");
             let error = Log::decode(&text, 0).expect_err(wrong);
             assert_eq!(error, format!("line 4 is no line of a log: '{wrong}'"));
         }

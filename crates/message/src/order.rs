@@ -22,14 +22,14 @@ pub struct Orders {
     pub has_digest: bool,
     /// Whether there is a log.
     pub has_log: bool,
-    /// A log that is followed.
-    pub follows: Option<Log>,
+    /// Whether a log is followed: see [`crate::Endpoint::follow`].
+    pub has_leader: bool,
 }
 
 impl Orders {
     /// Whether nothing is wanted.
     fn are_none(&self) -> bool {
-        !self.is_coscheduled && !self.has_digest && !self.has_log && self.follows.is_none()
+        !self.is_coscheduled && !self.has_digest && !self.has_log && !self.has_leader
     }
 }
 
@@ -64,8 +64,7 @@ pub(crate) struct Order {
 impl Order {
     pub(crate) fn new(me: u32, orders: Orders) -> Option<Box<Order>> {
         (!orders.are_none()).then(|| {
-            let Orders { size, is_coscheduled, offered_from, has_digest, has_log, follows } =
-                orders;
+            let Orders { size, is_coscheduled, offered_from, has_digest, has_log, .. } = orders;
             Box::new(Order {
                 quiescence: is_coscheduled.then(|| Quiescence::new(me, size)),
                 offered_from,
@@ -75,7 +74,7 @@ impl Order {
                 unsettled: Vec::new(),
                 digest: has_digest.then(Digest::default),
                 log: has_log.then(Log::default),
-                followed: follows.map(Followed::new),
+                followed: None,
                 posted: std::collections::BTreeMap::new(),
             })
         })

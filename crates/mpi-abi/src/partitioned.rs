@@ -9,6 +9,7 @@ use muster_mpi::partitioned::{Channel, Channels, Route};
 use crate::abi::types::*;
 use crate::array::Array;
 use crate::buffer::{Elements, count, elements, tag};
+use crate::choice;
 use crate::communicator::communicator;
 use crate::export::{both, export};
 use crate::info;
@@ -166,8 +167,8 @@ export! {
             Some(Active::Ended(_)) | None => return flag.set(1),
             Some(_) => return Err(other()),
         };
-        let mut state = world()?.process.state();
-        state.progress()?;
-        flag.set(state.channels.has_arrived(channel, part(partition)?)?.into())
+        let part = part(partition)?;
+        let arrived = choice::whether(|state| state.channels.has_arrived(channel, part))?;
+        flag.set(arrived.into())
     }
 }

@@ -9,11 +9,12 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::attached;
 use crate::buffer::{Elements, elements, tag, wanted_tag};
+use crate::choice;
 use crate::communicator::{Comm, Held, communicator};
 use crate::export::{both, export};
 use crate::pointer::{Address, ConstAddress, Out, StatusOut};
 use crate::request::{self, Active, NOBODY, received, sent, status_of};
-use crate::world::world;
+use crate::world::{State, world};
 
 /// A message to a rank; none where it is nobody, or it has ended already.
 #[inline]
@@ -401,6 +402,11 @@ fn receive_claimed(message: Out<MPI_Message>, into: Elements) -> Result<Option<T
     ticket.map(Some).ok_or_else(wrong)
 }
 
+/// Looks for a message.
+fn probe(state: &mut State, wanted: Wanted) -> Option<((), Envelope, usize)> {
+    state.endpoint.probe(wanted).map(|(envelope, size)| ((), envelope, size))
+}
+
 /// The status of a message that waits.
 fn waiting(envelope: Envelope, size: usize) -> MPI_Status {
     status_of(envelope.source.cast_signed(), envelope.tag, size)
@@ -409,15 +415,13 @@ fn waiting(envelope: Envelope, size: usize) -> MPI_Status {
 export! {
     /// Waits for a message, and says what it is.
     fn MPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: StatusOut) on comm {
-        let Some((wanted, from)) = wanted(&*communicator(comm)?, source, tag)? else {
+        let Some(wanted) = wanted(&*communicator(comm)?, source, tag)? else {
             status.set(NOBODY);
             return Ok(());
         };
-        let (envelope, size) = world()?.process.wait_for(|state| {
-            state.can_come(wanted, from)?;
-            Ok(state.endpoint.probe(wanted))
-        })?;
-        status.set(waiting(envelope, size));
+        if let Some(((), envelope, size)) = choice::message(wanted, true, probe)? {
+            status.set(waiting(envelope, size));
+        }
         Ok(())
     }
 
@@ -425,14 +429,12 @@ export! {
     fn MPI_Iprobe(
         source: c_int, tag: c_int, comm: MPI_Comm, flag: Out<c_int>, status: StatusOut,
     ) on comm {
-        let Some((wanted, _)) = wanted(&*communicator(comm)?, source, tag)? else {
+        let Some(wanted) = wanted(&*communicator(comm)?, source, tag)? else {
             status.set(NOBODY);
             return flag.set(1);
         };
-        let mut state = world()?.process.state();
-        state.progress()?;
-        let found = state.endpoint.probe(wanted);
-        if let Some((envelope, size)) = found {
+        let found = choice::message(wanted, false, probe)?;
+        if let Some(((), envelope, size)) = found {
             status.set(waiting(envelope, size));
         }
         flag.set(found.is_some().into())
@@ -442,14 +444,12 @@ export! {
     fn MPI_Mprobe(
         source: c_int, tag: c_int, comm: MPI_Comm, message: Out<MPI_Message>, status: StatusOut,
     ) on comm {
-        let Some((wanted, from)) = wanted(&*communicator(comm)?, source, tag)? else {
+        let Some(wanted) = wanted(&*communicator(comm)?, source, tag)? else {
             status.set(NOBODY);
             return message.set(MPI_MESSAGE_NO_PROC);
         };
-        let (claim, envelope, size) = world()?.process.wait_for(|state| {
-            state.can_come(wanted, from)?;
-            Ok(state.endpoint.claim(wanted))
-        })?;
+        let found = choice::message(wanted, true, |state, wanted| state.endpoint.claim(wanted))?;
+        let Some((claim, envelope, size)) = found else { return Ok(()) };
         status.set(waiting(envelope, size));
         message.set(MPI_Message(FIRST + claim.0 as usize))
     }
@@ -459,14 +459,12 @@ export! {
         source: c_int, tag: c_int, comm: MPI_Comm, flag: Out<c_int>, message: Out<MPI_Message>,
         status: StatusOut,
     ) on comm {
-        let Some((wanted, _)) = wanted(&*communicator(comm)?, source, tag)? else {
+        let Some(wanted) = wanted(&*communicator(comm)?, source, tag)? else {
             status.set(NOBODY);
             message.set(MPI_MESSAGE_NO_PROC)?;
             return flag.set(1);
         };
-        let mut state = world()?.process.state();
-        state.progress()?;
-        let found = state.endpoint.claim(wanted);
+        let found = choice::message(wanted, false, |state, wanted| state.endpoint.claim(wanted))?;
         if let Some((claim, envelope, size)) = found {
             status.set(waiting(envelope, size));
             message.set(MPI_Message(FIRST + claim.0 as usize))?;

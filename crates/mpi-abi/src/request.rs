@@ -241,6 +241,21 @@ pub fn has_ended(state: &mut State, active: Active) -> bool {
     }
 }
 
+/// Whether it is settled that it has: in the coscheduled mode, in an earlier epoch.
+pub fn is_settled(state: &mut State, active: Active) -> bool {
+    let message = |state: &mut State, ticket| {
+        state.has_message_ended(ticket) && state.endpoint.is_settled(ticket)
+    };
+    match active {
+        Active::Send(ticket) | Active::Receive(ticket) => message(state, ticket),
+        Active::Exchange(sent, received) => {
+            [sent, received].into_iter().flatten().all(|it| message(state, it))
+        }
+        Active::Collective(began) => state.is_settled(began),
+        _ => has_ended(state, active),
+    }
+}
+
 /// How an operation has ended, if it has. It is forgotten then.
 pub fn poll(state: &mut State, active: Active) -> Option<Result<MPI_Status>> {
     match active {

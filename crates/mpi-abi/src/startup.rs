@@ -33,7 +33,7 @@ export! {
         let _: (_, Arguments<'_>) = (count, arguments);
         let level = required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_MULTIPLE);
         world::begin(level, level == MPI_THREAD_MULTIPLE)?;
-        provided.set(level)
+        provided.set(world::level()?)
     }
 
     /// Whether it has begun.

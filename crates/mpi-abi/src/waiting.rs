@@ -8,11 +8,12 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::array::{Array, OutArray};
 use crate::buffer::count;
+use crate::choice::{self, Which};
 use crate::export::export;
 use crate::generalized;
 use crate::pointer::{Out, StatusOut};
 use crate::request::{self, Active, EMPTY};
-use crate::world::{State, world};
+use crate::world::world;
 
 /// Waits for one.
 fn wait(handle: &mut MPI_Request, active: Active) -> Result<MPI_Status> {
@@ -22,20 +23,20 @@ fn wait(handle: &mut MPI_Request, active: Active) -> Result<MPI_Status> {
 
 /// How it has ended, if it has.
 fn test(handle: &mut MPI_Request, active: Active) -> Result<Option<MPI_Status>> {
-    let mut state = world()?.process.state();
-    state.progress()?;
-    let Some(ended) = request::poll(&mut state, active) else { return Ok(None) };
-    drop(state);
-    request::finish(handle, ended).map(Some)
+    match choice::ended(&[Some(active)], Which::All, false)? {
+        Some(ended) if ended.is_empty() => Ok(None),
+        _ => wait(handle, active).map(Some),
+    }
 }
 
 /// How it has ended, if it has; it can be asked again.
 fn look(handle: MPI_Request) -> Result<Option<MPI_Status>> {
     let Some(active) = request::active(handle)? else { return Ok(Some(EMPTY)) };
-    let mut state = world()?.process.state();
-    state.progress()?;
-    let Some(ended) = request::poll(&mut state, active) else { return Ok(None) };
-    drop(state);
+    let found = choice::ended(&[Some(active)], Which::All, false)?;
+    if found.is_some_and(|found| found.is_empty()) {
+        return Ok(None);
+    }
+    let ended = request::poll(&mut world()?.process.state(), active).unwrap_or(Ok(EMPTY));
     if let Active::Generalized(number) = active {
         return generalized::status(number).map(Some);
     }
@@ -98,20 +99,6 @@ fn finish_all(
     }
 }
 
-/// Which of the operations have ended; none where nothing is under way at all.
-fn some_ended(state: &mut State, active: &[Option<Active>]) -> Option<Vec<usize>> {
-    let mut ended = Vec::new();
-    let mut is_any = false;
-    for (at, active) in active.iter().enumerate() {
-        let Some(active) = active else { continue };
-        is_any = true;
-        if request::has_ended(state, *active) {
-            ended.push(at);
-        }
-    }
-    is_any.then_some(ended)
-}
-
 export! {
     /// Waits for one.
     fn MPI_Wait(request: Out<MPI_Request>, status: StatusOut) {
@@ -170,10 +157,8 @@ export! {
         let number = count(count_)?;
         let (handles, statuses) = (requests.slice(number)?, statuses.wanted(number)?);
         let active = request::all_active(handles)?;
-        let mut state = world()?.process.state();
-        state.progress()?;
-        let all = active.iter().flatten().all(|active| request::has_ended(&mut state, *active));
-        drop(state);
+        let found = choice::ended(&active, Which::All, false)?;
+        let all = found.is_none_or(|found| !found.is_empty());
         flag.set(all.into())?;
         if all { finish_all(handles, 0..number, statuses) } else { Ok(()) }
     }
@@ -184,11 +169,8 @@ export! {
     ) {
         let handles = requests.slice(count(count_)?)?;
         let active = request::all_active(handles)?;
-        let ended = world()?.process.wait_for(|state| match some_ended(state, &active) {
-            None => Ok(Some(None)),
-            Some(ended) => Ok(ended.first().map(|first| Some(*first))),
-        })?;
-        let Some(at) = ended else {
+        let ended = choice::ended(&active, Which::Any, true)?;
+        let Some(at) = ended.and_then(|ended| ended.first().copied()) else {
             status.set_empty();
             return index.set(MPI_UNDEFINED);
         };
@@ -206,11 +188,7 @@ export! {
     ) {
         let handles = requests.slice(count(count_)?)?;
         let active = request::all_active(handles)?;
-        let mut state = world()?.process.state();
-        state.progress()?;
-        let ended = some_ended(&mut state, &active);
-        drop(state);
-        let Some(ended) = ended else {
+        let Some(ended) = choice::ended(&active, Which::Any, false)? else {
             status.set_empty();
             index.set(MPI_UNDEFINED)?;
             return flag.set(1);
@@ -233,10 +211,7 @@ export! {
         let all = count(count_)?;
         let handles = requests.slice(all)?;
         let active = request::all_active(handles)?;
-        let ended = world()?.process.wait_for(|state| match some_ended(state, &active) {
-            None => Ok(Some(None)),
-            Some(ended) => Ok((!ended.is_empty()).then_some(Some(ended))),
-        })?;
+        let ended = choice::ended(&active, Which::Some, true)?;
         finish_some(handles, ended, number, indices, statuses)
     }
 
@@ -249,10 +224,7 @@ export! {
         let all = count(count_)?;
         let handles = requests.slice(all)?;
         let active = request::all_active(handles)?;
-        let mut state = world()?.process.state();
-        state.progress()?;
-        let ended = some_ended(&mut state, &active);
-        drop(state);
+        let ended = choice::ended(&active, Which::Some, false)?;
         finish_some(handles, ended, number, indices, statuses)
     }
 
@@ -345,7 +317,7 @@ export! {
             return Err(Error::new(Class::Request, what));
         }
         match request::active(handle)? {
-            Some(Active::Receive(ticket)) => world()?.process.state().endpoint.cancel(ticket),
+            Some(Active::Receive(ticket)) => choice::cancel(ticket)?,
             Some(Active::Generalized(number)) => generalized::cancel(number)?,
             _ => {}
         }

@@ -13,7 +13,9 @@ use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::gateway::Gateway;
 use muster_mpi::process;
 
+use crate::abi::constants::*;
 use crate::line::Line;
+use crate::order;
 use crate::place::Place;
 
 /// How long others may take to take the last messages of a rank that ends, and how often it looks
@@ -80,7 +82,8 @@ pub fn has_ended() -> bool {
     PHASE.load(Ordering::Relaxed) == AFTER
 }
 
-/// Begins; what threads may do is as asked for.
+/// Begins. What threads may do is as asked for; but where the order of messages is of interest only
+/// one may call at a time.
 ///
 /// # Errors
 /// [`Class::Other`] where it has begun before, or the node's daemon does not let this rank in.
@@ -88,22 +91,28 @@ pub fn begin(level: i32, has_threads: bool) -> Result<()> {
     if has_begun() {
         return Err(Error::new(Class::Other, "MPI_Init has been called before"));
     }
-    enter(has_threads)?;
+    let world = enter(has_threads)?;
+    let is_watched = world.process.state().endpoint.is_watched();
+    let level = if is_watched { level.min(MPI_THREAD_SERIALIZED) } else { level };
     LEVEL.store(level, Ordering::Relaxed);
     PHASE.store(RUNNING, Ordering::Release);
     Ok(())
 }
 
 /// Joins the job, once.
-fn enter(has_threads: bool) -> Result<()> {
+fn enter(has_threads: bool) -> Result<&'static World> {
     static ENTERING: Mutex<()> = Mutex::new(());
     let _guard = ENTERING.lock().unwrap_or_else(PoisonError::into_inner);
     if WORLD.get().is_none() {
         let (line, rank, size, neighbours) = join()?;
-        let process = Process::new(Endpoint::new(rank, line), has_threads);
-        WORLD.get_or_init(|| World { process, rank, size, neighbours });
+        let endpoint = Endpoint::ordered(rank, line, order::wanted(size)?);
+        // Several threads have no order that a program determines.
+        let has_threads = has_threads && !endpoint.is_watched();
+        let process = Process::new(endpoint, has_threads);
+        let world = WORLD.get_or_init(|| World { process, rank, size, neighbours });
+        order::begin(world)?;
     }
-    Ok(())
+    Ok(WORLD.get().expect("it has joined"))
 }
 
 /// What threads may do.
@@ -154,6 +163,7 @@ fn flush() -> Result<()> {
 /// # Errors
 /// That messages can be carried no more.
 pub fn end() -> Result<()> {
+    order::end(world()?)?;
     flush()?;
     PHASE.store(AFTER, Ordering::Release);
     Ok(())

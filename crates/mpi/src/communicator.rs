@@ -16,6 +16,9 @@ use std::sync::{Mutex, PoisonError};
 const WORLD: u64 = 2;
 const SELF: u64 = 4;
 
+/// The context in which the library itself speaks, before and behind the program.
+pub const LIBRARY: u64 = 6;
+
 /// Contexts are even, and of 48 bits; the odd ones after them are for collectives.
 const CONTEXTS: u64 = ((1 << 48) - 1) & !1;
 

@@ -43,7 +43,8 @@ pub struct State<C, M: Memory> {
     /// Its partitioned messages.
     pub channels: Channels<M>,
     plans: Vec<(Began, Plan<M>)>,
-    ended: Vec<(Began, Result<()>)>,
+    /// Collectives that have ended, and in which epoch.
+    ended: Vec<(Began, Result<()>, u32)>,
     began: u64,
     /// Counters that this process keeps for others.
     keepers: Vec<Keeper<M>>,
@@ -84,10 +85,11 @@ impl<C: Carrier, M: Memory> Process<C, M> {
     ) -> Result<T> {
         let mut state = self.state();
         loop {
+            state.endpoint.despair();
             if let Some(answer) = ask(&mut state)? {
                 return Ok(answer);
             }
-            if state.progress()? {
+            if state.progress()? || state.endpoint.rest()? {
                 continue;
             }
             state.endpoint.wait(if self.has_threads { SHARE } else { LOOK })?;
@@ -98,6 +100,31 @@ impl<C: Carrier, M: Memory> Process<C, M> {
             }
             state.progress()?;
         }
+    }
+
+    /// Asks after something, and does not wait for it. In the coscheduled mode the answer must not
+    /// depend on how fast others are: there it is no only when nothing more can come before this
+    /// rank goes on.
+    ///
+    /// # Errors
+    /// As [`Process::wait_for`].
+    pub fn look<T>(
+        &self,
+        mut ask: impl FnMut(&mut State<C, M>) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        let mut state = self.state();
+        if !state.endpoint.is_coscheduled() {
+            state.progress()?;
+            return ask(&mut state);
+        }
+        let since = state.endpoint.epoch();
+        drop(state);
+        self.wait_for(|state| {
+            let answer = ask(state)?;
+            let is_late = state.endpoint.epoch() != since;
+            state.endpoint.hope();
+            Ok((answer.is_some() || is_late).then_some(answer))
+        })
     }
 
     /// Waits for the end of a message.
@@ -175,7 +202,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
 
     fn advance(&mut self) {
         let (endpoint, ended) = (&mut self.endpoint, &mut self.ended);
-        let is_idle = self.is_idle;
+        let (is_idle, epoch) = (self.is_idle, endpoint.epoch());
         self.plans.retain_mut(|(began, plan)| {
             if is_idle {
                 plan.give_up(endpoint);
@@ -183,12 +210,12 @@ impl<C: Carrier, M: Memory> State<C, M> {
             match plan.advance(endpoint) {
                 Ok(false) => true,
                 Ok(true) => {
-                    ended.push((*began, Ok(())));
+                    ended.push((*began, Ok(()), epoch));
                     false
                 }
                 Err(error) => {
                     plan.abandon(endpoint);
-                    ended.push((*began, Err(error)));
+                    ended.push((*began, Err(error), epoch));
                     false
                 }
             }
@@ -234,13 +261,19 @@ impl<C: Carrier, M: Memory> State<C, M> {
 
     /// How a collective has ended, if it has. It is forgotten then.
     pub fn poll(&mut self, began: Began) -> Option<Result<()>> {
-        let at = self.ended.iter().position(|(other, _)| *other == began)?;
+        let at = self.ended.iter().position(|(other, ..)| *other == began)?;
         Some(self.ended.swap_remove(at).1)
     }
 
     /// Whether a collective has ended; it stays to be polled.
     pub fn has_ended(&self, began: Began) -> bool {
-        self.ended.iter().any(|(other, _)| *other == began)
+        self.ended.iter().any(|(other, ..)| *other == began)
+    }
+
+    /// Whether it is settled that it has: see [`Endpoint::is_settled`].
+    pub fn is_settled(&self, began: Began) -> bool {
+        let now = self.endpoint.is_coscheduled().then(|| self.endpoint.epoch());
+        self.ended.iter().any(|(other, _, epoch)| *other == began && Some(*epoch) != now)
     }
 
     /// A window, and what carries its messages.

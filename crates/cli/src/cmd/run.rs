@@ -148,6 +148,9 @@ pub struct Args {
     #[arg(long)]
     no_send: bool,
 
+    #[command(flatten)]
+    order: crate::run::order::Wanted,
+
     /// Print at the end how long it took to send the files and to execute the program
     #[arg(long)]
     timing: bool,
@@ -208,6 +211,8 @@ impl Args {
     pub fn wish(self) -> Result<Wish, Failure> {
         let named = self.command[0].clone();
         let program = program::find(&named, !self.no_send)?;
+        let mut env = environment::gather(std::env::vars_os(), &self.env, !self.no_env)?;
+        env.extend(self.order.variables());
         let input = match (&self.input, self.detach) {
             (_, true) => Input::None,
             (None, _) if self.requeue.is_some() => Input::if_any(),
@@ -228,7 +233,7 @@ impl Args {
             ranks: self.ntasks.map(|ranks| ranks as usize),
             per_node: self.ntasks_per_node.map(|ranks| ranks as usize),
             nodelist: self.nodelist,
-            env: environment::gather(std::env::vars_os(), &self.env, !self.no_env)?,
+            env,
             chdir: self.chdir,
             stdin: input.stdin(),
             time_ms: self.time.map(milliseconds),

@@ -20,6 +20,7 @@ mod line;
 mod lines;
 mod mistakes;
 mod notes;
+pub mod order;
 pub mod program;
 mod pump;
 mod session;

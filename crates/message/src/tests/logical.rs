@@ -173,7 +173,7 @@ fn run(programs: &[Vec<Call>], dice: u64) -> Seen {
                 offered_from: 300,
                 has_digest: true,
                 has_log: true,
-                follows: None,
+                has_leader: false,
             };
             Endpoint::ordered(me, queue, orders)
         })

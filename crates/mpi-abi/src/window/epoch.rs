@@ -8,6 +8,7 @@ use muster_mpi::window::Access;
 use super::{Win, finish, window};
 use crate::abi::constants::*;
 use crate::abi::types::*;
+use crate::choice;
 use crate::export::export;
 use crate::group::group;
 use crate::pointer::Out;
@@ -200,10 +201,8 @@ export! {
     /// Asks whether the group still does.
     fn MPI_Win_test(win: MPI_Win, flag: Out<c_int>) on win {
         let win = window(win)?;
-        let mut state = world()?.process.state();
-        state.progress()?;
-        let ended = state.ask_window(win.context(), |inner, is_gone| {
-            inner.has_completed(is_gone)
+        let ended = choice::whether(|state| {
+            state.ask_window(win.context(), |inner, is_gone| inner.has_completed(is_gone))
         })?;
         flag.set(ended.into())
     }

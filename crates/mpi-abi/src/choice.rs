@@ -1,0 +1,144 @@
+//! What calls are told that do not wait for one thing: which of several operations have ended, what
+//! message is there. It depends on how fast ranks are, and so it is here that the coscheduled mode
+//! makes it depend on the program only, that it is recorded, and that it is told once more as a log
+//! has it (`docs/decisions/coscheduled.md`).
+
+use muster_message::{Envelope, Ticket, Wanted};
+use muster_mpi::error::Result;
+
+use crate::request::{self, Active};
+use crate::world::{State, world};
+
+/// Which of the operations that have ended a call is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// One.
+    Any,
+    /// Those that have.
+    Some,
+    /// All, or none.
+    All,
+}
+
+/// The operations that have ended, by their places; not one where the call is told none. Nothing
+/// is under way: none.
+pub fn ended(active: &[Option<Active>], which: Which, waits: bool) -> Result<Option<Vec<usize>>> {
+    if active.iter().flatten().next().is_none() {
+        return Ok(None);
+    }
+    let process = &world()?.process;
+    let pick = |state: &mut State| Ok(pick(state, active, which));
+    if !process.state().endpoint.is_watched() {
+        return match waits {
+            true => process.wait_for(pick).map(Some),
+            false => Ok(Some(process.look(pick)?.unwrap_or_default())),
+        };
+    }
+    let followed = process.state().endpoint.followed()?;
+    let found = match followed {
+        Some(told) => {
+            let places: Vec<usize> = told.iter().map(|at| *at as usize).collect();
+            let picked: Vec<_> =
+                places.iter().map(|at| active.get(*at).copied().flatten()).collect();
+            process.wait_for(|state| Ok(all(state, &picked)))?;
+            places
+        }
+        None if waits => process.wait_for(pick)?,
+        None => process.look(pick)?.unwrap_or_default(),
+    };
+    let told: Vec<i64> = found.iter().map(|at| *at as i64).collect();
+    process.state().endpoint.told(&told);
+    Ok(Some(found))
+}
+
+/// Whether all have ended.
+fn all(state: &mut State, active: &[Option<Active>]) -> Option<()> {
+    active.iter().flatten().all(|active| request::has_ended(state, *active)).then_some(())
+}
+
+/// Those that have ended, where there is enough to tell.
+fn pick(state: &mut State, active: &[Option<Active>], which: Which) -> Option<Vec<usize>> {
+    let under_way = || active.iter().enumerate().filter_map(|(at, it)| Some((at, (*it)?)));
+    if which == Which::All {
+        return all(state, active).map(|()| under_way().map(|(at, _)| at).collect());
+    }
+    let mut found = Vec::new();
+    let mut has_any = false;
+    for (at, active) in under_way() {
+        if request::is_settled(state, active) {
+            found.push(at);
+            if which == Which::Any {
+                return Some(found);
+            }
+        } else {
+            has_any |= request::has_ended(state, active);
+        }
+    }
+    if found.is_empty() && has_any {
+        state.endpoint.hope();
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+/// A message that is there, as `find` finds it by what is wanted; none where the call does not wait
+/// for one, and none is. `from`: the only rank that it can come from.
+pub fn message<T>(
+    (wanted, from): (Wanted, Option<u32>),
+    waits: bool,
+    mut find: impl FnMut(&mut State, Wanted) -> Option<(T, Envelope, usize)>,
+) -> Result<Option<(T, Envelope, usize)>> {
+    let process = &world()?.process;
+    let mut seek = |wanted: Wanted, waits: bool| match waits {
+        true => {
+            let found = process.wait_for(|state| {
+                state.can_come(wanted, from)?;
+                Ok(find(state, wanted))
+            });
+            found.map(Some)
+        }
+        false => process.look(|state| Ok(find(state, wanted))),
+    };
+    if !process.state().endpoint.is_watched() {
+        return seek(wanted, waits);
+    }
+    let followed = process.state().endpoint.followed()?;
+    let found = match followed.as_deref() {
+        Some([]) => None,
+        Some([source, tag, ..]) => {
+            let (source, tag) = (u32::try_from(*source).ok(), i32::try_from(*tag).ok());
+            seek(Wanted { source, tag, ..wanted }, true)?
+        }
+        Some([_]) | None => seek(wanted, waits)?,
+    };
+    let told = found.as_ref().map(|(_, envelope, _)| [envelope.source.into(), envelope.tag.into()]);
+    process.state().endpoint.told(told.as_ref().map_or(&[], <[i64; 2]>::as_slice));
+    Ok(found)
+}
+
+/// Whether something has come about.
+pub fn whether(mut ask: impl FnMut(&mut State) -> Result<bool>) -> Result<bool> {
+    let process = &world()?.process;
+    let ask = |state: &mut State| Ok(ask(state)?.then_some(()));
+    if !process.state().endpoint.is_watched() {
+        return Ok(process.look(ask)?.is_some());
+    }
+    let followed = process.state().endpoint.followed()?;
+    let has = match followed {
+        Some(told) if told.is_empty() => false,
+        Some(_) => process.wait_for(ask).map(|()| true)?,
+        None => process.look(ask)?.is_some(),
+    };
+    process.state().endpoint.told(if has { &[1] } else { &[] });
+    Ok(has)
+}
+
+/// Takes a receive back, unless it has taken a message.
+pub fn cancel(ticket: Ticket) -> Result<()> {
+    let process = &world()?.process;
+    let is_watched = process.state().endpoint.is_watched();
+    if is_watched {
+        ended(&[Some(Active::Receive(ticket))], Which::All, false)?;
+    }
+    process.state().endpoint.cancel(ticket);
+    Ok(())
+}

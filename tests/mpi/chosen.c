@@ -1,0 +1,116 @@
+/* What a program is told that depends on who is fast: receives from any source, tests, probes, waits
+ * for any. Prints all that rank 0 was told; in the coscheduled mode it is the same in every run. */
+#include "check.h"
+#include <time.h>
+
+enum { TASKS = 40, WORK = 1, STOP = 2, RESULT = 3, LONG = 4 };
+
+static unsigned dice;
+
+/* Takes long, or does not. */
+static void dawdle(void) {
+    dice = dice * 1103515245u + 12345u;
+    if (dice >> 16 & 1) {
+        double end = MPI_Wtime() + (dice >> 17 & 127) * 1e-6;
+        while (MPI_Wtime() < end) continue;
+    }
+}
+
+/* Hands out tasks to whoever has answered. */
+static void master(void) {
+    int given = 0, back = 0, to, i;
+    for (to = 1; to < size && given < TASKS; to++, given++)
+        MPI_Send(&given, 1, MPI_INT, to, WORK, MPI_COMM_WORLD);
+    while (back < given) {
+        int result[2];
+        MPI_Status status;
+        MPI_Recv(result, 2, MPI_INT, MPI_ANY_SOURCE, RESULT, MPI_COMM_WORLD, &status);
+        CHECK(result[1] == result[0] * result[0]);
+        printf(" %d:%d", status.MPI_SOURCE, result[0]);
+        back++;
+        if (given < TASKS) {
+            MPI_Send(&given, 1, MPI_INT, status.MPI_SOURCE, WORK, MPI_COMM_WORLD);
+            given++;
+        }
+    }
+    for (i = 1; i < size; i++)
+        MPI_Send(&given, 1, MPI_INT, i, STOP, MPI_COMM_WORLD);
+    printf("\n");
+}
+
+static void worker(void) {
+    for (;;) {
+        int result[2];
+        MPI_Status status;
+        MPI_Recv(result, 1, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+        if (status.MPI_TAG == STOP)
+            return;
+        dawdle();
+        result[1] = result[0] * result[0];
+        MPI_Send(result, 2, MPI_INT, 0, RESULT, MPI_COMM_WORLD);
+    }
+}
+
+/* Long messages and short ones from all, and what is told of them meanwhile. */
+static void listen(void) {
+    static char into[64][100000];
+    MPI_Request requests[64];
+    int left = size - 1, flag = 0, polls = 0, i;
+    for (i = 0; i < left; i++)
+        MPI_Irecv(into[i], sizeof into[i], MPI_CHAR, MPI_ANY_SOURCE, LONG, MPI_COMM_WORLD,
+                  &requests[i]);
+    MPI_Testall(left, requests, &flag, MPI_STATUSES_IGNORE);
+    printf("tested %d:", flag);
+    while (!flag) {
+        MPI_Status status;
+        int index;
+        MPI_Testany(left, requests, &index, &flag, &status);
+        polls++;
+        if (flag && index != MPI_UNDEFINED) {
+            int length;
+            MPI_Get_count(&status, MPI_CHAR, &length);
+            CHECK(into[index][length - 1] == (char)status.MPI_SOURCE);
+            printf(" %d=%d(%d)", index, status.MPI_SOURCE, length);
+            flag = 0;
+        } else if (!flag) {
+            MPI_Iprobe(MPI_ANY_SOURCE, RESULT, MPI_COMM_WORLD, &flag, &status);
+            printf(flag ? " probed %d" : " none", status.MPI_SOURCE);
+            flag = 0;
+        }
+    }
+    printf(" after %d\n", polls);
+}
+
+static void speak(void) {
+    static char from[100000];
+    int length = rank % 2 ? 100 * rank : 70000 + rank;
+    memset(from, rank, sizeof from);
+    dawdle();
+    MPI_Send(from, length, MPI_CHAR, 0, LONG, MPI_COMM_WORLD);
+    dawdle();
+}
+
+int main(int argc, char **argv) {
+    int i;
+    double sum = 0, all;
+    begin(&argc, &argv);
+    dice = (unsigned)time(NULL) * 7919u + (unsigned)(MPI_Wtime() * 1e6) + (unsigned)rank * 31u;
+    if (rank == 0) {
+        master();
+        listen();
+    } else {
+        worker();
+        speak();
+    }
+    /* As sums of floating-point numbers depend on their order. */
+    for (i = 0; i < 10; i++) {
+        double part = 1.0 / (rank + i + 1);
+        MPI_Request request;
+        MPI_Iallreduce(&part, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+        dawdle();
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        sum += all;
+    }
+    if (rank == 0) printf("sum %.17g\n", sum);
+    return end();
+}

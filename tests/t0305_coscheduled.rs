@@ -1,0 +1,91 @@
+//! The order of messages: the same in every run of the coscheduled mode, and once more as it was.
+
+mod cluster;
+mod mpi;
+
+use cluster::{Cluster, Output};
+use mpi::{Mpi, root};
+
+/// Runs a program on nodes and ranks, with more flags.
+fn ran(cluster: &Cluster, nodes: &str, ranks: &str, more: &[&str]) -> Output {
+    let args = [&["run", "-N", nodes, "-n", ranks], more].concat();
+    let done = cluster.muster(&args).run();
+    assert_eq!(done.code, 0, "{more:?} on {nodes} nodes, {ranks} ranks: {}", done.err);
+    done
+}
+
+/// The digest that a run has told of.
+fn digest(done: &Output) -> String {
+    let line = done.err.lines().find_map(|line| line.strip_prefix("muster: digest "));
+    line.unwrap_or_else(|| panic!("no digest: {}", done.err)).to_owned()
+}
+
+#[test]
+fn receives_from_any_source_and_tests_are_told_the_same_in_every_coscheduled_run() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("chosen");
+    let cluster = Cluster::up("t0305same", 3);
+    let flags = ["--mpi=bcs", "--digest", &program];
+    let first = ran(&cluster, "1", "5", &flags);
+    for nodes in ["1", "1", "2", "3", "3", "2", "1"] {
+        let again = ran(&cluster, nodes, "5", &flags);
+        assert_eq!(again.out, first.out, "on {nodes} nodes");
+        assert_eq!(digest(&again), digest(&first), "on {nodes} nodes");
+    }
+    // Another number of ranks is another run.
+    assert_ne!(digest(&ran(&cluster, "1", "4", &flags)), digest(&first));
+}
+
+#[test]
+fn a_recorded_run_is_run_once_more_on_other_nodes() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("chosen");
+    let cluster = Cluster::up("t0305again", 3);
+    for mode in ["direct", "bcs"] {
+        let log = cluster.work().join(format!("{mode}.log"));
+        let log = log.to_str().unwrap();
+        let mode = format!("--mpi={mode}");
+        let first = ran(&cluster, "2", "5", &[&mode, "--digest", "--record", log, &program]);
+        for nodes in ["1", "3"] {
+            let again = ran(&cluster, nodes, "5", &["--digest", "--replay", log, &program]);
+            assert_eq!(again.out, first.out, "{mode}, again on {nodes} nodes");
+            assert_eq!(digest(&again), digest(&first), "{mode}, again on {nodes} nodes");
+        }
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_followed_is_told_in_one_sentence() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("chosen");
+    let cluster = Cluster::up("t0305wrong", 1);
+    let log = cluster.work().join("log");
+    let log = log.to_str().unwrap();
+    ran(&cluster, "1", "3", &["--record", log, &program]);
+    let fails = |ranks: &str, log: &str| {
+        let done = cluster.muster(&["run", "-n", ranks, "--replay", log, &program]).run();
+        assert_ne!(done.code, 0, "{ranks} ranks");
+        done.err
+    };
+    assert!(fails("2", log).contains("it is of more than 2 ranks"));
+    assert!(fails("4", log).contains("it has no rank 3"));
+    assert!(fails("3", "/nowhere/log").contains("the log /nowhere/log cannot be read"));
+    let text = std::fs::read_to_string(log).unwrap();
+    std::fs::write(log, text.replace("receive", "deceive")).unwrap();
+    assert!(fails("3", log).contains("line 2 is no line of a log"));
+    // One with fewer receives from any source than the program has.
+    let fewer = text.lines().filter(|line| !line.starts_with("receive"));
+    std::fs::write(log, fewer.collect::<Vec<_>>().join("\n")).unwrap();
+    assert!(fails("3", log).contains("the run departs from the log"));
+}
+
+#[test]
+fn sweep3d_has_the_same_digits_and_one_digest_however_it_is_spread() {
+    let mpi = Mpi::installed();
+    let program = mpi.sweep3d();
+    let deck = root().join("apps/sweep3d/decks/converge");
+    let cluster = Cluster::up("t0305sweep", 2);
+    let flags = ["--mpi=bcs", "--digest", &program, deck.to_str().unwrap(), "2", "2"];
+    let first = digest(&ran(&cluster, "1", "4", &flags));
+    assert_eq!(digest(&ran(&cluster, "2", "4", &flags)), first);
+}
