@@ -71,7 +71,7 @@ impl Mpi {
     /// Builds a program of this folder, which may not have anything that a compiler warns of.
     pub fn program(&self, name: &str) -> String {
         let source = root().join(format!("tests/mpi/{name}.c"));
-        self.built(name, &["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1"], &[source])
+        self.built(name, &["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-pthread"], &[source])
     }
 }
 

@@ -98,7 +98,11 @@ pub fn begin(level: i32, has_threads: bool) -> Result<()> {
 fn enter(has_threads: bool) -> Result<()> {
     static ENTERING: Mutex<()> = Mutex::new(());
     let _guard = ENTERING.lock().unwrap_or_else(PoisonError::into_inner);
-    if WORLD.get().is_none() {
+    if let Some(world) = WORLD.get() {
+        if has_threads {
+            world.process.allow_threads();
+        }
+    } else {
         let (line, rank, size, neighbours) = join()?;
         let process = Process::new(Endpoint::new(rank, line), has_threads);
         WORLD.get_or_init(|| World { process, rank, size, neighbours });

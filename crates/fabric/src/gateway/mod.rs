@@ -60,7 +60,7 @@ mod tests;
 pub use bytes::Bytes;
 pub use meeting::{Asking, Desk, Shutter};
 pub use node::{Dial, Door, Node, SERVICE};
-pub use rank::Rank;
+pub use rank::{Alarm, Rank};
 
 use std::fmt;
 
