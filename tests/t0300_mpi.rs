@@ -89,6 +89,16 @@ fn a_program_with_sessions_needs_no_init() {
 }
 
 #[test]
+fn threads_that_call_at_once_all_get_what_they_wait_for() {
+    is_right_everywhere("threads");
+}
+
+#[test]
+fn who_only_asks_and_never_waits_gets_its_messages() {
+    is_right_everywhere("polling");
+}
+
+#[test]
 fn topologies_are_right() {
     is_right_everywhere("topologies");
 }

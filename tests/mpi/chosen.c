@@ -1,5 +1,6 @@
-/* What a program is told that depends on who is fast: receives from any source, tests, probes, waits
- * for any. Prints all that rank 0 was told; in the coscheduled mode it is the same in every run. */
+/* What a program is told that depends on who is fast: receives from any source, tests, probes,
+ * waits for any. Prints all that rank 0 was told; in the coscheduled mode it is the same in every
+ * run. */
 #include "check.h"
 #include <time.h>
 

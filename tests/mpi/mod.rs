@@ -1,5 +1,7 @@
 //! MPI programs for tests: the library as this run has it, and `mpicc` with it.
 
+#![allow(dead_code, reason = "each test uses its part")]
+
 use super::cluster::MUSTER;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -71,7 +73,7 @@ impl Mpi {
     /// Builds a program of this folder, which may not have anything that a compiler warns of.
     pub fn program(&self, name: &str) -> String {
         let source = root().join(format!("tests/mpi/{name}.c"));
-        self.built(name, &["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1"], &[source])
+        self.built(name, &["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-pthread"], &[source])
     }
 
     /// Builds Sweep3D.

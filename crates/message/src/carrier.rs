@@ -53,6 +53,9 @@ pub struct Arrival<'a> {
     pub bytes: &'a mut dyn Bytes,
 }
 
+/// Ends a wait of a carrier, from another thread: the one that goes on, or else the next.
+pub type Alarm = Box<dyn Fn() + Send + Sync>;
+
 /// Carries messages between the ranks of a job, each to one rank and in order. Ranks are named by
 /// their numbers in the job; a rank sends itself nothing.
 pub trait Carrier {
@@ -76,6 +79,11 @@ pub trait Carrier {
     /// # Errors
     /// That the carrier is broken.
     fn wait(&mut self, room: &[u32], time: Duration) -> Result<(), Failure>;
+
+    /// What ends a wait; none where waits are short.
+    fn alarm(&self) -> Option<Alarm> {
+        None
+    }
 
     /// Waits at most so long until all that was sent has come to where it goes, and says whether it
     /// has: what has only left may be lost when this rank ends.

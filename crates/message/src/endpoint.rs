@@ -447,6 +447,8 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             Some(Operation::Send { envelope, .. }) if self.outgoing.is_free(other) => *envelope,
             Some(Operation::Receive { wanted, .. }) => {
                 let (number, wanted) = (ticket.0, *wanted);
+                // Of a message that has come in part the rest does not come.
+                self.state.incoming.remove(&other);
                 self.state.matching.withdraw(wanted, |posted| *posted == number);
                 let source = wanted.source.unwrap_or(0);
                 Envelope { context: wanted.context, source, tag: wanted.tag.unwrap_or(0) }

@@ -28,7 +28,7 @@ mod state;
 mod tests;
 
 pub use buffer::Buffer;
-pub use carrier::{Arrival, Bytes, Carrier, Failure};
+pub use carrier::{Alarm, Arrival, Bytes, Carrier, Failure};
 pub use descriptor::Envelope;
 pub use endpoint::{Claim, Endpoint, Mode, Outcome, Ticket};
 pub use log::{Digest, Log};

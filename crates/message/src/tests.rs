@@ -343,6 +343,32 @@ fn who_waits_for_a_rank_that_has_ended_is_told() {
     assert_eq!(failure.to_string(), "rank 0 is gone: it was ended");
 }
 
+/// The number of the receive that was given up is another one's now.
+#[test]
+fn the_rest_of_a_message_that_was_given_up_goes_nowhere() {
+    let mut job = Job::new(2, 3);
+    let receive = job.receive(1, Some(0), Some(1), Bytes::new(vec![0; 290], false));
+    job.send(0, 1, 1, Mode::Standard, Bytes::new(message(290, 0), false));
+    while job.network.borrow().rows[0][1].is_empty() {
+        job.ranks[0].progress().unwrap();
+    }
+    job.ranks[1].take_one();
+    let rest = job.network.borrow_mut().rows[0][1].pop_front().unwrap();
+    job.network.borrow_mut().gone = Some(0);
+    job.ranks[1].give_up(receive);
+    assert!(job.ranks[1].poll(receive).unwrap().failure.is_some());
+    let into = Bytes::new(vec![0; 290], false);
+    let shared = into.bytes.clone();
+    let other = job.receive(1, None, Some(2), into);
+    assert_eq!(other, receive);
+    job.network.borrow_mut().rows[0][1].push_back(rest);
+    (0..100).for_each(|_| job.progress());
+    assert_eq!(job.ranks[1].poll(other), None);
+    job.ranks[1].cancel(other);
+    job.ranks[1].poll(other).unwrap();
+    assert_eq!(*shared.borrow(), vec![0; 290]);
+}
+
 #[test]
 fn what_was_released_goes_on_and_its_place_is_used_again() {
     let mut job = Job::new(2, 3);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use muster_message::{Arrival, Carrier, Failure};
+use muster_message::{Alarm, Arrival, Carrier, Failure};
 use muster_mpi::gateway::Gateway;
 
 /// What carries messages.
@@ -38,6 +38,13 @@ impl Carrier for Line {
                 std::thread::sleep(time.min(Duration::from_millis(1)));
                 Ok(())
             }
+        }
+    }
+
+    fn alarm(&self) -> Option<Alarm> {
+        match self {
+            Line::Gateway(gateway) => gateway.alarm(),
+            Line::Alone => None,
         }
     }
 

@@ -1,6 +1,8 @@
 //! The order of messages, as the launcher wants it: `muster run --mpi=bcs`, `--digest`, `--record`
 //! and `--replay`. Rank 0 reads the log that is followed, and writes the one that is made.
 
+use std::io::Write as _;
+
 use muster_message::{Digest, Envelope, Log, Mode, Orders, Wanted};
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::communicator::LIBRARY;
@@ -102,7 +104,11 @@ pub fn end(world: &World) -> Result<()> {
     }
     if digest.is_some() {
         let (digest, size) = (all.of_rank(world.size), world.size);
-        eprintln!("muster: digest {digest:016x} of {size} ranks, {count} matches and choices");
+        // Where nobody reads there is nobody to tell.
+        let _ = writeln!(
+            std::io::stderr(),
+            "muster: digest {digest:016x} of {size} ranks, {count} matches and choices"
+        );
     }
     match std::env::var_os(RECORD).filter(|path| !path.is_empty()) {
         Some(path) => std::fs::write(&path, text).map_err(|error| {

@@ -103,7 +103,12 @@ pub fn begin(level: i32, has_threads: bool) -> Result<()> {
 fn enter(has_threads: bool) -> Result<&'static World> {
     static ENTERING: Mutex<()> = Mutex::new(());
     let _guard = ENTERING.lock().unwrap_or_else(PoisonError::into_inner);
-    if WORLD.get().is_none() {
+    if let Some(world) = WORLD.get() {
+        let is_watched = world.process.state().endpoint.is_watched();
+        if has_threads && !is_watched {
+            world.process.allow_threads();
+        }
+    } else {
         let (line, rank, size, neighbours) = join()?;
         let endpoint = Endpoint::ordered(rank, line, order::wanted(size)?);
         // Several threads have no order that a program determines.

@@ -4,7 +4,7 @@
 use muster_fabric::Error;
 use muster_fabric::deadline::Deadline;
 use muster_fabric::gateway::{Bytes, Place, Rank};
-use muster_message::{Arrival, Carrier, Failure};
+use muster_message::{Alarm, Arrival, Carrier, Failure};
 use std::time::Duration;
 
 /// From how many bytes on a message to the same node is offered. Through the ring it is copied
@@ -125,6 +125,11 @@ impl Carrier for Gateway {
             Ok(()) => Ok(()),
             Err(error) => Err(Failure::Broken(error.to_string())),
         }
+    }
+
+    fn alarm(&self) -> Option<Alarm> {
+        let alarm = self.rank.alarm();
+        Some(Box::new(move || alarm.raise()))
     }
 
     fn has_delivered(&mut self, time: Duration) -> Result<bool, Failure> {

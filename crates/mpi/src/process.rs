@@ -1,30 +1,27 @@
 //! A process of a job: its end for messages, the collectives that it has begun, its windows.
 //!
-//! All its threads share it ([`Process::wait_for`]): whoever waits progresses everything, and where
-//! several threads may call the library, lets the others in between.
+//! All its threads share it ([`Process::wait_for`]): whoever waits progresses everything; where
+//! several threads may call the library one of them does (`threads.rs`).
 
 use crate::buffer::{Memory, Typed};
 use crate::collective::Plan;
 use crate::counter::Keeper;
 use crate::error::{Error, Result};
 use crate::partitioned::Channels;
+use crate::threads::{HasTurns, Threads, Turns};
 use crate::window::{Access, Window, Windows};
 use muster_message::{Buffer, Carrier, Endpoint, Failure, Outcome, Ticket, Wanted};
-use std::sync::atomic::AtomicI64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// How long a thread waits at most before it looks whether those it waits for are still there.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long where other threads may want to call.
-const SHARE: Duration = Duration::from_micros(20);
-
 /// What the process of a rank has.
 pub struct Process<C, M: Memory> {
     state: Mutex<State<C, M>>,
-    /// Whether several threads may call at once (`MPI_THREAD_MULTIPLE`).
-    has_threads: bool,
+    threads: Threads,
 }
 
 /// A collective that was begun.
@@ -50,11 +47,21 @@ pub struct State<C, M: Memory> {
     keepers: Vec<Keeper<M>>,
     /// Whether nothing came when it was last looked: time to look who is still there.
     is_idle: bool,
+    turns: Turns,
+}
+
+impl<C, M: Memory> HasTurns for State<C, M> {
+    #[inline]
+    fn turns(&mut self) -> &mut Turns {
+        &mut self.turns
+    }
 }
 
 impl<C: Carrier, M: Memory> Process<C, M> {
-    /// The process of a rank.
-    pub fn new(endpoint: Endpoint<C, Typed<M>>, has_threads: bool) -> Process<C, M> {
+    /// The process of a rank. `has_threads`: several threads may call at once
+    /// (`MPI_THREAD_MULTIPLE`).
+    pub fn new(mut endpoint: Endpoint<C, Typed<M>>, has_threads: bool) -> Process<C, M> {
+        let threads = Threads::new(has_threads, endpoint.carrier().alarm());
         let state = State {
             endpoint,
             windows: Windows::default(),
@@ -64,14 +71,20 @@ impl<C: Carrier, M: Memory> Process<C, M> {
             began: 0,
             keepers: Vec::new(),
             is_idle: false,
+            turns: Turns::default(),
         };
-        Process { state: Mutex::new(state), has_threads }
+        Process { state: Mutex::new(state), threads }
+    }
+
+    /// From now on several threads may call at once.
+    pub fn allow_threads(&self) {
+        self.threads.are_many.store(true, Ordering::Relaxed);
     }
 
     /// What it has, for a moment.
     #[inline]
     pub fn state(&self) -> MutexGuard<'_, State<C, M>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.threads.enter(&self.state)
     }
 
     /// Waits until there is an answer, and progresses all that is under way meanwhile.
@@ -84,6 +97,9 @@ impl<C: Carrier, M: Memory> Process<C, M> {
         mut ask: impl FnMut(&mut State<C, M>) -> Result<Option<T>>,
     ) -> Result<T> {
         let mut state = self.state();
+        if self.threads.are_many.load(Ordering::Relaxed) {
+            return self.wait_among_threads(state, ask);
+        }
         loop {
             state.endpoint.despair();
             if let Some(answer) = ask(&mut state)? {
@@ -92,12 +108,7 @@ impl<C: Carrier, M: Memory> Process<C, M> {
             if state.progress()? || state.endpoint.rest()? {
                 continue;
             }
-            state.endpoint.wait(if self.has_threads { SHARE } else { LOOK })?;
-            if self.has_threads {
-                drop(state);
-                std::thread::yield_now();
-                state = self.state();
-            }
+            state.endpoint.wait(LOOK)?;
             state.progress()?;
         }
     }
@@ -125,6 +136,48 @@ impl<C: Carrier, M: Memory> Process<C, M> {
             state.endpoint.hope();
             Ok((answer.is_some() || is_late).then_some(answer))
         })
+    }
+
+    /// The same, where other threads may call meanwhile.
+    fn wait_among_threads<'a, T>(
+        &'a self,
+        mut state: MutexGuard<'a, State<C, M>>,
+        mut ask: impl FnMut(&mut State<C, M>) -> Result<Option<T>>,
+    ) -> Result<T> {
+        let mut is_keeper = false;
+        let answer = loop {
+            if let Some(answer) = ask(&mut state).transpose() {
+                break answer;
+            }
+            if state.turns.has_keeper && !is_keeper {
+                state = self.threads.stand_by(state);
+                continue;
+            }
+            (state.turns.has_keeper, is_keeper) = (true, true);
+            match state.progress() {
+                Ok(false) => {}
+                Ok(true) => {
+                    state.turns.change();
+                    continue;
+                }
+                Err(error) => break Err(error),
+            }
+            let (again, has_let_in) = self.threads.let_in(&self.state, state);
+            state = again;
+            if has_let_in {
+                continue;
+            }
+            let waited = state.endpoint.wait(LOOK).map_err(Error::from);
+            match waited.and_then(|()| state.progress()) {
+                Ok(true) => state.turns.change(),
+                Ok(false) => {}
+                Err(error) => break Err(error),
+            }
+        };
+        if is_keeper {
+            self.threads.leave(state);
+        }
+        answer
     }
 
     /// Waits for the end of a message.

@@ -91,9 +91,16 @@ impl<M: Memory> Core<M> {
     }
 
     /// Whether a rank of another node has ended, or its node is lost.
-    pub(super) fn is_gone(&self, node: usize, rank: usize) -> bool {
+    pub(super) fn has_ended(&self, node: usize, rank: usize) -> bool {
         let gone = self.layout.endpoint(node, Endpoint::Gone) + rank / 64;
         self.memory.load(gone) >> (rank % 64) & 1 == 1 || self.loss(node).is_some()
+    }
+
+    /// Whether it has, and this rank has taken all that will come of it.
+    pub(super) fn is_gone(&self, node: usize, rank: usize) -> bool {
+        let count = |word| self.memory.load(self.layout.pair(node, self.me, rank, word));
+        self.has_ended(node, rank)
+            && (self.loss(node).is_some() || count(Pair::Taken) >= count(Pair::Last))
     }
 }
 
@@ -146,7 +153,7 @@ impl Outbox {
     pub(super) fn has_room<M: Memory>(&self, core: &Core<M>, (node, rank): (usize, usize)) -> bool {
         let is_full =
             self.used == [u64::MAX; SETS] || self.window(core, node, rank) >= GATEWAY_WINDOW;
-        !is_full || core.is_gone(node, rank)
+        !is_full || core.has_ended(node, rank)
     }
 
     /// Pieces on their way to a rank.
@@ -166,7 +173,7 @@ impl Outbox {
                 let slot = set * 64 + bit.trailing_zeros() as usize;
                 let (node, rank, number) = self.posted[slot];
                 let at = core.layout.pair(node, core.me, rank, Pair::Acknowledged);
-                if core.memory.load(at) >= number || core.is_gone(node, rank) {
+                if core.memory.load(at) >= number || core.has_ended(node, rank) {
                     core.memory.store(core.layout.outbound(core.me, slot, Slot::Stamp), 0);
                     self.used[set] ^= bit;
                 }
@@ -184,7 +191,7 @@ impl Outbox {
         bytes: Parts<'_>,
     ) -> Result<(), Refusal> {
         assert!(bytes.len() <= GATEWAY_PIECE, "a piece of {} bytes", bytes.len());
-        if core.is_gone(node, rank) {
+        if core.has_ended(node, rank) {
             return Err(core.loss(node).map_or(Refusal::Gone, Refusal::Lost));
         }
         self.retire(core);
@@ -361,11 +368,12 @@ fn free<M: Memory>(core: &Core<M>, slot: usize) {
 impl<M: Memory> Core<M> {
     /// A process has ended; what it had posted is still sent.
     pub(super) fn end(&self, process: usize) {
-        self.memory.store(self.layout.process(process, Process::Ended), 1);
         for rank in (0..self.layout.here()).filter(|_| process < self.layout.here()) {
-            // It may have sent something, and not called yet.
+            // It may have sent something, and not called yet; who sees that it has ended is to
+            // find that.
             self.call(process, rank);
         }
+        self.memory.store(self.layout.process(process, Process::Ended), 1);
         for node in self.layout.peers().filter(|_| process < self.layout.here()) {
             self.memory.count(self.layout.local(node, process, Local::Posts));
         }

@@ -310,15 +310,29 @@ impl<M: Memory> Core<M> {
             total: 0,
             offset: 0,
         };
+        let has_ended = self.memory.load(self.layout.process(here, Process::Ended)) == 1;
         for there in 0..self.layout.there(node) {
-            let taken = self.memory.load(self.layout.pair(node, here, there, Pair::Taken));
-            if taken == 0 {
+            let [taken, posted] = [Pair::Taken, Pair::Posted]
+                .map(|word| self.memory.load(self.layout.pair(node, here, there, word)));
+            let is_last = has_ended && posted > 0;
+            if taken == 0 && !is_last {
                 continue;
             }
             let at = self.layout.pair(node, here, there, Pair::Told);
-            let (old, new) = (self.memory.load(at), tag(epoch, taken));
+            // Who has ended takes nothing more, so the opposite says that both were told.
+            let told = if is_last { !taken } else { taken };
+            let (old, new) = (self.memory.load(at), tag(epoch, told));
+            if old == new {
+                continue;
+            }
             let frame = Frame { kind: Kind::Taken, to: there as u16, number: taken, ..blank };
-            if old != new && !self.notice(&frame, Done { at, old, new }, wire, room)? {
+            let done = Done { at, old, new: if is_last { old } else { new } };
+            let mut is_told = taken == 0 || self.notice(&frame, done, wire, room)?;
+            if is_told && is_last {
+                let frame = Frame { kind: Kind::Gone, number: posted, ..frame };
+                is_told = self.notice(&frame, Done { at, old, new }, wire, room)?;
+            }
+            if !is_told {
                 return Ok(false);
             }
         }
@@ -333,7 +347,6 @@ impl<M: Memory> Core<M> {
         }
         let at = self.layout.local(node, here, Local::Told);
         let (old, new) = (self.memory.load(at), epoch.into());
-        let has_ended = self.memory.load(self.layout.process(here, Process::Ended)) == 1;
         if has_ended && old != new {
             return self.notice(&blank, Done { at, old, new }, wire, room);
         }
@@ -562,6 +575,10 @@ impl<M: Memory> Core<M> {
             Kind::Grant => {
                 self.memory.raise(self.layout.grant(node, from), frame.number & 0xffff_ffff);
                 self.memory.count(self.layout.endpoint(node, Endpoint::Kicks));
+            }
+            Kind::Gone if frame.number > 0 => {
+                let word = self.layout.pair(node, to, from, Pair::Last);
+                self.memory.raise(word, frame.number);
             }
             Kind::Gone => {
                 let at = self.layout.endpoint(node, Endpoint::Gone) + from / 64;

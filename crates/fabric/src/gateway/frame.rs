@@ -11,7 +11,7 @@ pub(super) const OPENING: usize = 16;
 const MAGIC: [u8; 4] = *b"MSGW";
 
 /// The version that this is.
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 /// What a frame says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,7 +179,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_an_opening_that_can_be_or_an_error(mut bytes: [u8; OPENING]) {
-            bytes[..6].copy_from_slice(b"MSGW\x01\x00");
+            bytes[..6].copy_from_slice(b"MSGW\x02\x00");
             if let Ok(opening) = Opening::read(&bytes) {
                 prop_assert_eq!(opening.write(), bytes);
             }

@@ -197,11 +197,13 @@ pub(super) enum Pair {
     Acknowledged = 1,
     /// Pieces taken (by the rank here).
     Taken = 2,
-    /// Of these, how many the rank there was told of, with the epoch.
+    /// Of these, how many the rank there was told of, with the epoch; see `endpoint.rs`.
     Told = 3,
+    /// Pieces that the rank there has sent in all, once its node says so: it has ended.
+    Last = 4,
 }
 
-const PAIRS: usize = 4;
+const PAIRS: usize = 5;
 
 /// The words of a process: a rank, or the daemon behind the last.
 #[derive(Clone, Copy)]

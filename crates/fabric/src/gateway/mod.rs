@@ -16,16 +16,17 @@
 //! *Once and in order.* The pieces of each two ranks are numbered by the sender, and only the
 //! receiving rank judges the numbers: it takes the next, and ignores what it has taken before. So a
 //! piece may be sent, or brought, as often as anybody likes, and nobody on the way has to remember
-//! anything. The numbers are 32 bytes for each two ranks that talk.
+//! anything. The numbers are 40 bytes for each two ranks that talk.
 //!
 //! *Who may die or stop when.* Anybody but a daemon, at any instruction. A rank that stops while it
 //! sleeps is missed by nobody: the daemon sees that something lies there that nobody has come for,
 //! and stands in (`node.rs`). One that stops while it has a role has it taken away, together with
 //! the connection: the daemons make a new one, of the next *epoch*, and all that was not taken is
 //! sent again. It is known by a role that does not change hands for 50 ms, or at once by the end of
-//! the process. What it does when it goes on does no harm (`endpoint.rs`). What a dead rank has
-//! sent still arrives, then others are told of its end. Where a daemon ends, its ranks are told by
-//! their sockets and the other nodes by nobody answering, or by nobody connecting again.
+//! the process. What it does when it goes on does no harm (`endpoint.rs`). Others are told of a
+//! rank's end together with how much it had sent them: for each of them it is gone when that has
+//! come. Where a daemon ends, its ranks are told by their sockets and the other nodes by nobody
+//! answering, or by nobody connecting again.
 //!
 //! *Slow ranks.* A rank has room for [`GATEWAY_SLOTS`] pieces, from whomever. Who has no room is
 //! waited for a little, then what is for it is dropped until it has made some, and is sent again
@@ -59,7 +60,7 @@ mod tests;
 pub use bytes::Bytes;
 pub use meeting::{Asking, Desk, Shutter};
 pub use node::{Dial, Door, Node, SERVICE};
-pub use rank::Rank;
+pub use rank::{Alarm, Rank};
 
 use std::fmt;
 

@@ -4,7 +4,7 @@ use super::boxes::{Inbox, Outbox, Refusal};
 use super::bytes::Parts;
 use super::control::{self, Control, PACKET_MAX};
 use super::endpoint::{Core, Loss, Wire};
-use super::gate::{Gate, OTHER};
+use super::gate::{self, Gate, OTHER};
 use super::layout::{Layout, Memory, Process, Sleep};
 use super::line::Line;
 use super::meeting::{self, DAEMON};
@@ -19,6 +19,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How long a rank sleeps at most before it looks: who was to wake it may be stopped.
@@ -30,6 +31,9 @@ const TAKEN: u32 = GATEWAY_WINDOW as u32 / 2;
 /// Looks at the segment for each one at the sockets, which takes as long as some hundred, while the
 /// messages come from this node.
 const NEAR_LOOKS: u32 = 16;
+
+/// Tries in vain to take something for each one that looks at the sockets.
+const TRIES: u32 = 16;
 
 /// Bytes posted after which they are sent while more are posted.
 const POSTED: usize = 8 * GATEWAY_PIECE;
@@ -48,8 +52,26 @@ pub struct Rank {
     was_near: bool,
     /// Looks so far.
     looks: u32,
+    /// Tries to take something that were in vain, in a row or not.
+    tries: u32,
+    alarm: Arc<Alarm>,
     packet: Vec<u8>,
     ready: Vec<u64>,
+}
+
+/// Ends a rank's wait from another thread: the one that goes on, or the next.
+pub struct Alarm {
+    is_raised: AtomicBool,
+    /// The rank's own.
+    bell: OwnedFd,
+}
+
+impl Alarm {
+    /// Raises it.
+    pub fn raise(&self) {
+        self.is_raised.store(true, Ordering::SeqCst);
+        gate::ring(self.bell.as_fd());
+    }
 }
 
 /// What a rank waits for.
@@ -107,6 +129,9 @@ impl Rank {
         let is_crowded = layout.here() as u64 > processors;
         let core = Core::new(mapped, layout, rank);
         let near = Near::new(&core);
+        let bell = bells[rank].try_clone();
+        let bell = bell.map_err(|source| Error::io("keeping a rank's own bell", source))?;
+        let alarm = Arc::new(Alarm { is_raised: AtomicBool::new(false), bell });
         let gate = Gate::new(core, bells)?;
         gate.watch(control.as_fd(), OTHER)?;
         let mut joined = Rank {
@@ -119,6 +144,8 @@ impl Rank {
             taken: 0,
             was_near: false,
             looks: 0,
+            tries: 0,
+            alarm,
             packet,
             ready: Vec::with_capacity(64),
         };
@@ -270,7 +297,21 @@ impl Rank {
             true => self.take_far(take)? || self.take_near(take),
             false => self.take_near(take) || self.take_far(take)?,
         };
-        if taken { Ok(()) } else { Err(Error::WouldBlock) }
+        if taken { Ok(()) } else { self.take_in_vain() }
+    }
+
+    /// There was nothing to take. Who only tries, and never waits, is to get on as well.
+    #[inline]
+    fn take_in_vain(&mut self) -> Result<()> {
+        self.tries = self.tries.wrapping_add(1);
+        if self.has_peers() && self.tries.is_multiple_of(TRIES) {
+            let is_new = |node| self.gate.line(node).map(Wire::epoch) != self.gate.core.epoch(node);
+            if self.gate.core.layout.peers().any(is_new) {
+                self.listen()?;
+            }
+            self.gate.pass();
+        }
+        Err(Error::WouldBlock)
     }
 
     #[inline]
@@ -310,7 +351,7 @@ impl Rank {
     }
 
     /// Waits until a piece can be taken, or one can be sent to one of those ranks, at most so long;
-    /// may end early.
+    /// may end early, and does when the alarm is raised ([`Rank::alarm`]).
     ///
     /// # Errors
     /// [`Error::Dead`] when the node's daemon is gone.
@@ -319,13 +360,19 @@ impl Rank {
         let (waiter, what) = (std::mem::take(&mut self.waiter), What::Any(room));
         let is_there = waiter.sees(&mut Waiting { rank: self, what, has_slept: false });
         self.waiter = waiter;
-        if is_there {
-            return Ok(());
+        let waited = if is_there { Ok(()) } else { self.wait_for(what, Deadline::after(most)) };
+        if self.alarm.is_raised.load(Ordering::Relaxed) {
+            self.alarm.is_raised.store(false, Ordering::SeqCst);
         }
-        match self.wait_for(what, Deadline::after(most)) {
+        match waited {
             Err(Error::Deadline { .. }) => Ok(()),
             waited => waited,
         }
+    }
+
+    /// What ends [`Rank::wait`], for other threads.
+    pub fn alarm(&self) -> Arc<Alarm> {
+        self.alarm.clone()
     }
 
     /// Waits until all that was sent to other nodes was taken. What was sent to ranks of this node
@@ -440,6 +487,7 @@ impl Rank {
         match what {
             What::Piece => self.has_piece(),
             What::Room(to) => self.has_room(to),
+            What::Any(_) if self.alarm.is_raised.load(Ordering::Relaxed) => true,
             What::Any(room) => self.has_piece() || room.iter().any(|to| self.has_room(*to)),
             What::Delivery => {
                 self.outbox.retire(&self.gate.core);

@@ -150,3 +150,28 @@ fn a_grant_brings_what_is_missing_and_not_what_was_taken() {
     }
     assert!(finish(&mut world, &RANKS.map(|ranks| vec![false; usize::from(ranks) + 1])));
 }
+
+/// The end of a rank was told at once, and what its receiver had no room for came after it.
+#[test]
+fn a_rank_is_gone_for_another_when_that_has_taken_all_of_it() {
+    let mut world = World::new(RANKS, 1 << 20);
+    for rank in 0..6 {
+        while world.nodes[0][rank].post(0).is_ok() {}
+    }
+    (0..6).for_each(|rank| world.nodes[0][6].core.end(rank));
+    let mut gone = 0;
+    while gone < 6 {
+        world.nodes[0][6].pass(false);
+        let receiver = &mut world.nodes[1][0];
+        receiver.pass(false);
+        receiver.take();
+        let is_gone = |rank: &usize| receiver.core.is_gone(0, *rank);
+        gone = 0;
+        for rank in (0..6).filter(is_gone) {
+            let from = Place { node: 0, rank: rank as u32 };
+            assert_eq!(receiver.got.get(&from), Some(&32), "from {from}");
+            gone += 1;
+        }
+    }
+    assert!((0..6).all(|rank| world.nodes[1][1].core.is_gone(0, rank)));
+}

@@ -156,6 +156,45 @@ fn kill(steps: usize) -> bool {
     was_killed
 }
 
+/// A rank is killed after so many steps of a send, and its daemon stopped after so many of seeing
+/// to it; whether both were.
+fn end(steps: usize, seen_to: usize) -> bool {
+    let mut world = World::new([2, 1], 4096);
+    let mut stopped = |process: usize, steps: usize, does: &dyn Fn(&mut Process)| {
+        let process = &mut world.nodes[0][process];
+        let brake = process.brake();
+        brake.set(steps, false);
+        let ended = catch_unwind(AssertUnwindSafe(|| does(process)));
+        brake.set(usize::MAX, false);
+        ended.is_err()
+    };
+    let was_killed = stopped(0, steps, &|rank| assert!(rank.send(1)));
+    let was_stopped = stopped(2, seen_to, &|daemon| daemon.core.end(0));
+    let rank = &mut world.nodes[0][1];
+    if rank.core.is_over(0) {
+        while rank.take() {}
+        let got = rank.got.clone();
+        world.nodes[0][2].core.end(0);
+        let rank = &mut world.nodes[0][1];
+        while rank.take() {}
+        assert_eq!(rank.got, got, "killed after {steps} steps, seen to after {seen_to}");
+    }
+    was_killed && was_stopped
+}
+
+#[test]
+fn who_knows_that_a_rank_of_its_node_has_ended_finds_all_that_it_had_sent() {
+    quietly(|| {
+        for seen_to in 0..8 {
+            let mut steps = 0;
+            while end(steps, seen_to) {
+                steps += 1;
+            }
+            assert!(steps > 3, "there are more steps than {steps}");
+        }
+    });
+}
+
 #[test]
 fn others_go_on_wherever_a_rank_is_frozen_and_nothing_breaks_when_it_wakes() {
     let mut steps = 0;

@@ -24,7 +24,7 @@ fn digest(done: &Output) -> String {
 fn receives_from_any_source_and_tests_are_told_the_same_in_every_coscheduled_run() {
     let mpi = Mpi::installed();
     let program = mpi.program("chosen");
-    let cluster = Cluster::up("t0305same", 3);
+    let cluster = Cluster::up("t0320same", 3);
     let flags = ["--mpi=bcs", "--digest", &program];
     let first = ran(&cluster, "1", "5", &flags);
     for nodes in ["1", "1", "2", "3", "3", "2", "1"] {
@@ -40,7 +40,7 @@ fn receives_from_any_source_and_tests_are_told_the_same_in_every_coscheduled_run
 fn a_recorded_run_is_run_once_more_on_other_nodes() {
     let mpi = Mpi::installed();
     let program = mpi.program("chosen");
-    let cluster = Cluster::up("t0305again", 3);
+    let cluster = Cluster::up("t0320again", 3);
     for mode in ["direct", "bcs"] {
         let log = cluster.work().join(format!("{mode}.log"));
         let log = log.to_str().unwrap();
@@ -58,7 +58,7 @@ fn a_recorded_run_is_run_once_more_on_other_nodes() {
 fn a_log_that_cannot_be_followed_is_told_in_one_sentence() {
     let mpi = Mpi::installed();
     let program = mpi.program("chosen");
-    let cluster = Cluster::up("t0305wrong", 1);
+    let cluster = Cluster::up("t0320wrong", 1);
     let log = cluster.work().join("log");
     let log = log.to_str().unwrap();
     ran(&cluster, "1", "3", &["--record", log, &program]);
@@ -84,7 +84,7 @@ fn sweep3d_has_the_same_digits_and_one_digest_however_it_is_spread() {
     let mpi = Mpi::installed();
     let program = mpi.sweep3d();
     let deck = root().join("apps/sweep3d/decks/converge");
-    let cluster = Cluster::up("t0305sweep", 2);
+    let cluster = Cluster::up("t0320sweep", 2);
     let flags = ["--mpi=bcs", "--digest", &program, deck.to_str().unwrap(), "2", "2"];
     let first = digest(&ran(&cluster, "1", "4", &flags));
     assert_eq!(digest(&ran(&cluster, "2", "4", &flags)), first);

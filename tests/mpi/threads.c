@@ -1,0 +1,63 @@
+/* Threads of one rank that call at once. Each has a communicator and waits in its own way, while
+ * others of its rank wait for what only another thread's message brings about. */
+#include "check.h"
+#include <pthread.h>
+
+enum { THREADS = 5, ROUNDS = 200, LONG = 20000 };
+static MPI_Comm comms[THREADS];
+
+/* Hears of the rank before, then tells the one behind; rank 0 begins. */
+static void ring(MPI_Comm comm, int round, int *values, int count) {
+    int next = (rank + 1) % size, before = (rank + size - 1) % size;
+    if (size == 1) return;
+    if (rank == 0) MPI_Send(values, count, MPI_INT, next, round, comm);
+    MPI_Recv(values, count, MPI_INT, before, round, comm, MPI_STATUS_IGNORE);
+    if (rank != 0) MPI_Send(values, count, MPI_INT, next, round, comm);
+}
+
+static void *thread(void *number) {
+    int me = (int)(size_t)number, *values = calloc(LONG, sizeof(int));
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Request request;
+        int value = round, sum, flag = 0;
+        switch (me) {
+        case 0: ring(comms[0], round, values, 10); break;
+        case 1: ring(comms[1], round, values, round % 20 ? 1 : LONG); break;
+        case 2:
+            MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comms[2]);
+            CHECK(sum == round * size);
+            break;
+        case 3:
+            /* Thread 4 of the same rank sends it. */
+            MPI_Irecv(&value, 1, MPI_INT, rank, round, comms[3], &request);
+            if (round % 2) while (!flag) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+            else MPI_Wait(&request, MPI_STATUS_IGNORE);
+            CHECK(value == round + 1);
+            MPI_Send(&value, 1, MPI_INT, rank, ROUNDS, comms[3]);
+            break;
+        default:
+            value = round + 1;
+            MPI_Ssend(&value, 1, MPI_INT, rank, round, comms[3]);
+            MPI_Recv(&value, 1, MPI_INT, rank, ROUNDS, comms[3], MPI_STATUS_IGNORE);
+            break;
+        }
+    }
+    free(values);
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    int level;
+    pthread_t threads[THREADS];
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    CHECK(level == MPI_THREAD_MULTIPLE);
+    for (int at = 0; at < THREADS; at++) MPI_Comm_dup(MPI_COMM_WORLD, &comms[at]);
+    for (int at = 0; at < THREADS; at++) {
+        CHECK(pthread_create(&threads[at], NULL, thread, (void *)(size_t)at) == 0);
+    }
+    for (int at = 0; at < THREADS; at++) pthread_join(threads[at], NULL);
+    for (int at = 0; at < THREADS; at++) MPI_Comm_free(&comms[at]);
+    return end();
+}
