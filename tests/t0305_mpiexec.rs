@@ -121,6 +121,25 @@ fn fortran_programs_find_the_module_mpi() {
 }
 
 #[test]
+fn the_lesson_of_the_ring_runs_as_it_says() {
+    let mpi = Mpi::installed();
+    let lesson = mpi::root().join("examples/02-ring");
+    let flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O2"];
+    let ring = mpi.built("ring", &flags, &[lesson.join("ring.c")]);
+    let cluster = Cluster::up("t0305ring", 2);
+    let tells = std::fs::read_to_string(lesson.join("README.md")).unwrap();
+    for (nodes, ranks, sum) in [("1", "4", "6"), ("2", "5", "10")] {
+        let done = cluster.muster(&["run", "-N", nodes, "-n", ranks, &ring, "10"]).run().ok();
+        let came = format!("the token came back as {sum}");
+        assert!(done.out.lines().any(|line| line == came), "{}", done.out);
+        assert!(done.out.contains("10 rounds, "), "{}", done.out);
+        assert!(ranks != "4" || tells.contains(&came), "the lesson shows something else");
+    }
+    let alone = cluster.muster(&["mpiexec", &ring]).run().ok();
+    assert!(alone.out.contains("a ring needs two ranks"), "{}", alone.out);
+}
+
+#[test]
 fn cmake_finds_compilers_library_and_launcher() {
     let mpi = Mpi::installed();
     let cluster = Cluster::none("t0305cmake");
