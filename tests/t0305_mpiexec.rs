@@ -6,6 +6,7 @@ mod mpi;
 
 use cluster::Cluster;
 use mpi::Mpi;
+use std::process::Command;
 
 /// What the ranks of `tests/mpi/where.c` printed, in their order.
 fn ranks(cluster: &Cluster, program: &str, words: &str) -> Vec<String> {
@@ -71,14 +72,14 @@ fn several_programs_are_one_job_and_each_knows_its_own() {
 #[test]
 fn a_program_runs_where_it_is_and_works_where_mpiexec_was_called() {
     let cluster = Cluster::up("t0305place", 2);
-    let said = cluster.file("app/data", 0o600, "beside it\n");
+    let data = cluster.file("app/data", 0o600, "beside it\n");
     let script = "#!/bin/sh\ncat \"$(dirname \"$0\")/data\"; pwd\n";
     let program = cluster.file("app/tool", 0o700, script);
     let work = cluster.work().canonicalize().unwrap();
     let expected = format!("beside it\n{}\n", work.display());
     let done = cluster.muster(&["mpiexec", "-n", "1", "app/tool"]).run().ok();
     assert_eq!(done.out, expected, "{}", program.display());
-    let app = said.parent().unwrap().canonicalize().unwrap();
+    let app = data.parent().unwrap().canonicalize().unwrap();
     let done = cluster.muster(&["mpiexec", "-wdir", "app", "-n", "1", "./tool"]).run().ok();
     assert_eq!(done.out, format!("beside it\n{}\n", app.display()));
 }
@@ -99,4 +100,125 @@ fn what_means_nothing_here_is_said_once_and_what_is_unknown_starts_nothing() {
     assert_eq!((done.code, &*done.err), (2, said));
     let done = cluster.muster(&["mpiexec", "-n", "2", "false"]).run();
     assert_eq!(done.code, 1);
+}
+
+/// What a command prints that must succeed.
+fn said(command: &mut Command) -> String {
+    let done = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let [out, err] = [done.stdout, done.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert!(done.status.success(), "{command:?}: {out}{err}");
+    out
+}
+
+#[test]
+fn fortran_programs_find_the_module_mpi() {
+    let mpi = Mpi::installed();
+    let program =
+        mpi.built("ring", &["-Wall", "-Werror"], &[mpi::root().join("tests/mpi/ring.f90")]);
+    let cluster = Cluster::none("t0305fortran");
+    let done = cluster.muster(&["mpiexec", "-n", "4", &program]).run().ok();
+    assert_eq!(done.out, "ok 4\n");
+}
+
+#[test]
+fn the_lesson_of_the_ring_runs_as_it_says() {
+    let mpi = Mpi::installed();
+    let lesson = mpi::root().join("examples/02-ring");
+    let flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O2"];
+    let ring = mpi.built("ring", &flags, &[lesson.join("ring.c")]);
+    let cluster = Cluster::up("t0305ring", 2);
+    let tells = std::fs::read_to_string(lesson.join("README.md")).unwrap();
+    for (nodes, ranks, sum) in [("1", "4", "6"), ("2", "5", "10")] {
+        let done = cluster.muster(&["run", "-N", nodes, "-n", ranks, &ring, "10"]).run().ok();
+        let came = format!("the token came back as {sum}");
+        assert!(done.out.lines().any(|line| line == came), "{}", done.out);
+        assert!(done.out.contains("10 rounds, "), "{}", done.out);
+        assert!(ranks != "4" || tells.contains(&came), "the lesson shows something else");
+    }
+    let alone = cluster.muster(&["mpiexec", &ring]).run().ok();
+    assert!(alone.out.contains("a ring needs two ranks"), "{}", alone.out);
+}
+
+#[test]
+fn cmake_finds_compilers_library_and_launcher() {
+    let mpi = Mpi::installed();
+    let cluster = Cluster::none("t0305cmake");
+    let text = "cmake_minimum_required(VERSION 3.12)\n\
+                project(probe C CXX Fortran)\n\
+                find_package(MPI REQUIRED COMPONENTS C CXX Fortran)\n\
+                if(NOT MPI_Fortran_HAVE_F90_MODULE)\n\
+                message(FATAL_ERROR \"no use mpi\")\n\
+                endif()\n\
+                add_executable(where SOURCE)\n\
+                target_link_libraries(where MPI::MPI_C)\n\
+                enable_testing()\n\
+                add_test(NAME where COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3\n \
+                ${MPIEXEC_PREFLAGS} $<TARGET_FILE:where> ${MPIEXEC_POSTFLAGS})\n";
+    let source = mpi::root().join("tests/mpi/where.c").canonicalize().unwrap();
+    cluster.file("CMakeLists.txt", 0o600, text.replace("SOURCE", &source.display().to_string()));
+    // Its copies of the wrappers are the first in PATH.
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{path}", mpi.place().join("bin").display());
+    let step = |program: &str, words: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(words).current_dir(cluster.work()).env("PATH", &path);
+        said(command.env("MUSTER_RUNTIME", cluster.runtime()))
+    };
+    let found = step("cmake", &["-B", "b", "."]);
+    assert!(found.contains("Found MPI_Fortran") && found.contains("version \"5.0\""), "{found}");
+    step("cmake", &["--build", "b"]);
+    let run = step("ctest", &["--test-dir", "b", "--verbose"]);
+    assert!(run.contains("01 on n0 app 0"), "{run}");
+}
+
+/// Compiles with the system's compiler, which knows nothing of any MPI.
+fn compiled(words: &[&str]) {
+    said(Command::new("cc").args(words));
+}
+
+#[test]
+fn a_program_for_the_standard_abi_finds_the_library_without_being_told_where() {
+    let mpi = Mpi::installed();
+    let cluster = Cluster::up("t0305bare", 2);
+    let program = cluster.work().join("where").display().to_string();
+    let source = mpi::root().join("tests/mpi/where.c").display().to_string();
+    let [include, lib] = mpi.flags();
+    compiled(&[&source, &include, &lib, "-lmpi_abi", "-o", &program]);
+    let command = ["run", "-N", "2", "-n", "3", &program];
+    let done = cluster.muster(&command).run().ok();
+    let mut lines: Vec<&str> = done.out.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["00 on n0 app 0", "01 on n0 app 0", "02 on n1 app 0"]);
+}
+
+#[test]
+fn a_program_that_is_linked_with_another_mpi_is_refused_unless_it_is_alone() {
+    let cluster = Cluster::none("t0305foreign");
+    let library = cluster.work().join("libmpi.so.40").display().to_string();
+    let program = cluster.work().join("theirs").display().to_string();
+    let source = cluster.file("theirs.c", 0o600, "int main(void) { return 0; }\n");
+    let empty = cluster.file("empty.c", 0o600, "\n");
+    let soname = "-Wl,-soname,libmpi.so.40";
+    compiled(&["-shared", soname, &empty.display().to_string(), "-o", &library]);
+    let rpath = format!("-Wl,-rpath,{}", cluster.work().display());
+    let source = source.display().to_string();
+    compiled(&[&source, "-Wl,--no-as-needed", &library, &rpath, "-o", &program]);
+    let said =
+        "is linked with Open MPI (libmpi.so.40), so its 2 ranks would not know of each other";
+    for command in [
+        vec!["run", "-n", "2", "./theirs"],
+        vec!["mpiexec", "-n", "2", "./theirs"],
+        vec!["mpiexec", "-n", "1", "true", ":", "-n", "1", "./theirs"],
+    ] {
+        let done = cluster.muster(&command).run();
+        assert_eq!(done.code, 126, "{command:?}: {}", done.err);
+        assert!(
+            done.err.contains(said) && done.err.ends_with("[E502, exit 126]\n"),
+            "{}",
+            done.err
+        );
+    }
+    cluster.muster(&["mpiexec", "-n", "1", "./theirs"]).run().ok();
+    // Whoever means it can have it.
+    cluster.muster(&["run", "-n", "2", "sh", "-c", &program]).run().ok();
 }

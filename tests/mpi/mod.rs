@@ -50,17 +50,39 @@ impl Mpi {
         for name in ["libmpi_abi.so", "libmpi_abi.so.1"] {
             symlink(library(), place.join("lib").join(name)).unwrap();
         }
-        fs::copy(root().join("bin/mpicc"), place.join("bin/mpicc")).unwrap();
+        for name in ["mpicc", "mpiexec"] {
+            fs::copy(root().join("bin").join(name), place.join("bin").join(name)).unwrap();
+        }
+        for name in ["mpicxx", "mpifort"] {
+            symlink("mpicc", place.join("bin").join(name)).unwrap();
+        }
+        symlink(MUSTER, place.join("bin/muster")).unwrap();
         Mpi(place)
+    }
+
+    /// Where it is.
+    #[allow(dead_code, reason = "each test uses its part")]
+    pub fn place(&self) -> &Path {
+        &self.0
+    }
+
+    /// What a compiler needs to be told of it: where its headers and its library are.
+    #[allow(dead_code, reason = "each test uses its part")]
+    pub fn flags(&self) -> [String; 2] {
+        let place = self.0.display();
+        [format!("-I{place}/include"), format!("-L{place}/lib")]
     }
 
     /// Builds a program.
     pub fn built(&self, name: &str, flags: &[&str], sources: &[PathBuf]) -> String {
         let program = self.0.join(name);
+        let is_fortran =
+            sources.iter().any(|path| path.extension().is_some_and(|end| end == "f90"));
+        let wrapper = if is_fortran { "mpifort" } else { "mpicc" };
         // By the shell: a file that was just written may be open in a child of another test.
         let mut mpicc = Command::new("sh");
         mpicc
-            .arg(self.0.join("bin/mpicc"))
+            .arg(self.0.join("bin").join(wrapper))
             .args(flags)
             .arg("-o")
             .arg(&program)

@@ -3,7 +3,7 @@
 //! ```text
 //! bin/      muster, mpiexec, mpirun, mpicc, mpicc_abi, mpicxx, mpic++, mpifort, mpif77, mpif90
 //! lib/      libmpi_abi.so.1, libmpi_abi.so, pkgconfig/mpi_abi.pc, pkgconfig/mpi.pc
-//! include/  mpi.h, mpif.h
+//! include/  mpi.h, mpif.h, mpi.f90
 //! ```
 //!
 //! Nothing in it knows DIR: the tree may be moved.
@@ -11,7 +11,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result};
 
@@ -42,7 +42,11 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
 pub fn install(root: &Path, prefix: &Path) -> Result<()> {
     let packages = ["-p", "muster-cli", "-p", "muster-mpi-abi"];
     check(cargo(root).args(["build", "--release"]).args(packages))?;
-    lay_out(root, &target_dir(root).join("release"), prefix)
+    lay_out(root, &target_dir(root).join("release"), prefix)?;
+    // Whoever uses the tree may not be allowed to write there, so `use mpi` is compiled now, where
+    // there is a compiler for it.
+    let _ = Command::new(prefix.join("bin/mpifort")).arg("-showme:compile").output();
+    Ok(())
 }
 
 /// Copies what was built in one folder, and the checkout's own files, below another.
@@ -101,7 +105,6 @@ fn remove(file: &Path) -> Result<()> {
 mod tests {
     use super::*;
     use crate::workspace::output;
-    use std::process::Command;
 
     #[test]
     fn an_installed_wrapper_finds_what_is_beside_it() {

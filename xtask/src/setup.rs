@@ -12,9 +12,10 @@ use crate::libfabric;
 use crate::workspace::{check, find_program, no_arguments, output, root};
 
 /// A Debian package, and a program whose presence means that it is not needed.
-const PACKAGES: [(&str, &str); 19] = [
+const PACKAGES: [(&str, &str); 20] = [
     ("autoconf", "autoreconf"), // with the next, libtool and make: libfabric
     ("automake", "automake"),
+    ("cmake", "cmake"),       // asked where MPI is
     ("diod", "diod"),         // the 9P server to beat
     ("fuse3", "fusermount3"), // mounts without being root
     ("g++", "g++"),           // libFuzzer is C++

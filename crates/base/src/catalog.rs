@@ -308,6 +308,11 @@ catalog! {
          the job is what MPI_ERRORS_ARE_FATAL does, the error handler that programs begin with."
         "Mend the call; or let the program look at what it returns, after MPI_Comm_set_errhandler \
          with MPI_ERRORS_RETURN."
+    E502 "The program is linked with another MPI."
+        "It needs the library of Open MPI, MPICH or one of their kin, which are started by their \
+         own mpiexec: here each rank would be alone, rank 0 of 1. Nothing was started."
+        "Link it again: mpicc, mpicxx or mpifort in Muster's bin. To run it alone as often as \
+         there are ranks: muster run -n N sh -c ./NAME"
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::cluster::Context;
 use crate::run::failure::exit;
+use crate::run::program::Program;
 use crate::run::show::{Goal, Style};
 use crate::run::template::Template;
 use crate::run::{Failure, Input, Wish, environment, libraries, look, program, say};
@@ -17,7 +18,8 @@ use std::time::Duration;
 
 /// Run a program on the cluster
 ///
-/// PROGRAM with a slash is a file here and is sent along; a bare name is searched on the nodes.
+/// PROGRAM with a slash is a file here and is sent along; a bare name is searched on the nodes. The
+/// Python of a virtual environment is not sent: it has to be at the same place there.
 /// Without -N and -n one rank runs on one node; with -N alone, one rank on each node. With no
 /// cluster up, one is started on this machine and taken down again.
 ///
@@ -208,11 +210,14 @@ impl Args {
     ///
     /// # Errors
     /// The mistake.
-    pub fn wish(self) -> Result<Wish, Failure> {
+    pub fn wish(mut self) -> Result<Wish, Failure> {
         let named = self.command[0].clone();
         let program = program::find(&named, !self.no_send)?;
         let mut env = environment::gather(std::env::vars_os(), &self.env, !self.no_env)?;
         env.extend(self.order.variables());
+        if let Program::There(path) = &program {
+            self.command[0].clone_from(path);
+        }
         let input = match (&self.input, self.detach) {
             (_, true) => Input::None,
             (None, _) if self.requeue.is_some() => Input::if_any(),

@@ -3,7 +3,7 @@
 
 use super::{Line, Part, mistake};
 use crate::run::program::{self, Program};
-use crate::run::{Failure, environment};
+use crate::run::{Failure, environment, foreign};
 use muster_base::elf;
 use std::path::{Path, PathBuf};
 
@@ -32,12 +32,16 @@ pub fn words(line: &Line, here: &Path, in_place: bool) -> Result<Vec<String>, Fa
         words.extend(part.command[1..].iter().cloned());
         return Ok(words);
     }
+    let all: u32 = line.parts.iter().map(|part| part.ranks.unwrap_or(1)).sum();
     let mut sent: Vec<PathBuf> = Vec::new();
     let mut script = String::new();
     let mut ranks = 0;
     for (number, part) in line.parts.iter().enumerate() {
         let named = &part.command[0];
-        let program = match found(named, &at(part), in_place)? {
+        let place = found(named, &at(part), in_place)?;
+        let path = place.as_ref().map_or(named.clone(), |path| path.display().to_string());
+        foreign::check(&Program::There(path), named, all as usize)?;
+        let program = match place {
             Some(path) if in_place => quoted(&path.display().to_string()),
             Some(path) => {
                 let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -158,7 +158,7 @@ fn missing(program: &Path, needs: &Needs, name: &str) -> Failure {
 }
 
 /// What a file says of itself; none if it is no binary.
-fn read(path: &Path) -> Result<Option<Elf>, Failure> {
+pub(super) fn read(path: &Path) -> Result<Option<Elf>, Failure> {
     let damaged = |why: String| {
         let text = format!("{}: {why}: its libraries are not known", path.display());
         Failure::new("E103", exit::NOT_EXECUTABLE, text)

@@ -2,7 +2,7 @@
 
 use super::failure::{Failure, exit};
 use super::show::Goal;
-use super::{Input, Wish};
+use super::{Input, Wish, foreign};
 use muster_base::nodeset;
 use muster_machine::manager::spec::Spec;
 use rustix::fs::{Access, access};
@@ -25,7 +25,9 @@ pub fn look(wish: &Wish) -> Result<(), Failure> {
                     send what ranks read along: --bcast FILE";
         return Err(mistake("E100", text));
     }
-    check_input(&wish.input, rank_count(&wish.spec))?;
+    let ranks = rank_count(&wish.spec);
+    foreign::check(&wish.program, &wish.named, ranks.unwrap_or(1))?;
+    check_input(&wish.input, ranks)?;
     for path in &wish.bcast {
         readable(path).map_err(|why| {
             let text = format!("--bcast {}: {why}. See: ls -l {0}", path.display());

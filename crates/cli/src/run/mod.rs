@@ -13,6 +13,7 @@ pub mod environment;
 mod event;
 pub mod failure;
 mod fold;
+pub mod foreign;
 mod input;
 pub mod libraries;
 mod library;

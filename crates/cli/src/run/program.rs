@@ -38,6 +38,10 @@ pub fn find(named: &str, send: bool) -> Result<Program, Failure> {
     let mut binaries = Vec::new();
     if Path::new(named).symlink_metadata().is_ok() {
         binaries.push(look(named)?);
+        if is_of_its_place(Path::new(named)) {
+            let path = std::path::absolute(named).unwrap_or_else(|_| named.into());
+            return Ok(Program::There(path.display().to_string()));
+        }
     }
     if binaries.iter().all(|binary| binary.arch.is_some()) {
         for arch in elf::PROCESSORS {
@@ -65,6 +69,13 @@ pub fn find(named: &str, send: bool) -> Result<Program, Failure> {
         binaries.push(look(named)?);
     }
     Ok(Program::Here(binaries))
+}
+
+/// Whether a program is nothing without what is around it: the Python of a virtual environment
+/// looks for that by its own path.
+fn is_of_its_place(path: &Path) -> bool {
+    let around = path.ancestors().skip(1).take(2);
+    around.into_iter().any(|folder| folder.join("pyvenv.cfg").is_file())
 }
 
 fn look(named: &str) -> Result<Binary, Failure> {
@@ -140,6 +151,21 @@ mod tests {
     fn names_without_a_slash_are_for_the_nodes() {
         assert_eq!(find("hostname", true), Ok(Program::There("hostname".into())));
         assert_eq!(find("/opt/x", false), Ok(Program::There("/opt/x".into())));
+    }
+
+    #[test]
+    fn the_python_of_a_virtual_environment_stays_there() {
+        let home = std::env::temp_dir().join(format!("muster-venv-{}", std::process::id()));
+        std::fs::create_dir_all(home.join("bin")).unwrap();
+        let python = home.join("bin/python");
+        std::os::unix::fs::symlink("/bin/sh", &python).unwrap();
+        let named = python.to_str().unwrap();
+        let alone = find(named, true);
+        std::fs::write(home.join("pyvenv.cfg"), "home = /usr/bin\n").unwrap();
+        let there = find(named, true);
+        std::fs::remove_dir_all(&home).unwrap();
+        assert!(matches!(alone, Ok(Program::Here(_))), "{alone:?}");
+        assert_eq!(there, Ok(Program::There(named.to_owned())));
     }
 
     #[test]

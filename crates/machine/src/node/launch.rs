@@ -102,6 +102,9 @@ fn specify(node: &Node, session: &Arc<Session>, program: Option<&str>) -> Result
     let own = own_variables(node, session);
     env.retain(|(name, _)| own.iter().all(|(other, _)| other != name));
     env.extend(own);
+    if let (Some(_), Some(library)) = (session.light, &node.mpi) {
+        look_first_in(&mut env, &library.to_string_lossy());
+    }
     let libraries = session.directory.join(LIBRARIES);
     if libraries.is_dir() {
         look_first_in(&mut env, &libraries.to_string_lossy());

@@ -15,6 +15,7 @@ pub mod daemon;
 mod facts;
 mod gateway;
 mod launch;
+mod mpi;
 pub mod orders;
 pub mod processor;
 mod session;
@@ -71,6 +72,8 @@ pub struct Node {
     /// Differs each time the daemon starts.
     instance: u64,
     started: Instant,
+    /// Where ranks look for the MPI library first, if this program has one.
+    mpi: Option<PathBuf>,
     /// What new sessions start with.
     env: Text,
     ns: Text,
@@ -115,6 +118,7 @@ impl Node {
         let node = Arc::new(Node {
             instance: now.unwrap_or_default().as_nanos() as u64,
             started: Instant::now(),
+            mpi: mpi::provide(&setup.directory),
             env: Text::new(facts::environment()),
             ns: Text::default(),
             state: Text::default(),
