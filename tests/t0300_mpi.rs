@@ -103,6 +103,11 @@ fn topologies_are_right() {
     is_right_everywhere("topologies");
 }
 
+#[test]
+fn programs_that_were_written_for_older_standards_are_right() {
+    is_right_everywhere("older");
+}
+
 /// Ranks of which one fails: the job ends with one message, and its status.
 #[test]
 fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {

@@ -16,7 +16,7 @@ pub fn root() -> PathBuf {
 }
 
 /// The library. Cargo builds programs that a test needs by itself, but not libraries for C.
-fn library() -> &'static Path {
+pub fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let beside = Path::new(MUSTER).parent().unwrap();

@@ -3,6 +3,7 @@
 
 mod bench;
 mod ci;
+mod conformance;
 mod fuzz;
 mod header;
 mod install;
@@ -30,7 +31,7 @@ struct Command {
     run: fn(&[String]) -> anyhow::Result<ExitCode>,
 }
 
-const COMMANDS: [Command; 14] = [
+const COMMANDS: [Command; 15] = [
     Command { name: "tidy", arguments: "", about: "check the rules of the house", run: tidy::run },
     Command {
         name: "ci",
@@ -73,6 +74,12 @@ const COMMANDS: [Command; 14] = [
         arguments: "[--quick]",
         about: "explore all states of the three primitives within bounds",
         run: model::run,
+    },
+    Command {
+        name: "conformance",
+        arguments: "mpi [--mode FLAG] [NAME...]",
+        about: "build MPI programs of others and run them over our MPI library",
+        run: conformance::run,
     },
     Command {
         name: "mpi4py",

@@ -28,7 +28,7 @@ struct Key {
     delete: usize,
     /// What the callbacks are called with.
     extra: usize,
-    /// Values under it. A key that was freed lives until the last one is gone.
+    /// Values under it. A key that was freed lives until the last one is gone, and may be used.
     values: AtomicUsize,
     is_freed: AtomicBool,
 }
@@ -103,9 +103,6 @@ fn free(sort: Sort, place: Out<c_int>) -> Result<()> {
 /// A key that the program may use for a sort of objects.
 fn usable(sort: Sort, key: c_int) -> Result<Arc<Key>> {
     let known = KEYS.get(key as usize)?;
-    if known.is_freed.load(Ordering::Relaxed) {
-        return Err(KEYS.wrong(key as usize));
-    }
     if known.sort != sort {
         let what = format!("the attribute key {key:#x} is for other objects");
         return Err(Error::new(Class::Keyval, what));

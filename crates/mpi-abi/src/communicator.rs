@@ -249,11 +249,14 @@ export! {
 
     /// A copy, whose messages are kept apart.
     fn MPI_Comm_dup(comm: MPI_Comm, copy: Out<MPI_Comm>) on comm {
+        // What a copy that fails leaves there.
+        copy.set(MPI_COMM_NULL)?;
         copy.set(duplicate(&*communicator(comm)?)?)
     }
 
     /// The same, with other hints.
     fn MPI_Comm_dup_with_info(comm: MPI_Comm, hints: MPI_Info, copy: Out<MPI_Comm>) on comm {
+        copy.set(MPI_COMM_NULL)?;
         let hints = info::infos(hints)?;
         let made = duplicate(&*communicator(comm)?)?;
         object::with(made.into(), |it| it.info = hints)?;

@@ -48,8 +48,9 @@ pub fn action(id: Id) -> Result<Action> {
     })
 }
 
-/// Calls a handler of the program for an object.
-pub fn call(function: usize, id: Id, code: c_int) {
+/// Calls a handler of the program for an object. It gets a place with the code, and what it leaves
+/// there is what its caller returns, as with other libraries.
+pub fn call(function: usize, id: Id, code: c_int) -> c_int {
     let (mut handle, mut code) = (id.number, code);
     // SAFETY: the address is that of a function which the program gave us for this sort of objects,
     // and it takes pointers to a handle, which is as wide as ours, and to an int.
@@ -58,6 +59,7 @@ pub fn call(function: usize, id: Id, code: c_int) {
             std::mem::transmute(function);
         function(&mut handle, &mut code);
     }
+    code
 }
 
 /// Notes one more that holds a handler. The standard's own need no notes.
@@ -117,7 +119,9 @@ fn get(id: Id) -> Result<MPI_Errhandler> {
 fn call_for(id: Id, function: &str, code: c_int) -> Result<()> {
     match action(id)? {
         Action::Return => {}
-        Action::Call(address) => call(address, id, code),
+        Action::Call(address) => {
+            call(address, id, code);
+        }
         Action::End => failure::end(function, &Error::from(Class::User(code))),
     }
     Ok(())

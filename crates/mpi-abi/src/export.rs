@@ -102,10 +102,7 @@ macro_rules! export {
             fn body($($arg: $type),*) -> ::muster_mpi::Result<()> $body
             match body($($arg),*) {
                 Ok(()) => ::muster_mpi::error::SUCCESS,
-                Err(error) => {
-                    let id = $crate::object::Id::from($crate::abi::constants::MPI_COMM_SELF);
-                    $crate::failure::fail(id, stringify!($name), &error)
-                }
+                Err(error) => $crate::failure::fail_of_none(stringify!($name), &error),
             }
         } }
         $crate::export::export! { $($rest)* }

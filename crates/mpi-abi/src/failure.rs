@@ -1,5 +1,6 @@
 //! What becomes of an error: what the error handler says that is set for the object that the call
-//! was about. A call about none, and one whose object is not valid, is about `MPI_COMM_SELF`.
+//! was about. A call about none, and one whose object is not valid, is about `MPI_COMM_SELF` since
+//! MPI-4.0, and was about `MPI_COMM_WORLD` before: most programs set the latter's handler alone.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -7,7 +8,7 @@ use std::io::Write;
 
 use muster_mpi::error::Error;
 
-use crate::abi::constants::MPI_COMM_SELF;
+use crate::abi::constants::{MPI_COMM_SELF, MPI_COMM_WORLD};
 use crate::errhandler::{self, Action};
 use crate::object::Id;
 
@@ -28,18 +29,29 @@ pub fn fail(id: Id, function: &str, error: &Error) -> c_int {
     let own = (id, errhandler::action(id));
     let (id, action) = match own {
         (id, Ok(action)) => (id, action),
-        _ => {
-            let id = Id::from(MPI_COMM_SELF);
-            (id, errhandler::action(id).unwrap_or(Action::End))
-        }
+        _ => of_none(),
     };
     let code = error.class.number();
     match action {
-        Action::Return => {}
+        Action::Return => code,
         Action::Call(address) => errhandler::call(address, id, code),
         Action::End => end(function, error),
     }
-    code
+}
+
+/// Who is asked about an error of a call about no object, and what it says: `MPI_COMM_WORLD` where
+/// `MPI_COMM_SELF` would end the job.
+fn of_none() -> (Id, Action) {
+    let asked = [MPI_COMM_SELF, MPI_COMM_WORLD].map(|comm| {
+        let id = Id::from(comm);
+        (id, errhandler::action(id).unwrap_or(Action::End))
+    });
+    if asked[0].1 == Action::End { asked[1] } else { asked[0] }
+}
+
+/// Ends a call that failed and is about no object.
+pub fn fail_of_none(function: &str, error: &Error) -> c_int {
+    fail(of_none().0, function, error)
 }
 
 /// Ends the process, and with it the job, with one message. Its exit status is the error's class.

@@ -76,6 +76,8 @@ export! {
 
     /// A copy, with the attributes that are copied.
     fn MPI_Type_dup(handle: MPI_Datatype, copy: Out<MPI_Datatype>) {
+        // What a copy that fails leaves there.
+        copy.set(MPI_DATATYPE_NULL)?;
         let made = MPI_Datatype(DATATYPES.insert(datatype(handle)?.duplicate()));
         if let Err(error) = object::duplicate(handle.into(), made.into()) {
             object::remove(made.into())?;

@@ -84,9 +84,10 @@ export! {
             form.check(&etype)?;
             form.check(&filetype)?;
             let disp = match disp {
+                // Such files have the shared pointer alone.
                 MPI_DISPLACEMENT_CURRENT if file.is(MPI_MODE_SEQUENTIAL) => {
-                    let state = file.state();
-                    state.view.byte(state.position).cast_signed()
+                    let position = file.advance_shared(0)?;
+                    file.state().view.byte(position).cast_signed()
                 }
                 disp => disp,
             };

@@ -20,6 +20,7 @@ use crate::abi::types::*;
 use crate::attribute;
 use crate::communicator::{Held, all_say, communicator};
 use crate::export::{Number, both, export};
+use crate::failure;
 use crate::group;
 use crate::info;
 use crate::object;
@@ -309,7 +310,8 @@ export! {
         let handle = win.get()?;
         let known = window(handle)?;
         let context = known.context();
-        world()?.process.state().windows.get(context)?.epochs().are_ended()?;
+        let ended = world()?.process.state().windows.get(context)?.epochs().are_ended();
+        ended.inspect_err(|_| failure::note(handle.into()))?;
         let asked = epoch::flush(&known, None)?;
         let flushed = finish(asked);
         known.barrier()?;

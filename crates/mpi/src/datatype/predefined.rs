@@ -122,13 +122,13 @@ predefined! {
     Short = 0x208 "MPI_SHORT" CInteger(I16) "C's short";
     Int = 0x209 "MPI_INT" CInteger(I32) "C's int";
     Long = 0x20a "MPI_LONG" CInteger(I64) "C's long";
-    LongLong = 0x20b "MPI_LONG_LONG" CInteger(I64) "C's long long";
+    LongLong = 0x20b "MPI_LONG_LONG_INT" CInteger(I64) "C's long long";
     UnsignedShort = 0x20c "MPI_UNSIGNED_SHORT" CInteger(U16) "C's unsigned short";
     Unsigned = 0x20d "MPI_UNSIGNED" CInteger(U32) "C's unsigned int";
     UnsignedLong = 0x20e "MPI_UNSIGNED_LONG" CInteger(U64) "C's unsigned long";
     UnsignedLongLong = 0x20f "MPI_UNSIGNED_LONG_LONG" CInteger(U64) "C's unsigned long long";
     Float = 0x210 "MPI_FLOAT" Floating(F32) "C's float";
-    CFloatComplex = 0x212 "MPI_C_FLOAT_COMPLEX" Complex(F32) "C's float _Complex";
+    CFloatComplex = 0x212 "MPI_C_COMPLEX" Complex(F32) "C's float _Complex";
     CxxFloatComplex = 0x213 "MPI_CXX_FLOAT_COMPLEX" Complex(F32) "C++'s std::complex<float>";
     Double = 0x214 "MPI_DOUBLE" Floating(F64) "C's double";
     CDoubleComplex = 0x216 "MPI_C_DOUBLE_COMPLEX" Complex(F64) "C's double _Complex";
@@ -159,7 +159,7 @@ predefined! {
     Wchar = 0x23c "MPI_WCHAR" Opaque(I32) "C's wchar_t";
     Int8 = 0x240 "MPI_INT8_T" CInteger(I8) "C's int8_t";
     Uint8 = 0x241 "MPI_UINT8_T" CInteger(U8) "C's uint8_t";
-    Char = 0x243 "MPI_CHAR" Opaque(I8) "C's char, a letter";
+    Char = 0x243 "MPI_CHAR" CInteger(I8) "C's char, a letter, which programs take for a number";
     SignedChar = 0x244 "MPI_SIGNED_CHAR" CInteger(I8) "C's signed char, a number";
     UnsignedChar = 0x245 "MPI_UNSIGNED_CHAR" CInteger(U8) "C's unsigned char, a number";
     Byte = 0x247 "MPI_BYTE" Byte(U8) "eight bits";
