@@ -1,19 +1,30 @@
-//! Barrier: in round `k` each rank tells the one 2^k further on, and hears of the one 2^k before
-//! it. After log2(n) rounds it has heard of all (dissemination).
+//! Barrier: up a tree and down again; two ranks tell each other at once.
 
 use super::Plan;
+use super::tree::branch;
 use crate::buffer::{Memory, Typed};
 
 impl<M: Memory> Plan<M> {
     /// Nobody goes on before all have come.
     pub fn barrier(&mut self) {
         let (rank, size) = (self.rank(), self.size());
-        let mut distance = 1;
-        while distance < size {
-            self.receive((rank + size - distance) % size, Typed::nothing());
-            self.send((rank + distance) % size, Typed::nothing());
+        if size == 2 {
+            // Nothing is taken before both steps are done, so the message may leave first.
+            self.send(1 - rank, Typed::nothing());
+            return self.receive(1 - rank, Typed::nothing());
+        }
+        let branch = branch(rank, size, 0);
+        for child in &branch.children {
+            self.receive(*child, Typed::nothing());
+        }
+        self.wait();
+        if let Some(parent) = branch.parent {
+            self.send(parent, Typed::nothing());
+            self.receive(parent, Typed::nothing());
             self.wait();
-            distance *= 2;
+        }
+        for child in &branch.children {
+            self.send(*child, Typed::nothing());
         }
     }
 }

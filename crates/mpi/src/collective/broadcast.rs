@@ -1,7 +1,8 @@
-//! Broadcast: down a binomial tree. In rank order relative to the root, a rank hears from the one
-//! that lacks its lowest set bit, and tells those that have one more below it.
+//! Broadcast: down a tree, in rank order relative to the root; those who have the most below them
+//! are told first.
 
 use super::Plan;
+use super::tree::branch;
 use crate::buffer::{Memory, Typed};
 
 impl<M: Memory> Plan<M> {
@@ -11,19 +12,14 @@ impl<M: Memory> Plan<M> {
             return;
         }
         let size = self.size();
-        let me = (self.rank() + size - root) % size;
+        let branch = branch((self.rank() + size - root) % size, size, bytes.size());
         let at = |relative: u32| (relative + root) % size;
-        let lowest = if me == 0 { size.next_power_of_two() } else { me & me.wrapping_neg() };
-        if me > 0 {
-            self.receive(at(me - lowest), bytes.clone());
+        if let Some(parent) = branch.parent {
+            self.receive(at(parent), bytes.clone());
             self.wait();
         }
-        let mut bit = lowest / 2;
-        while bit > 0 {
-            if me + bit < size {
-                self.send(at(me + bit), bytes.clone());
-            }
-            bit /= 2;
+        for child in branch.children.iter().rev() {
+            self.send(at(*child), bytes.clone());
         }
     }
 }

@@ -12,6 +12,7 @@ mod neighbor;
 mod plan;
 mod reduce;
 mod scan;
+mod tree;
 
 pub use between::Side;
 pub use plan::Plan;

@@ -1,15 +1,17 @@
 //! Reductions.
 //!
-//! *To one* ([`Plan::reduce`]): up a binomial tree in the order of ranks, so what is combined are
-//! always neighbouring ranges of ranks, the lower one first; that order is right for operations
+//! *To one* ([`Plan::reduce`]): up a tree in the order of ranks, so what is combined are always
+//! neighbouring ranges of ranks, the lower one first; that order is right for operations
 //! that are not commutative as well. Its root is rank 0; another root gets the result from there,
 //! unless the operation is commutative, where the tree is turned.
 //!
-//! *To all* ([`Plan::allreduce`]): recursive doubling between 2^k ranks, into which the others fold
-//! before, and which tell them after. Both partners combine in the same order, so all have the same
-//! bits. Where the elements are many, each rank combines a part of them from all and the parts
-//! are gathered (a ring each): every byte crosses twice, whatever the number of ranks.
+//! *To all* ([`Plan::allreduce`]): what is short goes to rank 0 and from there to all, along flat
+//! trees. Else recursive doubling between 2^k ranks, into which the others fold before, and which
+//! tell them after. Both partners combine in the same order, so all have the same bits. Where the
+//! elements are many, each rank combines a part of them from all and the parts are gathered (a ring
+//! each): every byte crosses twice, whatever the number of ranks.
 
+use super::tree::{LONG, branch};
 use super::{Combination, Plan};
 use crate::buffer::{Memory, Typed};
 
@@ -29,22 +31,21 @@ impl<M: Memory> Plan<M> {
         let top = if op.is_commutative { root } else { 0 };
         let me = (rank + size - top) % size;
         let at = |relative: u32| (relative + top) % size;
+        let branch = branch(me, size, from.size());
+        let came: Vec<_> = branch.children.iter().map(|child| (*child, from.scratch())).collect();
+        for (child, theirs) in &came {
+            self.receive(at(*child), theirs.clone());
+        }
+        self.wait();
         // What has been combined so far: it lies where the last operand was.
         let mut own = from.clone();
-        let mut bit = 1;
-        while bit < size && me & bit == 0 {
-            if me + bit < size {
-                // Their ranks are higher, so this one's is the left operand.
-                let theirs = from.scratch();
-                self.receive(at(me + bit), theirs.clone());
-                self.wait();
-                self.combine(op, own, theirs.clone());
-                own = theirs;
-            }
-            bit *= 2;
+        for (_, theirs) in came {
+            // Their ranks are higher, so this one's is the left operand.
+            self.combine(op, own, theirs.clone());
+            own = theirs;
         }
-        if me > 0 {
-            self.send(at(me - bit), own.clone());
+        if let Some(parent) = branch.parent {
+            self.send(at(parent), own.clone());
         }
         match into {
             Some(into) if rank == root && top == root => {
@@ -72,8 +73,10 @@ impl<M: Memory> Plan<M> {
         if op.is_commutative && enough && into.size() >= BY_PARTS && self.size() > 2 {
             return self.allreduce_by_parts(op, into);
         }
-        if !op.is_commutative && !self.size().is_power_of_two() {
-            // Folding would put ranks beside others than their neighbours.
+        // Folding would put ranks beside others than their neighbours; and what is short takes
+        // fewer turns along trees.
+        let can_double = op.is_commutative || self.size().is_power_of_two();
+        if !can_double || self.size() > 2 && into.size() < LONG {
             self.reduce(0, op, &into.clone(), Some(into));
             return self.broadcast(0, into);
         }
@@ -100,8 +103,9 @@ impl<M: Memory> Plan<M> {
         let mut bit = 1;
         while bit < half {
             let partner = rank ^ bit;
-            self.receive(partner, theirs.clone());
+            // Nothing is taken before both steps are done, so the message may leave first.
             self.send(partner, own.clone());
+            self.receive(partner, theirs.clone());
             self.wait();
             if rank < partner {
                 self.combine(op, own.clone(), theirs.clone());

@@ -1,0 +1,57 @@
+//! The trees along which small groups of ranks speak for larger ones.
+//!
+//! In base `width`, a rank's parent has its lowest digit that is not zero set to zero; below each
+//! rank are those that follow it, in order, so what comes up a tree is in the order of ranks.
+//!
+//! What is long goes up and down narrow trees, so that no rank carries it often. What is short goes
+//! along wide ones: they are flat, and where ranks have to share processors, each rank of a flat
+//! tree is woken once for a way up and down, where rounds would wake it again and again.
+
+/// From how many bytes on trees are narrow.
+pub(super) const LONG: usize = 4 << 10;
+
+/// A rank's place in a tree.
+pub(super) struct Branch {
+    /// Whom it tells; none at the top.
+    pub(super) parent: Option<u32>,
+    /// Who tell it, lowest first.
+    pub(super) children: Vec<u32>,
+}
+
+/// The branch of rank `me` of `size` for messages of so many bytes.
+pub(super) fn branch(me: u32, size: u32, bytes: usize) -> Branch {
+    let width = if bytes < LONG { 8 } else { 2 };
+    let (mut distance, mut children) = (1, Vec::new());
+    while distance < size {
+        let digit = me / distance % width;
+        if digit != 0 {
+            return Branch { parent: Some(me - digit * distance), children };
+        }
+        let next = (1..width).map(|digit| me + digit * distance);
+        children.extend(next.take_while(|child| *child < size));
+        distance *= width;
+    }
+    Branch { parent: None, children }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn below_each_rank_are_those_that_follow_it() {
+        // The ranks of a tree from its top, children in order.
+        fn walk(me: u32, size: u32, bytes: usize, into: &mut Vec<u32>) {
+            into.push(me);
+            for child in branch(me, size, bytes).children {
+                assert_eq!(branch(child, size, bytes).parent, Some(me));
+                walk(child, size, bytes, into);
+            }
+        }
+        for (size, bytes) in (1..200).flat_map(|size| [(size, 0), (size, LONG)]) {
+            let mut ranks = Vec::new();
+            walk(0, size, bytes, &mut ranks);
+            assert_eq!(ranks, (0..size).collect::<Vec<_>>());
+        }
+    }
+}
