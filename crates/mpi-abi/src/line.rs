@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use muster_message::{Alarm, Arrival, Carrier, Failure};
 use muster_mpi::gateway::Gateway;
+use muster_mpi::strobe::Strobed;
 
 /// What carries messages.
 pub enum Line {
@@ -11,6 +12,8 @@ pub enum Line {
     Alone,
     /// A rank of a job.
     Gateway(Box<Gateway>),
+    /// The same, at strobes.
+    Strobed(Box<Strobed<Gateway>>),
 }
 
 impl Carrier for Line {
@@ -18,6 +21,7 @@ impl Carrier for Line {
     fn send(&mut self, to: u32, head: &[u8], body: &[u8], offset: usize) -> Result<usize, Failure> {
         match self {
             Line::Gateway(gateway) => gateway.send(to, head, body, offset),
+            Line::Strobed(strobed) => strobed.send(to, head, body, offset),
             Line::Alone => Err(Failure::Broken(format!("there is no rank {to}"))),
         }
     }
@@ -26,6 +30,7 @@ impl Carrier for Line {
     fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure> {
         match self {
             Line::Gateway(gateway) => gateway.take(take),
+            Line::Strobed(strobed) => strobed.take(take),
             Line::Alone => Ok(false),
         }
     }
@@ -33,6 +38,7 @@ impl Carrier for Line {
     fn wait(&mut self, room: &[u32], time: Duration) -> Result<(), Failure> {
         match self {
             Line::Gateway(gateway) => gateway.wait(room, time),
+            Line::Strobed(strobed) => strobed.wait(room, time),
             // What it waits for it can only do itself, in another thread.
             Line::Alone => {
                 std::thread::sleep(time.min(Duration::from_millis(1)));
@@ -44,6 +50,7 @@ impl Carrier for Line {
     fn alarm(&self) -> Option<Alarm> {
         match self {
             Line::Gateway(gateway) => gateway.alarm(),
+            Line::Strobed(strobed) => strobed.alarm(),
             Line::Alone => None,
         }
     }
@@ -51,6 +58,7 @@ impl Carrier for Line {
     fn has_delivered(&mut self, time: Duration) -> Result<bool, Failure> {
         match self {
             Line::Gateway(gateway) => gateway.has_delivered(time),
+            Line::Strobed(strobed) => strobed.has_delivered(time),
             Line::Alone => Ok(true),
         }
     }
@@ -59,6 +67,7 @@ impl Carrier for Line {
     fn offered_from(&self, to: u32) -> usize {
         match self {
             Line::Gateway(gateway) => gateway.offered_from(to),
+            Line::Strobed(strobed) => strobed.offered_from(to),
             Line::Alone => usize::MAX,
         }
     }
@@ -66,6 +75,7 @@ impl Carrier for Line {
     fn is_gone(&self, rank: u32) -> Option<Failure> {
         match self {
             Line::Gateway(gateway) => gateway.is_gone(rank),
+            Line::Strobed(strobed) => strobed.is_gone(rank),
             Line::Alone => None,
         }
     }

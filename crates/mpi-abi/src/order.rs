@@ -2,12 +2,14 @@
 //! and `--replay`. Rank 0 reads the log that is followed, and writes the one that is made.
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use muster_message::{Digest, Envelope, Log, Mode, Orders, Wanted};
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::communicator::LIBRARY;
 use muster_mpi::datatype::{Datatype, Predefined};
 use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::strobe::Strobes;
 
 use crate::buffer::Elements;
 use crate::place::Place;
@@ -19,6 +21,7 @@ const OFFERED: usize = 64 << 10;
 
 /// The variables by which the launcher says what it wants.
 const MODE: &str = "MUSTER_MPI";
+const STROBE: &str = "MUSTER_MPI_STROBE";
 const DIGEST: &str = "MUSTER_MPI_DIGEST";
 const RECORD: &str = "MUSTER_MPI_RECORD";
 const REPLAY: &str = "MUSTER_MPI_REPLAY";
@@ -46,6 +49,25 @@ pub fn wanted(size: u32) -> Result<Orders> {
         has_log: has(RECORD),
         has_leader: has(REPLAY),
     })
+}
+
+/// When there are strobes, if there are any: `20000` (nanoseconds), or `20000 fixed`.
+///
+/// # Errors
+/// [`Class::Other`] where the launcher says what is neither.
+pub fn strobes() -> Result<Option<Strobes>> {
+    let Some(value) = std::env::var(STROBE).ok().filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let (slice, fixed) = value.split_once(' ').unwrap_or((&value, ""));
+    let nanoseconds = slice.parse().ok().filter(|slice| *slice > 0);
+    match (nanoseconds, fixed) {
+        (Some(slice), "" | "fixed") => {
+            let slice = Duration::from_nanos(slice);
+            Ok(Some(Strobes { slice, are_early: fixed.is_empty() }))
+        }
+        _ => Err(Error::new(Class::Other, format!("{STROBE} is '{value}', which is no time"))),
+    }
 }
 
 /// Follows the log that is to be followed, if one is. All ranks call it before anything else.

@@ -12,6 +12,7 @@ use muster_mpi::communicator::Communicator;
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::gateway::Gateway;
 use muster_mpi::process;
+use muster_mpi::strobe::{self, Strobed};
 
 use crate::abi::constants::*;
 use crate::line::Line;
@@ -186,7 +187,11 @@ fn join() -> Result<Joined> {
     let rank = rank.map_err(|error| Error::new(Class::Other, error.to_string()))?;
     let gateway = Gateway::new(rank);
     let (number, size, neighbours) = (gateway.number(), gateway.size(), gateway.neighbours());
-    Ok((Line::Gateway(Box::new(gateway)), number, size, neighbours))
+    let line = match order::strobes()? {
+        Some(strobes) => Line::Strobed(Box::new(Strobed::new(gateway, strobes, strobe::now))),
+        None => Line::Gateway(Box::new(gateway)),
+    };
+    Ok((line, number, size, neighbours))
 }
 
 /// Who else starts ranks, by the variable that says how many.

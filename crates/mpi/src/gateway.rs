@@ -1,6 +1,7 @@
 //! Messages between the processes of a job, carried by the fabric's gateway. Ranks are numbered
 //! node by node, so a rank's number and its place tell each other.
 
+use crate::strobe::Node;
 use muster_fabric::Error;
 use muster_fabric::deadline::Deadline;
 use muster_fabric::gateway::{Bytes, Place, Rank};
@@ -88,6 +89,16 @@ impl Gateway {
 #[inline]
 fn number(firsts: &[u32], place: Place) -> u32 {
     firsts[place.node as usize] + place.rank
+}
+
+impl Node for Gateway {
+    fn say_waits(&self, waits: bool) {
+        self.rank.say_waits(waits);
+    }
+
+    fn all_wait(&self) -> bool {
+        self.rank.all_wait()
+    }
 }
 
 impl Carrier for Gateway {

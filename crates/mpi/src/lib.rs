@@ -17,6 +17,7 @@ pub mod group;
 pub mod op;
 pub mod partitioned;
 pub mod process;
+pub mod strobe;
 mod threads;
 pub mod topology;
 pub mod window;

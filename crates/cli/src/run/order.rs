@@ -1,6 +1,8 @@
 //! In which order the messages of an MPI program are taken: what `muster run` has the ranks do.
 
+use muster_base::span;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// When messages go, and in which order they are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -13,7 +15,7 @@ pub enum Mode {
 }
 
 /// The flags for it.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, clap::Args)]
 pub struct Wanted {
     /// How MPI programs exchange messages
     ///
@@ -23,6 +25,14 @@ pub struct Wanted {
     /// change waits until all ranks wait.
     #[arg(long, value_name = "MODE", value_enum, default_value_t)]
     mpi: Mode,
+
+    /// Length of the slices at whose beginnings ranks exchange messages with --mpi=bcs
+    #[arg(long, value_name = "TIME", default_value = "20us", value_parser = span::parse)]
+    strobe: Duration,
+
+    /// Keep to the strobes with --mpi=bcs also when all ranks of a node wait
+    #[arg(long)]
+    fixed_strobes: bool,
 
     /// Print a digest of all messages that were received, and of what calls were told
     ///
@@ -50,7 +60,11 @@ impl Wanted {
         let mut add = |name: &str, value: Option<String>| {
             all.extend(value.map(|value| (name.to_owned(), value)));
         };
-        add("MUSTER_MPI", (self.mpi == Mode::Bcs).then(|| "bcs".to_owned()));
+        let is_coscheduled = self.mpi == Mode::Bcs;
+        add("MUSTER_MPI", is_coscheduled.then(|| "bcs".to_owned()));
+        let early = if self.fixed_strobes { " fixed" } else { "" };
+        let strobe = || format!("{}{early}", self.strobe.as_nanos());
+        add("MUSTER_MPI_STROBE", is_coscheduled.then(strobe));
         add("MUSTER_MPI_DIGEST", self.digest.then(|| "1".to_owned()));
         add("MUSTER_MPI_RECORD", self.record.as_deref().map(absolute));
         add("MUSTER_MPI_REPLAY", self.replay.as_deref().map(absolute));

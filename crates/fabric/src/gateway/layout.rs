@@ -214,6 +214,8 @@ pub(super) enum Process {
     Ended = 1,
     /// The daemon: how many processors the node has.
     Processors = 2,
+    /// 1 when the rank says that it waits ([`super::Rank::say_waits`]).
+    Waits = 3,
     /// Bits of the ranks here whose rings the rank is to look at, set by those, taken by itself.
     Called = 4,
 }

@@ -370,6 +370,19 @@ impl Rank {
         }
     }
 
+    /// Says to the ranks of this node whether this one waits, for [`Rank::all_wait`].
+    pub fn say_waits(&self, waits: bool) {
+        let core = &self.gate.core;
+        core.memory.store(core.layout.process(core.me, Process::Waits), waits.into());
+    }
+
+    /// Whether all ranks of this node that have not ended say that they wait.
+    pub fn all_wait(&self) -> bool {
+        let core = &self.gate.core;
+        let waits = |rank| core.memory.load(core.layout.process(rank, Process::Waits)) != 0;
+        (0..core.layout.here()).all(|rank| waits(rank) || core.is_over(rank))
+    }
+
     /// What ends [`Rank::wait`], for other threads.
     pub fn alarm(&self) -> Arc<Alarm> {
         self.alarm.clone()

@@ -1,0 +1,276 @@
+//! Strobes: ranks exchange messages at the beginnings of slices, all ranks of a machine at the same
+//! instants (BCS-MPI, seed 003, section 4.5).
+//!
+//! The slices are those of the machine's monotonic clock, so no strober has to tell them. A message
+//! that is sent lies in the receiver's ring or box at once; the receiver takes what is there once in
+//! each slice, at its beginning or when it first calls the library in it. So a rank that waits is
+//! woken by a strobe; and a rank sends no more in a slice than the slice can carry: what is longer
+//! is cut, and goes on in the next.
+//!
+//! *Early strobes.* When all ranks of a node wait, nobody computes whom an exchange would disturb:
+//! then they exchange at once. Ranks say in the node's segment that they wait.
+//!
+//! In which order messages are taken strobes do not change: that is the coscheduled mode's own
+//! (`docs/decisions/coscheduled.md`).
+
+use muster_message::{Alarm, Arrival, Carrier, Failure};
+use std::time::Duration;
+
+/// What a rank can send in a microsecond: what a core copies.
+const BYTES: u64 = 16 << 10;
+
+/// Longer waits for a strobe sleep, so long before its end.
+const NAP: Duration = Duration::from_micros(80);
+
+/// What ranks of a node know of each other.
+pub trait Node {
+    /// Says whether this rank waits.
+    fn say_waits(&self, waits: bool);
+
+    /// Whether all ranks here wait.
+    fn all_wait(&self) -> bool;
+}
+
+/// When there are strobes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strobes {
+    /// The length of a slice.
+    pub slice: Duration,
+    /// Whether there are early ones.
+    pub are_early: bool,
+}
+
+/// A carrier that keeps to strobes.
+pub struct Strobed<C> {
+    carrier: C,
+    strobes: Strobes,
+    /// The time in nanoseconds, the same for all ranks of the machine.
+    clock: fn() -> u64,
+    /// The slice of the last exchange, and whether it still goes on.
+    exchanged: u64,
+    is_open: bool,
+    /// The slice of the last send, and what was sent in it.
+    sending: u64,
+    sent: u64,
+}
+
+/// The machine's monotonic clock.
+pub fn now() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+}
+
+impl<C: Carrier + Node> Strobed<C> {
+    /// A carrier that keeps to strobes.
+    pub fn new(carrier: C, strobes: Strobes, clock: fn() -> u64) -> Strobed<C> {
+        let none = u64::MAX;
+        let (exchanged, sending) = (none, none);
+        Strobed { carrier, strobes, clock, exchanged, is_open: false, sending, sent: 0 }
+    }
+
+    fn length(&self) -> u64 {
+        (self.strobes.slice.as_nanos() as u64).max(1)
+    }
+
+    /// The slice that it is.
+    fn slice(&self) -> u64 {
+        (self.clock)() / self.length()
+    }
+
+    /// Waits for the next strobe, if there was an exchange in this slice.
+    fn wait_for_strobe(&mut self) {
+        loop {
+            let (now, next) = ((self.clock)(), (self.exchanged.wrapping_add(1)) * self.length());
+            if now / self.length() != self.exchanged {
+                return;
+            }
+            if self.strobes.are_early && self.carrier.all_wait() {
+                self.is_open = true;
+                return;
+            }
+            let left = Duration::from_nanos(next.saturating_sub(now));
+            match left.checked_sub(NAP) {
+                // Others may need the processor more.
+                None => std::thread::yield_now(),
+                Some(nap) => std::thread::sleep(nap.min(NAP)),
+            }
+        }
+    }
+}
+
+impl<C: Carrier + Node> Carrier for Strobed<C> {
+    fn send(&mut self, to: u32, head: &[u8], body: &[u8], offset: usize) -> Result<usize, Failure> {
+        let slice = self.slice();
+        if slice != self.sending {
+            (self.sending, self.sent) = (slice, 0);
+        }
+        if self.sent >= self.length() / 1000 * BYTES + BYTES {
+            return Ok(0);
+        }
+        let sent = self.carrier.send(to, head, body, offset)?;
+        self.sent += sent as u64;
+        Ok(sent)
+    }
+
+    fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+        if !self.is_open {
+            let slice = self.slice();
+            if slice == self.exchanged {
+                return Ok(false);
+            }
+            self.exchanged = slice;
+        }
+        self.is_open = self.carrier.take(take)?;
+        Ok(self.is_open)
+    }
+
+    fn wait(&mut self, room: &[u32], time: Duration) -> Result<(), Failure> {
+        self.carrier.say_waits(true);
+        let waited = self.carrier.wait(room, time);
+        if waited.is_ok() {
+            // Who waits was there at each strobe meanwhile: what has come is for the next.
+            self.exchanged = self.slice();
+            self.wait_for_strobe();
+        }
+        self.carrier.say_waits(false);
+        waited
+    }
+
+    fn alarm(&self) -> Option<Alarm> {
+        self.carrier.alarm()
+    }
+
+    fn has_delivered(&mut self, time: Duration) -> Result<bool, Failure> {
+        self.carrier.has_delivered(time)
+    }
+
+    fn offered_from(&self, to: u32) -> usize {
+        self.carrier.offered_from(to)
+    }
+
+    fn is_gone(&self, rank: u32) -> Option<Failure> {
+        self.carrier.is_gone(rank)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::{Cell, RefCell};
+    use std::collections::VecDeque;
+    use std::rc::Rc;
+
+    thread_local! {
+        static TIME: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// Time goes on by a microsecond whenever it is looked at.
+    fn clock() -> u64 {
+        TIME.set(TIME.get() + 1_000);
+        TIME.get()
+    }
+
+    #[derive(Default)]
+    struct Shared {
+        messages: VecDeque<u8>,
+        waits: bool,
+        others_wait: bool,
+    }
+
+    struct Row(Rc<RefCell<Shared>>);
+
+    impl Node for Row {
+        fn say_waits(&self, waits: bool) {
+            self.0.borrow_mut().waits = waits;
+        }
+
+        fn all_wait(&self) -> bool {
+            let shared = self.0.borrow();
+            shared.waits && shared.others_wait
+        }
+    }
+
+    impl Carrier for Row {
+        fn send(&mut self, _: u32, _: &[u8], body: &[u8], at: usize) -> Result<usize, Failure> {
+            Ok((body.len() - at).min(64 << 10))
+        }
+
+        fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+            let Some(byte) = self.0.borrow_mut().messages.pop_front() else { return Ok(false) };
+            take(Arrival { from: 0, total: 1, offset: 0, bytes: &mut &[byte][..] });
+            Ok(true)
+        }
+
+        fn wait(&mut self, _: &[u32], _: Duration) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn has_delivered(&mut self, _: Duration) -> Result<bool, Failure> {
+            Ok(true)
+        }
+
+        fn offered_from(&self, _: u32) -> usize {
+            usize::MAX
+        }
+
+        fn is_gone(&self, _: u32) -> Option<Failure> {
+            None
+        }
+    }
+
+    fn strobed(are_early: bool) -> (Strobed<Row>, Rc<RefCell<Shared>>) {
+        let shared = Rc::new(RefCell::new(Shared::default()));
+        let strobes = Strobes { slice: Duration::from_micros(50), are_early };
+        TIME.set(1_000_000);
+        (Strobed::new(Row(shared.clone()), strobes, clock), shared)
+    }
+
+    fn taken(carrier: &mut Strobed<Row>) -> usize {
+        let mut count = 0;
+        while carrier.take(&mut |_| count += 1).unwrap() {}
+        count
+    }
+
+    #[test]
+    fn what_comes_in_a_slice_is_taken_at_the_next_strobe() {
+        let (mut carrier, shared) = strobed(true);
+        shared.borrow_mut().messages.extend([1, 2]);
+        assert_eq!(taken(&mut carrier), 2);
+        shared.borrow_mut().messages.push_back(3);
+        assert_eq!(taken(&mut carrier), 0, "the slice has had its exchange");
+        let slice = TIME.get() / 50_000;
+        carrier.wait(&[], Duration::ZERO).unwrap();
+        assert_eq!(TIME.get() / 50_000, slice + 1, "it waits for the strobe, and no longer");
+        assert_eq!(taken(&mut carrier), 1);
+        assert!(!shared.borrow().waits);
+    }
+
+    #[test]
+    fn where_all_wait_the_strobe_is_early_unless_strobes_are_fixed() {
+        for are_early in [true, false] {
+            let (mut carrier, shared) = strobed(are_early);
+            assert_eq!(taken(&mut carrier), 0);
+            shared.borrow_mut().others_wait = true;
+            shared.borrow_mut().messages.push_back(1);
+            let slice = TIME.get() / 50_000;
+            carrier.wait(&[], Duration::ZERO).unwrap();
+            assert_eq!(taken(&mut carrier), 1);
+            assert_eq!(TIME.get() / 50_000 == slice, are_early);
+        }
+    }
+
+    #[test]
+    fn long_messages_are_cut_over_slices() {
+        let (mut carrier, _) = strobed(true);
+        let message = vec![0; 10 << 20];
+        let (mut sent, mut slices) = (0, std::collections::BTreeMap::<u64, usize>::new());
+        while sent < message.len() {
+            let now = carrier.send(1, &[], &message, sent).unwrap();
+            *slices.entry(carrier.sending).or_default() += now;
+            sent += now;
+        }
+        assert!(slices.len() > 10, "{slices:?}");
+        // A slice of 50 us carries 50 times what a microsecond does, and the piece that fills it.
+        assert!(slices.values().all(|bytes| *bytes <= (51 << 14) + (64 << 10)), "{slices:?}");
+    }
+}
