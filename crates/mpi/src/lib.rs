@@ -19,6 +19,7 @@ pub mod partitioned;
 pub mod process;
 mod threads;
 pub mod topology;
+pub mod watch;
 pub mod window;
 
 pub use error::{Class, Error, Result};
