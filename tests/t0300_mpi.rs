@@ -132,6 +132,40 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
     assert_eq!(ran(&cluster, "2", "4", &[&program, "returned"]), "ok 4\n");
 }
 
+/// Ranks that wait for one another for ever: the job ends, and says for each what it waits for.
+#[test]
+fn a_deadlock_is_told_and_who_only_waits_for_long_is_not_taken_for_one() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("deadlock");
+    let cluster = Cluster::up("t0300deadlock", 3);
+    let any = "MPI_Recv waits for a message from any rank of halo";
+    for (how, says) in [
+        ("cycle", "rank 1: MPI_Recv waits for a message with tag 7 from rank 0 in halo"),
+        ("ring", "rank 1: MPI_Ssend waits for rank 2 to receive a message with tag 3 in halo"),
+        (
+            "barrier",
+            "rank 1: MPI_Barrier waits for rank 0 to take part in a collective of MPI_COMM_",
+        ),
+        ("any", any),
+        ("waitall", "rank 0: MPI_Waitall waits for a message with tag 1 from rank 1 in halo"),
+        ("probe", "rank 0: MPI_Probe waits for a message with tag 4 from rank 1 in halo"),
+        ("finalize", "rank 1: MPI_Finalize waits for rank 0 to take part in a collective of MPI_"),
+    ] {
+        for nodes in ["1", "3"] {
+            let done = cluster.muster(&["run", "-N", nodes, "-n", "5", &program, how]).run();
+            assert_eq!(done.code, 1, "{how}: {}", done.err);
+            assert!(done.err.contains(says) && done.err.contains("[E503]"), "{how}: {}", done.err);
+        }
+    }
+    for how in ["gone", "gone-probe"] {
+        let done = cluster.muster(&["run", "-N", "3", "-n", "5", &program, how]).run();
+        let says = "MPI_ERR_PROC_ABORTED: rank 0 is gone: so are all others of halo";
+        let says = says.replace("rank 0", "rank 1");
+        assert!(done.code == 58 && done.err.contains(&says), "{how}: {}", done.err);
+    }
+    assert_eq!(ran(&cluster, "3", "5", &[&program, "slow"]), "ok 5\n");
+}
+
 #[test]
 fn windows_are_right() {
     is_right_everywhere("windows");

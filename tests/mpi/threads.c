@@ -52,7 +52,8 @@ int main(int argc, char **argv) {
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(level == MPI_THREAD_MULTIPLE);
+    /* Where the order of messages is to be the same in every run there are no threads. */
+    if (level != MPI_THREAD_MULTIPLE) return end();
     for (int at = 0; at < THREADS; at++) MPI_Comm_dup(MPI_COMM_WORLD, &comms[at]);
     for (int at = 0; at < THREADS; at++) {
         CHECK(pthread_create(&threads[at], NULL, thread, (void *)(size_t)at) == 0);

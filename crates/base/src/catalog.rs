@@ -313,6 +313,12 @@ catalog! {
          own mpiexec: here each rank would be alone, rank 0 of 1. Nothing was started."
         "Link it again: mpicc, mpicxx or mpifort in Muster's bin. To run it alone as often as \
          there are ranks: muster run -n N sh -c ./NAME"
+    E503 "The ranks of an MPI job wait for one another for ever, and the job was ended."
+        "Each of the ranks named waits in an MPI call for what only others of them could do, and \
+         nothing is under way. Ranks that compute, and jobs with threads that do not wait, are \
+         never taken for such."
+        "Mend the order of the calls: often both of two ranks receive before they send, or a rank \
+         has left out a call that all are to make. MUSTER_MPI_DEADLOCK=off lets them wait."
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use crate::order::{Order, Orders};
 use crate::outgoing::{Leaving, Outgoing};
 use crate::slab::Slab;
 use crate::state::{Body, Errand, Operation, State};
+use crate::waits::NOTES;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ pub enum Mode {
 
 /// An operation that has begun. It is to be polled until it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Ticket(u32);
+pub struct Ticket(pub(crate) u32);
 
 /// A message that was taken out for one receive (MPI-5.0, 3.8.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,6 +91,8 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             released: Vec::new(),
             order: None,
             epoch: 0,
+            activity: 0,
+            notes: 0,
         };
         Endpoint { carrier, me, state, outgoing: Outgoing::default() }
     }
@@ -121,6 +124,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         mode: Mode,
         buffer: B,
     ) -> Result<Option<Ticket>, Failure> {
+        self.state.activity += u64::from(envelope.context != NOTES);
         if to == self.me {
             return self.send_to_oneself(envelope, mode, buffer);
         }
@@ -247,6 +251,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         from: Option<u32>,
         buffer: B,
     ) -> Result<Ticket, Failure> {
+        self.state.activity += 1;
         let number = self.number(&mut wanted)?;
         let receive = Operation::Receive { wanted, from, buffer, taken: None, number };
         let number = self.state.operations.insert(receive);

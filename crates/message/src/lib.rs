@@ -13,6 +13,7 @@
 
 mod buffer;
 mod carrier;
+mod deadlock;
 mod descriptor;
 mod endpoint;
 mod incoming;
@@ -26,11 +27,14 @@ mod slab;
 mod state;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 pub use buffer::Buffer;
 pub use carrier::{Alarm, Arrival, Bytes, Carrier, Failure};
+pub use deadlock::{Detector, Note, Told, Wait};
 pub use descriptor::Envelope;
 pub use endpoint::{Claim, Endpoint, Mode, Outcome, Ticket};
 pub use log::{Digest, Log};
 pub use matching::{Match, Matching, Wanted};
 pub use order::Orders;
+pub use waits::{Communicators, NOTES};

@@ -10,6 +10,7 @@ use crate::mixed::Mixed;
 use crate::order::{Held, Order};
 use crate::quiescence::Quiescence;
 use crate::slab::Slab;
+use crate::waits::is_note;
 use std::collections::HashMap;
 
 /// Bytes that are brought to such a buffer at once.
@@ -87,6 +88,9 @@ pub(crate) struct State<B> {
     pub(crate) order: Option<Box<Order>>,
     /// The epoch of the coscheduled mode.
     pub(crate) epoch: u32,
+    /// Counts what has come and what was begun, without notes; and notes that wait.
+    pub(crate) activity: u64,
+    pub(crate) notes: u64,
 }
 
 impl<B: Buffer> State<B> {
@@ -197,11 +201,14 @@ impl<B: Buffer> State<B> {
         debug_assert_ne!(from, me, "ranks send themselves nothing");
         let came = bytes.left();
         if offset > 0 {
+            self.activity += 1;
             self.has_come(offset + came == total);
             return self.take_rest(from, offset, bytes);
         }
         let Some((head, stamp)) = Head::take(bytes) else { return };
         let head_size = came - bytes.left();
+        let counter = if is_note(&head) { &mut self.notes } else { &mut self.activity };
+        *counter += 1;
         if let Head::Signal(signal) = head {
             let order = self.order.as_mut();
             if let Some(quiescence) = order.and_then(|order| order.quiescence.as_mut())

@@ -1,5 +1,6 @@
 //! Ranks in one process, over a carrier that hands over what it likes, in parts that it likes.
 
+mod deadlock;
 mod logical;
 
 use crate::{Arrival, Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Ticket, Wanted};

@@ -5,8 +5,10 @@
 
 use muster_message::{Envelope, Ticket, Wanted};
 use muster_mpi::error::Result;
+use muster_mpi::watch::Waits;
 
 use crate::request::{self, Active};
+use crate::waiting::waits_for;
 use crate::world::{State, world};
 
 /// Which of the operations that have ended a call is told.
@@ -30,7 +32,7 @@ pub fn ended(active: &[Option<Active>], which: Which, waits: bool) -> Result<Opt
     let pick = |state: &mut State| Ok(pick(state, active, which));
     if !process.state().endpoint.is_watched() {
         return match waits {
-            true => process.wait_for(pick).map(Some),
+            true => process.wait(waits_for(active.iter().flatten()), pick).map(Some),
             false => Ok(Some(process.look(pick)?.unwrap_or_default())),
         };
     }
@@ -90,7 +92,7 @@ pub fn message<T>(
     let process = &world()?.process;
     let mut seek = |wanted: Wanted, waits: bool| match waits {
         true => {
-            let found = process.wait_for(|state| {
+            let found = process.wait(Waits::Probe(wanted, from), |state| {
                 state.can_come(wanted, from)?;
                 Ok(find(state, wanted))
             });

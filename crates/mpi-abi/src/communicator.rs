@@ -107,6 +107,19 @@ pub fn communicator(comm: MPI_Comm) -> Result<Held> {
     }
 }
 
+/// The name of the communicator of a context, and the ranks of the job that receives there can
+/// come from.
+pub fn of_context(context: u64) -> Option<(String, Vec<u32>)> {
+    let is_it = |comm: &Comm| comm.inner.context() == context;
+    let standard = [&WORLD, &SELF].into_iter().filter_map(|comm| comm.as_ref().ok());
+    let standard = standard.map(Held::Standard).find(|comm| is_it(comm));
+    let comm = standard.or_else(|| COMMS.find(is_it).map(Held::Made))?;
+    let name = object::with(comm.handle.into(), |it| it.name.clone()).unwrap_or_default();
+    let name = if name.is_empty() { "a communicator without a name".to_owned() } else { name };
+    let peers = comm.inner.peers();
+    Some((name, (0..peers.size()).map(|rank| peers.world(rank)).collect()))
+}
+
 /// Gives a new communicator a handle; one that this process is not of has the null handle. It has
 /// its parent's error handler.
 pub fn handle(parent: &Comm, inner: Option<Communicator>) -> Result<MPI_Comm> {

@@ -201,7 +201,12 @@ macro_rules! names {
             const _: $crate::abi::signatures::$name = $name;
             const _: $crate::abi::signatures::$name = profiled;
 
-            fn call($($arg: $type),*) -> $result $body
+            static NAME: &str = stringify!($name);
+
+            fn call($($arg: $type),*) -> $result {
+                $crate::outside::called(&NAME);
+                $body
+            }
 
             /// By its own name.
             ///

@@ -74,7 +74,7 @@ pub fn abort(code: c_int) -> ! {
 
 /// Ends the process without what it has asked to be done at its end: that may call MPI, and wait
 /// for ranks that do not come. What it has printed is not lost.
-fn leave(status: c_int) -> ! {
+pub fn leave(status: c_int) -> ! {
     // SAFETY: null stands for all streams.
     unsafe { libc::fflush(std::ptr::null_mut()) };
     // SAFETY: it takes a number and does not return.

@@ -39,6 +39,7 @@ mod memory;
 mod object;
 mod operation;
 mod order;
+mod outside;
 mod pack;
 mod partitioned;
 mod place;

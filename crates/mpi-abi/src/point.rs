@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use muster_message::{Claim, Envelope, Mode, Ticket, Wanted};
 use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::watch::Waits;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -65,7 +66,7 @@ fn receive(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Result<O
 fn receive_now(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Result<MPI_Status> {
     let Some((wanted, from)) = wanted(comm, source, label)? else { return Ok(NOBODY) };
     let (mut into, mut posted) = (Some(into), None);
-    let outcome = world()?.process.wait_for(|state| {
+    let outcome = world()?.process.wait(Waits::Messages, |state| {
         if let Some(into) = into.take() {
             posted = Some(state.endpoint.receive(wanted, from, into)?);
         }

@@ -73,6 +73,12 @@ impl<T> Table<T> {
         }
     }
 
+    /// An object of a kind.
+    pub fn find(&self, is_it: impl Fn(&T) -> bool) -> Option<Arc<T>> {
+        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+        places.all.iter().filter_map(|(_, it)| it.as_ref()).find(|it| is_it(it)).cloned()
+    }
+
     /// Takes a handle's object away.
     pub fn remove(&self, handle: usize) -> Result<Arc<T>> {
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::watch::Waits;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -15,9 +16,19 @@ use crate::pointer::{Out, StatusOut};
 use crate::request::{self, Active, EMPTY};
 use crate::world::world;
 
+/// Whether all of them are messages, or made of such.
+pub fn waits_for<'a>(mut active: impl Iterator<Item = &'a Active>) -> Waits {
+    use Active::{Collective, Ended, Exchange, Receive, Send};
+    let is_message =
+        |it: &Active| matches!(it, Send(_) | Receive(_) | Exchange(..) | Collective(_) | Ended(_));
+    let are_messages = active.all(is_message);
+    if are_messages { Waits::Messages } else { Waits::Other }
+}
+
 /// Waits for one.
 fn wait(handle: &mut MPI_Request, active: Active) -> Result<MPI_Status> {
-    let ended = world()?.process.wait_for(|state| Ok(request::poll(state, active)))?;
+    let waits = waits_for([active].iter());
+    let ended = world()?.process.wait(waits, |state| Ok(request::poll(state, active)))?;
     request::finish(handle, ended)
 }
 
@@ -135,7 +146,7 @@ export! {
         let (handles, statuses) = (requests.slice(number)?, statuses.wanted(number)?);
         let active = request::all_active(handles)?;
         let mut ended = 0;
-        world()?.process.wait_for(|state| {
+        world()?.process.wait(waits_for(active.iter().flatten()), |state| {
             // Those that had ended before have ended.
             while let Some(next) = active.get(ended) {
                 if next.is_some_and(|active| !request::has_ended(state, active)) {

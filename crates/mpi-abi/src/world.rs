@@ -17,6 +17,7 @@ use muster_mpi::strobe::{self, Strobed};
 use crate::abi::constants::*;
 use crate::line::Line;
 use crate::order;
+use crate::outside::outside;
 use crate::place::Place;
 
 /// How long others may take to take the last messages of a rank that ends, and how often it looks
@@ -115,6 +116,7 @@ fn enter(has_threads: bool) -> Result<&'static World> {
         // Several threads have no order that a program determines.
         let has_threads = has_threads && !endpoint.is_watched();
         let process = Process::new(endpoint, has_threads);
+        process.set_outside(outside());
         let world = WORLD.get_or_init(|| World { process, rank, size, neighbours });
         order::begin(world)?;
     }

@@ -20,6 +20,7 @@ pub mod process;
 pub mod strobe;
 mod threads;
 pub mod topology;
+pub mod watch;
 pub mod window;
 
 pub use error::{Class, Error, Result};

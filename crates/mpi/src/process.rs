@@ -9,14 +9,11 @@ use crate::counter::Keeper;
 use crate::error::{Error, Result};
 use crate::partitioned::Channels;
 use crate::threads::{HasTurns, Threads, Turns};
+use crate::watch::{Outside, Patience, Waits, Watch};
 use crate::window::{Access, Window, Windows};
 use muster_message::{Buffer, Carrier, Endpoint, Failure, Outcome, Ticket, Wanted};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
-
-/// How long a thread waits at most before it looks whether those it waits for are still there.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// What the process of a rank has.
 pub struct Process<C, M: Memory> {
@@ -48,6 +45,7 @@ pub struct State<C, M: Memory> {
     /// Whether nothing came when it was last looked: time to look who is still there.
     is_idle: bool,
     turns: Turns,
+    pub(crate) watch: Watch,
 }
 
 impl<C, M: Memory> HasTurns for State<C, M> {
@@ -61,6 +59,7 @@ impl<C: Carrier, M: Memory> Process<C, M> {
     /// The process of a rank. `has_threads`: several threads may call at once
     /// (`MPI_THREAD_MULTIPLE`).
     pub fn new(mut endpoint: Endpoint<C, Typed<M>>, has_threads: bool) -> Process<C, M> {
+        let watch = Watch::new(endpoint.me());
         let threads = Threads::new(has_threads, endpoint.carrier().alarm());
         let state = State {
             endpoint,
@@ -72,8 +71,14 @@ impl<C: Carrier, M: Memory> Process<C, M> {
             keepers: Vec::new(),
             is_idle: false,
             turns: Turns::default(),
+            watch,
         };
         Process { state: Mutex::new(state), threads }
+    }
+
+    /// Who knows what is around it.
+    pub fn set_outside(&self, outside: Arc<dyn Outside>) {
+        self.state().watch.outside = Some(outside);
     }
 
     /// From now on several threads may call at once.
@@ -92,14 +97,26 @@ impl<C: Carrier, M: Memory> Process<C, M> {
     /// # Errors
     /// The question's, and that nothing can be carried any more.
     #[inline]
-    pub fn wait_for<T>(
+    pub fn wait_for<T>(&self, ask: impl FnMut(&mut State<C, M>) -> Result<Option<T>>) -> Result<T> {
+        self.wait(Waits::Other, ask)
+    }
+
+    /// The same; `waits` says for what. Where that is known, ranks that wait for one another for
+    /// ever end.
+    ///
+    /// # Errors
+    /// As [`Process::wait_for`].
+    #[inline]
+    pub fn wait<T>(
         &self,
+        waits: Waits,
         mut ask: impl FnMut(&mut State<C, M>) -> Result<Option<T>>,
     ) -> Result<T> {
         let mut state = self.state();
         if self.threads.are_many.load(Ordering::Relaxed) {
-            return self.wait_among_threads(state, ask);
+            return self.wait_among_threads(state, waits, ask);
         }
+        let mut patience = Patience::new(waits);
         loop {
             state.endpoint.despair();
             if let Some(answer) = ask(&mut state)? {
@@ -108,8 +125,11 @@ impl<C: Carrier, M: Memory> Process<C, M> {
             if state.progress()? || state.endpoint.rest()? {
                 continue;
             }
-            state.endpoint.wait(LOOK)?;
-            state.progress()?;
+            let most = state.look_out(&mut patience, 1)?;
+            state.endpoint.wait(most)?;
+            if !state.progress()? {
+                patience.in_vain(state.endpoint.me());
+            }
         }
     }
 
@@ -142,9 +162,10 @@ impl<C: Carrier, M: Memory> Process<C, M> {
     fn wait_among_threads<'a, T>(
         &'a self,
         mut state: MutexGuard<'a, State<C, M>>,
+        waits: Waits,
         mut ask: impl FnMut(&mut State<C, M>) -> Result<Option<T>>,
     ) -> Result<T> {
-        let mut is_keeper = false;
+        let (mut is_keeper, mut patience) = (false, Patience::new(waits));
         let answer = loop {
             if let Some(answer) = ask(&mut state).transpose() {
                 break answer;
@@ -167,10 +188,12 @@ impl<C: Carrier, M: Memory> Process<C, M> {
             if has_let_in {
                 continue;
             }
-            let waited = state.endpoint.wait(LOOK).map_err(Error::from);
+            let threads = state.turns.waiting();
+            let most = state.look_out(&mut patience, threads);
+            let waited = most.and_then(|most| Ok(state.endpoint.wait(most)?));
             match waited.and_then(|()| state.progress()) {
                 Ok(true) => state.turns.change(),
-                Ok(false) => {}
+                Ok(false) => patience.in_vain(state.endpoint.me()),
                 Err(error) => break Err(error),
             }
         };
@@ -186,7 +209,7 @@ impl<C: Carrier, M: Memory> Process<C, M> {
     /// As [`Process::wait_for`]; what went wrong with the message the outcome says.
     #[inline]
     pub fn outcome(&self, ticket: Ticket) -> Result<Outcome> {
-        self.wait_for(|state| Ok(state.outcome(ticket)))
+        self.wait(Waits::Messages, |state| Ok(state.outcome(ticket)))
     }
 
     /// Carries out a collective.
@@ -194,7 +217,7 @@ impl<C: Carrier, M: Memory> Process<C, M> {
     /// # Errors
     /// Those of its messages and operations.
     pub fn carry_out(&self, mut plan: Plan<M>) -> Result<()> {
-        self.wait_for(|state| {
+        self.wait(Waits::Messages, |state| {
             if state.is_idle {
                 plan.give_up(&mut state.endpoint);
             }
@@ -279,7 +302,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
     #[inline]
     pub fn outcome(&mut self, ticket: Ticket) -> Option<Outcome> {
         if self.is_idle {
-            self.endpoint.give_up(ticket);
+            self.give_up(ticket);
         }
         self.endpoint.poll(ticket)
     }
@@ -289,16 +312,21 @@ impl<C: Carrier, M: Memory> State<C, M> {
     /// # Errors
     /// [`Class::ProcAborted`](crate::Class::ProcAborted) where it cannot.
     pub fn can_come(&mut self, wanted: Wanted, from: Option<u32>) -> Result<()> {
-        match from.filter(|_| self.is_idle) {
+        match from {
+            _ if !self.is_idle => Ok(()),
             Some(from) => Ok(self.endpoint.can_come(wanted, from)?),
-            None => Ok(()),
+            None => match self.all_gone(wanted.context) {
+                Some(_) if self.endpoint.progress()? => Ok(()),
+                Some(failure) if self.endpoint.probe(wanted).is_none() => Err(failure.into()),
+                _ => Ok(()),
+            },
         }
     }
 
     /// Whether a message has ended; it stays to be asked for.
     pub fn has_message_ended(&mut self, ticket: Ticket) -> bool {
         if self.is_idle {
-            self.endpoint.give_up(ticket);
+            self.give_up(ticket);
         }
         self.endpoint.has_ended(ticket)
     }

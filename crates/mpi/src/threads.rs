@@ -38,6 +38,11 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
+    /// How many threads wait.
+    pub(crate) fn waiting(&self) -> u32 {
+        self.standing + 1
+    }
+
     /// Something has come, or somebody has been in.
     pub(crate) fn change(&mut self) {
         self.changes += 1;

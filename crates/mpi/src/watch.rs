@@ -1,0 +1,213 @@
+//! A rank that has waited for long: it looks whether that is for ever (`muster_message::Detector`),
+//! and whether somebody is left who could send what it waits for.
+//!
+//! Notes are short messages of a context of their own, so they go the way of all messages. They are
+//! heard only when everything else that has come was seen to, and did not end the wait.
+
+use crate::buffer::{Memory, Typed};
+use crate::datatype::{Datatype, Predefined};
+use crate::error::Result;
+use crate::process::State;
+use muster_message::{
+    Buffer, Carrier, Detector, Envelope, Failure, Mode, NOTES, Note, Ticket, Told, Wait, Wanted,
+};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a thread waits at most before it looks whether those it waits for are still there.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long it takes at most until it asks again; each time it takes twice as long.
+const AGAIN: Duration = Duration::from_secs(8);
+
+/// Ranks that began to wait at once do not ask at once: one will do. Milliseconds.
+const APART: u64 = 256;
+
+/// What the library around a process knows.
+pub trait Outside: Send + Sync {
+    /// The name of the communicator of a context, and who receives can come from, by their numbers
+    /// in the job.
+    fn communicator(&self, context: u64) -> Option<(String, Vec<u32>)>;
+
+    /// What the program has called.
+    fn call(&self) -> &'static str;
+
+    /// Whether anybody is to look for deadlocks.
+    fn is_watched(&self) -> bool;
+
+    /// Whether other threads may go on while those that wait do.
+    fn has_threads(&self, waiting: u32) -> bool;
+
+    /// Ranks wait for one another for ever: ends the job.
+    fn deadlock(&self, told: &Told);
+}
+
+/// What a wait is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// For messages that have begun, and nothing else.
+    Messages,
+    /// For a message to be there, from that rank of the job.
+    Probe(Wanted, Option<u32>),
+    /// For something else as well: nobody looks whether it is for ever.
+    Other,
+}
+
+/// What a process keeps of it.
+pub(crate) struct Watch {
+    detector: Detector,
+    pub(crate) outside: Option<Arc<dyn Outside>>,
+    /// What had happened when this rank was asked.
+    seen: u64,
+    /// Whether a wait has taken long.
+    pub(crate) is_long: bool,
+    /// Whether this rank was asked since it last asked itself.
+    is_asked: bool,
+}
+
+/// A wait that goes on.
+pub(crate) struct Patience {
+    waits: Waits,
+    has_begun: bool,
+    /// When it asks next.
+    next: Option<Instant>,
+    times: u32,
+}
+
+impl Patience {
+    pub(crate) fn new(waits: Waits) -> Patience {
+        Patience { waits, has_begun: false, next: None, times: 0 }
+    }
+
+    /// A sleep has ended, and nothing had come.
+    pub(crate) fn in_vain(&mut self, me: u32) {
+        if self.next.is_none() {
+            self.next = Some(Instant::now() + apart(me, 0));
+        }
+    }
+}
+
+/// How long after others a rank asks.
+fn apart(me: u32, times: u32) -> Duration {
+    let mixed = (u64::from(me) << 8 | u64::from(times)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    Duration::from_millis(mixed % APART)
+}
+
+impl Watch {
+    pub(crate) fn new(me: u32) -> Watch {
+        let detector = Detector::new(me);
+        Watch { detector, outside: None, seen: 0, is_long: false, is_asked: false }
+    }
+}
+
+impl<C: Carrier, M: Memory> State<C, M> {
+    /// This rank goes on waiting, among so many threads that do; how long it may sleep.
+    pub(crate) fn look_out(&mut self, patience: &mut Patience, threads: u32) -> Result<Duration> {
+        self.watch.is_long = patience.next.is_some();
+        let is_first = !std::mem::replace(&mut patience.has_begun, true);
+        let activity = self.endpoint.activity();
+        if is_first || self.watch.seen != activity {
+            self.watch.detector.reset();
+            self.watch.seen = activity;
+        }
+        if self.endpoint.notes() == 0 && patience.next.is_none() {
+            return Ok(LOOK);
+        }
+        let wait = self.wait(patience.waits, threads);
+        if wait.is_some() && self.progress()? {
+            // Who is gone by now may have sent something before.
+            return Ok(Duration::ZERO);
+        }
+        let mut told = None;
+        while let Some((from, note)) = self.endpoint.take_note() {
+            if let (Some(wait), Some(note)) = (&wait, Note::decode(&note)) {
+                self.watch.is_asked |= matches!(note, Note::Ask { .. });
+                told = self.watch.detector.hear(from, note, wait).or(told);
+            }
+        }
+        let most = match (&wait, patience.next) {
+            (Some(wait), Some(next)) => {
+                let now = Instant::now();
+                if now >= next {
+                    if !std::mem::take(&mut self.watch.is_asked) {
+                        told = self.watch.detector.ask(wait).or(told);
+                    }
+                    patience.times += 1;
+                    let later = LOOK * 2_u32.saturating_pow(patience.times - 1);
+                    let later = later.min(AGAIN) + apart(self.endpoint.me(), patience.times);
+                    patience.next = Some(now + later);
+                }
+                patience.next.map_or(LOOK, |next| next.saturating_duration_since(now)).min(LOOK)
+            }
+            _ => LOOK,
+        };
+        for (to, note) in std::mem::take(&mut self.watch.detector.notes) {
+            self.say(to, &note)?;
+        }
+        if let (Some(told), Some(outside)) = (told, &self.watch.outside) {
+            outside.deadlock(&told);
+        }
+        Ok(most)
+    }
+
+    /// What this rank waits on, if that is known.
+    fn wait(&mut self, waits: Waits, threads: u32) -> Option<Wait> {
+        let outside = self.watch.outside.clone()?;
+        if waits == Waits::Other || !self.windows.is_empty() || !self.channels.is_empty() {
+            return None;
+        }
+        let communicator = |context: u64| outside.communicator(context & !1);
+        let probe = match waits {
+            Waits::Probe(wanted, from) => Some((wanted, from)),
+            _ => None,
+        };
+        let mut wait = self.endpoint.waits(probe, &communicator)?;
+        if !outside.is_watched() || outside.has_threads(threads) {
+            return None;
+        }
+        wait.what = format!("{} waits for {}", outside.call(), wait.what);
+        Some(wait)
+    }
+
+    fn say(&mut self, to: u32, note: &Note) -> Result<()> {
+        let note = note.encode();
+        let byte = Datatype::of(Predefined::Byte).clone();
+        let mut bytes = Typed::new(M::scratch(note.len()), note.len(), byte)?;
+        bytes.write(0, &note);
+        let envelope = Envelope { context: NOTES, source: self.endpoint.me(), tag: 0 };
+        match self.endpoint.send(to, envelope, Mode::Standard, bytes) {
+            Ok(Some(ticket)) => self.endpoint.release(ticket),
+            // Who is gone by now is not asked the next time.
+            Ok(None) | Err(Failure::Gone { .. }) => {}
+            Err(broken) => return Err(broken.into()),
+        }
+        Ok(())
+    }
+
+    /// That all who could send what a receive from any rank of a communicator takes are gone, where
+    /// it has waited for long.
+    pub(crate) fn all_gone(&mut self, context: u64) -> Option<Failure> {
+        let outside = self.watch.outside.as_ref().filter(|_| self.watch.is_long)?;
+        let (name, members) = outside.communicator(context)?;
+        let me = self.endpoint.me();
+        let mut others = members.into_iter().filter(|member| *member != me).peekable();
+        let rank = *others.peek()?;
+        let evidence = format!("so are all others of {name} that could send a message");
+        let carrier = self.endpoint.carrier();
+        others
+            .all(|other| carrier.is_gone(other).is_some())
+            .then_some(Failure::Gone { rank, evidence })
+    }
+
+    /// Ends a message that waits for ranks that are gone.
+    pub(crate) fn give_up(&mut self, ticket: Ticket) {
+        match self.endpoint.from_any(ticket) {
+            None => self.endpoint.give_up(ticket),
+            Some(wanted) => {
+                if let Some(failure) = self.all_gone(wanted.context) {
+                    self.endpoint.fail(ticket, failure);
+                }
+            }
+        }
+    }
+}
