@@ -110,14 +110,26 @@ fn said(command: &mut Command) -> String {
     out
 }
 
+/// A program of `tests/mpi` in Fortran is right on one rank and on several.
+fn is_right_in_fortran(name: &str, flags: &[&str]) {
+    let mpi = Mpi::installed();
+    let source = mpi::root().join(format!("tests/mpi/{name}.f90"));
+    let program = mpi.built(name, flags, &[source]);
+    let cluster = Cluster::up(&format!("t0305{name}"), 2);
+    for (nodes, ranks) in [("1", "1"), ("1", "4"), ("2", "3")] {
+        let done = cluster.muster(&["run", "-N", nodes, "-n", ranks, &program]).run().ok();
+        assert_eq!(done.out, format!("ok {ranks}\n"));
+    }
+}
+
 #[test]
 fn fortran_programs_find_the_module_mpi() {
-    let mpi = Mpi::installed();
-    let program =
-        mpi.built("ring", &["-Wall", "-Werror"], &[mpi::root().join("tests/mpi/ring.f90")]);
-    let cluster = Cluster::none("t0305fortran");
-    let done = cluster.muster(&["mpiexec", "-n", "4", &program]).run().ok();
-    assert_eq!(done.out, "ok 4\n");
+    is_right_in_fortran("ring", &["-Wall", "-Werror"]);
+}
+
+#[test]
+fn attributes_are_right_in_fortran() {
+    is_right_in_fortran("attributes", &[]);
 }
 
 #[test]

@@ -61,13 +61,11 @@ impl Mpi {
     }
 
     /// Where it is.
-    #[allow(dead_code, reason = "each test uses its part")]
     pub fn place(&self) -> &Path {
         &self.0
     }
 
     /// What a compiler needs to be told of it: where its headers and its library are.
-    #[allow(dead_code, reason = "each test uses its part")]
     pub fn flags(&self) -> [String; 2] {
         let place = self.0.display();
         [format!("-I{place}/include"), format!("-L{place}/lib")]

@@ -10,7 +10,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
-use muster_mpi::error::SUCCESS;
+mod attribute;
 
 use self as f;
 use crate::abi::constants::*;
@@ -318,30 +318,22 @@ extern "C" fn mpi_wtick_() -> f64 {
     unsafe { function!(MPI_Wtick: MPI_Wtick)() }
 }
 
-/// The value of an attribute: the standard's own are numbers in Fortran, the program's are what C
-/// has as pointers.
+/// An address and a number of bytes from there.
 ///
 /// # Safety
 /// As the standard demands.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn mpi_comm_get_attr_(
-    comm: *mut c_void,
-    key: *mut c_void,
-    value: *mut c_void,
-    flag: *mut c_void,
-    ierror: *mut c_void,
-) {
-    let mut found: *mut c_void = std::ptr::null_mut();
-    // SAFETY: the arguments are the caller's promise; the standard's values are integers of ours.
-    unsafe {
-        let (comm, key) = (MPI_Comm(load::<c_int>(comm) as usize), load::<c_int>(key));
-        let place = (&raw mut found).cast();
-        let code = function!(MPI_Comm_get_attr: MPI_Comm_get_attr)(comm, key, place, flag.cast());
-        if code == SUCCESS && load::<c_int>(flag) != 0 {
-            let is_standard = (MPI_TAG_UB..=MPI_UNIVERSE_SIZE).contains(&key);
-            let number = if is_standard { load::<c_int>(found) as isize } else { found as isize };
-            store(value, number);
-        }
-        store(ierror, code);
-    }
+unsafe extern "C" fn mpi_aint_add_(base: *mut c_void, distance: *mut c_void) -> MPI_Aint {
+    // SAFETY: the arguments are the caller's promise.
+    unsafe { function!(MPI_Aint_add: MPI_Aint_add)(load(base), load(distance)) }
+}
+
+/// How far an address is from another.
+///
+/// # Safety
+/// As the standard demands.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mpi_aint_diff_(to: *mut c_void, from: *mut c_void) -> MPI_Aint {
+    // SAFETY: the arguments are the caller's promise.
+    unsafe { function!(MPI_Aint_diff: MPI_Aint_diff)(load(to), load(from)) }
 }

@@ -72,6 +72,14 @@ pub fn header() -> String {
     text.push_str("\n!     The functions that are no subroutines.\n");
     text.push_str("      DOUBLE PRECISION MPI_WTIME, MPI_WTICK\n");
     text.push_str("      EXTERNAL MPI_WTIME, MPI_WTICK\n");
+    text.push_str("      INTEGER(KIND=8) MPI_AINT_ADD, MPI_AINT_DIFF\n");
+    text.push_str("      EXTERNAL MPI_AINT_ADD, MPI_AINT_DIFF\n");
+    text.push_str("\n!     The callbacks of attributes that the standard has.\n");
+    for of in ["", "COMM_", "TYPE_", "WIN_"] {
+        for name in ["NULL_COPY_FN", "DUP_FN", "NULL_DELETE_FN"] {
+            let _ = writeln!(text, "      EXTERNAL MPI_{of}{name}");
+        }
+    }
     text
 }
 

@@ -1,0 +1,305 @@
+//! Attributes in Fortran: a value is an integer as wide as an address, and callbacks get all by
+//! address. C's keys carry the program's subroutines as their state, and call them by a callback of
+//! ours. By the older names values are default integers.
+//!
+//! The standard's attributes are numbers in Fortran, where C gets their places.
+
+use std::ffi::{c_int, c_void};
+
+use muster_mpi::error::SUCCESS;
+
+use super::{function, load, store};
+use crate::abi::constants::*;
+use crate::abi::types::*;
+
+/// A callback that copies: object, key, state, value, its copy, whether there is one, error code.
+type Copy = unsafe extern "C" fn(
+    *mut c_int,
+    *mut c_int,
+    *mut isize,
+    *mut isize,
+    *mut isize,
+    *mut c_int,
+    *mut c_int,
+);
+
+/// A callback that deletes: object, key, value, state, error code.
+type Delete = unsafe extern "C" fn(*mut c_int, *mut c_int, *mut isize, *mut isize, *mut c_int);
+
+/// What a key of Fortran's stands for. By an older name its callbacks take the lower half of what
+/// they are given, which comes first in memory.
+struct Callbacks {
+    copy: Copy,
+    delete: Delete,
+    extra: isize,
+    /// Whether values are default integers.
+    is_old: bool,
+}
+
+impl Callbacks {
+    /// What a callback has written, as wide as it writes.
+    fn whole(&self, value: isize) -> isize {
+        if self.is_old { value as c_int as isize } else { value }
+    }
+}
+
+/// Copies by the program's callback.
+///
+/// # Safety
+/// The library calls it for a key of ours.
+unsafe extern "C" fn copy(
+    object: usize,
+    key: c_int,
+    state: *mut c_void,
+    value: *mut c_void,
+    place: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: the state of such a key is ours, and lives as long as the program; the callback gets
+    // places of ours, and what it is has been the caller's promise.
+    unsafe {
+        let callbacks = &*state.cast::<Callbacks>();
+        let (mut object, mut key, mut code) = (object as c_int, key, SUCCESS);
+        let (mut extra, mut value, mut copy) = (callbacks.extra, value as isize, 0);
+        (callbacks.copy)(&mut object, &mut key, &mut extra, &mut value, &mut copy, flag, &mut code);
+        place.cast::<isize>().write(callbacks.whole(copy));
+        code
+    }
+}
+
+/// Deletes by the program's callback.
+///
+/// # Safety
+/// As of the one that copies.
+unsafe extern "C" fn delete(
+    object: usize,
+    key: c_int,
+    value: *mut c_void,
+    state: *mut c_void,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let callbacks = &*state.cast::<Callbacks>();
+        let (mut object, mut key, mut code) = (object as c_int, key, SUCCESS);
+        let (mut value, mut extra) = (value as isize, callbacks.extra);
+        (callbacks.delete)(&mut object, &mut key, &mut value, &mut extra, &mut code);
+        code
+    }
+}
+
+/// The state of a key. It is never freed: a key lives until its last value is gone, and programs
+/// have few.
+///
+/// # Safety
+/// The places are callbacks as the standard has them.
+unsafe fn state(copy: *mut c_void, delete: *mut c_void, extra: isize, is_old: bool) -> *mut c_void {
+    // SAFETY: as the caller promises.
+    let callbacks = unsafe {
+        Callbacks {
+            copy: std::mem::transmute::<*mut c_void, Copy>(copy),
+            delete: std::mem::transmute::<*mut c_void, Delete>(delete),
+            extra,
+            is_old,
+        }
+    };
+    Box::into_raw(Box::new(callbacks)).cast()
+}
+
+/// What Fortran has of what C finds: of the standard's attributes that are told by their places,
+/// what is there.
+///
+/// # Safety
+/// A place that the library told.
+unsafe fn number(key: c_int, found: *mut c_void) -> isize {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match key {
+            MPI_TAG_UB..=MPI_UNIVERSE_SIZE => load::<c_int>(found) as isize,
+            MPI_WIN_DISP_UNIT | MPI_WIN_CREATE_FLAVOR | MPI_WIN_MODEL => {
+                load::<c_int>(found) as isize
+            }
+            MPI_WIN_SIZE => load::<isize>(found),
+            _ => found as isize,
+        }
+    }
+}
+
+/// The subroutines of a kind of objects; `$value` is what its values are in Fortran.
+macro_rules! subroutines {
+    ($object:ident, $value:ty, $Copy:ident, $Remove:ident:
+     $create:ident = $Create:ident, $free:ident = $Free:ident, $set:ident = $Set:ident,
+     $get:ident = $Get:ident, $delete:ident = $Delete:ident,) => {
+        /// Makes a key.
+        ///
+        /// # Safety
+        /// As the standard demands.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $create(
+            copies: *mut c_void, deletes: *mut c_void, key: *mut c_void, extra: *mut c_void,
+            ierror: *mut c_void,
+        ) {
+            // SAFETY: the arguments are the caller's promise; C's callbacks differ in the names of
+            // their handles only.
+            unsafe {
+                let is_old = size_of::<$value>() < size_of::<isize>();
+                let state = state(copies, deletes, load::<$value>(extra) as isize, is_old);
+                let copy = std::mem::transmute::<*const (), $Copy>(copy as *const ());
+                let delete = std::mem::transmute::<*const (), $Remove>(delete as *const ());
+                let create = function!($Create: $Create);
+                store(ierror, create(Some(copy), Some(delete), key.cast(), state));
+            }
+        }
+
+        /// Frees a key.
+        ///
+        /// # Safety
+        /// As the standard demands.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $free(key: *mut c_void, ierror: *mut c_void) {
+            // SAFETY: as above.
+            unsafe { store(ierror, function!($Free: $Free)(key.cast())) }
+        }
+
+        /// Sets a value.
+        ///
+        /// # Safety
+        /// As the standard demands.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $set(
+            object: *mut c_void, key: *mut c_void, value: *mut c_void, ierror: *mut c_void,
+        ) {
+            // SAFETY: as above; the value is never followed.
+            unsafe {
+                let object = $object(load::<c_int>(object) as usize);
+                let value = load::<$value>(value) as isize as usize;
+                let value = std::ptr::without_provenance_mut(value);
+                store(ierror, function!($Set: $Set)(object, load(key), value));
+            }
+        }
+
+        /// A value.
+        ///
+        /// # Safety
+        /// As the standard demands.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $get(
+            object: *mut c_void, key: *mut c_void, value: *mut c_void, flag: *mut c_void,
+            ierror: *mut c_void,
+        ) {
+            let mut found: *mut c_void = std::ptr::null_mut();
+            // SAFETY: as above; the standard's values are told by places of ours.
+            unsafe {
+                let (object, key) = ($object(load::<c_int>(object) as usize), load::<c_int>(key));
+                let place = (&raw mut found).cast();
+                let code = function!($Get: $Get)(object, key, place, flag.cast());
+                if code == SUCCESS && load::<c_int>(flag) != 0 {
+                    store(value, number(key, found) as $value);
+                }
+                store(ierror, code);
+            }
+        }
+
+        /// Deletes a value.
+        ///
+        /// # Safety
+        /// As the standard demands.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $delete(object: *mut c_void, key: *mut c_void, ierror: *mut c_void) {
+            // SAFETY: as above.
+            unsafe {
+                let object = $object(load::<c_int>(object) as usize);
+                store(ierror, function!($Delete: $Delete)(object, load(key)));
+            }
+        }
+    };
+}
+
+subroutines! { MPI_Comm, isize, MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function:
+    mpi_comm_create_keyval_ = MPI_Comm_create_keyval,
+    mpi_comm_free_keyval_ = MPI_Comm_free_keyval,
+    mpi_comm_set_attr_ = MPI_Comm_set_attr,
+    mpi_comm_get_attr_ = MPI_Comm_get_attr,
+    mpi_comm_delete_attr_ = MPI_Comm_delete_attr,
+}
+
+subroutines! { MPI_Datatype, isize, MPI_Type_copy_attr_function, MPI_Type_delete_attr_function:
+    mpi_type_create_keyval_ = MPI_Type_create_keyval,
+    mpi_type_free_keyval_ = MPI_Type_free_keyval,
+    mpi_type_set_attr_ = MPI_Type_set_attr,
+    mpi_type_get_attr_ = MPI_Type_get_attr,
+    mpi_type_delete_attr_ = MPI_Type_delete_attr,
+}
+
+subroutines! { MPI_Win, isize, MPI_Win_copy_attr_function, MPI_Win_delete_attr_function:
+    mpi_win_create_keyval_ = MPI_Win_create_keyval,
+    mpi_win_free_keyval_ = MPI_Win_free_keyval,
+    mpi_win_set_attr_ = MPI_Win_set_attr,
+    mpi_win_get_attr_ = MPI_Win_get_attr,
+    mpi_win_delete_attr_ = MPI_Win_delete_attr,
+}
+
+subroutines! { MPI_Comm, c_int, MPI_Copy_function, MPI_Delete_function:
+    mpi_keyval_create_ = MPI_Keyval_create,
+    mpi_keyval_free_ = MPI_Keyval_free,
+    mpi_attr_put_ = MPI_Attr_put,
+    mpi_attr_get_ = MPI_Attr_get,
+    mpi_attr_delete_ = MPI_Attr_delete,
+}
+
+/// The standard's own callbacks, by all their names: one that copies nothing, one that copies the
+/// value, one that does nothing when it is deleted.
+macro_rules! callbacks {
+    ($($value:ty: $null_copy:ident $dup:ident $null_delete:ident,)*) => {$(
+        /// Copies nothing.
+        ///
+        /// # Safety
+        /// As the standard demands.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $null_copy(
+            _: *mut c_int, _: *mut c_int, _: *mut isize, _: *mut isize, _: *mut isize,
+            flag: *mut c_void, ierror: *mut c_void,
+        ) {
+            // SAFETY: the places are the caller's promise.
+            unsafe {
+                store(flag, 0);
+                store(ierror, SUCCESS);
+            }
+        }
+
+        /// Copies the value.
+        ///
+        /// # Safety
+        /// As the standard demands.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $dup(
+            _: *mut c_int, _: *mut c_int, _: *mut isize, value: *mut c_void, copy: *mut c_void,
+            flag: *mut c_void, ierror: *mut c_void,
+        ) {
+            // SAFETY: as above.
+            unsafe {
+                store(copy, load::<$value>(value));
+                store(flag, 1);
+                store(ierror, SUCCESS);
+            }
+        }
+
+        /// Does nothing.
+        ///
+        /// # Safety
+        /// As the standard demands.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $null_delete(
+            _: *mut c_int, _: *mut c_int, _: *mut isize, _: *mut isize, ierror: *mut c_void,
+        ) {
+            // SAFETY: as above.
+            unsafe { store(ierror, SUCCESS) }
+        }
+    )*};
+}
+
+callbacks! {
+    isize: mpi_comm_null_copy_fn_ mpi_comm_dup_fn_ mpi_comm_null_delete_fn_,
+    isize: mpi_type_null_copy_fn_ mpi_type_dup_fn_ mpi_type_null_delete_fn_,
+    isize: mpi_win_null_copy_fn_ mpi_win_dup_fn_ mpi_win_null_delete_fn_,
+    c_int: mpi_null_copy_fn_ mpi_dup_fn_ mpi_null_delete_fn_,
+}
