@@ -80,14 +80,71 @@ static void flags(void) {
     MPI_Win_free(&win);
 }
 
-/* What is not shared, and what goes wrong. */
-static void others(void) {
-    int *base, *other, unit, class;
+/* MPI_Win_allocate shares what is on a node, and only that. */
+static void allocated(void) {
+    int *base, *other, unit, in = -1, next = (rank + 1) % size, last = (rank + size - 1) % size;
     MPI_Aint bytes;
     MPI_Win win;
-    MPI_Win_allocate(8, 2, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    MPI_Group all, mine;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Comm_group(node, &mine);
+    MPI_Win_allocate(4 * (rank + 1), 4, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    CHECK(((MPI_Aint)base & 63) == 0);
+    for (int it = 0; it < size; it++) {
+        int there;
+        MPI_Group_translate_ranks(all, 1, &it, mine, &there);
+        MPI_Win_shared_query(win, it, &bytes, &unit, &other);
+        CHECK(there == MPI_UNDEFINED ? bytes == 0 && other == NULL : bytes == 4 * (it + 1));
+        CHECK(it != rank || (other == base && unit == 4));
+    }
+    MPI_Win_fence(0, win);
+    MPI_Put(&rank, 1, MPI_INT, next, next, 1, MPI_INT, win);
+    MPI_Win_fence(0, win);
+    CHECK(base[rank] == last);
+    MPI_Get(&in, 1, MPI_INT, next, next, 1, MPI_INT, win);
+    MPI_Win_fence(0, win);
+    CHECK(in == rank);
+    /* What lies here is there at once, though its rank is busy elsewhere. */
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
+    MPI_Put(&size, 1, MPI_INT, rank, rank, 1, MPI_INT, win);
+    MPI_Win_flush(rank, win);
+    CHECK(base[rank] == size);
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    MPI_Group_free(&all);
+    MPI_Group_free(&mine);
+}
+
+/* A rank writes to another of its node, which calls nothing until it sees that. */
+static void without_the_other(void) {
+    volatile int *base;
+    int out[2] = {7, 8};
+    MPI_Win win;
+    MPI_Win_allocate(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, node, &base, &win);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
+    MPI_Barrier(node);
+    if (me == 0 && here > 1) {
+        MPI_Put(out, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
+        MPI_Win_flush(1, win);
+        MPI_Put(out + 1, 1, MPI_INT, 1, 1, 1, MPI_INT, win);
+        MPI_Win_flush(1, win);
+    }
+    if (me == 1) {
+        while (base[1] != 8) continue;
+        CHECK(base[0] == 7);
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+}
+
+/* What is not shared, and what goes wrong. */
+static void others(void) {
+    int own[2], *base, *other, unit, class;
+    MPI_Aint bytes;
+    MPI_Win win;
+    MPI_Win_create(own, 8, 2, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     MPI_Win_shared_query(win, rank, &bytes, &unit, &other);
-    CHECK(bytes == 8 && unit == 2 && other == base);
+    CHECK(bytes == 8 && unit == 2 && other == own);
     if (size > 1) {
         MPI_Win_shared_query(win, (rank + 1) % size, &bytes, &unit, &other);
         CHECK(bytes == 0 && other == NULL);
@@ -116,6 +173,8 @@ int main(int argc, char **argv) {
         apart();
         flags();
     }
+    allocated();
+    without_the_other();
     others();
     MPI_Comm_free(&node);
     return end();

@@ -20,7 +20,7 @@ const BUILT_WITH: [&str; 4] = ["cython>=3.0.10", "setuptools>=77", "wheel", "num
 const PAGE: &str = "docs/decisions/mpi4py.md";
 
 /// How long an area may take.
-const SECONDS: &str = "300";
+const SECONDS: &str = "900";
 
 /// Areas, and the test files of each as a regular expression.
 const AREAS: [(&str, &str); 10] = [

@@ -9,7 +9,6 @@ mod shared;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
-use muster_mpi::buffer::Memory;
 use muster_mpi::collective::Plan;
 use muster_mpi::communicator::Communicator;
 use muster_mpi::error::{Class, Error, Result};
@@ -40,7 +39,7 @@ struct Win {
     unit: c_int,
     flavor: c_int,
     model: c_int,
-    /// The memory of all ranks, where they share it.
+    /// The memory of the ranks of this node, where they share it.
     shared: Option<Shared>,
 }
 
@@ -164,8 +163,16 @@ fn make(
     let inner = inner.expect("who has a communicator is of its group");
     let sizes = (!is_dynamic).then_some(sizes);
     let shape = Shape { context, group, rank: inner.rank(), sizes, units };
-    let regions = region.into_iter().collect();
-    world()?.process.state().windows.add(Window::new(shape, regions));
+    let mut window = Window::new(shape, region.into_iter().collect());
+    match (&shared, base) {
+        (Some(shared), _) => {
+            let parts = shared.ranks().filter_map(|rank| Some((rank, shared.part(rank)?.1)));
+            parts.for_each(|(rank, base)| window.lies_at(rank, Place::of(base.cast())));
+        }
+        (None, Some(base)) => window.lies_at(inner.rank(), Place::of(base)),
+        (None, None) => {}
+    }
+    world()?.process.state().windows.add(window);
     let base = base.unwrap_or(std::ptr::null_mut());
     let (size, unit) = (size as MPI_Aint, unit as c_int);
     let win = Win { inner, base, size, unit, flavor, model: MPI_WIN_UNIFIED, shared };
@@ -173,6 +180,22 @@ fn make(
     object::add(win.into(), MPI_ERRORS_ARE_FATAL);
     object::with(win.into(), |it| it.info = hints)?;
     Ok(win)
+}
+
+/// Makes a window of memory that ranks of a node share.
+fn allocated(
+    (comm, info): (MPI_Comm, MPI_Info),
+    kind: (c_int, i64),
+    shared: Shared,
+    (place, win): (OutPointer, Out<MPI_Win>),
+) -> Result<()> {
+    let own = shared.part(communicator(comm)?.inner.rank());
+    let (part, base) = own.expect("a rank is on its own node");
+    let base = base.cast::<c_void>();
+    let region = Region { start: 0, size: part.size, memory: Place::of(base) };
+    let made = make(comm, info, kind, Some((region, base)), Some(shared))?;
+    place.set(base)?;
+    win.set(made)
 }
 
 /// One of the standard's attributes of every window: its value, or where it is.
@@ -213,18 +236,15 @@ both! {
         win.set(made)
     }
 
-    /// A window of memory of the library's, which lives as long.
+    /// A window of memory of the library's, which lives as long. Ranks of a node share it, so they
+    /// reach each other's.
     fn MPI_Win_allocate or MPI_Win_allocate_c(
         size: MPI_Aint, disp_unit: D, info: MPI_Info, comm: MPI_Comm, baseptr: OutPointer,
         win: Out<MPI_Win>,
     ) on comm {
-        let (size, unit) = (size_of(size)?, unit_of(disp_unit)?);
-        let memory = Place::scratch(size);
-        let base = memory.bytes(0, size.max(1)).as_ptr().cast_mut().cast();
-        let region = Region { start: 0, size, memory };
-        let made = make(comm, info, (MPI_WIN_FLAVOR_ALLOCATE, unit), Some((region, base)), None)?;
-        baseptr.set(base)?;
-        win.set(made)
+        let (size, unit, of) = (size_of(size)?, unit_of(disp_unit)?, one_group(comm)?);
+        let shared = shared::allocate(&of, (size, unit), true)?;
+        allocated((comm, info), (MPI_WIN_FLAVOR_ALLOCATE, unit), shared, (baseptr, win))
     }
 
     /// A window of memory that all its ranks have at addresses of theirs.
@@ -234,14 +254,9 @@ both! {
     ) on comm {
         let (size, unit, of) = (size_of(size)?, unit_of(disp_unit)?, one_group(comm)?);
         let is_apart = info::infos(info)?.get("alloc_shared_noncontig") == Some("true");
+        shared::are_here(&of)?;
         let shared = shared::allocate(&of, (size, unit), is_apart)?;
-        let (_, base) = shared.part(of.inner.rank());
-        let base = base.cast::<c_void>();
-        let region = Region { start: 0, size, memory: Place::of(base) };
-        let flavor = MPI_WIN_FLAVOR_SHARED;
-        let made = make(comm, info, (flavor, unit), Some((region, base)), Some(shared))?;
-        baseptr.set(base)?;
-        win.set(made)
+        allocated((comm, info), (MPI_WIN_FLAVOR_SHARED, unit), shared, (baseptr, win))
     }
 
     /// Where the memory of a rank lies here, or of the first that has any. Memory that ranks do not
@@ -255,12 +270,15 @@ both! {
             return Err(Error::new(Class::RmaFlavor, what));
         }
         let (rank, own) = (known.target(rank)?, known.inner.rank());
+        let nowhere = (0, 1, std::ptr::null_mut());
         let (bytes, unit, base) = match (&known.shared, rank) {
             (Some(shared), rank) => {
-                let (part, base) = shared.part(rank.unwrap_or_else(|| shared.first()));
-                (part.size as MPI_Aint, part.unit, base.cast())
+                let part = shared.part(rank.or_else(|| shared.first()).unwrap_or(own));
+                part.map_or(nowhere, |(part, base)| {
+                    (part.size as MPI_Aint, part.unit, base.cast())
+                })
             }
-            (None, rank) if rank.unwrap_or(0) != own => (0, 1, std::ptr::null_mut()),
+            (None, rank) if rank.unwrap_or(0) != own => nowhere,
             (None, _) => (known.size, known.unit.into(), known.base),
         };
         size.set(bytes)?;

@@ -1,14 +1,15 @@
-//! Memory that the ranks of a window share, all of one node (MPI-5.0, section 12.2.3).
+//! Memory that the ranks of a node share (MPI-5.0, sections 12.2.2 and 12.2.3).
 //!
-//! It is one memfd, which every rank maps whole: the parts of all ranks, in their order. The
-//! window's first rank makes it and sends its descriptor to each of the others, in a datagram to a
-//! socket whose name that one has told. The name proves nothing, so the first rank tells which file
-//! it is, and only that is taken.
+//! It is one memfd for each node, which every rank there maps whole: the parts of all ranks of the
+//! window on the node, in their order. The first of them makes it and sends its descriptor to each
+//! of the others, in a datagram to a socket whose name that one has told. The name proves nothing,
+//! so the first rank tells which file it is, and only that is taken.
 //!
 //! *Who may die when.* What ranks tell each other are collectives, and the datagrams lie there when
 //! the collective after them has ended, so nobody ever waits for a socket; who is gone is noticed
 //! as in any collective. The memory has no name, and is gone with the last process that maps it.
 
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -39,11 +40,12 @@ pub struct Part {
     pub unit: i64,
 }
 
-/// The memory of all ranks. It is unmapped when it goes.
+/// The memory of the ranks of a node. It is unmapped when it goes.
 pub struct Shared {
     base: NonNull<u8>,
     length: usize,
-    parts: Vec<Part>,
+    /// By rank in the window.
+    parts: BTreeMap<u32, Part>,
 }
 
 // SAFETY: the addresses are only handed on to the program.
@@ -59,55 +61,70 @@ impl Drop for Shared {
 }
 
 impl Shared {
-    /// A rank's part, and where it lies here.
-    pub fn part(&self, rank: u32) -> (Part, *mut u8) {
-        let part = self.parts[rank as usize];
-        (part, self.base.as_ptr().wrapping_add(part.start))
+    /// A rank's part, and where it lies here, if it does.
+    pub fn part(&self, rank: u32) -> Option<(Part, *mut u8)> {
+        let part = *self.parts.get(&rank)?;
+        Some((part, self.base.as_ptr().wrapping_add(part.start)))
     }
 
-    /// The first rank that has any.
-    pub fn first(&self) -> u32 {
-        self.parts.iter().position(|part| part.size > 0).unwrap_or(0) as u32
+    /// The ranks that have parts.
+    pub fn ranks(&self) -> impl Iterator<Item = u32> {
+        self.parts.keys().copied()
+    }
+
+    /// The first rank that has any memory.
+    pub fn first(&self) -> Option<u32> {
+        self.parts.iter().find(|(_, part)| part.size > 0).map(|(rank, _)| *rank)
     }
 }
 
-/// Memory of which each rank of a communicator has a part: of `size` bytes this one. Parts lie next
-/// to each other, or, where the first rank says so, begin on pages.
+/// That all ranks of a communicator are on this node.
 ///
 /// # Errors
-/// [`Class::RmaShared`] where the ranks are of several nodes, [`Class::NoMem`]; on all ranks.
+/// [`Class::RmaShared`].
+pub fn are_here(comm: &Comm) -> Result<()> {
+    let neighbours = &world()?.neighbours;
+    let Some(other) = comm.inner.group().members().find(|it| !neighbours.contains(it)) else {
+        return Ok(());
+    };
+    let what = format!(
+        "rank {other} of MPI_COMM_WORLD is on another node, which shares no memory with this one \
+         (MPI_Comm_split_type with MPI_COMM_TYPE_SHARED makes communicators that can)"
+    );
+    Err(Error::new(Class::RmaShared, what))
+}
+
+/// Memory of which each rank of a communicator has a part: of `size` bytes this one. Those of a
+/// node lie next to each other, or, where the first rank says so, begin on pages.
+///
+/// # Errors
+/// [`Class::NoMem`], on all ranks.
 pub fn allocate(comm: &Comm, (size, unit): (usize, i64), is_apart: bool) -> Result<Shared> {
     let (rank, neighbours) = (comm.inner.rank(), &world()?.neighbours);
-    if let Some(other) = comm.inner.group().members().find(|it| !neighbours.contains(it)) {
-        let what = format!(
-            "rank {other} of MPI_COMM_WORLD is on another node, which shares no memory with this \
-             one (MPI_Comm_split_type with MPI_COMM_TYPE_SHARED makes communicators that can)"
-        );
-        return Err(Error::new(Class::RmaShared, what));
-    }
-    let (number, inbox) = if rank == 0 { (0, None) } else { inbox() };
+    let here = (0..).zip(comm.inner.group().members()).filter(|(_, it)| neighbours.contains(it));
+    let here: Vec<u32> = here.map(|(rank, _)| rank).collect();
+    let (number, inbox) = if rank == here[0] { (0, None) } else { inbox() };
     let own = [size as u64, unit.cast_unsigned(), number].map(halves).concat();
     let said = all_say(comm, &[own, vec![i32::from(is_apart)]].concat())?;
-    let (parts, length) = parts(&said)?;
-    let file = match rank {
-        0 => memory(length),
-        _ => Err(Errno::NOMSG),
-    };
+    let (parts, length) = parts(&said, &here)?;
+    let file = if rank == here[0] { memory(length) } else { Err(Errno::NOMSG) };
     if let Ok(file) = &file {
         // Whom it does not come to says so below.
-        let others = said[1..].iter().map(|of| whole(of[4], of[5]));
-        others.for_each(|number| {
-            let _ = send(number, file.as_fd());
+        let others = here[1..].iter().map(|rank| &said[*rank as usize]);
+        others.for_each(|of| {
+            let _ = send(whole(of[4], of[5]), file.as_fd());
         });
     }
     let told = match file.as_ref().map_err(|errno| *errno).and_then(identity) {
         Ok((device, file)) => [halves(device), halves(file), [0, 0]].concat(),
-        Err(errno) => [halves(0), halves(0), [errno.raw_os_error(), 0]].concat(),
+        Err(errno) if rank == here[0] => vec![0, 0, 0, 0, errno.raw_os_error(), 0],
+        Err(_) => vec![0; 6],
     };
-    let first = all_say(comm, &told)?.swap_remove(0);
-    if first[4] != 0 {
-        return Err(lacking(length, Errno::from_raw_os_error(first[4])));
+    let told = all_say(comm, &told)?;
+    if let Some(failed) = told.iter().find(|of| of[4] != 0) {
+        return Err(lacking(length, Errno::from_raw_os_error(failed[4])));
     }
+    let first = &told[here[0] as usize];
     let wanted = (whole(first[0], first[1]), whole(first[2], first[3]));
     let file = file.or_else(|_| receive(inbox.as_ref(), wanted));
     let mapped = file.and_then(|file| map(file.as_fd(), length));
@@ -126,19 +143,20 @@ fn lacking(length: usize, errno: Errno) -> Error {
     Error::new(Class::NoMem, what)
 }
 
-/// The parts of all ranks, of what they have said, and the bytes of them all.
-fn parts(said: &[Vec<i32>]) -> Result<(Vec<Part>, usize)> {
+/// The parts of the ranks here, of what all have said, and the bytes of them all.
+fn parts(said: &[Vec<i32>], here: &[u32]) -> Result<(BTreeMap<u32, Part>, usize)> {
     let page = rustix::param::page_size();
     let is_apart = said[0][6] != 0;
     let mut start = 0_usize;
-    let mut next = |of: &Vec<i32>| {
+    let mut next = |rank: &u32| {
+        let of = &said[*rank as usize];
         let (size, unit) = (whole(of[0], of[1]) as usize, whole(of[2], of[3]).cast_signed());
         let part = Part { start, size, unit };
         let end = start.checked_add(size);
         start = if is_apart { end?.checked_next_multiple_of(page)? } else { end? };
-        Some(part)
+        Some((*rank, part))
     };
-    let parts = said.iter().map(&mut next).collect::<Option<Vec<_>>>();
+    let parts = here.iter().map(&mut next).collect::<Option<BTreeMap<_, _>>>();
     // There is memory even where nobody has any.
     let length = start.max(1).checked_next_multiple_of(page);
     parts.zip(length).ok_or_else(|| lacking(usize::MAX, Errno::OVERFLOW))

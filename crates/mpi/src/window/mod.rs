@@ -5,6 +5,10 @@
 //! is accumulated is atomic: one process does it all. A process that computes for long and never
 //! calls MPI lets others wait.
 //!
+//! *Memory that is here.* Where this process has a rank's memory at an address of its own, because
+//! it is its own or the two share it, it writes and reads there by itself, and that has ended at
+//! once. Accumulating is the owner's, as always.
+//!
 //! *Numbers.* What wants an answer has a number, and ends when the answer comes. What wants none
 //! has left its buffer at once; whether the owner has done it tells the answer to a later request
 //! of the same rank, for requests are carried out in order: a flush is nothing else. An access that
@@ -73,6 +77,8 @@ pub struct Window<M: Memory> {
     /// The unit of each rank's displacements.
     units: Vec<i64>,
     own: Target<M>,
+    /// The memory of the ranks whose memory lies here.
+    here: BTreeMap<u32, M>,
     /// Requests and answers, in the order in which they began to come.
     inbox: VecDeque<(u32, Ticket, Typed<M>)>,
     last: u64,
@@ -109,6 +115,7 @@ impl<M: Memory> Window<M> {
             sizes,
             units,
             own,
+            here: BTreeMap::new(),
             inbox: VecDeque::new(),
             last: 0,
             pending: BTreeMap::new(),
@@ -116,6 +123,18 @@ impl<M: Memory> Window<M> {
             unflushed: BTreeSet::new(),
             epochs: Epochs::default(),
         }
+    }
+
+    /// Says that a rank's memory lies here.
+    pub fn lies_at(&mut self, rank: u32, memory: M) {
+        self.here.insert(rank, memory);
+    }
+
+    /// Elements of a rank whose memory lies here; the request has been looked at.
+    fn elements(&self, place: &Place<'_>, head: &Head) -> Result<Option<Typed<M>>> {
+        let Some(memory) = self.here.get(&place.target) else { return Ok(None) };
+        let memory = memory.offset(head.at as isize);
+        Typed::new(memory, place.count, place.datatype.clone()).map(Some)
     }
 
     /// Where epochs begin and end.
@@ -219,6 +238,9 @@ impl<M: Memory> Window<M> {
         mut from: Typed<M>,
     ) -> Result<()> {
         let head = self.head(Kind::Put, place, from.size())?;
+        if let Some(there) = self.elements(place, &head)? {
+            return from.copy_to(there);
+        }
         self.unflushed.insert(place.target);
         let message = head.encode(from.size(), |bytes| from.read(0, bytes));
         Ok(self.tell(endpoint, place.target, message)?)
@@ -238,6 +260,11 @@ impl<M: Memory> Window<M> {
         let size = place.datatype.packed_size(place.count)?;
         let head = self.head(Kind::Get, place, size)?;
         fits(size, &into)?;
+        if let Some(there) = self.elements(place, &head)? {
+            there.copy_to(into)?;
+            self.last += 1;
+            return Ok(Access { context: self.context, number: self.last });
+        }
         self.unflushed.insert(place.target);
         let pending = Pending { target: place.target, into: Some(into), is_awaited };
         self.ask(endpoint, pending, |number| Head { number, ..head }.encode(0, |_| ()))
