@@ -151,8 +151,8 @@ fn a_deadlock_is_told_and_who_only_waits_for_long_is_not_taken_for_one() {
         ("probe", "rank 0: MPI_Probe waits for a message with tag 4 from rank 1 in halo"),
         ("finalize", "rank 1: MPI_Finalize waits for rank 0 to take part in a collective of MPI_"),
     ] {
-        for nodes in ["1", "3"] {
-            let done = cluster.muster(&["run", "-N", nodes, "-n", "5", &program, how]).run();
+        for (nodes, mode) in [("1", "--mpi=direct"), ("3", "--mpi=direct"), ("3", "--mpi=bcs")] {
+            let done = cluster.muster(&["run", "-N", nodes, "-n", "5", mode, &program, how]).run();
             assert_eq!(done.code, 1, "{how}: {}", done.err);
             assert!(done.err.contains(says) && done.err.contains("[E503]"), "{how}: {}", done.err);
         }

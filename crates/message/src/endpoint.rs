@@ -568,6 +568,12 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         }
     }
 
+    /// Whether the rank could go on if messages were revealed.
+    pub(crate) fn has_hope(&self) -> bool {
+        let order = self.state.order.as_ref().filter(|order| order.quiescence.is_some());
+        order.is_some_and(|order| order.is_hoped || self.state.matching.waits_for_reveal())
+    }
+
     /// The rank waits, and nothing has come; whether something has changed by that.
     ///
     /// # Errors
@@ -581,9 +587,9 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         if !self.outgoing.waiting().is_empty() {
             return Ok(false);
         }
+        let needs = self.has_hope();
         let state = &mut self.state;
         let Some(order) = &mut state.order else { return Ok(false) };
-        let needs = order.is_hoped || state.matching.waits_for_reveal();
         let Some(quiescence) = &mut order.quiescence else { return Ok(false) };
         let ends = quiescence.rest(needs);
         if ends {

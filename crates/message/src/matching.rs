@@ -13,6 +13,7 @@
 
 use crate::descriptor::Envelope;
 use crate::mixed::Mixed;
+use crate::waits::NOTES;
 use std::collections::{HashMap, VecDeque};
 
 /// What a receive takes.
@@ -249,7 +250,9 @@ impl<R, M> Matching<R, M> {
     /// Has a message wait that no receive has taken.
     pub fn keep(&mut self, envelope: Envelope, message: M) {
         self.order += 1;
-        let order = if self.is_logical { UNSEEN } else { self.order };
+        // Notes are no messages of the program.
+        let is_seen = !self.is_logical || envelope.context == NOTES;
+        let order = if is_seen { self.order } else { UNSEEN };
         let entry = Entry { order, tag: envelope.tag, what: message };
         let context = self.context(envelope.context);
         context.messages.entry(envelope.source).or_default().push_back(entry);

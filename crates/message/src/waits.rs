@@ -68,7 +68,8 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         probe: Option<(Wanted, Option<u32>)>,
         communicators: Communicators<'_>,
     ) -> Option<Wait> {
-        if self.state.order.is_some() {
+        // What is there may end it at quiescence.
+        if self.has_hope() {
             return None;
         }
         let mut operations: Vec<(Wanted, Option<u32>, Way)> = Vec::new();
