@@ -118,7 +118,11 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
         ("abort", 7, "rank 1 has called MPI_Abort with 7"),
         ("exit", 3, "rank 1 on n0 exited 3"),
         ("signal", 134, "rank 1 on n0 was killed by signal 6"),
-        ("rank", 6, "rank 1: MPI_Send failed: MPI_ERR_RANK: there is no rank 9 in a communicator"),
+        (
+            "rank",
+            6,
+            "rank 1: MPI_Send (argument dest) failed: MPI_ERR_RANK: there is no rank 9 in a",
+        ),
         ("truncate", 15, "rank 0: MPI_Recv failed: MPI_ERR_TRUNCATE: the message from rank 1"),
         ("leave", 58, "MPI_Recv failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
         ("leave-send", 58, "MPI_Ssend failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),

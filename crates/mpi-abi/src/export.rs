@@ -88,7 +88,10 @@ macro_rules! export {
             let id = $crate::object::Id::from($object);
             match body($($arg),*) {
                 Ok(()) => ::muster_mpi::error::SUCCESS,
-                Err(error) => $crate::failure::fail(id, stringify!($name), &error),
+                Err(error) => {
+                    let call = (stringify!($name), &[$(stringify!($arg)),*] as &[&str]);
+                    $crate::failure::fail(id, call, &error)
+                }
             }
         } }
         $crate::export::export! { $($rest)* }
@@ -102,7 +105,10 @@ macro_rules! export {
             fn body($($arg: $type),*) -> ::muster_mpi::Result<()> $body
             match body($($arg),*) {
                 Ok(()) => ::muster_mpi::error::SUCCESS,
-                Err(error) => $crate::failure::fail_of_none(stringify!($name), &error),
+                Err(error) => {
+                    let call = (stringify!($name), &[$(stringify!($arg)),*] as &[&str]);
+                    $crate::failure::fail_of_none(call, &error)
+                }
             }
         } }
         $crate::export::export! { $($rest)* }

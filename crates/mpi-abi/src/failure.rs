@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::io::Write;
 
-use muster_mpi::error::Error;
+use muster_mpi::error::{Class, Error};
 
 use crate::abi::constants::{MPI_COMM_SELF, MPI_COMM_WORLD};
 use crate::errhandler::{self, Action};
@@ -23,8 +23,39 @@ pub fn note(id: Id) {
     NOTED.set(Some(id));
 }
 
+/// A function, and the names of its arguments.
+pub type Call = (&'static str, &'static [&'static str]);
+
+/// Which of a function's arguments an error of a class is about, in words: those that are of that
+/// kind. Most functions have one; where it is more than two nobody is helped.
+fn wrong(arguments: &[&'static str], class: Class) -> String {
+    let is_it = |name: &&str| match class {
+        Class::Rank => ["dest", "source", "rank", "leader"].iter().any(|it| name.contains(it)),
+        Class::Root => *name == "root",
+        Class::Tag => name.contains("tag"),
+        Class::Count => name.contains("count"),
+        Class::Type => name.contains("type"),
+        Class::Comm => name.contains("comm"),
+        Class::Group => name.contains("group"),
+        Class::Op => *name == "op",
+        Class::Buffer => name.contains("buf"),
+        Class::Request => name.contains("request"),
+        Class::Win => *name == "win",
+        Class::Disp => name.contains("disp"),
+        Class::Info => name.contains("info"),
+        Class::Dims => name.contains("dims"),
+        _ => false,
+    };
+    let names = arguments.iter().map(|name| name.trim_end_matches('_'));
+    let names: Vec<&str> = names.filter(is_it).collect();
+    if names.is_empty() || names.len() > 2 {
+        return String::new();
+    }
+    format!(" (argument {})", names.join(" or "))
+}
+
 /// Ends a call that failed: returns what the program gets, or ends the job.
-pub fn fail(id: Id, function: &str, error: &Error) -> c_int {
+pub fn fail(id: Id, (function, arguments): Call, error: &Error) -> c_int {
     let id = NOTED.take().unwrap_or(id);
     let own = (id, errhandler::action(id));
     let (id, action) = match own {
@@ -35,7 +66,7 @@ pub fn fail(id: Id, function: &str, error: &Error) -> c_int {
     match action {
         Action::Return => code,
         Action::Call(address) => errhandler::call(address, id, code),
-        Action::End => end(function, error),
+        Action::End => end(&format!("{function}{}", wrong(arguments, error.class)), error),
     }
 }
 
@@ -50,8 +81,8 @@ fn of_none() -> (Id, Action) {
 }
 
 /// Ends a call that failed and is about no object.
-pub fn fail_of_none(function: &str, error: &Error) -> c_int {
-    fail(of_none().0, function, error)
+pub fn fail_of_none(call: Call, error: &Error) -> c_int {
+    fail(of_none().0, call, error)
 }
 
 /// Ends the process, and with it the job, with one message. Its exit status is the error's class.
@@ -79,4 +110,19 @@ pub fn leave(status: c_int) -> ! {
     unsafe { libc::fflush(std::ptr::null_mut()) };
     // SAFETY: it takes a number and does not return.
     unsafe { libc::_exit(status) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_about_the_arguments_of_its_kind() {
+        let send = ["buf", "count_", "datatype", "dest", "tag", "comm"];
+        let told = |class| wrong(&send, class);
+        assert_eq!(told(Class::Rank), " (argument dest)");
+        assert_eq!(told(Class::Count), " (argument count)");
+        assert_eq!(told(Class::Truncate), "");
+        assert_eq!(wrong(&["dest", "source"], Class::Rank), " (argument dest or source)");
+    }
 }
