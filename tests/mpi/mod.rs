@@ -80,6 +80,8 @@ impl Mpi {
         // By the shell: a file that was just written may be open in a child of another test.
         let mut mpicc = Command::new("sh");
         mpicc
+            // Modules of Fortran are written to where the compiler works.
+            .current_dir(&self.0)
             .arg(self.0.join("bin").join(wrapper))
             .args(flags)
             .arg("-o")
