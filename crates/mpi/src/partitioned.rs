@@ -236,7 +236,15 @@ impl<M: Memory> Receiving<M> {
 
     /// Posts the receives of a round, if the offer is there.
     fn post<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) -> Result<()> {
-        let Sender::Known(offer) = self.sender else { return Ok(()) };
+        let offer = match self.sender {
+            Sender::Known(offer) => offer,
+            Sender::Awaited(..) => return Ok(()),
+            Sender::Lost => {
+                let what = "the sender was gone before it had said what it would send";
+                self.failed = Some(Error::new(Class::ProcAborted, what));
+                return Ok(());
+            }
+        };
         let room = self.into.size();
         if offer.size().is_none_or(|size| size > room) {
             let Offer { parts, bytes, .. } = offer;
@@ -283,9 +291,13 @@ impl<M: Memory> Receiving<M> {
         Ok((0..theirs).filter(is_part).all(|at| coming[at].ticket.is_none()))
     }
 
+    /// Where something has failed the other parts come all the same, or fail, too.
     fn has_ended(&self) -> bool {
-        let all = |coming: &Vec<Coming<M>>| coming.iter().all(|part| part.ticket.is_none());
-        !self.has_begun || self.failed.is_some() || self.coming.as_ref().is_some_and(all)
+        !self.has_begun
+            || match &self.coming {
+                Some(coming) => coming.iter().all(|part| part.ticket.is_none()),
+                None => self.failed.is_some(),
+            }
     }
 }
 
