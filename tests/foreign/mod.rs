@@ -1,4 +1,6 @@
-//! Programs of `conformance/ninep`: clients that nobody here wrote, run with a deadline.
+//! Programs of `conformance`: clients and suites that nobody here wrote, run with a deadline.
+
+#![allow(dead_code, reason = "each test uses its part")]
 
 #![allow(dead_code, reason = "each test uses its part")]
 
