@@ -89,12 +89,22 @@ fn sending(ticket: Option<Ticket>) -> Active {
     ticket.map_or(Active::Ended(request::EMPTY), Active::Send)
 }
 
+/// Gives a send that has begun a handle.
+#[inline]
+fn began_sending(comm: MPI_Comm, request: Out<MPI_Request>, ticket: Option<Ticket>) -> Result<()> {
+    match ticket {
+        None => request.set(request::SENT),
+        Some(ticket) => began(comm, request, Active::Send(ticket)),
+    }
+}
+
 /// A receive that has begun.
 fn receiving(ticket: Option<Ticket>) -> Active {
     ticket.map_or(Active::Ended(NOBODY), Active::Receive)
 }
 
 /// Gives an operation that has begun a handle.
+#[inline]
 fn began(comm: MPI_Comm, request: Out<MPI_Request>, active: Active) -> Result<()> {
     request.set(request::insert(comm, Some(active), None))
 }
@@ -261,7 +271,7 @@ both! {
     ) on comm {
         let bytes = elements(buf.0, count, datatype)?;
         let ticket = send(&*communicator(comm)?, dest, tag, Mode::Standard, bytes)?;
-        began(comm, request, sending(ticket))
+        began_sending(comm, request, ticket)
     }
 
     /// Begins to send; it ends when it is received.
@@ -272,7 +282,7 @@ both! {
     ) on comm {
         let bytes = elements(buf.0, count, datatype)?;
         let ticket = send(&*communicator(comm)?, dest, tag, Mode::Synchronous, bytes)?;
-        began(comm, request, sending(ticket))
+        began_sending(comm, request, ticket)
     }
 
     /// Begins to send where a receive is posted.
@@ -283,7 +293,7 @@ both! {
     ) on comm {
         let bytes = elements(buf.0, count, datatype)?;
         let ticket = send(&*communicator(comm)?, dest, tag, Mode::Standard, bytes)?;
-        began(comm, request, sending(ticket))
+        began_sending(comm, request, ticket)
     }
 
     /// Sends a copy: it has ended at once.
@@ -294,7 +304,7 @@ both! {
     ) on comm {
         let (comm, bytes) = (communicator(comm)?, elements(buf.0, count, datatype)?);
         attached::send(&comm, bytes, |copy| send(&comm, dest, tag, Mode::Standard, copy))?;
-        began(comm.handle, request, sending(None))
+        began_sending(comm.handle, request, None)
     }
 
     /// Begins to receive.

@@ -16,8 +16,12 @@ use crate::generalized;
 use crate::object::Id;
 use crate::world::{State, world};
 
-/// The first handle of a request that is made here.
-const FIRST: usize = 0x1000;
+/// The handle of all messages that had left when their send returned, as most short ones have:
+/// nothing is kept of them.
+pub const SENT: MPI_Request = MPI_Request(0x1000);
+
+/// The first handle of a request that is kept here.
+const FIRST: usize = SENT.0 + 1;
 
 /// An operation that is under way.
 #[derive(Clone, Copy)]
@@ -54,15 +58,61 @@ pub struct Request {
 }
 
 /// Requests by place, and the places that are free.
-struct Requests {
+pub struct Requests {
     all: Vec<Option<Request>>,
     free: Vec<usize>,
 }
 
 static REQUESTS: Mutex<Requests> = Mutex::new(Requests { all: Vec::new(), free: Vec::new() });
 
-fn requests() -> MutexGuard<'static, Requests> {
+/// All requests. Who has them asks for nothing else that is guarded.
+pub fn requests() -> MutexGuard<'static, Requests> {
     REQUESTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Requests {
+    /// The operation of a handle that is under way: none of the null handle, and of a persistent
+    /// one that was not started.
+    #[inline]
+    pub fn active(&self, handle: MPI_Request) -> Result<Option<Active>> {
+        match self.all.get(handle.0.wrapping_sub(FIRST)) {
+            Some(Some(request)) => Ok(request.active),
+            _ if handle == SENT => Ok(Some(Active::Ended(EMPTY))),
+            _ if handle == MPI_REQUEST_NULL => Ok(None),
+            _ => Err(wrong(handle)),
+        }
+    }
+
+    /// Takes away the handle of an operation that has ended; that of a persistent one stays.
+    #[inline]
+    pub fn finish(
+        &mut self,
+        handle: &mut MPI_Request,
+        ended: Result<MPI_Status>,
+    ) -> Result<MPI_Status> {
+        if let (Some((_, about)), Err(_)) = (self.forget(handle), &ended) {
+            failure::note(about);
+        }
+        ended
+    }
+
+    /// What it was, and what errors of it are about.
+    #[inline]
+    fn forget(&mut self, handle: &mut MPI_Request) -> Option<(Option<Active>, Id)> {
+        if *handle == SENT {
+            *handle = MPI_REQUEST_NULL;
+            return None;
+        }
+        let place = self.all.get_mut(handle.0.wrapping_sub(FIRST))?;
+        let request = place.as_mut()?;
+        let was = (request.active.take(), request.about);
+        if request.start.is_none() {
+            *place = None;
+            self.free.push(handle.0 - FIRST);
+            *handle = MPI_REQUEST_NULL;
+        }
+        Some(was)
+    }
 }
 
 /// What is said of an operation that there is nothing to say of.
@@ -128,17 +178,16 @@ fn wrong(handle: MPI_Request) -> Error {
     Error::new(Class::Request, format!("{:#x} is not a request, or it has ended", handle.0))
 }
 
-/// The operation of a handle that is under way: none of the null handle, and of a persistent one
-/// that was not started.
+/// The operation of a handle, as [`Requests::active`] says it.
 pub fn active(handle: MPI_Request) -> Result<Option<Active>> {
-    if handle == MPI_REQUEST_NULL {
-        return Ok(None);
-    }
-    with(handle, |request| request.active)
+    requests().active(handle)
 }
 
 /// Keeps how an operation has ended under its handle; whether it has failed its status says.
 pub fn keep(handle: MPI_Request, status: MPI_Status) -> Result<()> {
+    if handle == SENT {
+        return Ok(());
+    }
     with(handle, |request| {
         request.active = Some(Active::Ended(status));
         if status.MPI_ERROR != MPI_SUCCESS {
@@ -147,21 +196,17 @@ pub fn keep(handle: MPI_Request, status: MPI_Status) -> Result<()> {
     })
 }
 
-/// The operations of handles, as [`active`] says them.
+/// The operations of handles, as [`Requests::active`] says them.
 pub fn all_active(handles: &[MPI_Request]) -> Result<Vec<Option<Active>>> {
     let requests = requests();
-    let active = |handle: &MPI_Request| match requests.all.get(handle.0.wrapping_sub(FIRST)) {
-        Some(Some(request)) => Ok(request.active),
-        _ if *handle == MPI_REQUEST_NULL => Ok(None),
-        _ => Err(wrong(*handle)),
-    };
-    handles.iter().map(active).collect()
+    handles.iter().map(|handle| requests.active(*handle)).collect()
 }
 
 /// Takes away the handle of an operation that has ended; that of a persistent one stays. What has
 /// become of the program's own it tells here, where nothing is locked.
 pub fn finish(handle: &mut MPI_Request, ended: Result<MPI_Status>) -> Result<MPI_Status> {
-    let Some((was, about)) = forget(handle) else { return ended };
+    let forgotten = requests().forget(handle);
+    let Some((was, about)) = forgotten else { return ended };
     let ended = match was {
         Some(Active::Generalized(number)) => generalized::finish(number),
         _ => ended,
@@ -170,20 +215,6 @@ pub fn finish(handle: &mut MPI_Request, ended: Result<MPI_Status>) -> Result<MPI
         failure::note(about);
     }
     ended
-}
-
-/// What it was, and what errors of it are about.
-fn forget(handle: &mut MPI_Request) -> Option<(Option<Active>, Id)> {
-    let mut requests = requests();
-    let place = requests.all.get_mut(handle.0.wrapping_sub(FIRST))?;
-    let request = place.as_mut()?;
-    let was = (request.active.take(), request.about);
-    if request.start.is_none() {
-        *place = None;
-        requests.free.push(handle.0 - FIRST);
-        *handle = MPI_REQUEST_NULL;
-    }
-    Some(was)
 }
 
 /// Starts a persistent operation.
@@ -208,6 +239,9 @@ pub fn start(handle: MPI_Request) -> Result<()> {
 
 /// Gives a handle back; its operation goes on.
 pub fn free(handle: MPI_Request) -> Result<()> {
+    if handle == SENT {
+        return Ok(());
+    }
     let mut requests = requests();
     let place = requests.all.get_mut(handle.0.wrapping_sub(FIRST));
     let request = place.and_then(Option::take).ok_or_else(|| wrong(handle))?;

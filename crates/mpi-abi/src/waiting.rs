@@ -76,7 +76,7 @@ fn under_way(handles: &[MPI_Request]) -> Result<Vec<usize>> {
 fn finish_all(
     handles: &mut [MPI_Request],
     which: impl Iterator<Item = usize>,
-    mut statuses: Option<&mut [MPI_Status]>,
+    statuses: Option<&mut [MPI_Status]>,
 ) -> Result<()> {
     let which: Vec<usize> = which.collect();
     let active = request::all_active(handles)?;
@@ -86,27 +86,46 @@ fn finish_all(
         .map(|at| active[*at].and_then(|active| request::poll(&mut state, active)))
         .collect();
     drop(state);
-    let mut failed = None;
+    let mut statuses = Statuses { all: statuses, failed: None };
     for (place, (at, ended)) in which.into_iter().zip(polled).enumerate() {
         let ended = match active[at] {
             None => Ok(EMPTY),
             Some(_) => request::finish(&mut handles[at], ended.unwrap_or(Ok(EMPTY))),
         };
+        statuses.set(place, ended);
+    }
+    statuses.done()
+}
+
+/// The statuses of several, if the program wants them, and what has failed.
+struct Statuses<'a> {
+    all: Option<&'a mut [MPI_Status]>,
+    failed: Option<Error>,
+}
+
+impl Statuses<'_> {
+    /// How one has ended.
+    #[inline]
+    fn set(&mut self, place: usize, ended: Result<MPI_Status>) {
         let status = match ended {
             Ok(status) => status,
             Err(error) => {
                 let number = error.class.number();
-                failed = Some(error);
+                self.failed = Some(error);
                 MPI_Status { MPI_ERROR: number, ..EMPTY }
             }
         };
-        if let Some(statuses) = statuses.as_deref_mut() {
-            statuses[place] = status;
+        if let Some(all) = self.all.as_deref_mut() {
+            all[place] = status;
         }
     }
-    match failed {
-        None => Ok(()),
-        Some(Error { what, .. }) => Err(Error::new(Class::InStatus, what)),
+
+    /// Where one has failed the call fails, and the statuses say which.
+    fn done(self) -> Result<()> {
+        match self.failed {
+            None => Ok(()),
+            Some(Error { what, .. }) => Err(Error::new(Class::InStatus, what)),
+        }
     }
 }
 
@@ -144,20 +163,36 @@ export! {
     fn MPI_Waitall(count_: c_int, requests: OutArray<MPI_Request>, statuses: OutArray<MPI_Status>) {
         let number = count(count_)?;
         let (handles, statuses) = (requests.slice(number)?, statuses.wanted(number)?);
-        let active = request::all_active(handles)?;
-        let mut ended = 0;
-        world()?.process.wait(waits_for(active.iter().flatten()), |state| {
-            // Those that had ended before have ended.
-            while let Some(next) = active.get(ended) {
-                if next.is_some_and(|active| !request::has_ended(state, active)) {
-                    break;
+        let waits = waits_for(request::all_active(handles)?.iter().flatten());
+        let mut statuses = Statuses { all: statuses, failed: None };
+        // Those that end otherwise than messages do: some have functions of the program called.
+        let (mut others, mut next) = (Vec::new(), 0);
+        world()?.process.wait(waits, |state| {
+            let mut requests = request::requests();
+            while let Some(handle) = handles.get_mut(next) {
+                match requests.active(*handle)? {
+                    None => statuses.set(next, Ok(EMPTY)),
+                    Some(it @ (Active::Send(_) | Active::Receive(_) | Active::Ended(_))) => {
+                        let Some(ended) = request::poll(state, it) else { return Ok(None) };
+                        statuses.set(next, requests.finish(handle, ended));
+                    }
+                    Some(other) => {
+                        drop(requests);
+                        if !request::has_ended(state, other) {
+                            return Ok(None);
+                        }
+                        others.push((next, other));
+                        requests = request::requests();
+                    }
                 }
-                ended += 1;
+                next += 1;
             }
-            let all = ended == active.len();
-            Ok(all.then_some(()))
+            Ok(Some(()))
         })?;
-        finish_all(handles, 0..number, statuses)
+        for (at, other) in others {
+            statuses.set(at, wait(&mut handles[at], other));
+        }
+        statuses.done()
     }
 
     /// Asks whether all have ended.
