@@ -1,11 +1,11 @@
 //! Strobes: ranks exchange messages at the beginnings of slices, all ranks of a machine at the same
 //! instants (BCS-MPI, seed 003, section 4.5).
 //!
-//! The slices are those of the machine's monotonic clock, so no strober has to tell them. A message
-//! that is sent lies in the receiver's ring or box at once; the receiver takes what is there once in
-//! each slice, at its beginning or when it first calls the library in it. So a rank that waits is
-//! woken by a strobe; and a rank sends no more in a slice than the slice can carry: what is longer
-//! is cut, and goes on in the next.
+//! The slices are those of the machine's monotonic clock, so no strober has to tell them. A
+//! message that is sent lies in the receiver's ring or box at once; the receiver takes what is
+//! there once in each slice, at its beginning or when it first calls the library in it. So a rank
+//! that waits is woken by a strobe; and a rank sends no more in a slice than the slice can carry:
+//! what is longer is cut, and goes on in the next.
 //!
 //! *Early strobes.* When all ranks of a node wait, nobody computes whom an exchange would disturb:
 //! then they exchange at once. Ranks say in the node's segment that they wait.
