@@ -2,8 +2,6 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
-#![allow(dead_code, reason = "each test uses its part")]
-
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsStr;
 use std::io::{PipeReader, Read};
