@@ -150,6 +150,8 @@ fn a_deadlock_is_told_and_who_only_waits_for_long_is_not_taken_for_one() {
             "barrier",
             "rank 1: MPI_Barrier waits for rank 0 to take part in a collective of MPI_COMM_",
         ),
+        // Broadcast and barrier are two collectives: who calls which is told.
+        ("different", "rank 1: MPI_Barrier waits for rank 0 to take part in a collective of MPI_"),
         ("any", any),
         ("waitall", "rank 0: MPI_Waitall waits for a message with tag 1 from rank 1 in halo"),
         ("probe", "rank 0: MPI_Probe waits for a message with tag 4 from rank 1 in halo"),

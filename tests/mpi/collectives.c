@@ -137,8 +137,36 @@ static void in_the_order_of_ranks(MPI_Comm comm) {
     MPI_Type_free(&function);
 }
 
+/* Who expects less than the others get is told so, and hinders nobody. */
+static void of_wrong_length(MPI_Comm comm) {
+    static const int lengths[2] = {100, 40000};
+    MPI_Comm copy;
+    int me, all;
+    MPI_Comm_dup(comm, &copy);
+    MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(copy, &me);
+    MPI_Comm_size(copy, &all);
+    for (int which = 0; which < 2; which++) {
+        for (int wrong = 1; wrong < all; wrong++) {
+            int length = lengths[which];
+            int *values = calloc((size_t)length, sizeof(int));
+            if (me == 0)
+                for (int at = 0; at < length; at++) values[at] = at + 1;
+            int code = MPI_Bcast(values, me == wrong ? length - 1 : length, MPI_INT, 0, copy);
+            int class = MPI_SUCCESS;
+            MPI_Error_class(code, &class);
+            CHECK(class == (me == wrong ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+            CHECK(me == wrong || values[length - 2] == length - 1);
+            free(values);
+            MPI_Barrier(copy);
+        }
+    }
+    MPI_Comm_free(&copy);
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
+    of_wrong_length(MPI_COMM_WORLD);
     MPI_Comm half, copy, reversed;
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);

@@ -22,6 +22,8 @@ int main(int argc, char **argv) {
         receive(before, 3, halo);
     } else if (strcmp(how, "barrier") == 0) {
         if (rank == 0) receive(1, 5, MPI_COMM_WORLD);
+    } else if (strcmp(how, "different") == 0) {
+        if (rank == 0) MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
     } else if (strcmp(how, "any") == 0) {
         receive(MPI_ANY_SOURCE, MPI_ANY_TAG, halo);
     } else if (strcmp(how, "waitall") == 0) {

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use muster_message::Buffer;
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::collective::Plan;
-use muster_mpi::communicator::{Communicator, of_colour};
+use muster_mpi::communicator::{Communicator, OWN, of_colour};
 use muster_mpi::datatype::{Datatype, Predefined};
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::group::Group;
@@ -176,7 +176,7 @@ pub fn all_say(comm: &Comm, own: &[i32]) -> Result<Vec<Vec<i32>>> {
     let said: Vec<u8> = own.iter().flat_map(|number| number.to_ne_bytes()).collect();
     from.write(0, &said);
     let places: Vec<_> = (0..size).map(|rank| into.part(rank * own.len(), own.len())).collect();
-    let mut plan = Plan::new(comm.inner.next_collective());
+    let mut plan = Plan::new(comm.inner.next_collective(OWN));
     plan.allgather(Some(&from), &places);
     world()?.process.carry_out(plan)?;
     let mut said = vec![0; into.size()];
@@ -220,7 +220,7 @@ fn split_hardware(comm: &Comm, node: i32, key: i32) -> Result<MPI_Comm> {
 /// What is done before the end: all have come.
 pub fn before_end() -> Result<()> {
     let comm = communicator(MPI_COMM_WORLD)?;
-    let mut plan = Plan::new(comm.inner.next_collective());
+    let mut plan = Plan::new(comm.inner.next_collective(OWN));
     plan.barrier();
     world()?.process.carry_out(plan)
 }
@@ -317,7 +317,7 @@ export! {
     /// The same, when all of its ranks have come.
     fn MPI_Comm_disconnect(comm: Out<MPI_Comm>) {
         let it = communicator(comm.get()?)?;
-        let mut plan = Plan::new(it.inner.next_collective());
+        let mut plan = Plan::new(it.inner.next_collective(OWN));
         plan.barrier();
         world()?.process.carry_out(plan)?;
         free(comm)

@@ -9,7 +9,7 @@ use std::ffi::c_int;
 use muster_message::{Buffer, Envelope, Mode, Wanted};
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::collective::Plan;
-use muster_mpi::communicator::of_colour;
+use muster_mpi::communicator::{OWN, of_colour};
 use muster_mpi::error::{Class, Error, Result, SUCCESS};
 use muster_mpi::group::Group;
 
@@ -85,7 +85,7 @@ fn tell(comm: &Comm, leader: u32, found: Option<Result<Vec<i32>>>) -> Result<Vec
         Some(Err(error)) => said(&[error.class.number(), 0])?,
         None => room(2)?,
     };
-    let mut plan = Plan::new(comm.inner.next_collective());
+    let mut plan = Plan::new(comm.inner.next_collective(OWN));
     plan.broadcast(leader, &header);
     process.carry_out(plan)?;
     let (header, list) = (heard(header), found.transpose()?);
@@ -95,7 +95,7 @@ fn tell(comm: &Comm, leader: u32, found: Option<Result<Vec<i32>>>) -> Result<Vec
         return Err(Error::new(class, what));
     }
     let list = list.map_or_else(|| room(header[1] as usize), |list| said(&list))?;
-    let mut plan = Plan::new(comm.inner.next_collective());
+    let mut plan = Plan::new(comm.inner.next_collective(OWN));
     plan.broadcast(leader, &list);
     process.carry_out(plan)?;
     Ok(heard(list))

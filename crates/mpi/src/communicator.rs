@@ -16,6 +16,13 @@ use std::sync::{Mutex, PoisonError};
 const WORLD: u64 = 2;
 const SELF: u64 = 4;
 
+/// A collective's tag: which of its communicator it is, in these bits, and above them its family.
+const COUNTED: u32 = (1 << 24) - 1;
+const FAMILIES: u8 = (1 << 7) - 1;
+
+/// The family of the library's own collectives.
+pub const OWN: u8 = 0;
+
 /// The context in which the library itself speaks, before and behind the program.
 pub const LIBRARY: u64 = 6;
 
@@ -131,9 +138,11 @@ impl Communicator {
         self.remote.as_ref().unwrap_or(&self.group)
     }
 
-    /// How the next collective sees it.
-    pub fn next_collective(&self) -> Shape {
-        let tag = self.collectives.fetch_add(1, Ordering::Relaxed) & i32::MAX as u32;
+    /// How the next collective sees it. Those of different families take no message of each other,
+    /// so ranks that call different ones wait for ever, which is noticed and told.
+    pub fn next_collective(&self, family: u8) -> Shape {
+        let count = self.collectives.fetch_add(1, Ordering::Relaxed) & COUNTED;
+        let tag = count | u32::from(family & FAMILIES) << COUNTED.count_ones();
         Shape {
             context: self.context | 1,
             tag: tag.cast_signed(),

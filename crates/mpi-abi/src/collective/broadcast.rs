@@ -7,11 +7,18 @@ use crate::communicator::communicator;
 use crate::export::export;
 use crate::pointer::Address;
 
+/// Barriers have no counts, and so are written out.
+const BARRIER: u8 = family("MPI_Barrier");
+
 /// The steps of a barrier.
 fn barrier(comm: MPI_Comm) -> Result<Steps<impl Make>> {
     let comm = communicator(comm)?;
     let is_between = is_between(&comm);
-    steps(comm, move |plan| if is_between { plan.barrier_between() } else { plan.barrier() })
+    let make = move |plan: &mut Plan<Place>| match is_between {
+        true => plan.barrier_between(),
+        false => plan.barrier(),
+    };
+    Ok(steps(comm, make)?.of(BARRIER))
 }
 
 export! {

@@ -18,6 +18,7 @@ use std::ffi::{c_int, c_void};
 
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::collective::{Plan, Side};
+use muster_mpi::communicator::OWN;
 use muster_mpi::error::{Class, Error, Result};
 
 use crate::abi::constants::*;
@@ -48,11 +49,11 @@ macro_rules! collective {
         $($rest:tt)*
     ) => {
         $crate::collective::forms! {
-            ::std::ffi::c_int, ::std::ffi::c_int; $(#[$meta])*
+            ::std::ffi::c_int, ::std::ffi::c_int; $name; $(#[$meta])*
             $name $begun $kept $arguments $scope $body
         }
         $crate::collective::forms! {
-            $crate::abi::types::MPI_Count, $crate::abi::types::MPI_Aint; $(#[$meta])*
+            $crate::abi::types::MPI_Count, $crate::abi::types::MPI_Aint; $name; $(#[$meta])*
             $large $begun_large $kept_large $arguments $scope $body
         }
         $crate::collective::collective! { $($rest)* }
@@ -62,7 +63,7 @@ macro_rules! collective {
 /// The three forms of a collective with counts of one size.
 macro_rules! forms {
     (
-        $count:ty, $displacement:ty; $(#[$meta:meta])* $name:ident $begun:ident $kept:ident
+        $count:ty, $displacement:ty; $family:ident; $(#[$meta:meta])* $name:ident $begun:ident $kept:ident
         ($($arg:ident: $type:ty),* $(,)?) $scope:ident $body:block
     ) => {
         #[allow(non_snake_case, unused_imports, dead_code, clippy::too_many_arguments)]
@@ -70,6 +71,7 @@ macro_rules! forms {
             use super::*;
             type N = $count;
             type D = $displacement;
+            const FAMILY: u8 = family(stringify!($family));
 
             /// Looks at the arguments.
             fn steps_of($($arg: $type),*) -> Result<Steps<impl Make + use<>>> $body
@@ -77,12 +79,12 @@ macro_rules! forms {
             $crate::export::export! {
                 $(#[$meta])*
                 fn $name($($arg: $type),*) on $scope {
-                    steps_of($($arg),*)?.carry_out()
+                    steps_of($($arg),*)?.of(FAMILY).carry_out()
                 }
 
                 /// The same; it is begun.
                 fn $begun($($arg: $type,)* request: Out<MPI_Request>) on $scope {
-                    steps_of($($arg),*)?.begin(request)
+                    steps_of($($arg),*)?.of(FAMILY).begin(request)
                 }
 
                 /// The same; it can be started again and again.
@@ -90,7 +92,7 @@ macro_rules! forms {
                     $($arg: $type,)* info: MPI_Info, request: Out<MPI_Request>
                 ) on $scope {
                     let _ = info;
-                    steps_of($($arg),*)?.keep(request)
+                    steps_of($($arg),*)?.of(FAMILY).keep(request)
                 }
             }
         }
@@ -103,20 +105,64 @@ use {collective, forms};
 trait Make: Fn(&mut Plan<Place>) + Send + 'static {}
 impl<F: Fn(&mut Plan<Place>) + Send + 'static> Make for F {}
 
+/// Collectives that are one: a number for each, so that ranks which call different ones are told so.
+const FAMILIES: [&str; 14] = [
+    "MPI_Barrier",
+    "MPI_Bcast",
+    "MPI_Gather",
+    "MPI_Scatter",
+    "MPI_Allgather",
+    "MPI_Alltoall",
+    "MPI_Reduce",
+    "MPI_Allreduce",
+    "MPI_Reduce_scatter",
+    "MPI_Reduce_scatter_block",
+    "MPI_Scan",
+    "MPI_Exscan",
+    "MPI_Neighbor_allgather",
+    "MPI_Neighbor_alltoall",
+];
+
+/// The number of a collective's family: `MPI_Gatherv` is of `MPI_Gather`.
+const fn family(name: &str) -> u8 {
+    let mut at = 0;
+    while at < FAMILIES.len() {
+        let (name, family) = (name.as_bytes(), FAMILIES[at].as_bytes());
+        let is_more = name.len() == family.len() + 1 && matches!(name[family.len()], b'v' | b'w');
+        let mut same = name.len() == family.len() || is_more;
+        let mut byte = 0;
+        while same && byte < family.len() {
+            same = name[byte] == family[byte];
+            byte += 1;
+        }
+        if same {
+            return at as u8 + 1;
+        }
+        at += 1;
+    }
+    panic!("the collective is of no family")
+}
+
 /// The steps of a collective on a communicator.
 struct Steps<F> {
     comm: Held,
+    family: u8,
     make: F,
 }
 
 /// Steps.
 fn steps<F: Make>(comm: Held, make: F) -> Result<Steps<F>> {
-    Ok(Steps { comm, make })
+    Ok(Steps { comm, family: OWN, make })
 }
 
 impl<F: Make> Steps<F> {
+    /// The same, of a family.
+    fn of(self, family: u8) -> Steps<F> {
+        Steps { family, ..self }
+    }
+
     fn plan(&self) -> Plan<Place> {
-        let mut plan = Plan::new(self.comm.inner.next_collective());
+        let mut plan = Plan::new(self.comm.inner.next_collective(self.family));
         (self.make)(&mut plan);
         plan
     }
@@ -137,7 +183,7 @@ impl<F: Make> Steps<F> {
     /// ranks may start two such collectives in different orders.
     fn keep(self, request: Out<MPI_Request>) -> Result<()> {
         let about = self.comm.handle;
-        let shape = self.comm.inner.next_collective();
+        let shape = self.comm.inner.next_collective(self.family);
         let start = move || {
             let mut plan = Plan::new(shape.clone());
             (self.make)(&mut plan);

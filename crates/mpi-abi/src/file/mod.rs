@@ -24,6 +24,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use muster_mpi::collective::Plan;
+use muster_mpi::communicator::OWN;
 use muster_mpi::counter::Counter;
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::file::View;
@@ -123,7 +124,7 @@ impl File {
 
     /// Waits until all ranks are here.
     fn barrier(&self) -> Result<()> {
-        let mut plan = Plan::new(self.comm.inner.next_collective());
+        let mut plan = Plan::new(self.comm.inner.next_collective(OWN));
         plan.barrier();
         world()?.process.carry_out(plan)
     }

@@ -10,7 +10,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use muster_mpi::collective::Plan;
-use muster_mpi::communicator::Communicator;
+use muster_mpi::communicator::{Communicator, OWN};
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::window::{Access, Region, Shape, Window};
 
@@ -85,7 +85,7 @@ impl Win {
 
     /// Nobody goes on before all have come.
     fn barrier(&self) -> Result<()> {
-        let mut plan = Plan::new(self.inner.next_collective());
+        let mut plan = Plan::new(self.inner.next_collective(OWN));
         plan.barrier();
         world()?.process.carry_out(plan)
     }

@@ -47,12 +47,15 @@ pub struct Plan<M: Memory> {
     shape: Shape,
     steps: VecDeque<Step<M>>,
     begun: Vec<Ticket>,
+    /// What has gone wrong with a message. The other steps are taken all the same: others wait for
+    /// what this rank sends them.
+    failed: Option<Error>,
 }
 
 impl<M: Memory> Plan<M> {
     /// No steps.
     pub fn new(shape: Shape) -> Plan<M> {
-        Plan { shape, steps: VecDeque::new(), begun: Vec::new() }
+        Plan { shape, steps: VecDeque::new(), begun: Vec::new(), failed: None }
     }
 
     pub(super) fn rank(&self) -> u32 {
@@ -106,7 +109,7 @@ impl<M: Memory> Plan<M> {
                 return Ok(false);
             }
             if self.steps.is_empty() {
-                return Ok(true);
+                return self.failed.take().map_or(Ok(true), Err);
             }
             while let Some(step) = self.steps.pop_front() {
                 match step {
@@ -145,7 +148,7 @@ impl<M: Memory> Plan<M> {
                     "rank {from} sent {size} bytes in a collective where {room} were expected: the \
                      ranks' counts or datatypes differ"
                 );
-                return Err(Error::new(Class::Truncate, what));
+                self.failed.get_or_insert_with(|| Error::new(Class::Truncate, what));
             }
         }
         Ok(true)
