@@ -63,8 +63,8 @@ macro_rules! collective {
 /// The three forms of a collective with counts of one size.
 macro_rules! forms {
     (
-        $count:ty, $displacement:ty; $family:ident; $(#[$meta:meta])* $name:ident $begun:ident $kept:ident
-        ($($arg:ident: $type:ty),* $(,)?) $scope:ident $body:block
+        $count:ty, $displacement:ty; $family:ident;
+        $(#[$meta:meta])* $name:ident $begun:ident $kept:ident ($($arg:ident: $type:ty),* $(,)?) $scope:ident $body:block
     ) => {
         #[allow(non_snake_case, unused_imports, dead_code, clippy::too_many_arguments)]
         mod $name {
@@ -105,7 +105,8 @@ use {collective, forms};
 trait Make: Fn(&mut Plan<Place>) + Send + 'static {}
 impl<F: Fn(&mut Plan<Place>) + Send + 'static> Make for F {}
 
-/// Collectives that are one: a number for each, so that ranks which call different ones are told so.
+/// Collectives that differ by their counts only are one family. Each has a number, so that ranks
+/// which call different ones are told so.
 const FAMILIES: [&str; 14] = [
     "MPI_Barrier",
     "MPI_Bcast",
