@@ -64,7 +64,8 @@ macro_rules! collective {
 macro_rules! forms {
     (
         $count:ty, $displacement:ty; $family:ident;
-        $(#[$meta:meta])* $name:ident $begun:ident $kept:ident ($($arg:ident: $type:ty),* $(,)?) $scope:ident $body:block
+        $(#[$meta:meta])* $name:ident $begun:ident $kept:ident
+        ($($arg:ident: $type:ty),* $(,)?) $scope:ident $body:block
     ) => {
         #[allow(non_snake_case, unused_imports, dead_code, clippy::too_many_arguments)]
         mod $name {
