@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 
 /// How long a manager may take to answer.
 const ANSWER: Duration = Duration::from_secs(2);
+
+/// Time between two tries to reach a manager that begins.
+const AGAIN: Duration = Duration::from_millis(10);
 /// How long all nodes of a new cluster may take to join, on this machine and over a network.
 const JOIN: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(30));
 /// Between two looks at who has joined.
@@ -36,7 +39,7 @@ pub struct Context {
 
 impl Context {
     /// Connects to the manager. Calls wait at most two seconds for an answer, but as long as it
-    /// takes for data.
+    /// takes for data. One that is begun anew has so long to be there.
     ///
     /// # Errors
     /// One sentence: no such cluster, it is ending, the manager does not answer.
@@ -48,12 +51,28 @@ impl Context {
             }
             Some(State::Kept(_)) => {}
         }
-        self.connect_now().map_err(|error| match (&self.view, error.downcast_ref::<Error>()) {
+        self.connect_soon().map_err(|error| match (&self.view, error.downcast_ref::<Error>()) {
             (Some(view), Some(refused)) if refused.errno == Errno::NOENT => {
                 anyhow!("there is no view {view}. See: muster --view / view  [E117]")
             }
             _ => self.silent(&error),
         })
+    }
+
+    /// Where the manager has ended its cluster begins another, within milliseconds.
+    fn connect_soon(&self) -> Result<Client> {
+        let end = Instant::now() + ANSWER;
+        loop {
+            let connected = self.connect_now();
+            let refused = |error: &Error| error.errno == Errno::CONNREFUSED;
+            let error = connected.as_ref().err().and_then(|error| error.downcast_ref());
+            let is_between = error.is_some_and(refused);
+            let is_kept = || matches!(self.runtime.state(&self.cluster), Ok(Some(State::Kept(_))));
+            if !is_between || Instant::now() >= end || !is_kept() {
+                return connected;
+            }
+            std::thread::sleep(AGAIN);
+        }
     }
 
     fn connect_now(&self) -> Result<Client> {
