@@ -13,13 +13,15 @@ use cluster::MUSTER;
 /// Time for fetching, building and running one, on a machine that does other things as well.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// A program of `conformance/mpi/programs`, of whose checks so many must be right.
+/// A program of `conformance/mpi/programs`, of whose checks so many must be right, in both modes.
 fn is_right(name: &str, checks: usize) {
     foreign::need("apt-get", "apt");
     mpi::library();
-    let mut run = foreign::bound(mpi::root().join("conformance/mpi/run"));
-    run.env("MUSTER", MUSTER).arg(name);
-    foreign::run(run, LIMIT, checks);
+    for mode in ["--mpi=direct", "--mpi=bcs"] {
+        let mut run = foreign::bound(mpi::root().join("conformance/mpi/run"));
+        run.env("MUSTER", MUSTER).args(["--mode", mode, name]);
+        foreign::run(run, LIMIT, checks);
+    }
 }
 
 #[test]
