@@ -9,7 +9,7 @@ use muster_mpi::watch::Waits;
 
 use crate::request::{self, Active};
 use crate::waiting::waits_for;
-use crate::world::{State, world};
+use crate::world::{State, World, world};
 
 /// Which of the operations that have ended a call is told.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,9 +28,9 @@ pub fn ended(active: &[Option<Active>], which: Which, waits: bool) -> Result<Opt
     if active.iter().flatten().next().is_none() {
         return Ok(None);
     }
-    let process = &world()?.process;
+    let World { process, is_watched, .. } = world()?;
     let pick = |state: &mut State| Ok(pick(state, active, which));
-    if !process.state().endpoint.is_watched() {
+    if !is_watched {
         return match waits {
             true => process.wait(waits_for(active.iter().flatten()), pick).map(Some),
             false => Ok(Some(process.look(pick)?.unwrap_or_default())),
@@ -89,7 +89,7 @@ pub fn message<T>(
     waits: bool,
     mut find: impl FnMut(&mut State, Wanted) -> Option<(T, Envelope, usize)>,
 ) -> Result<Option<(T, Envelope, usize)>> {
-    let process = &world()?.process;
+    let World { process, is_watched, .. } = world()?;
     let mut seek = |wanted: Wanted, waits: bool| match waits {
         true => {
             let found = process.wait(Waits::Probe(wanted, from), |state| {
@@ -100,7 +100,7 @@ pub fn message<T>(
         }
         false => process.look(|state| Ok(find(state, wanted))),
     };
-    if !process.state().endpoint.is_watched() {
+    if !is_watched {
         return seek(wanted, waits);
     }
     let followed = process.state().endpoint.followed()?;
@@ -119,9 +119,9 @@ pub fn message<T>(
 
 /// Whether something has come about.
 pub fn whether(mut ask: impl FnMut(&mut State) -> Result<bool>) -> Result<bool> {
-    let process = &world()?.process;
+    let World { process, is_watched, .. } = world()?;
     let ask = |state: &mut State| Ok(ask(state)?.then_some(()));
-    if !process.state().endpoint.is_watched() {
+    if !is_watched {
         return Ok(process.look(ask)?.is_some());
     }
     let followed = process.state().endpoint.followed()?;
@@ -136,9 +136,8 @@ pub fn whether(mut ask: impl FnMut(&mut State) -> Result<bool>) -> Result<bool> 
 
 /// Takes a receive back, unless it has taken a message.
 pub fn cancel(ticket: Ticket) -> Result<()> {
-    let process = &world()?.process;
-    let is_watched = process.state().endpoint.is_watched();
-    if is_watched {
+    let World { process, is_watched, .. } = world()?;
+    if *is_watched {
         ended(&[Some(Active::Receive(ticket))], Which::All, false)?;
     }
     process.state().endpoint.cancel(ticket);

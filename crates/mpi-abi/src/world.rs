@@ -44,6 +44,8 @@ pub struct World {
     pub size: u32,
     /// The ranks of its node.
     pub neighbours: std::ops::Range<u32>,
+    /// Whether the order of its messages is of interest (`order.rs`).
+    pub is_watched: bool,
 }
 
 static WORLD: OnceLock<World> = OnceLock::new();
@@ -94,8 +96,7 @@ pub fn begin(level: i32, has_threads: bool) -> Result<()> {
         return Err(Error::new(Class::Other, "MPI_Init has been called before"));
     }
     let world = enter(has_threads)?;
-    let is_watched = world.process.state().endpoint.is_watched();
-    let level = if is_watched { level.min(MPI_THREAD_SERIALIZED) } else { level };
+    let level = if world.is_watched { level.min(MPI_THREAD_SERIALIZED) } else { level };
     LEVEL.store(level, Ordering::Relaxed);
     PHASE.store(RUNNING, Ordering::Release);
     Ok(())
@@ -106,18 +107,18 @@ fn enter(has_threads: bool) -> Result<&'static World> {
     static ENTERING: Mutex<()> = Mutex::new(());
     let _guard = ENTERING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(world) = WORLD.get() {
-        let is_watched = world.process.state().endpoint.is_watched();
-        if has_threads && !is_watched {
+        if has_threads && !world.is_watched {
             world.process.allow_threads();
         }
     } else {
         let (line, rank, size, neighbours) = join()?;
         let endpoint = Endpoint::ordered(rank, line, order::wanted(size)?);
         // Several threads have no order that a program determines.
-        let has_threads = has_threads && !endpoint.is_watched();
+        let is_watched = endpoint.is_watched();
+        let has_threads = has_threads && !is_watched;
         let process = Process::new(endpoint, has_threads);
         process.set_outside(outside());
-        let world = WORLD.get_or_init(|| World { process, rank, size, neighbours });
+        let world = WORLD.get_or_init(|| World { process, rank, size, neighbours, is_watched });
         order::begin(world)?;
     }
     Ok(WORLD.get().expect("it has joined"))
