@@ -58,7 +58,7 @@ impl Runner {
 
     /// Whether the call that it is in has ended by now.
     fn call(&mut self, end: &mut End) -> bool {
-        let wanted = |source, tag| Wanted { context: 0, source, tag };
+        let wanted = |source, tag| Wanted { context: 2, source, tag };
         let is_late = self.since.is_some_and(|since| since != end.epoch());
         match self.calls.front().copied() {
             None => return false,
@@ -133,7 +133,7 @@ impl Runner {
     }
 
     fn send(&mut self, end: &mut End, (to, tag, size): (u32, i32, usize), mode: Mode) {
-        let envelope = crate::Envelope { context: 0, source: self.me, tag };
+        let envelope = crate::Envelope { context: 2, source: self.me, tag };
         let bytes = Bytes::new(message(size, self.me as usize + size), size % 2 == 1);
         let seen = bytes.bytes.clone();
         if let Some(ticket) = end.send(to, envelope, mode, bytes).unwrap() {
@@ -249,16 +249,16 @@ proptest! {
 #[test]
 fn a_receive_takes_nothing_that_one_before_it_may_want() {
     let mut matching = crate::Matching::logical();
-    let any = |tag| Wanted { context: 0, source: None, tag };
-    let from = |source, tag| Wanted { context: 0, source: Some(source), tag };
-    let message = |source, tag| crate::Envelope { context: 0, source, tag };
+    let any = |tag| Wanted { context: 2, source: None, tag };
+    let from = |source, tag| Wanted { context: 2, source: Some(source), tag };
+    let message = |source, tag| crate::Envelope { context: 2, source, tag };
     matching.post(any(Some(5)), 'w');
     matching.keep(message(3, 5), 1);
     // What the first may want is not for the second, and what comes behind it neither.
     assert_eq!(matching.take(from(3, None)), None);
     matching.post(from(3, None), 'n');
     matching.keep(message(3, 6), 2);
-    assert_eq!(matching.settle(0), []);
+    assert_eq!(matching.settle(2), []);
     assert!(matching.waits_for_reveal());
     // A rank before that one has sent, too.
     matching.keep(message(1, 5), 3);
