@@ -130,9 +130,13 @@ fn hang(id: Id, key: c_int, value: usize) -> Result<()> {
 
 /// Sets a value. One that was there before is deleted first.
 fn set(id: Id, key: c_int, value: Address) -> Result<()> {
-    usable(id.sort, key)?;
-    delete(id, key)?;
-    hang(id, key, value.0 as usize)
+    // A key that was freed must not go with the old value.
+    let known = usable(id.sort, key)?;
+    known.values.fetch_add(1, Ordering::Relaxed);
+    let set = delete(id, key).and_then(|()| hang(id, key, value.0 as usize));
+    known.values.fetch_sub(1, Ordering::Relaxed);
+    forget(key);
+    set
 }
 
 /// A value, if there is one.

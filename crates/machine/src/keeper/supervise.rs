@@ -226,14 +226,15 @@ impl Supervisor {
             self.log.note("the manager was told to take the cluster down");
             return Next::End;
         }
-        self.log.note(&format!("{name}: its daemon {why}"));
+        // First of all, before the log, whose disk may be slow: others wait for both.
         if name == STROBER {
-            // First of all: nobody else would let go on what it has stopped.
+            // Nobody else would let go on what it has stopped.
             Place::of(&self.directory).thaw();
         } else if !manager {
             self.tell(at, format!("lost {name} its daemon {why}"));
             self.sweep(at);
         }
+        self.log.note(&format!("{name}: its daemon {why}"));
         let daemon = &mut self.daemons[at];
         let now = Instant::now();
         daemon.deaths.push_back(now);

@@ -29,8 +29,9 @@ use std::time::{Duration, Instant};
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
 
 /// How long, once a connection has closed, the evidence of what became of the daemon is waited
-/// for: whoever keeps it is told by the kernel at the same moment.
-const EVIDENCE: Duration = Duration::from_secs(2);
+/// for: whoever keeps it is told by the kernel at the same moment, but may have to wait for a
+/// processor or a disk that others use.
+const EVIDENCE: Duration = Duration::from_secs(5);
 
 /// How long a node may be silent before that means something.
 pub(super) const SILENCE: Duration = Duration::from_secs(5);

@@ -65,14 +65,20 @@ int main(void)
     CHECK(other == MPI_COMM_NULL);
     CHECK(MPI_Comm_set_attr(comm, key, &numbers[2]) == MPI_SUCCESS && !strcmp(log_of, "cd3d2d1"));
 
-    /* A key that was freed is of no use, but its values stay. */
+    /* The values of a key that was freed stay, and while there are any, it may be used. */
     freed = second;
+    log_of[0] = 0;
     CHECK(MPI_Comm_free_keyval(&second) == MPI_SUCCESS && second == MPI_KEYVAL_INVALID);
+    CHECK(MPI_Comm_set_attr(comm, freed, &numbers[1]) == MPI_SUCCESS && !strcmp(log_of, "d3"));
+    CHECK(MPI_Comm_get_attr(comm, freed, &value, &flag) == MPI_SUCCESS);
+    CHECK(flag && value == &numbers[1]);
+    CHECK(MPI_Comm_delete_attr(comm, freed) == MPI_SUCCESS && !strcmp(log_of, "d3d2"));
     CHECK(MPI_Comm_set_attr(comm, freed, &numbers[0]) == MPI_ERR_KEYVAL);
+    CHECK(MPI_Comm_get_attr(comm, freed, &value, &flag) == MPI_ERR_KEYVAL);
     CHECK(MPI_Comm_set_attr(comm, MPI_TAG_UB, &numbers[0]) == MPI_ERR_KEYVAL);
     CHECK(MPI_Type_set_attr(MPI_INT, key, &numbers[0]) == MPI_ERR_KEYVAL);
     log_of[0] = 0;
-    CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS && !strcmp(log_of, "d3d3"));
+    CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS && !strcmp(log_of, "d3"));
     CHECK(MPI_Comm_get_attr(MPI_COMM_NULL, key, &value, &flag) == MPI_ERR_COMM);
 
     /* A callback that fails, fails the call. */
