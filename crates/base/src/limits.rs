@@ -414,6 +414,17 @@ pub const NEAR_LINES: usize = 512;
 /// sender copies the next.
 pub const NEAR_PIECE: usize = 8 * 1024;
 
+/// Boards of a node's segment, for short collectives: each communicator of its ranks that uses one
+/// has its own, and a program rarely has more that do.
+pub const BOARDS: usize = 16;
+
+/// Bytes that a rank shows on a board at once: four lines with what is said of them. What is longer
+/// is as fast in messages.
+pub const BOARD_BYTES: usize = 4 * 64 - 8;
+
+/// Ranks that share a board at most: each looks at all.
+pub const BOARD_RANKS_MAX: u32 = 64;
+
 /// Nodes of one job: as many as a welcome of 8 KiB can name, and each process holds a descriptor
 /// for each, of the 20,000 that it may have.
 pub const GATEWAY_NODES_MAX: usize = 4096;

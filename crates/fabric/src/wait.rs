@@ -96,6 +96,12 @@ impl Waiter {
         Waiter { rest: Rest::default(), is_crowded: true }
     }
 
+    /// Whether it is such a one.
+    #[inline]
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.is_crowded
+    }
+
     /// Whether `sleeper` is ready at once, or in a moment so short that no clock needs to be read:
     /// to read it takes 25 to 100 ns, half a message's way.
     #[inline]

@@ -1,5 +1,6 @@
 //! What carries messages between ranks: the fabric's gateway, a simulated network, a test's queue.
 
+use crate::board::Boards;
 use std::time::Duration;
 
 /// Why bytes cannot be carried.
@@ -72,6 +73,17 @@ pub trait Carrier {
     /// # Errors
     /// That the carrier is broken.
     fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure>;
+
+    /// How many times it is worth to look for a message that is waited for before anything else is
+    /// done: some, where it may come in less than a microsecond.
+    fn looks(&self) -> u32 {
+        0
+    }
+
+    /// The boards that this rank shares with some others, where there are any.
+    fn boards(&mut self) -> Option<&mut dyn Boards> {
+        None
+    }
 
     /// Waits until something has come, or there is room again for one of those ranks; may end
     /// early, and does at the latest after that time.

@@ -107,6 +107,15 @@ impl Encoded {
 }
 
 impl Head {
+    /// By what a receive takes the message, if it is one that receives take.
+    #[inline]
+    pub(crate) fn envelope(&self) -> Option<Envelope> {
+        match *self {
+            Head::Eager { envelope, .. } | Head::Offer { envelope, .. } => Some(envelope),
+            _ => None,
+        }
+    }
+
     /// As bytes.
     #[inline]
     pub(crate) fn encode(&self) -> Encoded {

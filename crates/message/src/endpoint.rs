@@ -12,7 +12,7 @@
 //! receives that only it could have ended fail ([`Endpoint::give_up`]).
 
 use crate::buffer::Buffer;
-use crate::carrier::{Carrier, Failure};
+use crate::carrier::{Arrival, Carrier, Failure};
 use crate::descriptor::{Envelope, Head};
 use crate::incoming::What;
 use crate::log::{Digest, Followed, Log};
@@ -40,6 +40,15 @@ pub enum Mode {
 /// An operation that has begun. It is to be polled until it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket(pub(crate) u32);
+
+/// A receive that is waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Soon {
+    /// Its message has come.
+    Ended(Outcome),
+    /// It has begun.
+    Posted(Ticket),
+}
 
 /// A message that was taken out for one receive (MPI-5.0, 3.8.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -263,6 +272,42 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             None => self.state.matching.post(wanted, number),
         }
         Ok(Ticket(number))
+    }
+
+    /// The same for one that is waited for: where its message comes in a moment, nothing has to be
+    /// posted.
+    ///
+    /// # Errors
+    /// As [`Endpoint::receive`].
+    #[inline]
+    pub fn receive_soon(
+        &mut self,
+        wanted: Wanted,
+        from: Option<u32>,
+        buffer: B,
+    ) -> Result<Soon, Failure> {
+        let is_plain = self.state.order.is_none() && self.outgoing.waiting().is_empty();
+        if !is_plain || !self.state.matching.is_next(wanted) {
+            return self.receive(wanted, from, buffer).map(Soon::Posted);
+        }
+        let (state, me, mut buffer) = (&mut self.state, self.me, Some(buffer));
+        for _ in 0..self.carrier.looks() {
+            let mut soon = None;
+            let take = &mut |arrival: Arrival<'_>| {
+                soon = state.take_soon(me, arrival, wanted, from, &mut buffer);
+            };
+            if !self.carrier.take(take)? {
+                std::hint::spin_loop();
+                continue;
+            }
+            match soon {
+                Some(soon) => return Ok(soon),
+                // There may be something to do for others first.
+                None => break,
+            }
+        }
+        let buffer = buffer.expect("nothing has come for it");
+        self.receive(wanted, from, buffer).map(Soon::Posted)
     }
 
     /// The number of a receive from any source in its context, where they are counted. Where a log

@@ -11,6 +11,7 @@
 //! sent, by the first receive posted that fits (MPI-5.0, 3.5). `matching.rs` decides that and
 //! nothing else.
 
+mod board;
 mod buffer;
 mod carrier;
 mod deadlock;
@@ -23,17 +24,19 @@ mod mixed;
 mod order;
 mod outgoing;
 mod quiescence;
+mod recent;
 mod slab;
 mod state;
 #[cfg(test)]
 mod tests;
 mod waits;
 
+pub use board::{Boards, Spot};
 pub use buffer::Buffer;
 pub use carrier::{Alarm, Arrival, Bytes, Carrier, Failure};
 pub use deadlock::{Detector, Note, Told, Wait};
 pub use descriptor::Envelope;
-pub use endpoint::{Claim, Endpoint, Mode, Outcome, Ticket};
+pub use endpoint::{Claim, Endpoint, Mode, Outcome, Soon, Ticket};
 pub use log::{Digest, Log};
 pub use matching::{Match, Matching, Wanted};
 pub use order::Orders;

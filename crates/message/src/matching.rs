@@ -12,9 +12,9 @@
 //! message.
 
 use crate::descriptor::Envelope;
-use crate::mixed::Mixed;
+use crate::recent::Recent;
 use crate::waits::NOTES;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// What a receive takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,11 +34,16 @@ struct Entry<T, A> {
     what: A,
 }
 
+/// What waits of one source in a context.
+struct Rows<R, M> {
+    receives: VecDeque<Entry<Option<i32>, R>>,
+    messages: VecDeque<Entry<i32, M>>,
+}
+
 /// The rows of one context.
 struct Context<R, M> {
-    receives: HashMap<u32, VecDeque<Entry<Option<i32>, R>>, Mixed>,
+    of: Recent<Rows<R, M>>,
     from_any: VecDeque<Entry<Option<i32>, R>>,
-    messages: HashMap<u32, VecDeque<Entry<i32, M>>, Mixed>,
 }
 
 /// The number of a message that is not seen.
@@ -49,7 +54,7 @@ pub type Match<R, M> = (R, Envelope, M);
 
 /// What waits for one another: receives `R`, and messages `M` that came before theirs.
 pub struct Matching<R, M> {
-    contexts: HashMap<u64, Context<R, M>, Mixed>,
+    contexts: Recent<Context<R, M>>,
     order: u64,
     /// Whether the order is the logical one.
     is_logical: bool,
@@ -63,16 +68,48 @@ fn fits(wanted: Option<i32>, tag: i32) -> bool {
 
 impl<R, M> Default for Matching<R, M> {
     fn default() -> Self {
-        Matching { contexts: HashMap::default(), order: 0, is_logical: false }
+        Matching { contexts: Recent::default(), order: 0, is_logical: false }
     }
 }
 
 impl<R, M> Context<R, M> {
+    #[inline]
+    fn get(&self, source: u32) -> Option<&Rows<R, M>> {
+        self.of.get(source.into())
+    }
+
+    #[inline]
+    fn get_mut(&mut self, source: u32) -> Option<&mut Rows<R, M>> {
+        self.of.get_mut(source.into())
+    }
+
+    /// The rows of a source, to put something into.
+    #[inline]
+    fn rows(&mut self, source: u32) -> &mut Rows<R, M> {
+        let (receives, messages) = (VecDeque::new(), VecDeque::new());
+        self.of.get_or(source.into(), || Rows { receives, messages })
+    }
+
+    /// The messages of each source that wait.
+    fn messages(&self) -> impl Iterator<Item = (u32, &VecDeque<Entry<i32, M>>)> {
+        self.of.iter().map(|(source, rows)| (source as u32, &rows.messages))
+    }
+
     /// Whether a receive that was posted may want a message, whatever comes.
     fn is_wanted(&self, source: u32, tag: i32) -> bool {
-        let mut named = self.receives.get(&source).into_iter().flatten();
+        let mut named = self.get(source).into_iter().flat_map(|rows| &rows.receives);
         self.from_any.iter().any(|entry| fits(entry.tag, tag))
             || named.any(|entry| fits(entry.tag, tag))
+    }
+}
+
+impl Wanted {
+    /// Whether a receive takes a message.
+    #[inline]
+    pub(crate) fn takes(self, envelope: Envelope) -> bool {
+        self.context == envelope.context
+            && self.source.is_none_or(|source| source == envelope.source)
+            && fits(self.tag, envelope.tag)
     }
 }
 
@@ -84,30 +121,28 @@ impl<R, M> Matching<R, M> {
 
     #[inline]
     fn context(&mut self, number: u64) -> &mut Context<R, M> {
-        self.contexts.entry(number).or_insert_with(|| Context {
-            receives: HashMap::default(),
-            from_any: VecDeque::new(),
-            messages: HashMap::default(),
-        })
+        let new = || Context { of: Recent::default(), from_any: VecDeque::new() };
+        self.contexts.get_or(number, new)
     }
 
     /// Forgets a context, unless something waits there.
     pub fn forget(&mut self, context: u64) {
-        let Some(rows) = self.contexts.get(&context) else { return };
-        let posted = rows.receives.values().any(|row| !row.is_empty());
-        if !posted && rows.from_any.is_empty() && rows.messages.values().all(VecDeque::is_empty) {
-            self.contexts.remove(&context);
+        let Some(rows) = self.contexts.get(context) else { return };
+        let is_empty =
+            |(_, rows): (u64, &Rows<R, M>)| rows.receives.is_empty() && rows.messages.is_empty();
+        if rows.from_any.is_empty() && rows.of.iter().all(is_empty) {
+            self.contexts.remove(context);
         }
     }
 
     /// Where the first message is that a receive takes: its source, and its place in the row.
     fn find(&self, wanted: Wanted) -> Option<(u32, usize)> {
-        let context = self.contexts.get(&wanted.context)?;
+        let context = self.contexts.get(wanted.context)?;
         let first = |row: &VecDeque<Entry<i32, M>>| {
             row.iter().position(|entry| fits(wanted.tag, entry.tag))
         };
         if let Some(source) = wanted.source {
-            let row = context.messages.get(&source)?;
+            let row = &context.get(source)?.messages;
             let at = first(row)?;
             // One before may want it: not all that it waits for is here.
             let is_bound = self.is_logical
@@ -115,10 +150,9 @@ impl<R, M> Matching<R, M> {
                 && context.is_wanted(source, row[at].tag);
             return (!is_bound).then_some((source, at));
         }
-        let rows = context.messages.iter();
-        let firsts = rows.filter_map(|(source, row)| {
+        let firsts = context.messages().filter_map(|(source, row)| {
             let at = first(row)?;
-            Some((row[at].order, (*source, at)))
+            Some((row[at].order, (source, at)))
         });
         let seen = firsts.filter(|(order, _)| *order != UNSEEN);
         seen.min_by_key(|(order, _)| *order).map(|(_, found)| found)
@@ -129,10 +163,10 @@ impl<R, M> Matching<R, M> {
         let row = |row: &VecDeque<Entry<i32, M>>| {
             row.iter().any(|entry| entry.order == UNSEEN && fits(wanted.tag, entry.tag))
         };
-        let context = self.contexts.get(&wanted.context);
+        let context = self.contexts.get(wanted.context);
         context.is_some_and(|context| match wanted.source {
-            Some(source) => context.messages.get(&source).is_some_and(row),
-            None => context.messages.values().any(row),
+            Some(source) => context.get(source).is_some_and(|rows| row(&rows.messages)),
+            None => context.messages().any(|(_, messages)| row(messages)),
         })
     }
 
@@ -140,7 +174,7 @@ impl<R, M> Matching<R, M> {
     pub fn waits_for_reveal(&self) -> bool {
         self.contexts.iter().any(|(number, context)| {
             context.from_any.iter().any(|entry| {
-                self.is_unseen(Wanted { context: *number, source: None, tag: entry.tag })
+                self.is_unseen(Wanted { context: number, source: None, tag: entry.tag })
             })
         })
     }
@@ -148,13 +182,13 @@ impl<R, M> Matching<R, M> {
     /// Shows all messages that are there: what receives now take of them.
     pub fn reveal(&mut self) -> Vec<Match<R, M>> {
         let mut matches = Vec::new();
-        let mut numbers: Vec<u64> = self.contexts.keys().copied().collect();
+        let mut numbers: Vec<u64> = self.contexts.iter().map(|(number, _)| number).collect();
         numbers.sort_unstable();
         for number in numbers {
-            let context = self.contexts.get_mut(&number).expect("it was there");
-            let mut rows: Vec<_> = context.messages.iter_mut().collect();
-            rows.sort_unstable_by_key(|(source, _)| **source);
-            for entry in rows.into_iter().flat_map(|(_, row)| row) {
+            let context = self.contexts.get_mut(number).expect("it was there");
+            let mut rows: Vec<_> = context.of.iter_mut().collect();
+            rows.sort_unstable_by_key(|(source, _)| *source);
+            for entry in rows.into_iter().flat_map(|(_, rows)| &mut rows.messages) {
                 if entry.order == UNSEEN {
                     self.order += 1;
                     entry.order = self.order;
@@ -168,12 +202,12 @@ impl<R, M> Matching<R, M> {
     /// What the receives of a context now take, the first first.
     pub fn settle(&mut self, number: u64) -> Vec<Match<R, M>> {
         let mut matches = Vec::new();
-        let Some(context) = self.contexts.get_mut(&number) else { return matches };
+        let Some(context) = self.contexts.get_mut(number) else { return matches };
         // They are posted anew one after the other: what those before have left they may take.
         let any = context.from_any.drain(..).map(|entry| (None, entry));
         let mut receives: Vec<_> = any.collect();
-        for (source, row) in &mut context.receives {
-            receives.extend(row.drain(..).map(|entry| (Some(*source), entry)));
+        for (source, rows) in context.of.iter_mut() {
+            receives.extend(rows.receives.drain(..).map(|entry| (Some(source as u32), entry)));
         }
         receives.sort_unstable_by_key(|(_, entry)| entry.order);
         for (source, entry) in receives {
@@ -191,28 +225,28 @@ impl<R, M> Matching<R, M> {
     #[inline]
     pub fn is_open(&self, context: u64) -> bool {
         self.is_logical
-            && self.contexts.get(&context).is_some_and(|context| !context.from_any.is_empty())
+            && self.contexts.get(context).is_some_and(|context| !context.from_any.is_empty())
     }
 
     /// The message that a receive would take, if one waits.
     pub fn probe(&self, wanted: Wanted) -> Option<(Envelope, &M)> {
         let (source, at) = self.find(wanted)?;
-        let entry = &self.contexts[&wanted.context].messages[&source][at];
+        let entry = &self.contexts.get(wanted.context)?.get(source)?.messages[at];
         Some((Envelope { context: wanted.context, source, tag: entry.tag }, &entry.what))
     }
 
     /// Takes the message out that a receive takes, if one waits.
     pub fn take(&mut self, wanted: Wanted) -> Option<(Envelope, M)> {
         let (source, at) = self.find(wanted)?;
-        let row = self.context(wanted.context).messages.get_mut(&source)?;
-        let entry = row.remove(at)?;
+        let rows = self.contexts.get_mut(wanted.context)?.get_mut(source)?;
+        let entry = rows.messages.remove(at)?;
         Some((Envelope { context: wanted.context, source, tag: entry.tag }, entry.what))
     }
 
     /// A message that waits, by its sender and what it is: for whoever brings its later parts.
     pub fn waiting(&mut self, envelope: Envelope, is_it: impl Fn(&M) -> bool) -> Option<&mut M> {
-        let row = self.context(envelope.context).messages.get_mut(&envelope.source)?;
-        row.iter_mut().rev().map(|entry| &mut entry.what).find(|message| is_it(message))
+        let rows = self.contexts.get_mut(envelope.context)?.get_mut(envelope.source)?;
+        rows.messages.iter_mut().rev().map(|entry| &mut entry.what).find(|message| is_it(message))
     }
 
     /// Posts a receive for which no message waits.
@@ -221,7 +255,7 @@ impl<R, M> Matching<R, M> {
         let entry = Entry { order: self.order, tag: wanted.tag, what: receive };
         let context = self.context(wanted.context);
         match wanted.source {
-            Some(source) => context.receives.entry(source).or_default().push_back(entry),
+            Some(source) => context.rows(source).receives.push_back(entry),
             None => context.from_any.push_back(entry),
         }
     }
@@ -229,14 +263,14 @@ impl<R, M> Matching<R, M> {
     /// Takes the receive out that takes a message, if one was posted.
     #[inline]
     pub fn arrive(&mut self, envelope: Envelope) -> Option<R> {
-        let context = self.context(envelope.context);
+        let context = self.contexts.get_mut(envelope.context)?;
         let first = |row: &VecDeque<Entry<Option<i32>, R>>| {
             let at = row.iter().position(|entry| fits(entry.tag, envelope.tag))?;
             Some((row[at].order, at))
         };
         let from_any = &mut context.from_any;
         let any = if from_any.is_empty() { None } else { first(from_any) };
-        let row = context.receives.get_mut(&envelope.source);
+        let row = context.of.get_mut(envelope.source.into()).map(|rows| &mut rows.receives);
         let named = row.as_deref().and_then(first);
         let (row, at) = match (named, any, row) {
             (Some((one, _)), Some((other, at)), _) if other < one => (from_any, at),
@@ -247,6 +281,17 @@ impl<R, M> Matching<R, M> {
         row.remove(at).map(|entry| entry.what)
     }
 
+    /// Whether a receive takes the next message from its source that fits: none waits there, and no
+    /// receive that was posted before may want it.
+    #[inline]
+    pub fn is_next(&self, wanted: Wanted) -> bool {
+        let Some(source) = wanted.source else { return false };
+        self.contexts.get(wanted.context).is_none_or(|context| {
+            let is_empty = |rows: &Rows<R, M>| rows.receives.is_empty() && rows.messages.is_empty();
+            context.from_any.is_empty() && context.get(source).is_none_or(is_empty)
+        })
+    }
+
     /// Has a message wait that no receive has taken.
     pub fn keep(&mut self, envelope: Envelope, message: M) {
         self.order += 1;
@@ -255,14 +300,14 @@ impl<R, M> Matching<R, M> {
         let order = if is_seen { self.order } else { UNSEEN };
         let entry = Entry { order, tag: envelope.tag, what: message };
         let context = self.context(envelope.context);
-        context.messages.entry(envelope.source).or_default().push_back(entry);
+        context.rows(envelope.source).messages.push_back(entry);
     }
 
     /// Takes a receive back; none where it has taken a message.
     pub fn withdraw(&mut self, wanted: Wanted, is_it: impl Fn(&R) -> bool) -> Option<R> {
-        let context = self.context(wanted.context);
+        let context = self.contexts.get_mut(wanted.context)?;
         let row = match wanted.source {
-            Some(source) => context.receives.get_mut(&source)?,
+            Some(source) => &mut context.get_mut(source)?.receives,
             None => &mut context.from_any,
         };
         let at = row.iter().position(|entry| is_it(&entry.what))?;

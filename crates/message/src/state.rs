@@ -3,7 +3,7 @@
 use crate::buffer::Buffer;
 use crate::carrier::{Arrival, Bytes, Failure};
 use crate::descriptor::{Envelope, Head};
-use crate::endpoint::Outcome;
+use crate::endpoint::{Outcome, Soon, Ticket};
 use crate::incoming::{Incoming, Target, Unexpected, What};
 use crate::matching::{Matching, Wanted};
 use crate::mixed::Mixed;
@@ -205,7 +205,54 @@ impl<B: Buffer> State<B> {
             self.has_come(offset + came == total);
             return self.take_rest(from, offset, bytes);
         }
-        let Some((head, stamp)) = Head::take(bytes) else { return };
+        let Some(head) = Head::take(bytes) else { return };
+        self.take_headed(from, head, (total, came), bytes);
+    }
+
+    /// A part of a message has come, and one receive is waited for that is not posted; what becomes
+    /// of that, if the message is for it.
+    #[inline]
+    pub(crate) fn take_soon(
+        &mut self,
+        me: u32,
+        arrival: Arrival<'_>,
+        wanted: Wanted,
+        only: Option<u32>,
+        buffer: &mut Option<B>,
+    ) -> Option<Soon> {
+        let Arrival { from, total, offset, bytes } = arrival;
+        let came = bytes.left();
+        if offset > 0 {
+            self.take(me, Arrival { from, total, offset, bytes });
+            return None;
+        }
+        let head = Head::take(bytes)?;
+        let envelope = head.0.envelope().filter(|envelope| wanted.takes(*envelope));
+        let Some((envelope, mut into)) = envelope.and_then(|of| Some((of, buffer.take()?))) else {
+            self.take_headed(from, head, (total, came), bytes);
+            return None;
+        };
+        if let (Head::Eager { sync: None, .. }, true) = (head.0, came == total) {
+            self.activity += 1;
+            return Some(Soon::Ended(write_all(&mut into, envelope, bytes)));
+        }
+        let receive =
+            Operation::Receive { wanted, from: only, buffer: into, taken: None, number: None };
+        let number = self.operations.insert(receive);
+        self.matching.post(wanted, number);
+        self.take_headed(from, head, (total, came), bytes);
+        Some(Soon::Posted(Ticket(number)))
+    }
+
+    /// The first part of a message, behind its head.
+    #[inline]
+    fn take_headed(
+        &mut self,
+        from: u32,
+        (head, stamp): (Head, u8),
+        (total, came): (usize, usize),
+        bytes: &mut dyn Bytes,
+    ) {
         let head_size = came - bytes.left();
         let counter = if is_note(&head) { &mut self.notes } else { &mut self.activity };
         *counter += 1;
@@ -402,6 +449,19 @@ impl<B: Buffer> State<B> {
             }
         }
     }
+}
+
+/// Brings a whole message to a receive's buffer.
+#[inline]
+fn write_all(buffer: &mut impl Buffer, envelope: Envelope, bytes: &mut dyn Bytes) -> Outcome {
+    let (size, room) = (bytes.left(), buffer.size());
+    let fits = size.min(room);
+    match buffer.whole_mut() {
+        Some(place) if fits > 0 => bytes.read(&mut place[..fits]),
+        _ => strew(buffer, 0, fits, bytes),
+    }
+    let truncated = (size > room).then_some(size);
+    Outcome { truncated, ..Outcome::of(envelope, fits) }
 }
 
 /// The first bytes of a buffer.

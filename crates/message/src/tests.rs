@@ -3,7 +3,7 @@
 mod deadlock;
 mod logical;
 
-use crate::{Arrival, Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Ticket, Wanted};
+use crate::{Arrival, Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Soon, Ticket, Wanted};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -75,6 +75,10 @@ impl Carrier for Queue {
             return Ok(true);
         }
         Ok(false)
+    }
+
+    fn looks(&self) -> u32 {
+        2
     }
 
     fn wait(&mut self, _: &[u32], _: Duration) -> Result<(), Failure> {
@@ -170,6 +174,15 @@ impl Job {
         self.ranks[at as usize].receive(wanted, from, into).unwrap()
     }
 
+    /// A receive that is waited for, or another one.
+    fn receive_soon(&mut self, at: u32, from: Option<u32>, tag: Option<i32>, into: Bytes) -> Soon {
+        if self.roll(2) == 0 {
+            return Soon::Posted(self.receive(at, from, tag, into));
+        }
+        let wanted = Wanted { context: 0, source: from, tag };
+        self.ranks[at as usize].receive_soon(wanted, from, into).unwrap()
+    }
+
     fn progress(&mut self) {
         for rank in &mut self.ranks {
             rank.progress().unwrap();
@@ -217,7 +230,7 @@ proptest! {
                 let tag = (!wild[1]).then_some(tag);
                 let into = Bytes::new(vec![0; 700], job.roll(2) == 0);
                 let shared = into.bytes.clone();
-                received.push((to, job.receive(to, source, tag, into), shared, None));
+                received.push((to, job.receive_soon(to, source, tag, into), shared, None));
             }
             let mode = if *sync { Mode::Synchronous } else { Mode::Standard };
             let bytes = Bytes::new(message(*size, number), *strewn);
@@ -231,7 +244,7 @@ proptest! {
             let (source, tag) = ((!wild[0]).then_some(from), (!wild[1]).then_some(tag));
             let into = Bytes::new(vec![0; 700], false);
             let shared = into.bytes.clone();
-            received.push((to, job.receive(to, source, tag, into), shared, None));
+            received.push((to, job.receive_soon(to, source, tag, into), shared, None));
         }
         for _ in 0..3000 {
             job.progress();
@@ -241,8 +254,11 @@ proptest! {
                 prop_assert!(job.ranks[from as usize].poll(ticket).is_some(), "a send goes on");
             }
         }
-        for (at, ticket, _, outcome) in &mut received {
-            *outcome = job.ranks[*at as usize].poll(*ticket);
+        for (at, soon, _, outcome) in &mut received {
+            *outcome = match soon {
+                Soon::Ended(outcome) => Some(outcome.clone()),
+                Soon::Posted(ticket) => job.ranks[*at as usize].poll(*ticket),
+            };
             prop_assert!(outcome.is_some(), "a receive goes on");
         }
         // Of each two ranks and each tag, in the order of the receives: the sends in their order.

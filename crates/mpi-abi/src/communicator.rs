@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::ffi::c_int;
 use std::ops::Deref;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use muster_message::Buffer;
+use muster_message::{Buffer, Spot};
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::collective::Plan;
 use muster_mpi::communicator::{Communicator, OWN, of_colour};
@@ -34,6 +35,14 @@ pub struct Comm {
     pub handle: MPI_Comm,
     /// Who neighbours whom.
     pub topology: Option<Topology>,
+    /// Where its short collectives are shown, once it is known; none where they are not.
+    board: OnceLock<Option<Board>>,
+}
+
+/// A communicator's board, and the last number that it has used there.
+struct Board {
+    board: u32,
+    number: AtomicU32,
 }
 
 static COMMS: Table<Comm> = Table::new(Class::Comm, "a communicator");
@@ -44,11 +53,11 @@ pub static INT: LazyLock<Datatype> = LazyLock::new(|| Datatype::of(Predefined::I
 /// `MPI_COMM_WORLD` and `MPI_COMM_SELF`, from `MPI_Init` on.
 static WORLD: LazyLock<Result<Comm>> = LazyLock::new(|| {
     let inner = world::comm_world(world()?);
-    Ok(Comm { inner, handle: MPI_COMM_WORLD, topology: None })
+    Ok(Comm::new(inner, MPI_COMM_WORLD, None))
 });
 static SELF: LazyLock<Result<Comm>> = LazyLock::new(|| {
     let inner = Communicator::of_self(world()?.rank);
-    Ok(Comm { inner, handle: MPI_COMM_SELF, topology: None })
+    Ok(Comm::new(inner, MPI_COMM_SELF, None))
 });
 
 /// A communicator in use. The standard's own are there for good, so nothing is counted.
@@ -73,6 +82,11 @@ impl Deref for Held {
 }
 
 impl Comm {
+    /// A communicator that a handle stands for.
+    pub fn new(inner: Communicator, handle: MPI_Comm, topology: Option<Topology>) -> Comm {
+        Comm { inner, handle, topology, board: OnceLock::new() }
+    }
+
     /// The rank in the job of one that a call names; none for `MPI_PROC_NULL`.
     ///
     /// # Errors
@@ -89,6 +103,36 @@ impl Comm {
                 Err(Error::new(Class::Rank, what))
             }
         }
+    }
+}
+
+impl Comm {
+    /// Where its next short collective is shown; none where not all of its ranks see one board.
+    /// The first time, ranks agree on a board.
+    ///
+    /// # Errors
+    /// Those of the messages by which they do.
+    #[inline]
+    pub fn next_spot(&self) -> Result<Option<Spot>> {
+        let board = match self.board.get() {
+            Some(board) => board,
+            None => {
+                let agreed = self.agree()?;
+                self.board.get_or_init(|| agreed)
+            }
+        };
+        Ok(board.as_ref().map(|Board { board, number }| {
+            let number = number.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+            Spot { board: *board, number }
+        }))
+    }
+
+    fn agree(&self) -> Result<Option<Board>> {
+        let process = &world()?.process;
+        let Some(offer) = process.state().offer_boards(&self.inner) else { return Ok(None) };
+        let said = all_say(self, &offer)?;
+        let spot = process.state().boards.take(&self.inner, &said);
+        Ok(spot.map(|Spot { board, number }| Board { board, number: AtomicU32::new(number) }))
     }
 }
 
@@ -145,7 +189,7 @@ fn insert(inner: Communicator, topology: Option<Topology>) -> Result<MPI_Comm> {
             "two communicators were given the same context by chance; make this one once more";
         return Err(Error::new(Class::Intern, what));
     }
-    let comm = |handle| Comm { inner, handle: MPI_Comm(handle), topology };
+    let comm = |handle| Comm::new(inner, MPI_Comm(handle), topology);
     Ok(MPI_Comm(COMMS.insert_with(comm)))
 }
 
@@ -159,6 +203,9 @@ fn remove(handle: MPI_Comm) -> Result<()> {
     state.endpoint.forget(context);
     state.endpoint.forget(context | 1);
     state.endpoint.forget(removed.inner.offers());
+    if let Some(Some(board)) = removed.board.get() {
+        state.boards.release(context, board.number.load(Ordering::Relaxed));
+    }
     Ok(())
 }
 

@@ -5,6 +5,7 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::io::Write;
+use std::time::Duration;
 
 use muster_mpi::error::{Class, Error};
 
@@ -85,8 +86,16 @@ pub fn fail_of_none(call: Call, error: &Error) -> c_int {
     fail(of_none().0, call, error)
 }
 
+/// How long a rank that fails because another one is gone waits to be ended with it.
+const BEREAVED: Duration = Duration::from_secs(2);
+
 /// Ends the process, and with it the job, with one message. Its exit status is the error's class.
+/// Where the other one's end is the reason, that is to be told as the reason, and may be on its
+/// way to the manager still: then the job's end comes before this one's.
 pub fn end(function: &str, error: &Error) -> ! {
+    if error.class == Class::ProcAborted {
+        std::thread::sleep(BEREAVED);
+    }
     let rank = std::env::var("MUSTER_RANK").map(|rank| format!("rank {rank}: "));
     let rank = rank.unwrap_or_default();
     // Without a standard error the status has to do.

@@ -23,6 +23,7 @@ mod collective;
 mod communicator;
 mod compiler;
 mod datatype;
+mod door;
 mod environment;
 mod errhandler;
 mod export;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use muster_message::{Alarm, Arrival, Carrier, Failure};
+use muster_message::{Alarm, Arrival, Boards, Carrier, Failure};
 use muster_mpi::gateway::Gateway;
 use muster_mpi::strobe::Strobed;
 
@@ -32,6 +32,23 @@ impl Carrier for Line {
             Line::Gateway(gateway) => gateway.take(take),
             Line::Strobed(strobed) => strobed.take(take),
             Line::Alone => Ok(false),
+        }
+    }
+
+    #[inline]
+    fn looks(&self) -> u32 {
+        match self {
+            Line::Gateway(gateway) => gateway.looks(),
+            Line::Strobed(strobed) => strobed.looks(),
+            Line::Alone => 0,
+        }
+    }
+
+    #[inline]
+    fn boards(&mut self) -> Option<&mut dyn Boards> {
+        match self {
+            Line::Gateway(gateway) => gateway.boards(),
+            Line::Strobed(_) | Line::Alone => None,
         }
     }
 

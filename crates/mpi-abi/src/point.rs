@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use muster_message::{Claim, Envelope, Mode, Ticket, Wanted};
+use muster_message::{Claim, Envelope, Mode, Soon, Ticket, Wanted};
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::watch::Waits;
 
@@ -68,7 +68,10 @@ fn receive_now(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Resu
     let (mut into, mut posted) = (Some(into), None);
     let outcome = world()?.process.wait(Waits::Messages, |state| {
         if let Some(into) = into.take() {
-            posted = Some(state.endpoint.receive(wanted, from, into)?);
+            match state.endpoint.receive_soon(wanted, from, into)? {
+                Soon::Ended(outcome) => return Ok(Some(outcome)),
+                Soon::Posted(ticket) => posted = Some(ticket),
+            }
         }
         Ok(posted.and_then(|ticket| state.outcome(ticket)))
     })?;

@@ -1,16 +1,18 @@
 //! Requests: operations that are under way, and what becomes of them (MPI-5.0, section 3.7).
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::lock_api::{Mutex, MutexGuard};
 
 use muster_message::{Envelope, Outcome, Ticket};
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::partitioned::Channel;
 use muster_mpi::process::Began;
+use muster_mpi::watch::Waits;
 use muster_mpi::window::Access;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::attached::Flush;
+use crate::door::Door;
 use crate::failure;
 use crate::generalized;
 use crate::object::Id;
@@ -63,11 +65,12 @@ pub struct Requests {
     free: Vec<usize>,
 }
 
-static REQUESTS: Mutex<Requests> = Mutex::new(Requests { all: Vec::new(), free: Vec::new() });
+static REQUESTS: Mutex<Door, Requests> = Mutex::new(Requests { all: Vec::new(), free: Vec::new() });
 
 /// All requests. Who has them asks for nothing else that is guarded.
-pub fn requests() -> MutexGuard<'static, Requests> {
-    REQUESTS.lock().unwrap_or_else(PoisonError::into_inner)
+#[inline]
+pub fn requests() -> MutexGuard<'static, Door, Requests> {
+    REQUESTS.lock()
 }
 
 impl Requests {
@@ -81,6 +84,15 @@ impl Requests {
             _ if handle == MPI_REQUEST_NULL => Ok(None),
             _ => Err(wrong(handle)),
         }
+    }
+
+    /// As [`waits_for`], of the operations of these handles.
+    pub fn waits_for(&self, handles: &[MPI_Request]) -> Result<Waits> {
+        let mut are_messages = true;
+        for handle in handles {
+            are_messages &= self.active(*handle)?.is_none_or(|active| is_message(&active));
+        }
+        Ok(if are_messages { Waits::Messages } else { Waits::Other })
     }
 
     /// Takes away the handle of an operation that has ended; that of a persistent one stays.
@@ -113,6 +125,18 @@ impl Requests {
         }
         Some(was)
     }
+}
+
+/// Whether it is a message, or made of such.
+#[inline]
+fn is_message(active: &Active) -> bool {
+    use Active::{Collective, Ended, Exchange, Receive, Send};
+    matches!(active, Send(_) | Receive(_) | Exchange(..) | Collective(_) | Ended(_))
+}
+
+/// What is waited for by who waits for these.
+pub fn waits_for<'a>(mut active: impl Iterator<Item = &'a Active>) -> Waits {
+    if active.all(is_message) { Waits::Messages } else { Waits::Other }
 }
 
 /// What is said of an operation that there is nothing to say of.
@@ -312,10 +336,16 @@ pub fn poll(state: &mut State, active: Active) -> Option<Result<MPI_Status>> {
         }),
         Active::Flush(flush) => flush.has_ended(state).then_some(Ok(EMPTY)),
         Active::Access(access) => state.poll_access(access).map(|ended| ended.map(|()| EMPTY)),
-        Active::Ended(status) => Some(match Class::of_number(status.MPI_ERROR) {
-            Some(class) => Err(class.into()),
-            None => Ok(status),
-        }),
+        Active::Ended(status) => Some(said(status)),
+    }
+}
+
+/// How an operation has ended whose status was kept.
+#[inline]
+pub fn said(status: MPI_Status) -> Result<MPI_Status> {
+    match Class::of_number(status.MPI_ERROR) {
+        Some(class) => Err(class.into()),
+        None => Ok(status),
     }
 }
 

@@ -3,7 +3,6 @@
 use std::ffi::c_int;
 
 use muster_mpi::error::{Class, Error, Result};
-use muster_mpi::watch::Waits;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -16,18 +15,12 @@ use crate::pointer::{Out, StatusOut};
 use crate::request::{self, Active, EMPTY};
 use crate::world::world;
 
-/// Whether all of them are messages, or made of such.
-pub fn waits_for<'a>(mut active: impl Iterator<Item = &'a Active>) -> Waits {
-    use Active::{Collective, Ended, Exchange, Receive, Send};
-    let is_message =
-        |it: &Active| matches!(it, Send(_) | Receive(_) | Exchange(..) | Collective(_) | Ended(_));
-    let are_messages = active.all(is_message);
-    if are_messages { Waits::Messages } else { Waits::Other }
-}
-
 /// Waits for one.
 fn wait(handle: &mut MPI_Request, active: Active) -> Result<MPI_Status> {
-    let waits = waits_for([active].iter());
+    if let Active::Ended(status) = active {
+        return request::finish(handle, request::said(status));
+    }
+    let waits = request::waits_for([active].iter());
     let ended = world()?.process.wait(waits, |state| Ok(request::poll(state, active)))?;
     request::finish(handle, ended)
 }
@@ -163,7 +156,7 @@ export! {
     fn MPI_Waitall(count_: c_int, requests: OutArray<MPI_Request>, statuses: OutArray<MPI_Status>) {
         let number = count(count_)?;
         let (handles, statuses) = (requests.slice(number)?, statuses.wanted(number)?);
-        let waits = waits_for(request::all_active(handles)?.iter().flatten());
+        let waits = request::requests().waits_for(handles)?;
         let mut statuses = Statuses { all: statuses, failed: None };
         // Those that end otherwise than messages do: some have functions of the program called.
         let (mut others, mut next) = (Vec::new(), 0);

@@ -15,6 +15,7 @@ use muster_mpi::process;
 use muster_mpi::strobe::{self, Strobed};
 
 use crate::abi::constants::*;
+use crate::door::{self, Door};
 use crate::line::Line;
 use crate::order;
 use crate::outside::outside;
@@ -29,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(1);
 const JOIN: Duration = Duration::from_secs(30);
 
 /// The process's part of the job.
-pub type Process = process::Process<Line, Place>;
+pub type Process = process::Process<Door, Line, Place>;
 
 /// What is guarded of it.
 pub type State = process::State<Line, Place>;
@@ -108,15 +109,15 @@ fn enter(has_threads: bool) -> Result<&'static World> {
     let _guard = ENTERING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(world) = WORLD.get() {
         if has_threads && !world.is_watched {
-            world.process.allow_threads();
+            door::allow_threads();
         }
     } else {
         let (line, rank, size, neighbours) = join()?;
         let endpoint = Endpoint::ordered(rank, line, order::wanted(size)?);
         // Several threads have no order that a program determines.
         let is_watched = endpoint.is_watched();
-        let has_threads = has_threads && !is_watched;
-        let process = Process::new(endpoint, has_threads);
+        door::begin(has_threads && !is_watched);
+        let process = Process::new(endpoint);
         process.set_outside(outside());
         let world = WORLD.get_or_init(|| World { process, rank, size, neighbours, is_watched });
         order::begin(world)?;

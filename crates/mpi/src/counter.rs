@@ -11,6 +11,7 @@ use crate::communicator::Communicator;
 use crate::datatype::{Datatype, Predefined};
 use crate::error::{Error, Result};
 use crate::process::Process;
+use crate::threads::Door;
 use muster_message::{Buffer, Carrier, Endpoint, Envelope, Mode, Ticket, Wanted};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -96,9 +97,9 @@ impl Counter {
     ///
     /// # Errors
     /// That messages can be carried no more.
-    pub fn new<C: Carrier, M: Memory>(
+    pub fn new<D: Door, C: Carrier, M: Memory>(
         comm: &Communicator,
-        process: &Process<C, M>,
+        process: &Process<D, C, M>,
     ) -> Result<Counter> {
         if comm.rank() > 0 {
             return Ok(Counter { value: None });
@@ -122,10 +123,10 @@ impl Counter {
     ///
     /// # Errors
     /// That rank 0 is gone, or messages can be carried no more.
-    pub fn add<C: Carrier, M: Memory>(
+    pub fn add<D: Door, C: Carrier, M: Memory>(
         &self,
         comm: &Communicator,
-        process: &Process<C, M>,
+        process: &Process<D, C, M>,
         more: i64,
     ) -> Result<i64> {
         if let Some(value) = &self.value {
@@ -154,7 +155,7 @@ impl Counter {
     }
 
     /// Ends it.
-    pub fn end<C: Carrier, M: Memory>(&self, process: &Process<C, M>) {
+    pub fn end<D: Door, C: Carrier, M: Memory>(&self, process: &Process<D, C, M>) {
         if let Some(value) = &self.value {
             process.state().let_go(value);
         }

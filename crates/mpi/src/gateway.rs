@@ -4,8 +4,8 @@
 use crate::strobe::Node;
 use muster_fabric::Error;
 use muster_fabric::deadline::Deadline;
-use muster_fabric::gateway::{Bytes, Place, Rank};
-use muster_message::{Alarm, Arrival, Carrier, Failure};
+use muster_fabric::gateway::{self, Bytes, Place, Rank};
+use muster_message::{Alarm, Arrival, Boards, Carrier, Failure, Spot};
 use std::time::Duration;
 
 /// From how many bytes on a message to the same node is offered. Through the ring it is copied
@@ -26,6 +26,9 @@ pub struct Gateway {
     /// Whom room is waited for.
     room: Vec<Place>,
 }
+
+/// Looks for a message that is waited for: a few times what one needs from processor to processor.
+const LOOKS: u32 = 64;
 
 /// Bytes that are still in the node's segment.
 struct Lying<'a, 'b>(&'a mut Bytes<'b>);
@@ -71,6 +74,12 @@ impl Gateway {
         self.firsts[node]..self.firsts[node + 1]
     }
 
+    /// The first rank of this node.
+    #[inline]
+    fn first(&self) -> u32 {
+        self.firsts[self.node as usize]
+    }
+
     fn place(&self, number: u32) -> Place {
         let node = self.firsts.partition_point(|first| *first <= number) - 1;
         Place { node: node as u32, rank: number - self.firsts[node] }
@@ -101,6 +110,59 @@ impl Node for Gateway {
     }
 }
 
+impl Boards for Gateway {
+    fn seers(&self) -> std::ops::Range<u32> {
+        self.neighbours()
+    }
+
+    #[inline]
+    fn show(&mut self, spot: Spot, label: u32, bytes: &[u8]) {
+        self.rank.show(of(spot), label, bytes);
+    }
+
+    #[inline]
+    fn label(&self, rank: u32, spot: Spot) -> Option<u32> {
+        self.rank.label(rank - self.first(), of(spot))
+    }
+
+    #[inline]
+    fn read(&self, rank: u32, spot: Spot, into: &mut [u8]) {
+        self.rank.read(rank - self.first(), of(spot), into);
+    }
+
+    fn expect(&mut self, spot: Spot, ranks: &mut dyn Iterator<Item = u32>) {
+        let first = self.first();
+        self.rank.expect(of(spot), ranks.map(|rank| rank - first));
+    }
+
+    fn linger(&mut self, spot: Spot) -> bool {
+        self.rank.linger(of(spot))
+    }
+
+    fn has_shown(&self) -> bool {
+        self.rank.has_shown()
+    }
+
+    #[inline]
+    fn leave(&mut self, spot: Spot, ranks: &mut dyn Iterator<Item = u32>) {
+        let first = self.first();
+        self.rank.leave(of(spot), ranks.map(|rank| rank - first));
+    }
+
+    fn forget(&mut self, spot: Spot) {
+        self.rank.forget(of(spot));
+    }
+
+    fn has_left(&self, rank: u32, spot: Spot) -> bool {
+        self.rank.has_left(rank - self.first(), of(spot))
+    }
+}
+
+#[inline]
+fn of(Spot { board, number }: Spot) -> gateway::Spot {
+    gateway::Spot { board, number }
+}
+
 impl Carrier for Gateway {
     #[inline]
     fn send(&mut self, to: u32, head: &[u8], body: &[u8], offset: usize) -> Result<usize, Failure> {
@@ -124,6 +186,16 @@ impl Carrier for Gateway {
             Err(Error::WouldBlock) => Ok(false),
             Err(error) => Err(Failure::Broken(error.to_string())),
         }
+    }
+
+    #[inline]
+    fn looks(&self) -> u32 {
+        if self.rank.is_crowded() { 0 } else { LOOKS }
+    }
+
+    #[inline]
+    fn boards(&mut self) -> Option<&mut dyn Boards> {
+        Some(self)
     }
 
     fn wait(&mut self, room: &[u32], time: Duration) -> Result<(), Failure> {

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod boards;
 pub mod buffer;
 pub mod collective;
 pub mod communicator;
@@ -18,7 +19,7 @@ pub mod op;
 pub mod partitioned;
 pub mod process;
 pub mod strobe;
-mod threads;
+pub mod threads;
 pub mod topology;
 pub mod watch;
 pub mod window;

@@ -3,21 +3,23 @@
 //! All its threads share it ([`Process::wait_for`]): whoever waits progresses everything; where
 //! several threads may call the library one of them does (`threads.rs`).
 
+use crate::boards::Uses;
 use crate::buffer::{Memory, Typed};
-use crate::collective::Plan;
+use crate::collective::{Plan, Short};
 use crate::counter::Keeper;
 use crate::error::{Error, Result};
 use crate::partitioned::Channels;
-use crate::threads::{HasTurns, Threads, Turns};
+use crate::threads::{Door, HasTurns, Threads, Turns};
 use crate::watch::{Outside, Patience, Waits, Watch};
 use crate::window::{Access, Window, Windows};
 use muster_message::{Buffer, Carrier, Endpoint, Failure, Outcome, Ticket, Wanted};
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use parking_lot::lock_api::{Mutex, MutexGuard};
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 
-/// What the process of a rank has.
-pub struct Process<C, M: Memory> {
-    state: Mutex<State<C, M>>,
+/// What the process of a rank has, behind a door.
+pub struct Process<D, C, M: Memory> {
+    state: Mutex<D, State<C, M>>,
     threads: Threads,
 }
 
@@ -36,6 +38,8 @@ pub struct State<C, M: Memory> {
     pub windows: Windows<M>,
     /// Its partitioned messages.
     pub channels: Channels<M>,
+    /// Its boards.
+    pub boards: Uses,
     plans: Vec<(Began, Plan<M>)>,
     /// Collectives that have ended, and in which epoch.
     ended: Vec<(Began, Result<()>, u32)>,
@@ -55,16 +59,16 @@ impl<C, M: Memory> HasTurns for State<C, M> {
     }
 }
 
-impl<C: Carrier, M: Memory> Process<C, M> {
-    /// The process of a rank. `has_threads`: several threads may call at once
-    /// (`MPI_THREAD_MULTIPLE`).
-    pub fn new(mut endpoint: Endpoint<C, Typed<M>>, has_threads: bool) -> Process<C, M> {
+impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
+    /// The process of a rank.
+    pub fn new(mut endpoint: Endpoint<C, Typed<M>>) -> Process<D, C, M> {
         let watch = Watch::new(endpoint.me());
-        let threads = Threads::new(has_threads, endpoint.carrier().alarm());
+        let threads = Threads::new(endpoint.carrier().alarm());
         let state = State {
             endpoint,
             windows: Windows::default(),
             channels: Channels::default(),
+            boards: Uses::default(),
             plans: Vec::new(),
             ended: Vec::new(),
             began: 0,
@@ -81,14 +85,9 @@ impl<C: Carrier, M: Memory> Process<C, M> {
         self.state().watch.outside = Some(outside);
     }
 
-    /// From now on several threads may call at once.
-    pub fn allow_threads(&self) {
-        self.threads.are_many.store(true, Ordering::Relaxed);
-    }
-
     /// What it has, for a moment.
     #[inline]
-    pub fn state(&self) -> MutexGuard<'_, State<C, M>> {
+    pub fn state(&self) -> MutexGuard<'_, D, State<C, M>> {
         self.threads.enter(&self.state)
     }
 
@@ -113,11 +112,11 @@ impl<C: Carrier, M: Memory> Process<C, M> {
         mut ask: impl FnMut(&mut State<C, M>) -> Result<Option<T>>,
     ) -> Result<T> {
         let mut state = self.state();
-        if self.threads.are_many.load(Ordering::Relaxed) {
-            return self.wait_among_threads(state, waits, ask);
-        }
         let mut patience = Patience::new(waits);
         loop {
+            if D::has_threads() {
+                return self.wait_among_threads(state, waits, ask);
+            }
             state.endpoint.despair();
             if let Some(answer) = ask(&mut state)? {
                 return Ok(answer);
@@ -161,7 +160,7 @@ impl<C: Carrier, M: Memory> Process<C, M> {
     /// The same, where other threads may call meanwhile.
     fn wait_among_threads<'a, T>(
         &'a self,
-        mut state: MutexGuard<'a, State<C, M>>,
+        mut state: MutexGuard<'a, D, State<C, M>>,
         waits: Waits,
         mut ask: impl FnMut(&mut State<C, M>) -> Result<Option<T>>,
     ) -> Result<T> {
@@ -171,7 +170,7 @@ impl<C: Carrier, M: Memory> Process<C, M> {
                 break answer;
             }
             if state.turns.has_keeper && !is_keeper {
-                state = self.threads.stand_by(state);
+                state = self.threads.stand_by(&self.state, state);
                 continue;
             }
             (state.turns.has_keeper, is_keeper) = (true, true);
@@ -210,6 +209,17 @@ impl<C: Carrier, M: Memory> Process<C, M> {
     #[inline]
     pub fn outcome(&self, ticket: Ticket) -> Result<Outcome> {
         self.wait(Waits::Messages, |state| Ok(state.outcome(ticket)))
+    }
+
+    /// Carries out a collective of ranks that share a board.
+    ///
+    /// # Errors
+    /// As [`Short::advance`].
+    pub fn carry_out_short(&self, mut short: Short<M>) -> Result<()> {
+        self.wait(Waits::Messages, |state| {
+            let done = short.advance(&mut state.endpoint, state.watch.is_long)?;
+            Ok(done.then_some(()))
+        })
     }
 
     /// Carries out a collective.

@@ -12,17 +12,23 @@
 //! stand by as well whenever somebody has been in, or something has come.
 
 use muster_message::Alarm;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use parking_lot::lock_api::{Mutex, MutexGuard, RawMutex};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Condvar, PoisonError};
+
+/// What threads come through one at a time to the state of their process, of which there is one.
+pub trait Door: RawMutex {
+    /// Whether several threads may come at once.
+    fn has_threads() -> bool;
+}
 
 /// What threads know of each other.
 pub(crate) struct Threads {
-    /// Whether several may call at once.
-    pub(crate) are_many: AtomicBool,
     /// How many want the state and do not have it.
     wanted: AtomicU32,
-    /// That something has changed.
-    told: Condvar,
+    /// How often those who stand by were called, and that they were.
+    calls: std::sync::Mutex<u64>,
+    called: Condvar,
     alarm: Option<Alarm>,
 }
 
@@ -55,46 +61,45 @@ pub(crate) trait HasTurns {
 }
 
 impl Threads {
-    pub(crate) fn new(are_many: bool, alarm: Option<Alarm>) -> Threads {
-        let (are_many, wanted) = (AtomicBool::new(are_many), AtomicU32::new(0));
-        Threads { are_many, wanted, told: Condvar::new(), alarm }
+    pub(crate) fn new(alarm: Option<Alarm>) -> Threads {
+        let (wanted, calls) = (AtomicU32::new(0), std::sync::Mutex::new(0));
+        Threads { wanted, calls, called: Condvar::new(), alarm }
     }
 
     /// The state, as soon as who has it can let go.
     #[inline]
-    pub(crate) fn enter<'a, S: HasTurns>(&self, state: &'a Mutex<S>) -> MutexGuard<'a, S> {
-        let mut entered = match state.try_lock() {
-            Ok(entered) => entered,
-            Err(TryLockError::Poisoned(entered)) => entered.into_inner(),
-            Err(TryLockError::WouldBlock) => self.want(state),
-        };
+    pub(crate) fn enter<'a, D: Door, S: HasTurns>(
+        &self,
+        state: &'a Mutex<D, S>,
+    ) -> MutexGuard<'a, D, S> {
+        let mut entered = state.try_lock().unwrap_or_else(|| self.want(state));
         entered.turns().change();
         entered
     }
 
     #[cold]
-    fn want<'a, S>(&self, state: &'a Mutex<S>) -> MutexGuard<'a, S> {
+    fn want<'a, D: Door, S>(&self, state: &'a Mutex<D, S>) -> MutexGuard<'a, D, S> {
         self.wanted.fetch_add(1, Ordering::SeqCst);
         if let Some(alarm) = &self.alarm {
             alarm();
         }
-        let entered = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let entered = state.lock();
         self.wanted.fetch_sub(1, Ordering::SeqCst);
         entered
     }
 
     /// The keeper lets in those who want the state, and those who stand by where something has
     /// changed; whether there were any.
-    pub(crate) fn let_in<'a, S: HasTurns>(
+    pub(crate) fn let_in<'a, D: Door, S: HasTurns>(
         &self,
-        state: &'a Mutex<S>,
-        mut guard: MutexGuard<'a, S>,
-    ) -> (MutexGuard<'a, S>, bool) {
+        state: &'a Mutex<D, S>,
+        mut guard: MutexGuard<'a, D, S>,
+    ) -> (MutexGuard<'a, D, S>, bool) {
         let turns = guard.turns();
         if turns.told != turns.changes && turns.standing > 0 {
             turns.told = turns.changes;
             self.wanted.fetch_add(turns.standing, Ordering::SeqCst);
-            self.told.notify_all();
+            self.call();
         }
         if self.wanted.load(Ordering::SeqCst) == 0 {
             return (guard, false);
@@ -103,20 +108,25 @@ impl Threads {
         while self.wanted.load(Ordering::SeqCst) > 0 {
             std::thread::yield_now();
         }
-        (state.lock().unwrap_or_else(PoisonError::into_inner), true)
+        (state.lock(), true)
     }
 
     /// Sleeps until something has changed, or there is no keeper any more.
-    pub(crate) fn stand_by<'a, S: HasTurns>(
+    pub(crate) fn stand_by<'a, D: Door, S: HasTurns>(
         &self,
-        mut guard: MutexGuard<'a, S>,
-    ) -> MutexGuard<'a, S> {
-        let turns = guard.turns();
-        let known = turns.told;
-        turns.standing += 1;
-        let stays = |state: &mut S| state.turns().has_keeper && state.turns().told == known;
-        let woken = self.told.wait_while(guard, stays);
-        let mut guard = woken.unwrap_or_else(PoisonError::into_inner);
+        state: &'a Mutex<D, S>,
+        mut guard: MutexGuard<'a, D, S>,
+    ) -> MutexGuard<'a, D, S> {
+        let known = guard.turns().told;
+        guard.turns().standing += 1;
+        while guard.turns().has_keeper && guard.turns().told == known {
+            // Who calls has the state, so no call is missed.
+            let calls = *self.calls();
+            drop(guard);
+            let stays = |now: &mut u64| *now == calls;
+            drop(self.called.wait_while(self.calls(), stays));
+            guard = state.lock();
+        }
         let turns = guard.turns();
         turns.standing -= 1;
         if turns.told != known {
@@ -126,10 +136,20 @@ impl Threads {
     }
 
     /// The keeper goes: the next one of those who stand by takes its place.
-    pub(crate) fn leave<S: HasTurns>(&self, mut guard: MutexGuard<'_, S>) {
+    pub(crate) fn leave<D: Door, S: HasTurns>(&self, mut guard: MutexGuard<'_, D, S>) {
         guard.turns().has_keeper = false;
         if guard.turns().standing > 0 {
-            self.told.notify_all();
+            self.call();
         }
+    }
+
+    /// Calls those who stand by.
+    fn call(&self) {
+        *self.calls() += 1;
+        self.called.notify_all();
+    }
+
+    fn calls(&self) -> std::sync::MutexGuard<'_, u64> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

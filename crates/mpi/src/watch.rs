@@ -156,6 +156,10 @@ impl<C: Carrier, M: Memory> State<C, M> {
         if waits == Waits::Other || !self.windows.is_empty() || !self.channels.is_empty() {
             return None;
         }
+        // Somebody has come whom this rank waits for, and it has not looked since.
+        if self.endpoint.carrier().boards().is_some_and(|boards| boards.has_shown()) {
+            return None;
+        }
         let communicator = |context: u64| outside.communicator(context & !1);
         let probe = match waits {
             Waits::Probe(wanted, from) => Some((wanted, from)),

@@ -232,7 +232,12 @@ impl Gate {
     pub(super) fn announce(&self, sleep: Sleep) {
         let own = self.core.layout.process(self.core.me, Process::Asleep);
         self.core.memory.store(own, sleep as u64);
-        self.core.memory.fence();
+        match sleep {
+            Sleep::No => {}
+            // Nobody sends the daemon messages.
+            _ if self.is_daemon => self.core.memory.fence(),
+            _ => self.core.memory.barrier(),
+        }
     }
 
     /// Becomes the sentinel where there is none, or where the daemon is.

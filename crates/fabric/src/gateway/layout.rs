@@ -3,13 +3,13 @@
 //! Everything is in words of eight bytes. Bodies of messages are words too, which others may write
 //! while they are read, so no reference to the bytes is ever taken.
 
-use super::sys;
+use super::{barrier, sys};
 use crate::transport::shared::sys::Mapped;
 use muster_base::limits::{
-    GATEWAY_PIECE, GATEWAY_RANKS_MAX, GATEWAY_SLOTS, NEAR_ENTRIES, NEAR_LINES,
+    BOARD_BYTES, BOARDS, GATEWAY_PIECE, GATEWAY_RANKS_MAX, GATEWAY_SLOTS, NEAR_ENTRIES, NEAR_LINES,
 };
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering, compiler_fence, fence};
 
 /// Words of a cache line.
 pub(super) const LINE: usize = 8;
@@ -28,11 +28,12 @@ pub(super) const CALLS: usize = GATEWAY_RANKS_MAX / 64;
 
 /// The shared memory, as the protocol sees it: tests stop its user at each access.
 pub(super) trait Memory {
-    /// Reads a word (acquire, and after own earlier [`Memory::publish`] and [`Memory::fence`]).
+    /// Reads a word (acquire, and after own earlier [`Memory::fence`]).
     fn load(&self, at: usize) -> u64;
     /// Writes a word (release).
     fn store(&self, at: usize, value: u64);
-    /// Writes a word (release), before own later reads.
+    /// Writes a word (release), before own later reads as others see it after their
+    /// [`Memory::barrier`].
     fn publish(&self, at: usize, value: u64);
     /// Writes a word if it is still `old`; whether it was.
     fn replace(&self, at: usize, old: u64, new: u64) -> bool;
@@ -46,6 +47,8 @@ pub(super) trait Memory {
     fn set(&self, at: usize, bits: u64);
     /// Between own writes before and own reads after.
     fn fence(&self);
+    /// The same, and between what others publish and what they read after (`barrier.rs`).
+    fn barrier(&self);
     /// Copies bytes out, from the beginning of a word on.
     fn read(&self, at: usize, bytes: &mut [u8]);
     /// Copies bytes in; what the rest of the last word is then is open.
@@ -55,7 +58,7 @@ pub(super) trait Memory {
 impl Memory for Arc<Mapped> {
     #[inline]
     fn load(&self, at: usize) -> u64 {
-        // Sequentially consistent is what it takes for `publish`, and costs no more.
+        // Sequentially consistent is what it takes where `publish` is a fence; it costs no more.
         self.words()[at].load(Ordering::SeqCst)
     }
 
@@ -66,7 +69,12 @@ impl Memory for Arc<Mapped> {
 
     #[inline]
     fn publish(&self, at: usize, value: u64) {
-        self.words()[at].swap(value, Ordering::SeqCst);
+        if barrier::is_registered() {
+            self.words()[at].store(value, Ordering::Release);
+            compiler_fence(Ordering::SeqCst);
+        } else {
+            self.words()[at].swap(value, Ordering::SeqCst);
+        }
     }
 
     fn replace(&self, at: usize, old: u64, new: u64) -> bool {
@@ -92,6 +100,10 @@ impl Memory for Arc<Mapped> {
 
     fn fence(&self) {
         fence(Ordering::SeqCst);
+    }
+
+    fn barrier(&self) {
+        barrier::all();
     }
 
     fn read(&self, at: usize, bytes: &mut [u8]) {
@@ -142,6 +154,8 @@ pub(super) struct Layout {
     endpoints: Vec<usize>,
     /// Where the ranks' boxes begin.
     boxes: usize,
+    /// Where the boards begin.
+    boards: usize,
     /// Where the rings between the ranks here begin: first what their receivers write.
     about: usize,
     /// Then what the senders write.
@@ -212,7 +226,8 @@ pub(super) enum Process {
     Asleep = 0,
     /// 1 when it has ended.
     Ended = 1,
-    /// The daemon: how many processors the node has.
+    /// The daemon: how many processors the node has. A rank of more than that: one more than the
+    /// number of that on which it ran when it last showed something on a board.
     Processors = 2,
     /// 1 when the rank says that it waits ([`super::Rank::say_waits`]).
     Waits = 3,
@@ -287,6 +302,14 @@ const RING: usize = (NEAR_ENTRIES + NEAR_LINES) * LINE;
 
 const _: () = assert!(RING.is_multiple_of(PAGE) && Process::Called as usize + CALLS <= LINE);
 
+/// Words of a place on a board: the flag, then the bytes.
+const SPOT: usize = 1 + BOARD_BYTES / 8;
+
+/// Words that a rank has on a board: two places, and the line in which it says what it has taken.
+const SHOWN: usize = 2 * SPOT + LINE;
+
+const _: () = assert!(SPOT.is_multiple_of(LINE));
+
 impl Layout {
     /// The layout of node `node` of a job that has so many ranks on each node.
     pub(super) fn new(node: usize, ranks: &[u16]) -> Layout {
@@ -300,10 +323,11 @@ impl Layout {
                 (ENDPOINT + here * LOCALS + there + here * there * PAIRS).next_multiple_of(LINE);
         }
         let boxes = words;
-        let about = (words + here * BOX).next_multiple_of(PAGE);
+        let boards = (words + here * BOX).next_multiple_of(PAGE);
+        let about = (boards + BOARDS * here * SHOWN).next_multiple_of(PAGE);
         let rings = (about + here * here * LINE).next_multiple_of(PAGE);
         let words = rings + here * here * RING;
-        Layout { node, ranks: ranks.to_vec(), endpoints, boxes, about, rings, words }
+        Layout { node, ranks: ranks.to_vec(), endpoints, boxes, boards, about, rings, words }
     }
 
     /// Ranks here.
@@ -354,6 +378,16 @@ impl Layout {
 
     pub(super) fn outbound(&self, rank: usize, slot: usize, word: Slot) -> usize {
         self.inbound(rank, GATEWAY_SLOTS + slot, word)
+    }
+
+    /// The place of a rank on a board where it shows what has that number.
+    pub(super) fn spot(&self, rank: usize, board: usize, number: u32) -> usize {
+        self.boards + (board * self.here() + rank) * SHOWN + number as usize % 2 * SPOT
+    }
+
+    /// The word in which a rank says up to which number it has taken what the others show there.
+    pub(super) fn left(&self, rank: usize, board: usize) -> usize {
+        self.spot(rank, board, 0) + 2 * SPOT
     }
 
     /// A word of rank `to` about the ring from rank `from`: a line of its own.

@@ -41,6 +41,8 @@
 //! [`GATEWAY_SLOTS`]: muster_base::limits::GATEWAY_SLOTS
 //! [`GATEWAY_WINDOW`]: muster_base::limits::GATEWAY_WINDOW
 
+mod barrier;
+mod board;
 mod boxes;
 mod bytes;
 mod control;
@@ -57,6 +59,7 @@ mod sys;
 #[cfg(test)]
 mod tests;
 
+pub use board::Spot;
 pub use bytes::Bytes;
 pub use meeting::{Asking, Desk, Shutter};
 pub use node::{Dial, Door, Node, SERVICE};

@@ -23,12 +23,14 @@
 //! missed; and what a rank had sent that died before it could call, the daemon calls for.
 //!
 //! *Sleep.* A flag, and a count of what was freed, are published before the word is looked at by
-//! which the other side says that it sleeps (`gate.rs`); so one of the two sees the other.
+//! which the other side says that it sleeps (`gate.rs`), or that it watches; and whoever changes
+//! such a word has a barrier before it looks once more (`barrier.rs`). So one of the two sees the
+//! other.
 
 use super::bytes::{Bytes, Parts};
 use super::endpoint::Core;
 use super::layout::{About, CALLS, Memory, Process, Sleep};
-use super::{Piece, Place};
+use super::{Piece, Place, barrier};
 use muster_base::limits::{NEAR_ENTRIES, NEAR_LINES, NEAR_PIECE};
 
 /// Bytes of a whole message that stand in its entry.
@@ -304,20 +306,23 @@ impl Near {
     fn leave<M: Memory>(&mut self, core: &Core<M>) {
         self.in_vain = 0;
         let (watched, talking) = (self.watched, std::mem::take(&mut self.talking));
-        if watched.count() <= FEW {
+        // Who cannot fence others would not see what they send meanwhile.
+        if watched.count() <= FEW || !barrier::is_registered() {
             return;
         }
-        watched.find(0, |from| {
-            if !talking.contains(from) {
-                core.memory.publish(core.layout.about(from, core.me, About::Watched), 0);
-                self.watched.remove(from);
-                let In { flag, taken, .. } = self.from[from];
-                if core.memory.load(flag) >> 32 == taken.tag() {
-                    core.call(from, core.me);
-                }
+        let is_left = |from: usize| watched.contains(from) && !talking.contains(from);
+        let left = (0..self.from.len()).filter(|from| is_left(*from));
+        for from in left.clone() {
+            core.memory.store(core.layout.about(from, core.me, About::Watched), 0);
+            self.watched.remove(from);
+        }
+        core.memory.barrier();
+        for from in left {
+            let In { flag, taken, .. } = self.from[from];
+            if core.memory.load(flag) >> 32 == taken.tag() {
+                core.call(from, core.me);
             }
-            false
-        });
+        }
     }
 
     /// Whether a piece can be taken.

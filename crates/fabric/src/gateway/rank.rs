@@ -1,5 +1,6 @@
 //! A rank's end of its node's gateway.
 
+use super::board::{self, Check, Expected, Spot};
 use super::boxes::{Inbox, Outbox, Refusal};
 use super::bytes::Parts;
 use super::control::{self, Control, PACKET_MAX};
@@ -9,7 +10,7 @@ use super::layout::{Layout, Memory, Process, Sleep};
 use super::line::Line;
 use super::meeting::{self, DAEMON};
 use super::near::Near;
-use super::{Piece, Place};
+use super::{Piece, Place, barrier};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::transport::shared::segment::{self, Unfit};
@@ -25,6 +26,10 @@ use std::time::Duration;
 /// How long a rank sleeps at most before it looks: who was to wake it may be stopped.
 const NAP: Duration = Duration::from_millis(50);
 
+/// The same where the kernel does not fence the others for it (`barrier.rs`): what they send just
+/// when it goes to sleep it may not see.
+const NAP_UNFENCED: Duration = Duration::from_millis(1);
+
 /// Pieces taken after which their sender is told, by a rank that never waits.
 const TAKEN: u32 = GATEWAY_WINDOW as u32 / 2;
 
@@ -34,6 +39,12 @@ const NEAR_LOOKS: u32 = 16;
 
 /// Tries in vain to take something for each one that looks at the sockets.
 const TRIES: u32 = 16;
+
+/// How often a rank offers its processor before it sees to what else there is to do, and looks
+/// before it does so while those whom it waits for run elsewhere: about as long as it takes to be
+/// switched to another rank and back.
+const OFFERS: u32 = 64;
+const LOOKS_ELSEWHERE: u32 = 30;
 
 /// Bytes posted after which they are sent while more are posted.
 const POSTED: usize = 8 * GATEWAY_PIECE;
@@ -54,7 +65,11 @@ pub struct Rank {
     looks: u32,
     /// Tries to take something that were in vain, in a row or not.
     tries: u32,
+    expected: Expected,
+    /// One more than the number of the processor on which it ran last.
+    processor: u64,
     alarm: Arc<Alarm>,
+    nap: Duration,
     packet: Vec<u8>,
     ready: Vec<u64>,
 }
@@ -145,7 +160,10 @@ impl Rank {
             was_near: false,
             looks: 0,
             tries: 0,
+            expected: Expected::default(),
+            processor: 0,
             alarm,
+            nap: if barrier::register() { NAP } else { NAP_UNFENCED },
             packet,
             ready: Vec::with_capacity(64),
         };
@@ -162,6 +180,12 @@ impl Rank {
     /// How many ranks each node of the job has. They are numbered node by node.
     pub fn shape(&self) -> &[u16] {
         &self.gate.core.layout.ranks
+    }
+
+    /// Whether the node has fewer processors than the job has ranks there.
+    #[inline]
+    pub fn is_crowded(&self) -> bool {
+        self.waiter.is_crowded()
     }
 
     /// Whether a rank has ended, or its node is lost. What it had sent before may still come.
@@ -370,6 +394,95 @@ impl Rank {
         }
     }
 
+    /// Shows the ranks of this node some bytes, and a label.
+    ///
+    /// # Panics
+    /// Where there is no such board, or there are more bytes than [`BOARD_BYTES`].
+    #[inline]
+    pub fn show(&mut self, spot: Spot, label: u32, bytes: &[u8]) {
+        if self.is_crowded() {
+            self.note_processor();
+        }
+        board::show(&self.gate.core, spot, label, bytes);
+    }
+
+    /// Notes where this rank runs, for those who wait for it.
+    fn note_processor(&mut self) {
+        let now = rustix::thread::sched_getcpu() as u64 + 1;
+        if now != self.processor {
+            self.processor = now;
+            let core = &self.gate.core;
+            core.memory.store(core.layout.process(core.me, Process::Processors), now);
+        }
+    }
+
+    /// The label of what a rank of this node shows there, once it does.
+    #[inline]
+    pub fn label(&self, rank: u32, spot: Spot) -> Option<u32> {
+        board::label(&self.gate.core, rank as usize, spot)
+    }
+
+    /// The first bytes of what it shows.
+    #[inline]
+    pub fn read(&self, rank: u32, spot: Spot, into: &mut [u8]) {
+        board::read(&self.gate.core, rank as usize, spot, into);
+    }
+
+    /// [`Rank::wait`] ends when all of these ranks of this node show something there, too. Those
+    /// who do now are not expected.
+    pub fn expect(&mut self, spot: Spot, ranks: impl Iterator<Item = u32>) {
+        let core = &self.gate.core;
+        let ranks = ranks.map(|rank| rank as usize);
+        self.expected.set(spot, ranks.filter(|rank| board::label(core, *rank, spot).is_none()));
+    }
+
+    /// Where the node has fewer processors than ranks: offers this one to the others for a moment,
+    /// until all show what is expected there; whether they do.
+    pub fn linger(&mut self, spot: Spot) -> bool {
+        for _ in 0..if self.is_crowded() { OFFERS } else { 0 } {
+            // While all of them run elsewhere, what they show comes sooner than this processor
+            // could be given away and got back.
+            let mut check = self.expected.check(&self.gate.core, spot, self.processor);
+            for _ in 0..LOOKS_ELSEWHERE {
+                if check != Check::Elsewhere {
+                    break;
+                }
+                std::hint::spin_loop();
+                check = self.expected.check(&self.gate.core, spot, self.processor);
+            }
+            if check == Check::AllShow {
+                return true;
+            }
+            std::thread::yield_now();
+            self.note_processor();
+        }
+        false
+    }
+
+    /// Whether any rank shows something that is expected.
+    pub fn has_shown(&self) -> bool {
+        self.expected.has_any(&self.gate.core)
+    }
+
+    /// This rank has taken what all of these ranks of this node show there, and expects no more.
+    /// Those of them who sleep are woken.
+    #[inline]
+    pub fn leave(&mut self, spot: Spot, ranks: impl Iterator<Item = u32>) {
+        self.expected.forget(spot);
+        board::leave(&self.gate.core, spot);
+        ranks.for_each(|rank| self.gate.wake(rank as usize));
+    }
+
+    /// Expects nothing there any more.
+    pub fn forget(&mut self, spot: Spot) {
+        self.expected.forget(spot);
+    }
+
+    /// Whether a rank of this node has taken what it was shown on a board up to that number.
+    pub fn has_left(&self, rank: u32, spot: Spot) -> bool {
+        board::has_left(&self.gate.core, rank as usize, spot)
+    }
+
     /// Says to the ranks of this node whether this one waits, for [`Rank::all_wait`].
     pub fn say_waits(&self, waits: bool) {
         let core = &self.gate.core;
@@ -501,6 +614,7 @@ impl Rank {
             What::Piece => self.has_piece(),
             What::Room(to) => self.has_room(to),
             What::Any(_) if self.alarm.is_raised.load(Ordering::Relaxed) => true,
+            What::Any(_) if self.expected.has_all(&self.gate.core) => true,
             What::Any(room) => self.has_piece() || room.iter().any(|to| self.has_room(*to)),
             What::Delivery => {
                 self.outbox.retire(&self.gate.core);
@@ -540,7 +654,7 @@ impl Sleeper for Waiting<'_> {
         rank.gate.keep_watch();
         if !rank.is_ready(self.what) {
             let mut ready = std::mem::take(&mut rank.ready);
-            rank.gate.sleep(most.min(NAP), &mut ready);
+            rank.gate.sleep(most.min(rank.nap), &mut ready);
             let has_heard = ready.contains(&OTHER);
             rank.ready = ready;
             if has_heard {

@@ -18,7 +18,7 @@ fn barrier(comm: MPI_Comm) -> Result<Steps<impl Make>> {
         true => plan.barrier_between(),
         false => plan.barrier(),
     };
-    Ok(steps(comm, make)?.of(BARRIER))
+    Ok(steps(comm, make)?.of(BARRIER).or_short(Some(None)))
 }
 
 export! {

@@ -17,7 +17,7 @@ mod scan;
 use std::ffi::{c_int, c_void};
 
 use muster_mpi::buffer::{Memory, Typed};
-use muster_mpi::collective::{Plan, Side};
+use muster_mpi::collective::{Operands, Plan, Short, Side};
 use muster_mpi::communicator::OWN;
 use muster_mpi::error::{Class, Error, Result};
 
@@ -75,6 +75,7 @@ macro_rules! forms {
             const FAMILY: u8 = family(stringify!($family));
 
             /// Looks at the arguments.
+            #[inline]
             fn steps_of($($arg: $type),*) -> Result<Steps<impl Make + use<>>> $body
 
             $crate::export::export! {
@@ -150,17 +151,28 @@ struct Steps<F> {
     comm: Held,
     family: u8,
     make: F,
+    /// How it is done on a board, if it can be: with these operands, or none.
+    short: Option<Option<Operands<Place>>>,
 }
 
 /// Steps.
+#[inline(always)]
 fn steps<F: Make>(comm: Held, make: F) -> Result<Steps<F>> {
-    Ok(Steps { comm, family: OWN, make })
+    Ok(Steps { comm, family: OWN, make, short: None })
 }
 
 impl<F: Make> Steps<F> {
     /// The same, of a family.
+    #[inline(always)]
     fn of(self, family: u8) -> Steps<F> {
         Steps { family, ..self }
+    }
+
+    /// The same, where it can be done on a board, too. Whether it can must be the same for all
+    /// ranks: sizes are.
+    #[inline(always)]
+    fn or_short(self, short: Option<Option<Operands<Place>>>) -> Steps<F> {
+        Steps { short, ..self }
     }
 
     fn plan(&self) -> Plan<Place> {
@@ -170,8 +182,16 @@ impl<F: Make> Steps<F> {
     }
 
     /// Waits for the end.
-    fn carry_out(self) -> Result<()> {
-        world()?.process.carry_out(self.plan())
+    #[inline]
+    fn carry_out(mut self) -> Result<()> {
+        let process = &world()?.process;
+        if let Some(operands) = self.short.take()
+            && let Some(spot) = self.comm.next_spot()?
+        {
+            let shape = self.comm.inner.next_collective(self.family);
+            return process.carry_out_short(Short::new(shape, spot, self.family, operands));
+        }
+        process.carry_out(self.plan())
     }
 
     /// Gives it a handle.

@@ -53,9 +53,11 @@ collective! {
         let (from, into) = operands(&comm, (sendbuf.0, recvbuf.0), (count, count), datatype)?;
         let op = combination(op, datatype, &from)?;
         let is_between = is_between(&comm);
-        steps(comm, move |plan| match is_between {
+        let short = Operands::new(&op, &from, &into).map(Some);
+        let steps = steps(comm, move |plan| match is_between {
             true => plan.allreduce_between(&op, &from, &into),
             false => plan.allreduce(&op, &from, &into),
-        })
+        });
+        Ok(steps?.or_short(short))
     }
 }

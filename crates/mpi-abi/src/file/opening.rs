@@ -70,7 +70,7 @@ fn open(comm: &Comm, name: PathBuf, mode: c_int) -> Result<File> {
     let context = comm.inner.next_context(0);
     let inner = comm.inner.with(context, comm.inner.group().clone(), None);
     let inner = inner.expect("who has a communicator is of its group");
-    let own = Comm { inner, handle: MPI_COMM_NULL, topology: None };
+    let own = Comm::new(inner, MPI_COMM_NULL, None);
     let is_first = own.inner.rank() == 0;
     let first = if is_first { open_here(&name, mode, true).map(Some) } else { Ok(None) };
     let here = match together(&own, first)? {

@@ -12,10 +12,12 @@ mod neighbor;
 mod plan;
 mod reduce;
 mod scan;
+mod short;
 mod tree;
 
 pub use between::Side;
 pub use plan::Plan;
+pub use short::{Operands, Short};
 
 use crate::datatype::Datatype;
 use crate::error::Result;

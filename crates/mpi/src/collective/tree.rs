@@ -10,6 +10,9 @@
 /// From how many bytes on trees are narrow.
 pub(super) const LONG: usize = 4 << 10;
 
+/// How wide they are for what is shorter.
+pub(super) const WIDTH: u32 = 8;
+
 /// A rank's place in a tree.
 pub(super) struct Branch {
     /// Whom it tells; none at the top.
@@ -20,7 +23,7 @@ pub(super) struct Branch {
 
 /// The branch of rank `me` of `size` for messages of so many bytes.
 pub(super) fn branch(me: u32, size: u32, bytes: usize) -> Branch {
-    let width = if bytes < LONG { 8 } else { 2 };
+    let width = if bytes < LONG { WIDTH } else { 2 };
     let (mut distance, mut children) = (1, Vec::new());
     while distance < size {
         let digit = me / distance % width;

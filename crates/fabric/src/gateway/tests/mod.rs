@@ -135,6 +135,10 @@ impl Memory for Stepping {
         self.memory.fence();
     }
 
+    fn barrier(&self) {
+        self.memory.barrier();
+    }
+
     fn read(&self, at: usize, bytes: &mut [u8]) {
         for (word, bytes) in bytes.chunks_mut(8).enumerate() {
             self.brake.step();

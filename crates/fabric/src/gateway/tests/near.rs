@@ -22,6 +22,7 @@ struct End {
 }
 
 fn ends() -> Vec<End> {
+    super::super::barrier::register();
     let layout = Layout::new(0, &[RANKS as u16]);
     let memory = Arc::new(Mapped::heap(layout.words * 8));
     let end = |me| {

@@ -1,0 +1,242 @@
+//! Collectives of ranks that share a board, where all of them want to see what all have, and that
+//! is short: each shows its own and looks at the others', which is one line from processor to
+//! processor for each two and nothing else. Operands are combined as the messages of
+//! [`Plan`](super::Plan) would, so the results have the same bits.
+
+use super::tree::WIDTH;
+use super::{Combination, Shape};
+use crate::buffer::{Memory, Typed};
+use crate::error::{Class, Error, Result};
+use muster_base::limits::BOARD_BYTES;
+use muster_message::{Boards, Buffer, Carrier, Endpoint, Spot, Ticket, Wanted};
+
+/// Elements as they are shown, with room for so many bytes.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Shown<const ROOM: usize>([u8; ROOM]);
+
+/// Room for most.
+const FEW: usize = 64;
+
+/// What all ranks combine, and where the result goes.
+pub struct Operands<M: Memory> {
+    op: Combination,
+    from: Typed<M>,
+    into: Typed<M>,
+}
+
+impl<M: Memory> Operands<M> {
+    /// Elements, unless they are too many.
+    pub fn new(op: &Combination, from: &Typed<M>, into: &Typed<M>) -> Option<Operands<M>> {
+        let fits = into.size() <= BOARD_BYTES;
+        fits.then(|| Operands { op: op.clone(), from: from.clone(), into: into.clone() })
+    }
+}
+
+/// One rank's part in such a collective: an all-reduce, or without operands a barrier.
+pub struct Short<M: Memory> {
+    shape: Shape,
+    spot: Spot,
+    /// Which collective it is, and how many bytes are shown: the same for all.
+    label: u32,
+    operands: Option<Operands<M>>,
+    has_shown: bool,
+    /// All ranks before this one have shown theirs.
+    next: u32,
+    /// Those who have not for long, and receives of messages that never come: by these it is told
+    /// whom this rank waits for, and they end where that one is gone.
+    absent: Vec<(u32, Ticket)>,
+}
+
+impl<M: Memory> Short<M> {
+    /// A collective of a family, over a place that nobody else uses.
+    pub fn new(shape: Shape, spot: Spot, family: u8, operands: Option<Operands<M>>) -> Short<M> {
+        let size = operands.as_ref().map_or(0, |operands| operands.into.size());
+        let label = u32::from(family) << 16 | size as u32;
+        Short { shape, spot, label, operands, has_shown: false, next: 0, absent: Vec::new() }
+    }
+
+    /// Goes on; whether all is done. `is_long`: it has been waited for long.
+    ///
+    /// # Errors
+    /// [`Class::ProcAborted`] where a rank is gone, [`Class::Truncate`] where the ranks disagree
+    /// about sizes.
+    pub fn advance<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        is_long: bool,
+    ) -> Result<bool> {
+        let looks = endpoint.carrier().looks();
+        let done = match endpoint.carrier().boards() {
+            Some(boards) => self.look(boards, looks),
+            None => Err(Error::new(Class::Intern, "the carrier has no boards any more")),
+        };
+        let done = done.and_then(|done| if done { Ok(true) } else { self.miss(endpoint, is_long) });
+        if !matches!(done, Ok(false)) {
+            self.end(endpoint);
+        }
+        done
+    }
+
+    fn world(&self, rank: u32) -> u32 {
+        self.shape.group.world(rank)
+    }
+
+    /// The ranks that have not shown theirs, in the job.
+    fn missing(&self, boards: &dyn Boards) -> impl Iterator<Item = (u32, u32)> {
+        let ranks = (self.next..self.shape.size).filter(|rank| *rank != self.shape.rank);
+        let ranks = ranks.map(|rank| (rank, self.world(rank)));
+        ranks.filter(|(_, world)| boards.label(*world, self.spot).is_none())
+    }
+
+    /// Shows, and looks; whether all is done.
+    fn look(&mut self, boards: &mut dyn Boards, looks: u32) -> Result<bool> {
+        if !self.has_shown {
+            self.has_shown = true;
+            self.show(boards);
+        }
+        let mut looks = looks + 1;
+        while self.next < self.shape.size {
+            if self.next == self.shape.rank || self.is_there(boards)? {
+                self.next += 1;
+                continue;
+            }
+            looks -= 1;
+            if looks == 0 {
+                let others = (self.next..self.shape.size).filter(|rank| *rank != self.shape.rank);
+                boards.expect(self.spot, &mut others.map(|rank| self.world(rank)));
+                if !boards.linger(self.spot) {
+                    return Ok(false);
+                }
+                looks = 1;
+                continue;
+            }
+            std::hint::spin_loop();
+        }
+        match self.label & 0xffff {
+            0 => {}
+            size if size as usize <= FEW => self.combine::<FEW>(boards),
+            _ => self.combine::<BOARD_BYTES>(boards),
+        }
+        let others = (0..self.shape.size).filter(|rank| *rank != self.shape.rank);
+        boards.leave(self.spot, &mut others.map(|rank| self.world(rank)));
+        Ok(true)
+    }
+
+    fn show(&mut self, boards: &mut dyn Boards) {
+        let Some(Operands { from, .. }) = &mut self.operands else {
+            return boards.show(self.spot, self.label, &[]);
+        };
+        if let Some(whole) = from.whole() {
+            return boards.show(self.spot, self.label, whole);
+        }
+        let mut packed = [0; BOARD_BYTES];
+        let packed = &mut packed[..from.size()];
+        from.read(0, packed);
+        boards.show(self.spot, self.label, packed);
+    }
+
+    /// Whether the next rank shows what it is to.
+    #[inline]
+    fn is_there(&self, boards: &dyn Boards) -> Result<bool> {
+        match boards.label(self.world(self.next), self.spot) {
+            Some(label) if label == self.label => Ok(true),
+            Some(label) if label >> 16 == self.label >> 16 => {
+                let (from, size, room) = (self.next, label & 0xffff, self.label & 0xffff);
+                let what = format!(
+                    "rank {from} has {size} bytes in a collective where {room} were expected: the \
+                     ranks' counts or datatypes differ"
+                );
+                Err(Error::new(Class::Truncate, what))
+            }
+            // It calls another one: that never ends, which is noticed and told.
+            _ => Ok(false),
+        }
+    }
+
+    /// Combines what all show: along the tree by which messages would (`tree.rs`), of two levels.
+    fn combine<const ROOM: usize>(&mut self, boards: &dyn Boards) {
+        let Some(Operands { op, into, .. }) = &mut self.operands else { return };
+        let (size, bytes, count) = (self.shape.size, into.size(), into.count());
+        let read = |rank: u32| {
+            let mut shown = Shown([0; ROOM]);
+            boards.read(self.shape.group.world(rank), self.spot, &mut shown.0[..bytes]);
+            shown
+        };
+        let is_whole = into.whole().is_some();
+        let combine = |from: Shown<ROOM>, mut with: Shown<ROOM>| {
+            if is_whole {
+                let (from, with) = (&from.0[..bytes], &mut with.0[..bytes]);
+                op.reduction.combine(from, with, count, into.datatype());
+            } else {
+                let (mut one, mut other) = (into.scratch(), into.scratch());
+                one.write(0, &from.0[..bytes]);
+                other.write(0, &with.0[..bytes]);
+                other.clone().combine(&op.reduction, &one);
+                other.read(0, &mut with.0[..bytes]);
+            }
+            with
+        };
+        let mut all = None;
+        for first in (0..size).step_by(WIDTH as usize) {
+            let ranks = first + 1..size.min(first + WIDTH);
+            let own = ranks.fold(read(first), |own, rank| combine(own, read(rank)));
+            all = Some(all.map_or(own, |all| combine(all, own)));
+        }
+        match (all, into.whole_mut()) {
+            (Some(all), Some(whole)) => whole.copy_from_slice(&all.0[..bytes]),
+            (Some(all), None) => into.write(0, &all.0[..bytes]),
+            (None, _) => {}
+        }
+    }
+
+    /// It takes long: notes whom it waits for, and whether they are still there.
+    fn miss<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        is_long: bool,
+    ) -> Result<bool> {
+        if !is_long {
+            return Ok(false);
+        }
+        let Some(boards) = endpoint.carrier().boards() else { return Ok(false) };
+        let missing: Vec<(u32, u32)> = self.missing(boards).collect();
+        let others = |(rank, _): &(u32, Ticket)| !missing.iter().any(|(other, _)| other == rank);
+        for (_, ticket) in self.absent.extract_if(.., |absent| others(absent)) {
+            endpoint.cancel(ticket);
+            endpoint.release(ticket);
+        }
+        for (rank, world) in missing {
+            if !self.absent.iter().any(|(other, _)| *other == rank) {
+                let Shape { context, tag, .. } = self.shape;
+                let wanted = Wanted { context, source: Some(rank), tag: Some(tag) };
+                let ticket = endpoint.receive(wanted, Some(world), Typed::nothing())?;
+                self.absent.push((rank, ticket));
+            }
+        }
+        for at in 0..self.absent.len() {
+            let (rank, ticket) = self.absent[at];
+            endpoint.give_up(ticket);
+            let Some(outcome) = endpoint.poll(ticket) else { continue };
+            self.absent.swap_remove(at);
+            let world = self.world(rank);
+            let boards = endpoint.carrier().boards();
+            // It may have shown its own just before it ended.
+            if boards.is_some_and(|boards| boards.label(world, self.spot).is_some()) {
+                return Ok(false);
+            }
+            return outcome.failure.map_or(Ok(false), |failure| Err(failure.into()));
+        }
+        Ok(false)
+    }
+
+    fn end<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) {
+        for (_, ticket) in self.absent.drain(..) {
+            endpoint.cancel(ticket);
+            endpoint.release(ticket);
+        }
+        if let Some(boards) = endpoint.carrier().boards() {
+            boards.forget(self.spot);
+        }
+    }
+}
