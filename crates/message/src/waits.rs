@@ -2,7 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::carrier::{Carrier, Failure};
-use crate::deadlock::Wait;
+use crate::deadlock::{Besides, Wait};
 use crate::descriptor::{Envelope, Head};
 use crate::endpoint::{Endpoint, Outcome, Ticket};
 use crate::incoming::What;
@@ -19,10 +19,25 @@ const TOLD: usize = 2;
 pub type Communicators<'a> = &'a dyn Fn(u64) -> Option<(String, Vec<u32>)>;
 
 /// Whether an operation receives or sends.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     In,
     Out,
+}
+
+/// An operation that goes on: for what, the only rank that could end it, and which way.
+type Under = (Wanted, Option<u32>, Way);
+
+/// What is under way, unless it has ended.
+fn under_way<B>(operation: &Operation<B>) -> Option<Under> {
+    match operation {
+        Operation::Receive { wanted, from, .. } => Some((*wanted, *from, Way::In)),
+        Operation::Send { to, envelope, .. } => {
+            let Envelope { context, source, tag } = *envelope;
+            Some((Wanted { context, source: Some(source), tag: Some(tag) }, Some(*to), Way::Out))
+        }
+        Operation::Ended(..) => None,
+    }
 }
 
 /// Whether it is a note that has come.
@@ -31,6 +46,13 @@ pub(crate) fn is_note(head: &Head) -> bool {
 }
 
 impl<C: Carrier, B: Buffer> Endpoint<C, B> {
+    /// What a rank waits on that has come to its end; none where others may have something of it
+    /// all the same.
+    pub fn ends(&self, what: String) -> Option<Wait> {
+        let besides = Besides::Never;
+        (!self.has_hope()).then(|| Wait { besides, what, ..Wait::default() })
+    }
+
     /// This rank's number in the job.
     pub fn me(&self) -> u32 {
         self.me
@@ -61,45 +83,51 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     }
 
     /// What the operations that go on wait on, and a probe, for what and from whom. More than one
-    /// of them may be waited for, or all; none is known where it cannot be told who could end one,
-    /// or where those who could are gone: then it ends anyway.
+    /// of them may be waited for, or all: all those of `needs` are. None is known where it cannot
+    /// be told who could end one, or where those who could are gone: then it ends anyway.
+    /// `besides`: what else the rank may do meanwhile.
     pub fn waits(
         &self,
         probe: Option<(Wanted, Option<u32>)>,
+        needs: &[Ticket],
+        besides: Besides,
         communicators: Communicators<'_>,
     ) -> Option<Wait> {
         // What is there may end it at quiescence.
         if self.has_hope() {
             return None;
         }
-        let mut operations: Vec<(Wanted, Option<u32>, Way)> = Vec::new();
-        operations.extend(probe.map(|(wanted, from)| (wanted, from, Way::In)));
-        for operation in self.state.operations.iter() {
-            operations.push(match operation {
-                Operation::Receive { wanted, from, .. } => (*wanted, *from, Way::In),
-                Operation::Send { to, envelope, .. } => {
-                    let Envelope { context, source, tag } = *envelope;
-                    let wanted = Wanted { context, source: Some(source), tag: Some(tag) };
-                    (wanted, Some(*to), Way::Out)
-                }
-                Operation::Ended(..) => continue,
-            });
-        }
-        let mut wait = Wait::default();
-        for (at, (wanted, other, way)) in operations.iter().enumerate() {
+        let state = &self.state;
+        let needed = || needs.iter().filter_map(|it| under_way(state.operations.get(it.0)?));
+        let all = state.operations.iter().filter_map(under_way);
+        let others = all.filter(|it| needed().all(|needed| needed != *it));
+        let probe = probe.map(|(wanted, from)| (wanted, from, Way::In));
+        let operations: Vec<_> = probe.into_iter().chain(needed()).chain(others).collect();
+        let mut wait = Wait { besides, ..Wait::default() };
+        let (mut told, mut more) = (Vec::new(), 0);
+        for (wanted, other, way) in &operations {
             wait.on.extend(self.who(*wanted, *other, communicators)?);
-            if at < TOLD {
-                wait.what.push_str(if at > 0 { ", and for " } else { "" });
-                wait.what.push_str(&said(*wanted, *other, *way, communicators));
+            if besides == Besides::Anything && self.is_among(*wanted, *other, communicators) {
+                return None;
+            }
+            if told.len() == TOLD {
+                more += 1;
+                continue;
+            }
+            let said = said(*wanted, *other, *way, communicators);
+            if !told.contains(&said) {
+                told.push(said);
             }
         }
-        let count = operations.len();
-        if count > TOLD {
-            wait.what.push_str(&format!(", and for {} more", count - TOLD));
+        wait.what = told.join(", and for ");
+        if more > 0 {
+            wait.what.push_str(&format!(", and for {more} more"));
         }
+        let only = |operation: Under| operation.1.filter(|other| *other != self.me);
+        wait.needs = needed().chain(probe).filter_map(only).collect();
         wait.on.sort_unstable();
         wait.on.dedup();
-        (count > 0).then_some(wait)
+        (!operations.is_empty()).then_some(wait)
     }
 
     /// Who else could end an operation; none where that is not known, or they are gone.
@@ -117,6 +145,17 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         let is_alone = others.is_empty();
         others.retain(|other| self.carrier.is_gone(*other).is_none());
         (is_alone || !others.is_empty()).then_some(others)
+    }
+
+    /// Whether this rank itself could end an operation.
+    fn is_among(
+        &self,
+        wanted: Wanted,
+        other: Option<u32>,
+        communicators: Communicators<'_>,
+    ) -> bool {
+        let members = || communicators(wanted.context).map_or(Vec::new(), |it| it.1);
+        other.map_or_else(|| members().contains(&self.me), |other| other == self.me)
     }
 
     /// What a receive from any source takes that has taken nothing.
