@@ -46,11 +46,14 @@ pub(crate) fn is_note(head: &Head) -> bool {
 }
 
 impl<C: Carrier, B: Buffer> Endpoint<C, B> {
-    /// What a rank waits on that has come to its end; none where others may have something of it
-    /// all the same.
-    pub fn ends(&self, what: String) -> Option<Wait> {
-        let besides = Besides::Never;
-        (!self.has_hope()).then(|| Wait { besides, what, ..Wait::default() })
+    /// A wait for something that each of some ranks is to do, and that no operation here stands
+    /// for; none where it may have been done.
+    pub fn waits_on(&self, ranks: Vec<u32>, besides: Besides, what: String) -> Option<Wait> {
+        let is_here = ranks.contains(&self.me) && besides == Besides::Anything;
+        let mut on = ranks;
+        on.retain(|rank| *rank != self.me);
+        let needs = on.clone();
+        (!self.has_hope() && !is_here).then_some(Wait { on, needs, besides, what })
     }
 
     /// This rank's number in the job.
@@ -156,6 +159,19 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     ) -> bool {
         let members = || communicators(wanted.context).map_or(Vec::new(), |it| it.1);
         other.map_or_else(|| members().contains(&self.me), |other| other == self.me)
+    }
+
+    /// Whether a send goes on that nobody polls. Where nothing comes those end that wait for ranks
+    /// that are gone.
+    pub fn owes(&mut self, is_idle: bool) -> bool {
+        let is_send = |number: &u32| {
+            matches!(self.state.operations.get(*number), Some(Operation::Send { .. }))
+        };
+        let sends: Vec<u32> = self.state.released.iter().copied().filter(is_send).collect();
+        for number in sends.iter().filter(|_| is_idle) {
+            self.give_up(Ticket(*number));
+        }
+        sends.iter().any(|number| self.state.released.contains(number))
     }
 
     /// What a receive from any source takes that has taken nothing.

@@ -322,6 +322,11 @@ impl<C: Carrier, M: Memory> State<C, M> {
         self.endpoint.poll(ticket)
     }
 
+    /// Whether a send goes on that nobody will ask after.
+    pub fn owes(&mut self) -> bool {
+        self.endpoint.owes(self.is_idle)
+    }
+
     /// Whether a message that is waited for may still come from the rank that alone can send it.
     ///
     /// # Errors

@@ -21,6 +21,9 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long it takes at most until it asks again; each time it takes twice as long.
 const AGAIN: Duration = Duration::from_secs(8);
 
+/// Ranks of which a wait tells.
+const TOLD: usize = 4;
+
 /// How long who has found a deadlock waits until it tells it, where rank 0 says nothing.
 const HEED: Duration = Duration::from_secs(1);
 
@@ -53,6 +56,10 @@ pub enum Waits {
     Messages,
     /// For a message to be there, from that rank of the job.
     Probe(Wanted, Option<u32>),
+    /// For those to post whose memory of a window is to be used; for those to complete who use it.
+    Posts(u64),
+    /// The same, behind their use.
+    Completes(u64),
     /// For all others to come to the end, too: this rank sends nothing any more.
     End,
     /// For something else as well: nobody looks whether it is for ever.
@@ -213,23 +220,41 @@ impl<C: Carrier, M: Memory> State<C, M> {
         if !outside.is_watched() {
             return None;
         }
+        let goes_on = || threads.is_some_and(|waiting| outside.has_threads(waiting));
+        let besides = || if goes_on() { Besides::Anything } else { Besides::Nothing };
         let probe = match waits {
             Waits::Other => return None,
             Waits::End => {
                 let what = format!("{} was called, so nothing is sent any more", outside.call());
-                return self.endpoint.ends(what);
+                return self.endpoint.waits_on(Vec::new(), Besides::Never, what);
+            }
+            Waits::Posts(context) => {
+                let on = self.windows.get(context).ok()?.awaits_posts();
+                return self.wait_on(on, besides(), "MPI_Win_post");
+            }
+            Waits::Completes(context) => {
+                let on = self.windows.get(context).ok()?.awaits_completes();
+                return self.wait_on(on, besides(), "MPI_Win_complete");
             }
             Waits::Probe(wanted, from) => Some((wanted, from)),
             Waits::Messages => None,
         };
-        let goes_on = threads.is_some_and(|waiting| outside.has_threads(waiting));
-        let besides = if goes_on { Besides::Anything } else { Besides::Nothing };
+        let besides = besides();
         let communicator = |context: u64| outside.communicator(context & !1);
         let (at, needs) = &self.watch.needs;
         let needs = if *at == self.endpoint.activity() { &needs[..] } else { &[] };
         let mut wait = self.endpoint.waits(probe, needs, besides, &communicator)?;
         wait.what = format!("{} waits for {}", outside.call(), wait.what);
         Some(wait)
+    }
+
+    /// What this rank waits on that waits until others call a function.
+    fn wait_on(&self, on: Vec<u32>, besides: Besides, function: &str) -> Option<Wait> {
+        let ranks = on.iter().take(TOLD).map(|rank| format!("rank {rank}")).collect::<Vec<_>>();
+        let more = if on.len() > TOLD { " and others" } else { "" };
+        let call = self.watch.outside.as_ref()?.call();
+        let what = format!("{call} waits for {}{more} to call {function}", ranks.join(", "));
+        if on.is_empty() { None } else { self.endpoint.waits_on(on, besides, what) }
     }
 
     fn say(&mut self, to: u32, note: &Note) -> Result<()> {
