@@ -128,12 +128,20 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
         ("leave-send", 58, "MPI_Ssend failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
         ("leave-probe", 58, "MPI_Probe failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
         ("leave-barrier", 58, "MPI_Barrier failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
+        ("leave-locked", 58, "rank 0: MPI_Win_lock failed: MPI_ERR_PROC_ABORTED: an access to"),
+        ("count", 15, "rank 1: MPI_Bcast failed: MPI_ERR_TRUNCATE: rank 0 sent 16 bytes in a"),
+        ("again", 16, "rank 0: MPI_Finalize failed: MPI_ERR_OTHER: MPI_Finalize has been called"),
     ] {
         let done = cluster.muster(&["run", "-N", "2", "-n", "4", &program, how]).run();
         assert_eq!(done.code, code, "{how}: {}", done.err);
         assert!(done.err.contains(says), "{how}: {}", done.err);
     }
     assert_eq!(ran(&cluster, "2", "4", &[&program, "returned"]), "ok 4\n");
+    // A rank can run one program only: its second one is told so, and what to do.
+    let twice = format!("{program} returned && {program} returned");
+    let done = cluster.muster(&["run", "-N", "2", "-n", "4", "sh", "-c", &twice]).run();
+    assert_eq!((done.code, &*done.out), (16, "ok 4\n"), "{}", done.err);
+    assert!(done.err.contains("it was let in before: a rank can run one MPI"), "{}", done.err);
 }
 
 /// Deadlocks, as the argument has them come about, are told once, and end the job.
@@ -159,6 +167,11 @@ fn who_waits_for_a_rank_that_has_come_to_its_end_is_told_so_whatever_other_threa
         ("thread-waitall", "a message with tag 2 from rank 1 in halo"),
         ("pairs", "MPI_Recv waits for a message with tag 6 from rank "),
         ("window", "rank 0: MPI_Recv waits for a message with tag 5 from rank 1 in MPI_COMM"),
+        ("posts", "rank 2: MPI_Win_start waits for rank 3 to call MPI_Win_post"),
+        ("completes", "rank 3: MPI_Win_wait waits for rank 2 to call MPI_Win_complete"),
+        ("split", "rank 1: MPI_Finalize was called, so nothing is sent any more"),
+        ("any-end", "rank 0: MPI_Waitany waits for a message with tag 1 from rank 1 in MPI_COMM"),
+        ("roots", "rank 0: MPI_Reduce waits for rank 1 to take part in a collective of MPI_"),
     ];
     are_told(&cluster, &program, &told);
 }
@@ -194,6 +207,11 @@ fn a_deadlock_is_told_and_who_only_waits_for_long_is_not_taken_for_one() {
     for how in ["slow", "thread-slow"] {
         assert_eq!(ran(&cluster, "3", "5", &[&program, how]), "ok 5\n");
     }
+}
+
+#[test]
+fn what_failed_is_told_in_its_status_and_handles_that_ended_and_forked_children_are_found_out() {
+    is_right_everywhere("stale");
 }
 
 #[test]

@@ -78,6 +78,34 @@ int main(int argc, char **argv) {
         if (rank == 0) receive(1, 5, MPI_COMM_WORLD);
         MPI_Win_fence(0, window);
         MPI_Win_free(&window);
+    } else if (strcmp(how, "posts") == 0 || strcmp(how, "completes") == 0) {
+        /* Each uses the memory of the next one; rank 3 has not posted, or rank 2 not completed. */
+        MPI_Win window;
+        MPI_Group all, of_next, of_before;
+        int is_posts = strcmp(how, "posts") == 0;
+        MPI_Comm_group(MPI_COMM_WORLD, &all);
+        MPI_Group_incl(all, 1, &next, &of_next);
+        MPI_Group_incl(all, 1, &before, &of_before);
+        MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+        if (rank != 3 || !is_posts) MPI_Win_post(of_before, 0, window);
+        MPI_Win_start(of_next, 0, window);
+        if (rank != 2) MPI_Win_complete(window);
+        if (rank == 2 && !is_posts) MPI_Barrier(MPI_COMM_WORLD);
+        if (rank != 3 || !is_posts) MPI_Win_wait(window);
+    } else if (strcmp(how, "split") == 0) {
+        MPI_Comm part;
+        if (rank == 1) exit(MPI_Finalize());
+        MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &part);
+    } else if (strcmp(how, "any-end") == 0) {
+        MPI_Request requests[2];
+        int index;
+        if (rank == 1) exit(MPI_Finalize());
+        for (int i = 0; i < 2; i++) {
+            MPI_Irecv(&values[i], 1, MPI_INT, 1, i + 1, MPI_COMM_WORLD, &requests[i]);
+        }
+        MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+    } else if (strcmp(how, "roots") == 0) {
+        MPI_Reduce(values, values + 1, 1, MPI_INT, MPI_SUM, rank == 1, MPI_COMM_WORLD);
     } else if (strcmp(how, "gone") == 0) {
         if (rank == 0) receive(MPI_ANY_SOURCE, 5, halo);
         exit(0);

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use muster_message::Buffer;
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::collective::Plan;
-use muster_mpi::communicator::{Communicator, OWN, of_colour};
+use muster_mpi::communicator::{Communicator, LAST, OWN, of_colour};
 use muster_mpi::datatype::{Datatype, Predefined};
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::group::Group;
@@ -223,7 +223,7 @@ fn split_hardware(comm: &Comm, node: i32, key: i32) -> Result<MPI_Comm> {
 /// What is done before the end: all have come.
 pub fn before_end() -> Result<()> {
     let comm = communicator(MPI_COMM_WORLD)?;
-    let mut plan = Plan::new(comm.inner.next_collective(OWN));
+    let mut plan = Plan::new(comm.inner.next_collective(LAST));
     plan.barrier();
     world()?.process.carry_out_last(plan)
 }
