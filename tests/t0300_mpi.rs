@@ -136,6 +136,11 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
         assert_eq!(done.code, code, "{how}: {}", done.err);
         assert!(done.err.contains(says), "{how}: {}", done.err);
     }
+    // Without one rank there is no order of messages.
+    let command = ["run", "-N", "2", "-n", "4", "--mpi=bcs", &program, "leave-order"];
+    let done = cluster.muster(&command).run();
+    let says = "rank 0: MPI_Recv failed: MPI_ERR_PROC_ABORTED: rank 1 is gone";
+    assert!(done.code == 58 && done.err.contains(says), "{}", done.err);
     assert_eq!(ran(&cluster, "2", "4", &[&program, "returned"]), "ok 4\n");
     // A rank can run one program only: its second one is told so, and what to do.
     let twice = format!("{program} returned && {program} returned");

@@ -24,6 +24,12 @@ int main(int argc, char **argv) {
         if (rank == 1) exit(0);
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
     }
+    if (strcmp(how, "leave-order") == 0) {
+        int from = MPI_ANY_SOURCE;
+        if (rank == 2) MPI_Send(values, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        if (rank == 0) MPI_Recv(values, 1, MPI_INT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
     if (strcmp(how, "count") == 0) {
         MPI_Bcast(values, rank == 0 ? 4 : 1, MPI_INT, 0, MPI_COMM_WORLD);
     }

@@ -174,6 +174,16 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         sends.iter().any(|number| self.state.released.contains(number))
     }
 
+    /// Why there will never be the quiescence for which this rank waits in the coscheduled mode: a
+    /// rank is gone, and so takes no part in it.
+    pub fn misses(&self) -> Option<Failure> {
+        let ranks = 0..self.state.order.as_ref()?.size;
+        if !self.has_hope() {
+            return None;
+        }
+        ranks.filter(|rank| *rank != self.me).find_map(|rank| self.carrier.is_gone(rank))
+    }
+
     /// What a receive from any source takes that has taken nothing.
     pub fn from_any(&self, ticket: Ticket) -> Option<Wanted> {
         match self.state.operations.get(ticket.0)? {

@@ -183,7 +183,7 @@ pub fn end_session() -> Result<()> {
 /// for long: its own end may be near.
 fn flush() -> Result<()> {
     let process = &world()?.process;
-    process.wait_for(|state| Ok(state.endpoint.is_flushed().then_some(())))?;
+    process.wait(Waits::End, |state| Ok(state.endpoint.is_flushed().then_some(())))?;
     let end = Instant::now() + DELIVERY;
     loop {
         let mut state = process.state();

@@ -144,6 +144,15 @@ impl<C: Carrier, M: Memory> State<C, M> {
             // Who is gone by now may have sent something before.
             return Ok(Duration::ZERO);
         }
+        let is_late = patience.next.is_some_and(|next| Instant::now() >= next + LOOK);
+        if wait.is_none()
+            && is_late
+            && patience.waits != Waits::End
+            && let Some(failure) = self.endpoint.misses()
+        {
+            // The last that it has sent may be what was waited for.
+            return if self.progress()? { Ok(Duration::ZERO) } else { Err(failure.into()) };
+        }
         let mut found = self.hear(wait.as_ref());
         let asking = wait.as_ref().filter(|wait| wait.besides != Besides::Never);
         let mut most = LOOK;
