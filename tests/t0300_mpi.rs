@@ -128,12 +128,57 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
         ("leave-send", 58, "MPI_Ssend failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
         ("leave-probe", 58, "MPI_Probe failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
         ("leave-barrier", 58, "MPI_Barrier failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
+        ("leave-locked", 58, "rank 0: MPI_Win_lock failed: MPI_ERR_PROC_ABORTED: an access to"),
+        ("count", 15, "rank 1: MPI_Bcast failed: MPI_ERR_TRUNCATE: rank 0 sent 16 bytes in a"),
+        ("again", 16, "rank 0: MPI_Finalize failed: MPI_ERR_OTHER: MPI_Finalize has been called"),
     ] {
         let done = cluster.muster(&["run", "-N", "2", "-n", "4", &program, how]).run();
         assert_eq!(done.code, code, "{how}: {}", done.err);
         assert!(done.err.contains(says), "{how}: {}", done.err);
     }
+    // Without one rank there is no order of messages.
+    let command = ["run", "-N", "2", "-n", "4", "--mpi=bcs", &program, "leave-order"];
+    let done = cluster.muster(&command).run();
+    let says = "rank 0: MPI_Recv failed: MPI_ERR_PROC_ABORTED: rank 1 is gone";
+    assert!(done.code == 58 && done.err.contains(says), "{}", done.err);
     assert_eq!(ran(&cluster, "2", "4", &[&program, "returned"]), "ok 4\n");
+    // A rank can run one program only: its second one is told so, and what to do.
+    let twice = format!("{program} returned && {program} returned");
+    let done = cluster.muster(&["run", "-N", "2", "-n", "4", "sh", "-c", &twice]).run();
+    assert_eq!((done.code, &*done.out), (16, "ok 4\n"), "{}", done.err);
+    assert!(done.err.contains("it was let in before: a rank can run one MPI"), "{}", done.err);
+}
+
+/// Deadlocks, as the argument has them come about, are told once, and end the job.
+fn are_told(cluster: &Cluster, program: &str, cases: &[(&str, &str)]) {
+    for (how, says) in cases {
+        for (nodes, mode) in [("1", "--mpi=direct"), ("3", "--mpi=direct"), ("3", "--mpi=bcs")] {
+            let done = cluster.muster(&["run", "-N", nodes, "-n", "5", mode, program, how]).run();
+            assert_eq!(done.code, 1, "{how}: {}", done.err);
+            assert!(done.err.contains(says), "{how}: {}", done.err);
+            assert_eq!(done.err.matches("[E503]").count(), 1, "{how}: {}", done.err);
+        }
+    }
+}
+
+/// A rank that comes to its end while others wait for it; several deadlocks at once; windows.
+#[test]
+fn who_waits_for_a_rank_that_has_come_to_its_end_is_told_so_whatever_other_threads_there_are() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("deadlock");
+    let cluster = Cluster::up("t0300end", 3);
+    let told = [
+        ("thread-end", "rank 1: MPI_Finalize was called, so nothing is sent any more"),
+        ("thread-waitall", "a message with tag 2 from rank 1 in halo"),
+        ("pairs", "MPI_Recv waits for a message with tag 6 from rank "),
+        ("window", "rank 0: MPI_Recv waits for a message with tag 5 from rank 1 in MPI_COMM"),
+        ("posts", "rank 2: MPI_Win_start waits for rank 3 to call MPI_Win_post"),
+        ("completes", "rank 3: MPI_Win_wait waits for rank 2 to call MPI_Win_complete"),
+        ("split", "rank 1: MPI_Finalize was called, so nothing is sent any more"),
+        ("any-end", "rank 0: MPI_Waitany waits for a message with tag 1 from rank 1 in MPI_COMM"),
+        ("roots", "rank 0: MPI_Reduce waits for rank 1 to take part in a collective of MPI_"),
+    ];
+    are_told(&cluster, &program, &told);
 }
 
 /// Ranks that wait for one another for ever: the job ends, and says for each what it waits for.
@@ -143,7 +188,7 @@ fn a_deadlock_is_told_and_who_only_waits_for_long_is_not_taken_for_one() {
     let program = mpi.program("deadlock");
     let cluster = Cluster::up("t0300deadlock", 3);
     let any = "MPI_Recv waits for a message from any rank of halo";
-    for (how, says) in [
+    let told = [
         ("cycle", "rank 1: MPI_Recv waits for a message with tag 7 from rank 0 in halo"),
         ("ring", "rank 1: MPI_Ssend waits for rank 2 to receive a message with tag 3 in halo"),
         (
@@ -155,21 +200,23 @@ fn a_deadlock_is_told_and_who_only_waits_for_long_is_not_taken_for_one() {
         ("any", any),
         ("waitall", "rank 0: MPI_Waitall waits for a message with tag 1 from rank 1 in halo"),
         ("probe", "rank 0: MPI_Probe waits for a message with tag 4 from rank 1 in halo"),
-        ("finalize", "rank 1: MPI_Finalize waits for rank 0 to take part in a collective of MPI_"),
-    ] {
-        for (nodes, mode) in [("1", "--mpi=direct"), ("3", "--mpi=direct"), ("3", "--mpi=bcs")] {
-            let done = cluster.muster(&["run", "-N", nodes, "-n", "5", mode, &program, how]).run();
-            assert_eq!(done.code, 1, "{how}: {}", done.err);
-            assert!(done.err.contains(says) && done.err.contains("[E503]"), "{how}: {}", done.err);
-        }
-    }
+        ("finalize", "rank 1: MPI_Finalize was called, so nothing is sent any more"),
+    ];
+    are_told(&cluster, &program, &told);
     for how in ["gone", "gone-probe"] {
         let done = cluster.muster(&["run", "-N", "3", "-n", "5", &program, how]).run();
         let says = "MPI_ERR_PROC_ABORTED: rank 0 is gone: so are all others of halo";
         let says = says.replace("rank 0", "rank 1");
         assert!(done.code == 58 && done.err.contains(&says), "{how}: {}", done.err);
     }
-    assert_eq!(ran(&cluster, "3", "5", &[&program, "slow"]), "ok 5\n");
+    for how in ["slow", "thread-slow"] {
+        assert_eq!(ran(&cluster, "3", "5", &[&program, how]), "ok 5\n");
+    }
+}
+
+#[test]
+fn what_failed_is_told_in_its_status_and_handles_that_ended_and_forked_children_are_found_out() {
+    is_right_everywhere("stale");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 /* Ranks that wait for one another for ever, in the way that the argument says; or only for long. */
+#define _XOPEN_SOURCE 700
 #include "check.h"
+#include <pthread.h>
 #include <unistd.h>
 
 static int value, values[2];
@@ -8,10 +10,26 @@ static void receive(int from, int tag, MPI_Comm comm) {
     MPI_Recv(&value, 1, MPI_INT, from, tag, comm, MPI_STATUS_IGNORE);
 }
 
+static void *sleeps(void *nothing) {
+    pause();
+    return nothing;
+}
+
+/* Begins, with a thread besides that might call MPI, for all that anybody knows. */
+static void begin_with_thread(int *argc, char ***argv) {
+    pthread_t thread;
+    int provided;
+    MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    CHECK(pthread_create(&thread, NULL, sleeps, NULL) == 0);
+}
+
 int main(int argc, char **argv) {
     MPI_Comm halo;
-    begin(&argc, &argv);
     const char *how = argv[1];
+    if (strncmp(how, "thread", 6) == 0) begin_with_thread(&argc, &argv);
+    else begin(&argc, &argv);
     int next = (rank + 1) % size, before = (rank + size - 1) % size;
     MPI_Comm_dup(MPI_COMM_WORLD, &halo);
     MPI_Comm_set_name(halo, "halo");
@@ -38,12 +56,68 @@ int main(int argc, char **argv) {
         if (rank == 0) receive(1, 5, MPI_COMM_WORLD);
         MPI_Finalize();
         return 0;
+    } else if (strcmp(how, "thread-end") == 0) {
+        /* Others wait for one that has come to its end. */
+        int all[64];
+        if (rank == 1) exit(MPI_Finalize());
+        MPI_Allgather(&value, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
+    } else if (strcmp(how, "thread-waitall") == 0) {
+        MPI_Request requests[2];
+        if (rank == 1) exit(MPI_Finalize());
+        MPI_Irecv(&values[0], 1, MPI_INT, (rank + 2) % size, 1, halo, &requests[0]);
+        MPI_Irecv(&values[1], 1, MPI_INT, 1, 2, halo, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    } else if (strcmp(how, "pairs") == 0) {
+        /* Several deadlocks at once. */
+        int other = rank ^ 1;
+        if (other < size) receive(other, 6, halo);
+    } else if (strcmp(how, "window") == 0) {
+        MPI_Win window;
+        MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+        MPI_Win_fence(0, window);
+        if (rank == 0) receive(1, 5, MPI_COMM_WORLD);
+        MPI_Win_fence(0, window);
+        MPI_Win_free(&window);
+    } else if (strcmp(how, "posts") == 0 || strcmp(how, "completes") == 0) {
+        /* Each uses the memory of the next one; rank 3 has not posted, or rank 2 not completed. */
+        MPI_Win window;
+        MPI_Group all, of_next, of_before;
+        int is_posts = strcmp(how, "posts") == 0;
+        MPI_Comm_group(MPI_COMM_WORLD, &all);
+        MPI_Group_incl(all, 1, &next, &of_next);
+        MPI_Group_incl(all, 1, &before, &of_before);
+        MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+        if (rank != 3 || !is_posts) MPI_Win_post(of_before, 0, window);
+        MPI_Win_start(of_next, 0, window);
+        if (rank != 2) MPI_Win_complete(window);
+        if (rank == 2 && !is_posts) MPI_Barrier(MPI_COMM_WORLD);
+        if (rank != 3 || !is_posts) MPI_Win_wait(window);
+    } else if (strcmp(how, "split") == 0) {
+        MPI_Comm part;
+        if (rank == 1) exit(MPI_Finalize());
+        MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &part);
+    } else if (strcmp(how, "any-end") == 0) {
+        MPI_Request requests[2];
+        int index;
+        if (rank == 1) exit(MPI_Finalize());
+        for (int i = 0; i < 2; i++) {
+            MPI_Irecv(&values[i], 1, MPI_INT, 1, i + 1, MPI_COMM_WORLD, &requests[i]);
+        }
+        MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+    } else if (strcmp(how, "roots") == 0) {
+        MPI_Reduce(values, values + 1, 1, MPI_INT, MPI_SUM, rank == 1, MPI_COMM_WORLD);
     } else if (strcmp(how, "gone") == 0) {
         if (rank == 0) receive(MPI_ANY_SOURCE, 5, halo);
         exit(0);
     } else if (strcmp(how, "gone-probe") == 0) {
         if (rank == 0) MPI_Probe(MPI_ANY_SOURCE, 5, halo, MPI_STATUS_IGNORE);
         exit(0);
+    } else if (strncmp(how, "thread-slow", 11) == 0) {
+        /* One rank comes late to its end, others wait there for it. */
+        if (rank == 1) sleep(5);
+        MPI_Finalize();
+        if (rank == 0) printf("ok %d\n", size);
+        return 0;
     } else if (strcmp(how, "slow") == 0) {
         /* One rank does something else while all others wait for it, and for each other. */
         if (rank == size - 1) sleep(5);

@@ -11,11 +11,32 @@ int main(int argc, char **argv) {
         if (strcmp(how, "signal") == 0) abort();
         if (strcmp(how, "rank") == 0) MPI_Send(values, 1, MPI_INT, 9, 0, MPI_COMM_WORLD);
         if (strcmp(how, "truncate") == 0) MPI_Send(values, 4, MPI_INT, 0, 0, MPI_COMM_WORLD);
-        if (strncmp(how, "leave", 5) == 0) exit(0);
+        if (strncmp(how, "leave", 5) == 0 && strcmp(how, "leave-locked") != 0) exit(0);
     }
     if (strcmp(how, "leave-send") == 0) MPI_Ssend(values, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
     if (strcmp(how, "leave-probe") == 0) MPI_Probe(1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (strcmp(how, "leave-barrier") == 0) MPI_Barrier(MPI_COMM_WORLD);
+    if (strcmp(how, "leave-locked") == 0) {
+        MPI_Win window;
+        MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+        if (rank == 1) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 1) exit(0);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
+    }
+    if (strcmp(how, "leave-order") == 0) {
+        int from = MPI_ANY_SOURCE;
+        if (rank == 2) MPI_Send(values, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        if (rank == 0) MPI_Recv(values, 1, MPI_INT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    if (strcmp(how, "count") == 0) {
+        MPI_Bcast(values, rank == 0 ? 4 : 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    if (strcmp(how, "again") == 0) {
+        MPI_Finalize();
+        MPI_Finalize();
+    }
     if (strcmp(how, "returned") == 0) {
         /* Only the communicator's own handler is asked, also by what waits for a request. */
         MPI_Request request;

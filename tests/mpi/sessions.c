@@ -1,5 +1,7 @@
 /* Sessions: a program that never calls MPI_Init makes its communicators of sets of processes. */
+#define _XOPEN_SOURCE 700
 #include "check.h"
+#include <unistd.h>
 
 int main(void) {
     (void)begin, (void)end;
@@ -33,6 +35,17 @@ int main(void) {
     CHECK(sum == size);
     MPI_Barrier(comm);
     if (rank == 0) printf("ok %d\n", size);
+    /* Sends whose requests were freed come to their end before the session does. */
+    static char much[1 << 20];
+    for (int to = 1; rank == 0 && to < size; to++) {
+        MPI_Request request;
+        MPI_Isend(much, sizeof much, MPI_CHAR, to, 1, comm, &request);
+        MPI_Request_free(&request);
+    }
+    if (rank > 0) {
+        sleep(1);
+        MPI_Recv(much, sizeof much, MPI_CHAR, 0, 1, comm, MPI_STATUS_IGNORE);
+    }
     MPI_Comm_free(&comm);
     MPI_Session_finalize(&session);
     return 0;

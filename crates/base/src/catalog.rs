@@ -315,10 +315,11 @@ catalog! {
          there are ranks: muster run -n N sh -c ./NAME"
     E503 "The ranks of an MPI job wait for one another for ever, and the job was ended."
         "Each of the ranks named waits in an MPI call for what only others of them could do, and \
-         nothing is under way. Ranks that compute, and jobs with threads that do not wait, are \
-         never taken for such."
+         nothing is under way; a rank that is in MPI_Finalize sends nothing any more. Ranks that \
+         compute, also in other threads, are never taken for such."
         "Mend the order of the calls: often both of two ranks receive before they send, or a rank \
-         has left out a call that all are to make. MUSTER_MPI_DEADLOCK=off lets them wait."
+         has left out a call that all are to make, or has given up: what it printed says why. \
+         MUSTER_MPI_DEADLOCK=off lets them wait."
 }
 
 #[cfg(test)]

@@ -46,6 +46,8 @@ pub(crate) struct Held {
 pub(crate) struct Order {
     /// In the coscheduled mode.
     pub(crate) quiescence: Option<Quiescence>,
+    /// How many ranks the job has.
+    pub(crate) size: u32,
     pub(crate) offered_from: usize,
     /// Whether something can go on when messages are revealed.
     pub(crate) is_hoped: bool,
@@ -67,6 +69,7 @@ impl Order {
             let Orders { size, is_coscheduled, offered_from, has_digest, has_log, .. } = orders;
             Box::new(Order {
                 quiescence: is_coscheduled.then(|| Quiescence::new(me, size)),
+                size,
                 offered_from,
                 is_hoped: false,
                 is_due: false,

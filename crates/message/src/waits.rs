@@ -2,7 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::carrier::{Carrier, Failure};
-use crate::deadlock::Wait;
+use crate::deadlock::{Besides, Wait};
 use crate::descriptor::{Envelope, Head};
 use crate::endpoint::{Endpoint, Outcome, Ticket};
 use crate::incoming::What;
@@ -19,10 +19,25 @@ const TOLD: usize = 2;
 pub type Communicators<'a> = &'a dyn Fn(u64) -> Option<(String, Vec<u32>)>;
 
 /// Whether an operation receives or sends.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     In,
     Out,
+}
+
+/// An operation that goes on: for what, the only rank that could end it, and which way.
+type Under = (Wanted, Option<u32>, Way);
+
+/// What is under way, unless it has ended.
+fn under_way<B>(operation: &Operation<B>) -> Option<Under> {
+    match operation {
+        Operation::Receive { wanted, from, .. } => Some((*wanted, *from, Way::In)),
+        Operation::Send { to, envelope, .. } => {
+            let Envelope { context, source, tag } = *envelope;
+            Some((Wanted { context, source: Some(source), tag: Some(tag) }, Some(*to), Way::Out))
+        }
+        Operation::Ended(..) => None,
+    }
 }
 
 /// Whether it is a note that has come.
@@ -31,6 +46,16 @@ pub(crate) fn is_note(head: &Head) -> bool {
 }
 
 impl<C: Carrier, B: Buffer> Endpoint<C, B> {
+    /// A wait for something that each of some ranks is to do, and that no operation here stands
+    /// for; none where it may have been done.
+    pub fn waits_on(&self, ranks: Vec<u32>, besides: Besides, what: String) -> Option<Wait> {
+        let is_here = ranks.contains(&self.me) && besides == Besides::Anything;
+        let mut on = ranks;
+        on.retain(|rank| *rank != self.me);
+        let needs = on.clone();
+        (!self.has_hope() && !is_here).then_some(Wait { on, needs, besides, what })
+    }
+
     /// This rank's number in the job.
     pub fn me(&self) -> u32 {
         self.me
@@ -61,45 +86,51 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     }
 
     /// What the operations that go on wait on, and a probe, for what and from whom. More than one
-    /// of them may be waited for, or all; none is known where it cannot be told who could end one,
-    /// or where those who could are gone: then it ends anyway.
+    /// of them may be waited for, or all: all those of `needs` are. None is known where it cannot
+    /// be told who could end one, or where those who could are gone: then it ends anyway.
+    /// `besides`: what else the rank may do meanwhile.
     pub fn waits(
         &self,
         probe: Option<(Wanted, Option<u32>)>,
+        needs: &[Ticket],
+        besides: Besides,
         communicators: Communicators<'_>,
     ) -> Option<Wait> {
         // What is there may end it at quiescence.
         if self.has_hope() {
             return None;
         }
-        let mut operations: Vec<(Wanted, Option<u32>, Way)> = Vec::new();
-        operations.extend(probe.map(|(wanted, from)| (wanted, from, Way::In)));
-        for operation in self.state.operations.iter() {
-            operations.push(match operation {
-                Operation::Receive { wanted, from, .. } => (*wanted, *from, Way::In),
-                Operation::Send { to, envelope, .. } => {
-                    let Envelope { context, source, tag } = *envelope;
-                    let wanted = Wanted { context, source: Some(source), tag: Some(tag) };
-                    (wanted, Some(*to), Way::Out)
-                }
-                Operation::Ended(..) => continue,
-            });
-        }
-        let mut wait = Wait::default();
-        for (at, (wanted, other, way)) in operations.iter().enumerate() {
+        let state = &self.state;
+        let needed = || needs.iter().filter_map(|it| under_way(state.operations.get(it.0)?));
+        let all = state.operations.iter().filter_map(under_way);
+        let others = all.filter(|it| needed().all(|needed| needed != *it));
+        let probe = probe.map(|(wanted, from)| (wanted, from, Way::In));
+        let operations: Vec<_> = probe.into_iter().chain(needed()).chain(others).collect();
+        let mut wait = Wait { besides, ..Wait::default() };
+        let (mut told, mut more) = (Vec::new(), 0);
+        for (wanted, other, way) in &operations {
             wait.on.extend(self.who(*wanted, *other, communicators)?);
-            if at < TOLD {
-                wait.what.push_str(if at > 0 { ", and for " } else { "" });
-                wait.what.push_str(&said(*wanted, *other, *way, communicators));
+            if besides == Besides::Anything && self.is_among(*wanted, *other, communicators) {
+                return None;
+            }
+            if told.len() == TOLD {
+                more += 1;
+                continue;
+            }
+            let said = said(*wanted, *other, *way, communicators);
+            if !told.contains(&said) {
+                told.push(said);
             }
         }
-        let count = operations.len();
-        if count > TOLD {
-            wait.what.push_str(&format!(", and for {} more", count - TOLD));
+        wait.what = told.join(", and for ");
+        if more > 0 {
+            wait.what.push_str(&format!(", and for {more} more"));
         }
+        let only = |operation: Under| operation.1.filter(|other| *other != self.me);
+        wait.needs = needed().chain(probe).filter_map(only).collect();
         wait.on.sort_unstable();
         wait.on.dedup();
-        (count > 0).then_some(wait)
+        (!operations.is_empty()).then_some(wait)
     }
 
     /// Who else could end an operation; none where that is not known, or they are gone.
@@ -117,6 +148,40 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         let is_alone = others.is_empty();
         others.retain(|other| self.carrier.is_gone(*other).is_none());
         (is_alone || !others.is_empty()).then_some(others)
+    }
+
+    /// Whether this rank itself could end an operation.
+    fn is_among(
+        &self,
+        wanted: Wanted,
+        other: Option<u32>,
+        communicators: Communicators<'_>,
+    ) -> bool {
+        let members = || communicators(wanted.context).map_or(Vec::new(), |it| it.1);
+        other.map_or_else(|| members().contains(&self.me), |other| other == self.me)
+    }
+
+    /// Whether a send goes on that nobody polls. Where nothing comes those end that wait for ranks
+    /// that are gone.
+    pub fn owes(&mut self, is_idle: bool) -> bool {
+        let is_send = |number: &u32| {
+            matches!(self.state.operations.get(*number), Some(Operation::Send { .. }))
+        };
+        let sends: Vec<u32> = self.state.released.iter().copied().filter(is_send).collect();
+        for number in sends.iter().filter(|_| is_idle) {
+            self.give_up(Ticket(*number));
+        }
+        sends.iter().any(|number| self.state.released.contains(number))
+    }
+
+    /// Why there will never be the quiescence for which this rank waits in the coscheduled mode: a
+    /// rank is gone, and so takes no part in it.
+    pub fn misses(&self) -> Option<Failure> {
+        let ranks = 0..self.state.order.as_ref()?.size;
+        if !self.has_hope() {
+            return None;
+        }
+        ranks.filter(|rank| *rank != self.me).find_map(|rank| self.carrier.is_gone(rank))
     }
 
     /// What a receive from any source takes that has taken nothing.

@@ -42,10 +42,11 @@ pub fn ended(active: &[Option<Active>], which: Which, waits: bool) -> Result<Opt
             let places: Vec<usize> = told.iter().map(|at| *at as usize).collect();
             let picked: Vec<_> =
                 places.iter().map(|at| active.get(*at).copied().flatten()).collect();
-            process.wait_for(|state| Ok(all(state, &picked)))?;
+            let waits = waits_for(picked.iter().flatten());
+            process.wait(waits, |state| Ok(all(state, &picked)))?;
             places
         }
-        None if waits => process.wait_for(pick)?,
+        None if waits => process.wait(waits_for(active.iter().flatten()), pick)?,
         None => process.look(pick)?.unwrap_or_default(),
     };
     let told: Vec<i64> = found.iter().map(|at| *at as i64).collect();

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use muster_message::{Buffer, Spot};
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::collective::Plan;
-use muster_mpi::communicator::{Communicator, OWN, of_colour};
+use muster_mpi::communicator::{Communicator, LAST, OWN, of_colour};
 use muster_mpi::datatype::{Datatype, Predefined};
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::group::Group;
@@ -25,6 +25,7 @@ use crate::object;
 use crate::place::Place;
 use crate::pointer::Out;
 use crate::table::Table;
+use crate::window;
 use crate::world::{self, world};
 
 /// A communicator. What hangs on it is in `object.rs`.
@@ -157,11 +158,13 @@ pub fn of_context(context: u64) -> Option<(String, Vec<u32>)> {
     let is_it = |comm: &Comm| comm.inner.context() == context;
     let standard = [&WORLD, &SELF].into_iter().filter_map(|comm| comm.as_ref().ok());
     let standard = standard.map(Held::Standard).find(|comm| is_it(comm));
-    let comm = standard.or_else(|| COMMS.find(is_it).map(Held::Made))?;
+    let Some(comm) = standard.or_else(|| COMMS.find(is_it).map(Held::Made)) else {
+        return window::of_context(context);
+    };
     let name = object::with(comm.handle.into(), |it| it.name.clone()).unwrap_or_default();
     let name = if name.is_empty() { "a communicator without a name".to_owned() } else { name };
     let peers = comm.inner.peers();
-    Some((name, (0..peers.size()).map(|rank| peers.world(rank)).collect()))
+    Some((name, peers.members().collect()))
 }
 
 /// Gives a new communicator a handle; one that this process is not of has the null handle. It has
@@ -267,9 +270,9 @@ fn split_hardware(comm: &Comm, node: i32, key: i32) -> Result<MPI_Comm> {
 /// What is done before the end: all have come.
 pub fn before_end() -> Result<()> {
     let comm = communicator(MPI_COMM_WORLD)?;
-    let mut plan = Plan::new(comm.inner.next_collective(OWN));
+    let mut plan = Plan::new(comm.inner.next_collective(LAST));
     plan.barrier();
-    world()?.process.carry_out(plan)
+    world()?.process.carry_out_last(plan)
 }
 
 export! {

@@ -13,6 +13,12 @@ use crate::abi::constants::{MPI_COMM_SELF, MPI_COMM_WORLD};
 use crate::errhandler::{self, Action};
 use crate::object::Id;
 
+/// The time between two ranks that fail at once, how many have times of their own, and how long
+/// who misses another one waits.
+const TURN: Duration = Duration::from_millis(50);
+const TURNS: u32 = 20;
+const MISSED: Duration = Duration::from_secs(2);
+
 thread_local! {
     /// What the error is about that the call which is going on will tell.
     static NOTED: Cell<Option<Id>> = const { Cell::new(None) };
@@ -86,30 +92,38 @@ pub fn fail_of_none(call: Call, error: &Error) -> c_int {
     fail(of_none().0, call, error)
 }
 
-/// How long a rank that fails because another one is gone waits to be ended with it.
-const BEREAVED: Duration = Duration::from_secs(2);
-
 /// Ends the process, and with it the job, with one message. Its exit status is the error's class.
-/// Where the other one's end is the reason, that is to be told as the reason, and may be on its
-/// way to the manager still: then the job's end comes before this one's.
 pub fn end(function: &str, error: &Error) -> ! {
-    if error.class == Class::ProcAborted {
-        std::thread::sleep(BEREAVED);
+    let rank = std::env::var("MUSTER_RANK").ok();
+    if let Some(rank) = rank.as_ref().and_then(|rank| rank.parse().ok()) {
+        std::thread::sleep(turn(rank, error.class));
     }
-    let rank = std::env::var("MUSTER_RANK").map(|rank| format!("rank {rank}: "));
-    let rank = rank.unwrap_or_default();
-    // Without a standard error the status has to do.
-    let _ = writeln!(std::io::stderr(), "muster: {rank}{function} failed: {error}  [E501]");
+    let rank = rank.map_or(String::new(), |rank| format!("rank {rank}: "));
+    say(&format!("muster: {rank}{function} failed: {error}  [E501]\n"));
     let status = error.class.number();
     leave(if (1..=255).contains(&status) { status } else { 1 })
+}
+
+/// How long a rank waits until it says what has failed. Where one fails others often do, too; the
+/// first ends the job, and with it those whose turn comes later, so that there is one message. Who
+/// only misses another one lets that one go first.
+fn turn(rank: u32, class: Class) -> Duration {
+    let own = TURN * rank.min(TURNS);
+    if class == Class::ProcAborted { own + MISSED } else { own }
 }
 
 /// Ends the process, and with it the job, as the program wants it (`MPI_Abort`).
 pub fn abort(code: c_int) -> ! {
     let rank = std::env::var("MUSTER_RANK").map(|rank| format!("rank {rank} has "));
     let who = rank.unwrap_or_else(|_| "the program has ".to_owned());
-    let _ = writeln!(std::io::stderr(), "muster: {who}called MPI_Abort with {code}  [E501]");
+    say(&format!("muster: {who}called MPI_Abort with {code}  [E501]\n"));
     leave(if code & 0xff == 0 { 1 } else { code })
+}
+
+/// Says something at once, so that who is ended meanwhile says all of it or nothing.
+pub fn say(text: &str) {
+    // Without a standard error the status has to do.
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// Ends the process without what it has asked to be done at its end: that may call MPI, and wait

@@ -12,6 +12,7 @@ use crate::abi::constants::MPI_OP_NULL;
 use crate::abi::types::*;
 use crate::buffer::Elements;
 use crate::collective::{apart, plain};
+use crate::datatype;
 use crate::export::{both, export};
 use crate::pointer::{Address, ConstAddress, Out};
 use crate::table::Table;
@@ -36,15 +37,17 @@ struct User {
 struct Called {
     written: Written,
     handle: MPI_Datatype,
+    /// What that stood for when the reduction was called: the program may have freed it since.
+    datatype: Datatype,
 }
 
 static OPERATIONS: Table<User> = Table::new(Class::Op, "an operation");
 
-/// What a handle stands for, with the operands' datatype.
+/// What a handle stands for, with the operands' datatype and its handle.
 ///
 /// # Errors
 /// [`Class::Op`] where there is no such operation.
-fn operation(op: MPI_Op, handle: MPI_Datatype) -> Result<Op> {
+fn operation(op: MPI_Op, handle: MPI_Datatype, datatype: &Datatype) -> Result<Op> {
     if let Some(predefined) = Predefined::of_handle(op.0) {
         return Ok(Op::Predefined(predefined));
     }
@@ -52,7 +55,7 @@ fn operation(op: MPI_Op, handle: MPI_Datatype) -> Result<Op> {
         return Err(Error::new(Class::Op, "the operation is MPI_OP_NULL"));
     }
     let User { written, is_commutative } = *OPERATIONS.get(op.0)?;
-    let function = Arc::new(Called { written, handle });
+    let function = Arc::new(Called { written, handle, datatype: datatype.clone() });
     Ok(Op::User { function, commutative: is_commutative })
 }
 
@@ -62,15 +65,17 @@ fn operation(op: MPI_Op, handle: MPI_Datatype) -> Result<Op> {
 /// [`Class::Op`] where there is no such operation, or it is not defined for these.
 #[inline]
 pub fn combination(op: MPI_Op, handle: MPI_Datatype, elements: &Elements) -> Result<Combination> {
-    Combination::new(&operation(op, handle)?, elements.datatype())
+    let datatype = elements.datatype();
+    Combination::new(&operation(op, handle, datatype)?, datatype)
 }
 
 impl op::Function for Called {
-    fn call(&self, input: &[u8], inout: &mut [u8], count: usize, datatype: &Datatype) {
-        let Ok(span) = datatype.span(count) else { return };
+    fn call(&self, input: &[u8], inout: &mut [u8], count: usize, elements: &Datatype) {
+        let Ok(span) = elements.span(count) else { return };
         let from = input.as_ptr().wrapping_offset(-span.start).cast_mut().cast::<c_void>();
         let into = inout.as_mut_ptr().wrapping_offset(-span.start).cast::<c_void>();
-        let mut handle = self.handle;
+        let lent = datatype::Lent::of(&self.datatype, self.handle);
+        let mut handle = lent.handle;
         match self.written {
             Written::Large(function) => {
                 let mut count = count as MPI_Count;
@@ -81,7 +86,7 @@ impl op::Function for Called {
                 // More elements than an `int` can count come in several calls.
                 let most = c_int::MAX as usize;
                 for first in (0..count).step_by(most) {
-                    let by = datatype.extent() * first as isize;
+                    let by = elements.extent() * first as isize;
                     let mut count = (count - first).min(most) as c_int;
                     let (from, into) =
                         (from.wrapping_byte_offset(by), into.wrapping_byte_offset(by));
@@ -139,7 +144,7 @@ both! {
         let (from, into) =
             (plain(inbuf.0, count, datatype)?, plain(inoutbuf.0, count, datatype)?);
         apart(&from, &into)?;
-        let op = Op::reduction(&operation(op, datatype)?, from.datatype())?;
+        let op = Op::reduction(&operation(op, datatype, from.datatype())?, from.datatype())?;
         into.combine(&op, &from);
         Ok(())
     }

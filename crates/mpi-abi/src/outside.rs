@@ -1,6 +1,5 @@
 //! What the process's messages ask of what is around them: names, and the end of a deadlock.
 
-use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -62,8 +61,7 @@ impl Outside for Library {
         if told.more > 0 {
             text.push_str(&format!("muster:   and {} ranks more\n", told.more));
         }
-        // Without a standard error the status has to do.
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        failure::say(&text);
         failure::leave(1)
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use muster_message::{Claim, Envelope, Mode, Soon, Ticket, Wanted};
-use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::error::{Class, Result};
 use muster_mpi::watch::Waits;
 
 use crate::abi::constants::*;
@@ -14,7 +14,8 @@ use crate::choice;
 use crate::communicator::{Comm, Held, communicator};
 use crate::export::{both, export};
 use crate::pointer::{Address, ConstAddress, Out, StatusOut};
-use crate::request::{self, Active, NOBODY, received, sent, status_of};
+use crate::request::{self, Active, Ended, NOBODY, received, sent, status_of};
+use crate::table::Table;
 use crate::world::{State, world};
 
 /// A message to a rank; none where it is nobody, or it has ended already.
@@ -37,7 +38,7 @@ fn send(
 #[inline]
 fn finish_send(ticket: Option<Ticket>) -> Result<()> {
     match ticket {
-        Some(ticket) => sent(&world()?.process.outcome(ticket)?).map(|_| ()),
+        Some(ticket) => Ok(sent(&world()?.process.outcome(ticket)?).map(|_| ())?),
         None => Ok(()),
     }
 }
@@ -63,7 +64,7 @@ fn receive(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Result<O
 
 /// Receives, without letting the process go in between.
 #[inline]
-fn receive_now(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Result<MPI_Status> {
+fn receive_now(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Ended {
     let Some((wanted, from)) = wanted(comm, source, label)? else { return Ok(NOBODY) };
     let (mut into, mut posted) = (Some(into), None);
     let outcome = world()?.process.wait(Waits::Messages, |state| {
@@ -80,7 +81,7 @@ fn receive_now(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Resu
 
 /// Waits until a message has been received.
 #[inline]
-fn finish_receive(ticket: Option<Ticket>) -> Result<MPI_Status> {
+fn finish_receive(ticket: Option<Ticket>) -> Ended {
     match ticket {
         Some(ticket) => received(&world()?.process.outcome(ticket)?),
         None => Ok(NOBODY),
@@ -142,7 +143,7 @@ fn exchange_now(
     comm: &Comm,
     (dest, sendtag, bytes): (c_int, c_int, Elements),
     (source, recvtag, into): (c_int, c_int, Elements),
-) -> Result<MPI_Status> {
+) -> Ended {
     comm.peer(dest)?;
     tag(sendtag)?;
     let received = receive(comm, source, recvtag, into)?;
@@ -214,8 +215,7 @@ both! {
         status: StatusOut,
     ) on comm {
         let into = elements(buf.0, count, datatype)?;
-        status.set(receive_now(&*communicator(comm)?, source, tag, into)?);
-        Ok(())
+        status.set_ended(receive_now(&*communicator(comm)?, source, tag, into))
     }
 
     /// Sends and receives at once.
@@ -227,8 +227,7 @@ both! {
         let comm = communicator(comm)?;
         let (bytes, into) =
             (elements(sendbuf.0, sendcount, sendtype)?, elements(recvbuf.0, recvcount, recvtype)?);
-        status.set(exchange_now(&comm, (dest, sendtag, bytes), (source, recvtag, into))?);
-        Ok(())
+        status.set_ended(exchange_now(&comm, (dest, sendtag, bytes), (source, recvtag, into)))
     }
 
     /// Sends, and receives into the same buffer.
@@ -240,8 +239,7 @@ both! {
         let into = elements(buf.0, count, datatype)?;
         let bytes = into.scratch();
         into.clone().copy_to(bytes.clone())?;
-        status.set(exchange_now(&comm, (dest, sendtag, bytes), (source, recvtag, into))?);
-        Ok(())
+        status.set_ended(exchange_now(&comm, (dest, sendtag, bytes), (source, recvtag, into)))
     }
 
     /// Begins to send and to receive.
@@ -385,8 +383,7 @@ both! {
         status: StatusOut,
     ) {
         let into = elements(buf.0, count, datatype)?;
-        status.set(finish_receive(receive_claimed(message, into)?)?);
-        Ok(())
+        status.set_ended(finish_receive(receive_claimed(message, into)?))
     }
 
     /// Begins to receive the message that a probe took out.
@@ -399,8 +396,13 @@ both! {
     }
 }
 
-/// The first handle of a message that was taken out.
-const FIRST: usize = 0x1000;
+/// Messages that were taken out.
+static MESSAGES: Table<Claim> = Table::new(Class::Request, "a message that a probe took out");
+
+/// Gives one a handle.
+fn handle(claim: Claim) -> MPI_Message {
+    MPI_Message(MESSAGES.insert(claim))
+}
 
 fn receive_claimed(message: Out<MPI_Message>, into: Elements) -> Result<Option<Ticket>> {
     let handle = message.get()?;
@@ -408,12 +410,9 @@ fn receive_claimed(message: Out<MPI_Message>, into: Elements) -> Result<Option<T
         message.set(MPI_MESSAGE_NULL)?;
         return Ok(None);
     }
-    let number = handle.0.checked_sub(FIRST).and_then(|number| u32::try_from(number).ok());
-    let wrong = || Error::new(Class::Request, format!("{:#x} is not a message", handle.0));
-    let claim = Claim(number.ok_or_else(wrong)?);
-    let ticket = world()?.process.state().endpoint.receive_claimed(claim, into)?;
+    let claim = *MESSAGES.remove(handle.0)?;
     message.set(MPI_MESSAGE_NULL)?;
-    ticket.map(Some).ok_or_else(wrong)
+    Ok(world()?.process.state().endpoint.receive_claimed(claim, into)?)
 }
 
 /// Looks for a message.
@@ -465,7 +464,7 @@ export! {
         let found = choice::message(wanted, true, |state, wanted| state.endpoint.claim(wanted))?;
         let Some((claim, envelope, size)) = found else { return Ok(()) };
         status.set(waiting(envelope, size));
-        message.set(MPI_Message(FIRST + claim.0 as usize))
+        message.set(handle(claim))
     }
 
     /// Takes a message out for one receive, if one is there.
@@ -481,7 +480,7 @@ export! {
         let found = choice::message(wanted, false, |state, wanted| state.endpoint.claim(wanted))?;
         if let Some((claim, envelope, size)) = found {
             status.set(waiting(envelope, size));
-            message.set(MPI_Message(FIRST + claim.0 as usize))?;
+            message.set(handle(claim))?;
         }
         flag.set(found.is_some().into())
     }

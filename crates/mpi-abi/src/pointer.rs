@@ -9,7 +9,7 @@ use muster_mpi::error::{Class, Error, Result};
 
 use crate::abi::types::MPI_Status;
 use crate::export::Argument;
-use crate::request::EMPTY;
+use crate::request::{EMPTY, Ended, Failed};
 
 /// A variable that the function sets, and may read before (`int *flag`).
 #[derive(Clone, Copy)]
@@ -57,6 +57,23 @@ impl StatusOut {
             // SAFETY: it is not null, so it is a status of the program that only we use now.
             let place = unsafe { &mut *self.0 };
             *place = MPI_Status { MPI_ERROR: place.MPI_ERROR, ..status };
+        }
+    }
+
+    /// Says how an operation has ended: also of one that has failed what there is to say.
+    ///
+    /// # Errors
+    /// The operation's.
+    pub fn set_ended(self, ended: Ended) -> Result<()> {
+        match ended {
+            Ok(status) => {
+                self.set(status);
+                Ok(())
+            }
+            Err(Failed { error, status }) => {
+                status.into_iter().for_each(|status| self.set(status));
+                Err(error)
+            }
         }
     }
 

@@ -16,14 +16,12 @@ use crate::door::Door;
 use crate::failure;
 use crate::generalized;
 use crate::object::Id;
+use crate::table;
 use crate::world::{State, world};
 
 /// The handle of all messages that had left when their send returned, as most short ones have:
 /// nothing is kept of them.
 pub const SENT: MPI_Request = MPI_Request(0x1000);
-
-/// The first handle of a request that is kept here.
-const FIRST: usize = SENT.0 + 1;
 
 /// An operation that is under way.
 #[derive(Clone, Copy)]
@@ -59,11 +57,35 @@ pub struct Request {
     about: Id,
 }
 
-/// Requests by place, and the places that are free.
+/// Requests by place with how often the place was used, and the places that are free. Handles are
+/// made like those of other objects (`table.rs`), so one that has ended is not another one's.
 pub struct Requests {
-    all: Vec<Option<Request>>,
+    all: Vec<(usize, Option<Request>)>,
     free: Vec<usize>,
 }
+
+/// An operation that has failed, and what its status says all the same, if anything.
+pub struct Failed {
+    /// Why.
+    pub error: Error,
+    /// From whom, and how much.
+    pub status: Option<MPI_Status>,
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Failed {
+        Failed { error, status: None }
+    }
+}
+
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Error {
+        failed.error
+    }
+}
+
+/// How an operation has ended.
+pub type Ended = Result<MPI_Status, Failed>;
 
 static REQUESTS: Mutex<Door, Requests> = Mutex::new(Requests { all: Vec::new(), free: Vec::new() });
 
@@ -78,8 +100,8 @@ impl Requests {
     /// one that was not started.
     #[inline]
     pub fn active(&self, handle: MPI_Request) -> Result<Option<Active>> {
-        match self.all.get(handle.0.wrapping_sub(FIRST)) {
-            Some(Some(request)) => Ok(request.active),
+        match self.get(handle) {
+            Some(request) => Ok(request.active),
             _ if handle == SENT => Ok(Some(Active::Ended(EMPTY))),
             _ if handle == MPI_REQUEST_NULL => Ok(None),
             _ => Err(wrong(handle)),
@@ -97,11 +119,7 @@ impl Requests {
 
     /// Takes away the handle of an operation that has ended; that of a persistent one stays.
     #[inline]
-    pub fn finish(
-        &mut self,
-        handle: &mut MPI_Request,
-        ended: Result<MPI_Status>,
-    ) -> Result<MPI_Status> {
+    pub fn finish(&mut self, handle: &mut MPI_Request, ended: Ended) -> Ended {
         if let (Some((_, about)), Err(_)) = (self.forget(handle), &ended) {
             failure::note(about);
         }
@@ -115,15 +133,49 @@ impl Requests {
             *handle = MPI_REQUEST_NULL;
             return None;
         }
-        let place = self.all.get_mut(handle.0.wrapping_sub(FIRST))?;
-        let request = place.as_mut()?;
+        let request = self.get_mut(*handle)?;
         let was = (request.active.take(), request.about);
         if request.start.is_none() {
-            *place = None;
-            self.free.push(handle.0 - FIRST);
+            self.remove(*handle);
             *handle = MPI_REQUEST_NULL;
         }
         Some(was)
+    }
+
+    /// The request of a handle.
+    #[inline]
+    fn get(&self, handle: MPI_Request) -> Option<&Request> {
+        let at = table::place(handle.0);
+        let (uses, request) = self.all.get(at)?;
+        request.as_ref().filter(|_| handle_of(at, *uses) == handle)
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    fn get_mut(&mut self, handle: MPI_Request) -> Option<&mut Request> {
+        let at = table::place(handle.0);
+        let (uses, request) = self.all.get_mut(at)?;
+        request.as_mut().filter(|_| handle_of(at, *uses) == handle)
+    }
+
+    /// Takes a handle's request away.
+    fn remove(&mut self, handle: MPI_Request) -> Option<Request> {
+        self.get(handle)?;
+        let at = table::place(handle.0);
+        let (uses, request) = &mut self.all[at];
+        *uses = table::next(*uses);
+        self.free.push(at);
+        request.take()
+    }
+
+    /// Gives a request a handle.
+    fn insert(&mut self, request: Request) -> MPI_Request {
+        let at = self.free.pop().unwrap_or(self.all.len());
+        if at == self.all.len() {
+            self.all.push((0, None));
+        }
+        self.all[at].1 = Some(request);
+        handle_of(at, self.all[at].0)
     }
 }
 
@@ -181,21 +233,18 @@ pub fn is_cancelled(status: &MPI_Status) -> bool {
 
 /// Gives an operation a handle. Errors of waiting for it are about an object.
 pub fn insert(about: impl Into<Id>, active: Option<Active>, start: Option<Start>) -> MPI_Request {
-    let mut requests = requests();
-    let request = Some(Request { active, start, about: about.into() });
-    let at = requests.free.pop().unwrap_or(requests.all.len());
-    match requests.all.get_mut(at) {
-        Some(place) => *place = request,
-        None => requests.all.push(request),
-    }
-    MPI_Request(FIRST + at)
+    requests().insert(Request { active, start, about: about.into() })
+}
+
+/// The handle of a place in one of its uses.
+#[inline]
+fn handle_of(at: usize, uses: usize) -> MPI_Request {
+    MPI_Request(table::handle(Class::Request, at, uses))
 }
 
 /// Looks at a request.
 fn with<T>(handle: MPI_Request, look: impl FnOnce(&mut Request) -> T) -> Result<T> {
-    let mut requests = requests();
-    let place = requests.all.get_mut(handle.0.wrapping_sub(FIRST)).and_then(Option::as_mut);
-    place.map(look).ok_or_else(|| wrong(handle))
+    requests().get_mut(handle).map(look).ok_or_else(|| wrong(handle))
 }
 
 fn wrong(handle: MPI_Request) -> Error {
@@ -228,11 +277,11 @@ pub fn all_active(handles: &[MPI_Request]) -> Result<Vec<Option<Active>>> {
 
 /// Takes away the handle of an operation that has ended; that of a persistent one stays. What has
 /// become of the program's own it tells here, where nothing is locked.
-pub fn finish(handle: &mut MPI_Request, ended: Result<MPI_Status>) -> Result<MPI_Status> {
+pub fn finish(handle: &mut MPI_Request, ended: Ended) -> Ended {
     let forgotten = requests().forget(handle);
     let Some((was, about)) = forgotten else { return ended };
     let ended = match was {
-        Some(Active::Generalized(number)) => generalized::finish(number),
+        Some(Active::Generalized(number)) => generalized::finish(number).map_err(Failed::from),
         _ => ended,
     };
     if ended.is_err() {
@@ -266,11 +315,8 @@ pub fn free(handle: MPI_Request) -> Result<()> {
     if handle == SENT {
         return Ok(());
     }
-    let mut requests = requests();
-    let place = requests.all.get_mut(handle.0.wrapping_sub(FIRST));
-    let request = place.and_then(Option::take).ok_or_else(|| wrong(handle))?;
-    requests.free.push(handle.0 - FIRST);
-    drop(requests);
+    let removed = requests().remove(handle);
+    let request = removed.ok_or_else(|| wrong(handle))?;
     let tickets = match request.active {
         Some(Active::Send(ticket) | Active::Receive(ticket)) => [Some(ticket), None],
         Some(Active::Exchange(sent, received)) => [sent, received],
@@ -315,7 +361,8 @@ pub fn is_settled(state: &mut State, active: Active) -> bool {
 }
 
 /// How an operation has ended, if it has. It is forgotten then.
-pub fn poll(state: &mut State, active: Active) -> Option<Result<MPI_Status>> {
+pub fn poll(state: &mut State, active: Active) -> Option<Ended> {
+    let empty = |ended: Result<()>| Ok(ended.map(|()| EMPTY)?);
     match active {
         Active::Send(ticket) => state.outcome(ticket).map(|outcome| sent(&outcome)),
         Active::Receive(ticket) => state.outcome(ticket).map(|outcome| received(&outcome)),
@@ -326,33 +373,33 @@ pub fn poll(state: &mut State, active: Active) -> Option<Result<MPI_Status>> {
             let received = from.map_or(Ok(NOBODY), |it| received(&it));
             Some(sent.and(received))
         }
-        Active::Collective(began) => state.poll(began).map(|ended| ended.map(|()| EMPTY)),
+        Active::Collective(began) => state.poll(began).map(empty),
         Active::Generalized(number) => generalized::has_ended(number).then_some(Ok(EMPTY)),
         Active::Partitioned(channel) => state.channels.poll(channel).map(|ended| {
             let of = |(from, bytes): (Envelope, usize)| {
                 status_of(from.source.cast_signed(), from.tag, bytes)
             };
-            ended.map(|received| received.map_or(EMPTY, of))
+            Ok(ended?.map_or(EMPTY, of))
         }),
         Active::Flush(flush) => flush.has_ended(state).then_some(Ok(EMPTY)),
-        Active::Access(access) => state.poll_access(access).map(|ended| ended.map(|()| EMPTY)),
+        Active::Access(access) => state.poll_access(access).map(empty),
         Active::Ended(status) => Some(said(status)),
     }
 }
 
 /// How an operation has ended whose status was kept.
 #[inline]
-pub fn said(status: MPI_Status) -> Result<MPI_Status> {
+pub fn said(status: MPI_Status) -> Ended {
     match Class::of_number(status.MPI_ERROR) {
-        Some(class) => Err(class.into()),
+        Some(class) => Err(Failed { error: class.into(), status: Some(status) }),
         None => Ok(status),
     }
 }
 
 /// What is said of a send that has ended.
-pub fn sent(outcome: &Outcome) -> Result<MPI_Status> {
+pub fn sent(outcome: &Outcome) -> Ended {
     match &outcome.failure {
-        Some(failure) => Err(failure.clone().into()),
+        Some(failure) => Err(Error::from(failure.clone()).into()),
         None => {
             let mut status = EMPTY;
             set_cancelled(&mut status, outcome.cancelled);
@@ -361,21 +408,22 @@ pub fn sent(outcome: &Outcome) -> Result<MPI_Status> {
     }
 }
 
-/// What is said of a receive that has ended.
-pub fn received(outcome: &Outcome) -> Result<MPI_Status> {
+/// What is said of a receive that has ended. Of a message that was too long the status says what
+/// was received.
+pub fn received(outcome: &Outcome) -> Ended {
     if let Some(failure) = &outcome.failure {
-        return Err(failure.clone().into());
+        return Err(Error::from(failure.clone()).into());
     }
     let envelope = outcome.envelope;
+    let mut status = status_of(envelope.source.cast_signed(), envelope.tag, outcome.size);
     if let Some(size) = outcome.truncated {
         let (source, tag, room) = (envelope.source, envelope.tag, outcome.size);
         let what = format!(
             "the message from rank {source} with tag {tag} has {size} bytes, and the receive \
              buffer has room for {room}"
         );
-        return Err(Error::new(Class::Truncate, what));
+        return Err(Failed { error: Error::new(Class::Truncate, what), status: Some(status) });
     }
-    let mut status = status_of(envelope.source.cast_signed(), envelope.tag, outcome.size);
     set_cancelled(&mut status, outcome.cancelled);
     Ok(status)
 }

@@ -59,6 +59,10 @@ export! {
 
     /// Ends: nobody before all have come, so nobody waits for one who is gone.
     fn MPI_Finalize() {
+        // What a rank has asked to be done at its end its children do, too.
+        if world::is_forked() {
+            return Ok(());
+        }
         attribute::delete_all(MPI_COMM_SELF.into())?;
         communicator::before_end()?;
         world::end()

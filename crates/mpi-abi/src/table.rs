@@ -56,7 +56,7 @@ impl<T> Table<T> {
         if at == places.all.len() {
             places.all.push((0, None));
         }
-        let handle = self.handle(at, places.all[at].0);
+        let handle = handle(self.class, at, places.all[at].0);
         places.all[at].1 = Some(Arc::new(make(handle)));
         handle
     }
@@ -66,7 +66,9 @@ impl<T> Table<T> {
     pub fn get(&self, handle: usize) -> Result<Arc<T>> {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         match places.all.get(place(handle)) {
-            Some((uses, Some(object))) if self.handle(place(handle), *uses) == handle => {
+            Some((uses, Some(object)))
+                if self::handle(self.class, place(handle), *uses) == handle =>
+            {
                 Ok(Arc::clone(object))
             }
             _ => Err(self.wrong(handle)),
@@ -84,11 +86,11 @@ impl<T> Table<T> {
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
         let at = place(handle);
         let Some((uses, object)) = places.all.get_mut(at) else { return Err(self.wrong(handle)) };
-        if self.handle(at, *uses) != handle {
+        if self::handle(self.class, at, *uses) != handle {
             return Err(self.wrong(handle));
         }
         let object = object.take().ok_or_else(|| self.wrong(handle))?;
-        *uses = (*uses + 1) % (1 << USE_BITS);
+        *uses = next(*uses);
         places.free.push(at);
         Ok(object)
     }
@@ -98,16 +100,23 @@ impl<T> Table<T> {
         let what = self.what;
         Error::new(self.class, format!("{handle:#x} is not {what}, or it was freed"))
     }
+}
 
-    /// The handle of a place in its present use.
-    fn handle(&self, at: usize, uses: usize) -> usize {
-        let class = self.class.number() as usize;
-        (class << USE_BITS | uses) << PLACE_BITS | at
-    }
+/// The handle of a place in one of its uses.
+#[inline]
+pub fn handle(class: Class, at: usize, uses: usize) -> usize {
+    ((class.number() as usize) << USE_BITS | uses) << PLACE_BITS | at
+}
+
+/// The use of a place behind another.
+#[inline]
+pub fn next(uses: usize) -> usize {
+    (uses + 1) % (1 << USE_BITS)
 }
 
 /// The place that a handle leads to.
-fn place(handle: usize) -> usize {
+#[inline]
+pub fn place(handle: usize) -> usize {
     handle & ((1 << PLACE_BITS) - 1)
 }
 

@@ -12,11 +12,11 @@ use crate::choice::{self, Which};
 use crate::export::export;
 use crate::generalized;
 use crate::pointer::{Out, StatusOut};
-use crate::request::{self, Active, EMPTY};
+use crate::request::{self, Active, EMPTY, Ended, Failed};
 use crate::world::world;
 
 /// Waits for one.
-fn wait(handle: &mut MPI_Request, active: Active) -> Result<MPI_Status> {
+fn wait(handle: &mut MPI_Request, active: Active) -> Ended {
     if let Active::Ended(status) = active {
         return request::finish(handle, request::said(status));
     }
@@ -26,10 +26,10 @@ fn wait(handle: &mut MPI_Request, active: Active) -> Result<MPI_Status> {
 }
 
 /// How it has ended, if it has.
-fn test(handle: &mut MPI_Request, active: Active) -> Result<Option<MPI_Status>> {
+fn test(handle: &mut MPI_Request, active: Active) -> Result<Option<Ended>> {
     match choice::ended(&[Some(active)], Which::All, false)? {
         Some(ended) if ended.is_empty() => Ok(None),
-        _ => wait(handle, active).map(Some),
+        _ => Ok(Some(wait(handle, active))),
     }
 }
 
@@ -50,9 +50,10 @@ fn look(handle: MPI_Request) -> Result<Option<MPI_Status>> {
             Ok(Some(status))
         }
         // It is asked for again.
-        Err(error) => {
+        Err(Failed { error, status }) => {
             let class = error.class.number();
-            request::keep(handle, MPI_Status { MPI_ERROR: class, ..EMPTY })?;
+            let status = status.unwrap_or(EMPTY);
+            request::keep(handle, MPI_Status { MPI_ERROR: class, ..status })?;
             Err(error)
         }
     }
@@ -79,7 +80,7 @@ fn finish_all(
         .map(|at| active[*at].and_then(|active| request::poll(&mut state, active)))
         .collect();
     drop(state);
-    let mut statuses = Statuses { all: statuses, failed: None };
+    let mut statuses = Statuses::new(statuses);
     for (place, (at, ended)) in which.into_iter().zip(polled).enumerate() {
         let ended = match active[at] {
             None => Ok(EMPTY),
@@ -90,35 +91,45 @@ fn finish_all(
     statuses.done()
 }
 
-/// The statuses of several, if the program wants them, and what has failed.
+/// The statuses of several, if the program wants them, and which have failed.
 struct Statuses<'a> {
     all: Option<&'a mut [MPI_Status]>,
-    failed: Option<Error>,
+    failed: Vec<(usize, Error)>,
 }
 
-impl Statuses<'_> {
+impl<'a> Statuses<'a> {
+    fn new(all: Option<&'a mut [MPI_Status]>) -> Statuses<'a> {
+        Statuses { all, failed: Vec::new() }
+    }
+
     /// How one has ended.
     #[inline]
-    fn set(&mut self, place: usize, ended: Result<MPI_Status>) {
-        let status = match ended {
-            Ok(status) => status,
-            Err(error) => {
-                let number = error.class.number();
-                self.failed = Some(error);
-                MPI_Status { MPI_ERROR: number, ..EMPTY }
-            }
-        };
+    fn set(&mut self, place: usize, ended: Ended) {
+        let status = ended.unwrap_or_else(|Failed { error, status }| {
+            self.failed.push((place, error));
+            status.unwrap_or(EMPTY)
+        });
         if let Some(all) = self.all.as_deref_mut() {
-            all[place] = status;
+            all[place] = MPI_Status { MPI_ERROR: all[place].MPI_ERROR, ..status };
         }
     }
 
-    /// Where one has failed the call fails, and the statuses say which.
-    fn done(self) -> Result<()> {
-        match self.failed {
-            None => Ok(()),
-            Some(Error { what, .. }) => Err(Error::new(Class::InStatus, what)),
+    /// Where one has failed the call fails, and the statuses say which. Only then they say anything
+    /// of errors (MPI-5.0, section 3.2.5).
+    fn done(mut self) -> Result<()> {
+        if self.failed.is_empty() {
+            return Ok(());
         }
+        for status in self.all.as_deref_mut().into_iter().flatten() {
+            status.MPI_ERROR = MPI_SUCCESS;
+        }
+        for (place, error) in &self.failed {
+            if let Some(all) = self.all.as_deref_mut() {
+                all[*place].MPI_ERROR = error.class.number();
+            }
+        }
+        let (_, Error { what, .. }) = self.failed.swap_remove(0);
+        Err(Error::new(Class::InStatus, what))
     }
 }
 
@@ -132,8 +143,7 @@ export! {
         };
         let ended = wait(&mut handle, active);
         request.set(handle)?;
-        status.set(ended?);
-        Ok(())
+        status.set_ended(ended)
     }
 
     /// Asks after one.
@@ -146,10 +156,8 @@ export! {
         let ended = test(&mut handle, active);
         request.set(handle)?;
         let ended = ended?;
-        if let Some(ended) = ended {
-            status.set(ended);
-        }
-        flag.set(ended.is_some().into())
+        flag.set(ended.is_some().into())?;
+        ended.map_or(Ok(()), |ended| status.set_ended(ended))
     }
 
     /// Waits for all.
@@ -157,7 +165,7 @@ export! {
         let number = count(count_)?;
         let (handles, statuses) = (requests.slice(number)?, statuses.wanted(number)?);
         let waits = request::requests().waits_for(handles)?;
-        let mut statuses = Statuses { all: statuses, failed: None };
+        let mut statuses = Statuses::new(statuses);
         // Those that end otherwise than messages do: some have functions of the program called.
         let (mut others, mut next) = (Vec::new(), 0);
         world()?.process.wait(waits, |state| {
@@ -214,10 +222,7 @@ export! {
             return index.set(MPI_UNDEFINED);
         };
         index.set(at as c_int)?;
-        if let Some(active) = active[at] {
-            status.set(wait(&mut handles[at], active)?);
-        }
-        Ok(())
+        active[at].map_or(Ok(()), |active| status.set_ended(wait(&mut handles[at], active)))
     }
 
     /// Asks after any one.
@@ -235,10 +240,7 @@ export! {
         flag.set((!ended.is_empty()).into())?;
         let Some(at) = ended.first() else { return index.set(MPI_UNDEFINED) };
         index.set(*at as c_int)?;
-        if let Some(active) = active[*at] {
-            status.set(wait(&mut handles[*at], active)?);
-        }
-        Ok(())
+        active[*at].map_or(Ok(()), |active| status.set_ended(wait(&mut handles[*at], active)))
     }
 
     /// Waits for at least one.

@@ -13,6 +13,7 @@ use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::gateway::Gateway;
 use muster_mpi::process;
 use muster_mpi::strobe::{self, Strobed};
+use muster_mpi::watch::Waits;
 
 use crate::abi::constants::*;
 use crate::door::{self, Door};
@@ -56,6 +57,8 @@ static PHASE: AtomicU8 = AtomicU8::new(BEFORE);
 const BEFORE: u8 = 0;
 const RUNNING: u8 = 1;
 const AFTER: u8 = 2;
+/// It is a child that a rank has forked, and none itself.
+const FORKED: u8 = 3;
 
 /// What threads may do (`MPI_THREAD_...`), as `MPI_Init_thread` has said.
 static LEVEL: AtomicI32 = AtomicI32::new(0);
@@ -71,6 +74,7 @@ static SESSIONS: AtomicUsize = AtomicUsize::new(0);
 pub fn world() -> Result<&'static World> {
     match (PHASE.load(Ordering::Relaxed), WORLD.get()) {
         (RUNNING, Some(world)) => Ok(world),
+        (FORKED, _) => Err(forked()),
         (_, Some(world)) if SESSIONS.load(Ordering::Relaxed) > 0 => Ok(world),
         (AFTER, _) => Err(Error::new(Class::Other, "MPI_Finalize has been called before")),
         _ => Err(Error::new(Class::Other, "MPI_Init has not been called")),
@@ -82,9 +86,25 @@ pub fn has_begun() -> bool {
     PHASE.load(Ordering::Relaxed) != BEFORE
 }
 
-/// Whether `MPI_Finalize` has been called.
+/// Whether `MPI_Finalize` has been called. A forked child need not call it.
 pub fn has_ended() -> bool {
-    PHASE.load(Ordering::Relaxed) == AFTER
+    matches!(PHASE.load(Ordering::Relaxed), AFTER | FORKED)
+}
+
+/// Whether this is a child that a rank has forked.
+pub fn is_forked() -> bool {
+    PHASE.load(Ordering::Relaxed) == FORKED
+}
+
+fn forked() -> Error {
+    let what = "this process was forked by a rank and is none itself, so it cannot call MPI";
+    Error::new(Class::Other, what)
+}
+
+/// In a child: what its parent has is not for its use, and is in nobody's hands here.
+extern "C" fn fork() {
+    PHASE.store(FORKED, Ordering::Relaxed);
+    SESSIONS.store(0, Ordering::Relaxed);
 }
 
 /// Begins. What threads may do is as asked for; but where the order of messages is of interest only
@@ -93,7 +113,7 @@ pub fn has_ended() -> bool {
 /// # Errors
 /// [`Class::Other`] where it has begun before, or the node's daemon does not let this rank in.
 pub fn begin(level: i32, has_threads: bool) -> Result<()> {
-    if has_begun() {
+    if has_begun() && !is_forked() {
         return Err(Error::new(Class::Other, "MPI_Init has been called before"));
     }
     let world = enter(has_threads)?;
@@ -106,6 +126,9 @@ pub fn begin(level: i32, has_threads: bool) -> Result<()> {
 /// Joins the job, once.
 fn enter(has_threads: bool) -> Result<&'static World> {
     static ENTERING: Mutex<()> = Mutex::new(());
+    if is_forked() {
+        return Err(forked());
+    }
     let _guard = ENTERING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(world) = WORLD.get() {
         if has_threads && !world.is_watched {
@@ -120,6 +143,8 @@ fn enter(has_threads: bool) -> Result<&'static World> {
         let process = Process::new(endpoint);
         process.set_outside(outside());
         let world = WORLD.get_or_init(|| World { process, rank, size, neighbours, is_watched });
+        // SAFETY: the handler stores numbers, and does nothing else.
+        unsafe { libc::pthread_atfork(None, None, Some(fork)) };
         order::begin(world)?;
     }
     Ok(WORLD.get().expect("it has joined"))
@@ -143,11 +168,13 @@ pub fn begin_session() -> Result<()> {
     Ok(())
 }
 
-/// Ends a session: what was sent has left.
+/// Ends a session: what was sent has left, also by sends whose requests were freed.
 ///
 /// # Errors
 /// That messages can be carried no more.
 pub fn end_session() -> Result<()> {
+    let process = &world()?.process;
+    process.wait(Waits::Messages, |state| Ok((!state.owes()).then_some(())))?;
     let flushed = flush();
     SESSIONS.fetch_sub(1, Ordering::Relaxed);
     flushed
@@ -157,7 +184,7 @@ pub fn end_session() -> Result<()> {
 /// for long: its own end may be near.
 fn flush() -> Result<()> {
     let process = &world()?.process;
-    process.wait_for(|state| Ok(state.endpoint.is_flushed().then_some(())))?;
+    process.wait(Waits::End, |state| Ok(state.endpoint.is_flushed().then_some(())))?;
     let end = Instant::now() + DELIVERY;
     loop {
         let mut state = process.state();

@@ -22,6 +22,8 @@ const FAMILIES: u8 = (1 << 7) - 1;
 
 /// The family of the library's own collectives.
 pub const OWN: u8 = 0;
+/// The family of the last collective, in `MPI_Finalize`.
+pub const LAST: u8 = FAMILIES;
 
 /// The context in which the library itself speaks, before and behind the program.
 pub const LIBRARY: u64 = 6;

@@ -124,7 +124,7 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
             if state.progress()? || state.endpoint.rest()? {
                 continue;
             }
-            let most = state.look_out(&mut patience, 1)?;
+            let most = state.look_out(&mut patience, None)?;
             state.endpoint.wait(most)?;
             if !state.progress()? {
                 patience.in_vain(state.endpoint.me());
@@ -188,7 +188,7 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
                 continue;
             }
             let threads = state.turns.waiting();
-            let most = state.look_out(&mut patience, threads);
+            let most = state.look_out(&mut patience, Some(threads));
             let waited = most.and_then(|most| Ok(state.endpoint.wait(most)?));
             match waited.and_then(|()| state.progress()) {
                 Ok(true) => state.turns.change(),
@@ -218,6 +218,9 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
     pub fn carry_out_short(&self, mut short: Short<M>) -> Result<()> {
         self.wait(Waits::Messages, |state| {
             let done = short.advance(&mut state.endpoint, state.watch.is_long)?;
+            if !done && state.watch.is_long {
+                state.needs(&short.absent());
+            }
             Ok(done.then_some(()))
         })
     }
@@ -226,14 +229,28 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
     ///
     /// # Errors
     /// Those of its messages and operations.
-    pub fn carry_out(&self, mut plan: Plan<M>) -> Result<()> {
-        self.wait(Waits::Messages, |state| {
+    pub fn carry_out(&self, plan: Plan<M>) -> Result<()> {
+        self.carry_out_of(Waits::Messages, plan)
+    }
+
+    /// Carries out a collective behind which this rank sends nothing any more.
+    ///
+    /// # Errors
+    /// As [`Process::carry_out`].
+    pub fn carry_out_last(&self, plan: Plan<M>) -> Result<()> {
+        self.carry_out_of(Waits::End, plan)
+    }
+
+    fn carry_out_of(&self, waits: Waits, mut plan: Plan<M>) -> Result<()> {
+        self.wait(waits, |state| {
             if state.is_idle {
                 plan.give_up(&mut state.endpoint);
             }
             let advanced = plan.advance(&mut state.endpoint);
             if advanced.is_err() {
                 plan.abandon(&mut state.endpoint);
+            } else if state.is_idle {
+                state.needs(plan.begun());
             }
             Ok(advanced?.then_some(()))
         })
@@ -313,8 +330,14 @@ impl<C: Carrier, M: Memory> State<C, M> {
     pub fn outcome(&mut self, ticket: Ticket) -> Option<Outcome> {
         if self.is_idle {
             self.give_up(ticket);
+            self.needs(&[ticket]);
         }
         self.endpoint.poll(ticket)
+    }
+
+    /// Whether a send goes on that nobody will ask after.
+    pub fn owes(&mut self) -> bool {
+        self.endpoint.owes(self.is_idle)
     }
 
     /// Whether a message that is waited for may still come from the rank that alone can send it.
@@ -352,8 +375,15 @@ impl<C: Carrier, M: Memory> State<C, M> {
 
     /// How a collective has ended, if it has. It is forgotten then.
     pub fn poll(&mut self, began: Began) -> Option<Result<()>> {
-        let at = self.ended.iter().position(|(other, ..)| *other == began)?;
-        Some(self.ended.swap_remove(at).1)
+        if let Some(at) = self.ended.iter().position(|(other, ..)| *other == began) {
+            return Some(self.ended.swap_remove(at).1);
+        }
+        if self.is_idle && self.watch.is_long {
+            let plan = self.plans.iter().find(|(other, _)| *other == began);
+            let begun = plan.map_or(Vec::new(), |(_, plan)| plan.begun().to_vec());
+            self.needs(&begun);
+        }
+        None
     }
 
     /// Whether a collective has ended; it stays to be polled.

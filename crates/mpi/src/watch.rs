@@ -9,7 +9,8 @@ use crate::datatype::{Datatype, Predefined};
 use crate::error::Result;
 use crate::process::State;
 use muster_message::{
-    Buffer, Carrier, Detector, Envelope, Failure, Mode, NOTES, Note, Ticket, Told, Wait, Wanted,
+    Besides, Buffer, Carrier, Detector, Envelope, Failure, Mode, NOTES, Note, Ticket, Told, Wait,
+    Wanted,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,6 +20,12 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// How long it takes at most until it asks again; each time it takes twice as long.
 const AGAIN: Duration = Duration::from_secs(8);
+
+/// Ranks of which a wait tells.
+const TOLD: usize = 4;
+
+/// How long who has found a deadlock waits until it tells it, where rank 0 says nothing.
+const HEED: Duration = Duration::from_secs(1);
 
 /// Ranks that began to wait at once do not ask at once: one will do. Milliseconds.
 const APART: u64 = 256;
@@ -49,6 +56,12 @@ pub enum Waits {
     Messages,
     /// For a message to be there, from that rank of the job.
     Probe(Wanted, Option<u32>),
+    /// For those to post whose memory of a window is to be used; for those to complete who use it.
+    Posts(u64),
+    /// The same, behind their use.
+    Completes(u64),
+    /// For all others to come to the end, too: this rank sends nothing any more.
+    End,
     /// For something else as well: nobody looks whether it is for ever.
     Other,
 }
@@ -63,6 +76,10 @@ pub(crate) struct Watch {
     pub(crate) is_long: bool,
     /// Whether this rank was asked since it last asked itself.
     is_asked: bool,
+    /// Messages all of which somebody waits for, and what had happened then.
+    needs: (u64, Vec<Ticket>),
+    /// When it tells what it has found.
+    tells: Option<Instant>,
 }
 
 /// A wait that goes on.
@@ -96,19 +113,28 @@ fn apart(me: u32, times: u32) -> Duration {
 impl Watch {
     pub(crate) fn new(me: u32) -> Watch {
         let detector = Detector::new(me);
-        Watch { detector, outside: None, seen: 0, is_long: false, is_asked: false }
+        let (needs, is_long) = ((0, Vec::new()), false);
+        Watch { detector, outside: None, seen: 0, is_long, is_asked: false, needs, tells: None }
     }
 }
 
 impl<C: Carrier, M: Memory> State<C, M> {
-    /// This rank goes on waiting, among so many threads that do; how long it may sleep.
-    pub(crate) fn look_out(&mut self, patience: &mut Patience, threads: u32) -> Result<Duration> {
+    /// This rank goes on waiting; how long it may sleep. `threads`: how many do, where others may
+    /// call meanwhile.
+    pub(crate) fn look_out(
+        &mut self,
+        patience: &mut Patience,
+        threads: Option<u32>,
+    ) -> Result<Duration> {
         self.watch.is_long = patience.next.is_some();
         let is_first = !std::mem::replace(&mut patience.has_begun, true);
         let activity = self.endpoint.activity();
         if is_first || self.watch.seen != activity {
             self.watch.detector.reset();
             self.watch.seen = activity;
+        }
+        if is_first {
+            self.watch.needs.1.clear();
         }
         if self.endpoint.notes() == 0 && patience.next.is_none() {
             return Ok(LOOK);
@@ -118,29 +144,34 @@ impl<C: Carrier, M: Memory> State<C, M> {
             // Who is gone by now may have sent something before.
             return Ok(Duration::ZERO);
         }
-        let mut told = None;
-        while let Some((from, note)) = self.endpoint.take_note() {
-            if let (Some(wait), Some(note)) = (&wait, Note::decode(&note)) {
-                self.watch.is_asked |= matches!(note, Note::Ask { .. });
-                told = self.watch.detector.hear(from, note, wait).or(told);
-            }
+        let is_late = patience.next.is_some_and(|next| Instant::now() >= next + LOOK);
+        if wait.is_none()
+            && is_late
+            && patience.waits != Waits::End
+            && let Some(failure) = self.endpoint.misses()
+        {
+            // The last that it has sent may be what was waited for.
+            return if self.progress()? { Ok(Duration::ZERO) } else { Err(failure.into()) };
         }
-        let most = match (&wait, patience.next) {
-            (Some(wait), Some(next)) => {
-                let now = Instant::now();
-                if now >= next {
-                    if !std::mem::take(&mut self.watch.is_asked) {
-                        told = self.watch.detector.ask(wait).or(told);
-                    }
-                    patience.times += 1;
-                    let later = LOOK * 2_u32.saturating_pow(patience.times - 1);
-                    let later = later.min(AGAIN) + apart(self.endpoint.me(), patience.times);
-                    patience.next = Some(now + later);
+        let mut found = self.hear(wait.as_ref());
+        let asking = wait.as_ref().filter(|wait| wait.besides != Besides::Never);
+        let mut most = LOOK;
+        if let (Some(wait), Some(next)) = (asking, patience.next) {
+            let now = Instant::now();
+            if now >= next {
+                // Not twice in a row: others may ask in vain where this one would not.
+                let is_asked = std::mem::take(&mut self.watch.is_asked);
+                if !is_asked || patience.times % 2 == 1 {
+                    found = self.watch.detector.ask(wait).or(found);
                 }
-                patience.next.map_or(LOOK, |next| next.saturating_duration_since(now)).min(LOOK)
+                patience.times += 1;
+                let later = LOOK * 2_u32.saturating_pow(patience.times - 1);
+                let later = later.min(AGAIN) + apart(self.endpoint.me(), patience.times);
+                patience.next = Some(now + later);
             }
-            _ => LOOK,
-        };
+            most = patience.next.map_or(LOOK, |next| next.saturating_duration_since(now)).min(LOOK);
+        }
+        let told = self.tell(found);
         for (to, note) in std::mem::take(&mut self.watch.detector.notes) {
             self.say(to, &note)?;
         }
@@ -150,27 +181,93 @@ impl<C: Carrier, M: Memory> State<C, M> {
         Ok(most)
     }
 
+    /// Hears the notes that have come; the deadlock that this rank has found by them.
+    fn hear(&mut self, wait: Option<&Wait>) -> Option<Told> {
+        let mut found = None;
+        while let Some((from, note)) = self.endpoint.take_note() {
+            match (Note::decode(&note), wait) {
+                (Some(Note::Found), _) => self.watch.detector.let_tell(from),
+                (Some(Note::Tell), _) => self.watch.tells = Some(Instant::now()),
+                (Some(note), Some(wait)) => {
+                    self.watch.is_asked |= matches!(note, Note::Ask { .. });
+                    found = self.watch.detector.hear(from, note, wait).or(found);
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// What this rank is to tell now, of what it has found.
+    fn tell(&mut self, found: Option<Told>) -> Option<Told> {
+        let now = Instant::now();
+        if let Some(found) = found {
+            self.watch.tells.get_or_insert(now + HEED);
+            if let Some(told) = self.watch.detector.found(found) {
+                return Some(told);
+            }
+        }
+        let is_time = self.watch.tells.is_some_and(|time| now >= time);
+        is_time.then(|| self.watch.detector.tell()).flatten()
+    }
+
+    /// Somebody waits for all of these.
+    pub(crate) fn needs(&mut self, tickets: &[Ticket]) {
+        let watch = &mut self.watch;
+        if watch.is_long {
+            let activity = self.endpoint.activity();
+            if watch.needs.0 != activity {
+                watch.needs = (activity, Vec::new());
+            }
+            watch.needs.1.extend(tickets);
+        }
+    }
+
     /// What this rank waits on, if that is known.
-    fn wait(&mut self, waits: Waits, threads: u32) -> Option<Wait> {
+    fn wait(&mut self, waits: Waits, threads: Option<u32>) -> Option<Wait> {
         let outside = self.watch.outside.clone()?;
-        if waits == Waits::Other || !self.windows.is_empty() || !self.channels.is_empty() {
+        if !outside.is_watched() {
             return None;
         }
         // Somebody has come whom this rank waits for, and it has not looked since.
         if self.endpoint.carrier().boards().is_some_and(|boards| boards.has_shown()) {
             return None;
         }
-        let communicator = |context: u64| outside.communicator(context & !1);
+        let goes_on = || threads.is_some_and(|waiting| outside.has_threads(waiting));
+        let besides = || if goes_on() { Besides::Anything } else { Besides::Nothing };
         let probe = match waits {
+            Waits::Other => return None,
+            Waits::End => {
+                let what = format!("{} was called, so nothing is sent any more", outside.call());
+                return self.endpoint.waits_on(Vec::new(), Besides::Never, what);
+            }
+            Waits::Posts(context) => {
+                let on = self.windows.get(context).ok()?.awaits_posts();
+                return self.wait_on(on, besides(), "MPI_Win_post");
+            }
+            Waits::Completes(context) => {
+                let on = self.windows.get(context).ok()?.awaits_completes();
+                return self.wait_on(on, besides(), "MPI_Win_complete");
+            }
             Waits::Probe(wanted, from) => Some((wanted, from)),
-            _ => None,
+            Waits::Messages => None,
         };
-        let mut wait = self.endpoint.waits(probe, &communicator)?;
-        if !outside.is_watched() || outside.has_threads(threads) {
-            return None;
-        }
+        let besides = besides();
+        let communicator = |context: u64| outside.communicator(context & !1);
+        let (at, needs) = &self.watch.needs;
+        let needs = if *at == self.endpoint.activity() { &needs[..] } else { &[] };
+        let mut wait = self.endpoint.waits(probe, needs, besides, &communicator)?;
         wait.what = format!("{} waits for {}", outside.call(), wait.what);
         Some(wait)
+    }
+
+    /// What this rank waits on that waits until others call a function.
+    fn wait_on(&self, on: Vec<u32>, besides: Besides, function: &str) -> Option<Wait> {
+        let ranks = on.iter().take(TOLD).map(|rank| format!("rank {rank}")).collect::<Vec<_>>();
+        let more = if on.len() > TOLD { " and others" } else { "" };
+        let call = self.watch.outside.as_ref()?.call();
+        let what = format!("{call} waits for {}{more} to call {function}", ranks.join(", "));
+        if on.is_empty() { None } else { self.endpoint.waits_on(on, besides, what) }
     }
 
     fn say(&mut self, to: u32, note: &Note) -> Result<()> {

@@ -26,6 +26,10 @@ use std::time::{Duration, Instant};
 /// The service by which a hello asks for the gateway.
 pub const SERVICE: &str = "gateway";
 
+/// Why a rank is refused that was let in before.
+pub(super) const BEFORE: &str = "it was let in before: a rank can run one MPI program, and another \
+                                 one needs a launch of its own (muster run)";
+
 /// How often the daemon looks whether something lies there that nobody has come for.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -233,7 +237,7 @@ impl Node {
             return Err(refused("the node has no such rank"));
         };
         if member.is_some() || self.has_ended(rank) {
-            return Err(refused("it was let in before"));
+            return Err(refused(BEFORE));
         }
         let welcome = control::welcome(rank as usize, &self.gate.core.layout);
         socket::send(control.as_fd(), &welcome, Some(self.memory.as_fd()))

@@ -1,6 +1,6 @@
 //! Random programs, whose ranks compute, send and wait as the dice say, and ask when they wait.
 
-use crate::{Detector, Note, Wait};
+use crate::{Besides, Detector, Note, Wait};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
@@ -20,6 +20,8 @@ enum Letter {
 
 struct Rank {
     left: VecDeque<Do>,
+    /// To whom another thread of it sends, at any time.
+    besides: VecDeque<usize>,
     /// Messages of each rank that came too early.
     early: Vec<usize>,
     detector: Detector,
@@ -31,27 +33,51 @@ struct Job {
     ranks: Vec<Rank>,
     /// What is under way from one to another, in order.
     rows: Vec<Vec<VecDeque<Letter>>>,
+    /// Whether who has ended says so.
+    has_end: bool,
 }
 
 impl Job {
-    fn new(programs: Vec<Vec<Do>>) -> Job {
+    fn new(programs: Vec<Vec<Do>>, besides: Vec<Vec<usize>>, has_end: bool) -> Job {
         let size = programs.len();
-        let rank = |(me, left): (usize, Vec<Do>)| Rank {
+        let rank = |(me, (left, besides)): (usize, (Vec<Do>, Vec<usize>))| Rank {
             left: left.into(),
+            besides: besides.into_iter().filter(|to| *to != me).collect(),
             early: vec![0; size],
             detector: Detector::new(me as u32),
             waits: false,
         };
         let rows = (0..size).map(|_| (0..size).map(|_| VecDeque::new()).collect()).collect();
-        Job { ranks: programs.into_iter().enumerate().map(rank).collect(), rows }
+        let ranks = programs.into_iter().zip(besides).enumerate().map(rank).collect();
+        Job { ranks, rows, has_end }
     }
 
     fn wait(&self, me: usize) -> Wait {
-        match self.ranks[me].left.front() {
+        let (rank, what) = (&self.ranks[me], format!("rank {me}"));
+        match rank.left.front() {
             Some(Do::Receive(on)) => {
-                Wait { on: on.iter().map(|it| *it as u32).collect(), what: format!("rank {me}") }
+                let on: Vec<u32> = on.iter().map(|it| *it as u32).collect();
+                let needs = if on.len() == 1 { on.clone() } else { Vec::new() };
+                let besides =
+                    if rank.besides.is_empty() { Besides::Nothing } else { Besides::Anything };
+                Wait { on, needs, besides, what }
             }
-            _ => panic!("rank {me} does not wait"),
+            Some(Do::Send(_)) => panic!("rank {me} does not wait"),
+            None => Wait { besides: Besides::Never, what, ..Wait::default() },
+        }
+    }
+
+    /// Whether a rank has ended, and says so: all of its threads have.
+    fn is_at_end(&self, me: usize) -> bool {
+        let rank = &self.ranks[me];
+        self.has_end && rank.left.is_empty() && rank.besides.is_empty()
+    }
+
+    /// Another thread of a rank sends what it has to.
+    fn send_besides(&mut self, me: usize) {
+        if let Some(to) = self.ranks[me].besides.pop_front() {
+            self.rows[me][to].push_back(Letter::Message);
+            self.ranks[me].detector.reset();
         }
     }
 
@@ -83,7 +109,7 @@ impl Job {
 
     /// A rank that waits takes what is next from another; whether it has found a deadlock.
     fn take(&mut self, me: usize, from: usize) -> bool {
-        if !self.ranks[me].waits {
+        if !self.ranks[me].waits && !self.is_at_end(me) {
             return false;
         }
         let found = match self.rows[from][me].pop_front() {
@@ -126,7 +152,8 @@ impl Job {
                     Some(Do::Receive(from)) => from.iter().any(|from| {
                         let row = &self.rows[*from][me];
                         let is_coming = row.iter().any(|it| matches!(it, Letter::Message));
-                        rank.early[*from] > 0 || is_coming || before[*from]
+                        let comes_besides = !self.ranks[*from].besides.is_empty();
+                        rank.early[*from] > 0 || is_coming || comes_besides || before[*from]
                     }),
                 };
             }
@@ -156,7 +183,9 @@ proptest! {
     #[test]
     fn a_deadlock_is_found_if_and_only_if_it_is_one(
         programs in prop::collection::vec(program(), RANKS..=RANKS),
-        dice in prop::collection::vec((0..8_usize, 0..RANKS, 0..RANKS), 0..400),
+        besides in prop::collection::vec(prop::collection::vec(0..RANKS, 0..3), RANKS..=RANKS),
+        has_end in any::<bool>(),
+        dice in prop::collection::vec((0..9_usize, 0..RANKS, 0..RANKS), 0..400),
     ) {
         // Ranks send themselves nothing here.
         let other = |me: usize, step: Do| match step {
@@ -169,14 +198,21 @@ proptest! {
         let own = |(me, program): (usize, Vec<Do>)| {
             program.into_iter().filter_map(|step| other(me, step)).collect::<Vec<_>>()
         };
-        let mut job = Job::new(programs.into_iter().enumerate().map(own).collect());
+        let programs = programs.into_iter().enumerate().map(own).collect();
+        let mut job = Job::new(programs, besides, has_end);
         for (what, me, from) in dice {
             let found = match what {
                 0..3 => { job.go_on(me); false }
                 3..7 => job.take(me, from),
-                _ => job.ask(me),
+                7 => job.ask(me),
+                _ => { job.send_besides(me); false }
             };
             prop_assert!(!found || !job.can_go_on()[me], "rank {me} can go on");
+        }
+        for me in 0..RANKS {
+            while !job.ranks[me].besides.is_empty() {
+                job.send_besides(me);
+            }
         }
         for asks in [false, true] {
             let mut found = [false; RANKS];
@@ -189,8 +225,10 @@ proptest! {
                     (0..RANKS).for_each(|from| *found |= job.take(me, from));
                 }
             }
-            // Who has ended answers nothing: whoever waits on such a one is told otherwise.
-            let mut hopes: Vec<bool> = job.ranks.iter().map(|rank| !rank.waits).collect();
+            // Who has ended and does not say so answers nothing: whoever waits on such a one is
+            // told otherwise.
+            let mut hopes: Vec<bool> =
+                (0..RANKS).map(|me| !job.ranks[me].waits && !job.is_at_end(me)).collect();
             for _ in 0..RANKS {
                 for me in 0..RANKS {
                     hopes[me] |= job.ranks[me].waits
@@ -198,7 +236,8 @@ proptest! {
                 }
             }
             for me in (0..RANKS).filter(|_| asks) {
-                prop_assert_eq!(found[me], !hopes[me], "rank {}", me);
+                let is_stuck = job.ranks[me].waits && !hopes[me];
+                prop_assert_eq!(found[me], is_stuck, "rank {}", me);
             }
         }
     }
@@ -207,9 +246,41 @@ proptest! {
 #[test]
 fn a_note_is_what_its_bytes_say() {
     let told = crate::Told { waits: vec![(3, "waits".to_owned()), (4, String::new())], more: 7 };
-    for note in [Note::Ask { by: 1, number: 2 }, Note::Answer { by: 5, number: 6, told }] {
+    let answer = |is_final| Note::Answer { by: 5, number: 6, is_final, told: told.clone() };
+    let ask = Note::Ask { by: 1, number: 2 };
+    for note in [ask, answer(false), answer(true), Note::Found, Note::Tell] {
         let bytes = note.encode();
         assert_eq!(Note::decode(&bytes), Some(note));
         assert_eq!(Note::decode(&bytes[..11]), None);
+    }
+}
+
+#[test]
+fn of_two_ranks_that_find_deadlocks_one_tells() {
+    let told = |rank| crate::Told { waits: vec![(rank, String::new())], more: 0 };
+    let [mut first, mut one, mut two] = [0, 1, 2].map(Detector::new);
+    for (rank, finder) in [(1, &mut one), (2, &mut two)] {
+        assert_eq!(finder.found(told(rank)), None);
+        assert_eq!(finder.notes.pop(), Some((0, Note::Found)));
+        first.let_tell(rank);
+    }
+    assert_eq!(first.notes, [(1, Note::Tell)]);
+    assert_eq!(first.found(told(0)), None);
+    assert_eq!(one.tell(), Some(told(1)));
+}
+
+#[test]
+fn who_needs_a_rank_that_has_ended_is_told_so_though_others_do_not_answer() {
+    let on = vec![1, 2];
+    let wait = |needs| Wait { on: on.clone(), needs, ..Wait::default() };
+    for (needs, is_found) in [(vec![], false), (vec![1], true), (vec![2], false)] {
+        let mut rank = Detector::new(0);
+        assert_eq!(rank.ask(&wait(needs.clone())), None);
+        let mut ended = Detector::new(1);
+        let (_, ask) = rank.notes.remove(0);
+        let end = Wait { besides: Besides::Never, ..Wait::default() };
+        assert_eq!(ended.hear(0, ask, &end), None);
+        let (_, answer) = ended.notes.remove(0);
+        assert_eq!(rank.hear(1, answer, &wait(needs)).is_some(), is_found);
     }
 }

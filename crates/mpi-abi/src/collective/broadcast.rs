@@ -51,7 +51,7 @@ collective! {
             Root::Between(Side::Beside) => Typed::nothing(),
             _ => plain(buffer.0, count, datatype)?,
         };
-        steps(comm, move |plan| match root {
+        rooted(comm, root, move |plan| match root {
             Root::Rank(root) => plan.broadcast(root, &bytes),
             Root::Between(side) => plan.broadcast_between(side, &bytes),
         })

@@ -36,7 +36,7 @@ fn gather(
     into: Vec<Elements>,
 ) -> Result<Steps<impl Make>> {
     apart_on(&comm, root, from.as_ref(), &into)?;
-    steps(comm, move |plan| match root {
+    rooted(comm, root, move |plan| match root {
         Root::Rank(root) => plan.gather(root, from.as_ref(), &into),
         Root::Between(side) => plan.gather_between(side, from.as_ref(), &into),
     })
@@ -49,7 +49,7 @@ fn scatter(
     into: Option<Elements>,
 ) -> Result<Steps<impl Make>> {
     apart_on(&comm, root, into.as_ref(), &from)?;
-    steps(comm, move |plan| match root {
+    rooted(comm, root, move |plan| match root {
         Root::Rank(root) => plan.scatter(root, &from, into.as_ref()),
         Root::Between(side) => plan.scatter_between(side, &from, into.as_ref()),
     })

@@ -146,10 +146,27 @@ const fn family(name: &str) -> u8 {
     panic!("the collective is of no family")
 }
 
+/// Of families with a root it is told in this many values, so that ranks which name different ones
+/// are told so, too; behind the families' numbers.
+const ROOTS: u32 = 28;
+const ROOTED: [&str; 4] = ["MPI_Bcast", "MPI_Gather", "MPI_Scatter", "MPI_Reduce"];
+const FIRST_ROOTED: u8 = 16;
+
+/// The number of a family with a root.
+fn rooted_family(number: u8, root: u32) -> u8 {
+    let is_it = |name: &&str| family(name) == number;
+    match ROOTED.iter().position(is_it) {
+        Some(at) => FIRST_ROOTED + (at as u32 * ROOTS + root % ROOTS) as u8,
+        None => number,
+    }
+}
+
 /// The steps of a collective on a communicator.
 struct Steps<F> {
     comm: Held,
     family: u8,
+    /// The root, where there is one in this group.
+    root: Option<u32>,
     make: F,
     /// How it is done on a board, if it can be: with these operands, or none.
     short: Option<Option<Operands<Place>>>,
@@ -158,13 +175,23 @@ struct Steps<F> {
 /// Steps.
 #[inline(always)]
 fn steps<F: Make>(comm: Held, make: F) -> Result<Steps<F>> {
-    Ok(Steps { comm, family: OWN, make, short: None })
+    Ok(Steps { comm, family: OWN, root: None, make, short: None })
+}
+
+/// Steps of a collective with a root.
+fn rooted<F: Make>(comm: Held, root: Root, make: F) -> Result<Steps<F>> {
+    let root = match root {
+        Root::Rank(root) => Some(root),
+        Root::Between(_) => None,
+    };
+    Ok(Steps { comm, family: OWN, root, make, short: None })
 }
 
 impl<F: Make> Steps<F> {
     /// The same, of a family.
     #[inline(always)]
     fn of(self, family: u8) -> Steps<F> {
+        let family = self.root.map_or(family, |root| rooted_family(family, root));
         Steps { family, ..self }
     }
 

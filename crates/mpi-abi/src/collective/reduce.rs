@@ -32,7 +32,7 @@ collective! {
             Some(elements) => Some(combination(op, datatype, elements)?),
             None => None,
         };
-        steps(comm, move |plan| match (root, &op, &from) {
+        rooted(comm, root, move |plan| match (root, &op, &from) {
             (Root::Rank(root), Some(op), Some(from)) => plan.reduce(root, op, from, into.as_ref()),
             (Root::Between(side), Some(op), from) => {
                 plan.reduce_between(side, op, from.as_ref(), into.as_ref());

@@ -46,6 +46,33 @@ pub fn handle(datatype: &Datatype) -> MPI_Datatype {
     own.map_or_else(|| insert(datatype.clone()), MPI_Datatype)
 }
 
+/// A handle by which a function of the program learns of a datatype while it is called: the one
+/// that the program knows it by, or one for this call only where that was freed.
+pub struct Lent {
+    /// The handle.
+    pub handle: MPI_Datatype,
+    is_own: bool,
+}
+
+impl Lent {
+    /// The handle of a datatype that the program knew by another.
+    pub fn of(wanted: &Datatype, known_by: MPI_Datatype) -> Lent {
+        match datatype(known_by) {
+            Ok(held) if held == *wanted => Lent { handle: known_by, is_own: false },
+            _ => Lent { handle: insert(wanted.clone()), is_own: true },
+        }
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if self.is_own {
+            // The function may have freed it itself.
+            let _ = object::remove(self.handle.into()).and(DATATYPES.remove(self.handle.0));
+        }
+    }
+}
+
 /// Gives a datatype a handle.
 fn insert(made: Datatype) -> MPI_Datatype {
     let handle = MPI_Datatype(DATATYPES.insert(made));

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::watch::Waits;
 use muster_mpi::window::Access;
 
 use super::{Win, finish, window};
@@ -169,7 +170,7 @@ export! {
         let targets = members(&win, group)?;
         let process = &world()?.process;
         process.state().windows.get(win.context())?.start(targets)?;
-        process.wait_for(|state| {
+        process.wait(Waits::Posts(win.context()), |state| {
             let have = state.ask_window(win.context(), |inner, is_gone| {
                 inner.has_started(is_gone)
             })?;
@@ -190,7 +191,7 @@ export! {
     /// Waits until the group does not use this rank's memory any more.
     fn MPI_Win_wait(win: MPI_Win) on win {
         let win = window(win)?;
-        world()?.process.wait_for(|state| {
+        world()?.process.wait(Waits::Completes(win.context()), |state| {
             let ended = state.ask_window(win.context(), |inner, is_gone| {
                 inner.has_completed(is_gone)
             })?;

@@ -31,6 +31,7 @@ use shared::Shared;
 
 /// A window. Its messages and epochs are in the process's state, by its context.
 struct Win {
+    handle: usize,
     /// Its ranks, and its own collectives.
     inner: Communicator,
     /// What the standard's attributes say, at places that stay.
@@ -60,6 +61,14 @@ fn window(win: MPI_Win) -> Result<Arc<Win>> {
         MPI_WIN_NULL => Err(Error::new(Class::Win, "the window is MPI_WIN_NULL")),
         MPI_Win(handle) => WINDOWS.get(handle),
     }
+}
+
+/// The name of the window of a context, and its ranks by their numbers in the job.
+pub fn of_context(context: u64) -> Option<(String, Vec<u32>)> {
+    let win = WINDOWS.find(|win| win.context() == context)?;
+    let name = object::with(MPI_Win(win.handle).into(), |it| it.name.clone()).unwrap_or_default();
+    let name = if name.is_empty() { "a window without a name".to_owned() } else { name };
+    Some((name, win.inner.group().members().collect()))
 }
 
 impl Win {
@@ -175,8 +184,9 @@ fn make(
     world()?.process.state().windows.add(window);
     let base = base.unwrap_or(std::ptr::null_mut());
     let (size, unit) = (size as MPI_Aint, unit as c_int);
-    let win = Win { inner, base, size, unit, flavor, model: MPI_WIN_UNIFIED, shared };
-    let win = MPI_Win(WINDOWS.insert(win));
+    let model = MPI_WIN_UNIFIED;
+    let win = |handle| Win { handle, inner, base, size, unit, flavor, model, shared };
+    let win = MPI_Win(WINDOWS.insert_with(win));
     object::add(win.into(), MPI_ERRORS_ARE_FATAL);
     object::with(win.into(), |it| it.info = hints)?;
     Ok(win)

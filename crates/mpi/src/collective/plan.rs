@@ -129,6 +129,11 @@ impl<M: Memory> Plan<M> {
         }
     }
 
+    /// The messages that were begun and have not been seen to end.
+    pub fn begun(&self) -> &[Ticket] {
+        &self.begun
+    }
+
     /// Ends what waits for ranks that have ended: to be called when nothing comes.
     pub fn give_up<C: Carrier>(&self, endpoint: &mut Endpoint<C, Typed<M>>) {
         self.begun.iter().for_each(|ticket| endpoint.give_up(*ticket));

@@ -82,6 +82,11 @@ impl<M: Memory> Short<M> {
         self.shape.group.world(rank)
     }
 
+    /// What stands for those who have not come for long.
+    pub fn absent(&self) -> Vec<Ticket> {
+        self.absent.iter().map(|(_, ticket)| *ticket).collect()
+    }
+
     /// The ranks that have not shown theirs, in the job.
     fn missing(&self, boards: &dyn Boards) -> impl Iterator<Item = (u32, u32)> {
         let ranks = (self.next..self.shape.size).filter(|rank| *rank != self.shape.rank);

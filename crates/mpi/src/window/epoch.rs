@@ -217,6 +217,22 @@ impl<M: Memory> Window<M> {
         counted(&mut self.own.posts, targets, world, is_gone)
     }
 
+    /// Those who have not posted, of whom `MPI_Win_start` waits for, by their numbers in the job.
+    pub fn awaits_posts(&self) -> Vec<u32> {
+        self.missing(self.epochs.started.as_deref(), &self.own.posts)
+    }
+
+    /// Those who have not completed, of whom `MPI_Win_wait` waits for, by their numbers in the job.
+    pub fn awaits_completes(&self) -> Vec<u32> {
+        self.missing(self.epochs.posted.as_deref(), &self.own.completes)
+    }
+
+    fn missing(&self, ranks: Option<&[u32]>, counts: &[u32]) -> Vec<u32> {
+        let ranks = ranks.unwrap_or_default().iter();
+        let missing = ranks.filter(|rank| counts[**rank as usize] == 0);
+        missing.map(|rank| self.group.world(*rank)).collect()
+    }
+
     /// Ends the use of the memory of ranks; all is done when what is returned has ended.
     ///
     /// # Errors

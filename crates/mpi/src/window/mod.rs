@@ -36,7 +36,7 @@ use crate::group::Group;
 use crate::op::{self, Op};
 use muster_message::{Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Ticket, Wanted};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use target::{Target, reach};
+use target::{Answer, Target, reach};
 use wire::{Head, Kind};
 
 /// Something that was asked for, and will be answered.
@@ -394,7 +394,18 @@ impl<M: Memory> Window<M> {
                     self.inbox.push_back((envelope.source, ticket, into));
                 }
             }
-            let Some((_, ticket, _)) = self.inbox.front() else { return Ok(moved) };
+            let Some((_, ticket, _)) = self.inbox.front() else {
+                if moved || !self.misses_holder(endpoint) {
+                    return Ok(moved);
+                }
+                // The last that it has sent may be that it gives the lock back.
+                if endpoint.progress()? {
+                    continue;
+                }
+                let refused = self.own.refuse();
+                self.answer(endpoint, refused)?;
+                return Ok(true);
+            };
             let ticket = *ticket;
             let Some(outcome) = endpoint.poll(ticket) else {
                 // A sender that is gone would let all others wait.
@@ -426,7 +437,22 @@ impl<M: Memory> Window<M> {
             self.take_answer(&head, data);
             return Ok(());
         }
-        for (to, number, code, bytes) in self.own.carry_out(from, &head, data) {
+        let answers = self.own.carry_out(from, &head, data);
+        self.answer(endpoint, answers)
+    }
+
+    /// Whether somebody waits for a lock that a rank has which is gone.
+    fn misses_holder<C: Carrier>(&self, endpoint: &mut Endpoint<C, Typed<M>>) -> bool {
+        let mut holders = self.own.waited_for().iter().map(|holder| self.group.world(*holder));
+        holders.any(|holder| endpoint.carrier().is_gone(holder).is_some())
+    }
+
+    fn answer<C: Carrier>(
+        &self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        answers: Vec<Answer>,
+    ) -> Result<()> {
+        for (to, number, code, bytes) in answers {
             let head = Head { code, ..Head::new(Kind::Answer, number) };
             let answer = head.encode(bytes.len(), |into| into.copy_from_slice(&bytes));
             match self.tell(endpoint, to, answer) {

@@ -21,7 +21,7 @@ pub struct Region<M> {
 #[derive(Default)]
 struct Locks {
     is_exclusive: bool,
-    holders: u32,
+    holders: Vec<u32>,
     queue: VecDeque<Waiting>,
 }
 
@@ -37,12 +37,12 @@ impl Locks {
     fn granted(&mut self) -> Vec<(u32, u64)> {
         let mut granted = Vec::new();
         while let Some(first) = self.queue.front() {
-            let is_free = self.holders == 0 || !(self.is_exclusive || first.is_exclusive);
+            let is_free = self.holders.is_empty() || !(self.is_exclusive || first.is_exclusive);
             if !is_free {
                 break;
             }
             self.is_exclusive = first.is_exclusive;
-            self.holders += 1;
+            self.holders.push(first.origin);
             granted.push((first.origin, first.number));
             self.queue.pop_front();
         }
@@ -83,7 +83,10 @@ impl<M: Memory> Target<M> {
                 return self.grant();
             }
             Kind::Unlock => {
-                self.locks.holders = self.locks.holders.saturating_sub(1);
+                let holders = &mut self.locks.holders;
+                if let Some(at) = holders.iter().position(|holder| *holder == origin) {
+                    holders.swap_remove(at);
+                }
                 let mut answers = vec![(origin, number, self.fault(origin), Vec::new())];
                 answers.extend(self.grant());
                 return answers;
@@ -102,6 +105,18 @@ impl<M: Memory> Target<M> {
             Kind::Answer => {}
         }
         Vec::new()
+    }
+
+    /// Those who have a lock for which others wait.
+    pub fn waited_for(&self) -> &[u32] {
+        if self.locks.queue.is_empty() { &[] } else { &self.locks.holders }
+    }
+
+    /// Tells those who wait for a lock that who has it will never give it back.
+    pub fn refuse(&mut self) -> Vec<Answer> {
+        let code = Class::ProcAborted.number() as u16;
+        let waiting = self.locks.queue.drain(..);
+        waiting.map(|it| (it.origin, it.number, code, Vec::new())).collect()
     }
 
     fn grant(&mut self) -> Vec<Answer> {
@@ -231,7 +246,7 @@ mod tests {
     }
 
     fn give_back(locks: &mut Locks) -> Vec<u32> {
-        locks.holders -= 1;
+        locks.holders.pop();
         granted(locks)
     }
 

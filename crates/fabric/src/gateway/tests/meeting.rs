@@ -2,6 +2,7 @@
 
 use crate::deadline::Deadline;
 use crate::error::Error;
+use crate::gateway::node::BEFORE;
 use crate::gateway::{Asking, Desk, Node, Place, Rank};
 use crate::transport::shared::{meet, socket};
 use muster_base::limits::HELLOS_MAX;
@@ -98,11 +99,11 @@ fn ranks_get_in_once_whoever_else_is_silent_or_talks_nonsense() {
     assert_eq!((first.place(), first.shape()), (Place { node: 0, rank: 1 }, &[2, 1][..]));
     let refuses = |why: &str| format!("the node's daemon refuses: {why}");
     let again = || refusal(Rank::meet(&gate, (7, 1), soon()));
-    assert_eq!(again(), refuses("it was let in before"));
+    assert_eq!(again(), refuses(BEFORE));
     assert_eq!(refusal(Rank::meet(&gate, (7, 2), soon())), refuses("the node has no such rank"));
     assert_eq!(refusal(Rank::meet(&gate, (8, 0), soon())), refuses("there is no job 8"));
     drop(first);
-    assert_eq!(again(), refuses("it was let in before"));
+    assert_eq!(again(), refuses(BEFORE));
     let second = Rank::meet(&gate, (7, 0), soon()).unwrap();
     assert_eq!(second.place(), Place { node: 0, rank: 0 });
     drop(silent);
