@@ -177,10 +177,7 @@ impl<C: Carrier, M: Memory> Process<C, M> {
             (state.turns.has_keeper, is_keeper) = (true, true);
             match state.progress() {
                 Ok(false) => {}
-                Ok(true) => {
-                    state.turns.change();
-                    continue;
-                }
+                Ok(true) => continue,
                 Err(error) => break Err(error),
             }
             let (again, has_let_in) = self.threads.let_in(&self.state, state);
@@ -192,7 +189,7 @@ impl<C: Carrier, M: Memory> Process<C, M> {
             let most = state.look_out(&mut patience, threads);
             let waited = most.and_then(|most| Ok(state.endpoint.wait(most)?));
             match waited.and_then(|()| state.progress()) {
-                Ok(true) => state.turns.change(),
+                Ok(true) => {}
                 Ok(false) => patience.in_vain(state.endpoint.me()),
                 Err(error) => break Err(error),
             }
@@ -251,6 +248,10 @@ impl<C: Carrier, M: Memory> State<C, M> {
             moved |= keeper.advance(&mut self.endpoint)?;
         }
         self.is_idle = !moved;
+        if moved {
+            // Whoever stands by may have what it waits for.
+            self.turns.change();
+        }
         Ok(moved)
     }
 
