@@ -133,6 +133,11 @@ fn attributes_are_right_in_fortran() {
 }
 
 #[test]
+fn subroutines_that_are_unlike_their_c_functions_and_removed_names_are_right_in_fortran() {
+    is_right_in_fortran("names", &[]);
+}
+
+#[test]
 fn the_lesson_of_the_ring_runs_as_it_says() {
     let mpi = Mpi::installed();
     let lesson = mpi::root().join("examples/02-ring");

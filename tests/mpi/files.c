@@ -362,6 +362,25 @@ static void mistakes(void) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* All call, and only rank 0 has a part of the file: the others' filetypes have no data. */
+static void without_a_part(void) {
+    MPI_Datatype part;
+    MPI_Status status;
+    int numbers[2] = {3, 4}, got[2], zero = 0, two = 2, place = 4;
+    MPI_Type_create_hindexed(1, rank ? &zero : &two, (MPI_Aint[]){place}, MPI_INT, &part);
+    MPI_Type_commit(&part);
+    open_file(MPI_MODE_CREATE | MPI_MODE_RDWR);
+    CHECK(MPI_File_set_view(file, 0, MPI_BYTE, part, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK(MPI_File_write_at_all(file, 0, numbers, rank ? 0 : 8, MPI_BYTE, &status) == MPI_SUCCESS);
+    CHECK(count_of(&status, MPI_BYTE) == (rank ? 0 : 8));
+    MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    settle();
+    MPI_File_read_at_all(file, place, got, 2, MPI_INT, &status);
+    CHECK(got[0] == 3 && got[1] == 4);
+    close_file();
+    MPI_Type_free(&part);
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     if (rank == 0) {
@@ -373,6 +392,7 @@ int main(int argc, char **argv) {
     at_offsets();
     through_views();
     a_matrix();
+    without_a_part();
     the_shared_pointer();
     in_two_calls();
     atomically();

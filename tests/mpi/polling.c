@@ -1,4 +1,5 @@
-/* Ranks that only ask, and never wait: each sends to the next and hears of the one before. */
+/* Ranks that only ask, and never wait: each sends to the next and hears of the one before, or
+ * writes to its memory. */
 #include "check.h"
 
 enum { LONG = 100000 };
@@ -21,9 +22,31 @@ static void around(int count) {
     for (int at = 0; at < count; at++) CHECK(in[at] == status.MPI_SOURCE + at);
 }
 
+/* Writes to the next one's memory, and looks at its own until the one before has written there; the
+ * calls in between have nothing to do. */
+static void written(void) {
+    MPI_Win win;
+    volatile int *own;
+    MPI_Win_allocate(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, (void *)&own,
+                     &win);
+    own[0] = own[1] = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, win);
+    for (int at = 0; at < 2; at++) {
+        int value = at + 7;
+        MPI_Accumulate(&value, 1, MPI_INT, (rank + 1) % size, at, 1, MPI_INT, MPI_REPLACE, win);
+        MPI_Win_flush_local((rank + 1) % size, win);
+        while (!own[at]) at == 0 ? MPI_Win_sync(win) : MPI_Win_flush(rank, win);
+        CHECK(own[at] == value);
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     int lengths[] = {1, 5000, LONG};
     for (int round = 0; round < 30; round++) around(lengths[round % 3]);
+    written();
     return end();
 }

@@ -233,22 +233,24 @@ static void long_ones(void) {
     free(in);
 }
 
-/* Memory that comes to the window and goes. */
+/* Memory that comes to the window and goes, in two parts that follow one another. */
 static void dynamic(void) {
     int next = (rank + 1) % size, last = (rank + size - 1) % size;
-    int memory[4] = {0, 0, 0, 0}, out = rank + 7;
+    int memory[4] = {0, 0, 0, 0}, out[2] = {rank + 7, rank + 8};
     MPI_Aint own, theirs;
     MPI_Win win;
     MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    MPI_Win_attach(win, memory, sizeof memory);
-    MPI_Get_address(&memory[2], &own);
+    MPI_Win_attach(win, memory, 2 * sizeof(int));
+    MPI_Win_attach(win, memory + 2, 2 * sizeof(int));
+    MPI_Get_address(&memory[1], &own);
     MPI_Sendrecv(&own, 1, MPI_AINT, last, 0, &theirs, 1, MPI_AINT, next, 0, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
     MPI_Win_fence(0, win);
-    MPI_Put(&out, 1, MPI_INT, next, theirs, 1, MPI_INT, win);
+    MPI_Put(out, 2, MPI_INT, next, theirs, 2, MPI_INT, win);
     MPI_Win_fence(0, win);
-    CHECK(memory[2] == last + 7 && memory[1] == 0 && memory[3] == 0);
+    CHECK(memory[0] == 0 && memory[1] == last + 7 && memory[2] == last + 8 && memory[3] == 0);
     MPI_Win_detach(win, memory);
+    MPI_Win_detach(win, memory + 2);
     MPI_Win_free(&win);
 }
 

@@ -13,26 +13,26 @@ use std::fmt::Write;
 
 use muster_mpi_standard::{Function, Parameter};
 
-/// Functions that have no such form, by parts of their names: those for tools, of handles as
-/// integers, of addresses that C computes, those that take lists of texts, and those of attributes
-/// and callbacks, whose arguments are others in Fortran.
-const NONE: [&str; 13] = [
+/// Functions that have no such form, by parts of their names: those for tools, those of handles as
+/// integers, and what Fortran compilers are like; and those that are written by hand in
+/// `src/fortran`, whose arguments are others in Fortran: attributes and callbacks, addresses that C
+/// computes, lists of texts.
+const NONE: [&str; 12] = [
     "MPI_T_",
-    "MPI_Abi_",
+    "_fortran_booleans",
+    "MPI_Abi_set_fortran_info",
     "_toint",
     "_fromint",
     "Aint_",
     "Info_create_env",
     "_spawn",
-    "eighbor_alltoallw",
     "eyval",
     "_attr",
     "Attr_",
-    "Grequest_",
-    "Register_datarep",
+    "Grequest_start",
 ];
 
-/// Functions that are written by hand in `src/fortran.rs`.
+/// More that are written by hand.
 const BY_HAND: [&str; 5] =
     ["MPI_Init", "MPI_Init_thread", "MPI_Pcontrol", "MPI_Wtime", "MPI_Wtick"];
 
@@ -159,6 +159,9 @@ fn pass_handle(
     } else if let Some(length) = ["count", "incount", "max_datatypes"].iter().find(|name| has(name))
     {
         format!("f::load::<c_int>({length})")
+    } else if function.name.contains("eighbor") {
+        let side = if name == "sendtypes" { "outgoing" } else { "incoming" };
+        format!("f::neighbors(comm).{side}")
     } else {
         "f::peers(comm)".to_owned()
     };

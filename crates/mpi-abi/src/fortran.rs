@@ -11,6 +11,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 mod attribute;
+mod generalized;
+mod older;
 
 use self as f;
 use crate::abi::constants::*;
@@ -263,77 +265,99 @@ unsafe fn peers(comm: *mut c_void) -> c_int {
     size.map_or(0, u32::cast_signed)
 }
 
-/// Begins.
-///
-/// # Safety
-/// As the standard demands.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn mpi_init_(ierror: *mut c_void) {
-    let none = std::ptr::null_mut();
-    // SAFETY: a program may give no arguments; there is room for the code.
-    unsafe { store(ierror, function!(MPI_Init: MPI_Init)(std::ptr::null_mut(), none)) }
+/// How many neighbours a rank has in a topology.
+struct Neighbors {
+    incoming: c_int,
+    outgoing: c_int,
 }
 
-/// Begins, with threads.
+/// How many neighbours a call of neighbours has arguments for.
 ///
 /// # Safety
-/// As the standard demands.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn mpi_init_thread_(
-    required: *mut c_void,
-    provided: *mut c_void,
-    ierror: *mut c_void,
-) {
-    let none = std::ptr::null_mut();
-    // SAFETY: as above.
-    unsafe {
-        let provided = provided.cast();
-        let begin = function!(MPI_Init_thread: MPI_Init_thread);
-        let code = begin(std::ptr::null_mut(), none, load(required), provided);
-        store(ierror, code);
+/// The integer of the handle is there.
+unsafe fn neighbors(comm: *mut c_void) -> Neighbors {
+    // SAFETY: as the caller promises.
+    let comm = MPI_Comm(unsafe { load::<c_int>(comm) } as usize);
+    let (incoming, outgoing) = crate::communicator::communicator(comm)
+        .ok()
+        .and_then(|it| Some(it.topology.as_ref()?.neighbors(it.inner.rank())))
+        .unwrap_or_default();
+    Neighbors { incoming: incoming.len() as c_int, outgoing: outgoing.len() as c_int }
+}
+
+/// Subroutines that are written by hand, by the name of each and the one that is for tools: what
+/// each does with the C function of the same kind of name.
+macro_rules! subroutines {
+    ($($(#[$doc:meta])* $low:ident $plow:ident = $name:ident $pname:ident
+       ($($argument:ident),* $(,)?) $(-> $result:ty)? |$call:ident| $body:block)*) => {$(
+        $crate::fortran::subroutine! {
+            $(#[$doc])* $low = $name: $name ($($argument),*) $(-> $result)? |$call| $body
+        }
+        $crate::fortran::subroutine! {
+            $(#[$doc])* $plow = $pname: $name ($($argument),*) $(-> $result)? |$call| $body
+        }
+    )*};
+}
+
+/// One of them.
+macro_rules! subroutine {
+    ($(#[$doc:meta])* $low:ident = $name:ident: $type:ident
+     ($($argument:ident),*) $(-> $result:ty)? |$call:ident| $body:block) => {
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As the standard demands.
+        #[unsafe(no_mangle)]
+        #[allow(unused_unsafe, reason = "some bodies have promises of their own")]
+        unsafe extern "C" fn $low($($argument: *mut ::std::ffi::c_void),*) $(-> $result)? {
+            // SAFETY: the arguments are the caller's promise.
+            unsafe {
+                let $call = $crate::fortran::function!($name: $type);
+                $body
+            }
+        }
+    };
+}
+
+use {subroutine, subroutines};
+
+subroutines! {
+    /// Begins; a program may give no arguments.
+    mpi_init_ pmpi_init_ = MPI_Init PMPI_Init (ierror) |init| {
+        store(ierror, init(std::ptr::null_mut(), std::ptr::null_mut()));
     }
-}
 
-/// For tools, which make of it what they like; nothing here does.
-///
-/// # Safety
-/// As the standard demands.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn mpi_pcontrol_(level: *mut c_void) {
-    // SAFETY: as above.
-    unsafe { function!(MPI_Pcontrol: MPI_Pcontrol)(load(level)) };
-}
+    /// Begins, with threads.
+    mpi_init_thread_ pmpi_init_thread_ = MPI_Init_thread PMPI_Init_thread
+    (required, provided, ierror) |init| {
+        let none = std::ptr::null_mut();
+        store(ierror, init(std::ptr::null_mut(), none, load(required), provided.cast()));
+    }
 
-/// The time.
-#[unsafe(no_mangle)]
-extern "C" fn mpi_wtime_() -> f64 {
-    // SAFETY: it takes nothing.
-    unsafe { function!(MPI_Wtime: MPI_Wtime)() }
-}
+    /// For tools, which make of it what they like; nothing here does.
+    mpi_pcontrol_ pmpi_pcontrol_ = MPI_Pcontrol PMPI_Pcontrol (level) |control| {
+        control(load(level));
+    }
 
-/// Its resolution.
-#[unsafe(no_mangle)]
-extern "C" fn mpi_wtick_() -> f64 {
-    // SAFETY: it takes nothing.
-    unsafe { function!(MPI_Wtick: MPI_Wtick)() }
-}
+    /// The time.
+    mpi_wtime_ pmpi_wtime_ = MPI_Wtime PMPI_Wtime () -> f64 |time| { time() }
 
-/// An address and a number of bytes from there.
-///
-/// # Safety
-/// As the standard demands.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn mpi_aint_add_(base: *mut c_void, distance: *mut c_void) -> MPI_Aint {
-    // SAFETY: the arguments are the caller's promise.
-    unsafe { function!(MPI_Aint_add: MPI_Aint_add)(load(base), load(distance)) }
-}
+    /// Its resolution.
+    mpi_wtick_ pmpi_wtick_ = MPI_Wtick PMPI_Wtick () -> f64 |tick| { tick() }
 
-/// How far an address is from another.
-///
-/// # Safety
-/// As the standard demands.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn mpi_aint_diff_(to: *mut c_void, from: *mut c_void) -> MPI_Aint {
-    // SAFETY: the arguments are the caller's promise.
-    unsafe { function!(MPI_Aint_diff: MPI_Aint_diff)(load(to), load(from)) }
+    /// An address and a number of bytes from there.
+    mpi_aint_add_ pmpi_aint_add_ = MPI_Aint_add PMPI_Aint_add
+    (base, distance) -> MPI_Aint |add| { add(load(base), load(distance)) }
+
+    /// How far an address is from another.
+    mpi_aint_diff_ pmpi_aint_diff_ = MPI_Aint_diff PMPI_Aint_diff
+    (to, from) -> MPI_Aint |difference| { difference(load(to), load(from)) }
+
+    /// How the program was started; the kernel knows its arguments.
+    mpi_info_create_env_ pmpi_info_create_env_ = MPI_Info_create_env PMPI_Info_create_env
+    (info, ierror) |create| {
+        let mut made = MPI_INFO_NULL;
+        store(ierror, create(0, std::ptr::null_mut(), &mut made));
+        store(info, made.0 as c_int);
+    }
 }

@@ -31,6 +31,27 @@ impl Extent {
     }
 }
 
+/// That the data of a filetype is in the order of the file.
+///
+/// # Errors
+/// [`Class::Io`].
+fn is_in_order(filetype: &Datatype, is_written: bool) -> Result<()> {
+    let (mut at, mut end) = (0, 0);
+    for run in filetype.runs(1) {
+        if run.at < at {
+            let what = format!("the filetype has the byte {} behind the byte {at}", run.at);
+            return Err(Error::new(Class::Io, what));
+        }
+        if is_written && run.at < end {
+            let what =
+                format!("the filetype has the byte {} of a file to be written twice", run.at);
+            return Err(Error::new(Class::Io, what));
+        }
+        (at, end) = (run.at, end.max(run.at + run.length as isize));
+    }
+    Ok(())
+}
+
 impl Default for View {
     /// All bytes, as a file is seen that was just opened.
     fn default() -> View {
@@ -40,12 +61,18 @@ impl Default for View {
 }
 
 impl View {
-    /// From a displacement on, copies of a filetype that consists of etypes.
+    /// From a displacement on, copies of a filetype that consists of etypes. `is_written`: the file
+    /// may be written to, so no byte may be there twice.
     ///
     /// # Errors
     /// [`Class::Arg`] for a negative displacement; [`Class::Type`] where the filetype does not
-    /// consist of whole etypes, or its copies would not follow one another.
-    pub fn new(displacement: i64, etype: Datatype, filetype: Datatype) -> Result<View> {
+    /// consist of whole etypes; [`Class::Io`] where its data is not in the order of the file.
+    pub fn new(
+        displacement: i64,
+        etype: Datatype,
+        filetype: Datatype,
+        is_written: bool,
+    ) -> Result<View> {
         let displacement = u64::try_from(displacement).map_err(|_| {
             Error::new(Class::Arg, format!("the displacement {displacement} is negative"))
         })?;
@@ -54,13 +81,18 @@ impl View {
         if unit == 0 {
             return wrong("the etype has no data".to_owned());
         }
-        if size == 0 || !size.is_multiple_of(unit) {
+        if !size.is_multiple_of(unit) {
             return wrong(format!("the filetype's {size} bytes are not whole etypes of {unit}"));
+        }
+        if size == 0 {
+            // Of a file that others share this process has no part.
+            return Ok(View { displacement, etype, filetype });
         }
         if filetype.true_lower_bound() < 0 || filetype.extent() <= 0 {
             let what = "the filetype has data before its beginning, or no extent to repeat it at";
-            return wrong(what.to_owned());
+            return Err(Error::new(Class::Io, what));
         }
+        is_in_order(&filetype, is_written)?;
         Ok(View { displacement, etype, filetype })
     }
 
@@ -102,8 +134,16 @@ impl View {
         (position / self.etype.size() as u64).cast_signed()
     }
 
+    /// Whether it sees nothing.
+    fn is_blind(&self) -> bool {
+        self.filetype.size() == 0
+    }
+
     /// Whether files can be so large that they have a byte at a position.
     fn is_within_files(&self, position: u64) -> bool {
+        if self.is_blind() {
+            return position == 0;
+        }
         let copies = position / self.filetype.size() as u64 + 1;
         let end = usize::try_from(copies).ok().and_then(|copies| self.filetype.span(copies).ok());
         let end = end.and_then(|span| i64::try_from(span.end).ok());
@@ -113,25 +153,29 @@ impl View {
     /// The filetype's data from a position on, of so many bytes.
     fn cursor(&self, position: u64, length: usize) -> Cursor<'_> {
         let start = position as usize;
-        let copies = (start + length).div_ceil(self.filetype.size());
+        let size = self.filetype.size();
+        let copies = if size == 0 { 0 } else { (start + length).div_ceil(size) };
         let mut cursor = self.filetype.cursor(copies);
         cursor.seek(start);
         cursor
     }
 
-    /// The byte of the file at a position.
+    /// The byte of the file at a position; where nothing is seen, the first that might be.
     #[must_use]
     pub fn byte(&self, position: u64) -> u64 {
-        let run = self.cursor(position, 1).step(1).expect("there is a byte behind any position");
-        self.displacement + run.at.cast_unsigned() as u64
+        let run = self.cursor(position, 1).step(1);
+        self.displacement + run.map_or(0, |run| run.at.cast_unsigned() as u64)
     }
 
     /// The parts of the file that so many bytes from a position on are, none next to the one
     /// before.
     ///
     /// # Errors
-    /// [`Class::Arg`] where no file is so large.
+    /// [`Class::Arg`] where no file is so large; [`Class::Io`] where nothing is seen.
     pub fn extents(&self, position: u64, length: usize) -> Result<Extents<'_>> {
+        if self.is_blind() && length > 0 {
+            return Err(Error::new(Class::Io, "the filetype has no data, so no byte is seen"));
+        }
         let end = position.checked_add(length as u64);
         if !end.is_some_and(|end| self.is_within_files(end)) {
             let what = format!("no file is so large that it has {length} bytes behind {position}");
@@ -145,6 +189,9 @@ impl View {
     #[must_use]
     pub fn end(&self, size: u64) -> u64 {
         let Some(size) = size.checked_sub(self.displacement) else { return 0 };
+        if self.is_blind() {
+            return 0;
+        }
         let extent = self.filetype.extent().cast_unsigned() as u64;
         let upper = (self.filetype.true_lower_bound() + self.filetype.true_extent()) as u64;
         // All of these copies lie before the file's end.
@@ -249,7 +296,7 @@ mod tests {
             let unit = if is_wide { Predefined::Int32 } else { Predefined::Byte };
             let unit = Datatype::of(unit);
             let filetype = filetype(unit, &blocks, gap);
-            let view = View::new(displacement.cast_signed(), unit.clone(), filetype)?;
+            let view = View::new(displacement.cast_signed(), unit.clone(), filetype, true)?;
             let seen = naive(displacement, unit.size() as u64, &blocks, gap, 300);
             let extents: Vec<Extent> = view.extents(position, length)?.collect();
             let bytes: Vec<u64> = extents.iter().flat_map(|it| it.at..it.end()).collect();
@@ -267,18 +314,43 @@ mod tests {
         let byte = Datatype::of(Predefined::Byte);
         let int = Datatype::of(Predefined::Int32);
         let class = |made: Result<View>| made.expect_err("refused").class;
-        assert_eq!(class(View::new(-1, byte.clone(), byte.clone())), Class::Arg);
-        assert_eq!(class(View::new(0, int.clone(), byte.clone())), Class::Type);
+        assert_eq!(class(View::new(-1, byte.clone(), byte.clone(), false)), Class::Arg);
+        assert_eq!(class(View::new(0, int.clone(), byte.clone(), false)), Class::Type);
         let before = Datatype::hindexed(&[1], &[-4], int).expect("a datatype");
-        assert_eq!(class(View::new(0, int.clone(), before)), Class::Type);
+        assert_eq!(class(View::new(0, int.clone(), before, false)), Class::Io);
         let none = Datatype::contiguous(0, int).expect("a datatype");
-        assert_eq!(class(View::new(0, none, int.clone())), Class::Type);
+        assert_eq!(class(View::new(0, none, int.clone(), false)), Class::Type);
+    }
+
+    #[test]
+    fn data_that_is_not_in_the_order_of_the_file_is_refused_and_data_twice_where_it_is_written() {
+        let int = Datatype::of(Predefined::Int32);
+        let view = |lengths: &[i64], places: &[isize], is_written| {
+            let filetype = Datatype::hindexed(lengths, places, int).expect("a datatype");
+            View::new(0, int.clone(), filetype, is_written).map_err(|error| error.class)
+        };
+        assert_eq!(view(&[1, 1], &[12, 0], false).err(), Some(Class::Io));
+        assert_eq!(view(&[3, 1], &[0, 4], true).err(), Some(Class::Io));
+        assert!(view(&[3, 1], &[0, 4], false).is_ok());
+        assert!(view(&[1, 2], &[0, 8], true).is_ok());
+    }
+
+    #[test]
+    fn a_filetype_without_data_sees_nothing_and_nothing_can_be_asked_of_it() {
+        let int = Datatype::of(Predefined::Int32);
+        let none = Datatype::contiguous(0, int).expect("a datatype");
+        let view = View::new(8, int.clone(), none, true).expect("a view");
+        assert_eq!(view.position(0).expect("the beginning"), 0);
+        assert_eq!((view.byte(0), view.end(100)), (8, 0));
+        assert_eq!(view.extents(0, 0).expect("nothing").count(), 0);
+        assert_eq!(view.extents(0, 4).expect_err("something").class, Class::Io);
+        assert_eq!(view.position(1).expect_err("behind").class, Class::Arg);
     }
 
     #[test]
     fn positions_beyond_all_files_are_errors() {
         let int = Datatype::of(Predefined::Int32);
-        let view = View::new(8, int.clone(), int.clone()).expect("a view");
+        let view = View::new(8, int.clone(), int.clone(), true).expect("a view");
         assert_eq!(view.position(3).expect("near"), 12);
         for offset in [-1, i64::MAX, i64::MAX / 4] {
             assert_eq!(view.position(offset).expect_err("far").class, Class::Arg);

@@ -176,10 +176,7 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
             (state.turns.has_keeper, is_keeper) = (true, true);
             match state.progress() {
                 Ok(false) => {}
-                Ok(true) => {
-                    state.turns.change();
-                    continue;
-                }
+                Ok(true) => continue,
                 Err(error) => break Err(error),
             }
             let (again, has_let_in) = self.threads.let_in(&self.state, state);
@@ -191,7 +188,7 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
             let most = state.look_out(&mut patience, Some(threads));
             let waited = most.and_then(|most| Ok(state.endpoint.wait(most)?));
             match waited.and_then(|()| state.progress()) {
-                Ok(true) => state.turns.change(),
+                Ok(true) => {}
                 Ok(false) => patience.in_vain(state.endpoint.me()),
                 Err(error) => break Err(error),
             }
@@ -278,6 +275,10 @@ impl<C: Carrier, M: Memory> State<C, M> {
             moved |= keeper.advance(&mut self.endpoint)?;
         }
         self.is_idle = !moved;
+        if moved {
+            // Whoever stands by may have what it waits for.
+            self.turns.change();
+        }
         Ok(moved)
     }
 

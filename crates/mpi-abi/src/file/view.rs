@@ -91,7 +91,8 @@ export! {
                 }
                 disp => disp,
             };
-            Ok((View::new(disp, etype, filetype)?, form))
+            let is_written = !file.is(MPI_MODE_RDONLY);
+            Ok((View::new(disp, etype, filetype, is_written)?, form))
         });
         let (view, form) = file.together(made)?;
         file.shared.set(0);

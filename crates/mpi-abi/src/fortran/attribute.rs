@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_void};
 
 use muster_mpi::error::SUCCESS;
 
-use super::{function, load, store};
+use super::{load, store, subroutines};
 use crate::abi::constants::*;
 use crate::abi::types::*;
 
@@ -125,125 +125,88 @@ unsafe fn number(key: c_int, found: *mut c_void) -> isize {
 }
 
 /// The subroutines of a kind of objects; `$value` is what its values are in Fortran.
-macro_rules! subroutines {
+macro_rules! of_objects {
     ($object:ident, $value:ty, $Copy:ident, $Remove:ident:
-     $create:ident = $Create:ident, $free:ident = $Free:ident, $set:ident = $Set:ident,
-     $get:ident = $Get:ident, $delete:ident = $Delete:ident,) => {
-        /// Makes a key.
-        ///
-        /// # Safety
-        /// As the standard demands.
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $create(
-            copies: *mut c_void, deletes: *mut c_void, key: *mut c_void, extra: *mut c_void,
-            ierror: *mut c_void,
-        ) {
-            // SAFETY: the arguments are the caller's promise; C's callbacks differ in the names of
-            // their handles only.
-            unsafe {
+     $create:ident $pcreate:ident = $Create:ident $PCreate:ident,
+     $free:ident $pfree:ident = $Free:ident $PFree:ident,
+     $set:ident $pset:ident = $Set:ident $PSet:ident,
+     $get:ident $pget:ident = $Get:ident $PGet:ident,
+     $delete:ident $pdelete:ident = $Delete:ident $PDelete:ident,) => {
+        subroutines! {
+            /// Makes a key; C's callbacks differ in the names of their handles only.
+            $create $pcreate = $Create $PCreate (copies, deletes, key, extra, ierror) |create| {
                 let is_old = size_of::<$value>() < size_of::<isize>();
                 let state = state(copies, deletes, load::<$value>(extra) as isize, is_old);
                 let copy = std::mem::transmute::<*const (), $Copy>(copy as *const ());
                 let delete = std::mem::transmute::<*const (), $Remove>(delete as *const ());
-                let create = function!($Create: $Create);
                 store(ierror, create(Some(copy), Some(delete), key.cast(), state));
             }
-        }
 
-        /// Frees a key.
-        ///
-        /// # Safety
-        /// As the standard demands.
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $free(key: *mut c_void, ierror: *mut c_void) {
-            // SAFETY: as above.
-            unsafe { store(ierror, function!($Free: $Free)(key.cast())) }
-        }
+            /// Frees a key.
+            $free $pfree = $Free $PFree (key, ierror) |free| {
+                store(ierror, free(key.cast()));
+            }
 
-        /// Sets a value.
-        ///
-        /// # Safety
-        /// As the standard demands.
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $set(
-            object: *mut c_void, key: *mut c_void, value: *mut c_void, ierror: *mut c_void,
-        ) {
-            // SAFETY: as above; the value is never followed.
-            unsafe {
+            /// Sets a value, which is never followed.
+            $set $pset = $Set $PSet (object, key, value, ierror) |set| {
                 let object = $object(load::<c_int>(object) as usize);
                 let value = load::<$value>(value) as isize as usize;
                 let value = std::ptr::without_provenance_mut(value);
-                store(ierror, function!($Set: $Set)(object, load(key), value));
+                store(ierror, set(object, load(key), value));
             }
-        }
 
-        /// A value.
-        ///
-        /// # Safety
-        /// As the standard demands.
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $get(
-            object: *mut c_void, key: *mut c_void, value: *mut c_void, flag: *mut c_void,
-            ierror: *mut c_void,
-        ) {
-            let mut found: *mut c_void = std::ptr::null_mut();
-            // SAFETY: as above; the standard's values are told by places of ours.
-            unsafe {
+            /// A value; the standard's are told by places of ours.
+            $get $pget = $Get $PGet (object, key, value, flag, ierror) |get| {
+                let mut found: *mut c_void = std::ptr::null_mut();
                 let (object, key) = ($object(load::<c_int>(object) as usize), load::<c_int>(key));
-                let place = (&raw mut found).cast();
-                let code = function!($Get: $Get)(object, key, place, flag.cast());
+                let code = get(object, key, (&raw mut found).cast(), flag.cast());
                 if code == SUCCESS && load::<c_int>(flag) != 0 {
                     store(value, number(key, found) as $value);
                 }
                 store(ierror, code);
             }
-        }
 
-        /// Deletes a value.
-        ///
-        /// # Safety
-        /// As the standard demands.
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $delete(object: *mut c_void, key: *mut c_void, ierror: *mut c_void) {
-            // SAFETY: as above.
-            unsafe {
+            /// Deletes a value.
+            $delete $pdelete = $Delete $PDelete (object, key, ierror) |delete| {
                 let object = $object(load::<c_int>(object) as usize);
-                store(ierror, function!($Delete: $Delete)(object, load(key)));
+                store(ierror, delete(object, load(key)));
             }
         }
     };
 }
 
-subroutines! { MPI_Comm, isize, MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function:
-    mpi_comm_create_keyval_ = MPI_Comm_create_keyval,
-    mpi_comm_free_keyval_ = MPI_Comm_free_keyval,
-    mpi_comm_set_attr_ = MPI_Comm_set_attr,
-    mpi_comm_get_attr_ = MPI_Comm_get_attr,
-    mpi_comm_delete_attr_ = MPI_Comm_delete_attr,
+of_objects! { MPI_Comm, isize, MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function:
+    mpi_comm_create_keyval_ pmpi_comm_create_keyval_ =
+        MPI_Comm_create_keyval PMPI_Comm_create_keyval,
+    mpi_comm_free_keyval_ pmpi_comm_free_keyval_ = MPI_Comm_free_keyval PMPI_Comm_free_keyval,
+    mpi_comm_set_attr_ pmpi_comm_set_attr_ = MPI_Comm_set_attr PMPI_Comm_set_attr,
+    mpi_comm_get_attr_ pmpi_comm_get_attr_ = MPI_Comm_get_attr PMPI_Comm_get_attr,
+    mpi_comm_delete_attr_ pmpi_comm_delete_attr_ = MPI_Comm_delete_attr PMPI_Comm_delete_attr,
 }
 
-subroutines! { MPI_Datatype, isize, MPI_Type_copy_attr_function, MPI_Type_delete_attr_function:
-    mpi_type_create_keyval_ = MPI_Type_create_keyval,
-    mpi_type_free_keyval_ = MPI_Type_free_keyval,
-    mpi_type_set_attr_ = MPI_Type_set_attr,
-    mpi_type_get_attr_ = MPI_Type_get_attr,
-    mpi_type_delete_attr_ = MPI_Type_delete_attr,
+of_objects! { MPI_Datatype, isize, MPI_Type_copy_attr_function, MPI_Type_delete_attr_function:
+    mpi_type_create_keyval_ pmpi_type_create_keyval_ =
+        MPI_Type_create_keyval PMPI_Type_create_keyval,
+    mpi_type_free_keyval_ pmpi_type_free_keyval_ = MPI_Type_free_keyval PMPI_Type_free_keyval,
+    mpi_type_set_attr_ pmpi_type_set_attr_ = MPI_Type_set_attr PMPI_Type_set_attr,
+    mpi_type_get_attr_ pmpi_type_get_attr_ = MPI_Type_get_attr PMPI_Type_get_attr,
+    mpi_type_delete_attr_ pmpi_type_delete_attr_ = MPI_Type_delete_attr PMPI_Type_delete_attr,
 }
 
-subroutines! { MPI_Win, isize, MPI_Win_copy_attr_function, MPI_Win_delete_attr_function:
-    mpi_win_create_keyval_ = MPI_Win_create_keyval,
-    mpi_win_free_keyval_ = MPI_Win_free_keyval,
-    mpi_win_set_attr_ = MPI_Win_set_attr,
-    mpi_win_get_attr_ = MPI_Win_get_attr,
-    mpi_win_delete_attr_ = MPI_Win_delete_attr,
+of_objects! { MPI_Win, isize, MPI_Win_copy_attr_function, MPI_Win_delete_attr_function:
+    mpi_win_create_keyval_ pmpi_win_create_keyval_ = MPI_Win_create_keyval PMPI_Win_create_keyval,
+    mpi_win_free_keyval_ pmpi_win_free_keyval_ = MPI_Win_free_keyval PMPI_Win_free_keyval,
+    mpi_win_set_attr_ pmpi_win_set_attr_ = MPI_Win_set_attr PMPI_Win_set_attr,
+    mpi_win_get_attr_ pmpi_win_get_attr_ = MPI_Win_get_attr PMPI_Win_get_attr,
+    mpi_win_delete_attr_ pmpi_win_delete_attr_ = MPI_Win_delete_attr PMPI_Win_delete_attr,
 }
 
-subroutines! { MPI_Comm, c_int, MPI_Copy_function, MPI_Delete_function:
-    mpi_keyval_create_ = MPI_Keyval_create,
-    mpi_keyval_free_ = MPI_Keyval_free,
-    mpi_attr_put_ = MPI_Attr_put,
-    mpi_attr_get_ = MPI_Attr_get,
-    mpi_attr_delete_ = MPI_Attr_delete,
+of_objects! { MPI_Comm, c_int, MPI_Copy_function, MPI_Delete_function:
+    mpi_keyval_create_ pmpi_keyval_create_ = MPI_Keyval_create PMPI_Keyval_create,
+    mpi_keyval_free_ pmpi_keyval_free_ = MPI_Keyval_free PMPI_Keyval_free,
+    mpi_attr_put_ pmpi_attr_put_ = MPI_Attr_put PMPI_Attr_put,
+    mpi_attr_get_ pmpi_attr_get_ = MPI_Attr_get PMPI_Attr_get,
+    mpi_attr_delete_ pmpi_attr_delete_ = MPI_Attr_delete PMPI_Attr_delete,
 }
 
 /// The standard's own callbacks, by all their names: one that copies nothing, one that copies the

@@ -17,6 +17,13 @@ pub struct Region<M> {
     pub memory: M,
 }
 
+impl<M> Region<M> {
+    /// What displacements say for the byte behind the last.
+    fn end(&self) -> i64 {
+        self.start.saturating_add(self.size as i64)
+    }
+}
+
 /// Who has the memory locked, and who waits for it, in the order in which they asked.
 #[derive(Default)]
 struct Locks {
@@ -158,10 +165,13 @@ impl<M: Memory> Target<M> {
     /// The memory that a request is about, and how far behind its address the runs begin.
     fn memory(&self, head: &Head) -> Result<(M, isize)> {
         let (lowest, highest) = reach(head.at, &head.runs)?;
-        let holds = |region: &&Region<M>| {
-            region.start <= lowest && highest <= region.start.saturating_add(region.size as i64)
-        };
-        if let Some(region) = self.regions.iter().find(holds) {
+        let first = self.regions.iter().find(|it| it.start <= lowest && lowest < it.end());
+        // Memory that was attached in parts which follow one another is one memory.
+        let mut end = first.map(Region::end);
+        while let Some(at) = end.filter(|end| *end < highest) {
+            end = self.regions.iter().find(|it| it.start <= at && at < it.end()).map(Region::end);
+        }
+        if let (Some(region), Some(_)) = (first, end) {
             return Ok((region.memory.clone(), (head.at - region.start) as isize));
         }
         if head.size() == 0 {
