@@ -1,6 +1,7 @@
 //! Accesses to the memory of other ranks (MPI-5.0, section 12.3).
 
 use std::ffi::c_int;
+use std::sync::atomic::Ordering;
 
 use muster_mpi::buffer::Typed;
 use muster_mpi::datatype::{Datatype, Kind};
@@ -49,6 +50,7 @@ fn at(
 ) -> Result<Active> {
     let win = window(win)?;
     let Some(target) = win.target(there.rank)? else { return Ok(begun(None)) };
+    win.was_used.store(true, Ordering::Relaxed);
     let place = Place {
         target,
         displacement: there.displacement as i64,

@@ -1,6 +1,7 @@
 //! Epochs of windows (MPI-5.0, section 12.5).
 
 use std::ffi::c_int;
+use std::sync::atomic::Ordering;
 
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::watch::Waits;
@@ -34,7 +35,9 @@ fn flush_locked(win: MPI_Win, rank: Option<c_int>) -> Result<()> {
     };
     world()?.process.state().windows.get(win.context())?.epochs().is_passive(target)?;
     let asked = flush(&win, target)?;
-    if asked.is_empty() { let_others() } else { finish(asked) }
+    // What was accessed directly is no reason to wait for others: they may wait for just that.
+    let was_used = win.was_used.swap(false, Ordering::Relaxed);
+    if asked.is_empty() && !was_used { let_others() } else { finish(asked) }
 }
 
 /// Lets others go on: a program that calls what does nothing in a loop waits for what they do. In
@@ -218,7 +221,7 @@ export! {
     /// What others have written is seen: there is only one copy of a window's memory.
     fn MPI_Win_sync(win: MPI_Win) on win {
         window(win)?;
-        std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        std::sync::atomic::fence(Ordering::SeqCst);
         let_others()
     }
 }

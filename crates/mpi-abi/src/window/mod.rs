@@ -8,6 +8,7 @@ mod shared;
 
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use muster_mpi::collective::Plan;
 use muster_mpi::communicator::{Communicator, OWN};
@@ -42,6 +43,8 @@ struct Win {
     model: c_int,
     /// The memory of the ranks of this node, where they share it.
     shared: Option<Shared>,
+    /// Whether this rank has accessed memory through it since it was last asked.
+    was_used: AtomicBool,
 }
 
 // SAFETY: the address is only handed on to the program.
@@ -185,7 +188,8 @@ fn make(
     let base = base.unwrap_or(std::ptr::null_mut());
     let (size, unit) = (size as MPI_Aint, unit as c_int);
     let model = MPI_WIN_UNIFIED;
-    let win = |handle| Win { handle, inner, base, size, unit, flavor, model, shared };
+    let was_used = AtomicBool::new(false);
+    let win = |handle| Win { handle, inner, base, size, unit, flavor, model, shared, was_used };
     let win = MPI_Win(WINDOWS.insert_with(win));
     object::add(win.into(), MPI_ERRORS_ARE_FATAL);
     object::with(win.into(), |it| it.info = hints)?;
