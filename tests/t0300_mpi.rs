@@ -34,6 +34,13 @@ fn point_to_point_messages_are_right_on_one_node_and_on_several() {
 }
 
 #[test]
+fn who_has_received_a_synchronous_message_says_so_at_once() {
+    let mpi = Mpi::installed();
+    let cluster = Cluster::up("t0300answer", 1);
+    assert_eq!(ran(&cluster, "1", "2", &[&mpi.program("answer")]), "ok 2\n");
+}
+
+#[test]
 fn collectives_are_right_blocking_or_not_on_all_ranks_and_on_some() {
     is_right_everywhere("collectives");
 }
@@ -41,6 +48,11 @@ fn collectives_are_right_blocking_or_not_on_all_ranks_and_on_some() {
 #[test]
 fn every_form_of_every_collective_is_right() {
     is_right_everywhere("forms");
+}
+
+#[test]
+fn short_collectives_are_right_while_communicators_come_and_go_and_ranks_are_late() {
+    is_right_everywhere("short");
 }
 
 #[test]
@@ -135,6 +147,26 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
         let done = cluster.muster(&["run", "-N", "2", "-n", "4", &program, how]).run();
         assert_eq!(done.code, code, "{how}: {}", done.err);
         assert!(done.err.contains(says), "{how}: {}", done.err);
+    }
+    for (how, code, says) in [
+        (
+            "short-other",
+            16,
+            "rank 0: MPI_Allreduce failed: MPI_ERR_OTHER: rank 1 has called another",
+        ),
+        (
+            "short-size",
+            15,
+            "rank 0: MPI_Allreduce failed: MPI_ERR_TRUNCATE: rank 1 has 8 bytes in a",
+        ),
+        ("short-long", 15, "rank 0: MPI_Allreduce failed: MPI_ERR_TRUNCATE: rank 1 has sent a"),
+        ("leave-barrier", 58, "MPI_Barrier failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
+    ] {
+        for ranks in ["2", "4"] {
+            let done = cluster.muster(&["run", "-N", "1", "-n", ranks, &program, how]).run();
+            assert_eq!(done.code, code, "{how}: {}", done.err);
+            assert!(done.err.contains(says), "{how}: {}", done.err);
+        }
     }
     // Without one rank there is no order of messages.
     let command = ["run", "-N", "2", "-n", "4", "--mpi=bcs", &program, "leave-order"];

@@ -33,6 +33,15 @@ int main(int argc, char **argv) {
     if (strcmp(how, "count") == 0) {
         MPI_Bcast(values, rank == 0 ? 4 : 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
+    /* Ranks of one node that have shown each other something before, and now differ. */
+    if (strncmp(how, "short", 5) == 0) {
+        int many[100] = {0}, sums[100], count = 1;
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (strcmp(how, "short-size") == 0 && rank == 1) count = 2;
+        if (strcmp(how, "short-long") == 0 && rank == 1) count = 100;
+        if (strcmp(how, "short-other") == 0 && rank == 1) MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Allreduce(many, sums, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
     if (strcmp(how, "again") == 0) {
         MPI_Finalize();
         MPI_Finalize();

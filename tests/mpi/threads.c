@@ -2,6 +2,7 @@
  * others of its rank wait for what only another thread's message brings about. */
 #include "check.h"
 #include <pthread.h>
+#include <unistd.h>
 
 enum { THREADS = 5, ROUNDS = 200, LONG = 20000 };
 static MPI_Comm comms[THREADS];
@@ -21,7 +22,12 @@ static void *thread(void *number) {
         MPI_Request request;
         int value = round, sum, flag = 0;
         switch (me) {
-        case 0: ring(comms[0], round, values, 10); break;
+        case 0:
+            ring(comms[0], round, values, 10);
+            value += 1000;
+            MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comms[0]);
+            CHECK(sum == value * size);
+            break;
         case 1: ring(comms[1], round, values, round % 20 ? 1 : LONG); break;
         case 2:
             MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comms[2]);
@@ -46,6 +52,31 @@ static void *thread(void *number) {
     return NULL;
 }
 
+/* One thread of rank 0 waits for what rank 1 sends when it has heard of the other thread, which
+ * waits for all. */
+static void *first(void *nothing) {
+    (void)nothing;
+    MPI_Recv(NULL, 0, MPI_INT, 1, 1, comms[1], MPI_STATUS_IGNORE);
+    return NULL;
+}
+
+static void stand_by(void) {
+    pthread_t other;
+    if (rank == 0) CHECK(pthread_create(&other, NULL, first, NULL) == 0);
+    usleep(rank == 0 ? 2000 : 10000);
+    MPI_Barrier(comms[0]);
+    if (rank == 0) {
+        MPI_Send(NULL, 0, MPI_INT, 1, 2, comms[1]);
+        pthread_join(other, NULL);
+    }
+    if (rank == 1) {
+        int flag = 0;
+        while (!flag) MPI_Iprobe(0, 2, comms[1], &flag, MPI_STATUS_IGNORE);
+        MPI_Recv(NULL, 0, MPI_INT, 0, 2, comms[1], MPI_STATUS_IGNORE);
+        MPI_Send(NULL, 0, MPI_INT, 0, 1, comms[1]);
+    }
+}
+
 int main(int argc, char **argv) {
     int level;
     pthread_t threads[THREADS];
@@ -59,6 +90,7 @@ int main(int argc, char **argv) {
         CHECK(pthread_create(&threads[at], NULL, thread, (void *)(size_t)at) == 0);
     }
     for (int at = 0; at < THREADS; at++) pthread_join(threads[at], NULL);
+    for (int round = 0; round < 10 && size > 1; round++) stand_by();
     for (int at = 0; at < THREADS; at++) MPI_Comm_free(&comms[at]);
     return end();
 }

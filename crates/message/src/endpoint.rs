@@ -301,7 +301,12 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
                 continue;
             }
             match soon {
-                Some(soon) => return Ok(soon),
+                Some(soon) => {
+                    if !self.state.errands.is_empty() {
+                        self.run_errands()?;
+                    }
+                    return Ok(soon);
+                }
                 // There may be something to do for others first.
                 None => break,
             }
@@ -432,6 +437,12 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             }
             _ => false,
         }
+    }
+
+    /// Whether nothing goes on.
+    #[inline]
+    pub fn is_quiet(&self) -> bool {
+        self.state.operations.is_empty() && self.state.errands.is_empty() && self.is_flushed()
     }
 
     /// Whether nothing is on its way out.

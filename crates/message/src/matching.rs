@@ -66,6 +66,12 @@ fn fits(wanted: Option<i32>, tag: i32) -> bool {
     wanted.map_or(tag >= 0, |wanted| wanted == tag)
 }
 
+/// Takes an entry out: nearly always the first.
+#[inline]
+fn take_out<T>(row: &mut VecDeque<T>, at: usize) -> Option<T> {
+    if at == 0 { row.pop_front() } else { row.remove(at) }
+}
+
 impl<R, M> Default for Matching<R, M> {
     fn default() -> Self {
         Matching { contexts: Recent::default(), order: 0, is_logical: false }
@@ -239,7 +245,7 @@ impl<R, M> Matching<R, M> {
     pub fn take(&mut self, wanted: Wanted) -> Option<(Envelope, M)> {
         let (source, at) = self.find(wanted)?;
         let rows = self.contexts.get_mut(wanted.context)?.get_mut(source)?;
-        let entry = rows.messages.remove(at)?;
+        let entry = take_out(&mut rows.messages, at)?;
         Some((Envelope { context: wanted.context, source, tag: entry.tag }, entry.what))
     }
 
@@ -278,7 +284,7 @@ impl<R, M> Matching<R, M> {
             (_, Some((_, at)), _) => (from_any, at),
             _ => return None,
         };
-        row.remove(at).map(|entry| entry.what)
+        take_out(row, at).map(|entry| entry.what)
     }
 
     /// Whether a receive takes the next message from its source that fits: none waits there, and no

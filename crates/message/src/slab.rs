@@ -33,6 +33,11 @@ impl<T> Slab<T> {
         Some(thing)
     }
 
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.places.len() == self.free.len()
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.places.iter().flatten()
     }

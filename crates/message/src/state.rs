@@ -415,6 +415,15 @@ impl<B: Buffer> State<B> {
             let id = self.keep(from, envelope, What::Eager { bytes, size, sync });
             return Target::Kept(envelope, id);
         };
+        // Most messages come whole and nobody wants to know more of them: they are brought to their
+        // place, and that is all.
+        if sync.is_none() && body.left() == size && self.order.is_none() {
+            if let Some(Operation::Receive { buffer, .. }) = self.operations.get_mut(receive) {
+                let outcome = write_all(buffer, envelope, body);
+                self.end(receive, outcome);
+            }
+            return Target::Receive(receive);
+        }
         self.begin(receive, envelope, (from, size), sync);
         self.write(receive, 0, body);
         Target::Receive(receive)

@@ -131,7 +131,8 @@ impl Comm {
     fn agree(&self) -> Result<Option<Board>> {
         let process = &world()?.process;
         let Some(offer) = process.state().offer_boards(&self.inner) else { return Ok(None) };
-        let said = all_say(self, &offer)?;
+        let said = all_say(self, &offer);
+        let said = said.inspect_err(|_| process.state().boards.withdraw(self.inner.context()))?;
         let spot = process.state().boards.take(&self.inner, &said);
         Ok(spot.map(|Spot { board, number }| Board { board, number: AtomicU32::new(number) }))
     }

@@ -8,7 +8,7 @@
 //! lock has the kernel fence all threads (membarrier(2)), after which each has seen that it is one,
 //! or its mark is seen. Where the kernel does not do that, it is a lock from the beginning.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering, compiler_fence};
 
 use muster_mpi::threads;
 use parking_lot::lock_api::{GuardNoSend, RawMutex};
@@ -25,6 +25,8 @@ const LOCK: u8 = 2;
 pub struct Door {
     /// Whether somebody is inside who has only left a mark.
     is_marked: AtomicBool,
+    /// Whether somebody is inside who has locked it.
+    is_locked: AtomicBool,
     lock: parking_lot::RawMutex,
 }
 
@@ -60,6 +62,7 @@ impl Door {
         allow_threads();
         self.lock.lock();
         self.wait_for_marked();
+        self.is_locked.store(true, Ordering::Relaxed);
     }
 
     /// Whoever left only a mark has gone.
@@ -71,13 +74,16 @@ impl Door {
 }
 
 // SAFETY: of those who come, one is inside at a time. Those who lock exclude each other, and wait
-// for the one who left a mark before it was a lock: after the fence each thread has either seen
-// that it is one, or its mark is seen. Before that, the standard has only one thread call at a
+// for the one who left a mark before it was a lock: each thread looks at the state once more after
+// it has left its mark, so behind the fence it has seen that it is one, or its mark is seen. Before, the standard has only one thread call at a
 // time, or, where a program has said less than it does, as for any library that it calls so.
 unsafe impl RawMutex for Door {
     #[allow(clippy::declare_interior_mutable_const, reason = "as lock_api has it")]
-    const INIT: Door =
-        Door { is_marked: AtomicBool::new(false), lock: parking_lot::RawMutex::INIT };
+    const INIT: Door = Door {
+        is_marked: AtomicBool::new(false),
+        is_locked: AtomicBool::new(false),
+        lock: parking_lot::RawMutex::INIT,
+    };
 
     type GuardMarker = GuardNoSend;
 
@@ -91,13 +97,21 @@ unsafe impl RawMutex for Door {
     #[inline]
     fn try_lock(&self) -> bool {
         match STATE.load(Ordering::Acquire) {
-            MARK => {
-                let is_free = !self.is_marked.load(Ordering::Relaxed);
+            MARK if !self.is_marked.load(Ordering::Relaxed) => {
                 self.is_marked.store(true, Ordering::Relaxed);
-                is_free
+                // Only the order of the two steps is kept here: who changes the state fences.
+                compiler_fence(Ordering::SeqCst);
+                let is_mark = STATE.load(Ordering::Acquire) == MARK;
+                if !is_mark {
+                    self.is_marked.store(false, Ordering::Release);
+                }
+                is_mark
             }
             // One who has left a mark lets others in only when it is told that they want.
-            LOCK => !self.is_marked.load(Ordering::Acquire) && self.lock.try_lock(),
+            LOCK if !self.is_marked.load(Ordering::Acquire) && self.lock.try_lock() => {
+                self.is_locked.store(true, Ordering::Relaxed);
+                true
+            }
             _ => false,
         }
     }
@@ -105,10 +119,11 @@ unsafe impl RawMutex for Door {
     // SAFETY: who calls is inside.
     #[inline]
     unsafe fn unlock(&self) {
-        if self.is_marked.load(Ordering::Relaxed) {
+        if !self.is_locked.load(Ordering::Relaxed) {
             return self.is_marked.store(false, Ordering::Release);
         }
-        // SAFETY: without a mark, it was locked.
+        self.is_locked.store(false, Ordering::Relaxed);
+        // SAFETY: who is inside has locked it.
         unsafe { self.lock.unlock() };
     }
 }

@@ -20,17 +20,24 @@ struct Use {
 /// What is known of all.
 pub struct Uses {
     all: Vec<Use>,
+    /// The communicator whose ranks agree on one at the moment. Others that other threads of this
+    /// process want one for are offered none meanwhile.
+    agreeing: Option<u64>,
 }
 
 impl Default for Uses {
     fn default() -> Uses {
-        Uses { all: vec![Use::default(); BOARDS] }
+        Uses { all: vec![Use::default(); BOARDS], agreeing: None }
     }
 }
 
 impl Uses {
     /// What this rank says of its boards: the last number of each that it has to spare, and -1.
-    pub fn offer(&self, boards: &dyn Boards) -> Vec<i32> {
+    pub fn offer(&mut self, context: u64, boards: &dyn Boards) -> Vec<i32> {
+        if self.agreeing.is_some() {
+            return vec![-1; BOARDS];
+        }
+        self.agreeing = Some(context);
         let offer = |(board, it): (u32, &Use)| {
             let spot = Spot { board, number: it.last };
             // They may be looking at what this rank has shown there.
@@ -41,9 +48,15 @@ impl Uses {
         (0..).zip(&self.all).map(offer).collect()
     }
 
+    /// What was offered to the ranks of a communicator is to spare again.
+    pub fn withdraw(&mut self, context: u64) {
+        self.agreeing = self.agreeing.filter(|agreeing| *agreeing != context);
+    }
+
     /// Takes the first board that all have to spare, by what they say. Its first number is the next
     /// one.
     pub fn take(&mut self, comm: &Communicator, said: &[Vec<i32>]) -> Option<Spot> {
+        self.withdraw(comm.context());
         let last = |board: usize| {
             let mut all = said.iter().map(|offer| offer.get(board).copied().unwrap_or(-1));
             all.try_fold(0, |most, last| u32::try_from(last).ok().map(|last| last.max(most)))
@@ -74,7 +87,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
         let boards = self.endpoint.carrier().boards()?;
         let seers = boards.seers();
         let all_see = comm.group().members().all(|member| seers.contains(&member));
-        all_see.then(|| self.boards.offer(boards))
+        all_see.then(|| self.boards.offer(comm.context(), boards))
     }
 }
 
@@ -126,17 +139,20 @@ mod tests {
             world.with(context, Group::of(members.to_vec()).unwrap(), None).unwrap()
         };
         let (mut uses, all, some) = (Uses::default(), Left(vec![1, 2, 3]), Left(vec![1]));
-        let said = vec![uses.offer(&all), uses.offer(&all)];
+        let said = vec![uses.offer(10, &all)];
+        // Another thread wants one meanwhile.
+        assert_eq!(uses.offer(20, &all), [-1; BOARDS]);
         let first = uses.take(&comm(10, &[0, 1]), &said);
         assert_eq!(first, Some(Spot { board: 0, number: 0 }));
-        let said = vec![uses.offer(&all)];
+        let said = vec![uses.offer(20, &all)];
         let second = uses.take(&comm(20, &[2, 0]), &said);
         assert_eq!(second, Some(Spot { board: 1, number: 0 }));
         uses.release(10, 7);
         uses.release(20, 9);
-        assert_eq!(uses.offer(&some)[..3], [7, -1, 0]);
+        assert_eq!(uses.offer(30, &some)[..3], [7, -1, 0]);
+        uses.withdraw(30);
         // Another rank has used it longer: numbers go on behind its own.
-        let said = vec![uses.offer(&all), vec![12, -1]];
+        let said = vec![uses.offer(30, &all), vec![12, -1]];
         let third = uses.take(&comm(30, &[0, 2]), &said);
         assert_eq!(third, Some(Spot { board: 0, number: 12 }));
         assert_eq!(uses.take(&comm(40, &[0, 2]), &[vec![-1; BOARDS]]), None);

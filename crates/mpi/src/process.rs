@@ -17,6 +17,9 @@ use parking_lot::lock_api::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
+/// Collectives on boards after which messages are looked for in any case.
+const SHORTS: u32 = 64;
+
 /// What the process of a rank has, behind a door.
 pub struct Process<D, C, M: Memory> {
     state: Mutex<D, State<C, M>>,
@@ -38,8 +41,9 @@ pub struct State<C, M: Memory> {
     pub windows: Windows<M>,
     /// Its partitioned messages.
     pub channels: Channels<M>,
-    /// Its boards.
+    /// Its boards, and how many collectives have ended there.
     pub boards: Uses,
+    shorts: u32,
     plans: Vec<(Began, Plan<M>)>,
     /// Collectives that have ended, and in which epoch.
     ended: Vec<(Began, Result<()>, u32)>,
@@ -69,6 +73,7 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
             windows: Windows::default(),
             channels: Channels::default(),
             boards: Uses::default(),
+            shorts: 0,
             plans: Vec::new(),
             ended: Vec::new(),
             began: 0,
@@ -187,6 +192,10 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
             let threads = state.turns.waiting();
             let most = state.look_out(&mut patience, Some(threads));
             let waited = most.and_then(|most| Ok(state.endpoint.wait(most)?));
+            // What is shown on a board one who stands by may wait for.
+            if state.endpoint.carrier().boards().is_some_and(|boards| boards.has_shown()) {
+                state.turns.change();
+            }
             match waited.and_then(|()| state.progress()) {
                 Ok(true) => {}
                 Ok(false) => patience.in_vain(state.endpoint.me()),
@@ -215,7 +224,9 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
     pub fn carry_out_short(&self, mut short: Short<M>) -> Result<()> {
         self.wait(Waits::Messages, |state| {
             let done = short.advance(&mut state.endpoint, state.watch.is_long)?;
-            if !done && state.watch.is_long {
+            if done {
+                state.see_to_others()?;
+            } else if state.watch.is_long {
                 state.needs(&short.absent());
             }
             Ok(done.then_some(()))
@@ -280,6 +291,20 @@ impl<C: Carrier, M: Memory> State<C, M> {
             self.turns.change();
         }
         Ok(moved)
+    }
+
+    /// A collective has ended without messages. Who comes last each time waits for nothing, and must
+    /// get on with what else there is, and now and then look whether others want something.
+    fn see_to_others(&mut self) -> Result<()> {
+        self.shorts = self.shorts.wrapping_add(1);
+        let is_quiet = self.endpoint.is_quiet()
+            && self.windows.is_empty()
+            && self.channels.is_empty()
+            && self.plans.is_empty();
+        if !is_quiet || self.shorts.is_multiple_of(SHORTS) {
+            self.progress()?;
+        }
+        Ok(())
     }
 
     /// Keeps a counter for others from now on.

@@ -56,7 +56,9 @@ pub(super) fn leave<M: Memory>(core: &Core<M>, spot: Spot) {
 }
 
 pub(super) fn has_left<M: Memory>(core: &Core<M>, rank: usize, spot: Spot) -> bool {
-    core.memory.load(core.layout.left(rank, spot.board())) >= u64::from(spot.number)
+    let left = core.memory.load(core.layout.left(rank, spot.board())) as u32;
+    // Numbers begin anew after the last.
+    left.wrapping_sub(spot.number).cast_signed() >= 0
 }
 
 /// What is expected of others.

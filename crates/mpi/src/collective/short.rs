@@ -33,6 +33,24 @@ impl<M: Memory> Operands<M> {
     }
 }
 
+/// That a rank shows something else than this one.
+#[cold]
+fn wrong(from: u32, theirs: u32, own: u32) -> Error {
+    if theirs >> 16 != own >> 16 {
+        let what = format!(
+            "rank {from} has called another collective: all ranks of a communicator must call the \
+             same ones in the same order"
+        );
+        return Error::new(Class::Other, what);
+    }
+    let (size, room) = (theirs & 0xffff, own & 0xffff);
+    let what = format!(
+        "rank {from} has {size} bytes in a collective where {room} were expected: the ranks' \
+         counts or datatypes differ"
+    );
+    Error::new(Class::Truncate, what)
+}
+
 /// One rank's part in such a collective: an all-reduce, or without operands a barrier.
 pub struct Short<M: Memory> {
     shape: Shape,
@@ -46,6 +64,9 @@ pub struct Short<M: Memory> {
     /// Those who have not for long, and receives of messages that never come: by these it is told
     /// whom this rank waits for, and they end where that one is gone.
     absent: Vec<(u32, Ticket)>,
+    /// What is wrong with what others show. They are waited for all the same: they have to see what
+    /// this one shows.
+    failed: Option<Error>,
 }
 
 impl<M: Memory> Short<M> {
@@ -53,14 +74,23 @@ impl<M: Memory> Short<M> {
     pub fn new(shape: Shape, spot: Spot, family: u8, operands: Option<Operands<M>>) -> Short<M> {
         let size = operands.as_ref().map_or(0, |operands| operands.into.size());
         let label = u32::from(family) << 16 | size as u32;
-        Short { shape, spot, label, operands, has_shown: false, next: 0, absent: Vec::new() }
+        Short {
+            shape,
+            spot,
+            label,
+            operands,
+            has_shown: false,
+            next: 0,
+            absent: Vec::new(),
+            failed: None,
+        }
     }
 
     /// Goes on; whether all is done. `is_long`: it has been waited for long.
     ///
     /// # Errors
     /// [`Class::ProcAborted`] where a rank is gone, [`Class::Truncate`] where the ranks disagree
-    /// about sizes.
+    /// about sizes, [`Class::Other`] where they call different collectives.
     pub fn advance<C: Carrier>(
         &mut self,
         endpoint: &mut Endpoint<C, Typed<M>>,
@@ -102,7 +132,7 @@ impl<M: Memory> Short<M> {
         }
         let mut looks = looks + 1;
         while self.next < self.shape.size {
-            if self.next == self.shape.rank || self.is_there(boards)? {
+            if self.next == self.shape.rank || self.is_there(boards) {
                 self.next += 1;
                 continue;
             }
@@ -119,13 +149,14 @@ impl<M: Memory> Short<M> {
             std::hint::spin_loop();
         }
         match self.label & 0xffff {
+            _ if self.failed.is_some() => {}
             0 => {}
             size if size as usize <= FEW => self.combine::<FEW>(boards),
             _ => self.combine::<BOARD_BYTES>(boards),
         }
         let others = (0..self.shape.size).filter(|rank| *rank != self.shape.rank);
         boards.leave(self.spot, &mut others.map(|rank| self.world(rank)));
-        Ok(true)
+        self.failed.take().map_or(Ok(true), Err)
     }
 
     fn show(&mut self, boards: &mut dyn Boards) {
@@ -141,22 +172,14 @@ impl<M: Memory> Short<M> {
         boards.show(self.spot, self.label, packed);
     }
 
-    /// Whether the next rank shows what it is to.
+    /// Whether the next rank shows something; notes if it is not what it is to.
     #[inline]
-    fn is_there(&self, boards: &dyn Boards) -> Result<bool> {
-        match boards.label(self.world(self.next), self.spot) {
-            Some(label) if label == self.label => Ok(true),
-            Some(label) if label >> 16 == self.label >> 16 => {
-                let (from, size, room) = (self.next, label & 0xffff, self.label & 0xffff);
-                let what = format!(
-                    "rank {from} has {size} bytes in a collective where {room} were expected: the \
-                     ranks' counts or datatypes differ"
-                );
-                Err(Error::new(Class::Truncate, what))
-            }
-            // It calls another one: that never ends, which is noticed and told.
-            _ => Ok(false),
+    fn is_there(&mut self, boards: &dyn Boards) -> bool {
+        let label = boards.label(self.world(self.next), self.spot);
+        if let Some(label) = label.filter(|label| *label != self.label) {
+            self.failed.get_or_insert_with(|| wrong(self.next, label, self.label));
         }
+        label.is_some()
     }
 
     /// Combines what all show: along the tree by which messages would (`tree.rs`), of two levels.
@@ -230,7 +253,16 @@ impl<M: Memory> Short<M> {
             if boards.is_some_and(|boards| boards.label(world, self.spot).is_some()) {
                 return Ok(false);
             }
-            return outcome.failure.map_or(Ok(false), |failure| Err(failure.into()));
+            return Err(match outcome.failure {
+                Some(failure) => failure.into(),
+                None => {
+                    let what = format!(
+                        "rank {rank} has sent a message in a collective where it was to show \
+                         something: the ranks' counts or datatypes differ"
+                    );
+                    Error::new(Class::Truncate, what)
+                }
+            });
         }
         Ok(false)
     }
