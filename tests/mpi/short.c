@@ -1,5 +1,5 @@
-/* Short collectives of communicators that come and go, overlap, and are more than a node has boards;
- * ranks are now and then late, so that some are ahead of others. */
+/* Short collectives of communicators that come and go, overlap, and are more than a node has
+ * boards; ranks are now and then late, so that some are ahead of others. */
 #include "check.h"
 
 #include <unistd.h>
@@ -114,7 +114,7 @@ static void last(void) {
     while (!all) {
         has_ended = 1;
         if (rank == 1) MPI_Test(&request, &has_ended, MPI_STATUS_IGNORE);
-        if (rank == 0) usleep(50);
+        if (rank == 0) usleep(1000);
         MPI_Allreduce(&has_ended, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     }
     MPI_Wait(&request, MPI_STATUS_IGNORE);

@@ -75,8 +75,9 @@ impl Door {
 
 // SAFETY: of those who come, one is inside at a time. Those who lock exclude each other, and wait
 // for the one who left a mark before it was a lock: each thread looks at the state once more after
-// it has left its mark, so behind the fence it has seen that it is one, or its mark is seen. Before, the standard has only one thread call at a
-// time, or, where a program has said less than it does, as for any library that it calls so.
+// it has left its mark, so behind the fence it has seen that it is one, or its mark is seen.
+// Before, the standard has only one thread call at a time; a program that does more than it has
+// said has what any library does that is called so.
 unsafe impl RawMutex for Door {
     #[allow(clippy::declare_interior_mutable_const, reason = "as lock_api has it")]
     const INIT: Door = Door {

@@ -293,8 +293,8 @@ impl<C: Carrier, M: Memory> State<C, M> {
         Ok(moved)
     }
 
-    /// A collective has ended without messages. Who comes last each time waits for nothing, and must
-    /// get on with what else there is, and now and then look whether others want something.
+    /// A collective has ended without messages. Who comes last each time waits for nothing, and
+    /// must get on with what else there is, and now and then look whether others want something.
     fn see_to_others(&mut self) -> Result<()> {
         self.shorts = self.shorts.wrapping_add(1);
         let is_quiet = self.endpoint.is_quiet()
