@@ -2,8 +2,6 @@
  * the receiver calls nothing. */
 #include "check.h"
 
-#include <unistd.h>
-
 int main(int argc, char **argv) {
     MPI_Aint bytes;
     MPI_Win win;
@@ -20,7 +18,7 @@ int main(int argc, char **argv) {
             *flag = round;
         } else {
             /* It is there, or comes while it is waited for. */
-            if (round % 2) usleep(2000);
+            if (round % 2) rest(2000);
             MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             while (*flag != round) continue;
             CHECK(value == round);

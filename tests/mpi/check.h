@@ -2,10 +2,14 @@
 #ifndef CHECK_H
 #define CHECK_H
 
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static int rank, size;
 
@@ -22,6 +26,12 @@ static inline void begin(int *argc, char ***argv) {
     MPI_Init(argc, argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+}
+
+/* Calls nothing for so many microseconds. */
+static inline void rest(long time) {
+    struct timespec left = {time / 1000000, time % 1000000 * 1000};
+    nanosleep(&left, NULL);
 }
 
 /* Ends: when all ranks are here all is well. */

@@ -2,8 +2,6 @@
  * boards; ranks are now and then late, so that some are ahead of others. */
 #include "check.h"
 
-#include <unistd.h>
-
 enum { ROUNDS = 40, MANY = 20, SIDE = 2 };
 
 static unsigned dice = 1;
@@ -58,7 +56,7 @@ static void once(MPI_Comm comm, int round, const Kinds *kinds) {
     int me, all;
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &all);
-    if (roll(10) == 0) usleep(roll(2000));
+    if (roll(10) == 0) rest(roll(2000));
     MPI_Barrier(comm);
     long mine = rank * 1000 + round, least;
     MPI_Allreduce(&mine, &least, 1, MPI_LONG, MPI_MIN, comm);
@@ -90,7 +88,7 @@ static void in_turn(void) {
     for (int round = 0; round < 10 * ROUNDS; round++) {
         mine[1] = round;
         MPI_Comm_dup(MPI_COMM_WORLD, &all);
-        if (roll(20) == 0) usleep(roll(500));
+        if (roll(20) == 0) rest(roll(500));
         MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, all);
         CHECK(most[0] == size - 1 && most[1] == round);
         MPI_Comm_free(&all);
@@ -114,7 +112,7 @@ static void last(void) {
     while (!all) {
         has_ended = 1;
         if (rank == 1) MPI_Test(&request, &has_ended, MPI_STATUS_IGNORE);
-        if (rank == 0) usleep(1000);
+        if (rank == 0) rest(1000);
         MPI_Allreduce(&has_ended, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     }
     MPI_Wait(&request, MPI_STATUS_IGNORE);

@@ -2,7 +2,6 @@
  * others of its rank wait for what only another thread's message brings about. */
 #include "check.h"
 #include <pthread.h>
-#include <unistd.h>
 
 enum { THREADS = 5, ROUNDS = 200, LONG = 20000 };
 static MPI_Comm comms[THREADS];
@@ -63,7 +62,7 @@ static void *first(void *nothing) {
 static void stand_by(void) {
     pthread_t other;
     if (rank == 0) CHECK(pthread_create(&other, NULL, first, NULL) == 0);
-    usleep(rank == 0 ? 2000 : 10000);
+    rest(rank == 0 ? 2000 : 10000);
     MPI_Barrier(comms[0]);
     if (rank == 0) {
         MPI_Send(NULL, 0, MPI_INT, 1, 2, comms[1]);
