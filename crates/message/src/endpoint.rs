@@ -52,10 +52,7 @@ pub enum Soon {
 
 /// A message that was taken out for one receive (MPI-5.0, 3.8.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Claim(
-    /// Its number.
-    pub u32,
-);
+pub struct Claim(pub(crate) u32);
 
 /// How an operation has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

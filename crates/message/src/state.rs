@@ -139,11 +139,7 @@ impl<B: Buffer> State<B> {
             return;
         };
         let came = bytes.left();
-        let fits = buffer.size().saturating_sub(at).min(came);
-        match buffer.whole_mut() {
-            Some(place) if fits > 0 => bytes.read(&mut place[at..at + fits]),
-            _ => strew(buffer, at, fits, bytes),
-        }
+        bring(buffer, at, bytes);
         self.arrived(number, came);
     }
 
@@ -167,9 +163,7 @@ impl<B: Buffer> State<B> {
         if let Some((to, number)) = taken.sync {
             self.errands.push(Errand::Done { to, number });
         }
-        let truncated = (taken.size > room).then_some(taken.size);
-        let outcome = Outcome::of(taken.envelope, taken.size.min(room));
-        self.end(number, Outcome { truncated, ..outcome });
+        self.end(number, received(taken.envelope, taken.size, room));
     }
 
     /// A send's message has left.
@@ -463,14 +457,26 @@ impl<B: Buffer> State<B> {
 /// Brings a whole message to a receive's buffer.
 #[inline]
 fn write_all(buffer: &mut impl Buffer, envelope: Envelope, bytes: &mut dyn Bytes) -> Outcome {
-    let (size, room) = (bytes.left(), buffer.size());
-    let fits = size.min(room);
+    let size = bytes.left();
+    bring(buffer, 0, bytes);
+    received(envelope, size, buffer.size())
+}
+
+/// Brings bytes to a buffer, from a position on, as many as it has room for.
+#[inline]
+fn bring(buffer: &mut impl Buffer, at: usize, bytes: &mut dyn Bytes) {
+    let fits = buffer.size().saturating_sub(at).min(bytes.left());
     match buffer.whole_mut() {
-        Some(place) if fits > 0 => bytes.read(&mut place[..fits]),
-        _ => strew(buffer, 0, fits, bytes),
+        Some(place) if fits > 0 => bytes.read(&mut place[at..at + fits]),
+        _ => strew(buffer, at, fits, bytes),
     }
+}
+
+/// That a message of so many bytes has been received where there was so much room.
+#[inline]
+fn received(envelope: Envelope, size: usize, room: usize) -> Outcome {
     let truncated = (size > room).then_some(size);
-    Outcome { truncated, ..Outcome::of(envelope, fits) }
+    Outcome { truncated, ..Outcome::of(envelope, size.min(room)) }
 }
 
 /// The first bytes of a buffer.

@@ -7,8 +7,7 @@ use muster_message::{Envelope, Ticket, Wanted};
 use muster_mpi::error::Result;
 use muster_mpi::watch::Waits;
 
-use crate::request::waits_for;
-use crate::request::{self, Active};
+use crate::request::{self, Active, waits_for};
 use crate::world::{State, World, world};
 
 /// Which of the operations that have ended a call is told.

@@ -105,8 +105,9 @@ pub fn end(function: &str, error: &Error) -> ! {
 }
 
 /// How long a rank waits until it says what has failed. Where one fails others often do, too; the
-/// first ends the job, and with it those whose turn comes later, so that there is one message. Who
-/// only misses another one lets that one go first.
+/// first ends the job, and with it those whose turn comes later, so that there is one message in
+/// most cases: all ranks behind the last turn have the same. Who only misses another one lets that
+/// one go first.
 fn turn(rank: u32, class: Class) -> Duration {
     let own = TURN * rank.min(TURNS);
     if class == Class::ProcAborted { own + MISSED } else { own }

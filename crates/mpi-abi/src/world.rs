@@ -175,16 +175,16 @@ pub fn begin_session() -> Result<()> {
 pub fn end_session() -> Result<()> {
     let process = &world()?.process;
     process.wait(Waits::Messages, |state| Ok((!state.owes()).then_some(())))?;
-    let flushed = flush();
+    let flushed = flush(Waits::Other);
     SESSIONS.fetch_sub(1, Ordering::Relaxed);
     flushed
 }
 
 /// Waits until what was sent has come to where it goes. Who takes nothing any more is not waited
 /// for long: its own end may be near.
-fn flush() -> Result<()> {
+fn flush(waits: Waits) -> Result<()> {
     let process = &world()?.process;
-    process.wait(Waits::End, |state| Ok(state.endpoint.is_flushed().then_some(())))?;
+    process.wait(waits, |state| Ok(state.endpoint.is_flushed().then_some(())))?;
     let end = Instant::now() + DELIVERY;
     loop {
         let mut state = process.state();
@@ -195,13 +195,18 @@ fn flush() -> Result<()> {
     }
 }
 
+/// Whether nothing is sent any more when `MPI_Finalize` has been called: no session is open.
+pub fn is_last() -> bool {
+    SESSIONS.load(Ordering::Relaxed) == 0
+}
+
 /// Ends: what was sent has left, and nothing can be called any more.
 ///
 /// # Errors
 /// That messages can be carried no more.
 pub fn end() -> Result<()> {
     order::end(world()?)?;
-    flush()?;
+    flush(if is_last() { Waits::End } else { Waits::Other })?;
     PHASE.store(AFTER, Ordering::Release);
     Ok(())
 }

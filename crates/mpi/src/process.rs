@@ -118,6 +118,9 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
     ) -> Result<T> {
         let mut state = self.state();
         let mut patience = Patience::new(waits);
+        if !D::has_threads() {
+            state.watch.is_long = false;
+        }
         loop {
             if D::has_threads() {
                 return self.wait_among_threads(state, waits, ask);
@@ -178,7 +181,10 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
                 state = self.threads.stand_by(&self.state, state);
                 continue;
             }
-            (state.turns.has_keeper, is_keeper) = (true, true);
+            if !is_keeper {
+                (state.turns.has_keeper, is_keeper) = (true, true);
+                state.watch.is_long = false;
+            }
             match state.progress() {
                 Ok(false) => {}
                 Ok(true) => continue,

@@ -217,9 +217,14 @@ impl<C: Carrier, M: Memory> State<C, M> {
         if watch.is_long {
             let activity = self.endpoint.activity();
             if watch.needs.0 != activity {
-                watch.needs = (activity, Vec::new());
+                watch.needs.0 = activity;
+                watch.needs.1.clear();
             }
-            watch.needs.1.extend(tickets);
+            for ticket in tickets {
+                if !watch.needs.1.contains(ticket) {
+                    watch.needs.1.push(*ticket);
+                }
+            }
         }
     }
 

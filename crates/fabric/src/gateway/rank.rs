@@ -439,7 +439,10 @@ impl Rank {
     /// Where the node has fewer processors than ranks: offers this one to the others for a moment,
     /// until all show what is expected there; whether they do.
     pub fn linger(&mut self, spot: Spot) -> bool {
-        for _ in 0..if self.is_crowded() { OFFERS } else { 0 } {
+        if !self.is_crowded() {
+            return false;
+        }
+        for _ in 0..OFFERS {
             // While all of them run elsewhere, what they show comes sooner than this processor
             // could be given away and got back.
             let mut check = self.expected.check(&self.gate.core, spot, self.processor);

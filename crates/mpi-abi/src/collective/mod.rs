@@ -18,7 +18,7 @@ use std::ffi::{c_int, c_void};
 
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::collective::{Operands, Plan, Short, Side};
-use muster_mpi::communicator::OWN;
+use muster_mpi::communicator::{LAST, OWN};
 use muster_mpi::error::{Class, Error, Result};
 
 use crate::abi::constants::*;
@@ -150,7 +150,9 @@ const fn family(name: &str) -> u8 {
 /// are told so, too; behind the families' numbers.
 const ROOTS: u32 = 28;
 const ROOTED: [&str; 4] = ["MPI_Bcast", "MPI_Gather", "MPI_Scatter", "MPI_Reduce"];
-const FIRST_ROOTED: u8 = 16;
+const FIRST_ROOTED: u8 = FAMILIES.len() as u8 + 1;
+
+const _: () = assert!(FIRST_ROOTED as u32 + ROOTED.len() as u32 * ROOTS <= LAST as u32);
 
 /// The number of a family with a root.
 fn rooted_family(number: u8, root: u32) -> u8 {

@@ -117,11 +117,15 @@ impl<M: Memory> Short<M> {
         self.absent.iter().map(|(_, ticket)| *ticket).collect()
     }
 
-    /// The ranks that have not shown theirs, in the job.
+    /// The other ranks from one on, and their ranks in the job.
+    fn others(&self, from: u32) -> impl Iterator<Item = (u32, u32)> {
+        let ranks = (from..self.shape.size).filter(|rank| *rank != self.shape.rank);
+        ranks.map(|rank| (rank, self.world(rank)))
+    }
+
+    /// Those that have not shown theirs.
     fn missing(&self, boards: &dyn Boards) -> impl Iterator<Item = (u32, u32)> {
-        let ranks = (self.next..self.shape.size).filter(|rank| *rank != self.shape.rank);
-        let ranks = ranks.map(|rank| (rank, self.world(rank)));
-        ranks.filter(|(_, world)| boards.label(*world, self.spot).is_none())
+        self.others(self.next).filter(|(_, world)| boards.label(*world, self.spot).is_none())
     }
 
     /// Shows, and looks; whether all is done.
@@ -138,8 +142,7 @@ impl<M: Memory> Short<M> {
             }
             looks -= 1;
             if looks == 0 {
-                let others = (self.next..self.shape.size).filter(|rank| *rank != self.shape.rank);
-                boards.expect(self.spot, &mut others.map(|rank| self.world(rank)));
+                boards.expect(self.spot, &mut self.others(self.next).map(|(_, world)| world));
                 if !boards.linger(self.spot) {
                     return Ok(false);
                 }
@@ -154,8 +157,7 @@ impl<M: Memory> Short<M> {
             size if size as usize <= FEW => self.combine::<FEW>(boards),
             _ => self.combine::<BOARD_BYTES>(boards),
         }
-        let others = (0..self.shape.size).filter(|rank| *rank != self.shape.rank);
-        boards.leave(self.spot, &mut others.map(|rank| self.world(rank)));
+        boards.leave(self.spot, &mut self.others(0).map(|(_, world)| world));
         self.failed.take().map_or(Ok(true), Err)
     }
 
