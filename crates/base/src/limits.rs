@@ -414,6 +414,14 @@ pub const NEAR_LINES: usize = 512;
 /// sender copies the next.
 pub const NEAR_PIECE: usize = 8 * 1024;
 
+/// Chunks that a rank has for the longer pieces of its messages to all others of its node: 2 MiB,
+/// so that none is in a processor's own caches any more when it is written again
+/// (`docs/decisions/near.md`).
+pub const NEAR_CHUNKS: usize = 2048;
+
+/// Bytes of a chunk. A piece takes some in a row.
+pub const NEAR_CHUNK: usize = 1024;
+
 /// Boards of a node's segment, for short collectives: each communicator of its ranks that uses one
 /// has its own, and a program rarely has more that do.
 pub const BOARDS: usize = 16;

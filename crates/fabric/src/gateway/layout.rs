@@ -6,7 +6,8 @@
 use super::{barrier, sys};
 use crate::transport::shared::sys::Mapped;
 use muster_base::limits::{
-    BOARD_BYTES, BOARDS, GATEWAY_PIECE, GATEWAY_RANKS_MAX, GATEWAY_SLOTS, NEAR_ENTRIES, NEAR_LINES,
+    BOARD_BYTES, BOARDS, GATEWAY_PIECE, GATEWAY_RANKS_MAX, GATEWAY_SLOTS, NEAR_CHUNK, NEAR_CHUNKS,
+    NEAR_ENTRIES, NEAR_LINES,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence, fence};
@@ -160,6 +161,8 @@ pub(super) struct Layout {
     about: usize,
     /// Then what the senders write.
     rings: usize,
+    /// Where the ranks' chunks begin.
+    chunks: usize,
     /// All of it.
     pub(super) words: usize,
 }
@@ -302,6 +305,9 @@ const RING: usize = (NEAR_ENTRIES + NEAR_LINES) * LINE;
 
 const _: () = assert!(RING.is_multiple_of(PAGE) && Process::Called as usize + CALLS <= LINE);
 
+/// Words of a chunk.
+const CHUNK: usize = NEAR_CHUNK / 8;
+
 /// Words of a place on a board: the flag, then the bytes.
 const SPOT: usize = 1 + BOARD_BYTES / 8;
 
@@ -326,8 +332,10 @@ impl Layout {
         let boards = (words + here * BOX).next_multiple_of(PAGE);
         let about = (boards + BOARDS * here * SHOWN).next_multiple_of(PAGE);
         let rings = (about + here * here * LINE).next_multiple_of(PAGE);
-        let words = rings + here * here * RING;
-        Layout { node, ranks: ranks.to_vec(), endpoints, boxes, boards, about, rings, words }
+        let chunks = rings + here * here * RING;
+        let words = chunks + here * NEAR_CHUNKS * CHUNK;
+        let ranks = ranks.to_vec();
+        Layout { node, ranks, endpoints, boxes, boards, about, rings, chunks, words }
     }
 
     /// Ranks here.
@@ -403,5 +411,10 @@ impl Layout {
     /// One of the ring's other lines.
     pub(super) fn line(&self, from: usize, to: usize, line: usize) -> usize {
         self.entry(from, to, NEAR_ENTRIES + line)
+    }
+
+    /// A chunk of a rank here, for pieces for others.
+    pub(super) fn chunk(&self, from: usize, chunk: usize) -> usize {
+        self.chunks + (from * NEAR_CHUNKS + chunk) * CHUNK
     }
 }

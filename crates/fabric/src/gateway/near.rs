@@ -8,6 +8,13 @@
 //! processor's cache to another's. Of a longer one each piece is an entry, which has the message's
 //! head behind its flag, and lines in a row; both sides know where these are by counting.
 //!
+//! *Chunks.* Lines that are used again and again are in the caches of both sides: before one is
+//! written it is taken from the other, which takes longer than the copy. So pieces of 2 KiB and
+//! more go to *chunks* of the sender, for all its rings, which it uses in turn: there are so many
+//! that none is in a processor's own cache any more when it is written again. The entry says where
+//! a piece begins. Chunks that a receiver leaves lying are passed over; where there are many of
+//! these the ring's own lines serve, so no receiver waits for another.
+//!
 //! *Steps.* The sender writes the lines, then the entry, and its flag last. The receiver sees the
 //! flag that it expects, copies the bytes to where they belong, and counts. Nobody waits for
 //! anybody: wherever one side is stopped, the other finds the ring empty, or full.
@@ -31,7 +38,7 @@ use super::bytes::{Bytes, Parts};
 use super::endpoint::Core;
 use super::layout::{About, CALLS, Memory, Process, Sleep};
 use super::{Piece, Place, barrier};
-use muster_base::limits::{NEAR_ENTRIES, NEAR_LINES, NEAR_PIECE};
+use muster_base::limits::{NEAR_CHUNK, NEAR_CHUNKS, NEAR_ENTRIES, NEAR_LINES, NEAR_PIECE};
 
 /// Bytes of a whole message that stand in its entry.
 const SHORT: usize = 56;
@@ -44,6 +51,17 @@ const HEAD: usize = 40;
 const PIECE: u64 = 1 << 31;
 const INSIDE: u32 = 24;
 const BEHIND: u64 = (1 << INSIDE) - 1;
+
+/// Bits of a piece's offset, below the number of the chunk in which the bytes behind begin: 1 is
+/// the first, 0 says that they are in the ring's lines.
+const CHUNK: u32 = 48;
+
+/// From how many bytes on a piece goes to chunks.
+const LONG: usize = 2048;
+
+fn chunks(bytes: usize) -> usize {
+    bytes.div_ceil(NEAR_CHUNK)
+}
 
 /// A piece has at most so many bytes behind its entry, so that it always fits where three quarters
 /// are free, even when some lines at the end are left out.
@@ -114,6 +132,17 @@ struct In {
     flag: usize,
 }
 
+/// A sender's chunks.
+struct Chunks {
+    /// Which is next.
+    next: usize,
+    /// For whom each was used last, and the count of his ring behind that piece.
+    uses: Vec<(usize, Count)>,
+}
+
+/// Pieces that are passed over before the ring's lines are taken.
+const PASSED: usize = 8;
+
 /// A set of ranks of a node.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Ranks([u64; CALLS]);
@@ -160,6 +189,7 @@ impl Ranks {
 pub(super) struct Near {
     to: Vec<Out>,
     from: Vec<In>,
+    chunks: Chunks,
     /// Whose rings are looked at, and of whom something came since some were left.
     watched: Ranks,
     talking: Ranks,
@@ -176,6 +206,7 @@ impl Near {
         Near {
             to: vec![Out::default(); here],
             from: (0..here).map(|from| In { flag: flag(from), ..In::default() }).collect(),
+            chunks: Chunks { next: 0, uses: vec![Default::default(); NEAR_CHUNKS] },
             watched: Ranks::default(),
             talking: Ranks::default(),
             in_vain: 0,
@@ -194,15 +225,43 @@ impl Near {
     fn fits<M: Memory>(&mut self, core: &Core<M>, to: usize, lines: usize) -> bool {
         let Out { sent, freed } = self.to[to];
         let (_, next) = sent.next(lines);
-        let fits = |freed| {
+        let fits = |freed: Count| {
             let (entries, lines) = next.beyond(freed);
             entries <= NEAR_ENTRIES && lines <= NEAR_LINES
         };
-        fits(freed) || {
-            let freed = Count::of(core.memory.load(core.layout.about(core.me, to, About::Freed)));
-            self.to[to].freed = freed;
-            fits(freed)
+        fits(freed) || fits(self.hear_freed(core, to))
+    }
+
+    /// What a receiver says that it has freed.
+    fn hear_freed<M: Memory>(&mut self, core: &Core<M>, to: usize) -> Count {
+        let freed = Count::of(core.memory.load(core.layout.about(core.me, to, About::Freed)));
+        self.to[to].freed = freed;
+        freed
+    }
+
+    /// The next chunks in a row that are free, unless too many on the way are not.
+    fn free_chunks<M: Memory>(&mut self, core: &Core<M>, count: usize) -> Option<usize> {
+        let mut first = self.chunks.next;
+        for _ in 0..PASSED {
+            if first + count > NEAR_CHUNKS {
+                first = 0;
+            }
+            let Some(used) = (first..first + count).rfind(|chunk| self.is_used(core, *chunk))
+            else {
+                self.chunks.next = first + count;
+                return Some(first);
+            };
+            first = used + 1;
         }
+        None
+    }
+
+    /// Whether there is something in a chunk that was not freed.
+    fn is_used<M: Memory>(&mut self, core: &Core<M>, chunk: usize) -> bool {
+        let (to, sent) = self.chunks.uses[chunk];
+        // What was sent longer ago than a ring is long has been freed.
+        let is_used = |freed| (1..=NEAR_ENTRIES).contains(&sent.beyond(freed).0);
+        is_used(self.to[to].freed) && is_used(self.hear_freed(core, to))
     }
 
     /// Sends the next piece of a message, from `offset` on; how many bytes that were, or none where
@@ -242,18 +301,28 @@ impl Near {
         let (start, total) = (offset + inside, message.len());
         assert!(offset <= total, "{offset} is behind a message of {total} bytes");
         let end = total.min(start + NEAR_PIECE);
-        let lines = (end - start).div_ceil(64);
+        let (bytes, is_chunked) = (end - start, end - start >= LONG && self.fits(core, to, 0));
+        let chunk = if is_chunked { self.free_chunks(core, chunks(bytes)) } else { None };
+        let lines = if chunk.is_some() { 0 } else { bytes.div_ceil(64) };
         if !self.fits(core, to, lines) {
             return None;
         }
         let sent = self.to[to].sent;
         let (line, next) = sent.next(lines);
-        message.cut(start, end).write(&core.memory, core.layout.line(core.me, to, line));
+        let place = match chunk {
+            Some(chunk) => {
+                self.chunks.uses[chunk..chunk + chunks(bytes)].fill((to, next));
+                core.layout.chunk(core.me, chunk)
+            }
+            None => core.layout.line(core.me, to, line),
+        };
+        message.cut(start, end).write(&core.memory, place);
         let entry = core.layout.entry(core.me, to, sent.entry());
         core.memory.store(entry + 1, total as u64);
-        core.memory.store(entry + 2, offset as u64);
+        let chunk = chunk.map_or(0, |chunk| chunk as u64 + 1);
+        core.memory.store(entry + 2, chunk << CHUNK | offset as u64);
         message.cut(offset, start).write(&core.memory, entry + 3);
-        let sizes = (inside as u64) << INSIDE | (end - start) as u64;
+        let sizes = (inside as u64) << INSIDE | bytes as u64;
         core.memory.publish(entry, sent.tag() << 32 | PIECE | sizes);
         core.call_unwatched(to);
         self.to[to].sent = next;
@@ -345,15 +414,19 @@ impl Near {
         // What a rank writes that cannot be harms its own job, but reaches nothing else.
         let inside = (flag >> INSIDE) as usize & 0x3f;
         let behind = ((flag & BEHIND) as usize).min(NEAR_PIECE);
-        let is_piece = flag & PIECE != 0;
-        let (line, next) = taken.next(behind.div_ceil(64));
-        let (total, offset, head) = if is_piece {
+        let (total, offset, head, body, next) = if flag & PIECE != 0 {
             let [total, offset] = [1, 2].map(|word| core.memory.load(entry + word));
-            (total, offset, (entry + 3, inside.min(HEAD)))
+            let (chunk, offset) = ((offset >> CHUNK) as usize, offset & ((1 << CHUNK) - 1));
+            let (line, next) = taken.next(if chunk > 0 { 0 } else { behind.div_ceil(64) });
+            let body = match chunk {
+                0 => core.layout.line(from, core.me, line),
+                _ => core.layout.chunk(from, (chunk - 1).min(NEAR_CHUNKS - chunks(behind))),
+            };
+            (total, offset, (entry + 3, inside.min(HEAD)), (body, behind), next)
         } else {
-            (inside as u64, 0, (entry + 1, inside.min(SHORT)))
+            let head = (entry + 1, inside.min(SHORT));
+            (inside as u64, 0, head, (entry, 0), taken.next(0).1)
         };
-        let body = (core.layout.line(from, core.me, line), behind);
         let bytes = Bytes::new(&core.memory, [head, body]);
         let place = Place { node: core.layout.node as u32, rank: from as u32 };
         take(Piece { from: place, total, offset, bytes });

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::gateway::layout::About;
-use muster_base::limits::{NEAR_ENTRIES, NEAR_LINES, NEAR_PIECE};
+use muster_base::limits::{NEAR_CHUNK, NEAR_CHUNKS, NEAR_ENTRIES, NEAR_PIECE};
 use proptest::prelude::*;
 
 /// More than are watched at all times.
@@ -142,13 +142,34 @@ fn a_ring_holds_what_the_limits_say_and_has_room_for_a_piece_once_all_was_taken(
     while ends[1].take(100, &short) {}
     let mut end = ends.swap_remove(0);
     assert!(end.near.has_room(&end.core, 1));
-    let long = vec![1; NEAR_LINES * 64];
+    let long = vec![1; NEAR_PIECE];
     let message = Parts { head: &[], body: &long };
-    let mut offset = 0;
-    while offset < long.len() {
-        offset += end.near.send(&end.core, 1, message, offset).expect("there is room");
+    let mut sent = 0;
+    while end.near.send(&end.core, 1, message, 0).is_some() {
+        sent += 1;
     }
+    assert_eq!(sent, NEAR_ENTRIES);
     assert!(!end.near.has_room(&end.core, 1));
+}
+
+#[test]
+fn what_receivers_leave_lying_stays_as_it_is_and_holds_up_no_other() {
+    let (mut ends, sizes) = (ends(), [(24, 3 * NEAR_PIECE)]);
+    for to in 2..RANKS {
+        while ends[0].send(to, &sizes) {}
+    }
+    // Together they could have used up all chunks, and one goes on.
+    let all = NEAR_CHUNKS * NEAR_CHUNK / NEAR_PIECE;
+    assert!((2..RANKS).len() * NEAR_ENTRIES > all);
+    for _ in 0..2 * all {
+        assert!(ends[0].send(1, &sizes) && ends[1].take(1000, &sizes));
+    }
+    for to in 2..RANKS {
+        while ends[to].take(1000, &sizes) || ends[0].sending[to].1 != 0 && ends[0].send(to, &sizes)
+        {
+        }
+        assert_eq!(ends[to].coming[0].0, ends[0].sending[to].0);
+    }
 }
 
 #[test]
