@@ -41,12 +41,12 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket(pub(crate) u32);
 
-/// A receive that is waited for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A receive whose message may be there at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Soon {
-    /// Its message has come.
-    Ended(Outcome),
-    /// It has begun.
+    /// It was, had room in the buffer, and has so many bytes.
+    Ended(Envelope, usize),
+    /// The receive has begun.
     Posted(Ticket),
 }
 
@@ -283,18 +283,47 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         from: Option<u32>,
         buffer: B,
     ) -> Result<Soon, Failure> {
+        self.receive_within(self.carrier.looks(), wanted, from, buffer)
+    }
+
+    /// The same for one that is not waited for yet: where its message is there, nothing has to be
+    /// posted.
+    ///
+    /// # Errors
+    /// As [`Endpoint::receive`].
+    #[inline]
+    pub fn receive_if_here(
+        &mut self,
+        wanted: Wanted,
+        from: Option<u32>,
+        buffer: B,
+    ) -> Result<Soon, Failure> {
+        self.receive_within(1, wanted, from, buffer)
+    }
+
+    /// The same, after so many looks.
+    #[inline]
+    fn receive_within(
+        &mut self,
+        looks: u32,
+        wanted: Wanted,
+        from: Option<u32>,
+        buffer: B,
+    ) -> Result<Soon, Failure> {
         let is_plain = self.state.order.is_none() && self.outgoing.waiting().is_empty();
         if !is_plain || !self.state.matching.is_next(wanted) {
             return self.receive(wanted, from, buffer).map(Soon::Posted);
         }
         let (state, me, mut buffer) = (&mut self.state, self.me, Some(buffer));
-        for _ in 0..self.carrier.looks() {
+        for look in 1..=looks {
             let mut soon = None;
             let take = &mut |arrival: Arrival<'_>| {
                 soon = state.take_soon(me, arrival, wanted, from, &mut buffer);
             };
             if !self.carrier.take(take)? {
-                std::hint::spin_loop();
+                if look < looks {
+                    std::hint::spin_loop();
+                }
                 continue;
             }
             match soon {

@@ -203,8 +203,8 @@ impl<B: Buffer> State<B> {
         self.take_headed(from, head, (total, came), bytes);
     }
 
-    /// A part of a message has come, and one receive is waited for that is not posted; what becomes
-    /// of that, if the message is for it.
+    /// A part of a message has come, and there is one receive that is not posted; what becomes of
+    /// that, if the message is for it.
     #[inline]
     pub(crate) fn take_soon(
         &mut self,
@@ -228,7 +228,12 @@ impl<B: Buffer> State<B> {
         };
         if let (Head::Eager { sync: None, .. }, true) = (head.0, came == total) {
             self.activity += 1;
-            return Some(Soon::Ended(write_all(&mut into, envelope, bytes)));
+            let outcome = write_all(&mut into, envelope, bytes);
+            if outcome.truncated.is_none() {
+                return Some(Soon::Ended(envelope, outcome.size));
+            }
+            let ended = Operation::Ended(outcome, self.epoch);
+            return Some(Soon::Posted(Ticket(self.operations.insert(ended))));
         }
         let receive =
             Operation::Receive { wanted, from: only, buffer: into, taken: None, number: None };

@@ -3,7 +3,9 @@
 mod deadlock;
 mod logical;
 
-use crate::{Arrival, Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Soon, Ticket, Wanted};
+use crate::{
+    Arrival, Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Outcome, Soon, Ticket, Wanted,
+};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -256,7 +258,7 @@ proptest! {
         }
         for (at, soon, _, outcome) in &mut received {
             *outcome = match soon {
-                Soon::Ended(outcome) => Some(outcome.clone()),
+                Soon::Ended(of, size) => Some(Outcome::of(*of, *size)),
                 Soon::Posted(ticket) => job.ranks[*at as usize].poll(*ticket),
             };
             prop_assert!(outcome.is_some(), "a receive goes on");

@@ -62,21 +62,33 @@ fn receive(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Result<O
     Ok(Some(world()?.process.state().endpoint.receive(wanted, from, into)?))
 }
 
+/// Begins a receive, which may have ended then.
+#[inline]
+fn begin_receive(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Result<Active> {
+    let Some((wanted, from)) = wanted(comm, source, label)? else {
+        return Ok(Active::Ended(NOBODY));
+    };
+    let soon = world()?.process.state().endpoint.receive_if_here(wanted, from, into)?;
+    Ok(match soon {
+        Soon::Ended(of, size) => Active::Ended(request::status_of_message(of, size)),
+        Soon::Posted(ticket) => Active::Receive(ticket),
+    })
+}
+
 /// Receives, without letting the process go in between.
 #[inline]
 fn receive_now(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Ended {
     let Some((wanted, from)) = wanted(comm, source, label)? else { return Ok(NOBODY) };
     let (mut into, mut posted) = (Some(into), None);
-    let outcome = world()?.process.wait(Waits::Messages, |state| {
+    world()?.process.wait(Waits::Messages, |state| {
         if let Some(into) = into.take() {
             match state.endpoint.receive_soon(wanted, from, into)? {
-                Soon::Ended(outcome) => return Ok(Some(outcome)),
+                Soon::Ended(of, size) => return Ok(Some(Ok(request::status_of_message(of, size)))),
                 Soon::Posted(ticket) => posted = Some(ticket),
             }
         }
-        Ok(posted.and_then(|ticket| state.outcome(ticket)))
-    })?;
-    received(&outcome)
+        Ok(posted.and_then(|ticket| state.outcome(ticket)).map(|outcome| received(&outcome)))
+    })?
 }
 
 /// Waits until a message has been received.
@@ -314,7 +326,7 @@ both! {
         request: Out<MPI_Request>,
     ) on comm {
         let into = elements(buf.0, count, datatype)?;
-        began(comm, request, receiving(receive(&*communicator(comm)?, source, tag, into)?))
+        began(comm, request, begin_receive(&*communicator(comm)?, source, tag, into)?)
     }
 
     /// A send that can be started again and again.

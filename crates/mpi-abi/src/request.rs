@@ -209,6 +209,12 @@ pub fn status_of(source: i32, tag: i32, bytes: usize) -> MPI_Status {
     status
 }
 
+/// What is said of a message.
+#[inline]
+pub fn status_of_message(of: Envelope, bytes: usize) -> MPI_Status {
+    status_of(of.source.cast_signed(), of.tag, bytes)
+}
+
 /// Says how many bytes a message has.
 pub fn set_bytes(status: &mut MPI_Status, bytes: u64) {
     status.internal[0] = (bytes as u32).cast_signed();
@@ -375,12 +381,10 @@ pub fn poll(state: &mut State, active: Active) -> Option<Ended> {
         }
         Active::Collective(began) => state.poll(began).map(empty),
         Active::Generalized(number) => generalized::has_ended(number).then_some(Ok(EMPTY)),
-        Active::Partitioned(channel) => state.channels.poll(channel).map(|ended| {
-            let of = |(from, bytes): (Envelope, usize)| {
-                status_of(from.source.cast_signed(), from.tag, bytes)
-            };
-            Ok(ended?.map_or(EMPTY, of))
-        }),
+        Active::Partitioned(channel) => state
+            .channels
+            .poll(channel)
+            .map(|ended| Ok(ended?.map_or(EMPTY, |(of, bytes)| status_of_message(of, bytes)))),
         Active::Flush(flush) => flush.has_ended(state).then_some(Ok(EMPTY)),
         Active::Access(access) => state.poll_access(access).map(empty),
         Active::Ended(status) => Some(said(status)),
@@ -414,10 +418,10 @@ pub fn received(outcome: &Outcome) -> Ended {
     if let Some(failure) = &outcome.failure {
         return Err(Error::from(failure.clone()).into());
     }
-    let envelope = outcome.envelope;
-    let mut status = status_of(envelope.source.cast_signed(), envelope.tag, outcome.size);
+    let mut status = status_of_message(outcome.envelope, outcome.size);
     if let Some(size) = outcome.truncated {
-        let (source, tag, room) = (envelope.source, envelope.tag, outcome.size);
+        let Envelope { source, tag, .. } = outcome.envelope;
+        let room = outcome.size;
         let what = format!(
             "the message from rank {source} with tag {tag} has {size} bytes, and the receive \
              buffer has room for {room}"
