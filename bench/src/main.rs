@@ -63,6 +63,9 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
       --quick --json   as above
       --case TEXT      only the scenes whose names contain it: pair, far, four, eight, blocked,
                        launch, memory, sweep
+      --figure FILE    measure Sweep3D (--case hypre: hypre) in the coscheduled mode instead, by
+                       the length of the strobe, and draw that (as root: each node has a network of
+                       its own)
   parked    memory of a running 9P server with many reads that do not return
       --address ADDR   HOST:PORT, or the path of a Unix socket
       --path PATH      a file there whose reads do not return
@@ -183,7 +186,7 @@ fn main() -> ExitCode {
         "deaths" => deaths::run(options.quick),
         "primitives" => primitives::run(options.quick),
         "fabric" => fabric::run(options.quick, options.case.as_deref()),
-        "mpi" => mpi::run(options.quick, options.case.as_deref()),
+        "mpi" => mpi::run(options.quick, options.case.as_deref(), options.figure.as_deref()),
         "parked" => ninep::parked::run(&options.parked),
         _ => return wrong(format!("no benchmark '{name}'")),
     };

@@ -1,4 +1,6 @@
 //! `bench mpi`: messages, collectives, launches and Sweep3D over our MPI library and over others'.
+//! Sweep3D also in the coscheduled mode, where it must print the digits that it prints in direct
+//! mode. `strobes.rs` draws how long programs take there, by the length of the strobe.
 //!
 //! All run the same two programs, each compiled with its own `mpicc`; the MPIs from PyPI run ours,
 //! which is of the standard's binary interface. In each round every side runs each scene once, one
@@ -10,6 +12,7 @@
 //! two ranks a flag is measured, and it is waited a moment for the processors to be near.
 
 mod side;
+mod strobes;
 
 use crate::child::Child;
 use crate::cluster::Cluster;
@@ -36,36 +39,48 @@ enum Against {
     One(&'static str),
     /// A figure.
     Bound(f64),
+    /// Whoever is best in another scene, which is the same to them.
+    BestIn(&'static str),
     /// Our own figure of another scene.
     Own(&'static str),
 }
 
-use Against::{Best, Bound, One, Own};
+use Against::{Best, BestIn, Bound, One, Own};
+
+type Words = &'static [&'static str];
 
 /// A way to run a program.
-struct Scene {
+#[derive(Clone, Copy)]
+struct Scene<'a> {
     name: &'static str,
     ranks: usize,
-    /// Whether the ranks are on nodes of their own.
-    is_far: bool,
+    /// How many nodes the ranks are on.
+    nodes: usize,
     program: Program,
-    words: &'static [&'static str],
+    words: Words,
+    /// What ours is told.
+    flags: &'a [&'a str],
     /// Only these sides can, or need to.
-    only: &'static [&'static str],
+    only: Words,
 }
 
-const fn scene(name: &'static str, ranks: usize, words: &'static [&'static str]) -> Scene {
-    Scene { name, ranks, is_far: false, program: Program::Measure, words, only: &[] }
+const fn scene(name: &'static str, ranks: usize, words: Words) -> Scene<'static> {
+    let program = Program::Measure;
+    Scene { name, ranks, nodes: 1, program, words, flags: &[], only: &[] }
 }
 
-const fn sweep(name: &'static str, ranks: usize, words: &'static [&'static str]) -> Scene {
+const fn sweep(name: &'static str, ranks: usize, words: Words) -> Scene<'static> {
     Scene { program: Program::Sweep, ..scene(name, ranks, words) }
 }
 
+const fn coscheduled(name: &'static str, ranks: usize, words: Words) -> Scene<'static> {
+    Scene { flags: &["--mpi=bcs"], only: &[OURS], ..sweep(name, ranks, words) }
+}
+
 /// Time that a program has for each measure, in milliseconds.
-const SCENES: [Scene; 11] = [
+const SCENES: [Scene<'static>; 14] = [
     scene("pair", 2, &["pair", "60"]),
-    Scene { is_far: true, only: &[OURS, side::OPEN], ..scene("far", 2, &["far", "100"]) },
+    Scene { nodes: 2, only: &[OURS, side::OPEN], ..scene("far", 2, &["far", "100"]) },
     scene("four", 4, &["all", "60"]),
     scene("eight", 8, &["all", "60"]),
     scene("blocked", 2, &["blocked", "600"]),
@@ -75,6 +90,9 @@ const SCENES: [Scene; 11] = [
     sweep("sweep 1", 1, &["50", "1", "1"]),
     sweep("sweep 2", 2, &["50", "2", "1"]),
     sweep("sweep 4", 4, &["50", "2", "2"]),
+    coscheduled("sweep 1, coscheduled", 1, &["50", "1", "1"]),
+    coscheduled("sweep 2, coscheduled", 2, &["50", "2", "1"]),
+    coscheduled("sweep 4, coscheduled", 4, &["50", "2", "2"]),
 ];
 
 /// What is told: the scene, the figure's name there, the title, its unit, and which ratio is wanted
@@ -86,7 +104,7 @@ const TENTH: f64 = 1.0 / 0.9;
 const SEVENTH: f64 = 1.0 / 0.85;
 const HALF: f64 = 2.0;
 
-const ROWS: [Row; 40] = [
+const ROWS: [Row; 43] = [
     ("pair", "latency-8", "latency 8 B", "us", 1.0, Best),
     ("pair", "latency-1024", "latency 1 KiB", "us", 1.0, Best),
     ("pair", "latency-4096", "latency 4 KiB", "us", TENTH, Best),
@@ -127,6 +145,9 @@ const ROWS: [Row; 40] = [
     ("sweep 4", "time", "Sweep3D 50^3, 2x2 ranks", "s", 3.0, One(side::MPICH)),
     ("sweep 4", "time", "Sweep3D 50^3, 2x2 ranks", "s", 3.0, One(side::MPICH_WHEEL)),
     ("sweep 4", "time", "Sweep3D 50^3, 2x2 ranks", "s", 0.8, Own("sweep 2")),
+    ("sweep 1, coscheduled", "time", "same, coscheduled, 1 rank", "s", 0.98, BestIn("sweep 1")),
+    ("sweep 2, coscheduled", "time", "same, coscheduled, 2 ranks", "s", 0.98, BestIn("sweep 2")),
+    ("sweep 4, coscheduled", "time", "same, coscheduled, 2x2 ranks", "s", 0.98, BestIn("sweep 4")),
 ];
 
 /// Which way a unit is good.
@@ -161,13 +182,29 @@ fn better_by_name(name: &str) -> Better {
     row.map_or(Better::Lower, |(_, _, _, unit, ..)| better(unit))
 }
 
+/// What a program printed, and how many milliseconds its launcher took.
+struct Played {
+    printed: String,
+    time: f64,
+}
+
+impl Played {
+    fn figures(&self, scene: &Scene<'_>) -> BTreeMap<String, f64> {
+        let mut found = figures(&self.printed, better_by_name);
+        if scene.words == ["nothing"] {
+            found.insert("time".to_owned(), self.time);
+        }
+        found
+    }
+}
+
 /// Runs a scene at a side; none where it did not end in time.
 fn play(
-    scene: &Scene,
+    scene: &Scene<'_>,
     side: &Side,
     cluster: &Cluster,
     patience: Duration,
-) -> Result<Option<BTreeMap<String, f64>>> {
+) -> Result<Option<Played>> {
     let mut command = side.command(scene, cluster, patience)?;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let start = Instant::now();
@@ -180,25 +217,49 @@ fn play(
         eprintln!("bench: {}: {}: {}: {}", side.name, scene.name, output.status, said.trim());
         return Ok(None);
     }
-    let mut found = figures(&String::from_utf8_lossy(&output.stdout), better_by_name);
-    if scene.words == ["nothing"] {
-        found.insert("time".to_owned(), time);
-    }
-    Ok(Some(found))
+    Ok(Some(Played { printed: String::from_utf8_lossy(&output.stdout).into_owned(), time }))
 }
 
-/// The benchmark; of the scenes only those whose names contain a text, if one is given.
+/// What Sweep3D prints besides its times: errors, fixups, balance.
+fn digits(printed: &str) -> String {
+    let is_time = |line: &&str| line.starts_with("time") || line.starts_with("grind");
+    printed.lines().filter(|line| !is_time(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// What ours has printed of Sweep3D so far, by its words: all runs must print the same, in direct
+/// mode and in the coscheduled one.
+#[derive(Default)]
+struct Digits(BTreeMap<Words, String>);
+
+impl Digits {
+    fn compare(&mut self, scene: &Scene<'_>, printed: &str) -> Result<()> {
+        if scene.program != Program::Sweep {
+            return Ok(());
+        }
+        let now = digits(printed);
+        let first = self.0.entry(scene.words).or_insert_with(|| now.clone());
+        ensure!(*first == now, "{}: one run printed\n{first}\nanother\n{now}", scene.name);
+        Ok(())
+    }
+}
+
+/// The benchmark; of the scenes only those whose names contain a text, if one is given. With a
+/// place for a figure it draws that instead.
 ///
 /// # Errors
 /// When a program is missing, or ours fails.
-pub fn run(quick: bool, only: Option<&str>) -> Result<Report> {
-    let scenes: Vec<&Scene> =
+pub fn run(quick: bool, only: Option<&str>, figure: Option<&Path>) -> Result<Report> {
+    if let Some(path) = figure {
+        return strobes::measure(quick, only, path);
+    }
+    let scenes: Vec<&Scene<'_>> =
         SCENES.iter().filter(|scene| only.is_none_or(|text| scene.name.contains(text))).collect();
     ensure!(!scenes.is_empty(), "no scene contains {:?}", only.unwrap_or_default());
     let (rounds, patience) = if quick { (1, QUICK) } else { (5, PATIENCE) };
     let cluster = Cluster::up(2, Path::new("/dev/shm"))?;
     let mut sides = sides();
     let (mut found, mut flags, mut late) = (Found::new(), Samples::default(), BTreeSet::new());
+    let mut digits = Digits::default();
     for round in 0..rounds {
         for scene in &scenes {
             for side in &sides {
@@ -211,12 +272,15 @@ pub fn run(quick: bool, only: Option<&str>) -> Result<Report> {
                 }
                 eprintln!("bench: round {} of {rounds}, {}, {}", round + 1, scene.name, side.name);
                 let patience = if side.name == OURS { PATIENCE } else { patience };
-                let Some(figures) = play(scene, side, &cluster, patience)? else {
+                let Some(played) = play(scene, side, &cluster, patience)? else {
                     ensure!(side.name != OURS, "ours failed, or took longer than {patience:?}");
                     late.insert((scene.name, side.name));
                     continue;
                 };
-                for (name, figure) in figures {
+                if side.name == OURS {
+                    digits.compare(scene, &played.printed)?;
+                }
+                for (name, figure) in played.figures(scene) {
                     found.entry((scene.name, side.name, name)).or_default().0.push(figure);
                 }
             }
@@ -241,8 +305,9 @@ pub fn run(quick: bool, only: Option<&str>) -> Result<Report> {
 fn rows(found: &Found) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for (scene, name, title, unit, limit, against) in ROWS {
-        let of = |side: &'static str| found.get(&(scene, side, name.to_owned()));
-        let Some(ours) = of(OURS) else { continue };
+        let of = |scene, side| found.get(&(scene, side, name.to_owned()));
+        let Some(ours) = of(scene, OURS) else { continue };
+        let theirs = if let BestIn(other) = against { other } else { scene };
         let bound = Case::bound(title, unit, ours.clone(), 0.0);
         let case = Case { better: better(unit), limit, ..bound };
         let row = |peer: &Samples, name: &str| Case {
@@ -253,15 +318,14 @@ fn rows(found: &Found) -> Result<Vec<Case>> {
         let mut peers: Vec<Case> = side::PEERS
             .iter()
             .filter(|peer| !matches!(against, One(one) if one != **peer))
-            .filter_map(|peer| Some(row(of(peer)?, peer)))
+            .filter_map(|peer| Some(row(of(theirs, peer)?, peer)))
             .collect();
         peers.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
         match against {
-            Best | One(_) => cases.extend(peers.into_iter().next()),
+            Best | BestIn(_) | One(_) => cases.extend(peers.into_iter().next()),
             Bound(most) => cases.push(row(&Samples(vec![most]), "bound")),
             Own(other) => {
-                let own = found.get(&(other, OURS, name.to_owned()));
-                cases.extend(own.map(|own| row(own, other)));
+                cases.extend(of(other, OURS).map(|own| row(own, other)));
             }
         }
     }
@@ -297,8 +361,36 @@ mod tests {
 
     #[test]
     fn each_row_is_of_a_scene() {
-        for (scene, ..) in ROWS {
-            assert!(SCENES.iter().any(|other| other.name == scene), "{scene}");
+        for (scene, .., against) in ROWS {
+            let other = if let BestIn(other) | Own(other) = against { other } else { scene };
+            for name in [scene, other] {
+                assert!(SCENES.iter().any(|scene| scene.name == name), "{name}");
+            }
         }
+    }
+
+    #[test]
+    fn the_coscheduled_mode_is_beside_who_is_best_in_direct_mode() {
+        let mut found = Found::new();
+        let scene = "sweep 2, coscheduled";
+        for (scene, side, seconds) in
+            [(scene, OURS, 2.0), ("sweep 2", side::OPEN, 3.0), ("sweep 2", side::MPICH, 1.0)]
+        {
+            found.insert((scene, side, "time".to_owned()), Samples(vec![seconds]));
+        }
+        let cases = rows(&found).expect("there are figures");
+        let [case] = &cases[..] else { panic!("{cases:?}") };
+        assert_eq!((case.peer_name.as_str(), case.ratio()), (side::MPICH, 0.5));
+    }
+
+    #[test]
+    fn runs_of_sweep3d_that_differ_in_more_than_time_are_an_error() {
+        let mut all = Digits::default();
+        let of = |name| SCENES.iter().find(|scene| scene.name == name).expect("it is one");
+        let (direct, coscheduled) = (of("sweep 2"), of("sweep 2, coscheduled"));
+        all.compare(direct, "1 0.5 7\ntime 1.0 s\ngrind 2 ns\n").expect("the first");
+        all.compare(coscheduled, "1 0.5 7\ntime 1.5 s\ngrind 3 ns\n").expect("the same");
+        assert!(all.compare(coscheduled, "1 0.5 8\ntime 1.0 s\ngrind 2 ns\n").is_err());
+        all.compare(of("sweep 1"), "1 0.5 9\n").expect("another cut");
     }
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask bench NAME`: builds ours in release, has the peers at hand, and hands over to
 //! the `bench` crate.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
@@ -28,7 +28,13 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
             crate::libfabric::build(&root)?;
         }
         "primitives" => build_collectives(&root)?,
-        "mpi" => build_mpi(&root)?,
+        "mpi" => {
+            build_mpi(&root)?;
+            // It takes minutes, and only a figure needs it.
+            if arguments.iter().any(|word| word == "hypre") {
+                build_hypre(&root)?;
+            }
+        }
         _ => {}
     }
     let build = ["build", "--quiet", "--release", "-p", "muster-cli", "-p", "muster-bench"];
@@ -83,6 +89,23 @@ fn build_collectives(root: &Path) -> Result<()> {
     check(build.arg(root.join("bench/peers/yield.c")))
 }
 
+/// The MPIs' C compilers that are there, by the name of what they build.
+fn compilers(place: &Path) -> Vec<(&'static str, PathBuf)> {
+    let all = [
+        ("abi", place.join("installed/bin/mpicc")),
+        ("openmpi", "mpicc.openmpi".into()),
+        ("mpich", "mpicc.mpich".into()),
+    ];
+    let find = |(kind, compiler): (&'static str, PathBuf)| {
+        let found = find_program(&compiler.to_string_lossy());
+        if found.is_none() {
+            println!("bench: without {}: there is none", compiler.display());
+        }
+        Some((kind, found?))
+    };
+    all.into_iter().filter_map(find).collect()
+}
+
 /// Installs ours, fetches the MPIs that PyPI has, where it can be reached, and compiles the
 /// programs of `bench mpi` with each MPI's compiler. PyPI's run what ours has compiled.
 fn build_mpi(root: &Path) -> Result<()> {
@@ -104,15 +127,7 @@ fn build_mpi(root: &Path) -> Result<()> {
         }
     }
     let sources = root.join("apps/sweep3d");
-    for (kind, compiler) in [
-        ("abi", installed.join("bin/mpicc")),
-        ("openmpi", "mpicc.openmpi".into()),
-        ("mpich", "mpicc.mpich".into()),
-    ] {
-        let Some(compiler) = find_program(&compiler.to_string_lossy()) else {
-            println!("bench: without {}: there is none", compiler.display());
-            continue;
-        };
+    for (kind, compiler) in compilers(&place) {
         let mut build = Command::new(&compiler);
         // MPICH's header makes gcc think that MPI_STATUSES_IGNORE is too short.
         build.args(["-O2", "-Wno-stringop-overflow", "-o"]);
@@ -124,6 +139,35 @@ fn build_mpi(root: &Path) -> Result<()> {
         check(make.arg(format!("MPICC={}", compiler.display())))?;
         std::fs::copy(sources.join("sweep3d"), place.join(format!("sweep3d-{kind}")))?;
         std::fs::remove_file(sources.join("sweep3d"))?;
+    }
+    Ok(())
+}
+
+/// Builds hypre's driver `ij` with each MPI's compiler, once, of the archive that the conformance
+/// tests fetch and compare.
+fn build_hypre(root: &Path) -> Result<()> {
+    let place = target_dir(root).join("peers/mpi");
+    let archives = target_dir(root).join("conformance/mpi/archives");
+    for (kind, compiler) in compilers(&place) {
+        let program = place.join(format!("hypre-{kind}"));
+        if program.exists() {
+            continue;
+        }
+        println!("bench: building hypre with {}", compiler.display());
+        check(Command::new(root.join("conformance/mpi/run")).args(["--fetch", "hypre"]))?;
+        let sources = place.join(format!("hypre-{kind}.build"));
+        std::fs::create_dir_all(&sources)?;
+        let mut unpack = Command::new("tar");
+        unpack.arg("-xf").arg(archives.join("hypre_2.26.0.orig.tar.gz")).arg("-C").arg(&sources);
+        check(unpack.arg("--strip-components=1"))?;
+        let mut build = Command::new("sh");
+        // It says much, which is only of interest when it fails.
+        let all = "(./configure --disable-fortran CC=\"$1\" CXX=\"$1\" CFLAGS=-O2 && make -j2 && \
+                   make -C test ij) >../build.log 2>&1";
+        build.current_dir(sources.join("src")).args(["-c", all, "sh"]).arg(compiler);
+        check(&mut build)?;
+        std::fs::copy(sources.join("src/test/ij"), program)?;
+        std::fs::remove_dir_all(&sources)?;
     }
     Ok(())
 }

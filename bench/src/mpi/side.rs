@@ -19,12 +19,14 @@ pub const INTEL_WHEEL: &str = "Intel (PyPI)";
 pub const PEERS: [&str; 4] = [OPEN, MPICH, MPICH_WHEEL, INTEL_WHEEL];
 
 /// A program that all run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// `bench/peers/mpi/measure.c`.
     Measure,
     /// `apps/sweep3d`.
     Sweep,
+    /// hypre's driver `ij`.
+    Hypre,
 }
 
 /// An MPI.
@@ -65,24 +67,34 @@ pub fn sides() -> Vec<Side> {
 }
 
 impl Side {
+    /// Its build of a program.
+    pub fn program(&self, program: Program) -> PathBuf {
+        let name = match program {
+            Program::Measure => "measure",
+            Program::Sweep => "sweep3d",
+            Program::Hypre => "hypre",
+        };
+        place().join(format!("{name}-{}", self.build))
+    }
+
     /// What runs a scene. Peers' launchers are asked to end, so that they end their ranks.
     ///
     /// # Errors
     /// Where there is no working directory.
-    pub fn command(&self, scene: &Scene, cluster: &Cluster, patience: Duration) -> Result<Command> {
-        let name = match scene.program {
-            Program::Measure => "measure",
-            Program::Sweep => "sweep3d",
-        };
-        let program = place().join(format!("{name}-{}", self.build));
+    pub fn command(
+        &self,
+        scene: &Scene<'_>,
+        cluster: &Cluster,
+        patience: Duration,
+    ) -> Result<Command> {
+        let program = self.program(scene.program);
         // Ranks of ours have directories of their own, so a deck is named from the root.
         let decks = std::path::absolute("apps/sweep3d/decks")?;
         let mut command = Command::new("timeout");
         command.args(["--kill-after=2", &patience.as_secs().to_string()]).arg(&self.launcher);
         let ranks = scene.ranks.to_string();
         if self.name == OURS {
-            let nodes = if scene.is_far { ranks.as_str() } else { "1" };
-            command.args(["run", "-N", nodes, "-n", &ranks]);
+            command.args(["run", "-N", &scene.nodes.to_string(), "-n", &ranks]).args(scene.flags);
             cluster.settings(&mut command);
         } else {
             self.settings(scene, &mut command);
@@ -90,20 +102,20 @@ impl Side {
         }
         command.arg(program);
         match scene.program {
-            Program::Measure => command.args(scene.words),
+            Program::Measure | Program::Hypre => command.args(scene.words),
             Program::Sweep => command.arg(decks.join(scene.words[0])).args(&scene.words[1..]),
         };
         Ok(command)
     }
 
     /// A peer's best settings.
-    fn settings(&self, scene: &Scene, command: &mut Command) {
+    fn settings(&self, scene: &Scene<'_>, command: &mut Command) {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let is_crowded = scene.ranks > processors;
         let bind = if is_crowded { "none" } else { "core" };
         match self.name {
             OPEN => {
-                let btl = if scene.is_far { "self,tcp" } else { "self,vader" };
+                let btl = if scene.nodes > 1 { "self,tcp" } else { "self,vader" };
                 command.args(["--oversubscribe", "--bind-to", bind]);
                 command.args(["--mca", "pml", "ob1", "--mca", "btl", btl]);
                 command.args(["--mca", "btl_tcp_if_include", "lo"]);

@@ -80,6 +80,11 @@ pub trait Carrier {
         0
     }
 
+    /// Whether ranks take turns on processors: who looks in vain gives its own away for a moment.
+    fn is_crowded(&self) -> bool {
+        false
+    }
+
     /// The boards that this rank shares with some others, where there are any.
     fn boards(&mut self) -> Option<&mut dyn Boards> {
         None

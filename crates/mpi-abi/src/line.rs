@@ -45,6 +45,15 @@ impl Carrier for Line {
     }
 
     #[inline]
+    fn is_crowded(&self) -> bool {
+        match self {
+            Line::Gateway(gateway) => gateway.is_crowded(),
+            Line::Strobed(strobed) => strobed.is_crowded(),
+            Line::Alone => false,
+        }
+    }
+
+    #[inline]
     fn boards(&mut self) -> Option<&mut dyn Boards> {
         match self {
             Line::Gateway(gateway) => gateway.boards(),

@@ -190,7 +190,12 @@ impl Carrier for Gateway {
 
     #[inline]
     fn looks(&self) -> u32 {
-        if self.rank.is_crowded() { 0 } else { LOOKS }
+        if self.is_crowded() { 0 } else { LOOKS }
+    }
+
+    #[inline]
+    fn is_crowded(&self) -> bool {
+        self.rank.is_crowded()
     }
 
     #[inline]

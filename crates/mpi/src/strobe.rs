@@ -136,6 +136,10 @@ impl<C: Carrier + Node> Carrier for Strobed<C> {
         waited
     }
 
+    fn is_crowded(&self) -> bool {
+        self.carrier.is_crowded()
+    }
+
     fn alarm(&self) -> Option<Alarm> {
         self.carrier.alarm()
     }

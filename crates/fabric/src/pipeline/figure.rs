@@ -52,6 +52,8 @@ const LETTER: f64 = 6.4;
 const LEFT: f64 = 62.0;
 const TOP: f64 = 64.0;
 const GAP: f64 = 24.0;
+/// How many times the least the most may be where all is close together.
+const CLOSE: f64 = 10.0;
 const INK: &str = "#333";
 
 /// Bytes for an axis: 64, 4K, 1M.
@@ -94,6 +96,13 @@ impl Axis {
     }
 }
 
+/// What the ordinate's ticks are powers of: ten, or two where all of it is closer together.
+fn base(values: impl Iterator<Item = f64>) -> f64 {
+    let (least, most) =
+        values.fold((f64::MAX, 0.0), |(least, most): (f64, f64), it| (least.min(it), most.max(it)));
+    if most > 0.0 && most <= least * CLOSE { 2.0 } else { 10.0 }
+}
+
 /// The figure, with a title over all and a line below it.
 pub fn svg(title: &str, below: &str, panels: &[Panel]) -> String {
     let width = panels.len() as f64 * (LEFT + WIDTH + GAP);
@@ -119,7 +128,8 @@ fn draw(out: &mut String, panel: &Panel, left: f64) {
     let (right, bottom) = (left + WIDTH, TOP + HEIGHT);
     let points = || panel.series.iter().flat_map(|series| &series.points);
     let x = Axis::new(points().map(|point| point.0), 2.0, (left, right));
-    let y = Axis::new(points().map(|point| point.1), 10.0, (bottom, TOP));
+    let ordinates = || points().map(|point| point.1).filter(|value| *value > 0.0);
+    let y = Axis::new(ordinates(), base(ordinates()), (bottom, TOP));
     text(out, (left + WIDTH / 2.0, TOP - 14.0), "middle", "font-size=\"13\"", &panel.title);
     for tick in x.ticks(10.0) {
         let at = x.at(tick);
@@ -243,6 +253,13 @@ mod tests {
         let y = Axis::new([0.2, 30.0].into_iter(), 10.0, (300.0, 0.0));
         assert_eq!((y.at(0.1), y.at(100.0)), (300.0, 0.0));
         assert_eq!(y.ticks(8.0).map(round).collect::<Vec<_>>(), [0.1, 1.0, 10.0, 100.0]);
+    }
+
+    #[test]
+    fn what_is_close_together_stands_between_powers_of_two() {
+        assert_eq!(base([0.15, 0.3].into_iter()), 2.0);
+        assert_eq!(base([0.2, 30.0].into_iter()), 10.0);
+        assert_eq!(base(std::iter::empty()), 10.0);
     }
 
     #[test]
