@@ -301,6 +301,7 @@ fn sweep3d_is_right_to_ten_digits_however_it_is_cut() {
         ("reflective", "1", "4", ["2", "2"]),
         ("s4p0", "2", "2", ["1", "2"]),
         ("converge", "1", "3", ["3", "1"]),
+        ("150", "1", "2", ["2", "1"]),
     ] {
         let at = root().join("apps/sweep3d/decks").join(deck);
         for mode in ["--mpi=direct", "--mpi=bcs"] {

@@ -41,6 +41,11 @@ impl<'a> Parts<'a> {
         }
         memory.write(at, body);
     }
+
+    /// The same, and leaves a body without a head in no cache. `at` is the beginning of a line.
+    pub(super) fn stream(&self, memory: &impl Memory, at: usize) {
+        if self.head.is_empty() { memory.stream(at, self.body) } else { self.write(memory, at) }
+    }
 }
 
 /// The bytes of a piece, which still lie in the segment. Others could write there, so there is no

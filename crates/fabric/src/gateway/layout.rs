@@ -54,6 +54,8 @@ pub(super) trait Memory {
     fn read(&self, at: usize, bytes: &mut [u8]);
     /// Copies bytes in; what the rest of the last word is then is open.
     fn write(&self, at: usize, bytes: &[u8]);
+    /// The same, and leaves them in no cache. `at` is the beginning of a cache line.
+    fn stream(&self, at: usize, bytes: &[u8]);
 }
 
 impl Memory for Arc<Mapped> {
@@ -113,6 +115,10 @@ impl Memory for Arc<Mapped> {
 
     fn write(&self, at: usize, bytes: &[u8]) {
         copy_in(&self.words()[at..], bytes);
+    }
+
+    fn stream(&self, at: usize, bytes: &[u8]) {
+        sys::stream_in(&self.words()[at..], bytes);
     }
 }
 
@@ -245,6 +251,8 @@ pub(super) enum About {
     Freed = 0,
     /// 1 when it looks at the ring without being called.
     Watched = 1,
+    /// 1 when what the sender's cache holds comes slowly.
+    Slow = 2,
 }
 
 /// What one who sleeps is woken for.

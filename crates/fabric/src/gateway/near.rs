@@ -15,6 +15,11 @@
 //! a piece begins. Chunks that a receiver leaves lying are passed over; where there are many of
 //! these the ring's own lines serve, so no receiver waits for another.
 //!
+//! *Far processors.* Where the two share no cache at all, lines that go from cache to cache go one
+//! after the other. Both sides see how long their copies take, and the receiver says so; then the
+//! sender has what it writes go to memory, but for a piece now and then that shows whether this is
+//! still so: a machine that is a guest may be moved.
+//!
 //! *Steps.* The sender writes the lines, then the entry, and its flag last. The receiver sees the
 //! flag that it expects, copies the bytes to where they belong, and counts. Nobody waits for
 //! anybody: wherever one side is stopped, the other finds the ring empty, or full.
@@ -39,6 +44,7 @@ use super::endpoint::Core;
 use super::layout::{About, CALLS, Memory, Process, Sleep};
 use super::{Piece, Place, barrier};
 use muster_base::limits::{NEAR_CHUNK, NEAR_CHUNKS, NEAR_ENTRIES, NEAR_LINES, NEAR_PIECE};
+use std::time::{Duration, Instant};
 
 /// Bytes of a whole message that stand in its entry.
 const SHORT: usize = 56;
@@ -56,12 +62,26 @@ const BEHIND: u64 = (1 << INSIDE) - 1;
 /// the first, 0 says that they are in the ring's lines.
 const CHUNK: u32 = 48;
 
+/// The bit beside it that says that the sender's cache does not have them.
+const STREAMED: u64 = 1 << 63;
+
 /// From how many bytes on a piece goes to chunks.
 const LONG: usize = 2048;
 
 fn chunks(bytes: usize) -> usize {
     bytes.div_ceil(NEAR_CHUNK)
 }
+
+/// From how many bytes on the time of a copy is looked at, and of how many such pieces of one.
+const TIMED: usize = 4096;
+const OF: u32 = 8;
+
+/// How long a KiB may take: three times of what it takes between processors that share a cache, a
+/// third of what it takes between others.
+const SLOW: Duration = Duration::from_nanos(200);
+
+/// Where copies are slow, of how many pieces one goes to the receiver all the same.
+const TRIED: u32 = 32;
 
 /// A piece has at most so many bytes behind its entry, so that it always fits where three quarters
 /// are free, even when some lines at the end are left out.
@@ -121,6 +141,11 @@ impl Count {
 struct Out {
     sent: Count,
     freed: Count,
+    /// Whether the receiver says that its copies are slow, and what those here take.
+    is_told: bool,
+    pace: Pace,
+    /// Pieces since copies are slow.
+    streamed: u32,
 }
 
 /// What a receiver knows of one.
@@ -130,6 +155,37 @@ struct In {
     told: Count,
     /// Where the next entry's flag is.
     flag: usize,
+    pace: Pace,
+}
+
+/// How long copies take that go through a cache.
+#[derive(Clone, Copy, Default)]
+struct Pace {
+    is_slow: bool,
+    /// Whether the last one that was timed was otherwise. One alone says nothing: who copied may
+    /// have been interrupted.
+    was_other: bool,
+    count: u32,
+}
+
+impl Pace {
+    /// When a copy of so many bytes began, if it is to be timed. Where they are slow all are, for
+    /// then there are few.
+    fn begin(&mut self, bytes: usize) -> Option<Instant> {
+        self.count = self.count.wrapping_add(1);
+        let is_timed = bytes >= TIMED && (self.is_slow || self.count.is_multiple_of(OF));
+        is_timed.then(Instant::now)
+    }
+
+    /// One is done; whether copies are otherwise now.
+    fn end(&mut self, begun: Option<Instant>, bytes: usize) -> bool {
+        let Some(begun) = begun else { return false };
+        let is_other = (begun.elapsed() * 1024 > SLOW * bytes as u32) != self.is_slow;
+        let changes = is_other && self.was_other;
+        self.is_slow ^= changes;
+        self.was_other = is_other && !changes;
+        changes
+    }
 }
 
 /// A sender's chunks.
@@ -223,7 +279,7 @@ impl Near {
     /// Whether there is room for an entry, and for so many lines in a row.
     #[inline]
     fn fits<M: Memory>(&mut self, core: &Core<M>, to: usize, lines: usize) -> bool {
-        let Out { sent, freed } = self.to[to];
+        let Out { sent, freed, .. } = self.to[to];
         let (_, next) = sent.next(lines);
         let fits = |freed: Count| {
             let (entries, lines) = next.beyond(freed);
@@ -232,11 +288,33 @@ impl Near {
         fits(freed) || fits(self.hear_freed(core, to))
     }
 
-    /// What a receiver says that it has freed.
+    /// What a receiver says that it has freed; and how its copies are.
     fn hear_freed<M: Memory>(&mut self, core: &Core<M>, to: usize) -> Count {
         let freed = Count::of(core.memory.load(core.layout.about(core.me, to, About::Freed)));
-        self.to[to].freed = freed;
+        let is_told = core.memory.load(core.layout.about(core.me, to, About::Slow)) == 1;
+        let to = &mut self.to[to];
+        (to.freed, to.is_told) = (freed, is_told);
         freed
+    }
+
+    /// Writes what is behind an entry to chunks, or to memory where copies by the caches are slow;
+    /// whether it did that.
+    fn write_chunks<M: Memory>(
+        &mut self,
+        core: &Core<M>,
+        to: usize,
+        (piece, at): (Parts<'_>, usize),
+    ) -> bool {
+        let to = &mut self.to[to];
+        to.streamed = if to.is_told || to.pace.is_slow { to.streamed + 1 } else { 0 };
+        if !to.streamed.is_multiple_of(TRIED) {
+            piece.stream(&core.memory, at);
+            return true;
+        }
+        let begun = to.pace.begin(piece.len());
+        piece.write(&core.memory, at);
+        to.pace.end(begun, piece.len());
+        false
     }
 
     /// The next chunks in a row that are free, unless too many on the way are not.
@@ -309,18 +387,19 @@ impl Near {
         }
         let sent = self.to[to].sent;
         let (line, next) = sent.next(lines);
-        let place = match chunk {
-            Some(chunk) => {
-                self.chunks.uses[chunk..chunk + chunks(bytes)].fill((to, next));
-                core.layout.chunk(core.me, chunk)
+        let (piece, mut place) = (message.cut(start, end), 0);
+        if let Some(chunk) = chunk {
+            self.chunks.uses[chunk..chunk + chunks(bytes)].fill((to, next));
+            place = (chunk as u64 + 1) << CHUNK;
+            if self.write_chunks(core, to, (piece, core.layout.chunk(core.me, chunk))) {
+                place |= STREAMED;
             }
-            None => core.layout.line(core.me, to, line),
-        };
-        message.cut(start, end).write(&core.memory, place);
+        } else {
+            piece.write(&core.memory, core.layout.line(core.me, to, line));
+        }
         let entry = core.layout.entry(core.me, to, sent.entry());
         core.memory.store(entry + 1, total as u64);
-        let chunk = chunk.map_or(0, |chunk| chunk as u64 + 1);
-        core.memory.store(entry + 2, chunk << CHUNK | offset as u64);
+        core.memory.store(entry + 2, place | offset as u64);
         message.cut(offset, start).write(&core.memory, entry + 3);
         let sizes = (inside as u64) << INSIDE | bytes as u64;
         core.memory.publish(entry, sent.tag() << 32 | PIECE | sizes);
@@ -410,13 +489,18 @@ impl Near {
         let (from, flag) = self.find(core)?;
         self.last = from;
         self.talking.insert(from);
-        let In { taken, told, flag: entry } = self.from[from];
+        let In { taken, told, flag: entry, .. } = self.from[from];
         // What a rank writes that cannot be harms its own job, but reaches nothing else.
         let inside = (flag >> INSIDE) as usize & 0x3f;
         let behind = ((flag & BEHIND) as usize).min(NEAR_PIECE);
+        let mut begun = None;
         let (total, offset, head, body, next) = if flag & PIECE != 0 {
-            let [total, offset] = [1, 2].map(|word| core.memory.load(entry + word));
-            let (chunk, offset) = ((offset >> CHUNK) as usize, offset & ((1 << CHUNK) - 1));
+            let [total, place] = [1, 2].map(|word| core.memory.load(entry + word));
+            let (chunk, offset) = ((place & !STREAMED) >> CHUNK, place & ((1 << CHUNK) - 1));
+            let chunk = chunk as usize;
+            if chunk > 0 && place & STREAMED == 0 {
+                begun = self.from[from].pace.begin(behind);
+            }
             let (line, next) = taken.next(if chunk > 0 { 0 } else { behind.div_ceil(64) });
             let body = match chunk {
                 0 => core.layout.line(from, core.me, line),
@@ -430,6 +514,11 @@ impl Near {
         let bytes = Bytes::new(&core.memory, [head, body]);
         let place = Place { node: core.layout.node as u32, rank: from as u32 };
         take(Piece { from: place, total, offset, bytes });
+        let pace = &mut self.from[from].pace;
+        if pace.end(begun, behind) {
+            let slow = core.layout.about(from, core.me, About::Slow);
+            core.memory.store(slow, pace.is_slow.into());
+        }
         self.from[from].taken = next;
         self.from[from].flag = core.layout.entry(from, core.me, next.entry());
         let (entries, lines) = next.beyond(told);

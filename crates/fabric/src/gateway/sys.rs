@@ -55,3 +55,34 @@ pub(super) fn copy_in(words: &[AtomicU64], bytes: &[u8]) {
     // SAFETY: as above; an atomic may be written through a shared reference.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
 }
+
+/// Copies bytes into words that begin a cache line, as [`copy_in`] does, and leaves them in no
+/// cache: the processor puts lines together and sends them to memory.
+///
+/// # Panics
+/// Where there are fewer, or they do not begin a line.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn stream_in(words: &[AtomicU64], bytes: &[u8]) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+    assert!(bytes.len() <= size_of_val(words), "{} bytes", bytes.len());
+    assert!(words.as_ptr().addr().is_multiple_of(64), "a line begins elsewhere");
+    let (whole, rest) = bytes.as_chunks::<16>();
+    let to = words.as_ptr().cast::<__m128i>().cast_mut();
+    for (at, chunk) in whole.iter().enumerate() {
+        // SAFETY: the length and the alignment were checked; see `copy_in`. All processors of this
+        // kind have these instructions.
+        unsafe { _mm_stream_si128(to.add(at), _mm_loadu_si128(chunk.as_ptr().cast())) };
+    }
+    // SAFETY: as above. Such stores keep no order by themselves: what is published next must not
+    // be seen before them.
+    unsafe { _mm_sfence() };
+    if !rest.is_empty() {
+        copy_in(&words[whole.len() * 2..], rest);
+    }
+}
+
+/// The same, where nothing of the kind is known: a copy.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn stream_in(words: &[AtomicU64], bytes: &[u8]) {
+    copy_in(words, bytes);
+}

@@ -152,6 +152,10 @@ impl Memory for Stepping {
             self.memory.write(at + word, bytes);
         }
     }
+
+    fn stream(&self, at: usize, bytes: &[u8]) {
+        self.write(at, bytes);
+    }
 }
 
 /// One direction of a connection.

@@ -173,6 +173,22 @@ fn what_receivers_leave_lying_stays_as_it_is_and_holds_up_no_other() {
 }
 
 #[test]
+fn pieces_go_past_the_caches_where_the_receiver_says_that_these_are_slow_but_some_to_see_if_so() {
+    let (mut ends, sizes) = (ends(), [(24, NEAR_PIECE + 100)]);
+    let core = &ends[1].core;
+    core.memory.store(core.layout.about(0, 1, About::Slow), 1);
+    let mut past = Vec::new();
+    for number in 0..20 * NEAR_ENTRIES {
+        assert!(ends[0].send(1, &sizes));
+        let entry = ends[1].core.layout.entry(0, 1, number % NEAR_ENTRIES);
+        past.push(ends[1].core.memory.load(entry + 2) >> 63 == 1);
+        assert!(ends[1].take(3000, &sizes));
+    }
+    assert!(past.iter().any(|past| *past) && past.iter().any(|past| !past));
+    assert_eq!(ends[1].coming[0].0, ends[0].sending[1].0);
+}
+
+#[test]
 fn a_rank_takes_from_all_that_send_to_it_in_turn() {
     let mut ends = ends();
     let sizes = [(24, 0)];
