@@ -72,6 +72,14 @@ fn chunks(bytes: usize) -> usize {
     bytes.div_ceil(NEAR_CHUNK)
 }
 
+/// From how many bytes on it matters where in a page a message's pieces begin. Of shorter ones it
+/// matters more that they touch few pages: what the processor fetches ahead ends with a page.
+const ALIASED: usize = 32 * 1024;
+const PAGE: usize = 4096;
+const IN_PAGE: usize = PAGE / NEAR_CHUNK;
+
+const _: () = assert!(PAGE.is_multiple_of(NEAR_CHUNK) && NEAR_CHUNKS.is_multiple_of(IN_PAGE));
+
 /// From how many bytes on the time of a copy is looked at, and of how many such pieces of one.
 const TIMED: usize = 4096;
 const OF: u32 = 8;
@@ -156,6 +164,15 @@ struct In {
     /// Where the next entry's flag is.
     flag: usize,
     pace: Pace,
+}
+
+/// How many chunks a piece of a long message leaves out, so that it begins half a page away from
+/// where it does in the sender's memory (`from`), and likely in the receiver's: a processor takes a
+/// store for one to the word that it loads next if they are at the same place of a page, and waits.
+fn skipped(first: usize, from: Option<usize>) -> usize {
+    let Some(from) = from else { return 0 };
+    let wanted = (from + PAGE / 2) % PAGE / NEAR_CHUNK;
+    (wanted + IN_PAGE - first % IN_PAGE) % IN_PAGE
 }
 
 /// How long copies take that go through a cache.
@@ -317,12 +334,19 @@ impl Near {
         false
     }
 
-    /// The next chunks in a row that are free, unless too many on the way are not.
-    fn free_chunks<M: Memory>(&mut self, core: &Core<M>, count: usize) -> Option<usize> {
+    /// The next chunks in a row that are free, unless too many on the way are not; `from` as in
+    /// [`skipped`].
+    fn free_chunks<M: Memory>(
+        &mut self,
+        core: &Core<M>,
+        count: usize,
+        from: Option<usize>,
+    ) -> Option<usize> {
         let mut first = self.chunks.next;
         for _ in 0..PASSED {
+            first += skipped(first, from);
             if first + count > NEAR_CHUNKS {
-                first = 0;
+                first = skipped(0, from);
             }
             let Some(used) = (first..first + count).rfind(|chunk| self.is_used(core, *chunk))
             else {
@@ -379,15 +403,17 @@ impl Near {
         let (start, total) = (offset + inside, message.len());
         assert!(offset <= total, "{offset} is behind a message of {total} bytes");
         let end = total.min(start + NEAR_PIECE);
-        let (bytes, is_chunked) = (end - start, end - start >= LONG && self.fits(core, to, 0));
-        let chunk = if is_chunked { self.free_chunks(core, chunks(bytes)) } else { None };
+        let (bytes, piece) = (end - start, message.cut(start, end));
+        let is_chunked = bytes >= LONG && self.fits(core, to, 0);
+        let from = (total >= ALIASED).then(|| piece.body.as_ptr().addr());
+        let chunk = if is_chunked { self.free_chunks(core, chunks(bytes), from) } else { None };
         let lines = if chunk.is_some() { 0 } else { bytes.div_ceil(64) };
         if !self.fits(core, to, lines) {
             return None;
         }
         let sent = self.to[to].sent;
         let (line, next) = sent.next(lines);
-        let (piece, mut place) = (message.cut(start, end), 0);
+        let mut place = 0;
         if let Some(chunk) = chunk {
             self.chunks.uses[chunk..chunk + chunks(bytes)].fill((to, next));
             place = (chunk as u64 + 1) << CHUNK;
