@@ -355,6 +355,8 @@ impl Near {
             };
             first = used + 1;
         }
+        // The next one goes on from here: who has ended frees nothing any more.
+        self.chunks.next = first;
         None
     }
 
