@@ -385,7 +385,7 @@ both! {
         let comm = communicator(comm)?;
         wanted(&comm, source, tag)?;
         to_be_started(comm.handle, request, move || {
-            Ok(receiving(receive(&comm, source, tag, into.clone())?))
+            begin_receive(&comm, source, tag, into.clone())
         })
     }
 
