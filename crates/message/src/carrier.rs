@@ -97,6 +97,9 @@ pub trait Carrier {
     /// That the carrier is broken.
     fn wait(&mut self, room: &[u32], time: Duration) -> Result<(), Failure>;
 
+    /// The time since some moment in the past, which is the same for all ranks of a machine.
+    fn now(&self) -> Duration;
+
     /// What ends a wait; none where waits are short.
     fn alarm(&self) -> Option<Alarm> {
         None

@@ -683,12 +683,10 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         Ok(ends)
     }
 
-    /// Follows a log from now on; of an end that was made for it. What came before, which brought
-    /// the log, is not in the digest.
+    /// Follows a log from now on; of an end that was made for it.
     pub fn follow(&mut self, log: Log) {
         if let Some(order) = &mut self.state.order {
             order.followed = Some(Followed::new(log));
-            order.digest = order.digest.map(|_| Digest::default());
         }
     }
 

@@ -40,4 +40,4 @@ pub use endpoint::{Claim, Endpoint, Mode, Outcome, Soon, Ticket};
 pub use log::{Digest, Log};
 pub use matching::{Match, Matching, Wanted};
 pub use order::Orders;
-pub use waits::{Communicators, NOTES};
+pub use waits::{ASIDE, Communicators, NOTES};

@@ -40,6 +40,13 @@ struct Rows<R, M> {
     messages: VecDeque<Entry<i32, M>>,
 }
 
+impl<R, M> Rows<R, M> {
+    /// Whether anything waits there.
+    fn is_needed(&self) -> bool {
+        !self.receives.is_empty() || !self.messages.is_empty()
+    }
+}
+
 /// The rows of one context.
 struct Context<R, M> {
     of: Recent<Rows<R, M>>,
@@ -64,6 +71,15 @@ pub struct Matching<R, M> {
 #[inline]
 fn fits(wanted: Option<i32>, tag: i32) -> bool {
     wanted.map_or(tag >= 0, |wanted| wanted == tag)
+}
+
+/// Puts an entry in. Most rows never have two, and a rank of a large job has many rows.
+#[inline]
+fn put_in<T>(row: &mut VecDeque<T>, entry: T) {
+    if row.capacity() == 0 {
+        row.reserve_exact(1);
+    }
+    row.push_back(entry);
 }
 
 /// Takes an entry out: nearly always the first.
@@ -93,7 +109,7 @@ impl<R, M> Context<R, M> {
     #[inline]
     fn rows(&mut self, source: u32) -> &mut Rows<R, M> {
         let (receives, messages) = (VecDeque::new(), VecDeque::new());
-        self.of.get_or(source.into(), || Rows { receives, messages })
+        self.of.get_or(source.into(), || Rows { receives, messages }, Rows::is_needed)
     }
 
     /// The messages of each source that wait.
@@ -128,15 +144,13 @@ impl<R, M> Matching<R, M> {
     #[inline]
     fn context(&mut self, number: u64) -> &mut Context<R, M> {
         let new = || Context { of: Recent::default(), from_any: VecDeque::new() };
-        self.contexts.get_or(number, new)
+        self.contexts.get_or(number, new, |_| true)
     }
 
     /// Forgets a context, unless something waits there.
     pub fn forget(&mut self, context: u64) {
         let Some(rows) = self.contexts.get(context) else { return };
-        let is_empty =
-            |(_, rows): (u64, &Rows<R, M>)| rows.receives.is_empty() && rows.messages.is_empty();
-        if rows.from_any.is_empty() && rows.of.iter().all(is_empty) {
+        if rows.from_any.is_empty() && !rows.of.iter().any(|(_, rows)| rows.is_needed()) {
             self.contexts.remove(context);
         }
     }
@@ -261,7 +275,7 @@ impl<R, M> Matching<R, M> {
         let entry = Entry { order: self.order, tag: wanted.tag, what: receive };
         let context = self.context(wanted.context);
         match wanted.source {
-            Some(source) => context.rows(source).receives.push_back(entry),
+            Some(source) => put_in(&mut context.rows(source).receives, entry),
             None => context.from_any.push_back(entry),
         }
     }
@@ -293,8 +307,7 @@ impl<R, M> Matching<R, M> {
     pub fn is_next(&self, wanted: Wanted) -> bool {
         let Some(source) = wanted.source else { return false };
         self.contexts.get(wanted.context).is_none_or(|context| {
-            let is_empty = |rows: &Rows<R, M>| rows.receives.is_empty() && rows.messages.is_empty();
-            context.from_any.is_empty() && context.get(source).is_none_or(is_empty)
+            context.from_any.is_empty() && !context.get(source).is_some_and(Rows::is_needed)
         })
     }
 
@@ -306,7 +319,7 @@ impl<R, M> Matching<R, M> {
         let order = if is_seen { self.order } else { UNSEEN };
         let entry = Entry { order, tag: envelope.tag, what: message };
         let context = self.context(envelope.context);
-        context.rows(envelope.source).messages.push_back(entry);
+        put_in(&mut context.rows(envelope.source).messages, entry);
     }
 
     /// Takes a receive back; none where it has taken a message.

@@ -3,8 +3,8 @@
 
 use crate::carrier::{Carrier, Failure};
 use crate::descriptor::Encoded;
-use crate::mixed::Mixed;
-use std::collections::{HashMap, VecDeque};
+use crate::recent::Recent;
+use std::collections::VecDeque;
 
 /// A message on its way out.
 pub(crate) struct Leaving {
@@ -19,7 +19,7 @@ pub(crate) struct Leaving {
 /// The rows.
 #[derive(Default)]
 pub(crate) struct Outgoing {
-    rows: HashMap<u32, VecDeque<Leaving>, Mixed>,
+    rows: Recent<VecDeque<Leaving>>,
     /// The ranks whose rows are not empty.
     waiting: Vec<u32>,
 }
@@ -40,7 +40,8 @@ impl Outgoing {
         if self.is_free(to) {
             self.waiting.push(to);
         }
-        self.rows.entry(to).or_default().push_back(leaving);
+        let is_needed = |row: &VecDeque<Leaving>| !row.is_empty();
+        self.rows.get_or(to.into(), VecDeque::new, is_needed).push_back(leaving);
     }
 
     /// Sends what there is room for. `body` gives an operation's bytes; `left` is told of each
@@ -55,7 +56,7 @@ impl Outgoing {
         let rows = &mut self.rows;
         let mut failed = None;
         self.waiting.retain(|to| {
-            let row = rows.get_mut(to).expect("a rank that is waited for has a row");
+            let row = rows.get_mut(u64::from(*to)).expect("a rank that is waited for has a row");
             while let Some(leaving) = row.front_mut() {
                 let bytes = match leaving.number {
                     Some(number) if leaving.with_body => body(number),

@@ -1,12 +1,18 @@
 //! Things by number, of which the one that was asked for last is found without a hash: a rank talks
-//! to the same few again and again.
+//! to the same few again and again. What is kept for others goes when there are many: a rank of a
+//! large job has talked to many in the end, and must not need more memory for that.
 
 use crate::mixed::Mixed;
 use std::cell::Cell;
 use std::collections::HashMap;
 
+/// How many things are kept in any case.
+const FEW: usize = 8;
+
 pub(crate) struct Recent<T> {
     things: Vec<(u64, T)>,
+    /// How many there may be before those are dropped that are not needed.
+    most: usize,
     places: HashMap<u64, usize, Mixed>,
     /// Where the last one is.
     last: Cell<usize>,
@@ -14,7 +20,8 @@ pub(crate) struct Recent<T> {
 
 impl<T> Default for Recent<T> {
     fn default() -> Recent<T> {
-        Recent { things: Vec::new(), places: HashMap::default(), last: Cell::new(0) }
+        let (things, places) = (Vec::new(), HashMap::default());
+        Recent { things, most: FEW, places, last: Cell::new(0) }
     }
 }
 
@@ -40,15 +47,31 @@ impl<T> Recent<T> {
         self.place(number).map(|place| &mut self.things[place].1)
     }
 
-    /// The thing of a number, made where there is none.
+    /// The thing of a number, made where there is none. Others that are not needed may go then.
     #[inline]
-    pub(crate) fn get_or(&mut self, number: u64, make: impl FnOnce() -> T) -> &mut T {
-        let place = self.place(number).unwrap_or_else(|| {
-            self.places.insert(number, self.things.len());
-            self.things.push((number, make()));
-            self.things.len() - 1
-        });
+    pub(crate) fn get_or(
+        &mut self,
+        number: u64,
+        make: impl FnOnce() -> T,
+        is_needed: impl Fn(&T) -> bool,
+    ) -> &mut T {
+        let place = match self.place(number) {
+            Some(place) => place,
+            None => self.add(number, make(), is_needed),
+        };
         &mut self.things[place].1
+    }
+
+    fn add(&mut self, number: u64, thing: T, is_needed: impl Fn(&T) -> bool) -> usize {
+        if self.things.len() >= self.most {
+            self.things.retain(|(_, thing)| is_needed(thing));
+            self.places = (0..).zip(&self.things).map(|(at, (number, _))| (*number, at)).collect();
+            self.most = FEW.max(2 * self.things.len());
+        }
+        let place = self.things.len();
+        self.places.insert(number, place);
+        self.things.push((number, thing));
+        place
     }
 
     pub(crate) fn remove(&mut self, number: u64) {
@@ -76,9 +99,9 @@ mod tests {
     fn each_thing_is_found_by_its_number_also_when_others_have_gone() {
         let mut things = Recent::default();
         for number in 0..10 {
-            *things.get_or(number * 7, || 0) += number;
+            *things.get_or(number * 7, || 0, |_| true) += number;
         }
-        *things.get_or(21, || 0) += 100;
+        *things.get_or(21, || 0, |_| true) += 100;
         (0..10).step_by(2).for_each(|number| things.remove(number * 7));
         things.remove(3);
         let found: Vec<_> = (0..10).map(|number| things.get(number * 7).copied()).collect();
@@ -87,5 +110,20 @@ mod tests {
         assert_eq!(things.iter().count(), 5);
         things.iter_mut().for_each(|(number, thing)| *thing = number);
         assert_eq!(things.get_mut(63), Some(&mut 63));
+    }
+
+    #[test]
+    fn of_many_those_stay_that_are_needed() {
+        let mut things = Recent::default();
+        for number in 0..1000 {
+            things.get_or(number, || number, |thing| thing % 100 == 0);
+            assert!(things.iter().count() <= 20, "ten are needed, and as many may wait");
+        }
+        assert!((0..1000).step_by(100).all(|number| things.get(number) == Some(&number)));
+        // All of them are.
+        for number in 1000..2000 {
+            things.get_or(number, || number, |_| true);
+        }
+        assert!((1000..2000).all(|number| things.get(number) == Some(&number)));
     }
 }

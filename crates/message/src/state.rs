@@ -10,7 +10,7 @@ use crate::mixed::Mixed;
 use crate::order::{Held, Order};
 use crate::quiescence::Quiescence;
 use crate::slab::Slab;
-use crate::waits::is_note;
+use crate::waits::{ASIDE, is_note};
 use std::collections::HashMap;
 
 /// Bytes that are brought to such a buffer at once.
@@ -156,7 +156,9 @@ impl<B: Buffer> State<B> {
             return;
         }
         let (taken, room) = (*taken, buffer.size());
-        if let Some(digest) = self.order.as_mut().and_then(|order| order.digest.as_mut()) {
+        if taken.envelope.context & ASIDE == 0
+            && let Some(digest) = self.order.as_mut().and_then(|order| order.digest.as_mut())
+        {
             let (size, fits) = (taken.size, taken.size.min(room));
             digest.receive(*any, taken.envelope, size, |add| read_all(buffer, fits, add));
         }

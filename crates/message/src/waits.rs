@@ -12,6 +12,10 @@ use crate::state::Operation;
 /// The context of notes: they are no activity.
 pub const NOTES: u64 = 0;
 
+/// Of contexts with this bit digests have nothing: it is what differs from run to run, such as the
+/// names of memory that ranks share, and what brings a log.
+pub const ASIDE: u64 = 2;
+
 /// Operations of which a wait tells.
 const TOLD: usize = 2;
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use muster_message::{Buffer, Spot};
 use muster_mpi::buffer::{Memory, Typed};
-use muster_mpi::collective::Plan;
+use muster_mpi::collective::{Plan, Shape};
 use muster_mpi::communicator::{Communicator, LAST, OWN, of_colour};
 use muster_mpi::datatype::{Datatype, Predefined};
 use muster_mpi::error::{Class, Error, Result};
@@ -205,7 +205,9 @@ fn remove(handle: MPI_Comm) -> Result<()> {
     contexts().remove(&context);
     let mut state = world()?.process.state();
     state.endpoint.forget(context);
-    state.endpoint.forget(context | 1);
+    for context in Communicator::of_collectives(context) {
+        state.endpoint.forget(context);
+    }
     state.endpoint.forget(removed.inner.offers());
     if let Some(Some(board)) = removed.board.get() {
         state.boards.release(context, board.number.load(Ordering::Relaxed));
@@ -221,13 +223,22 @@ fn contexts() -> MutexGuard<'static, BTreeSet<u64>> {
 
 /// What all ranks say, by rank: a collective of its own.
 pub fn all_say(comm: &Comm, own: &[i32]) -> Result<Vec<Vec<i32>>> {
+    all_say_by(comm, comm.inner.next_collective(OWN), own)
+}
+
+/// The same, of what differs from run to run.
+pub fn all_say_aside(comm: &Comm, own: &[i32]) -> Result<Vec<Vec<i32>>> {
+    all_say_by(comm, comm.inner.next_collective(OWN).aside(), own)
+}
+
+fn all_say_by(comm: &Comm, shape: Shape, own: &[i32]) -> Result<Vec<Vec<i32>>> {
     let size = comm.inner.size() as usize;
     let int = |count| Typed::<Place>::new(Place::scratch(4 * count), count, INT.clone());
     let (mut from, mut into) = (int(own.len())?, int(own.len() * size)?);
     let said: Vec<u8> = own.iter().flat_map(|number| number.to_ne_bytes()).collect();
     from.write(0, &said);
     let places: Vec<_> = (0..size).map(|rank| into.part(rank * own.len(), own.len())).collect();
-    let mut plan = Plan::new(comm.inner.next_collective(OWN));
+    let mut plan = Plan::new(shape);
     plan.allgather(Some(&from), &places);
     world()?.process.carry_out(plan)?;
     let mut said = vec![0; into.size()];

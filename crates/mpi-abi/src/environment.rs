@@ -2,13 +2,14 @@
 
 use std::ffi::c_int;
 
-use rustix::time::{ClockId, clock_getres, clock_gettime};
+use rustix::time::{ClockId, clock_getres};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::export::export;
 use crate::info::{self, Info};
 use crate::pointer::{Out, TextOut};
+use crate::world;
 
 /// What `MPI_Get_library_version` says.
 const LIBRARY: &str = concat!("Muster ", env!("CARGO_PKG_VERSION"), ", MPI 5.0, ABI 1.0");
@@ -21,7 +22,7 @@ fn seconds(time: rustix::time::Timespec) -> f64 {
 export! {
     /// Seconds since this machine was started, which is the same for all of its ranks.
     fn MPI_Wtime() -> f64 {
-        seconds(clock_gettime(ClockId::Monotonic))
+        world::time().as_secs_f64()
     }
 
     /// The resolution of `MPI_Wtime`.

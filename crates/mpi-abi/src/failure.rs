@@ -12,6 +12,7 @@ use muster_mpi::error::{Class, Error};
 use crate::abi::constants::{MPI_COMM_SELF, MPI_COMM_WORLD};
 use crate::errhandler::{self, Action};
 use crate::object::Id;
+use crate::world;
 
 /// The time between two ranks that fail at once, how many have times of their own, and how long
 /// who misses another one waits.
@@ -96,7 +97,7 @@ pub fn fail_of_none(call: Call, error: &Error) -> c_int {
 pub fn end(function: &str, error: &Error) -> ! {
     let rank = std::env::var("MUSTER_RANK").ok();
     if let Some(rank) = rank.as_ref().and_then(|rank| rank.parse().ok()) {
-        std::thread::sleep(turn(rank, error.class));
+        world::pause(turn(rank, error.class));
     }
     let rank = rank.map_or(String::new(), |rank| format!("rank {rank}: "));
     say(&format!("muster: {rank}{function} failed: {error}  [E501]\n"));

@@ -1,9 +1,11 @@
-//! What carries the process's messages: the gateway, or nothing where it is alone.
+//! What carries the process's messages: the gateway, a simulated network, or nothing where it is
+//! alone.
 
 use std::time::Duration;
 
 use muster_message::{Alarm, Arrival, Boards, Carrier, Failure};
-use muster_mpi::gateway::Gateway;
+use muster_mpi::gateway::{self, Gateway};
+use muster_mpi::simulated::Simulated;
 use muster_mpi::strobe::Strobed;
 
 /// What carries messages.
@@ -14,6 +16,8 @@ pub enum Line {
     Gateway(Box<Gateway>),
     /// The same, at strobes.
     Strobed(Box<Strobed<Gateway>>),
+    /// A rank of a job whose network is simulated.
+    Simulated(Box<Simulated>),
 }
 
 impl Carrier for Line {
@@ -22,6 +26,7 @@ impl Carrier for Line {
         match self {
             Line::Gateway(gateway) => gateway.send(to, head, body, offset),
             Line::Strobed(strobed) => strobed.send(to, head, body, offset),
+            Line::Simulated(simulated) => simulated.send(to, head, body, offset),
             Line::Alone => Err(Failure::Broken(format!("there is no rank {to}"))),
         }
     }
@@ -31,6 +36,7 @@ impl Carrier for Line {
         match self {
             Line::Gateway(gateway) => gateway.take(take),
             Line::Strobed(strobed) => strobed.take(take),
+            Line::Simulated(simulated) => simulated.take(take),
             Line::Alone => Ok(false),
         }
     }
@@ -40,7 +46,7 @@ impl Carrier for Line {
         match self {
             Line::Gateway(gateway) => gateway.looks(),
             Line::Strobed(strobed) => strobed.looks(),
-            Line::Alone => 0,
+            Line::Simulated(_) | Line::Alone => 0,
         }
     }
 
@@ -49,7 +55,7 @@ impl Carrier for Line {
         match self {
             Line::Gateway(gateway) => gateway.is_crowded(),
             Line::Strobed(strobed) => strobed.is_crowded(),
-            Line::Alone => false,
+            Line::Simulated(_) | Line::Alone => false,
         }
     }
 
@@ -57,7 +63,7 @@ impl Carrier for Line {
     fn boards(&mut self) -> Option<&mut dyn Boards> {
         match self {
             Line::Gateway(gateway) => gateway.boards(),
-            Line::Strobed(_) | Line::Alone => None,
+            Line::Strobed(_) | Line::Simulated(_) | Line::Alone => None,
         }
     }
 
@@ -65,6 +71,7 @@ impl Carrier for Line {
         match self {
             Line::Gateway(gateway) => gateway.wait(room, time),
             Line::Strobed(strobed) => strobed.wait(room, time),
+            Line::Simulated(simulated) => simulated.wait(room, time),
             // What it waits for it can only do itself, in another thread.
             Line::Alone => {
                 std::thread::sleep(time.min(Duration::from_millis(1)));
@@ -73,10 +80,20 @@ impl Carrier for Line {
         }
     }
 
+    fn now(&self) -> Duration {
+        match self {
+            Line::Gateway(gateway) => gateway.now(),
+            Line::Strobed(strobed) => strobed.now(),
+            Line::Simulated(simulated) => simulated.now(),
+            Line::Alone => gateway::now(),
+        }
+    }
+
     fn alarm(&self) -> Option<Alarm> {
         match self {
             Line::Gateway(gateway) => gateway.alarm(),
             Line::Strobed(strobed) => strobed.alarm(),
+            Line::Simulated(simulated) => simulated.alarm(),
             Line::Alone => None,
         }
     }
@@ -85,6 +102,7 @@ impl Carrier for Line {
         match self {
             Line::Gateway(gateway) => gateway.has_delivered(time),
             Line::Strobed(strobed) => strobed.has_delivered(time),
+            Line::Simulated(simulated) => simulated.has_delivered(time),
             Line::Alone => Ok(true),
         }
     }
@@ -94,6 +112,7 @@ impl Carrier for Line {
         match self {
             Line::Gateway(gateway) => gateway.offered_from(to),
             Line::Strobed(strobed) => strobed.offered_from(to),
+            Line::Simulated(simulated) => simulated.offered_from(to),
             Line::Alone => usize::MAX,
         }
     }
@@ -102,6 +121,7 @@ impl Carrier for Line {
         match self {
             Line::Gateway(gateway) => gateway.is_gone(rank),
             Line::Strobed(strobed) => strobed.is_gone(rank),
+            Line::Simulated(simulated) => simulated.is_gone(rank),
             Line::Alone => None,
         }
     }

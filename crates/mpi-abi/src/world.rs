@@ -1,18 +1,19 @@
 //! The process's MPI, from `MPI_Init` to `MPI_Finalize`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use muster_fabric::deadline::Deadline;
 use muster_fabric::gateway::Rank;
-use muster_message::Endpoint;
+use muster_message::{Carrier, Endpoint};
 use muster_mpi::communicator::Communicator;
 use muster_mpi::error::{Class, Error, Result};
-use muster_mpi::gateway::Gateway;
+use muster_mpi::gateway::{self, Gateway};
 use muster_mpi::process;
-use muster_mpi::strobe::{self, Strobed};
+use muster_mpi::simulated::{Clock, Simulated};
+use muster_mpi::strobe::Strobed;
 use muster_mpi::watch::Waits;
 
 use crate::abi::constants::*;
@@ -49,6 +50,10 @@ pub struct World {
     /// Whether the order of its messages is of interest (`order.rs`).
     pub is_watched: bool,
 }
+
+/// The socket of the simulator of a simulated job, and the job's time.
+const SIMULATION: &str = "MUSTER_SIMULATION";
+static CLOCK: OnceLock<Clock> = OnceLock::new();
 
 static WORLD: OnceLock<World> = OnceLock::new();
 
@@ -185,11 +190,11 @@ pub fn end_session() -> Result<()> {
 fn flush(waits: Waits) -> Result<()> {
     let process = &world()?.process;
     process.wait(waits, |state| Ok(state.endpoint.is_flushed().then_some(())))?;
-    let end = Instant::now() + DELIVERY;
+    let end = process.state().endpoint.carrier().now() + DELIVERY;
     loop {
         let mut state = process.state();
         state.progress()?;
-        if state.endpoint.has_delivered(LOOK)? || Instant::now() >= end {
+        if state.endpoint.has_delivered(LOOK)? || state.endpoint.carrier().now() >= end {
             return Ok(());
         }
     }
@@ -215,19 +220,61 @@ type Joined = (Line, u32, u32, std::ops::Range<u32>);
 
 /// Joins the job that this process is of, by what its node has told it (`docs/files.md`).
 fn join() -> Result<Joined> {
-    let Some(path) = std::env::var_os("MUSTER_GATEWAY").map(PathBuf::from) else {
-        return alone();
-    };
+    let path = |name| std::env::var_os(name).map(PathBuf::from);
+    if let Some(path) = path(SIMULATION) {
+        return join_simulation(&path);
+    }
+    let Some(path) = path("MUSTER_GATEWAY") else { return alone() };
     let deadline = Deadline::after(JOIN);
     let rank = Rank::meet(&path, (number("MUSTER_JOB")?, number("MUSTER_RANK")?), deadline);
     let rank = rank.map_err(|error| Error::new(Class::Other, error.to_string()))?;
     let gateway = Gateway::new(rank);
     let (number, size, neighbours) = (gateway.number(), gateway.size(), gateway.neighbours());
     let line = match order::strobes()? {
-        Some(strobes) => Line::Strobed(Box::new(Strobed::new(gateway, strobes, strobe::now))),
+        Some(strobes) => Line::Strobed(Box::new(Strobed::new(gateway, strobes))),
         None => Line::Gateway(Box::new(gateway)),
     };
     Ok((line, number, size, neighbours))
+}
+
+/// Joins a simulated job.
+fn join_simulation(path: &Path) -> Result<Joined> {
+    let number = number("MUSTER_RANK")?;
+    let joined = Simulated::join(path, number).map_err(|error| {
+        let what = format!("{SIMULATION} is {}, where no simulator is: {error}", path.display());
+        Error::new(Class::Other, what)
+    })?;
+    if order::strobes()?.is_some() {
+        let what = "a simulated network has no strobes: leave MUSTER_MPI_STROBE out";
+        return Err(Error::new(Class::Other, what));
+    }
+    let (size, neighbours) = (joined.size(), joined.neighbours());
+    CLOCK.get_or_init(|| joined.clock());
+    Ok((Line::Simulated(Box::new(joined)), number, size, neighbours))
+}
+
+/// What time it is, for the program: the machine's, which is the same for all ranks there, or that
+/// of a simulation.
+#[inline]
+pub fn time() -> Duration {
+    CLOCK.get().map_or_else(gateway::now, Clock::look)
+}
+
+/// Lets time pass, in which others go on.
+pub fn pause(time: Duration) {
+    let Some(world) = CLOCK.get().and_then(|_| world().ok()) else {
+        return std::thread::sleep(time);
+    };
+    let mut state = world.process.state();
+    let now = |state: &mut State| state.endpoint.carrier().now();
+    let end = now(&mut state) + time;
+    // What comes is taken: only who has nothing to do waits.
+    while now(&mut state) < end && state.progress().is_ok() {
+        let left = end.saturating_sub(now(&mut state));
+        if state.endpoint.wait(left).is_err() {
+            return;
+        }
+    }
 }
 
 /// Who else starts ranks, by the variable that says how many.
@@ -259,7 +306,7 @@ fn alone() -> Result<Joined> {
 fn number(name: &str) -> Result<u32> {
     let value = std::env::var(name).ok().and_then(|value| value.parse().ok());
     value.ok_or_else(|| {
-        let what = format!("the environment has MUSTER_GATEWAY, but {name} is no number");
+        let what = format!("this process was started as a rank of a job, but {name} is no number");
         Error::new(Class::Other, what)
     })
 }

@@ -3,18 +3,19 @@
 //! *Contexts.* Messages of a communicator are kept apart by its context, a number of 48 bits. Ranks
 //! do not agree on it by messages: a new communicator's is a hash of its parent's, of how many the
 //! parent had before, which all members count alike, and of what tells apart those that are made at
-//! once. For two of a thousand communicators to get the same the chance is four in a billion; a
+//! once. For two of a thousand communicators to get the same the chance is seven in a billion; a
 //! process that has two such refuses the second.
 
 use crate::collective::Shape;
 use crate::group::Group;
+use muster_message::ASIDE;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// The context of `MPI_COMM_WORLD`, and of `MPI_COMM_SELF`.
-const WORLD: u64 = 2;
-const SELF: u64 = 4;
+const WORLD: u64 = 4;
+const SELF: u64 = 8;
 
 /// A collective's tag: which of its communicator it is, in these bits, and above them its family.
 const COUNTED: u32 = (1 << 24) - 1;
@@ -26,10 +27,11 @@ pub const OWN: u8 = 0;
 pub const LAST: u8 = FAMILIES;
 
 /// The context in which the library itself speaks, before and behind the program.
-pub const LIBRARY: u64 = 6;
+pub const LIBRARY: u64 = 12 | ASIDE;
 
-/// Contexts are even, and of 48 bits; the odd ones after them are for collectives.
-const CONTEXTS: u64 = ((1 << 48) - 1) & !1;
+/// Contexts have 48 bits, and the last two are none: they are for collectives, and for [`ASIDE`].
+const CONTEXTS: u64 = ((1 << 48) - 1) & !(COLLECTIVES | ASIDE);
+const COLLECTIVES: u64 = 1;
 
 /// A communicator, as each of its members has it.
 pub struct Communicator {
@@ -140,13 +142,23 @@ impl Communicator {
         self.remote.as_ref().unwrap_or(&self.group)
     }
 
+    /// The communicator's context, of that of any of its messages.
+    pub fn of_message(context: u64) -> u64 {
+        context & CONTEXTS
+    }
+
+    /// The contexts of its collectives.
+    pub fn of_collectives(context: u64) -> [u64; 2] {
+        [context | COLLECTIVES, context | COLLECTIVES | ASIDE]
+    }
+
     /// How the next collective sees it. Those of different families take no message of each other,
     /// so ranks that call different ones wait for ever, which is noticed and told.
     pub fn next_collective(&self, family: u8) -> Shape {
         let count = self.collectives.fetch_add(1, Ordering::Relaxed) & COUNTED;
         let tag = count | u32::from(family & FAMILIES) << COUNTED.count_ones();
         Shape {
-            context: self.context | 1,
+            context: self.context | COLLECTIVES,
             tag: tag.cast_signed(),
             rank: self.rank,
             size: self.size(),

@@ -6,6 +6,7 @@ use muster_fabric::Error;
 use muster_fabric::deadline::Deadline;
 use muster_fabric::gateway::{self, Bytes, Place, Rank};
 use muster_message::{Alarm, Arrival, Boards, Carrier, Failure, Spot};
+use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
 /// From how many bytes on a message to the same node is offered. Through the ring it is copied
@@ -98,6 +99,12 @@ impl Gateway {
 #[inline]
 fn number(firsts: &[u32], place: Place) -> u32 {
     firsts[place.node as usize] + place.rank
+}
+
+/// The machine's monotonic clock.
+pub fn now() -> Duration {
+    let time = clock_gettime(ClockId::Monotonic);
+    Duration::new(time.tv_sec.cast_unsigned(), time.tv_nsec.cast_unsigned() as u32)
 }
 
 impl Node for Gateway {
@@ -213,6 +220,11 @@ impl Carrier for Gateway {
             Ok(()) => Ok(()),
             Err(error) => Err(Failure::Broken(error.to_string())),
         }
+    }
+
+    #[inline]
+    fn now(&self) -> Duration {
+        now()
     }
 
     fn alarm(&self) -> Option<Alarm> {

@@ -18,6 +18,7 @@ pub mod group;
 pub mod op;
 pub mod partitioned;
 pub mod process;
+pub mod simulated;
 pub mod strobe;
 pub mod threads;
 pub mod topology;

@@ -93,6 +93,7 @@ struct Sending<M> {
 struct Coming<M> {
     ticket: Option<Ticket>,
     aside: Option<Typed<M>>,
+    has_failed: bool,
 }
 
 /// What a receiving channel knows of the sender.
@@ -224,7 +225,9 @@ impl<M: Memory> Receiving<M> {
             }
             let Some(outcome) = endpoint.poll(ticket) else { continue };
             (part.ticket, moved) = (None, true);
-            self.failed = self.failed.take().or_else(|| failure(&outcome));
+            let failed = failure(&outcome);
+            part.has_failed = failed.is_some();
+            self.failed = self.failed.take().or(failed);
             if let Some(mut aside) = part.aside.take() {
                 let mut came = vec![0; aside.size()];
                 aside.read(0, &mut came);
@@ -268,19 +271,20 @@ impl<M: Memory> Receiving<M> {
             let (context, tag) = (offer.context, Some(at as i32));
             let wanted = Wanted { context, source: Some(source), tag };
             let ticket = Some(endpoint.receive(wanted, Some(other), place)?);
-            coming.push(Coming { ticket, aside });
+            coming.push(Coming { ticket, aside, has_failed: false });
         }
         self.coming = Some(coming);
         Ok(())
     }
 
-    /// Whether all of a part has come.
+    /// Whether all of a part has come. Of one that never will it is told what went wrong: who asks
+    /// in a loop would not come to the round's end.
     fn has_arrived(&self, part: usize) -> Result<bool> {
         if part >= self.parts {
             return Err(beyond(part, self.parts));
         }
         let (Some(coming), Sender::Known(offer)) = (&self.coming, &self.sender) else {
-            return Ok(!self.has_begun);
+            return self.failed.clone().map_or(Ok(!self.has_begun), Err);
         };
         let theirs = coming.len();
         let is_part = |at: &usize| {
@@ -288,7 +292,11 @@ impl<M: Memory> Receiving<M> {
             offer.size() != Some(self.into.size())
                 || (at * self.parts < (part + 1) * theirs && part * theirs < (at + 1) * self.parts)
         };
-        Ok((0..theirs).filter(is_part).all(|at| coming[at].ticket.is_none()))
+        let mut parts = (0..theirs).filter(is_part).map(|at| &coming[at]);
+        match &self.failed {
+            Some(failed) if parts.clone().any(|part| part.has_failed) => Err(failed.clone()),
+            _ => Ok(parts.all(|part| part.ticket.is_none())),
+        }
     }
 
     /// Where something has failed the other parts come all the same, or fail, too.
@@ -408,7 +416,7 @@ impl<M: Memory> Channels<M> {
     ///
     /// # Errors
     /// [`Class::Request`] where the channel receives nothing, [`Class::Arg`]; what went wrong with
-    /// the round is told at its end.
+    /// the part, which is told at the round's end, too.
     pub fn has_arrived(&self, channel: Channel, part: usize) -> Result<bool> {
         match self.all.get(&channel.0) {
             Some(End::Receiving(receiving)) => receiving.has_arrived(part),

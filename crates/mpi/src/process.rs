@@ -135,7 +135,7 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
             let most = state.look_out(&mut patience, None)?;
             state.endpoint.wait(most)?;
             if !state.progress()? {
-                patience.in_vain(state.endpoint.me());
+                patience.in_vain(&mut state.endpoint);
             }
         }
     }
@@ -210,7 +210,7 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
             }
             match waited.and_then(|()| state.progress()) {
                 Ok(true) => {}
-                Ok(false) => patience.in_vain(state.endpoint.me()),
+                Ok(false) => patience.in_vain(&mut state.endpoint),
                 Err(error) => break Err(error),
             }
         };

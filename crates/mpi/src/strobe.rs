@@ -44,8 +44,6 @@ pub struct Strobes {
 pub struct Strobed<C> {
     carrier: C,
     strobes: Strobes,
-    /// The time in nanoseconds, the same for all ranks of the machine.
-    clock: fn() -> u64,
     /// The slice of the last exchange, and whether it still goes on.
     exchanged: u64,
     is_open: bool,
@@ -54,33 +52,32 @@ pub struct Strobed<C> {
     sent: u64,
 }
 
-/// The machine's monotonic clock.
-pub fn now() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
-}
-
 impl<C: Carrier + Node> Strobed<C> {
     /// A carrier that keeps to strobes.
-    pub fn new(carrier: C, strobes: Strobes, clock: fn() -> u64) -> Strobed<C> {
+    pub fn new(carrier: C, strobes: Strobes) -> Strobed<C> {
         let none = u64::MAX;
         let (exchanged, sending) = (none, none);
-        Strobed { carrier, strobes, clock, exchanged, is_open: false, sending, sent: 0 }
+        Strobed { carrier, strobes, exchanged, is_open: false, sending, sent: 0 }
     }
 
     fn length(&self) -> u64 {
         (self.strobes.slice.as_nanos() as u64).max(1)
     }
 
+    /// The time in nanoseconds.
+    fn time(&self) -> u64 {
+        self.carrier.now().as_nanos() as u64
+    }
+
     /// The slice that it is.
     fn slice(&self) -> u64 {
-        (self.clock)() / self.length()
+        self.time() / self.length()
     }
 
     /// Waits for the next strobe, if there was an exchange in this slice.
     fn wait_for_strobe(&mut self) {
         loop {
-            let (now, next) = ((self.clock)(), (self.exchanged.wrapping_add(1)) * self.length());
+            let (now, next) = (self.time(), (self.exchanged.wrapping_add(1)) * self.length());
             if now / self.length() != self.exchanged {
                 return;
             }
@@ -138,6 +135,10 @@ impl<C: Carrier + Node> Carrier for Strobed<C> {
 
     fn is_crowded(&self) -> bool {
         self.carrier.is_crowded()
+    }
+
+    fn now(&self) -> Duration {
+        self.carrier.now()
     }
 
     fn alarm(&self) -> Option<Alarm> {
@@ -217,6 +218,10 @@ mod tests {
             usize::MAX
         }
 
+        fn now(&self) -> Duration {
+            Duration::from_nanos(clock())
+        }
+
         fn is_gone(&self, _: u32) -> Option<Failure> {
             None
         }
@@ -226,7 +231,7 @@ mod tests {
         let shared = Rc::new(RefCell::new(Shared::default()));
         let strobes = Strobes { slice: Duration::from_micros(50), are_early };
         TIME.set(1_000_000);
-        (Strobed::new(Row(shared.clone()), strobes, clock), shared)
+        (Strobed::new(Row(shared.clone()), strobes), shared)
     }
 
     fn taken(carrier: &mut Strobed<Row>) -> usize {

@@ -5,15 +5,16 @@
 //! heard only when everything else that has come was seen to, and did not end the wait.
 
 use crate::buffer::{Memory, Typed};
+use crate::communicator::Communicator;
 use crate::datatype::{Datatype, Predefined};
 use crate::error::Result;
 use crate::process::State;
 use muster_message::{
-    Besides, Buffer, Carrier, Detector, Envelope, Failure, Mode, NOTES, Note, Ticket, Told, Wait,
-    Wanted,
+    Besides, Buffer, Carrier, Detector, Endpoint, Envelope, Failure, Mode, NOTES, Note, Ticket,
+    Told, Wait, Wanted,
 };
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a thread waits at most before it looks whether those it waits for are still there.
 const LOOK: Duration = Duration::from_secs(1);
@@ -79,7 +80,7 @@ pub(crate) struct Watch {
     /// Messages all of which somebody waits for, and what had happened then.
     needs: (u64, Vec<Ticket>),
     /// When it tells what it has found.
-    tells: Option<Instant>,
+    tells: Option<Duration>,
 }
 
 /// A wait that goes on.
@@ -87,7 +88,7 @@ pub(crate) struct Patience {
     waits: Waits,
     has_begun: bool,
     /// When it asks next.
-    next: Option<Instant>,
+    next: Option<Duration>,
     times: u32,
 }
 
@@ -97,9 +98,9 @@ impl Patience {
     }
 
     /// A sleep has ended, and nothing had come.
-    pub(crate) fn in_vain(&mut self, me: u32) {
+    pub(crate) fn in_vain<C: Carrier, B: Buffer>(&mut self, endpoint: &mut Endpoint<C, B>) {
         if self.next.is_none() {
-            self.next = Some(Instant::now() + apart(me, 0));
+            self.next = Some(endpoint.carrier().now() + apart(endpoint.me(), 0));
         }
     }
 }
@@ -144,7 +145,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
             // Who is gone by now may have sent something before.
             return Ok(Duration::ZERO);
         }
-        let is_late = patience.next.is_some_and(|next| Instant::now() >= next + LOOK);
+        let is_late = patience.next.is_some_and(|next| self.now() >= next + LOOK);
         if wait.is_none()
             && is_late
             && patience.waits != Waits::End
@@ -157,7 +158,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
         let asking = wait.as_ref().filter(|wait| wait.besides != Besides::Never);
         let mut most = LOOK;
         if let (Some(wait), Some(next)) = (asking, patience.next) {
-            let now = Instant::now();
+            let now = self.now();
             if now >= next {
                 // Not twice in a row: others may ask in vain where this one would not.
                 let is_asked = std::mem::take(&mut self.watch.is_asked);
@@ -169,7 +170,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
                 let later = later.min(AGAIN) + apart(self.endpoint.me(), patience.times);
                 patience.next = Some(now + later);
             }
-            most = patience.next.map_or(LOOK, |next| next.saturating_duration_since(now)).min(LOOK);
+            most = patience.next.map_or(LOOK, |next| next.saturating_sub(now)).min(LOOK);
         }
         let told = self.tell(found);
         for (to, note) in std::mem::take(&mut self.watch.detector.notes) {
@@ -181,13 +182,17 @@ impl<C: Carrier, M: Memory> State<C, M> {
         Ok(most)
     }
 
+    fn now(&mut self) -> Duration {
+        self.endpoint.carrier().now()
+    }
+
     /// Hears the notes that have come; the deadlock that this rank has found by them.
     fn hear(&mut self, wait: Option<&Wait>) -> Option<Told> {
         let mut found = None;
         while let Some((from, note)) = self.endpoint.take_note() {
             match (Note::decode(&note), wait) {
                 (Some(Note::Found), _) => self.watch.detector.let_tell(from),
-                (Some(Note::Tell), _) => self.watch.tells = Some(Instant::now()),
+                (Some(Note::Tell), _) => self.watch.tells = Some(self.now()),
                 (Some(note), Some(wait)) => {
                     self.watch.is_asked |= matches!(note, Note::Ask { .. });
                     found = self.watch.detector.hear(from, note, wait).or(found);
@@ -200,7 +205,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
 
     /// What this rank is to tell now, of what it has found.
     fn tell(&mut self, found: Option<Told>) -> Option<Told> {
-        let now = Instant::now();
+        let now = self.now();
         if let Some(found) = found {
             self.watch.tells.get_or_insert(now + HEED);
             if let Some(told) = self.watch.detector.found(found) {
@@ -258,7 +263,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
             Waits::Messages => None,
         };
         let besides = besides();
-        let communicator = |context: u64| outside.communicator(context & !1);
+        let communicator = |context: u64| outside.communicator(Communicator::of_message(context));
         let (at, needs) = &self.watch.needs;
         let needs = if *at == self.endpoint.activity() { &needs[..] } else { &[] };
         let mut wait = self.endpoint.waits(probe, needs, besides, &communicator)?;

@@ -133,6 +133,16 @@ impl<T: Copy> Calendar<T> {
         Some((entry.time, entry.what))
     }
 
+    /// When something happens next.
+    pub fn upcoming(&mut self) -> Option<u64> {
+        if self.today.is_empty() && self.added.is_empty() {
+            self.turn(u64::MAX >> DAY_BITS);
+        }
+        let today = self.today.last().map(|entry| entry.time);
+        let added = self.added.peek().map(|Reverse(entry)| entry.time);
+        today.into_iter().chain(added).min()
+    }
+
     fn take_added(&mut self) -> Option<Entry<T>> {
         self.added.pop().map(|Reverse(entry)| entry)
     }

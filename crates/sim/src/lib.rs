@@ -6,6 +6,7 @@
 //! connections; all of it is drawn from a seed, so a run that fails is run again exactly. [`run`]
 //! has the runs that `cargo xtask sim` makes, [`scale`] what the primitives cost in large clusters,
 //! and [`launch`] what a launch does there.
+//! [`ranks`] runs real MPI programs on a simulated network.
 //! [`transport`] is the same idea for programs with threads: addresses `sim!NETWORK!NODE`.
 
 pub mod calendar;
@@ -17,6 +18,7 @@ pub mod figure;
 pub mod launch;
 pub mod network;
 pub mod random;
+pub mod ranks;
 pub mod run;
 pub mod scale;
 pub mod transport;

@@ -2,14 +2,18 @@
 
 use muster_sim::figure::{Curve, draw};
 use muster_sim::network::Costs;
+use muster_sim::ranks::{Job, networks, run};
 use muster_sim::run::{SCENARIOS, Scenario, many};
 use muster_sim::scale::{Point, points, rate};
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-const USAGE: &str =
-    "usage: muster-sim [--scenario NAME] [--first N] [--seeds N] [SEED] | --scale [FILE]";
+const USAGE: &str = "usage: muster-sim [--scenario NAME] [--first N] [--seeds N] [SEED]
+       muster-sim --scale [FILE]
+       muster-sim --ranks N [--nodes N] [--network calm|rough|wild] [--seed SEED]
+                  [--kill RANK@MICROSECONDS]... PROGRAM [ARGUMENT]...";
 
 /// What the command line asks for.
 struct Options {
@@ -54,12 +58,15 @@ impl Options {
 }
 
 fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|first| first == "--ranks") {
+        return match read_job(std::env::args_os().skip(1)) {
+            Ok(job) => ranks(&job),
+            Err(error) => misused(&error),
+        };
+    }
     let options = match Options::read(std::env::args().skip(1)) {
         Ok(options) => options,
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "muster-sim: {error}\n{USAGE}");
-            return ExitCode::from(2);
-        }
+        Err(error) => return misused(&error),
     };
     // A core's panic is told with its seed.
     std::panic::set_hook(Box::new(|_| {}));
@@ -77,6 +84,75 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn misused(error: &str) -> ExitCode {
+    let _ = writeln!(io::stderr(), "muster-sim: {error}\n{USAGE}");
+    ExitCode::from(2)
+}
+
+/// The job that the command line asks for.
+fn read_job(arguments: impl Iterator<Item = OsString>) -> Result<Job, String> {
+    let (mut nodes, mut arguments) = (None, arguments.peekable());
+    let [(_, network), ..] = networks();
+    let mut job =
+        Job { ranks: 1, nodes: 1, network, seed: 0, kills: Vec::new(), command: Vec::new() };
+    while let Some(flag) = arguments.next_if(|text| text.to_string_lossy().starts_with("--")) {
+        let value = arguments.next().unwrap_or_default().to_string_lossy().into_owned();
+        let number = |text: &str| {
+            text.parse::<u64>().map_err(|_| format!("{}: {text:?} is no number", flag.display()))
+        };
+        let count = |text: &str| {
+            let number = u32::try_from(number(text)?).ok().filter(|number| *number > 0);
+            number.ok_or_else(|| format!("{}: there is at least one", flag.display()))
+        };
+        match flag.to_str() {
+            Some("--ranks") => job.ranks = count(&value)?,
+            Some("--nodes") => nodes = Some(count(&value)?),
+            Some("--seed") => job.seed = number(&value)?,
+            Some("--network") => {
+                let found = networks().into_iter().find(|(name, _)| *name == value);
+                job.network = found.ok_or_else(|| format!("there is no network {value:?}"))?.1;
+            }
+            Some("--kill") => {
+                let (rank, after) =
+                    value.split_once('@').ok_or_else(|| format!("{value:?} is not RANK@TIME"))?;
+                let rank = u32::try_from(number(rank)?).unwrap_or(u32::MAX);
+                job.kills.push((rank, Duration::from_micros(number(after)?)));
+            }
+            _ => return Err(format!("there is no {}", flag.display())),
+        }
+    }
+    job.nodes = nodes.unwrap_or(job.ranks).min(job.ranks);
+    job.command = arguments.collect();
+    if let Some((rank, _)) = job.kills.iter().find(|(rank, _)| *rank >= job.ranks) {
+        return Err(format!("--kill: there is no rank {rank}"));
+    }
+    if job.command.is_empty() { Err("there is no PROGRAM".to_owned()) } else { Ok(job) }
+}
+
+/// Runs an MPI program on a simulated network.
+fn ranks(job: &Job) -> ExitCode {
+    let mut err = io::stderr().lock();
+    let report = match run(job) {
+        Ok(report) => report,
+        Err(error) => {
+            let _ = writeln!(err, "muster-sim: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    if let Some(rank) = report.failed {
+        let _ = writeln!(err, "muster-sim: rank {rank} ended with status {}", report.status);
+    }
+    let (parts, bytes) = report.carried;
+    let _ = writeln!(
+        err,
+        "muster-sim: {:.3} ms, {parts} parts of messages with {bytes} bytes, {} turns, digest {}",
+        report.time.as_secs_f64() * 1e3,
+        report.turns,
+        report.digest,
+    );
+    ExitCode::from(u8::try_from(report.status).unwrap_or(1))
 }
 
 /// Runs many seeds of each scenario.

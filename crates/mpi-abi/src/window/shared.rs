@@ -26,7 +26,7 @@ use rustix::net::{
 };
 
 use super::{halves, whole};
-use crate::communicator::{Comm, all_say};
+use crate::communicator::{Comm, all_say, all_say_aside};
 use crate::world::world;
 
 /// A rank's part.
@@ -105,7 +105,7 @@ pub fn allocate(comm: &Comm, (size, unit): (usize, i64), is_apart: bool) -> Resu
     let here: Vec<u32> = here.map(|(rank, _)| rank).collect();
     let (number, inbox) = if rank == here[0] { (0, None) } else { inbox() };
     let own = [size as u64, unit.cast_unsigned(), number].map(halves).concat();
-    let said = all_say(comm, &[own, vec![i32::from(is_apart)]].concat())?;
+    let said = all_say_aside(comm, &[own, vec![i32::from(is_apart)]].concat())?;
     let (parts, length) = parts(&said, &here)?;
     let file = if rank == here[0] { memory(length) } else { Err(Errno::NOMSG) };
     if let Ok(file) = &file {
@@ -120,7 +120,7 @@ pub fn allocate(comm: &Comm, (size, unit): (usize, i64), is_apart: bool) -> Resu
         Err(errno) if rank == here[0] => vec![0, 0, 0, 0, errno.raw_os_error(), 0],
         Err(_) => vec![0; 6],
     };
-    let told = all_say(comm, &told)?;
+    let told = all_say_aside(comm, &told)?;
     if let Some(failed) = told.iter().find(|of| of[4] != 0) {
         return Err(lacking(length, Errno::from_raw_os_error(failed[4])));
     }

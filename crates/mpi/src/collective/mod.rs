@@ -23,6 +23,7 @@ use crate::datatype::Datatype;
 use crate::error::Result;
 use crate::group::Group;
 use crate::op::{Op, Reduction};
+use muster_message::ASIDE;
 
 /// A reduction that all ranks of a collective carry out.
 #[derive(Clone)]
@@ -57,4 +58,12 @@ pub struct Shape {
     pub group: Group,
     /// The other group of an intercommunicator.
     pub remote: Option<Group>,
+}
+
+impl Shape {
+    /// The same, for what differs from run to run: it is in no digest.
+    #[must_use]
+    pub fn aside(self) -> Shape {
+        Shape { context: self.context | ASIDE, ..self }
+    }
 }

@@ -83,6 +83,10 @@ impl Carrier for Queue {
         5000
     }
 
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+
     fn is_gone(&self, _: u32) -> Option<Failure> {
         None
     }

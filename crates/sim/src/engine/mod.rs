@@ -20,7 +20,7 @@
 mod failing;
 pub mod links;
 mod machine;
-mod slab;
+pub(crate) mod slab;
 #[cfg(test)]
 mod tests;
 pub mod trace;
