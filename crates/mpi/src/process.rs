@@ -233,7 +233,7 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
     ///
     /// # Errors
     /// As [`Short::advance`].
-    pub fn carry_out_short(&self, mut short: Short<M>) -> Result<()> {
+    pub fn carry_out_short(&self, mut short: Short<'_, M>) -> Result<()> {
         self.wait(Waits::Messages, |state| {
             let done = short.advance(&mut state.endpoint, state.watch.is_long)?;
             if done {

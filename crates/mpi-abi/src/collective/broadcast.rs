@@ -11,14 +11,29 @@ use crate::pointer::Address;
 const BARRIER: u8 = family("MPI_Barrier");
 
 /// The steps of a barrier.
-fn barrier(comm: MPI_Comm) -> Result<Steps<impl Make>> {
+fn barrier(comm: MPI_Comm) -> Result<Steps<Barrier>> {
     let comm = communicator(comm)?;
     let is_between = is_between(&comm);
-    let make = move |plan: &mut Plan<Place>| match is_between {
-        true => plan.barrier_between(),
-        false => plan.barrier(),
-    };
-    Ok(steps(comm, make)?.of(BARRIER).or_short(Some(None)))
+    Ok(Steps::new(comm, Barrier { is_between }).of(BARRIER))
+}
+
+/// A barrier.
+struct Barrier {
+    is_between: bool,
+}
+
+impl Make for Barrier {
+    fn make(&self, plan: &mut Plan<Place>) {
+        match self.is_between {
+            true => plan.barrier_between(),
+            false => plan.barrier(),
+        }
+    }
+
+    #[inline(always)]
+    fn short(&self) -> Option<Option<Operands<'_, Place>>> {
+        Some(None)
+    }
 }
 
 export! {

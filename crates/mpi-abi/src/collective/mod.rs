@@ -104,8 +104,23 @@ macro_rules! forms {
 use {collective, forms};
 
 /// What fills a rank's plan.
-trait Make: Fn(&mut Plan<Place>) + Send + 'static {}
-impl<F: Fn(&mut Plan<Place>) + Send + 'static> Make for F {}
+trait Make: Send + 'static {
+    /// Fills it.
+    fn make(&self, plan: &mut Plan<Place>);
+
+    /// How it is done on a board, if it can be: with these operands, or none. Whether it can must
+    /// be the same for all ranks: sizes are.
+    #[inline(always)]
+    fn short(&self) -> Option<Option<Operands<'_, Place>>> {
+        None
+    }
+}
+
+impl<F: Fn(&mut Plan<Place>) + Send + 'static> Make for F {
+    fn make(&self, plan: &mut Plan<Place>) {
+        self(plan);
+    }
+}
 
 /// Collectives that differ by their counts only are one family. Each has a number, so that ranks
 /// which call different ones are told so.
@@ -170,26 +185,35 @@ struct Steps<F> {
     /// The root, where there is one in this group.
     root: Option<u32>,
     make: F,
-    /// How it is done on a board, if it can be: with these operands, or none.
-    short: Option<Option<Operands<Place>>>,
 }
 
 /// Steps.
 #[inline(always)]
-fn steps<F: Make>(comm: Held, make: F) -> Result<Steps<F>> {
-    Ok(Steps { comm, family: OWN, root: None, make, short: None })
+fn steps<F>(comm: Held, make: F) -> Result<Steps<F>>
+where
+    F: Make + Fn(&mut Plan<Place>),
+{
+    Ok(Steps::new(comm, make))
 }
 
 /// Steps of a collective with a root.
-fn rooted<F: Make>(comm: Held, root: Root, make: F) -> Result<Steps<F>> {
+fn rooted<F>(comm: Held, root: Root, make: F) -> Result<Steps<F>>
+where
+    F: Make + Fn(&mut Plan<Place>),
+{
     let root = match root {
         Root::Rank(root) => Some(root),
         Root::Between(_) => None,
     };
-    Ok(Steps { comm, family: OWN, root, make, short: None })
+    Ok(Steps { root, ..Steps::new(comm, make) })
 }
 
 impl<F: Make> Steps<F> {
+    #[inline(always)]
+    fn new(comm: Held, make: F) -> Steps<F> {
+        Steps { comm, family: OWN, root: None, make }
+    }
+
     /// The same, of a family.
     #[inline(always)]
     fn of(self, family: u8) -> Steps<F> {
@@ -197,24 +221,17 @@ impl<F: Make> Steps<F> {
         Steps { family, ..self }
     }
 
-    /// The same, where it can be done on a board, too. Whether it can must be the same for all
-    /// ranks: sizes are.
-    #[inline(always)]
-    fn or_short(self, short: Option<Option<Operands<Place>>>) -> Steps<F> {
-        Steps { short, ..self }
-    }
-
     fn plan(&self) -> Plan<Place> {
         let mut plan = Plan::new(self.comm.inner.next_collective(self.family));
-        (self.make)(&mut plan);
+        self.make.make(&mut plan);
         plan
     }
 
     /// Waits for the end.
     #[inline]
-    fn carry_out(mut self) -> Result<()> {
+    fn carry_out(self) -> Result<()> {
         let process = &world()?.process;
-        if let Some(operands) = self.short.take()
+        if let Some(operands) = self.make.short()
             && let Some(spot) = self.comm.next_spot()?
         {
             let shape = self.comm.inner.next_collective(self.family);
@@ -237,7 +254,7 @@ impl<F: Make> Steps<F> {
         let shape = self.comm.inner.next_collective(self.family);
         let start = move || {
             let mut plan = Plan::new(shape.clone());
-            (self.make)(&mut plan);
+            self.make.make(&mut plan);
             Ok(Active::Collective(world()?.process.state().begin(plan)))
         };
         request.set(request::insert(about, None, Some(Box::new(start))))

@@ -6,6 +6,7 @@ use super::*;
 use crate::communicator::communicator;
 use crate::operation::combination;
 use crate::pointer::{Address, ConstAddress};
+use muster_mpi::collective::Combination;
 
 collective! {
     /// The root gets the combination of what all have.
@@ -53,11 +54,29 @@ collective! {
         let (from, into) = operands(&comm, (sendbuf.0, recvbuf.0), (count, count), datatype)?;
         let op = combination(op, datatype, &from)?;
         let is_between = is_between(&comm);
-        let short = Operands::new(&op, &from, &into).map(Some);
-        let steps = steps(comm, move |plan| match is_between {
-            true => plan.allreduce_between(&op, &from, &into),
-            false => plan.allreduce(&op, &from, &into),
-        });
-        Ok(steps?.or_short(short))
+        Ok(Steps::new(comm, AllReduce { op, from, into, is_between }))
+    }
+}
+
+/// An all-reduce of these.
+struct AllReduce {
+    op: Combination,
+    from: Elements,
+    into: Elements,
+    is_between: bool,
+}
+
+impl Make for AllReduce {
+    fn make(&self, plan: &mut Plan<Place>) {
+        let AllReduce { op, from, into, is_between } = self;
+        match is_between {
+            true => plan.allreduce_between(op, from, into),
+            false => plan.allreduce(op, from, into),
+        }
+    }
+
+    #[inline]
+    fn short(&self) -> Option<Option<Operands<'_, Place>>> {
+        Operands::new(&self.op, &self.from, &self.into).map(Some)
     }
 }

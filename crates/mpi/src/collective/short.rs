@@ -19,17 +19,17 @@ struct Shown<const ROOM: usize>([u8; ROOM]);
 const FEW: usize = 64;
 
 /// What all ranks combine, and where the result goes.
-pub struct Operands<M: Memory> {
-    op: Combination,
-    from: Typed<M>,
+pub struct Operands<'a, M: Memory> {
+    op: &'a Combination,
+    from: &'a Typed<M>,
     into: Typed<M>,
 }
 
-impl<M: Memory> Operands<M> {
+impl<'a, M: Memory> Operands<'a, M> {
     /// Elements, unless they are too many.
-    pub fn new(op: &Combination, from: &Typed<M>, into: &Typed<M>) -> Option<Operands<M>> {
-        let fits = into.size() <= BOARD_BYTES;
-        fits.then(|| Operands { op: op.clone(), from: from.clone(), into: into.clone() })
+    #[inline]
+    pub fn new(op: &'a Combination, from: &'a Typed<M>, into: &Typed<M>) -> Option<Self> {
+        (into.size() <= BOARD_BYTES).then(|| Operands { op, from, into: into.clone() })
     }
 }
 
@@ -52,12 +52,12 @@ fn wrong(from: u32, theirs: u32, own: u32) -> Error {
 }
 
 /// One rank's part in such a collective: an all-reduce, or without operands a barrier.
-pub struct Short<M: Memory> {
+pub struct Short<'a, M: Memory> {
     shape: Shape,
     spot: Spot,
     /// Which collective it is, and how many bytes are shown: the same for all.
     label: u32,
-    operands: Option<Operands<M>>,
+    operands: Option<Operands<'a, M>>,
     has_shown: bool,
     /// All ranks before this one have shown theirs.
     next: u32,
@@ -69,9 +69,10 @@ pub struct Short<M: Memory> {
     failed: Option<Error>,
 }
 
-impl<M: Memory> Short<M> {
+impl<'a, M: Memory> Short<'a, M> {
     /// A collective of a family, over a place that nobody else uses.
-    pub fn new(shape: Shape, spot: Spot, family: u8, operands: Option<Operands<M>>) -> Short<M> {
+    #[inline]
+    pub fn new(shape: Shape, spot: Spot, family: u8, operands: Option<Operands<'a, M>>) -> Self {
         let size = operands.as_ref().map_or(0, |operands| operands.into.size());
         let label = u32::from(family) << 16 | size as u32;
         Short {
@@ -162,7 +163,7 @@ impl<M: Memory> Short<M> {
     }
 
     fn show(&mut self, boards: &mut dyn Boards) {
-        let Some(Operands { from, .. }) = &mut self.operands else {
+        let Some(Operands { from, .. }) = &self.operands else {
             return boards.show(self.spot, self.label, &[]);
         };
         if let Some(whole) = from.whole() {
@@ -170,7 +171,7 @@ impl<M: Memory> Short<M> {
         }
         let mut packed = [0; BOARD_BYTES];
         let packed = &mut packed[..from.size()];
-        from.read(0, packed);
+        Typed::clone(from).read(0, packed);
         boards.show(self.spot, self.label, packed);
     }
 
