@@ -75,7 +75,7 @@ macro_rules! forms {
             const FAMILY: u8 = family(stringify!($family));
 
             /// Looks at the arguments.
-            #[inline]
+            #[inline(always)]
             fn steps_of($($arg: $type),*) -> Result<Steps<impl Make + use<>>> $body
 
             $crate::export::export! {
@@ -332,7 +332,7 @@ pub fn plain(
 ///
 /// # Errors
 /// As [`plain`]; between two groups nothing can be in place.
-#[inline]
+#[inline(always)]
 fn unless_in_place(
     comm: &Comm,
     address: *const c_void,
@@ -346,6 +346,7 @@ fn unless_in_place(
 }
 
 /// What a reduction takes, and where its result goes. In place it takes what is there.
+#[inline(always)]
 fn operands(
     comm: &Comm,
     (from, into): (*const c_void, *const c_void),
