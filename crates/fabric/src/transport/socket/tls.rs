@@ -106,7 +106,7 @@ impl Keys {
     fn new(identity: &Identity, members: &Members) -> Keys {
         let provider = Arc::new(CryptoProvider {
             cipher_suites: vec![
-                cipher_suite::TLS13_AES_128_GCM_SHA256,
+                cipher_suite::TLS13_AES_256_GCM_SHA384,
                 // For processors without instructions for AES.
                 cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
             ],
@@ -127,6 +127,7 @@ impl Keys {
             )));
         client.resumption = Resumption::disabled();
         client.enable_sni = false;
+        client.enable_secret_extraction = true;
         let mut server = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&TLS13])
             .expect("the ciphers are of this version")
@@ -134,6 +135,7 @@ impl Keys {
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(own)));
         server.session_storage = Arc::new(NoServerSessionStorage {});
         server.send_tls13_tickets = 0;
+        server.enable_secret_extraction = true;
         Keys { client: Arc::new(client), server: Arc::new(server), members: members.clone() }
     }
 
@@ -147,8 +149,8 @@ impl Keys {
 
     /// Protects a connection that was made to us.
     pub fn line_from(&self, tcp: OwnedFd) -> Result<Line> {
-        // Nobody knows its lane yet; if it is another one, that is set up when it enters it. Who has
-        // gone again is found out later.
+        // Nobody knows its lane yet; if it is another one, that is set up when it enters it. Who
+        // has gone again is found out later.
         let _ = option::tcp(tcp.as_fd(), Lane::Bulk);
         let session = ServerConnection::new(self.server.clone()).map_err(broken)?;
         self.line(tcp, Connection::Server(session))
