@@ -6,7 +6,8 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::region::Region;
 use crate::strategy::{
-    ActiveMessage, Completion, Datagram, Handler, Handlers, Key, Ready, RemoteCopy, Stream, Wait,
+    ActiveMessage, Bare, Completion, Datagram, Handler, Handlers, Key, Ready, RemoteCopy, Stream,
+    Wait,
 };
 use crate::transport::Peer;
 use std::io::IoSlice;
@@ -153,6 +154,16 @@ impl<T: Stream, A: Aspect> Stream for Adapted<T, A> {
     #[inline]
     fn socket(&self) -> Option<BorrowedFd<'_>> {
         if A::IS_PRESENT { None } else { self.inner.socket() }
+    }
+
+    /// Refused where aspects would be passed by.
+    #[inline]
+    fn bare(&mut self) -> Result<Bare> {
+        if !A::IS_PRESENT {
+            return self.inner.bare();
+        }
+        let why = "it is watched, so its socket stays where it is".to_owned();
+        Err(Error::Refused { peer: self.inner.peer().name.clone(), why })
     }
 }
 

@@ -4,7 +4,9 @@
 
 use super::layout::Layout;
 use crate::error::{Error, Result};
+use crate::strategy::Bare;
 use crate::transport::shared::socket;
+use crate::transport::socket::Keys;
 use muster_base::limits::{GATEWAY_NODES_MAX, GATEWAY_RANKS_MAX};
 use rustix::io::Errno;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -16,7 +18,7 @@ pub(super) const PACKET_MAX: usize = 7 + 2 * GATEWAY_NODES_MAX;
 const MAGIC: [u8; 4] = *b"MSGR";
 
 /// Counts the changes of what a rank and its daemon share: these packets and the segment.
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 
 /// Bytes of what a rank says.
 pub(super) const ASK: usize = 14;
@@ -33,7 +35,7 @@ pub(super) enum Control {
     /// A process's bell. The last one is the daemon's.
     Bell { process: usize, bell: OwnedFd },
     /// The connection to a node.
-    Line { node: usize, epoch: u32, socket: OwnedFd },
+    Line { node: usize, epoch: u32, bare: Bare },
 }
 
 /// What a rank says first: which one of which job it is.
@@ -88,10 +90,11 @@ pub(super) fn bell(process: usize) -> [u8; 3] {
 }
 
 /// Those of a connection.
-pub(super) fn line(node: usize, epoch: u32) -> [u8; 9] {
-    let mut bytes = [3; 9];
-    bytes[1..5].copy_from_slice(&(node as u32).to_le_bytes());
-    bytes[5..].copy_from_slice(&epoch.to_le_bytes());
+pub(super) fn line(node: usize, epoch: u32, keys: Option<&Keys>) -> Vec<u8> {
+    let mut bytes = vec![3];
+    bytes.extend_from_slice(&(node as u32).to_le_bytes());
+    bytes.extend_from_slice(&epoch.to_le_bytes());
+    bytes.extend(keys.into_iter().flat_map(Keys::encode));
     bytes
 }
 
@@ -137,8 +140,12 @@ fn read(bytes: &[u8], file: OwnedFd) -> Option<Control> {
         }
         (2, rest) => Some(Control::Bell { process: short(rest)?, bell: file }),
         (3, rest) => {
-            let (node, epoch) = (long(rest.get(..4)?)? as usize, long(&rest[4..])?);
-            Some(Control::Line { node, epoch, socket: file })
+            let (node, epoch) = (long(rest.get(..4)?)? as usize, long(rest.get(4..8)?)?);
+            let keys = match &rest[8..] {
+                [] => None,
+                keys => Some(Keys::decode(keys.try_into().ok()?)),
+            };
+            Some(Control::Line { node, epoch, bare: Bare { socket: file, keys } })
         }
         _ => None,
     }
@@ -160,6 +167,6 @@ mod tests {
         (6..ASK).for_each(|end| assert!(why(&asked[..end]).contains("are not how"), "{end}"));
         assert!(why(&[&asked[..], b"x"].concat()).contains("15 bytes"));
         let other = [&asked[..4], &[9, 0], &asked[6..]].concat();
-        assert_eq!(why(&other), "version 9 of the gateway is asked for, it has 2");
+        assert_eq!(why(&other), "version 9 of the gateway is asked for, it has 3");
     }
 }

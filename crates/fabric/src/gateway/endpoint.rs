@@ -18,9 +18,10 @@
 //! counts that differ, so it does not matter where a holder stops.
 
 use super::boxes;
-use super::frame::{Frame, HEAD, Kind};
+use super::frame::{self, Frame, HEAD, Kind};
 use super::layout::{Boxes, Endpoint, Layout, Local, Memory, Pair, Process, SETS, Slot};
 use muster_base::limits::{GATEWAY_PIECE, GATEWAY_RANKS_MAX, GATEWAY_SLOTS};
+use std::ops::Range;
 
 /// Bytes that are sent or looked at in one go: some pieces, for one call.
 pub(super) const BATCH: usize = 64 * 1024;
@@ -60,6 +61,27 @@ pub(super) trait Wire {
     fn peek(&self, bytes: &mut [u8]) -> Result<usize, Broken>;
     /// Takes so much of it away.
     fn consume(&self, bytes: &mut [u8]) -> Result<(), Broken>;
+
+    /// Bytes that go before a frame, and those that it takes more in all.
+    fn around(&self) -> (usize, usize) {
+        (0, 0)
+    }
+
+    /// Makes what stands at the end of a batch, from `start` on, the frame of that number: no two
+    /// of a connection may have the same.
+    fn seal(&self, _number: u64, _batch: &mut Vec<u8>, _start: usize) -> Result<(), Broken> {
+        Ok(())
+    }
+
+    /// Where the first frame of what has arrived is, which has that number, and where the next one
+    /// begins; none where a part is missing.
+    fn open(
+        &self,
+        _number: u64,
+        arrived: &mut [u8],
+    ) -> Result<Option<(Range<usize>, usize)>, Broken> {
+        frame::find(arrived).map_err(|_| Broken::Malformed)
+    }
 }
 
 /// How a pass of sending ended.
@@ -104,6 +126,15 @@ pub(super) const WRITE: usize = 1024;
 /// Passes of sending in a row, for those who post meanwhile.
 const AGAIN: usize = 16;
 
+/// The numbers of the frames that are sent: their word, that of the next one that is put into the
+/// batch, and what the word says.
+#[derive(Clone, Copy, Default)]
+struct Numbers {
+    at: usize,
+    next: u64,
+    told: u64,
+}
+
 /// What was seen to once the batch is written.
 struct Done {
     at: usize,
@@ -121,6 +152,7 @@ pub(super) struct Core<M> {
     buffer: Vec<u8>,
     /// What was received.
     incoming: Vec<u8>,
+    numbers: Numbers,
     done: Vec<Done>,
     /// Stamps and slots of what a rank has to send.
     found: Vec<(u64, usize)>,
@@ -143,6 +175,7 @@ impl<M: Memory> Core<M> {
             me,
             buffer: Vec::with_capacity(BATCH),
             incoming: vec![0; BATCH],
+            numbers: Numbers::default(),
             // At most each piece and each pair of a rank, and three notices.
             done: Vec::with_capacity(BATCH / HEAD + 4),
             found: Vec::with_capacity(GATEWAY_SLOTS),
@@ -179,8 +212,8 @@ impl<M: Memory> Core<M> {
 
     /// Gives the roles out for a new connection.
     pub(super) fn open(&self, node: usize, epoch: u32) {
-        for role in [Endpoint::Sending, Endpoint::Receiving] {
-            self.memory.store(self.layout.endpoint(node, role), tag(epoch, 0));
+        for word in [Endpoint::Sealed, Endpoint::Opened, Endpoint::Sending, Endpoint::Receiving] {
+            self.memory.store(self.layout.endpoint(node, word), tag(epoch, 0));
         }
         self.memory.store(self.layout.endpoint(node, Endpoint::Link), epoch.into());
     }
@@ -271,6 +304,9 @@ impl<M: Memory> Core<M> {
         let (new, old) = (tag(epoch, self.memory.load(kicks)), self.memory.load(kicked));
         self.buffer.clear();
         self.done.clear();
+        let at = self.layout.endpoint(node, Endpoint::Sealed);
+        let told = self.memory.load(at);
+        self.numbers = Numbers { at, next: told & u64::from(u32::MAX), told };
         for here in 0..self.layout.here() {
             let due = self.is_due(node, here, epoch);
             if due.is_none() && new == old {
@@ -364,7 +400,8 @@ impl<M: Memory> Core<M> {
         if !self.make_room(HEAD, wire, room)? {
             return Ok(false);
         }
-        self.buffer.extend_from_slice(&frame.write());
+        let start = self.begin(frame, wire);
+        self.seal(start, wire)?;
         self.done.push(done);
         Ok(true)
     }
@@ -438,19 +475,19 @@ impl<M: Memory> Core<M> {
             total,
             offset,
         };
-        let head = frame.write();
-        if Frame::read(&head).is_err() {
+        if Frame::read(&frame.write()).is_err() {
             return Ok(true);
         }
         if !self.make_room(HEAD + size, wire, room)? {
             return Ok(false);
         }
-        let start = self.buffer.len();
-        self.buffer.extend_from_slice(&head);
-        self.buffer.resize(start + HEAD + size, 0);
+        let start = self.begin(&frame, wire);
+        let begun = self.buffer.len();
+        self.buffer.resize(begun + size, 0);
         let body = self.layout.outbound(here, slot, Slot::Body);
-        self.memory.read(body, &mut self.buffer[start + HEAD..]);
+        self.memory.read(body, &mut self.buffer[begun..]);
         if self.memory.load(self.layout.outbound(here, slot, Slot::Stamp)) == stamp {
+            self.seal(start, wire)?;
             let at = self.layout.outbound(here, slot, Slot::Mark);
             self.done.push(Done { at, old, new });
         } else {
@@ -460,13 +497,29 @@ impl<M: Memory> Core<M> {
         Ok(true)
     }
 
-    /// Has room for so many bytes more in the batch; false where the socket has none.
+    /// Begins a frame in the batch; where.
+    fn begin(&mut self, frame: &Frame, wire: &impl Wire) -> usize {
+        let start = self.buffer.len();
+        self.buffer.resize(start + wire.around().0, 0);
+        self.buffer.extend_from_slice(&frame.write());
+        start
+    }
+
+    /// Ends it.
+    fn seal(&mut self, start: usize, wire: &impl Wire) -> Result<(), Broken> {
+        wire.seal(self.numbers.next, &mut self.buffer, start)?;
+        self.numbers.next += 1;
+        Ok(())
+    }
+
+    /// Has room for a frame of so many bytes in the batch; false where the socket has none.
     fn make_room(
         &mut self,
         size: usize,
         wire: &impl Wire,
         room: &mut Room,
     ) -> Result<bool, Broken> {
+        let size = size + wire.around().1;
         if self.buffer.len() + size > room.left.min(BATCH) {
             self.flush(wire, room)?;
             room.left = wire.room();
@@ -480,6 +533,10 @@ impl<M: Memory> Core<M> {
             wire.write(&self.buffer)?;
             room.left = room.left.saturating_sub(self.buffer.len() + WRITE);
             self.buffer.clear();
+            let Numbers { at, next, told } = self.numbers;
+            let new = tag(wire.epoch(), next);
+            self.memory.replace(at, told, new);
+            self.numbers.told = new;
         }
         for Done { at, old, new } in self.done.drain(..) {
             self.memory.replace(at, old, new);
@@ -525,19 +582,26 @@ impl<M: Memory> Core<M> {
         if size == 0 {
             return Ok(Received::Nothing);
         }
+        let at_opened = self.layout.endpoint(node, Endpoint::Opened);
+        let opened = self.memory.load(at_opened);
+        let number = opened & u64::from(u32::MAX);
         let (mut at, mut frames, mut is_blocked) = (0, 0, false);
-        while let Some((head, rest)) = buffer[at..size].split_first_chunk() {
+        while let Some((inside, next)) = wire.open(number + frames as u64, &mut buffer[at..size])? {
+            let (head, body) = buffer[at..][inside].split_first_chunk().ok_or(Broken::Malformed)?;
             let frame = Frame::read(head).map_err(|_| Broken::Malformed)?;
-            let Some(body) = rest.get(..frame.size.into()) else { break };
+            if body.len() != usize::from(frame.size) {
+                return Err(Broken::Malformed);
+            }
             if !self.deliver(node, &frame, body, (wire.epoch(), is_patient))? {
                 is_blocked = true;
                 break;
             }
-            at += HEAD + body.len();
+            at += next;
             frames += 1;
         }
         // The next one takes it away: whom the pieces are for does not wait for that.
         self.memory.replace(at_consumed, none, tag(wire.epoch(), at as u64));
+        self.memory.replace(at_opened, opened, tag(wire.epoch(), number + frames as u64));
         Ok(match (frames, is_blocked) {
             (0, true) => Received::Blocked,
             (0, false) => Received::Part,

@@ -1,6 +1,7 @@
 //! What goes over the socket between two nodes: `docs/wire/gateway.md`.
 
 use muster_base::limits::{GATEWAY_PIECE, GATEWAY_RANKS_MAX};
+use std::ops::Range;
 
 /// Bytes of a frame's head.
 pub(super) const HEAD: usize = 32;
@@ -11,7 +12,7 @@ pub(super) const OPENING: usize = 16;
 const MAGIC: [u8; 4] = *b"MSGW";
 
 /// The version that this is.
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 
 /// What a frame says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +95,17 @@ impl Frame {
             _ => Ok(frame),
         }
     }
+}
+
+/// Where the first frame of what has arrived is, and where the next one begins; none where a part
+/// is missing.
+///
+/// # Errors
+/// What is wrong with its head.
+pub(super) fn find(arrived: &[u8]) -> Result<Option<(Range<usize>, usize)>, &'static str> {
+    let Some(head) = arrived.first_chunk() else { return Ok(None) };
+    let end = HEAD + usize::from(Frame::read(head)?.size);
+    Ok((end <= arrived.len()).then_some((0..end, end)))
 }
 
 /// The first bytes of a connection, in both directions; the acceptor repeats the epoch.
@@ -179,7 +191,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_an_opening_that_can_be_or_an_error(mut bytes: [u8; OPENING]) {
-            bytes[..6].copy_from_slice(b"MSGW\x02\x00");
+            bytes[..6].copy_from_slice(b"MSGW\x03\x00");
             if let Ok(opening) = Opening::read(&bytes) {
                 prop_assert_eq!(opening.write(), bytes);
             }

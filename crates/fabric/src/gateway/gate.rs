@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 /// longer than a rank that takes pieces needs for one.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// A sleep while the socket says that there is something to do and there is not yet: the rest of a
-/// frame is under way, or a little room is not enough.
+/// A sleep while the socket says that there is something to do and there is not yet: a rank has no
+/// room for it, or a little room is not enough.
 const NAP: Duration = Duration::from_micros(200);
 
 /// Descriptors told of at once.
@@ -39,8 +39,10 @@ struct Peer {
     watched: epoll::EventFlags,
     /// Since when a piece waits for a rank.
     blocked: Option<Instant>,
-    /// Something lies there that cannot be taken yet.
+    /// Something lies there for a rank that has no room.
     is_held: bool,
+    /// A part of a frame lies there.
+    is_part: bool,
     /// Passes in a row that the socket had no room for.
     full: u32,
 }
@@ -109,7 +111,7 @@ impl Gate {
         let data = epoll::EventData::new_u64(node as u64);
         epoll::add(&self.epoll, line.descriptor(), data, watched)
             .map_err(|errno| Error::io("waiting for another node", errno))?;
-        let peer = Peer { line, watched, blocked: None, is_held: false, full: 0 };
+        let peer = Peer { line, watched, blocked: None, is_held: false, is_part: false, full: 0 };
         self.peers[node] = Some(peer);
         Ok(())
     }
@@ -176,7 +178,8 @@ impl Gate {
             Received::Other => {}
             _ => peer.blocked = None,
         }
-        peer.is_held = matches!(received, Received::Blocked | Received::Part);
+        peer.is_held = received == Received::Blocked;
+        peer.is_part = received == Received::Part;
         matches!(received, Received::Frames(_))
     }
 
@@ -285,6 +288,8 @@ impl Gate {
             let mut flags = epoll::EventFlags::empty();
             flags.set(epoll::EventFlags::RDHUP, self.is_daemon);
             flags.set(epoll::EventFlags::IN, is_sentinel && !peer.is_held);
+            // What more comes is told then, and what lies there already only once.
+            flags.set(epoll::EventFlags::ET, peer.is_part);
             flags.set(epoll::EventFlags::OUT, is_due && peer.full == 1);
             if peer.is_held || is_due && peer.full >= 2 {
                 time = time.min(NAP);

@@ -182,10 +182,14 @@ pub(super) enum Endpoint {
     Sentinel = 1,
     /// Who sends at the moment.
     Sending = 8,
+    /// Frames that were sent, with the epoch: each has a number.
+    Sealed = 9,
     /// Who receives at the moment.
     Receiving = 16,
     /// Bytes that were brought and still stand in the socket, with the epoch.
     Consumed = 17,
+    /// Frames that were brought, with the epoch.
+    Opened = 18,
     /// How often ranks there have asked to be sent again what they had no room for.
     Kicks = 24,
     /// Up to which of these was seen to, with the epoch.

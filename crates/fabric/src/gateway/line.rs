@@ -1,16 +1,18 @@
 //! The connection to another node as all processes of this one hold it: the same socket.
 
 use super::endpoint::{Broken, WRITE, Wire};
-use super::frame::{HEAD, OPENING, Opening};
+use super::frame::{self, HEAD, OPENING, Opening};
 use super::sys;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::strategy::Stream;
+use crate::strategy::Bare;
 use crate::transport::Adapter;
+use crate::transport::socket::{self, Keys, Records, Unfit, is_ready};
 use muster_base::limits::GATEWAY_PIECE;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// What may wait in a socket. A part of a frame stays there until the rest has come, and TCP counts
@@ -23,15 +25,22 @@ const RECEIVE: usize = 1024 * 1024;
 const REST: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
 const RESTS: u32 = 5;
 
-/// A socket and its epoch.
+/// A socket, what its frames are sealed with, and its epoch.
 pub(super) struct Line {
     socket: OwnedFd,
+    keys: Option<Keys>,
+    records: Option<Records>,
     epoch: u32,
 }
 
 impl Line {
-    pub(super) fn new(socket: OwnedFd, epoch: u32) -> Line {
-        Line { socket, epoch }
+    pub(super) fn new(Bare { socket, keys }: Bare, epoch: u32) -> Line {
+        let records = keys.as_ref().map(Records::new);
+        Line { socket, keys, records, epoch }
+    }
+
+    pub(super) fn keys(&self) -> Option<&Keys> {
+        self.keys.as_ref()
     }
 
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
@@ -57,10 +66,37 @@ impl Wire for Line {
         self.epoch
     }
 
+    fn around(&self) -> (usize, usize) {
+        if self.records.is_some() { (socket::HEAD, socket::EXTRA) } else { (0, 0) }
+    }
+
+    fn seal(
+        &self,
+        number: u64,
+        batch: &mut Vec<u8>,
+        start: usize,
+    ) -> std::result::Result<(), Broken> {
+        let Some(records) = &self.records else { return Ok(()) };
+        // Where the key is used up: the next connection has another one.
+        records.seal(number, batch, start).map_err(|Unfit| Broken::Ended)
+    }
+
+    fn open(
+        &self,
+        number: u64,
+        arrived: &mut [u8],
+    ) -> std::result::Result<Option<(Range<usize>, usize)>, Broken> {
+        match &self.records {
+            // Anybody on the way can do that, so nothing is held against the node.
+            Some(records) => records.open(number, arrived).map_err(|Unfit| Broken::Ended),
+            None => frame::find(arrived).map_err(|_| Broken::Malformed),
+        }
+    }
+
     fn room(&self) -> usize {
         // The kernel counts up to twice the bytes. Nobody else writes, so what is free stays free.
         match sys::queue(self.socket.as_fd()) {
-            Ok((0, limit)) => (limit / 2).max(HEAD + GATEWAY_PIECE),
+            Ok((0, limit)) => (limit / 2).max(HEAD + GATEWAY_PIECE + socket::EXTRA),
             Ok((queued, limit)) => (limit.saturating_sub(queued) / 2).saturating_sub(WRITE),
             Err(_) => 0,
         }
@@ -111,60 +147,108 @@ impl Wire for Line {
     }
 }
 
-/// Opens a connection as who has made it: the socket, once the other side has agreed.
+/// Opens a connection as who has made it: what it is, once the other side has agreed. That one has
+/// taken its end from whoever looked after it before it answers, so what comes then is for us.
 pub(super) fn offer(
     adapter: Box<dyn Adapter>,
     own: Opening,
     expected: (u32, u16),
     deadline: Deadline,
-) -> Result<OwnedFd> {
+) -> Result<Bare> {
     let mut stream = adapter.stream()?;
     stream.write(&own.write(), deadline)?;
-    let theirs = opening(&mut *stream, deadline)?;
+    let mut bare = keep(stream.bare()?)?;
+    let peer = stream.peer().name.clone();
+    let theirs = hear(&mut bare, &peer, deadline)?;
     if theirs.epoch != own.epoch || (theirs.node, theirs.ranks) != expected {
-        return Err(malformed(&*stream, "it is another node, or one of another job"));
+        return Err(malformed(&peer, "it is another node, or one of another job"));
     }
-    socket(&*stream)
+    Ok(bare)
 }
 
-/// Opens a connection that another node has made: what it says, and the socket.
+/// Opens a connection that another node has made: what it says, and what the connection is.
 pub(super) fn accept(
     adapter: Box<dyn Adapter>,
     own: impl FnOnce(Opening) -> Option<Opening>,
     deadline: Deadline,
-) -> Result<(Opening, OwnedFd)> {
+) -> Result<(Opening, Bare)> {
     let mut stream = adapter.stream()?;
-    let theirs = opening(&mut *stream, deadline)?;
-    let own = own(theirs).ok_or_else(|| malformed(&*stream, "it is no node of this job"))?;
-    stream.write(&own.write(), deadline)?;
-    Ok((theirs, socket(&*stream)?))
-}
-
-fn malformed(stream: &dyn Stream, what: &str) -> Error {
-    Error::Malformed { peer: stream.peer().name.clone(), what: what.to_owned() }
-}
-
-fn socket(stream: &dyn Stream) -> Result<OwnedFd> {
-    let Some(socket) = stream.socket() else {
-        let (peer, why) = (stream.peer().name.clone(), "it is reached over no socket".to_owned());
-        return Err(Error::Refused { peer, why });
-    };
-    let failed = |source| Error::io("keeping the socket to another node", source);
-    let socket = socket.try_clone_to_owned().map_err(failed)?;
-    sockopt::set_socket_recv_buffer_size(&socket, RECEIVE).map_err(|errno| failed(errno.into()))?;
-    Ok(socket)
-}
-
-fn opening(stream: &mut dyn Stream, deadline: Deadline) -> Result<Opening> {
     let (mut bytes, mut there) = ([0; OPENING], 0);
+    let peer = stream.peer().name.clone();
     while there < OPENING {
         match stream.read(&mut bytes[there..], deadline)? {
-            0 => {
-                let evidence = "it ended the connection before it was open".to_owned();
-                return Err(Error::Dead { peer: stream.peer().name.clone(), evidence });
-            }
+            0 => return Err(ended(&peer)),
             size => there += size,
         }
     }
-    Opening::read(&bytes).map_err(|what| malformed(stream, what))
+    let theirs = Opening::read(&bytes).map_err(|what| malformed(&peer, what))?;
+    let own = own(theirs).ok_or_else(|| malformed(&peer, "it is no node of this job"))?;
+    let mut bare = keep(stream.bare()?)?;
+    say(&mut bare, own, &peer)?;
+    Ok((theirs, bare))
+}
+
+/// Sends the first words on a connection that is ours.
+fn say(bare: &mut Bare, own: Opening, peer: &str) -> Result<()> {
+    let mut bytes = own.write().to_vec();
+    if let Some(keys) = &mut bare.keys {
+        bytes.splice(..0, [0; socket::HEAD]);
+        let sealed = Records::new(keys).seal(0, &mut bytes, 0);
+        sealed.map_err(|Unfit| malformed(peer, "its key is used up"))?;
+        keys.advance(1, 0);
+    }
+    // A new connection has room for it.
+    match send(&bare.socket, &bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+        Ok(size) if size == bytes.len() => Ok(()),
+        _ => Err(ended(peer)),
+    }
+}
+
+/// Hears the first words on a connection that is ours, and takes not a byte more.
+fn hear(bare: &mut Bare, peer: &str, deadline: Deadline) -> Result<Opening> {
+    let extra = if bare.keys.is_some() { socket::EXTRA } else { 0 };
+    let (mut bytes, mut there) = (vec![0; OPENING + extra], 0);
+    while there < bytes.len() {
+        match recv(&bare.socket, &mut bytes[there..], RecvFlags::DONTWAIT) {
+            Ok((size, _)) if size > 0 => there += size,
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => {
+                let Some(left) = deadline.left() else { return Err(late(peer, deadline)) };
+                // Whatever it says, the next read shows it.
+                let _ = is_ready(bare.socket.as_fd(), PollFlags::IN, left);
+            }
+            _ => return Err(ended(peer)),
+        }
+    }
+    let mut inside = 0..OPENING;
+    if let Some(keys) = &mut bare.keys {
+        let opened = Records::new(keys).open(0, &mut bytes);
+        let opened = opened.map_err(|Unfit| malformed(peer, "it is no record"))?;
+        keys.advance(0, 1);
+        inside = opened.map_or(0..0, |(inside, _)| inside);
+    }
+    let opening = bytes[inside].first_chunk();
+    let opening = opening.ok_or_else(|| malformed(peer, "it is no opening"))?;
+    Opening::read(opening).map_err(|what| malformed(peer, what))
+}
+
+fn malformed(peer: &str, what: &str) -> Error {
+    Error::Malformed { peer: peer.to_owned(), what: what.to_owned() }
+}
+
+fn ended(peer: &str) -> Error {
+    let evidence = "it ended the connection before it was open".to_owned();
+    Error::Dead { peer: peer.to_owned(), evidence }
+}
+
+fn late(peer: &str, deadline: Deadline) -> Error {
+    let (who, what) = ("a node's gateway".to_owned(), "an answer to its opening".to_owned());
+    Error::Deadline { who, whom: peer.to_owned(), what, waited: deadline.waited() }
+}
+
+/// Has a connection hold what frames may need.
+fn keep(bare: Bare) -> Result<Bare> {
+    sockopt::set_socket_recv_buffer_size(&bare.socket, RECEIVE)
+        .map_err(|errno| Error::io("keeping the socket to another node", errno))?;
+    Ok(bare)
 }

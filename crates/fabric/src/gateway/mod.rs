@@ -34,6 +34,13 @@
 //! one rank, so one that takes nothing keeps it from no other. There are no credits for each two
 //! ranks: the room for those would grow with the job.
 //!
+//! *Protection.* Between machines the connection is one of TLS, which daemons make. Then they take
+//! it from the thread that moves its records, and give its keys to the ranks with its socket, so
+//! that each frame is a record that whoever has the role seals or opens (`line.rs`). No two records
+//! of a key may have the same number: the next one's is in the segment, and belongs to the role.
+//! Where a holder stops, the connection is replaced, and its keys with it. A rank has the keys of
+//! its job's connections only, over which it may say what it likes anyway.
+//!
 //! *Trust.* The ranks of a job trust each other. The daemon does not trust them: it knows where
 //! everything is without the segment, reads each word once, and copies before it looks. Garbage
 //! harms the job whose segment it is.

@@ -11,6 +11,7 @@ use super::meeting::{self, Asking};
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
+use crate::strategy::Bare;
 use crate::transport::shared::{segment, socket};
 use crate::transport::{self, Adapter, Hello, Lane};
 use muster_base::limits::{GATEWAY_NODES_MAX, GATEWAY_RANKS_MAX, HELLO_TIME};
@@ -72,7 +73,7 @@ struct Peer {
 struct Made {
     node: usize,
     epoch: u32,
-    socket: Option<OwnedFd>,
+    bare: Option<Bare>,
 }
 
 /// What other threads have for the daemon's.
@@ -144,12 +145,12 @@ impl Door {
             let is_known = layout.ranks.get(node) == Some(&theirs.ranks) && node != layout.node;
             is_known.then(|| Opening { epoch: theirs.epoch, ..opening(layout) })
         };
-        let (theirs, socket) = line::accept(adapter, own, deadline)?;
+        let (theirs, bare) = line::accept(adapter, own, deadline)?;
         if theirs.epoch == 0 {
             // This node does so by itself, now that it is there.
             return Ok(());
         }
-        let made = Made { node: theirs.node as usize, epoch: theirs.epoch, socket: Some(socket) };
+        let made = Made { node: theirs.node as usize, epoch: theirs.epoch, bare: Some(bare) };
         self.tell(Event::Made(made));
         Ok(())
     }
@@ -160,13 +161,7 @@ fn opening(layout: &Layout) -> Opening {
 }
 
 /// Connects to a node.
-fn dial(
-    layout: &Layout,
-    node: usize,
-    to: &Dial,
-    epoch: u32,
-    deadline: Deadline,
-) -> Result<OwnedFd> {
+fn dial(layout: &Layout, node: usize, to: &Dial, epoch: u32, deadline: Deadline) -> Result<Bare> {
     let own = Opening { epoch, ..opening(layout) };
     line::offer(to(deadline)?, own, (node as u32, layout.ranks[node]), deadline)
 }
@@ -273,10 +268,10 @@ impl Node {
         let hello = Hello { name, service: SERVICE.to_owned(), lane: Lane::Bulk };
         let to: Dial = Arc::new(move |deadline| transport::of(&to)?.connect(&to, &hello, deadline));
         let epoch = self.peers[at].epoch + 1;
-        let socket = dial(&self.gate.core.layout, at, &to, epoch, deadline)?;
+        let bare = dial(&self.gate.core.layout, at, &to, epoch, deadline)?;
         let peer = &mut self.peers[at];
         (peer.to, peer.is_ours, peer.epoch) = (Some(to), true, epoch);
-        self.install(Made { node: at, epoch, socket: Some(socket) });
+        self.install(Made { node: at, epoch, bare: Some(bare) });
         Ok(())
     }
 
@@ -449,8 +444,8 @@ impl Node {
         let epoch = self.peers[node].epoch;
         let is_over = self.is_over.clone();
         let dialing = move || {
-            let socket = dial_again((&door.layout, node), &to, epoch, &is_over);
-            door.tell(Event::Made(Made { node, epoch, socket }));
+            let bare = dial_again((&door.layout, node), &to, epoch, &is_over);
+            door.tell(Event::Made(Made { node, epoch, bare }));
         };
         let thread = Builder::new().name(format!("dials node {node}")).spawn(dialing);
         self.peers[node].dialing = thread.ok();
@@ -473,7 +468,7 @@ impl Node {
         let (Ok(door), is_over) = (self.door(), self.is_over.clone()) else { return };
         let asking = move || {
             if dial_again((&door.layout, node), &to, 0, &is_over).is_none() {
-                door.tell(Event::Made(Made { node, epoch: 0, socket: None }));
+                door.tell(Event::Made(Made { node, epoch: 0, bare: None }));
             }
         };
         // It ends with its try, whether the node is still there or not.
@@ -483,7 +478,7 @@ impl Node {
 
     /// A connection was made, or could not be.
     fn install(&mut self, made: Made) {
-        let Made { node, epoch, socket } = made;
+        let Made { node, epoch, bare } = made;
         if epoch == 0 && self.is_connected(node as u32) {
             // It could not be asked to connect, but did.
             return;
@@ -495,8 +490,8 @@ impl Node {
             // It has nothing more to do than to end.
             let _ = thread.join();
         }
-        let Some(socket) = socket else { return self.part(node, Some(Loss::Refused)) };
-        let line = Line::new(socket, epoch);
+        let Some(bare) = bare else { return self.part(node, Some(Loss::Refused)) };
+        let line = Line::new(bare, epoch);
         if self.gate.core.loss(node).is_some() || !is_next {
             return line.hang_up();
         }
@@ -533,7 +528,7 @@ impl Node {
                 if member.told[node] == epoch {
                     continue;
                 }
-                let bytes = control::line(node, epoch);
+                let bytes = control::line(node, epoch, line.keys());
                 let sent = socket::send(member.control.as_fd(), &bytes, Some(line.descriptor()));
                 if sent.is_ok() {
                     member.told[node] = epoch;
@@ -564,11 +559,11 @@ fn dial_again(
     to: &Dial,
     epoch: u32,
     is_over: &AtomicBool,
-) -> Option<OwnedFd> {
+) -> Option<Bare> {
     let deadline = Deadline::after(HELLO_TIME);
     loop {
         match dial(layout, node, to, epoch, deadline) {
-            Ok(socket) => return Some(socket),
+            Ok(bare) => return Some(bare),
             Err(Error::Refused { .. }) => return None,
             Err(_) if deadline.left().is_none() || is_over.load(Ordering::Relaxed) => return None,
             Err(_) => std::thread::sleep(AGAIN),

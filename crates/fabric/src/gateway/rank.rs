@@ -541,10 +541,8 @@ impl Rank {
     fn listen(&mut self) -> Result<()> {
         while let Some(said) = control::receive(self.control.as_fd(), &mut self.packet)? {
             match said {
-                Control::Line { node, epoch, socket }
-                    if node < self.gate.core.layout.ranks.len() =>
-                {
-                    self.gate.set_line(node, Line::new(socket, epoch))?;
+                Control::Line { node, epoch, bare } if node < self.gate.core.layout.ranks.len() => {
+                    self.gate.set_line(node, Line::new(bare, epoch))?;
                 }
                 _ => {
                     let (peer, what) = (DAEMON.to_owned(), "no connection".to_owned());

@@ -1,8 +1,8 @@
 //! Strategies behind a pointer are strategies.
 
 use super::{
-    ActiveMessage, Completion, Datagram, Handler, Handlers, Key, Ready, RemoteCopy, Stream, Taken,
-    Wait,
+    ActiveMessage, Bare, Completion, Datagram, Handler, Handlers, Key, Ready, RemoteCopy, Stream,
+    Taken, Wait,
 };
 use crate::deadline::Deadline;
 use crate::error::Result;
@@ -99,6 +99,10 @@ impl<T: Stream + ?Sized> Stream for Box<T> {
 
     fn socket(&self) -> Option<BorrowedFd<'_>> {
         (**self).socket()
+    }
+
+    fn bare(&mut self) -> Result<Bare> {
+        (**self).bare()
     }
 }
 

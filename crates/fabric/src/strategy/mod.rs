@@ -14,8 +14,9 @@ use crate::error::{Error, Result};
 use crate::protocol::Payload;
 use crate::region::Region;
 use crate::transport::Peer;
+use crate::transport::socket::Keys;
 use std::io::IoSlice;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// What to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,6 +235,26 @@ pub trait Stream: Wait {
     fn socket(&self) -> Option<BorrowedFd<'_>> {
         None
     }
+
+    /// What bytes are sent over on the way to the peer, for those who send and receive them by
+    /// themselves from now on, in several processes perhaps: the stream is of no more use. All that
+    /// was written has left; the peer may not have sent anything that was not read.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where there is no socket; the connection's.
+    fn bare(&mut self) -> Result<Bare> {
+        let why = "it is reached over no socket".to_owned();
+        Err(Error::Refused { peer: self.peer().name.clone(), why })
+    }
+}
+
+/// A connection that is nobody's stream any more.
+#[derive(Debug)]
+pub struct Bare {
+    /// Where its bytes come and go.
+    pub socket: OwnedFd,
+    /// Those of what it is protected with, if it is.
+    pub keys: Option<Keys>,
 }
 
 /// The number of a handler that both sides know.

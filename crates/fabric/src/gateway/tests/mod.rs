@@ -9,11 +9,13 @@ mod steps;
 use super::boxes::{Inbox, Outbox, Refusal};
 use super::bytes::Parts;
 use super::endpoint::{Broken, Core, Wire};
+use super::frame;
 use super::layout::{Layout, Memory};
 use super::near::Near;
 use super::{Piece, Place};
 use crate::transport::shared::sys::Mapped;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 use std::panic::panic_any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -163,7 +165,13 @@ impl Memory for Stepping {
 struct Queue {
     bytes: VecDeque<u8>,
     is_shut: bool,
+    /// The numbers of the frames that were made for it.
+    numbers: BTreeSet<u64>,
 }
+
+/// Bytes before a frame, which say its number, and bytes that it takes more in all.
+const BEFORE: usize = 8;
+const AROUND: usize = BEFORE + 3;
 
 /// A node's end of a connection.
 #[derive(Clone)]
@@ -242,6 +250,33 @@ impl Wire for Braked {
         drop(queue);
         self.brake.step();
         Ok(())
+    }
+
+    fn around(&self) -> (usize, usize) {
+        (BEFORE, AROUND)
+    }
+
+    fn seal(&self, number: u64, batch: &mut Vec<u8>, start: usize) -> Result<(), Broken> {
+        self.brake.step();
+        batch[start..start + BEFORE].copy_from_slice(&number.to_le_bytes());
+        batch.extend_from_slice(&[0; AROUND - BEFORE]);
+        let is_new = self.line.out.lock().unwrap().numbers.insert(number);
+        assert!(is_new, "two frames of one connection have the number {number}");
+        Ok(())
+    }
+
+    fn open(
+        &self,
+        number: u64,
+        arrived: &mut [u8],
+    ) -> Result<Option<(Range<usize>, usize)>, Broken> {
+        let Some((before, rest)) = arrived.split_first_chunk() else { return Ok(None) };
+        if u64::from_le_bytes(*before) != number {
+            return Err(Broken::Ended);
+        }
+        let found = frame::find(rest).map_err(|_| Broken::Malformed)?;
+        let found = found.map(|(frame, end)| (BEFORE..BEFORE + frame.end, AROUND + end));
+        Ok(found.filter(|(_, end)| *end <= arrived.len()))
     }
 }
 

@@ -3,8 +3,9 @@
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::Error;
-use crate::gateway::{Node, Piece, Place, Rank, SERVICE};
-use crate::transport;
+use crate::gateway::{Dial, Node, Piece, Place, Rank, SERVICE};
+use crate::transport::socket::{Identity, Members, Tls};
+use crate::transport::{self, Hello, Lane, Transport};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
@@ -81,7 +82,11 @@ fn daemon(index: u32, address: &Address) {
     let mut node = Node::new(index, &RANKS).unwrap();
     let mut doorman = None;
     if index == 1 {
-        let mut listener = transport::of(address).unwrap().listen(address).unwrap();
+        let listener = match address {
+            Address::Tls(..) => protected(1).listen(address),
+            _ => transport::of(address).unwrap().listen(address),
+        };
+        let mut listener = listener.unwrap();
         say(&format!("address {}", listener.address()));
         let (door, over) = (node.door().unwrap(), is_over.clone());
         doorman = Some(std::thread::spawn(move || {
@@ -93,6 +98,8 @@ fn daemon(index: u32, address: &Address) {
                 }
             }
         }));
+    } else if let Address::Tls(..) = address {
+        node.keep_connected(1, dial(address));
     } else {
         node.connect(1, address, soon()).unwrap();
     }
@@ -116,6 +123,21 @@ fn daemon(index: u32, address: &Address) {
     if let Some(doorman) = doorman {
         doorman.join().unwrap();
     }
+}
+
+/// TLS as one of the two nodes.
+fn protected(node: u32) -> Tls {
+    let identity = |node: u32| Identity::from_secret(&[node as u8 + 1; 32]);
+    let members = Members::default();
+    (0..2).for_each(|node| members.pin(&node.to_string(), identity(node).public_key()).unwrap());
+    Tls::new(&identity(node), &members)
+}
+
+/// How node 1 is reached over TLS.
+fn dial(address: &Address) -> Dial {
+    let (tls, to) = (protected(0), address.clone());
+    let hello = Hello { name: "0".to_owned(), service: SERVICE.to_owned(), lane: Lane::Bulk };
+    Arc::new(move |deadline| tls.connect(&to, &hello, deadline))
 }
 
 /// The byte at `at` of message `number` from one rank to another.
@@ -239,8 +261,8 @@ impl Cluster {
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         let at = match scheme {
-            "tcp" => "tcp!127.0.0.1!0".to_owned(),
-            _ => format!("unix!{}/socket", folder.display()),
+            "unix" => format!("unix!{}/socket", folder.display()),
+            _ => format!("{scheme}!127.0.0.1!0"),
         };
         let (say, lines) = std::sync::mpsc::channel();
         let (daemons, heard, pids) = (Vec::new(), Vec::new(), BTreeMap::new());
@@ -324,7 +346,7 @@ fn moment() -> Duration {
 
 #[test]
 fn messages_of_all_sizes_come_in_all_directions_and_nothing_is_left() {
-    for scheme in ["unix", "tcp"] {
+    for scheme in ["unix", "tcp", "tls"] {
         let mut cluster = Cluster::new(scheme);
         cluster.hear("done", ALL);
         cluster.end();
@@ -333,7 +355,7 @@ fn messages_of_all_sizes_come_in_all_directions_and_nothing_is_left() {
 
 #[test]
 fn who_is_frozen_keeps_nobody_else_waiting_and_misses_nothing() {
-    for scheme in ["unix", "tcp"] {
+    for scheme in ["unix", "tcp", "tls"] {
         let mut cluster = Cluster::new(scheme);
         cluster.hear("pid", ALL);
         std::thread::sleep(moment());
@@ -348,7 +370,7 @@ fn who_is_frozen_keeps_nobody_else_waiting_and_misses_nothing() {
 
 #[test]
 fn who_is_frozen_again_and_again_misses_nothing() {
-    for scheme in ["unix", "tcp"] {
+    for scheme in ["unix", "tcp", "tls"] {
         let mut cluster = Cluster::new(scheme);
         cluster.hear("pid", ALL);
         for _ in 0..8 {
@@ -364,7 +386,7 @@ fn who_is_frozen_again_and_again_misses_nothing() {
 
 #[test]
 fn who_is_killed_keeps_nobody_else_waiting_and_all_are_told() {
-    for scheme in ["unix", "tcp"] {
+    for scheme in ["unix", "tcp", "tls"] {
         let mut cluster = Cluster::new(scheme);
         cluster.hear("pid", ALL);
         std::thread::sleep(moment());

@@ -4,7 +4,7 @@ use super::connect::Line;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::strategy::emulated::{Active, Copied, Framed};
-use crate::strategy::{ActiveMessage, Datagram, Ready, RemoteCopy, Stream, Wait};
+use crate::strategy::{ActiveMessage, Bare, Datagram, Ready, RemoteCopy, Stream, Wait};
 use crate::transport::{Adapter, Hello, Peer};
 use crate::wait::Patience;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -199,6 +199,20 @@ impl Stream for Socket {
 
     fn socket(&self) -> Option<BorrowedFd<'_>> {
         Some(self.line.socket.as_fd())
+    }
+
+    fn bare(&mut self) -> Result<Bare> {
+        let Some(tunnel) = &mut self.line.tunnel else {
+            let socket = self.line.socket.try_clone();
+            let socket = socket.map_err(|source| Error::io("keeping a connection", source))?;
+            return Ok(Bare { socket, keys: None });
+        };
+        let Some((socket, keys)) = tunnel.leave() else {
+            self.line.end(&self.peer.name)?;
+            let evidence = "bytes were under way when it was to be given away".to_owned();
+            return Err(Error::Dead { peer: self.peer.name.clone(), evidence });
+        };
+        Ok(Bare { socket, keys: Some(keys) })
     }
 }
 

@@ -18,6 +18,7 @@
 use super::identity::PublicKey;
 use super::option::SILENCE;
 use super::pump::{Cut, Link};
+use super::records::Keys;
 use muster_base::limits::TLS_CHUNK;
 use rustix::io::Errno;
 use rustix::net::{
@@ -112,6 +113,18 @@ impl Joint {
     /// It cannot be looked after here.
     pub fn refuse(&self, why: String) {
         self.link.cut(Cut::Dead(why));
+    }
+
+    /// The socket to the peer, and the keys with which it goes on; none where bytes are under way
+    /// here, or the connection has ended.
+    pub fn give_away(self) -> Option<(OwnedFd, Keys)> {
+        let is_open = (self.outward, self.inward) == (Way::Open, Way::Open) && !self.is_left;
+        let is_quiet = self.unread.is_empty() && !self.near.readable;
+        if !is_open || !is_quiet || self.session.wants_write() {
+            return None;
+        }
+        let secrets = self.session.dangerous_extract_secrets().ok()?;
+        Some((self.tcp, Keys::of(secrets)?))
     }
 
     /// The local end was dropped, or both ways of it have ended.

@@ -25,7 +25,9 @@
 //! connection that everything above sees, hello included, so nothing above knows of it. Where the
 //! kernel can do TLS, the keys would go to it after the handshake (`TCP_ULP` "tls", and
 //! [`super::Protection::KernelTls`]), and the TCP socket would be that end: the place is
-//! [`pump::Tunnel::enter`], where a connection changes hands anyway.
+//! [`pump::Tunnel::enter`], where a connection changes hands anyway. Who wants no thread in between
+//! takes the TCP socket and the keys instead (`Stream::bare`) and does the records by itself
+//! (`records.rs`), as ranks do.
 
 mod connect;
 mod connection;
@@ -34,6 +36,7 @@ mod joint;
 mod listener;
 mod option;
 mod pump;
+mod records;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -46,9 +49,11 @@ use crate::error::{Error, Result};
 pub use connection::Socket;
 pub use identity::{Identity, Member, Members, PublicKey};
 pub use option::SILENCE;
+pub use records::{EXTRA, HEAD, Keys, Records, Unfit};
 pub use tls::Tls;
 
-pub(super) use connection::{is_ready, timespec};
+pub(crate) use connection::is_ready;
+pub(super) use connection::timespec;
 
 use connect::Line;
 

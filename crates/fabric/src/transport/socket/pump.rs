@@ -16,6 +16,7 @@ use super::connect::FLAGS;
 use super::identity::{Member, Members, PublicKey};
 use super::joint::{Joint, Next};
 use super::option;
+use super::records::Keys;
 use crate::error::{Error, Result};
 use crate::transport::Lane;
 use muster_base::limits::TLS_CHUNK;
@@ -138,6 +139,14 @@ impl Tunnel {
         }
         self.pump = system;
         Ok(())
+    }
+
+    /// Gives the connection away once all that was written has left: its socket over TCP, and what
+    /// it goes on with ([`super::records`]). Nobody may have written anything there meanwhile. This
+    /// end is of no more use then; it is if there is none.
+    pub fn leave(&mut self) -> Option<(OwnedFd, Keys)> {
+        self.pump.ask(|tell| Order::Settle(self.number, tell))?;
+        self.pump.ask(|tell| Order::Release(self.number, tell)).flatten()?.give_away()
     }
 
     /// Why it has ended, if not in order.

@@ -23,7 +23,7 @@ use super::{capabilities, connect, foreign, option};
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::transport::{Adapter, Capabilities, Hello, Listener, Protection, Transport};
+use crate::transport::{Adapter, Capabilities, Hello, Lane, Listener, Protection, Transport};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
 use rustls::crypto::ring::{cipher_suite, default_provider, kx_group};
@@ -64,11 +64,7 @@ impl Tls {
     #[cfg(feature = "conformance")]
     pub fn raw(&self, to: &Address, deadline: Deadline) -> Result<std::os::unix::net::UnixStream> {
         let Address::Tls(host, port) = to else { return Err(foreign(to)) };
-        let hello = Hello {
-            name: "raw".into(),
-            service: String::new(),
-            lane: crate::transport::Lane::Bulk,
-        };
+        let hello = Hello { name: "raw".into(), service: String::new(), lane: Lane::Bulk };
         let tcp = connect::tcp(to, host, *port, &hello, deadline)?;
         let line = self.keys.line_to(tcp)?;
         let stream = std::os::unix::net::UnixStream::from(line.socket);
@@ -110,7 +106,7 @@ impl Keys {
     fn new(identity: &Identity, members: &Members) -> Keys {
         let provider = Arc::new(CryptoProvider {
             cipher_suites: vec![
-                cipher_suite::TLS13_AES_128_GCM_SHA256,
+                cipher_suite::TLS13_AES_256_GCM_SHA384,
                 // For processors without instructions for AES.
                 cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
             ],
@@ -131,6 +127,7 @@ impl Keys {
             )));
         client.resumption = Resumption::disabled();
         client.enable_sni = false;
+        client.enable_secret_extraction = true;
         let mut server = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&TLS13])
             .expect("the ciphers are of this version")
@@ -138,6 +135,7 @@ impl Keys {
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(own)));
         server.session_storage = Arc::new(NoServerSessionStorage {});
         server.send_tls13_tickets = 0;
+        server.enable_secret_extraction = true;
         Keys { client: Arc::new(client), server: Arc::new(server), members: members.clone() }
     }
 
@@ -151,6 +149,9 @@ impl Keys {
 
     /// Protects a connection that was made to us.
     pub fn line_from(&self, tcp: OwnedFd) -> Result<Line> {
+        // Nobody knows its lane yet; if it is another one, that is set up when it enters it. Who
+        // has gone again is found out later.
+        let _ = option::tcp(tcp.as_fd(), Lane::Bulk);
         let session = ServerConnection::new(self.server.clone()).map_err(broken)?;
         self.line(tcp, Connection::Server(session))
     }

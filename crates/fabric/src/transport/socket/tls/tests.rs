@@ -1,8 +1,8 @@
 //! What only TLS promises. What every transport does is in `conformance`.
 
-use super::super::{Member, Tcp};
+use super::super::{EXTRA, HEAD, Member, Records, Tcp};
 use super::*;
-use crate::strategy::{Datagram, Ready, Stream};
+use crate::strategy::{Bare, Datagram, Ready, Stream};
 use crate::transport::Lane;
 use std::io::{IoSlice, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -338,6 +338,42 @@ fn the_system_lane_has_its_options_through_tls() {
             let end = end.stream().unwrap();
             let room = rustix::net::sockopt::socket_send_buffer_size(end.socket().unwrap());
             assert_eq!(room.unwrap() <= 128 * 1024, lane == Lane::System);
+        }
+    }
+}
+
+/// Whoever has the keys speaks TLS: the other end is none the wiser.
+#[test]
+fn a_connection_that_was_given_away_goes_on_where_it_was() {
+    let list = members(&[1, 2]);
+    let mut listener = Tls::new(&identity(1), &list).listen(&here()).unwrap();
+    for is_accepted in [true, false] {
+        let (connected, accepted) = meet(&Tls::new(&identity(2), &list), "n2", &mut *listener);
+        let ends = (connected.unwrap().stream().unwrap(), accepted.unwrap().stream().unwrap());
+        let (mut given, mut other) = if is_accepted { (ends.1, ends.0) } else { ends };
+        let mut bytes = [0; 64];
+        for said in [&b"one"[..], b"two"] {
+            given.write(said, soon()).unwrap();
+            assert_eq!(other.read(&mut bytes, soon()).unwrap(), said.len());
+            other.write(said, soon()).unwrap();
+            assert_eq!(given.read(&mut bytes, soon()).unwrap(), said.len());
+        }
+        let Bare { socket, keys } = given.bare().unwrap();
+        assert!(rustix::net::sockopt::tcp_nodelay(&socket).unwrap());
+        assert!(rustix::net::sockopt::socket_keepalive(&socket).unwrap());
+        let (mut socket, records) = (TcpStream::from(socket), Records::new(&keys.unwrap()));
+        socket.set_nonblocking(false).unwrap();
+        for number in 0..3 {
+            let mut record = [&[0; HEAD][..], b"more"].concat();
+            records.seal(number, &mut record, 0).unwrap();
+            socket.write_all(&record).unwrap();
+            assert_eq!(other.read(&mut bytes, soon()).unwrap(), 4);
+            assert_eq!(&bytes[..4], b"more");
+            other.write(b"and more", soon()).unwrap();
+            let mut record = [0; 8 + EXTRA];
+            socket.read_exact(&mut record).unwrap();
+            let (content, end) = records.open(number, &mut record).unwrap().unwrap();
+            assert_eq!((&record[content], end), (&b"and more"[..], 8 + EXTRA));
         }
     }
 }
