@@ -13,7 +13,7 @@ pub use machine::networks;
 use crate::digest::Digest;
 use crate::network::Network;
 use machine::{Machine, Step};
-use muster_mpi::simulated::wire::{Given, Said};
+use muster_mpi::simulated::wire::{Given, Said, Turn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -108,7 +108,6 @@ pub fn run(job: &Job) -> io::Result<Report> {
     bind()?;
     let mut processes = Processes::start(job)?;
     let mut failed = None;
-    let mut kills = vec![false; processes.all.len()];
     for rank in 0..job.ranks {
         if processes.all[rank as usize].line.is_none() {
             machine.ended(rank);
@@ -123,7 +122,6 @@ pub fn run(job: &Job) -> io::Result<Report> {
         match machine.advance() {
             Step::End => break,
             Step::Kill(rank) => {
-                kills[rank as usize] = true;
                 processes.all[rank as usize].child.kill()?;
                 machine.ended(rank);
             }
@@ -131,7 +129,7 @@ pub fn run(job: &Job) -> io::Result<Report> {
                 Some(turn) => machine.waits(rank, turn),
                 None => {
                     machine.ended(rank);
-                    failed = if kills[rank as usize] { None } else { processes.failure(rank)? };
+                    failed = processes.failure(rank)?;
                 }
             },
         }
@@ -240,12 +238,7 @@ impl Processes {
     }
 
     /// Gives a rank its turn; what it says when it gives it away, or nothing where it has ended.
-    fn turn(
-        &mut self,
-        rank: u32,
-        given: &Given,
-        machine: &Machine,
-    ) -> io::Result<Option<muster_mpi::simulated::wire::Turn>> {
+    fn turn(&mut self, rank: u32, given: &Given, machine: &Machine) -> io::Result<Option<Turn>> {
         let process = &mut self.all[rank as usize];
         let Some(line) = &mut process.line else { return Ok(None) };
         let mut to = line.get_ref();
