@@ -104,6 +104,28 @@ fn a_node_daemon_is_killed_twenty_times() {
     cluster.down();
 }
 
+/// The evidence of a death is waited for 5 s. A node that came back meanwhile and dies again has
+/// its own 5 s: the end of the first does not call the second a connection that closed.
+#[test]
+fn a_node_that_dies_again_is_not_judged_by_its_first_death() {
+    let cluster = Cluster::up("t0120again", 2);
+    let keeper = cluster.await_pid("keeper");
+    let mut first = None;
+    for (before, silent) in [(0, 500), (4500, 1500)] {
+        let job = family(&cluster);
+        let begun = *first.get_or_insert_with(Instant::now);
+        std::thread::sleep(Duration::from_millis(before).saturating_sub(begun.elapsed()));
+        // Nobody tells what became of n1 while its keeper does not run.
+        stop(keeper);
+        signal(cluster.await_pid("n1"), Signal::KILL);
+        std::thread::sleep(Duration::from_millis(silent));
+        signal(keeper, Signal::CONT);
+        job.wait().code(125).says("n1 was lost: its daemon was killed by signal 9");
+        cluster.await_nodes(2);
+    }
+    cluster.down();
+}
+
 #[test]
 fn the_manager_is_killed_twenty_times() {
     let cluster = Cluster::up("t0120manager", 4);

@@ -236,6 +236,13 @@ impl Nodes {
 }
 
 impl Nodes {
+    /// Whether nothing is known yet of why a connection closed.
+    fn waits_for_evidence(&self, link: &Arc<Link>) -> bool {
+        let table = self.table();
+        let gone = table.get(&link.name).and_then(|known| known.gone.as_ref());
+        gone.is_some_and(|gone| Arc::ptr_eq(gone, link))
+    }
+
     /// All nodes, by what is known without asking them.
     pub(super) fn overview(&self) -> Vec<NodeOverview> {
         let table = self.table();
@@ -289,10 +296,11 @@ impl Manager {
         };
         self.node_changed(name);
         self.nodes.joined.notify_all();
-        let (before, gone) = before.map_or((None, None), |known| (known.link, known.gone));
-        let replaced = before.filter(|before| before.instance != instance);
-        for lost in replaced.into_iter().chain(gone) {
-            self.ranks_lost(&lost, "its node daemon was started again");
+        if let Some(Known { link, gone, evidence, .. }) = before {
+            let replaced = link.filter(|before| before.instance != instance);
+            let why = evidence.map(|(_, why)| why);
+            let why = why.as_deref().unwrap_or("its node daemon was started again");
+            replaced.iter().chain(&gone).for_each(|lost| self.ranks_lost(lost, why));
         }
         let (manager, weak) = (Arc::downgrade(self), Arc::downgrade(&link));
         client.on_close(move |_| {
@@ -370,11 +378,14 @@ impl Manager {
         if why != WHY {
             return self.give_up(&link.name);
         }
-        let (manager, name) = (Arc::downgrade(self), link.name.clone());
+        let (manager, link) = (Arc::downgrade(self), link.clone());
         self.timer.after(EVIDENCE, move || {
             if let Some(manager) = manager.upgrade() {
-                manager.give_up(&name);
-                manager.call_back(&id_of(&name).into_iter().collect());
+                // By now the node may have come back and be lost once more: that has its own time.
+                if manager.nodes.waits_for_evidence(&link) {
+                    manager.give_up(&link.name);
+                }
+                manager.call_back(&id_of(&link.name).into_iter().collect());
             }
         });
     }
