@@ -161,7 +161,7 @@ fn exchange(mut own: Rank, me: u32) {
     say(format!("rank {me} of {shape:?} has messages of {}", others.len()));
 }
 
-fn send(own: &mut Rank, to: Place, bytes: &[u8], take: &mut dyn FnMut(Piece<'_>)) {
+fn send(own: &mut Rank, to: Place, bytes: &[u8], take: &mut impl FnMut(Piece<'_>)) {
     let (mut offset, (head, body)) = (0, bytes.split_at(bytes.len().min(64)));
     loop {
         match own.try_send(to, head, body, offset) {

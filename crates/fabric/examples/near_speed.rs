@@ -114,7 +114,7 @@ fn wait(rank: &mut Rank, room: &[Place]) {
 }
 
 /// Takes a piece.
-fn take_piece(rank: &mut Rank, take: &mut dyn FnMut(Piece<'_>)) {
+fn take_piece(rank: &mut Rank, take: &mut impl FnMut(Piece<'_>)) {
     while let Err(error) = rank.try_take(take) {
         assert!(matches!(error, Error::WouldBlock), "{error}");
         wait(rank, &[]);

@@ -72,7 +72,7 @@ pub trait Carrier {
     ///
     /// # Errors
     /// That the carrier is broken.
-    fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure>;
+    fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure>;
 
     /// How many times it is worth to look for a message that is waited for before anything else is
     /// done: some, where it may come in less than a microsecond.

@@ -13,7 +13,7 @@
 
 use crate::buffer::Buffer;
 use crate::carrier::{Arrival, Carrier, Failure};
-use crate::descriptor::{Envelope, Head};
+use crate::descriptor::{Encoded, Envelope, Head};
 use crate::incoming::What;
 use crate::log::{Digest, Followed, Log};
 use crate::matching::{Matching, Wanted};
@@ -61,18 +61,26 @@ pub struct Outcome {
     pub envelope: Envelope,
     /// Bytes of the message, or of it what the buffer has room for.
     pub size: usize,
-    /// Whether the message was longer than the buffer, and how long.
-    pub truncated: Option<usize>,
+    /// Bytes of the message.
+    pub length: usize,
     /// Whether it was cancelled.
     pub cancelled: bool,
     /// Why nothing was sent, or nothing came.
-    pub failure: Option<Failure>,
+    pub failure: Option<Box<Failure>>,
 }
 
 impl Outcome {
     /// That `size` bytes of a message have been sent, or received.
+    #[inline]
     pub(crate) fn of(envelope: Envelope, size: usize) -> Outcome {
-        Outcome { envelope, size, truncated: None, cancelled: false, failure: None }
+        Outcome { envelope, size, length: size, cancelled: false, failure: None }
+    }
+
+    /// Whether the message was longer than the buffer, and how long.
+    #[inline]
+    #[must_use]
+    pub fn truncated(&self) -> Option<usize> {
+        (self.length > self.size).then_some(self.length)
     }
 }
 
@@ -122,7 +130,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     ///
     /// # Errors
     /// That the rank is gone, or the carrier is broken.
-    #[inline]
+    #[inline(always)]
     pub fn send(
         &mut self,
         to: u32,
@@ -131,48 +139,71 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         buffer: B,
     ) -> Result<Option<Ticket>, Failure> {
         self.state.activity += u64::from(envelope.context != NOTES);
-        if to == self.me {
-            return self.send_to_oneself(envelope, mode, buffer);
+        let is_short = buffer.size() < self.offered_from(to);
+        let is_plain = is_short && mode == Mode::Standard && to != self.me;
+        // Most messages leave here, and their buffer is moved to no operation.
+        let sent = match buffer.whole() {
+            Some(bytes) if is_plain && self.outgoing.is_free(to) => {
+                let head = self.eager(envelope);
+                let sent = self.carrier.send(to, &head, bytes, 0)?;
+                self.count();
+                if sent == head.len() + bytes.len() {
+                    return Ok(None);
+                }
+                Some(sent)
+            }
+            _ => None,
+        };
+        match sent {
+            Some(sent) => Ok(self.send_rest(to, envelope, sent, buffer)),
+            None if to == self.me => self.send_to_oneself(envelope, mode, buffer),
+            None => self.send_later(to, envelope, mode, buffer),
         }
-        let is_coscheduled = self.is_coscheduled();
-        // What ends when must not depend on where the ranks are.
-        let long = match &self.state.order {
-            Some(order) if is_coscheduled => order.offered_from,
+    }
+
+    /// From how many bytes on a message to a rank is offered.
+    #[inline]
+    fn offered_from(&self, to: u32) -> usize {
+        match &self.state.order {
+            // What ends when must not depend on where the ranks are.
+            Some(order) if order.quiescence.is_some() => order.offered_from,
             _ => self.carrier.offered_from(to),
-        };
-        let is_long = buffer.size() >= long;
-        if is_long || mode == Mode::Synchronous || !self.outgoing.is_free(to) {
-            return self.send_later(to, envelope, mode, is_long, buffer);
         }
-        let Some(bytes) = buffer.whole() else {
-            return self.send_later(to, envelope, mode, is_long, buffer);
+    }
+
+    #[inline]
+    fn eager(&self, envelope: Envelope) -> Encoded {
+        Head::Eager { envelope, sync: None }.encode().stamped(self.state.stamp())
+    }
+
+    /// Sends the rest of a message of which `sent` bytes have left.
+    #[cold]
+    fn send_rest(&mut self, to: u32, envelope: Envelope, sent: usize, buffer: B) -> Option<Ticket> {
+        let body = match buffer.whole() {
+            Some(bytes) if self.is_coscheduled() => Body::Packed(bytes.to_vec()),
+            _ => Body::new(buffer),
         };
-        let head = Head::Eager { envelope, sync: None }.encode().stamped(self.state.stamp());
-        let sent = self.carrier.send(to, &head, bytes, 0)?;
-        self.count();
-        if sent == head.len() + bytes.len() {
-            return Ok(None);
-        }
-        let body = if is_coscheduled { Body::Packed(bytes.to_vec()) } else { Body::Whole(buffer) };
         let number = self.state.operations.insert(Operation::Send {
             to,
             envelope,
             body,
             waits_for_done: false,
         });
+        let head = self.eager(envelope);
         let leaving = Leaving { head, number: Some(number), with_body: true, offset: sent };
         self.outgoing.push(to, leaving);
-        Ok(self.unless_buffered(number))
+        self.unless_buffered(number)
     }
 
+    #[inline(never)]
     fn send_later(
         &mut self,
         to: u32,
         envelope: Envelope,
         mode: Mode,
-        is_long: bool,
         buffer: B,
     ) -> Result<Option<Ticket>, Failure> {
+        let is_long = buffer.size() >= self.offered_from(to);
         let waits_for_done = is_long || mode == Mode::Synchronous;
         let body = match Body::new(buffer) {
             Body::Whole(buffer) if self.is_coscheduled() && !waits_for_done => {
@@ -222,6 +253,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         }
     }
 
+    #[inline(never)]
     fn send_to_oneself(
         &mut self,
         envelope: Envelope,
@@ -276,7 +308,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     ///
     /// # Errors
     /// As [`Endpoint::receive`].
-    #[inline]
+    #[inline(always)]
     pub fn receive_soon(
         &mut self,
         wanted: Wanted,
@@ -291,7 +323,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     ///
     /// # Errors
     /// As [`Endpoint::receive`].
-    #[inline]
+    #[inline(always)]
     pub fn receive_if_here(
         &mut self,
         wanted: Wanted,
@@ -315,15 +347,12 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             return self.receive(wanted, from, buffer).map(Soon::Posted);
         }
         let (state, me, mut buffer) = (&mut self.state, self.me, Some(buffer));
-        for look in 1..=looks {
+        for _ in 0..looks {
             let mut soon = None;
             let take = &mut |arrival: Arrival<'_>| {
                 soon = state.take_soon(me, arrival, wanted, from, &mut buffer);
             };
             if !self.carrier.take(take)? {
-                if look < looks {
-                    std::hint::spin_loop();
-                }
                 continue;
             }
             match soon {
@@ -432,11 +461,8 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     /// How an operation has ended, if it has. It is forgotten then.
     #[inline]
     pub fn poll(&mut self, ticket: Ticket) -> Option<Outcome> {
-        match self.state.operations.get(ticket.0) {
-            Some(Operation::Ended(..)) => {}
-            _ => return None,
-        }
-        match self.state.operations.remove(ticket.0) {
+        let has_ended = |operation: &Operation<B>| matches!(operation, Operation::Ended(..));
+        match self.state.operations.remove_if(ticket.0, has_ended) {
             Some(Operation::Ended(outcome, _)) => Some(outcome),
             _ => None,
         }
@@ -542,7 +568,8 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             }
             _ => return,
         };
-        let outcome = Outcome { failure: Some(failure), ..Outcome::of(envelope, 0) };
+        let failure = Some(Box::new(failure));
+        let outcome = Outcome { failure, ..Outcome::of(envelope, 0) };
         self.state.end(ticket.0, outcome);
     }
 

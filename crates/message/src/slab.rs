@@ -10,6 +10,7 @@ impl<T> Slab<T> {
         Slab { places: Vec::new(), free: Vec::new() }
     }
 
+    #[inline(always)]
     pub(crate) fn insert(&mut self, thing: T) -> u32 {
         if let Some(number) = self.free.pop() {
             self.places[number as usize] = Some(thing);
@@ -19,18 +20,28 @@ impl<T> Slab<T> {
         (self.places.len() - 1) as u32
     }
 
+    #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<&T> {
         self.places.get(number as usize)?.as_ref()
     }
 
+    #[inline]
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.places.get_mut(number as usize)?.as_mut()
     }
 
     pub(crate) fn remove(&mut self, number: u32) -> Option<T> {
-        let thing = self.places.get_mut(number as usize)?.take()?;
+        self.remove_if(number, |_| true)
+    }
+
+    #[inline(always)]
+    pub(crate) fn remove_if(&mut self, number: u32, is_it: impl FnOnce(&T) -> bool) -> Option<T> {
+        let place = self.places.get_mut(number as usize)?;
+        if !place.as_ref().is_some_and(is_it) {
+            return None;
+        }
         self.free.push(number);
-        Some(thing)
+        place.take()
     }
 
     #[inline]

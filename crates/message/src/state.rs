@@ -49,7 +49,8 @@ pub(crate) enum Operation<B> {
         wanted: Wanted,
         from: Option<u32>,
         buffer: B,
-        taken: Option<Taken>,
+        /// Boxed, for most receives end with the message that they take.
+        taken: Option<Box<Taken>>,
         /// Which receive from any source of its context it is, where somebody counts them.
         number: Option<usize>,
     },
@@ -124,7 +125,7 @@ impl<B: Buffer> State<B> {
         let operation = self.operations.get_mut(number);
         if let Some(Operation::Receive { taken, from, number, .. }) = operation {
             let sync = sync.map(|theirs| (sender, theirs));
-            *taken = Some(Taken { envelope, size, arrived: 0, sync });
+            *taken = Some(Box::new(Taken { envelope, size, arrived: 0, sync }));
             *from = Some(sender);
             if let Some(order) = &mut self.order {
                 order.take(*number, envelope);
@@ -155,7 +156,7 @@ impl<B: Buffer> State<B> {
         if taken.arrived < taken.size {
             return;
         }
-        let (taken, room) = (*taken, buffer.size());
+        let (taken, room) = (**taken, buffer.size());
         if taken.envelope.context & ASIDE == 0
             && let Some(digest) = self.order.as_mut().and_then(|order| order.digest.as_mut())
         {
@@ -178,7 +179,7 @@ impl<B: Buffer> State<B> {
         // What was asked for ends by leaving; what was offered, or is synchronous, does not.
         if failure.is_some() || (with_body && !*waits_for_done) {
             let outcome = Outcome::of(*envelope, body.bytes().len());
-            self.end(number, Outcome { failure, ..outcome });
+            self.end(number, Outcome { failure: failure.map(Box::new), ..outcome });
         }
     }
 
@@ -231,7 +232,7 @@ impl<B: Buffer> State<B> {
         if let (Head::Eager { sync: None, .. }, true) = (head.0, came == total) {
             self.activity += 1;
             let outcome = write_all(&mut into, envelope, bytes);
-            if outcome.truncated.is_none() {
+            if outcome.truncated().is_none() {
                 return Some(Soon::Ended(envelope, outcome.size));
             }
             let ended = Operation::Ended(outcome, self.epoch);
@@ -482,8 +483,7 @@ fn bring(buffer: &mut impl Buffer, at: usize, bytes: &mut dyn Bytes) {
 /// That a message of so many bytes has been received where there was so much room.
 #[inline]
 fn received(envelope: Envelope, size: usize, room: usize) -> Outcome {
-    let truncated = (size > room).then_some(size);
-    Outcome { truncated, ..Outcome::of(envelope, size.min(room)) }
+    Outcome { length: size, ..Outcome::of(envelope, size.min(room)) }
 }
 
 /// The first bytes of a buffer.

@@ -59,7 +59,7 @@ impl Carrier for Queue {
         Ok(sent)
     }
 
-    fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+    fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure> {
         let network = &mut *self.network.borrow_mut();
         let ranks = network.rows.len();
         let first = network.roll(ranks);
@@ -296,7 +296,7 @@ fn what_is_longer_than_its_buffer_is_cut_and_told() {
         job.send(0, 1, 3, Mode::Standard, Bytes::new(message(size, 0), false));
         (0..100).for_each(|_| job.progress());
         let outcome = job.ranks[1].poll(ticket).unwrap();
-        assert_eq!((outcome.size, outcome.truncated), (10, Some(size)));
+        assert_eq!((outcome.size, outcome.truncated()), (10, Some(size)));
         assert_eq!(*shared.borrow(), message(10, 0));
     }
 }

@@ -202,7 +202,8 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         let Some(wanted) = self.from_any(ticket) else { return };
         if self.state.matching.withdraw(wanted, |posted| *posted == ticket.0).is_some() {
             let envelope = Envelope { context: wanted.context, source: 0, tag: 0 };
-            let outcome = Outcome { failure: Some(failure), ..Outcome::of(envelope, 0) };
+            let failure = Some(Box::new(failure));
+            let outcome = Outcome { failure, ..Outcome::of(envelope, 0) };
             self.state.end(ticket.0, outcome);
         }
     }

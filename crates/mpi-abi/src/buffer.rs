@@ -29,7 +29,7 @@ pub fn count(count: impl Number) -> Result<usize> {
 ///
 /// # Errors
 /// [`Class::Type`].
-#[inline]
+#[inline(always)]
 pub fn committed(handle: MPI_Datatype) -> Result<Datatype> {
     let datatype = datatype(handle)?;
     if !datatype.committed() {
@@ -43,7 +43,7 @@ pub fn committed(handle: MPI_Datatype) -> Result<Datatype> {
 ///
 /// # Errors
 /// [`Class::Count`], [`Class::Type`], and [`Class::Buffer`] for no address where some are to be.
-#[inline]
+#[inline(always)]
 pub fn elements(
     address: *const c_void,
     number: impl Number,

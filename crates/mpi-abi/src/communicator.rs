@@ -142,7 +142,7 @@ impl Comm {
 ///
 /// # Errors
 /// [`Class::Comm`]; [`Class::Other`] before `MPI_Init`.
-#[inline]
+#[inline(always)]
 pub fn communicator(comm: MPI_Comm) -> Result<Held> {
     world()?;
     match comm {

@@ -32,7 +32,7 @@ impl Carrier for Line {
     }
 
     #[inline]
-    fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+    fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure> {
         match self {
             Line::Gateway(gateway) => gateway.take(take),
             Line::Strobed(strobed) => strobed.take(take),

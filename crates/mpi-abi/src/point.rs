@@ -19,7 +19,7 @@ use crate::table::Table;
 use crate::world::{State, world};
 
 /// A message to a rank; none where it is nobody, or it has ended already.
-#[inline]
+#[inline(always)]
 fn send(
     comm: &Comm,
     dest: c_int,
@@ -44,7 +44,7 @@ fn finish_send(ticket: Option<Ticket>) -> Result<()> {
 }
 
 /// What a receive takes, and the only rank of the job that it can come from; none from nobody.
-#[inline]
+#[inline(always)]
 fn wanted(comm: &Comm, source: c_int, label: c_int) -> Result<Option<(Wanted, Option<u32>)>> {
     let (context, tag) = (comm.inner.context(), wanted_tag(label)?);
     if source == MPI_ANY_SOURCE {
@@ -63,7 +63,7 @@ fn receive(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Result<O
 }
 
 /// Begins a receive, which may have ended then.
-#[inline]
+#[inline(always)]
 fn begin_receive(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Result<Active> {
     let Some((wanted, from)) = wanted(comm, source, label)? else {
         return Ok(Active::Ended(NOBODY));
@@ -120,7 +120,7 @@ fn receiving(ticket: Option<Ticket>) -> Active {
 }
 
 /// Gives an operation that has begun a handle.
-#[inline]
+#[inline(always)]
 fn began(comm: MPI_Comm, request: Out<MPI_Request>, active: Active) -> Result<()> {
     request.set(request::insert(comm, Some(active), None))
 }

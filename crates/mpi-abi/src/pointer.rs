@@ -71,7 +71,7 @@ impl StatusOut {
                 Ok(())
             }
             Err(Failed { error, status }) => {
-                status.into_iter().for_each(|status| self.set(status));
+                status.into_iter().for_each(|status| self.set(*status));
                 Err(error)
             }
         }

@@ -69,7 +69,7 @@ pub struct Failed {
     /// Why.
     pub error: Error,
     /// From whom, and how much.
-    pub status: Option<MPI_Status>,
+    pub status: Option<Box<MPI_Status>>,
 }
 
 impl From<Error> for Failed {
@@ -367,6 +367,7 @@ pub fn is_settled(state: &mut State, active: Active) -> bool {
 }
 
 /// How an operation has ended, if it has. It is forgotten then.
+#[inline(always)]
 pub fn poll(state: &mut State, active: Active) -> Option<Ended> {
     let empty = |ended: Result<()>| Ok(ended.map(|()| EMPTY)?);
     match active {
@@ -395,7 +396,7 @@ pub fn poll(state: &mut State, active: Active) -> Option<Ended> {
 #[inline]
 pub fn said(status: MPI_Status) -> Ended {
     match Class::of_number(status.MPI_ERROR) {
-        Some(class) => Err(Failed { error: class.into(), status: Some(status) }),
+        Some(class) => Err(Failed { error: class.into(), status: Some(Box::new(status)) }),
         None => Ok(status),
     }
 }
@@ -403,7 +404,7 @@ pub fn said(status: MPI_Status) -> Ended {
 /// What is said of a send that has ended.
 pub fn sent(outcome: &Outcome) -> Ended {
     match &outcome.failure {
-        Some(failure) => Err(Error::from(failure.clone()).into()),
+        Some(failure) => Err(Error::from((**failure).clone()).into()),
         None => {
             let mut status = EMPTY;
             set_cancelled(&mut status, outcome.cancelled);
@@ -414,19 +415,21 @@ pub fn sent(outcome: &Outcome) -> Ended {
 
 /// What is said of a receive that has ended. Of a message that was too long the status says what
 /// was received.
+#[inline(always)]
 pub fn received(outcome: &Outcome) -> Ended {
     if let Some(failure) = &outcome.failure {
-        return Err(Error::from(failure.clone()).into());
+        return Err(Error::from((**failure).clone()).into());
     }
     let mut status = status_of_message(outcome.envelope, outcome.size);
-    if let Some(size) = outcome.truncated {
+    if let Some(size) = outcome.truncated() {
         let Envelope { source, tag, .. } = outcome.envelope;
         let room = outcome.size;
         let what = format!(
             "the message from rank {source} with tag {tag} has {size} bytes, and the receive \
              buffer has room for {room}"
         );
-        return Err(Failed { error: Error::new(Class::Truncate, what), status: Some(status) });
+        let status = Some(Box::new(status));
+        return Err(Failed { error: Error::new(Class::Truncate, what), status });
     }
     set_cancelled(&mut status, outcome.cancelled);
     Ok(status)

@@ -52,7 +52,7 @@ fn look(handle: MPI_Request) -> Result<Option<MPI_Status>> {
         // It is asked for again.
         Err(Failed { error, status }) => {
             let class = error.class.number();
-            let status = status.unwrap_or(EMPTY);
+            let status = status.map_or(EMPTY, |status| *status);
             request::keep(handle, MPI_Status { MPI_ERROR: class, ..status })?;
             Err(error)
         }
@@ -107,7 +107,7 @@ impl<'a> Statuses<'a> {
     fn set(&mut self, place: usize, ended: Ended) {
         let status = ended.unwrap_or_else(|Failed { error, status }| {
             self.failed.push((place, error));
-            status.unwrap_or(EMPTY)
+            status.map_or(EMPTY, |status| *status)
         });
         if let Some(all) = self.all.as_deref_mut() {
             all[place] = MPI_Status { MPI_ERROR: all[place].MPI_ERROR, ..status };
@@ -128,8 +128,8 @@ impl<'a> Statuses<'a> {
                 all[*place].MPI_ERROR = error.class.number();
             }
         }
-        let (_, Error { what, .. }) = self.failed.swap_remove(0);
-        Err(Error::new(Class::InStatus, what))
+        let (_, first) = self.failed.swap_remove(0);
+        Err(Error::new(Class::InStatus, first.into_what()))
     }
 }
 

@@ -30,9 +30,6 @@ pub struct Typed<M> {
     memory: M,
     count: usize,
     datatype: Datatype,
-    /// Where the bytes begin if they lie next to each other.
-    whole: Option<Run>,
-    size: usize,
 }
 
 impl<M: Memory> Typed<M> {
@@ -40,21 +37,19 @@ impl<M: Memory> Typed<M> {
     ///
     /// # Errors
     /// [`Class::Count`] where they are more than memory can hold.
-    #[inline]
+    #[inline(always)]
     pub fn new(memory: M, count: usize, datatype: Datatype) -> Result<Typed<M>> {
-        let size = datatype.packed_size(count)?;
-        let whole = datatype.run(count);
-        if whole.is_none() {
+        datatype.packed_size(count)?;
+        if datatype.run(count).is_none() {
             datatype.span(count)?;
         }
-        Ok(Typed { memory, count, datatype, whole, size })
+        Ok(Typed { memory, count, datatype })
     }
 
     /// None at all.
     pub fn nothing() -> Typed<M> {
         let datatype = Datatype::of(Predefined::Byte).clone();
-        let whole = datatype.run(0);
-        Typed { memory: M::scratch(0), count: 0, datatype, whole, size: 0 }
+        Typed { memory: M::scratch(0), count: 0, datatype }
     }
 
     /// Room for as many, of the library's.
@@ -67,8 +62,7 @@ impl<M: Memory> Typed<M> {
     /// Some of them: `count` from the element `first` on.
     pub fn part(&self, first: usize, count: usize) -> Typed<M> {
         let memory = self.memory.offset(self.datatype.extent() * first as isize);
-        let (whole, size) = (self.datatype.run(count), self.datatype.size() * count);
-        Typed { memory, count, datatype: self.datatype.clone(), whole, size }
+        Typed { memory, count, datatype: self.datatype.clone() }
     }
 
     /// All of them, cut into parts that lie one behind the other.
@@ -98,14 +92,21 @@ impl<M: Memory> Typed<M> {
     }
 
     /// Bytes of them all.
+    #[inline]
     pub fn size(&self) -> usize {
-        self.size
+        self.datatype.size() * self.count
+    }
+
+    /// Where the bytes are if they lie next to each other.
+    #[inline]
+    fn run(&self) -> Option<Run> {
+        self.datatype.run(self.count)
     }
 
     /// Whether they begin where others do. The address alone does not say: datatypes may have their
     /// elements anywhere (`MPI_BOTTOM`).
     pub fn is(&self, other: &Typed<M>) -> bool {
-        let begin_alike = match (self.whole, other.whole) {
+        let begin_alike = match (self.run(), other.run()) {
             (Some(one), Some(two)) => one.at == two.at,
             _ => self.datatype == other.datatype,
         };
@@ -117,25 +118,25 @@ impl<M: Memory> Typed<M> {
     /// # Errors
     /// [`Class::Truncate`] where there is less room.
     pub fn copy_to(mut self, mut into: Typed<M>) -> Result<()> {
-        if self.size > into.size {
-            let (size, room) = (self.size, into.size);
+        let (size, room) = (self.size(), into.size());
+        if size > room {
             let what = format!("{size} bytes do not fit into a receive buffer of {room}");
             return Err(Error::new(Class::Truncate, what));
         }
-        if self.size == 0 {
+        if size == 0 {
             return Ok(());
         }
-        match (self.whole, into.whole) {
+        match (self.run(), into.run()) {
             (Some(from), _) => {
                 let from = self.memory.bytes(from.at, from.length);
                 into.write(0, from);
             }
             (None, Some(to)) => {
-                let to = into.memory.bytes_mut(to.at, self.size);
+                let to = into.memory.bytes_mut(to.at, size);
                 self.datatype.cursor(self.count).pack(&self.memory, to);
             }
             (None, None) => {
-                let mut bytes = vec![0; self.size];
+                let mut bytes = vec![0; size];
                 self.read(0, &mut bytes);
                 into.write(0, &bytes);
             }
@@ -158,17 +159,17 @@ impl<M: Memory> Typed<M> {
 impl<M: Memory> Buffer for Typed<M> {
     #[inline]
     fn size(&self) -> usize {
-        self.size
+        Typed::size(self)
     }
 
     #[inline]
     fn whole(&self) -> Option<&[u8]> {
-        self.whole.map(|run| self.memory.bytes(run.at, run.length))
+        self.run().map(|run| self.memory.bytes(run.at, run.length))
     }
 
     #[inline]
     fn whole_mut(&mut self) -> Option<&mut [u8]> {
-        self.whole.map(|run| self.memory.bytes_mut(run.at, run.length))
+        self.run().map(|run| self.memory.bytes_mut(run.at, run.length))
     }
 
     fn read(&mut self, at: usize, into: &mut [u8]) {

@@ -142,7 +142,7 @@ impl Counter {
         asked.into_iter().for_each(|ticket| state.endpoint.release(ticket));
         drop(state);
         match process.outcome(answered)?.failure {
-            Some(failure) => Err(Error::from(failure)),
+            Some(failure) => Err(Error::from(*failure)),
             None => Ok(number(&mut answer)),
         }
     }

@@ -4,6 +4,7 @@
 //! what was wrong and which value it was. The C entry points add rank and function.
 
 use std::fmt;
+use std::ops::Deref;
 
 /// Defines [`Class`] from one table of names, numbers of the standard ABI and meanings.
 macro_rules! classes {
@@ -159,9 +160,13 @@ classes! {
         "the performance variable cannot be read and written at once";
 }
 
-/// Why a call failed.
+/// Why a call failed: one word, so that results of what succeeds stay in registers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Error {
+pub struct Error(Box<Why>);
+
+/// What there is to know of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Why {
     /// The class, for the program.
     pub class: Class,
     /// One sentence for people, without capital letter and full stop.
@@ -174,8 +179,23 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// An error of a class, with its sentence.
     #[must_use]
+    #[cold]
     pub fn new(class: Class, what: impl Into<String>) -> Error {
-        Error { class, what: what.into() }
+        Error(Box::new(Why { class, what: what.into() }))
+    }
+
+    /// Its sentence.
+    #[must_use]
+    pub fn into_what(self) -> String {
+        self.0.what
+    }
+}
+
+impl Deref for Error {
+    type Target = Why;
+
+    fn deref(&self) -> &Why {
+        &self.0
     }
 }
 

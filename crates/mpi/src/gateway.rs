@@ -181,7 +181,7 @@ impl Carrier for Gateway {
     }
 
     #[inline]
-    fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+    fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure> {
         let firsts = &self.firsts;
         let taken = self.rank.try_take(&mut |mut piece| {
             let (from, total) = (number(firsts, piece.from), piece.total as usize);

@@ -141,9 +141,9 @@ impl<M> Default for Channels<M> {
 /// What went wrong with a message, if anything did.
 fn failure(outcome: &Outcome) -> Option<Error> {
     if let Some(failure) = &outcome.failure {
-        return Some(failure.clone().into());
+        return Some((**failure).clone().into());
     }
-    let size = outcome.truncated?;
+    let size = outcome.truncated()?;
     let what = format!("a partition has {size} bytes, and its offer said {}", outcome.size);
     Some(Error::new(Class::Truncate, what))
 }

@@ -480,8 +480,8 @@ fn gone<C: Carrier, B: Buffer>(
     move |rank| is_idle.then(|| endpoint.carrier().is_gone(rank)).flatten()
 }
 
-impl From<muster_message::Failure> for Error {
-    fn from(failure: muster_message::Failure) -> Error {
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Error {
         Error::new(crate::error::Class::ProcAborted, failure.to_string())
     }
 }

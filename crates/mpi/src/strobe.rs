@@ -109,7 +109,7 @@ impl<C: Carrier + Node> Carrier for Strobed<C> {
         Ok(sent)
     }
 
-    fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+    fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure> {
         if !self.is_open {
             let slice = self.slice();
             if slice == self.exchanged {
@@ -200,7 +200,7 @@ mod tests {
             Ok((body.len() - at).min(64 << 10))
         }
 
-        fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+        fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure> {
             let Some(byte) = self.0.borrow_mut().messages.pop_front() else { return Ok(false) };
             take(Arrival { from: 0, total: 1, offset: 0, bytes: &mut &[byte][..] });
             Ok(true)

@@ -50,6 +50,8 @@ pub(super) trait Memory {
     fn fence(&self);
     /// The same, and between what others publish and what they read after (`barrier.rs`).
     fn barrier(&self);
+    /// A word that is likely to be read soon.
+    fn expect(&self, _at: usize) {}
     /// Copies bytes out, from the beginning of a word on.
     fn read(&self, at: usize, bytes: &mut [u8]);
     /// Copies bytes in; what the rest of the last word is then is open.
@@ -109,6 +111,11 @@ impl Memory for Arc<Mapped> {
         barrier::all();
     }
 
+    #[inline]
+    fn expect(&self, at: usize) {
+        sys::prefetch(&self.words()[at]);
+    }
+
     fn read(&self, at: usize, bytes: &mut [u8]) {
         copy_out(&self.words()[at..], bytes);
     }
@@ -131,8 +138,13 @@ fn copy_out(words: &[AtomicU64], bytes: &mut [u8]) {
     if bytes.len() >= SHORT {
         return sys::copy_out(words, bytes);
     }
-    for (from, to) in words.iter().zip(bytes.chunks_mut(8)) {
-        to.copy_from_slice(&from.load(Ordering::Relaxed).to_ne_bytes()[..to.len()]);
+    let (whole, odd) = bytes.as_chunks_mut::<8>();
+    for (from, to) in words.iter().zip(&mut *whole) {
+        *to = from.load(Ordering::Relaxed).to_ne_bytes();
+    }
+    if !odd.is_empty() {
+        let last = words[whole.len()].load(Ordering::Relaxed).to_ne_bytes();
+        odd.iter_mut().zip(last).for_each(|(to, from)| *to = from);
     }
 }
 
@@ -142,10 +154,13 @@ fn copy_in(words: &[AtomicU64], bytes: &[u8]) {
     if bytes.len() >= SHORT {
         return sys::copy_in(words, bytes);
     }
-    for (to, from) in words.iter().zip(bytes.chunks(8)) {
-        let mut word = [0; 8];
-        word[..from.len()].copy_from_slice(from);
-        to.store(u64::from_ne_bytes(word), Ordering::Relaxed);
+    let (whole, odd) = bytes.as_chunks::<8>();
+    for (to, from) in words.iter().zip(whole) {
+        to.store(u64::from_ne_bytes(*from), Ordering::Relaxed);
+    }
+    if !odd.is_empty() {
+        let last = odd.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        words[whole.len()].store(u64::from_le(last), Ordering::Relaxed);
     }
 }
 

@@ -96,6 +96,12 @@ const TRIED: u32 = 32;
 const _: () =
     assert!(NEAR_LINES.is_power_of_two() && NEAR_PIECE.div_ceil(64) * 2 <= NEAR_LINES / 4 * 3);
 
+/// So many pieces are taken of one rank before it is looked whether others have some.
+pub(super) const ROW: u32 = 16;
+
+/// How many entries ahead a receiver has its processor fetch one.
+const AHEAD: usize = 1;
+
 /// So many rings are looked at for 10 ns: they are never left.
 const FEW: u32 = 6;
 
@@ -268,8 +274,9 @@ pub(super) struct Near {
     talking: Ranks,
     /// Looks since then that have found nothing.
     in_vain: u32,
-    /// From whom the last piece came.
+    /// From whom the last piece came, and how often it was looked for more of him first.
     last: usize,
+    row: u32,
 }
 
 impl Near {
@@ -284,6 +291,7 @@ impl Near {
             talking: Ranks::default(),
             in_vain: 0,
             last: 0,
+            row: 0,
         }
     }
 
@@ -439,6 +447,19 @@ impl Near {
     /// The rank of which there is a piece, after the one of which the last one was, and its flag.
     #[inline]
     fn find<M: Memory>(&mut self, core: &Core<M>) -> Option<(usize, u64)> {
+        // Who has sent something has often sent more; but others are to have their turn.
+        self.row = (self.row + 1) % ROW;
+        if self.row != 0 {
+            let In { flag, taken, .. } = self.from[self.last];
+            let flag = core.memory.load(flag);
+            if flag >> 32 == taken.tag() {
+                return Some((self.last, flag));
+            }
+        }
+        self.find_any(core)
+    }
+
+    fn find_any<M: Memory>(&mut self, core: &Core<M>) -> Option<(usize, u64)> {
         self.hear(core);
         let mut flag = 0;
         let mut has_piece = |from: usize| {
@@ -512,12 +533,15 @@ impl Near {
     pub(super) fn take<M: Memory>(
         &mut self,
         core: &Core<M>,
-        take: &mut dyn FnMut(Piece<'_>),
+        take: &mut impl FnMut(Piece<'_>),
     ) -> Option<Option<usize>> {
         let (from, flag) = self.find(core)?;
         self.last = from;
         self.talking.insert(from);
         let In { taken, told, flag: entry, .. } = self.from[from];
+        // What the sender has written already comes while this one is seen to.
+        let ahead = (taken.entry() + AHEAD) % NEAR_ENTRIES;
+        core.memory.expect(core.layout.entry(from, core.me, ahead));
         // What a rank writes that cannot be harms its own job, but reaches nothing else.
         let inside = (flag >> INSIDE) as usize & 0x3f;
         let behind = ((flag & BEHIND) as usize).min(NEAR_PIECE);

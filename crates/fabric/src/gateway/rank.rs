@@ -301,7 +301,7 @@ impl Rank {
     ///
     /// # Errors
     /// [`Error::Deadline`]; [`Error::Dead`] when the node's daemon is gone.
-    pub fn take(&mut self, deadline: Deadline, take: &mut dyn FnMut(Piece<'_>)) -> Result<()> {
+    pub fn take(&mut self, deadline: Deadline, take: &mut impl FnMut(Piece<'_>)) -> Result<()> {
         loop {
             match self.try_take(take) {
                 Err(Error::WouldBlock) => self.wait_for(What::Piece, deadline)?,
@@ -315,7 +315,7 @@ impl Rank {
     /// # Errors
     /// [`Error::WouldBlock`]; [`Error::Dead`] when the node's daemon is gone.
     #[inline]
-    pub fn try_take(&mut self, take: &mut dyn FnMut(Piece<'_>)) -> Result<()> {
+    pub fn try_take(&mut self, take: &mut impl FnMut(Piece<'_>)) -> Result<()> {
         // Who is asked first takes turns.
         let taken = match self.was_near && self.has_peers() {
             true => self.take_far(take)? || self.take_near(take),
@@ -339,7 +339,7 @@ impl Rank {
     }
 
     #[inline]
-    fn take_near(&mut self, take: &mut dyn FnMut(Piece<'_>)) -> bool {
+    fn take_near(&mut self, take: &mut impl FnMut(Piece<'_>)) -> bool {
         let taken = self.near.take(&self.gate.core, take);
         if let Some(Some(sender)) = taken {
             self.gate.wake(sender);
@@ -348,7 +348,7 @@ impl Rank {
         taken.is_some()
     }
 
-    fn take_far(&mut self, take: &mut dyn FnMut(Piece<'_>)) -> Result<bool> {
+    fn take_far(&mut self, take: &mut impl FnMut(Piece<'_>)) -> Result<bool> {
         if !self.has_peers() {
             return Ok(false);
         }

@@ -56,6 +56,19 @@ pub(super) fn copy_in(words: &[AtomicU64], bytes: &[u8]) {
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
 }
 
+/// Has the processor fetch a word's cache line, while it does other things.
+#[inline]
+pub(super) fn prefetch(word: &AtomicU64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: it changes nothing, whatever the address is.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch(word.as_ptr().cast(), _MM_HINT_T0);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = word;
+}
+
 /// Copies bytes into words that begin a cache line, as [`copy_in`] does, and leaves them in no
 /// cache: the processor puts lines together and sends them to memory.
 ///

@@ -5,7 +5,7 @@ mod contents;
 mod fortran;
 mod size;
 
-use muster_mpi::datatype::{Datatype, Predefined};
+use muster_mpi::datatype::Datatype;
 use muster_mpi::error::{Class, Error, Result};
 
 use crate::abi::constants::*;
@@ -22,10 +22,10 @@ static DATATYPES: Table<Datatype> = Table::new(Class::Type, "a datatype");
 ///
 /// # Errors
 /// [`Class::Type`].
-#[inline]
+#[inline(always)]
 pub fn datatype(handle: MPI_Datatype) -> Result<Datatype> {
-    if let Some(predefined) = Predefined::of_handle(handle.0) {
-        return Ok(Datatype::of(predefined).clone());
+    if let Some(predefined) = Datatype::of_handle(handle.0) {
+        return Ok(predefined.clone());
     }
     if handle == MPI_DATATYPE_NULL {
         return Err(Error::new(Class::Type, "the datatype is MPI_DATATYPE_NULL"));

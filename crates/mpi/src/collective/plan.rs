@@ -145,9 +145,9 @@ impl<M: Memory> Plan<M> {
             let Some(outcome) = endpoint.poll(*ticket) else { return Ok(false) };
             self.begun.pop();
             if let Some(failure) = outcome.failure {
-                return Err(failure.into());
+                return Err((*failure).into());
             }
-            if let Some(size) = outcome.truncated {
+            if let Some(size) = outcome.truncated() {
                 let (from, room) = (outcome.envelope.source, outcome.size);
                 let what = format!(
                     "rank {from} sent {size} bytes in a collective where {room} were expected: the \

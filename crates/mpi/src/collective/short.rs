@@ -257,7 +257,7 @@ impl<'a, M: Memory> Short<'a, M> {
                 return Ok(false);
             }
             return Err(match outcome.failure {
-                Some(failure) => failure.into(),
+                Some(failure) => (*failure).into(),
                 None => {
                     let what = format!(
                         "rank {rank} has sent a message in a collective where it was to show \

@@ -65,9 +65,11 @@ struct Inner {
     recipe: Recipe,
     predefined: Option<Predefined>,
     committed: AtomicBool,
-    /// What every message asks for, kept at hand: the bounds, and the bytes if they lie together.
+    /// What every message asks for, kept at hand: the bounds, the bytes if they lie together, and
+    /// how many there are.
     bounds: Range,
     single: Option<Run>,
+    size: usize,
 }
 
 /// The predefined datatypes, at their handles.
@@ -83,8 +85,8 @@ static PREDEFINED: LazyLock<[Option<Datatype>; predefined::LAST + 1]> = LazyLock
 impl Inner {
     fn new(map: Arc<Map>, recipe: Recipe, predefined: Option<Predefined>) -> Inner {
         let (bounds, single) = (map.bounds(), map.layout.single());
-        let committed = AtomicBool::new(predefined.is_some());
-        Inner { map, recipe, predefined, committed, bounds, single }
+        let (committed, size) = (AtomicBool::new(predefined.is_some()), map.size);
+        Inner { map, recipe, predefined, committed, bounds, single, size }
     }
 }
 
@@ -106,8 +108,16 @@ impl Eq for Datatype {}
 impl Datatype {
     /// A predefined datatype.
     #[must_use]
+    #[inline]
     pub fn of(predefined: Predefined) -> &'static Datatype {
         PREDEFINED[predefined.handle()].as_ref().expect("every one is in the table")
+    }
+
+    /// The predefined datatype of a handle.
+    #[inline]
+    #[must_use]
+    pub fn of_handle(handle: usize) -> Option<&'static Datatype> {
+        PREDEFINED.get(handle)?.as_ref()
     }
 
     fn made(map: Arc<Map>, recipe: Recipe) -> Datatype {
@@ -136,12 +146,14 @@ impl Datatype {
 
     /// Whether it may be used in communication.
     #[must_use]
+    #[inline]
     pub fn committed(&self) -> bool {
         self.0.committed.load(Ordering::Relaxed)
     }
 
     /// Which predefined datatype it is, if it is one.
     #[must_use]
+    #[inline]
     pub fn predefined(&self) -> Option<Predefined> {
         self.0.predefined
     }
@@ -154,12 +166,14 @@ impl Datatype {
 
     /// Bytes of data.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> usize {
-        self.map().size
+        self.0.size
     }
 
     /// From the lower to the upper bound.
     #[must_use]
+    #[inline]
     pub fn extent(&self) -> isize {
         self.0.bounds.upper.wrapping_sub(self.0.bounds.lower)
     }
@@ -259,6 +273,7 @@ impl Datatype {
     ///
     /// # Errors
     /// `MPI_ERR_COUNT`: they are more than memory can hold.
+    #[inline]
     pub fn packed_size(&self, count: usize) -> Result<usize> {
         let size = count.checked_mul(self.size());
         size.filter(|&size| isize::try_from(size).is_ok()).ok_or_else(|| self.too_many(count))
@@ -280,6 +295,7 @@ impl Datatype {
         span.ok_or_else(|| self.too_many(count))
     }
 
+    #[cold]
     fn too_many(&self, count: usize) -> Error {
         let size = self.size();
         Error::new(Class::Count, format!("{count} copies of {size} bytes are larger than memory"))

@@ -193,7 +193,7 @@ impl Carrier for Simulated {
         Ok(length)
     }
 
-    fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+    fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure> {
         if self.came.is_empty() {
             self.in_vain = self.in_vain.saturating_add(1);
             if self.in_vain > LOOKS {

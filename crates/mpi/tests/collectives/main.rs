@@ -51,7 +51,7 @@ impl Carrier for Queue {
         Ok(head.len() + body.len())
     }
 
-    fn take(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+    fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure> {
         let network = &mut *self.network.borrow_mut();
         let ranks = network.rows.len();
         let first = network.roll(ranks);
