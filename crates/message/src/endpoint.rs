@@ -334,7 +334,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     }
 
     /// The same, after so many looks.
-    #[inline]
+    #[inline(always)]
     fn receive_within(
         &mut self,
         looks: u32,

@@ -169,6 +169,7 @@ impl Requests {
     }
 
     /// Gives a request a handle.
+    #[inline(always)]
     fn insert(&mut self, request: Request) -> MPI_Request {
         let at = self.free.pop().unwrap_or(self.all.len());
         if at == self.all.len() {
@@ -238,6 +239,7 @@ pub fn is_cancelled(status: &MPI_Status) -> bool {
 }
 
 /// Gives an operation a handle. Errors of waiting for it are about an object.
+#[inline(always)]
 pub fn insert(about: impl Into<Id>, active: Option<Active>, start: Option<Start>) -> MPI_Request {
     requests().insert(Request { active, start, about: about.into() })
 }
