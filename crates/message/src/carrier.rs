@@ -1,6 +1,7 @@
 //! What carries messages between ranks: the fabric's gateway, a simulated network, a test's queue.
 
 use crate::board::Boards;
+use crate::descriptor::HEAD;
 use std::time::Duration;
 
 /// Why bytes cannot be carried.
@@ -50,8 +51,22 @@ pub struct Arrival<'a> {
     pub total: usize,
     /// Where in the message this part begins.
     pub offset: usize,
-    /// The bytes. What is not read is lost.
+    /// The first 16 bytes of the message, as two little-endian words, where this part has them: all
+    /// heads are that long. Else zeros.
+    pub first: [u64; 2],
+    /// The bytes behind them. What is not read is lost.
     pub bytes: &'a mut dyn Bytes,
+}
+
+impl<'a> Arrival<'a> {
+    /// A part of a message whose first bytes have not been looked at.
+    pub fn new(from: u32, total: usize, offset: usize, bytes: &'a mut dyn Bytes) -> Arrival<'a> {
+        let mut first = [[0; 8]; 2];
+        if offset == 0 && bytes.left() >= HEAD {
+            bytes.read(first.as_flattened_mut());
+        }
+        Arrival { from, total, offset, first: first.map(u64::from_le_bytes), bytes }
+    }
 }
 
 /// Ends a wait of a carrier, from another thread: the one that goes on, or else the next.

@@ -5,8 +5,8 @@
 use crate::carrier::Bytes;
 use crate::quiescence::Signal;
 
-/// Bytes of most heads.
-const SHORT: usize = 16;
+/// Bytes of most heads, and the first ones of all.
+pub(crate) const HEAD: usize = 16;
 
 /// Of a synchronous message's.
 const SYNC_SIZE: usize = 24;
@@ -60,7 +60,7 @@ fn size_of(kind: u8) -> usize {
     match kind {
         SYNC => SYNC_SIZE,
         OFFER | TELL => LONG,
-        _ => SHORT,
+        _ => HEAD,
     }
 }
 
@@ -139,38 +139,29 @@ impl Head {
         }
     }
 
-    /// The head that a message begins with, and of which epoch it is. It is read, and what follows
-    /// is not.
+    /// The head that a message begins with, of which the first bytes are these, and of which epoch
+    /// it is. What is behind the head is not read.
     #[inline]
-    pub(crate) fn take(message: &mut dyn Bytes) -> Option<(Head, u8)> {
-        let mut bytes = [0; LONG];
-        if message.left() < SHORT {
+    pub(crate) fn take(words: [u64; 2], behind: &mut dyn Bytes) -> Option<(Head, u8)> {
+        let [kind, epoch, ..] = words[0].to_le_bytes();
+        let (first, second) = (words[1] as u32, (words[1] >> 32) as u32);
+        let envelope =
+            Envelope { context: words[0] >> 16, source: first, tag: second.cast_signed() };
+        if kind == EAGER {
+            return Some((Head::Eager { envelope, sync: None }, epoch));
+        }
+        let mut rest = [[0; 8]; (LONG - HEAD) / 8];
+        let more = &mut rest.as_flattened_mut()[..size_of(kind) - HEAD];
+        if behind.left() < more.len() {
             return None;
         }
-        message.read(&mut bytes[..SHORT]);
-        let size = size_of(bytes[0]);
-        if size > SHORT {
-            if message.left() < size - SHORT {
-                return None;
-            }
-            message.read(&mut bytes[SHORT..size]);
+        if !more.is_empty() {
+            behind.read(more);
         }
-        Some((Head::decode(&bytes)?, bytes[1]))
-    }
-
-    #[inline]
-    fn decode(bytes: &[u8; LONG]) -> Option<Head> {
-        let short = |at: usize| {
-            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-        };
-        let long = |at: usize| u64::from(short(at)) | u64::from(short(at + 4)) << 32;
-        let (first, second) = (short(8), short(12));
-        let envelope =
-            Envelope { context: long(0) >> 16, source: first, tag: second.cast_signed() };
-        Some(match bytes[0] {
-            EAGER => Head::Eager { envelope, sync: None },
-            SYNC => Head::Eager { envelope, sync: Some(short(16)) },
-            OFFER => Head::Offer { envelope, number: short(16), size: long(24) },
+        let [third, fourth] = rest.map(u64::from_le_bytes);
+        let head = match kind {
+            SYNC => Head::Eager { envelope, sync: Some(third as u32) },
+            OFFER => Head::Offer { envelope, number: third as u32, size: fourth },
             WANT => Head::Want { number: first, receive: second },
             DATA => Head::Data { receive: first },
             DONE => Head::Done { number: first },
@@ -178,19 +169,21 @@ impl Head {
             ASK => Head::Signal(Signal::Ask { wave: first }),
             TELL => Head::Signal(Signal::Tell {
                 wave: first,
-                sent: long(16),
-                received: long(24),
+                sent: third,
+                received: fourth,
                 needs: second != 0,
             }),
             REVEAL => Head::Signal(Signal::Reveal { epoch: first }),
             _ => return None,
-        })
+        };
+        Some((head, epoch))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::carrier::Arrival;
 
     /// The samples of `docs/wire/message.md`.
     fn samples() -> impl Iterator<Item = (String, Vec<u8>)> {
@@ -203,6 +196,12 @@ mod tests {
             bytes.resize(size_of(bytes[0]), 0);
             Some((name.to_owned(), bytes))
         })
+    }
+
+    /// The head of a message that has come.
+    fn read(mut message: &[u8]) -> Option<(Head, u8)> {
+        let Arrival { first, bytes, .. } = Arrival::new(0, message.len(), 0, &mut message);
+        Head::take(first, bytes)
     }
 
     #[test]
@@ -227,9 +226,9 @@ mod tests {
                 other => panic!("nobody knows the sample '{other}'"),
             };
             assert_eq!(*head.encode(), bytes, "{name}");
-            assert_eq!(Head::take(&mut &bytes[..]), Some((head, 0)), "{name}");
+            assert_eq!(read(&bytes), Some((head, 0)), "{name}");
             let stamped = head.encode().stamped(7);
-            assert_eq!(Head::take(&mut &*stamped), Some((head, 7)), "{name}");
+            assert_eq!(read(&stamped), Some((head, 7)), "{name}");
             seen += 1;
         }
         assert_eq!(seen, 10);
@@ -239,13 +238,13 @@ mod tests {
     fn an_offer_says_how_much_there_is() {
         let envelope = Envelope { context: (1 << 48) - 1, source: u32::MAX, tag: i32::MAX };
         let offer = Head::Offer { envelope, number: u32::MAX, size: 1 << 40 };
-        assert_eq!(Head::take(&mut &*offer.encode()), Some((offer, 0)));
+        assert_eq!(read(&offer.encode()), Some((offer, 0)));
     }
 
     #[test]
     fn what_is_no_head_is_none() {
-        assert_eq!(Head::take(&mut &[1; 15][..]), None);
-        assert_eq!(Head::take(&mut &[99; 64][..]), None);
-        assert_eq!(Head::take(&mut &[3; 31][..]), None);
+        assert_eq!(read(&[1; 15]), None);
+        assert_eq!(read(&[99; 64]), None);
+        assert_eq!(read(&[3; 31]), None);
     }
 }

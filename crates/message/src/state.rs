@@ -2,7 +2,7 @@
 
 use crate::buffer::Buffer;
 use crate::carrier::{Arrival, Bytes, Failure};
-use crate::descriptor::{Envelope, Head};
+use crate::descriptor::{Envelope, HEAD, Head};
 use crate::endpoint::{Outcome, Soon, Ticket};
 use crate::incoming::{Incoming, Target, Unexpected, What};
 use crate::matching::{Matching, Wanted};
@@ -10,7 +10,7 @@ use crate::mixed::Mixed;
 use crate::order::{Held, Order};
 use crate::quiescence::Quiescence;
 use crate::slab::Slab;
-use crate::waits::{ASIDE, is_note};
+use crate::waits::{ASIDE, NOTES, is_note};
 use std::collections::HashMap;
 
 /// Bytes that are brought to such a buffer at once.
@@ -194,16 +194,45 @@ impl<B: Buffer> State<B> {
     /// A part of a message has come.
     #[inline]
     pub(crate) fn take(&mut self, me: u32, arrival: Arrival<'_>) {
-        let Arrival { from, total, offset, bytes } = arrival;
+        let Arrival { from, total, offset, first, bytes } = arrival;
         debug_assert_ne!(from, me, "ranks send themselves nothing");
-        let came = bytes.left();
         if offset > 0 {
             self.activity += 1;
-            self.has_come(offset + came == total);
+            self.has_come(offset + bytes.left() == total);
             return self.take_rest(from, offset, bytes);
         }
-        let Some(head) = Head::take(bytes) else { return };
-        self.take_headed(from, head, (total, came), bytes);
+        let came = HEAD + bytes.left();
+        let Some(head) = Head::take(first, bytes) else { return };
+        match head.0 {
+            Head::Eager { envelope, sync: None } if came == total && self.order.is_none() => {
+                self.take_whole(from, envelope, bytes);
+            }
+            _ => self.take_headed(from, head, (total, came), bytes),
+        }
+    }
+
+    /// Most messages come whole and nobody wants to know more of them: they are brought to their
+    /// place, and that is all.
+    #[inline]
+    fn take_whole(&mut self, from: u32, envelope: Envelope, bytes: &mut dyn Bytes) {
+        let is_note = envelope.context == NOTES;
+        *if is_note { &mut self.notes } else { &mut self.activity } += 1;
+        let Some(receive) = self.matching.arrive(envelope) else {
+            let mut kept = vec![0; bytes.left()];
+            bytes.read(&mut kept);
+            let size = kept.len();
+            self.keep(from, envelope, What::Eager { bytes: kept, size, sync: None });
+            return;
+        };
+        let Some(operation) = self.operations.get_mut(receive) else { return };
+        if let Operation::Receive { buffer, .. } = operation {
+            let outcome = write_all(buffer, envelope, bytes);
+            if self.released.is_empty() {
+                *operation = Operation::Ended(outcome, self.epoch);
+            } else {
+                self.end(receive, outcome);
+            }
+        }
     }
 
     /// A part of a message has come, and there is one receive that is not posted; what becomes of
@@ -217,13 +246,13 @@ impl<B: Buffer> State<B> {
         only: Option<u32>,
         buffer: &mut Option<B>,
     ) -> Option<Soon> {
-        let Arrival { from, total, offset, bytes } = arrival;
-        let came = bytes.left();
-        if offset > 0 {
-            self.take(me, Arrival { from, total, offset, bytes });
+        if arrival.offset > 0 {
+            self.take(me, arrival);
             return None;
         }
-        let head = Head::take(bytes)?;
+        let Arrival { from, total, first, bytes, .. } = arrival;
+        let came = HEAD + bytes.left();
+        let head = Head::take(first, bytes)?;
         let envelope = head.0.envelope().filter(|envelope| wanted.takes(*envelope));
         let Some((envelope, mut into)) = envelope.and_then(|of| Some((of, buffer.take()?))) else {
             self.take_headed(from, head, (total, came), bytes);
@@ -417,15 +446,6 @@ impl<B: Buffer> State<B> {
             let id = self.keep(from, envelope, What::Eager { bytes, size, sync });
             return Target::Kept(envelope, id);
         };
-        // Most messages come whole and nobody wants to know more of them: they are brought to their
-        // place, and that is all.
-        if sync.is_none() && body.left() == size && self.order.is_none() {
-            if let Some(Operation::Receive { buffer, .. }) = self.operations.get_mut(receive) {
-                let outcome = write_all(buffer, envelope, body);
-                self.end(receive, outcome);
-            }
-            return Target::Receive(receive);
-        }
         self.begin(receive, envelope, (from, size), sync);
         self.write(receive, 0, body);
         Target::Receive(receive)

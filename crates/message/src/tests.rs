@@ -69,7 +69,7 @@ impl Carrier for Queue {
             let Some((bytes, offset)) = row.front_mut() else { continue };
             let end = bytes.len().min(*offset + cut);
             let (total, from) = (bytes.len(), from as u32);
-            take(Arrival { from, total, offset: *offset, bytes: &mut &bytes[*offset..end] });
+            take(Arrival::new(from, total, *offset, &mut &bytes[*offset..end]));
             *offset = end;
             if end == total {
                 row.pop_front();

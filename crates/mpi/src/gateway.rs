@@ -185,8 +185,10 @@ impl Carrier for Gateway {
         let firsts = &self.firsts;
         let taken = self.rank.try_take(&mut |mut piece| {
             let (from, total) = (number(firsts, piece.from), piece.total as usize);
-            let (offset, bytes) = (piece.offset as usize, &mut Lying(&mut piece.bytes));
-            take(Arrival { from, total, offset, bytes });
+            let offset = piece.offset as usize;
+            let first = if offset == 0 { piece.bytes.words() } else { None };
+            let (first, bytes) = (first.unwrap_or_default(), &mut Lying(&mut piece.bytes));
+            take(Arrival { from, total, offset, first, bytes });
         });
         match taken {
             Ok(()) => Ok(true),

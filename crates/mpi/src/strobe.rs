@@ -202,7 +202,7 @@ mod tests {
 
         fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure> {
             let Some(byte) = self.0.borrow_mut().messages.pop_front() else { return Ok(false) };
-            take(Arrival { from: 0, total: 1, offset: 0, bytes: &mut &[byte][..] });
+            take(Arrival::new(0, 1, 0, &mut &[byte][..]));
             Ok(true)
         }
 

@@ -76,6 +76,17 @@ impl<'a> Bytes<'a> {
         self.len() == 0
     }
 
+    /// The next two words, little-endian, where as many bytes of a message begin here.
+    #[inline]
+    pub fn words(&mut self) -> Option<[u64; 2]> {
+        let (at, size) = self.spans[0];
+        if size < 16 || self.read > 0 {
+            return None;
+        }
+        self.read = 16;
+        Some([at, at + 1].map(|at| self.memory.load(at).to_le()))
+    }
+
     /// Copies the next ones.
     ///
     /// # Panics

@@ -204,7 +204,7 @@ impl Carrier for Simulated {
         let Some(part) = self.came.pop_front() else { return Ok(false) };
         self.in_vain = 0;
         let (total, offset) = (part.total as usize, part.offset as usize);
-        take(Arrival { from: part.other, total, offset, bytes: &mut &part.bytes[..] });
+        take(Arrival::new(part.other, total, offset, &mut &part.bytes[..]));
         Ok(true)
     }
 

@@ -61,7 +61,7 @@ impl Carrier for Queue {
             let Some((bytes, offset)) = row.front_mut() else { continue };
             let end = bytes.len().min(*offset + cut);
             let (total, mut part) = (bytes.len(), &bytes[*offset..end]);
-            take(Arrival { from: from as u32, total, offset: *offset, bytes: &mut part });
+            take(Arrival::new(from as u32, total, *offset, &mut part));
             *offset = end;
             if end == total {
                 row.pop_front();
