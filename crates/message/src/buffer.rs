@@ -2,7 +2,11 @@
 
 /// The bytes of a message in their order, wherever each of them lies. Positions count from the
 /// first.
-pub trait Buffer {
+pub trait Buffer: Sized {
+    /// The same for an operation that outlasts the call; this one is not used any more. Messages
+    /// that come and go at once do without: what is moved waits for the processor's last stores.
+    fn keep(&mut self) -> Self;
+
     /// How many bytes there are.
     fn size(&self) -> usize;
 

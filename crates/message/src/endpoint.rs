@@ -130,13 +130,27 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     ///
     /// # Errors
     /// That the rank is gone, or the carrier is broken.
-    #[inline(always)]
     pub fn send(
         &mut self,
         to: u32,
         envelope: Envelope,
         mode: Mode,
-        buffer: B,
+        mut buffer: B,
+    ) -> Result<Option<Ticket>, Failure> {
+        self.send_of(to, envelope, mode, &mut buffer)
+    }
+
+    /// The same of a buffer that is kept only where the message cannot leave at once.
+    ///
+    /// # Errors
+    /// As [`Endpoint::send`].
+    #[inline(always)]
+    pub fn send_of(
+        &mut self,
+        to: u32,
+        envelope: Envelope,
+        mode: Mode,
+        buffer: &mut B,
     ) -> Result<Option<Ticket>, Failure> {
         self.state.activity += u64::from(envelope.context != NOTES);
         let is_short = buffer.size() < self.offered_from(to);
@@ -155,9 +169,9 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             _ => None,
         };
         match sent {
-            Some(sent) => Ok(self.send_rest(to, envelope, sent, buffer)),
-            None if to == self.me => self.send_to_oneself(envelope, mode, buffer),
-            None => self.send_later(to, envelope, mode, buffer),
+            Some(sent) => Ok(self.send_rest(to, envelope, sent, buffer.keep())),
+            None if to == self.me => self.send_to_oneself(envelope, mode, buffer.keep()),
+            None => self.send_later(to, envelope, mode, buffer.keep()),
         }
     }
 
@@ -313,7 +327,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         &mut self,
         wanted: Wanted,
         from: Option<u32>,
-        buffer: B,
+        buffer: &mut B,
     ) -> Result<Soon, Failure> {
         self.receive_within(self.carrier.looks(), wanted, from, buffer)
     }
@@ -328,7 +342,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         &mut self,
         wanted: Wanted,
         from: Option<u32>,
-        buffer: B,
+        buffer: &mut B,
     ) -> Result<Soon, Failure> {
         self.receive_within(1, wanted, from, buffer)
     }
@@ -340,17 +354,17 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         looks: u32,
         wanted: Wanted,
         from: Option<u32>,
-        buffer: B,
+        buffer: &mut B,
     ) -> Result<Soon, Failure> {
         let is_plain = self.state.order.is_none() && self.outgoing.waiting().is_empty();
         if !is_plain || !self.state.matching.is_next(wanted) {
-            return self.receive(wanted, from, buffer).map(Soon::Posted);
+            return self.receive(wanted, from, buffer.keep()).map(Soon::Posted);
         }
-        let (state, me, mut buffer) = (&mut self.state, self.me, Some(buffer));
+        let (state, me) = (&mut self.state, self.me);
         for _ in 0..looks {
             let mut soon = None;
             let take = &mut |arrival: Arrival<'_>| {
-                soon = state.take_soon(me, arrival, wanted, from, &mut buffer);
+                soon = state.take_soon(me, arrival, wanted, from, buffer);
             };
             if !self.carrier.take(take)? {
                 continue;
@@ -366,8 +380,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
                 None => break,
             }
         }
-        let buffer = buffer.expect("nothing has come for it");
-        self.receive(wanted, from, buffer).map(Soon::Posted)
+        self.receive(wanted, from, buffer.keep()).map(Soon::Posted)
     }
 
     /// The number of a receive from any source in its context, where they are counted. Where a log

@@ -244,7 +244,7 @@ impl<B: Buffer> State<B> {
         arrival: Arrival<'_>,
         wanted: Wanted,
         only: Option<u32>,
-        buffer: &mut Option<B>,
+        buffer: &mut B,
     ) -> Option<Soon> {
         if arrival.offset > 0 {
             self.take(me, arrival);
@@ -254,21 +254,21 @@ impl<B: Buffer> State<B> {
         let came = HEAD + bytes.left();
         let head = Head::take(first, bytes)?;
         let envelope = head.0.envelope().filter(|envelope| wanted.takes(*envelope));
-        let Some((envelope, mut into)) = envelope.and_then(|of| Some((of, buffer.take()?))) else {
+        let Some(envelope) = envelope else {
             self.take_headed(from, head, (total, came), bytes);
             return None;
         };
         if let (Head::Eager { sync: None, .. }, true) = (head.0, came == total) {
             self.activity += 1;
-            let outcome = write_all(&mut into, envelope, bytes);
+            let outcome = write_all(buffer, envelope, bytes);
             if outcome.truncated().is_none() {
                 return Some(Soon::Ended(envelope, outcome.size));
             }
             let ended = Operation::Ended(outcome, self.epoch);
             return Some(Soon::Posted(Ticket(self.operations.insert(ended))));
         }
-        let receive =
-            Operation::Receive { wanted, from: only, buffer: into, taken: None, number: None };
+        let buffer = buffer.keep();
+        let receive = Operation::Receive { wanted, from: only, buffer, taken: None, number: None };
         let number = self.operations.insert(receive);
         self.matching.post(wanted, number);
         self.take_headed(from, head, (total, came), bytes);

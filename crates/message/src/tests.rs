@@ -121,11 +121,19 @@ impl Bytes {
 
 impl Drop for Bytes {
     fn drop(&mut self) {
-        self.bytes.borrow_mut().copy_from_slice(&self.own);
+        let mut bytes = self.bytes.borrow_mut();
+        if bytes.len() == self.own.len() {
+            bytes.copy_from_slice(&self.own);
+        }
     }
 }
 
 impl Buffer for Bytes {
+    fn keep(&mut self) -> Bytes {
+        let (bytes, own) = (self.bytes.clone(), std::mem::take(&mut self.own));
+        Bytes { bytes, own, strewn: self.strewn }
+    }
+
     fn size(&self) -> usize {
         self.own.len()
     }
@@ -181,12 +189,12 @@ impl Job {
     }
 
     /// A receive that is waited for, or another one.
-    fn receive_soon(&mut self, at: u32, from: Option<u32>, tag: Option<i32>, into: Bytes) -> Soon {
+    fn receive_soon(&mut self, at: u32, from: Option<u32>, tag: Option<i32>, mut into: Bytes) -> Soon {
         if self.roll(2) == 0 {
             return Soon::Posted(self.receive(at, from, tag, into));
         }
         let wanted = Wanted { context: 0, source: from, tag };
-        self.ranks[at as usize].receive_soon(wanted, from, into).unwrap()
+        self.ranks[at as usize].receive_soon(wanted, from, &mut into).unwrap()
     }
 
     fn progress(&mut self) {

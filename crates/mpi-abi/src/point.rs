@@ -19,19 +19,30 @@ use crate::table::Table;
 use crate::world::{State, world};
 
 /// A message to a rank; none where it is nobody, or it has ended already.
-#[inline(always)]
 fn send(
     comm: &Comm,
     dest: c_int,
     label: c_int,
     mode: Mode,
-    bytes: Elements,
+    mut bytes: Elements,
+) -> Result<Option<Ticket>> {
+    send_of(comm, dest, label, mode, &mut bytes)
+}
+
+/// The same, of what the caller has.
+#[inline(always)]
+fn send_of(
+    comm: &Comm,
+    dest: c_int,
+    label: c_int,
+    mode: Mode,
+    bytes: &mut Elements,
 ) -> Result<Option<Ticket>> {
     let tag = tag(label)?;
     let Some(to) = comm.peer(dest)? else { return Ok(None) };
     let (context, source) = (comm.inner.context(), comm.inner.rank());
     let mut state = world()?.process.state();
-    Ok(state.endpoint.send(to, Envelope { context, source, tag }, mode, bytes)?)
+    Ok(state.endpoint.send_of(to, Envelope { context, source, tag }, mode, bytes)?)
 }
 
 /// Waits until a message has been sent.
@@ -64,7 +75,12 @@ fn receive(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Result<O
 
 /// Begins a receive, which may have ended then.
 #[inline(always)]
-fn begin_receive(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Result<Active> {
+fn begin_receive(
+    comm: &Comm,
+    source: c_int,
+    label: c_int,
+    into: &mut Elements,
+) -> Result<Active> {
     let Some((wanted, from)) = wanted(comm, source, label)? else {
         return Ok(Active::Ended(NOBODY));
     };
@@ -77,11 +93,11 @@ fn begin_receive(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Re
 
 /// Receives, without letting the process go in between.
 #[inline]
-fn receive_now(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Ended {
+fn receive_now(comm: &Comm, source: c_int, label: c_int, into: &mut Elements) -> Ended {
     let Some((wanted, from)) = wanted(comm, source, label)? else { return Ok(NOBODY) };
-    let (mut into, mut posted) = (Some(into), None);
+    let (mut is_new, mut posted) = (true, None);
     world()?.process.wait(Waits::Messages, |state| {
-        if let Some(into) = into.take() {
+        if std::mem::take(&mut is_new) {
             match state.endpoint.receive_soon(wanted, from, into)? {
                 Soon::Ended(of, size) => return Ok(Some(Ok(request::status_of_message(of, size)))),
                 Soon::Posted(ticket) => posted = Some(ticket),
@@ -189,8 +205,8 @@ both! {
         buf: ConstAddress, count: N, datatype: MPI_Datatype, dest: c_int, tag: c_int,
         comm: MPI_Comm,
     ) on comm {
-        let bytes = elements(buf.0, count, datatype)?;
-        finish_send(send(&*communicator(comm)?, dest, tag, Mode::Standard, bytes)?)
+        let mut bytes = elements(buf.0, count, datatype)?;
+        finish_send(send_of(&*communicator(comm)?, dest, tag, Mode::Standard, &mut bytes)?)
     }
 
     /// Sends, and returns when it is received.
@@ -226,8 +242,8 @@ both! {
         buf: Address, count: N, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm,
         status: StatusOut,
     ) on comm {
-        let into = elements(buf.0, count, datatype)?;
-        status.set_ended(receive_now(&*communicator(comm)?, source, tag, into))
+        let mut into = elements(buf.0, count, datatype)?;
+        status.set_ended(receive_now(&*communicator(comm)?, source, tag, &mut into))
     }
 
     /// Sends and receives at once.
@@ -282,8 +298,8 @@ both! {
         comm: MPI_Comm,
         request: Out<MPI_Request>,
     ) on comm {
-        let bytes = elements(buf.0, count, datatype)?;
-        let ticket = send(&*communicator(comm)?, dest, tag, Mode::Standard, bytes)?;
+        let mut bytes = elements(buf.0, count, datatype)?;
+        let ticket = send_of(&*communicator(comm)?, dest, tag, Mode::Standard, &mut bytes)?;
         began_sending(comm, request, ticket)
     }
 
@@ -325,8 +341,8 @@ both! {
         buf: Address, count: N, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm,
         request: Out<MPI_Request>,
     ) on comm {
-        let into = elements(buf.0, count, datatype)?;
-        began(comm, request, begin_receive(&*communicator(comm)?, source, tag, into)?)
+        let mut into = elements(buf.0, count, datatype)?;
+        began(comm, request, begin_receive(&*communicator(comm)?, source, tag, &mut into)?)
     }
 
     /// A send that can be started again and again.
@@ -385,7 +401,7 @@ both! {
         let comm = communicator(comm)?;
         wanted(&comm, source, tag)?;
         to_be_started(comm.handle, request, move || {
-            begin_receive(&comm, source, tag, into.clone())
+            begin_receive(&comm, source, tag, &mut into.clone())
         })
     }
 

@@ -158,6 +158,11 @@ impl<M: Memory> Typed<M> {
 
 impl<M: Memory> Buffer for Typed<M> {
     #[inline]
+    fn keep(&mut self) -> Typed<M> {
+        self.clone()
+    }
+
+    #[inline]
     fn size(&self) -> usize {
         Typed::size(self)
     }
