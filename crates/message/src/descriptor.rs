@@ -64,9 +64,9 @@ fn size_of(kind: u8) -> usize {
     }
 }
 
-/// A head's bytes.
+/// A head's bytes, word by word: a word that is changed by bytes is waited for by who reads it.
 pub(crate) struct Encoded {
-    bytes: [u8; LONG],
+    words: [[u8; 8]; LONG / 8],
     size: usize,
 }
 
@@ -75,33 +75,39 @@ impl std::ops::Deref for Encoded {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        &self.bytes[..self.size]
+        &self.words.as_flattened()[..self.size]
     }
 }
 
 impl Encoded {
-    #[inline]
+    #[inline(always)]
     fn new(kind: u8, context: u64, first: u32, second: u32) -> Encoded {
-        let mut bytes = [0; LONG];
-        bytes[..8].copy_from_slice(&(u64::from(kind) | context << 16).to_le_bytes());
-        bytes[8..12].copy_from_slice(&first.to_le_bytes());
-        bytes[12..16].copy_from_slice(&second.to_le_bytes());
-        Encoded { bytes, size: size_of(kind) }
+        let words =
+            [u64::from(kind) | context << 16, u64::from(first) | u64::from(second) << 32, 0, 0];
+        Encoded { words: words.map(u64::to_le_bytes), size: size_of(kind) }
     }
 
+    #[inline(always)]
     fn of(kind: u8, envelope: Envelope) -> Encoded {
         Encoded::new(kind, envelope.context, envelope.source, envelope.tag.cast_unsigned())
     }
 
+    /// The head of a short message, as most are.
+    #[inline(always)]
+    pub(crate) fn of_eager(envelope: Envelope) -> Encoded {
+        Encoded::of(EAGER, envelope)
+    }
+
     /// Says of which epoch the message is: its last bits.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn stamped(mut self, epoch: u8) -> Encoded {
-        self.bytes[1] = epoch;
+        let first = u64::from_le_bytes(self.words[0]) | u64::from(epoch) << 8;
+        self.words[0] = first.to_le_bytes();
         self
     }
 
-    fn set(mut self, at: usize, value: u64) -> Encoded {
-        self.bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    fn set(mut self, word: usize, value: u64) -> Encoded {
+        self.words[word] = value.to_le_bytes();
         self
     }
 }
@@ -120,12 +126,12 @@ impl Head {
     #[inline]
     pub(crate) fn encode(&self) -> Encoded {
         match *self {
-            Head::Eager { envelope, sync: None } => Encoded::of(EAGER, envelope),
+            Head::Eager { envelope, sync: None } => Encoded::of_eager(envelope),
             Head::Eager { envelope, sync: Some(number) } => {
-                Encoded::of(SYNC, envelope).set(16, number.into())
+                Encoded::of(SYNC, envelope).set(2, number.into())
             }
             Head::Offer { envelope, number, size } => {
-                Encoded::of(OFFER, envelope).set(16, number.into()).set(24, size)
+                Encoded::of(OFFER, envelope).set(2, number.into()).set(3, size)
             }
             Head::Want { number, receive } => Encoded::new(WANT, 0, number, receive),
             Head::Data { receive } => Encoded::new(DATA, 0, receive, 0),
@@ -133,7 +139,7 @@ impl Head {
             Head::Signal(Signal::Need { epoch }) => Encoded::new(NEED, 0, epoch, 0),
             Head::Signal(Signal::Ask { wave }) => Encoded::new(ASK, 0, wave, 0),
             Head::Signal(Signal::Tell { wave, sent, received, needs }) => {
-                Encoded::new(TELL, 0, wave, needs.into()).set(16, sent).set(24, received)
+                Encoded::new(TELL, 0, wave, needs.into()).set(2, sent).set(3, received)
             }
             Head::Signal(Signal::Reveal { epoch }) => Encoded::new(REVEAL, 0, epoch, 0),
         }

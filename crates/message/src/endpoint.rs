@@ -185,9 +185,9 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn eager(&self, envelope: Envelope) -> Encoded {
-        Head::Eager { envelope, sync: None }.encode().stamped(self.state.stamp())
+        Encoded::of_eager(envelope).stamped(self.state.stamp())
     }
 
     /// Sends the rest of a message of which `sent` bytes have left.
@@ -297,6 +297,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     ///
     /// # Errors
     /// That the carrier is broken.
+    #[inline]
     pub fn receive(
         &mut self,
         mut wanted: Wanted,
@@ -307,12 +308,9 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         let number = self.number(&mut wanted)?;
         let receive = Operation::Receive { wanted, from, buffer, taken: None, number };
         let number = self.state.operations.insert(receive);
-        match self.state.matching.take(wanted) {
-            Some((envelope, message)) => {
-                self.state.hand_over(number, envelope, message);
-                self.run_errands()?;
-            }
-            None => self.state.matching.post(wanted, number),
+        if let Some((envelope, message)) = self.state.matching.take_or_post(wanted, number) {
+            self.state.hand_over(number, envelope, message);
+            self.run_errands()?;
         }
         Ok(Ticket(number))
     }

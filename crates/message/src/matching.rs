@@ -269,6 +269,26 @@ impl<R, M> Matching<R, M> {
         rows.messages.iter_mut().rev().map(|entry| &mut entry.what).find(|message| is_it(message))
     }
 
+    /// Takes the message out that a receive takes, or posts the receive.
+    #[inline]
+    pub fn take_or_post(&mut self, wanted: Wanted, receive: R) -> Option<(Envelope, M)> {
+        // Nearly always nothing of its source waits, and rows are looked for once.
+        if let Some(source) = wanted.source {
+            let order = self.order + 1;
+            let rows = self.context(wanted.context).rows(source);
+            if rows.messages.is_empty() {
+                put_in(&mut rows.receives, Entry { order, tag: wanted.tag, what: receive });
+                self.order = order;
+                return None;
+            }
+        }
+        let taken = self.take(wanted);
+        if taken.is_none() {
+            self.post(wanted, receive);
+        }
+        taken
+    }
+
     /// Posts a receive for which no message waits.
     pub fn post(&mut self, wanted: Wanted, receive: R) {
         self.order += 1;

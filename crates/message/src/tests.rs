@@ -189,7 +189,13 @@ impl Job {
     }
 
     /// A receive that is waited for, or another one.
-    fn receive_soon(&mut self, at: u32, from: Option<u32>, tag: Option<i32>, mut into: Bytes) -> Soon {
+    fn receive_soon(
+        &mut self,
+        at: u32,
+        from: Option<u32>,
+        tag: Option<i32>,
+        mut into: Bytes,
+    ) -> Soon {
         if self.roll(2) == 0 {
             return Soon::Posted(self.receive(at, from, tag, into));
         }

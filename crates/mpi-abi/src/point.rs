@@ -75,12 +75,7 @@ fn receive(comm: &Comm, source: c_int, label: c_int, into: Elements) -> Result<O
 
 /// Begins a receive, which may have ended then.
 #[inline(always)]
-fn begin_receive(
-    comm: &Comm,
-    source: c_int,
-    label: c_int,
-    into: &mut Elements,
-) -> Result<Active> {
+fn begin_receive(comm: &Comm, source: c_int, label: c_int, into: &mut Elements) -> Result<Active> {
     let Some((wanted, from)) = wanted(comm, source, label)? else {
         return Ok(Active::Ended(NOBODY));
     };

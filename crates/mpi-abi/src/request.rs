@@ -84,6 +84,16 @@ impl From<Failed> for Error {
     }
 }
 
+/// What became of a handle's operation when it was asked for.
+pub enum Step {
+    /// It has ended.
+    Ended(Ended),
+    /// It goes on.
+    UnderWay,
+    /// It is no message, so it ends otherwise.
+    Other(Active),
+}
+
 /// How an operation has ended.
 pub type Ended = Result<MPI_Status, Failed>;
 
@@ -117,13 +127,45 @@ impl Requests {
         Ok(if are_messages { Waits::Messages } else { Waits::Other })
     }
 
-    /// Takes away the handle of an operation that has ended; that of a persistent one stays.
-    #[inline]
-    pub fn finish(&mut self, handle: &mut MPI_Request, ended: Ended) -> Ended {
-        if let (Some((_, about)), Err(_)) = (self.forget(handle), &ended) {
-            failure::note(about);
+    /// Ends what a handle stands for if it is a message, or has ended before; in its place, since
+    /// who waits for many goes through all of them.
+    #[inline(always)]
+    pub fn end(&mut self, state: &mut State, handle: &mut MPI_Request) -> Result<Step> {
+        let at = table::place(handle.0);
+        let Some((uses, Some(request))) =
+            self.all.get_mut(at).filter(|(uses, _)| handle_of(at, *uses) == *handle)
+        else {
+            return match *handle {
+                SENT => {
+                    *handle = MPI_REQUEST_NULL;
+                    Ok(Step::Ended(Ok(EMPTY)))
+                }
+                MPI_REQUEST_NULL => Ok(Step::Ended(Ok(EMPTY))),
+                _ => Err(wrong(*handle)),
+            };
+        };
+        let ended = match &request.active {
+            None => return Ok(Step::Ended(Ok(EMPTY))),
+            Some(Active::Receive(ticket)) => {
+                state.outcome(*ticket).map(|outcome| received(&outcome))
+            }
+            Some(Active::Send(ticket)) => state.outcome(*ticket).map(|outcome| sent(&outcome)),
+            Some(Active::Ended(status)) => Some(said(*status)),
+            Some(other) => return Ok(Step::Other(*other)),
+        };
+        let Some(ended) = ended else { return Ok(Step::UnderWay) };
+        if ended.is_err() {
+            failure::note(request.about);
         }
-        ended
+        if request.start.is_some() {
+            request.active = None;
+        } else {
+            *handle = MPI_REQUEST_NULL;
+            *uses = table::next(*uses);
+            self.all[at].1 = None;
+            self.free.push(at);
+        }
+        Ok(Step::Ended(ended))
     }
 
     /// What it was, and what errors of it are about.

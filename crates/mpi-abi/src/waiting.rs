@@ -12,7 +12,7 @@ use crate::choice::{self, Which};
 use crate::export::export;
 use crate::generalized;
 use crate::pointer::{Out, StatusOut};
-use crate::request::{self, Active, EMPTY, Ended, Failed};
+use crate::request::{self, Active, EMPTY, Ended, Failed, Step};
 use crate::world::world;
 
 /// Waits for one.
@@ -103,7 +103,7 @@ impl<'a> Statuses<'a> {
     }
 
     /// How one has ended.
-    #[inline]
+    #[inline(always)]
     fn set(&mut self, place: usize, ended: Ended) {
         let status = ended.unwrap_or_else(|Failed { error, status }| {
             self.failed.push((place, error));
@@ -171,13 +171,10 @@ export! {
         world()?.process.wait(waits, |state| {
             let mut requests = request::requests();
             while let Some(handle) = handles.get_mut(next) {
-                match requests.active(*handle)? {
-                    None => statuses.set(next, Ok(EMPTY)),
-                    Some(it @ (Active::Send(_) | Active::Receive(_) | Active::Ended(_))) => {
-                        let Some(ended) = request::poll(state, it) else { return Ok(None) };
-                        statuses.set(next, requests.finish(handle, ended));
-                    }
-                    Some(other) => {
+                match requests.end(state, handle)? {
+                    Step::Ended(ended) => statuses.set(next, ended),
+                    Step::UnderWay => return Ok(None),
+                    Step::Other(other) => {
                         drop(requests);
                         if !request::has_ended(state, other) {
                             return Ok(None);
