@@ -17,7 +17,7 @@ use crate::descriptor::{Encoded, Envelope, Head};
 use crate::incoming::What;
 use crate::log::{Digest, Followed, Log};
 use crate::matching::{Matching, Wanted};
-use crate::order::{Order, Orders};
+use crate::order::{Order, Orders, departs};
 use crate::outgoing::{Leaving, Outgoing};
 use crate::slab::Slab;
 use crate::state::{Body, Errand, Operation, State};
@@ -297,15 +297,29 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     ///
     /// # Errors
     /// That the carrier is broken.
-    #[inline]
     pub fn receive(
         &mut self,
-        mut wanted: Wanted,
+        wanted: Wanted,
         from: Option<u32>,
-        buffer: B,
+        mut buffer: B,
+    ) -> Result<Ticket, Failure> {
+        self.receive_into(wanted, from, &mut buffer)
+    }
+
+    /// The same into a buffer that is kept.
+    #[inline(always)]
+    fn receive_into(
+        &mut self,
+        wanted: Wanted,
+        from: Option<u32>,
+        buffer: &mut B,
     ) -> Result<Ticket, Failure> {
         self.state.activity += 1;
-        let number = self.number(&mut wanted)?;
+        let (wanted, number) = match &mut self.state.order {
+            None => (wanted, None),
+            Some(order) => order.number(wanted)?,
+        };
+        let buffer = buffer.keep();
         let receive = Operation::Receive { wanted, from, buffer, taken: None, number };
         let number = self.state.operations.insert(receive);
         if let Some((envelope, message)) = self.state.matching.take_or_post(wanted, number) {
@@ -356,7 +370,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     ) -> Result<Soon, Failure> {
         let is_plain = self.state.order.is_none() && self.outgoing.waiting().is_empty();
         if !is_plain || !self.state.matching.is_next(wanted) {
-            return self.receive(wanted, from, buffer.keep()).map(Soon::Posted);
+            return self.receive_into(wanted, from, buffer).map(Soon::Posted);
         }
         let (state, me) = (&mut self.state, self.me);
         for _ in 0..looks {
@@ -378,20 +392,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
                 None => break,
             }
         }
-        self.receive(wanted, from, buffer.keep()).map(Soon::Posted)
-    }
-
-    /// The number of a receive from any source in its context, where they are counted. Where a log
-    /// is followed, it becomes one from the source that the log has.
-    fn number(&mut self, wanted: &mut Wanted) -> Result<Option<usize>, Failure> {
-        let order = self.state.order.as_mut().filter(|_| wanted.source.is_none());
-        let Some(order) = order else { return Ok(None) };
-        if let Some(followed) = &mut order.followed {
-            let source = followed.receive(wanted.context).ok_or_else(departs)?;
-            // The receive of the log took none, so this one takes none either.
-            wanted.source = Some(source.unwrap_or(u32::MAX));
-        }
-        Ok(Some(order.post(wanted.context)))
+        self.receive_into(wanted, from, buffer).map(Soon::Posted)
     }
 
     /// What a receive would take: its envelope and its size.
@@ -652,12 +653,6 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             self.push(to, Head::Signal(signal), None, false);
         }
     }
-}
-
-/// What is said where a run is not that of the log.
-fn departs() -> Failure {
-    let what = "the run departs from the log that it follows: it has more receives from any source";
-    Failure::Broken(what.to_owned())
 }
 
 /// The order of messages, where it is of interest.

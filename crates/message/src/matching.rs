@@ -74,7 +74,7 @@ fn fits(wanted: Option<i32>, tag: i32) -> bool {
 }
 
 /// Puts an entry in. Most rows never have two, and a rank of a large job has many rows.
-#[inline]
+#[inline(always)]
 fn put_in<T>(row: &mut VecDeque<T>, entry: T) {
     if row.capacity() == 0 {
         row.reserve_exact(1);
@@ -270,7 +270,7 @@ impl<R, M> Matching<R, M> {
     }
 
     /// Takes the message out that a receive takes, or posts the receive.
-    #[inline]
+    #[inline(always)]
     pub fn take_or_post(&mut self, wanted: Wanted, receive: R) -> Option<(Envelope, M)> {
         // Nearly always nothing of its source waits, and rows are looked for once.
         if let Some(source) = wanted.source {

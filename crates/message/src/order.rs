@@ -5,8 +5,10 @@
 //! the rank has seen what the end of this one lets it see: else what a test is told would depend on
 //! which of the two came first.
 
+use crate::carrier::Failure;
 use crate::descriptor::{Envelope, Head};
 use crate::log::{Digest, Followed, Log};
+use crate::matching::Wanted;
 use crate::quiescence::Quiescence;
 
 /// What is wanted of it.
@@ -31,6 +33,12 @@ impl Orders {
     fn are_none(&self) -> bool {
         !self.is_coscheduled && !self.has_digest && !self.has_log && !self.has_leader
     }
+}
+
+/// What is said where a run is not that of the log.
+pub(crate) fn departs() -> Failure {
+    let what = "the run departs from the log that it follows: it has more receives from any source";
+    Failure::Broken(what.to_owned())
 }
 
 /// The beginning of a message that has come too early.
@@ -83,8 +91,22 @@ impl Order {
         })
     }
 
-    /// A receive from any source is posted: its number in the context.
-    pub(crate) fn post(&mut self, context: u64) -> usize {
+    /// What a receive wants that is posted, and its number of those from any source in its context:
+    /// where a log is followed, it becomes one from the source that the log has.
+    pub(crate) fn number(&mut self, wanted: Wanted) -> Result<(Wanted, Option<usize>), Failure> {
+        let mut now = wanted;
+        if wanted.source.is_some() {
+            return Ok((now, None));
+        }
+        if let Some(followed) = &mut self.followed {
+            let source = followed.receive(wanted.context).ok_or_else(departs)?;
+            // The receive of the log took none, so this one takes none either.
+            now.source = Some(source.unwrap_or(u32::MAX));
+        }
+        Ok((now, Some(self.post(wanted.context))))
+    }
+
+    fn post(&mut self, context: u64) -> usize {
         if let Some(log) = &mut self.log {
             return log.post(context);
         }

@@ -483,7 +483,7 @@ impl<B: Buffer> State<B> {
 }
 
 /// Brings a whole message to a receive's buffer.
-#[inline]
+#[inline(always)]
 fn write_all(buffer: &mut impl Buffer, envelope: Envelope, bytes: &mut dyn Bytes) -> Outcome {
     let size = bytes.left();
     bring(buffer, 0, bytes);
@@ -491,7 +491,7 @@ fn write_all(buffer: &mut impl Buffer, envelope: Envelope, bytes: &mut dyn Bytes
 }
 
 /// Brings bytes to a buffer, from a position on, as many as it has room for.
-#[inline]
+#[inline(always)]
 fn bring(buffer: &mut impl Buffer, at: usize, bytes: &mut dyn Bytes) {
     let fits = buffer.size().saturating_sub(at).min(bytes.left());
     match buffer.whole_mut() {
@@ -501,7 +501,7 @@ fn bring(buffer: &mut impl Buffer, at: usize, bytes: &mut dyn Bytes) {
 }
 
 /// That a message of so many bytes has been received where there was so much room.
-#[inline]
+#[inline(always)]
 fn received(envelope: Envelope, size: usize, room: usize) -> Outcome {
     Outcome { length: size, ..Outcome::of(envelope, size.min(room)) }
 }
