@@ -9,7 +9,7 @@
 //! head behind its flag, and lines in a row; both sides know where these are by counting.
 //!
 //! *Chunks.* Lines that are used again and again are in the caches of both sides: before one is
-//! written it is taken from the other, which takes longer than the copy. So pieces of 2 KiB and
+//! written it is taken from the other, which takes longer than the copy. So pieces of 384 bytes and
 //! more go to *chunks* of the sender, for all its rings, which it uses in turn: there are so many
 //! that none is in a processor's own cache any more when it is written again. The entry says where
 //! a piece begins. Chunks that a receiver leaves lying are passed over; where there are many of
@@ -66,7 +66,7 @@ const CHUNK: u32 = 48;
 const STREAMED: u64 = 1 << 63;
 
 /// From how many bytes on a piece goes to chunks.
-const LONG: usize = 2048;
+const LONG: usize = 384;
 
 fn chunks(bytes: usize) -> usize {
     bytes.div_ceil(NEAR_CHUNK)
@@ -98,6 +98,15 @@ const _: () =
 
 /// So many pieces are taken of one rank before it is looked whether others have some.
 pub(super) const ROW: u32 = 16;
+
+/// So much is left free behind a piece that another does not follow at once: while a receiver reads
+/// one, its processor fetches the lines behind as well, and they would be taken from the sender's
+/// cache just before the next piece is written there.
+const GAP: usize = 512;
+
+/// How many lines of a piece a receiver has its processor fetch at once, before it is known for
+/// whom they are.
+const FETCHED: usize = 16;
 
 /// How many entries ahead a receiver has its processor fetch one.
 const AHEAD: usize = 1;
@@ -416,7 +425,9 @@ impl Near {
         let (bytes, piece) = (end - start, message.cut(start, end));
         let is_chunked = bytes >= LONG && self.fits(core, to, 0);
         let from = (total >= ALIASED).then(|| piece.body.as_ptr().addr());
-        let chunk = if is_chunked { self.free_chunks(core, chunks(bytes), from) } else { None };
+        let gap = if end == total || total < ALIASED { GAP } else { 0 };
+        let room = chunks(bytes + gap);
+        let chunk = if is_chunked { self.free_chunks(core, room, from) } else { None };
         let lines = if chunk.is_some() { 0 } else { bytes.div_ceil(64) };
         if !self.fits(core, to, lines) {
             return None;
@@ -550,14 +561,17 @@ impl Near {
             let [total, place] = [1, 2].map(|word| core.memory.load(entry + word));
             let (chunk, offset) = ((place & !STREAMED) >> CHUNK, place & ((1 << CHUNK) - 1));
             let chunk = chunk as usize;
-            if chunk > 0 && place & STREAMED == 0 {
-                begun = self.from[from].pace.begin(behind);
-            }
             let (line, next) = taken.next(if chunk > 0 { 0 } else { behind.div_ceil(64) });
             let body = match chunk {
                 0 => core.layout.line(from, core.me, line),
                 _ => core.layout.chunk(from, (chunk - 1).min(NEAR_CHUNKS - chunks(behind))),
             };
+            for line in 0..behind.div_ceil(64).min(FETCHED) {
+                core.memory.expect(body + line * 8);
+            }
+            if chunk > 0 && place & STREAMED == 0 {
+                begun = self.from[from].pace.begin(behind);
+            }
             (total, offset, (entry + 3, inside.min(HEAD)), (body, behind), next)
         } else {
             let head = (entry + 1, inside.min(SHORT));
