@@ -22,6 +22,10 @@ pub const CASES: &[Case] = &[
     ("arguments_and_environment_arrive_exactly", arguments_and_environment_arrive_exactly),
     ("large_environment_arrives", large_environment_arrives),
     ("program_starts_from_a_clean_slate", program_starts_from_a_clean_slate),
+    (
+        "programs_share_a_session_unless_they_take_turns",
+        programs_share_a_session_unless_they_take_turns,
+    ),
     ("stdin_reaches_the_program", stdin_reaches_the_program),
     ("output_larger_than_a_pipe", output_larger_than_a_pipe),
     ("streams_are_held_by_the_program_alone", streams_are_held_by_the_program_alone),
@@ -136,12 +140,35 @@ fn program_starts_from_a_clean_slate() {
     let mut tree = start(&shell("echo; read x"));
     let pid = tree.started();
     read_line(&mut tree.out);
-    assert_eq!((stat(pid, 2), stat(pid, 3)), (stat(pid, 2), stat(pid, 2)), "a session of its own");
+    let own = [pid, tree.ward.keeper_pid()].map(|pid| Some(pid.to_string()));
+    assert_eq!([stat(pid, 2), stat(pid, 3)], own, "its own group in the keeper's session");
     assert_eq!(fs::read_link(format!("/proc/{}/cwd", tree.ward.keeper_pid())).unwrap(), {
         std::path::Path::new("/")
     });
     tree.feed("x\n");
     assert_eq!(tree.finish().status, Some(0));
+}
+
+/// The kernel shares a processor among sessions, and within one among its processes: who offers its
+/// own (sched_yield) does so within its session.
+fn programs_share_a_session_unless_they_take_turns() {
+    let spawner = Spawner::default();
+    let programs = [false, false, true].map(|in_turns| {
+        let mut spec = shell("read x");
+        spec.in_turns = in_turns;
+        let mut tree = start_by(&spawner, &spec);
+        (tree.started(), tree)
+    });
+    let pids = programs.each_ref().map(|(pid, _)| Some(pid.to_string()));
+    let groups = programs.each_ref().map(|(pid, _)| stat(*pid, 2));
+    let [one, other, in_turns] = programs.each_ref().map(|(pid, _)| stat(*pid, 3));
+    assert_eq!(groups, pids, "each leads a group");
+    assert_eq!(one, other);
+    assert_eq!(in_turns, pids[2]);
+    for (_, mut tree) in programs {
+        tree.feed("x\n");
+        assert_eq!(tree.finish().status, Some(0));
+    }
 }
 
 fn stdin_reaches_the_program() {

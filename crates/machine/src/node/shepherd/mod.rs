@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!  daemon ──spawn──> keeper ──fork──> init (pid 1) ──vfork──> program ─> descendants
-//!  Spawner           re-exec of       of a new pid            its own session,
+//!  Spawner           re-exec of       of a new pid            its own group,
 //!    │    └─ orders ───┘│ the binary   namespace               identity, cgroup
 //!   Ward ───── link ────┴──────────────┘                       (one of these for each program)
 //! ```

@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::fs::Mode;
-use rustix::process::{setsid, umask};
+use rustix::process::{setpgid, setsid, umask};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
@@ -73,13 +73,9 @@ pub(super) fn launch(
         std::fs::write(cgroup.join("cgroup.procs"), "0")
             .map_err(at(Stage::Cgroup, &cgroup.to_string_lossy()))?;
     }
-    setsid().map_err(io::Error::from).map_err(at(Stage::Fork, "a session"))?;
+    group(spec.in_turns).map_err(at(Stage::Fork, "a process group"))?;
     streams(stdio).map_err(at(Stage::Streams, "the standard streams"))?;
     prompt::be_usual();
-    if spec.in_turns {
-        // It runs all the same.
-        let _ = prompt::stand_back();
-    }
     if let Some(identity) = &spec.identity {
         let name = format!("user {}, group {}", identity.uid, identity.gid);
         sys::become_identity(identity).map_err(at(Stage::Identity, &name))?;
@@ -98,6 +94,20 @@ pub(super) fn launch(
     run_script(&spec.namespace, granted)?;
     sys::unblock_signals().map_err(at(Stage::Exec, "signals"))?;
     Err(at(Stage::Exec, &spec.program)(exec(image)))
+}
+
+/// Makes the process group of the program. It stays in the keeper's session, which has no terminal:
+/// the kernel gives sessions their shares of a processor, and ranks that offer theirs to one
+/// another do so only within one (`docs/decisions/mpi-speed.md`).
+fn group(in_turns: bool) -> io::Result<()> {
+    if !in_turns {
+        return Ok(setpgid(None, None)?);
+    }
+    // A session of its own, which is nicer than those of others.
+    setsid()?;
+    // It runs all the same.
+    let _ = prompt::stand_back();
+    Ok(())
 }
 
 /// Places the streams as 0, 1 and 2, and lets all others end at the exec. The link is 0 until
