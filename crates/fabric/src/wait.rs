@@ -27,6 +27,11 @@ pub trait Sleeper {
     /// Looks, without waiting.
     fn is_ready(&mut self) -> bool;
 
+    /// Offers the core to others.
+    fn offer(&mut self) {
+        std::thread::yield_now();
+    }
+
     /// Sleeps until it may have come, at most so long.
     ///
     /// # Errors
@@ -176,7 +181,7 @@ fn offers(sleeper: &mut impl Sleeper, deadline: Deadline) -> bool {
     }
     let start = Instant::now();
     loop {
-        std::thread::yield_now();
+        sleeper.offer();
         if sleeper.is_ready() {
             return true;
         }

@@ -66,7 +66,7 @@ pub(super) fn has_left<M: Memory>(core: &Core<M>, rank: usize, spot: Spot) -> bo
 pub(super) enum Check {
     /// All show it.
     AllShow,
-    /// Those who do not ran on other processors when they last showed something.
+    /// Those who do not ran on other processors when they last said where.
     Elsewhere,
     /// One of them may need this one.
     Here,
@@ -76,24 +76,23 @@ pub(super) enum Check {
 #[derive(Default)]
 pub(super) struct Expected {
     all: Vec<(Spot, Vec<usize>)>,
+    /// The room of one that is not waited for any more.
+    spare: Vec<usize>,
 }
 
 impl Expected {
     pub(super) fn set(&mut self, spot: Spot, ranks: impl Iterator<Item = usize>) {
-        match self.all.iter_mut().find(|(other, _)| *other == spot) {
-            Some((_, expected)) => {
-                expected.clear();
-                expected.extend(ranks);
-            }
-            None => self.all.push((spot, ranks.collect())),
-        }
+        self.forget(spot);
+        let mut expected = std::mem::take(&mut self.spare);
+        expected.extend(ranks);
+        self.all.push((spot, expected));
     }
 
     #[inline]
     pub(super) fn forget(&mut self, spot: Spot) {
-        if !self.all.is_empty() {
-            self.all.retain(|(other, _)| *other != spot);
-        }
+        let Some(at) = self.all.iter().position(|(other, _)| *other == spot) else { return };
+        self.spare = self.all.swap_remove(at).1;
+        self.spare.clear();
     }
 
     #[inline]
@@ -104,20 +103,29 @@ impl Expected {
         self.all.iter().any(is_shown)
     }
 
-    /// Forgets who shows what is expected there by now. Whether all do, and if not, whether all
-    /// others run on other processors than this.
+    /// Whether all show what is expected there, and if not, whether those who do not run on other
+    /// processors than this. Some of those who do are forgotten.
+    #[inline]
     pub(super) fn check<M: Memory>(&mut self, core: &Core<M>, spot: Spot, processor: u64) -> Check {
         let found = self.all.iter_mut().find(|(other, _)| *other == spot);
         let Some((_, expected)) = found else { return Check::AllShow };
-        expected.retain(|rank| label(core, *rank, spot).is_none());
-        let is_elsewhere = |rank: &usize| {
-            let last = core.memory.load(core.layout.process(*rank, Process::Processors));
-            last != 0 && last != processor
+        let is_shown = |rank: usize| label(core, rank, spot).is_some();
+        while expected.pop_if(|rank| is_shown(*rank)).is_some() {}
+        let is_here = |rank: usize| {
+            let last = core.memory.load(core.layout.process(rank, Process::Processors));
+            last == 0 || last == processor
         };
-        match expected.iter().all(is_elsewhere) {
+        match expected.iter().any(|rank| is_here(*rank) && !is_shown(*rank)) {
             _ if expected.is_empty() => Check::AllShow,
-            true => Check::Elsewhere,
-            false => Check::Here,
+            true => Check::Here,
+            false => Check::Elsewhere,
+        }
+    }
+
+    /// Forgets all who show what is expected of them.
+    pub(super) fn forget_shown<M: Memory>(&mut self, core: &Core<M>) {
+        for (spot, expected) in &mut self.all {
+            expected.retain(|rank| label(core, *rank, *spot).is_none());
         }
     }
 

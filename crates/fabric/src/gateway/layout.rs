@@ -255,7 +255,7 @@ pub(super) enum Process {
     /// 1 when it has ended.
     Ended = 1,
     /// The daemon: how many processors the node has. A rank of more than that: one more than the
-    /// number of that on which it ran when it last showed something on a board.
+    /// number of that on which it ran when it last said so (`crowd.rs`).
     Processors = 2,
     /// 1 when the rank says that it waits ([`super::Rank::say_waits`]).
     Waits = 3,

@@ -53,6 +53,7 @@ mod board;
 mod boxes;
 mod bytes;
 mod control;
+mod crowd;
 mod endpoint;
 mod frame;
 mod gate;

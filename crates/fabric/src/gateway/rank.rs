@@ -4,6 +4,7 @@ use super::board::{self, Check, Expected, Spot};
 use super::boxes::{Inbox, Outbox, Refusal};
 use super::bytes::Parts;
 use super::control::{self, Control, PACKET_MAX};
+use super::crowd::Crowd;
 use super::endpoint::{Core, Loss, Wire};
 use super::gate::{self, Gate, OTHER};
 use super::layout::{Layout, Memory, Process, Sleep};
@@ -66,8 +67,7 @@ pub struct Rank {
     /// Tries to take something that were in vain, in a row or not.
     tries: u32,
     expected: Expected,
-    /// One more than the number of the processor on which it ran last.
-    processor: u64,
+    crowd: Crowd,
     alarm: Arc<Alarm>,
     nap: Duration,
     packet: Vec<u8>,
@@ -161,7 +161,7 @@ impl Rank {
             looks: 0,
             tries: 0,
             expected: Expected::default(),
-            processor: 0,
+            crowd: Crowd::default(),
             alarm,
             nap: if barrier::register() { NAP } else { NAP_UNFENCED },
             packet,
@@ -401,19 +401,9 @@ impl Rank {
     #[inline]
     pub fn show(&mut self, spot: Spot, label: u32, bytes: &[u8]) {
         if self.is_crowded() {
-            self.note_processor();
+            self.crowd.note(&self.gate.core);
         }
         board::show(&self.gate.core, spot, label, bytes);
-    }
-
-    /// Notes where this rank runs, for those who wait for it.
-    fn note_processor(&mut self) {
-        let now = rustix::thread::sched_getcpu() as u64 + 1;
-        if now != self.processor {
-            self.processor = now;
-            let core = &self.gate.core;
-            core.memory.store(core.layout.process(core.me, Process::Processors), now);
-        }
     }
 
     /// The label of what a rank of this node shows there, once it does.
@@ -442,23 +432,24 @@ impl Rank {
         if !self.is_crowded() {
             return false;
         }
+        let core = &self.gate.core;
         for _ in 0..OFFERS {
             // While all of them run elsewhere, what they show comes sooner than this processor
             // could be given away and got back.
-            let mut check = self.expected.check(&self.gate.core, spot, self.processor);
+            let mut check = self.expected.check(core, spot, self.crowd.processor());
             for _ in 0..LOOKS_ELSEWHERE {
                 if check != Check::Elsewhere {
                     break;
                 }
                 std::hint::spin_loop();
-                check = self.expected.check(&self.gate.core, spot, self.processor);
+                check = self.expected.check(core, spot, self.crowd.processor());
             }
             if check == Check::AllShow {
                 return true;
             }
-            std::thread::yield_now();
-            self.note_processor();
+            self.crowd.offer(core);
         }
+        self.expected.forget_shown(core);
         false
     }
 
@@ -642,6 +633,10 @@ struct Waiting<'a> {
 impl Sleeper for Waiting<'_> {
     fn is_ready(&mut self) -> bool {
         self.rank.is_seen(self.what)
+    }
+
+    fn offer(&mut self) {
+        self.rank.crowd.offer(&self.rank.gate.core);
     }
 
     fn sleep(&mut self, most: Duration) -> Result<()> {
