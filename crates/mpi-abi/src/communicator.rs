@@ -123,8 +123,10 @@ impl Comm {
             }
         };
         Ok(board.as_ref().map(|Board { board, number }| {
-            let number = number.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-            Spot { board: *board, number }
+            // Collectives of a communicator are not called by two threads at once.
+            let next = number.load(Ordering::Relaxed).wrapping_add(1);
+            number.store(next, Ordering::Relaxed);
+            Spot { board: *board, number: next }
         }))
     }
 

@@ -155,16 +155,29 @@ impl Communicator {
     /// How the next collective sees it. Those of different families take no message of each other,
     /// so ranks that call different ones wait for ever, which is noticed and told.
     pub fn next_collective(&self, family: u8) -> Shape {
-        let count = self.collectives.fetch_add(1, Ordering::Relaxed) & COUNTED;
-        let tag = count | u32::from(family & FAMILIES) << COUNTED.count_ones();
         Shape {
-            context: self.context | COLLECTIVES,
-            tag: tag.cast_signed(),
+            context: self.collectives(),
+            tag: self.next_tag(family),
             rank: self.rank,
             size: self.size(),
             group: self.group.clone(),
             remote: self.remote.clone(),
         }
+    }
+
+    /// The tag of the next collective's messages. No two threads ask for one at once: that is for
+    /// the program to see to (MPI-5.0, section 6.14).
+    #[inline]
+    pub(crate) fn next_tag(&self, family: u8) -> i32 {
+        let count = self.collectives.load(Ordering::Relaxed);
+        self.collectives.store(count.wrapping_add(1), Ordering::Relaxed);
+        let tag = count & COUNTED | u32::from(family & FAMILIES) << COUNTED.count_ones();
+        tag.cast_signed()
+    }
+
+    /// The context of its collectives' messages.
+    pub(crate) fn collectives(&self) -> u64 {
+        self.context | COLLECTIVES
     }
 }
 

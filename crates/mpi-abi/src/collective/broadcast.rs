@@ -14,7 +14,7 @@ const BARRIER: u8 = family("MPI_Barrier");
 fn barrier(comm: MPI_Comm) -> Result<Steps<Barrier>> {
     let comm = communicator(comm)?;
     let is_between = is_between(&comm);
-    Ok(Steps::new(comm, Barrier { is_between }).of(BARRIER))
+    Ok(Steps::new(comm, Barrier { is_between }))
 }
 
 /// A barrier.
@@ -31,7 +31,7 @@ impl Make for Barrier {
     }
 
     #[inline(always)]
-    fn short(&self) -> Option<Option<Operands<'_, Place>>> {
+    fn short(&mut self) -> Option<Option<Operands<'_, Place>>> {
         Some(None)
     }
 }
@@ -39,18 +39,18 @@ impl Make for Barrier {
 export! {
     /// Nobody goes on before all have come.
     fn MPI_Barrier(comm: MPI_Comm) on comm {
-        barrier(comm)?.carry_out()
+        barrier(comm)?.carry_out(BARRIER)
     }
 
     /// The same; it is begun.
     fn MPI_Ibarrier(comm: MPI_Comm, request: Out<MPI_Request>) on comm {
-        barrier(comm)?.begin(request)
+        barrier(comm)?.begin(BARRIER, request)
     }
 
     /// The same; it can be started again and again.
     fn MPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: Out<MPI_Request>) on comm {
         let _ = info;
-        barrier(comm)?.keep(request)
+        barrier(comm)?.keep(BARRIER, request)
     }
 }
 

@@ -18,7 +18,7 @@ use std::ffi::{c_int, c_void};
 
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::collective::{Operands, Plan, Short, Side};
-use muster_mpi::communicator::{LAST, OWN};
+use muster_mpi::communicator::LAST;
 use muster_mpi::error::{Class, Error, Result};
 
 use crate::abi::constants::*;
@@ -81,12 +81,12 @@ macro_rules! forms {
             $crate::export::export! {
                 $(#[$meta])*
                 fn $name($($arg: $type),*) on $scope {
-                    steps_of($($arg),*)?.of(FAMILY).carry_out()
+                    steps_of($($arg),*)?.carry_out(FAMILY)
                 }
 
                 /// The same; it is begun.
                 fn $begun($($arg: $type,)* request: Out<MPI_Request>) on $scope {
-                    steps_of($($arg),*)?.of(FAMILY).begin(request)
+                    steps_of($($arg),*)?.begin(FAMILY, request)
                 }
 
                 /// The same; it can be started again and again.
@@ -94,7 +94,7 @@ macro_rules! forms {
                     $($arg: $type,)* info: MPI_Info, request: Out<MPI_Request>
                 ) on $scope {
                     let _ = info;
-                    steps_of($($arg),*)?.of(FAMILY).keep(request)
+                    steps_of($($arg),*)?.keep(FAMILY, request)
                 }
             }
         }
@@ -111,7 +111,7 @@ trait Make: Send + 'static {
     /// How it is done on a board, if it can be: with these operands, or none. Whether it can must
     /// be the same for all ranks: sizes are.
     #[inline(always)]
-    fn short(&self) -> Option<Option<Operands<'_, Place>>> {
+    fn short(&mut self) -> Option<Option<Operands<'_, Place>>> {
         None
     }
 }
@@ -181,7 +181,6 @@ fn rooted_family(number: u8, root: u32) -> u8 {
 /// The steps of a collective on a communicator.
 struct Steps<F> {
     comm: Held,
-    family: u8,
     /// The root, where there is one in this group.
     root: Option<u32>,
     make: F,
@@ -211,47 +210,46 @@ where
 impl<F: Make> Steps<F> {
     #[inline(always)]
     fn new(comm: Held, make: F) -> Steps<F> {
-        Steps { comm, family: OWN, root: None, make }
+        Steps { comm, root: None, make }
     }
 
-    /// The same, of a family.
-    #[inline(always)]
-    fn of(self, family: u8) -> Steps<F> {
-        let family = self.root.map_or(family, |root| rooted_family(family, root));
-        Steps { family, ..self }
+    /// What the ranks tell each other of it: the family, and the root where there is one.
+    #[inline]
+    fn of(&self, family: u8) -> u8 {
+        self.root.map_or(family, |root| rooted_family(family, root))
     }
 
-    fn plan(&self) -> Plan<Place> {
-        let mut plan = Plan::new(self.comm.inner.next_collective(self.family));
+    fn plan(&self, family: u8) -> Plan<Place> {
+        let mut plan = Plan::new(self.comm.inner.next_collective(self.of(family)));
         self.make.make(&mut plan);
         plan
     }
 
     /// Waits for the end.
     #[inline]
-    fn carry_out(self) -> Result<()> {
-        let process = &world()?.process;
+    fn carry_out(mut self, family: u8) -> Result<()> {
+        let (process, told) = (&world()?.process, self.of(family));
         if let Some(operands) = self.make.short()
             && let Some(spot) = self.comm.next_spot()?
         {
-            let shape = self.comm.inner.next_collective(self.family);
-            return process.carry_out_short(Short::new(shape, spot, self.family, operands));
+            let short = Short::new(&self.comm.inner, spot, told, operands);
+            return process.carry_out_short(short);
         }
-        process.carry_out(self.plan())
+        process.carry_out(self.plan(family))
     }
 
     /// Gives it a handle.
-    fn begin(self, request: Out<MPI_Request>) -> Result<()> {
+    fn begin(self, family: u8, request: Out<MPI_Request>) -> Result<()> {
         let about = self.comm.handle;
-        let began = world()?.process.state().begin(self.plan());
+        let began = world()?.process.state().begin(self.plan(family));
         request.set(request::insert(about, Some(Active::Collective(began)), None))
     }
 
     /// Gives it a handle by which it is started again and again. Its messages' tag is fixed now:
     /// ranks may start two such collectives in different orders.
-    fn keep(self, request: Out<MPI_Request>) -> Result<()> {
+    fn keep(self, family: u8, request: Out<MPI_Request>) -> Result<()> {
         let about = self.comm.handle;
-        let shape = self.comm.inner.next_collective(self.family);
+        let shape = self.comm.inner.next_collective(self.of(family));
         let start = move || {
             let mut plan = Plan::new(shape.clone());
             self.make.make(&mut plan);

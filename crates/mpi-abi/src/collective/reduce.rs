@@ -76,7 +76,7 @@ impl Make for AllReduce {
     }
 
     #[inline]
-    fn short(&self) -> Option<Option<Operands<'_, Place>>> {
-        Operands::new(&self.op, &self.from, &self.into).map(Some)
+    fn short(&mut self) -> Option<Option<Operands<'_, Place>>> {
+        Operands::new(&self.op, &self.from, &mut self.into).map(Some)
     }
 }

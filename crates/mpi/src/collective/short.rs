@@ -3,9 +3,10 @@
 //! processor for each two and nothing else. Operands are combined as the messages of
 //! [`Plan`](super::Plan) would, so the results have the same bits.
 
+use super::Combination;
 use super::tree::WIDTH;
-use super::{Combination, Shape};
 use crate::buffer::{Memory, Typed};
+use crate::communicator::Communicator;
 use crate::error::{Class, Error, Result};
 use muster_base::limits::BOARD_BYTES;
 use muster_message::{Boards, Buffer, Carrier, Endpoint, Spot, Ticket, Wanted};
@@ -22,14 +23,14 @@ const FEW: usize = 64;
 pub struct Operands<'a, M: Memory> {
     op: &'a Combination,
     from: &'a Typed<M>,
-    into: Typed<M>,
+    into: &'a mut Typed<M>,
 }
 
 impl<'a, M: Memory> Operands<'a, M> {
     /// Elements, unless they are too many.
     #[inline]
-    pub fn new(op: &'a Combination, from: &'a Typed<M>, into: &Typed<M>) -> Option<Self> {
-        (into.size() <= BOARD_BYTES).then(|| Operands { op, from, into: into.clone() })
+    pub fn new(op: &'a Combination, from: &'a Typed<M>, into: &'a mut Typed<M>) -> Option<Self> {
+        (into.size() <= BOARD_BYTES).then_some(Operands { op, from, into })
     }
 }
 
@@ -53,7 +54,9 @@ fn wrong(from: u32, theirs: u32, own: u32) -> Error {
 
 /// One rank's part in such a collective: an all-reduce, or without operands a barrier.
 pub struct Short<'a, M: Memory> {
-    shape: Shape,
+    comm: &'a Communicator,
+    /// The tag of its messages, where it needs any.
+    tag: i32,
     spot: Spot,
     /// Which collective it is, and how many bytes are shown: the same for all.
     label: u32,
@@ -70,13 +73,20 @@ pub struct Short<'a, M: Memory> {
 }
 
 impl<'a, M: Memory> Short<'a, M> {
-    /// A collective of a family, over a place that nobody else uses.
+    /// The next collective of a communicator, of a family, over a place that nobody else uses.
     #[inline]
-    pub fn new(shape: Shape, spot: Spot, family: u8, operands: Option<Operands<'a, M>>) -> Self {
+    pub fn new(
+        comm: &'a Communicator,
+        spot: Spot,
+        family: u8,
+        operands: Option<Operands<'a, M>>,
+    ) -> Self {
+        let tag = comm.next_tag(family);
         let size = operands.as_ref().map_or(0, |operands| operands.into.size());
         let label = u32::from(family) << 16 | size as u32;
         Short {
-            shape,
+            comm,
+            tag,
             spot,
             label,
             operands,
@@ -110,7 +120,7 @@ impl<'a, M: Memory> Short<'a, M> {
     }
 
     fn world(&self, rank: u32) -> u32 {
-        self.shape.group.world(rank)
+        self.comm.group().world(rank)
     }
 
     /// What stands for those who have not come for long.
@@ -120,7 +130,7 @@ impl<'a, M: Memory> Short<'a, M> {
 
     /// The other ranks from one on, and their ranks in the job.
     fn others(&self, from: u32) -> impl Iterator<Item = (u32, u32)> {
-        let ranks = (from..self.shape.size).filter(|rank| *rank != self.shape.rank);
+        let ranks = (from..self.comm.size()).filter(|rank| *rank != self.comm.rank());
         ranks.map(|rank| (rank, self.world(rank)))
     }
 
@@ -136,8 +146,8 @@ impl<'a, M: Memory> Short<'a, M> {
             self.show(boards);
         }
         let mut looks = looks + 1;
-        while self.next < self.shape.size {
-            if self.next == self.shape.rank || self.is_there(boards) {
+        while self.next < self.comm.size() {
+            if self.next == self.comm.rank() || self.is_there(boards) {
                 self.next += 1;
                 continue;
             }
@@ -188,10 +198,10 @@ impl<'a, M: Memory> Short<'a, M> {
     /// Combines what all show: along the tree by which messages would (`tree.rs`), of two levels.
     fn combine<const ROOM: usize>(&mut self, boards: &dyn Boards) {
         let Some(Operands { op, into, .. }) = &mut self.operands else { return };
-        let (size, bytes, count) = (self.shape.size, into.size(), into.count());
+        let (size, bytes, count) = (self.comm.size(), into.size(), into.count());
         let read = |rank: u32| {
             let mut shown = Shown([0; ROOM]);
-            boards.read(self.shape.group.world(rank), self.spot, &mut shown.0[..bytes]);
+            boards.read(self.comm.group().world(rank), self.spot, &mut shown.0[..bytes]);
             shown
         };
         let is_whole = into.whole().is_some();
@@ -239,8 +249,8 @@ impl<'a, M: Memory> Short<'a, M> {
         }
         for (rank, world) in missing {
             if !self.absent.iter().any(|(other, _)| *other == rank) {
-                let Shape { context, tag, .. } = self.shape;
-                let wanted = Wanted { context, source: Some(rank), tag: Some(tag) };
+                let (context, tag) = (self.comm.collectives(), Some(self.tag));
+                let wanted = Wanted { context, source: Some(rank), tag };
                 let ticket = endpoint.receive(wanted, Some(world), Typed::nothing())?;
                 self.absent.push((rank, ticket));
             }
