@@ -112,7 +112,7 @@ impl Expected {
         let is_shown = |rank: usize| label(core, rank, spot).is_some();
         while expected.pop_if(|rank| is_shown(*rank)).is_some() {}
         let is_here = |rank: usize| {
-            let last = core.memory.load(core.layout.process(rank, Process::Processors));
+            let last = core.memory.load(core.layout.process(rank, Process::Crowd));
             last == 0 || last == processor
         };
         match expected.iter().any(|rank| is_here(*rank) && !is_shown(*rank)) {

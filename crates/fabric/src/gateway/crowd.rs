@@ -1,4 +1,4 @@
-//! Ranks of a node that has fewer processors: where each runs.
+//! Ranks of a machine that has fewer processors: where each runs.
 //!
 //! They offer their processors to one another while they wait (`sched_yield`), which takes the
 //! least where each processor has as many of them. The kernel evens that out, but late while all
@@ -33,7 +33,7 @@ impl Crowd {
         let now = sched_getcpu() as u64 + 1;
         if now != self.processor {
             self.processor = now;
-            core.memory.store(core.layout.process(core.me, Process::Processors), now);
+            core.memory.store(core.layout.process(core.me, Process::Crowd), now);
         }
     }
 
@@ -55,7 +55,7 @@ impl Crowd {
         let place = |rank: usize| {
             let word = |word| core.memory.load(core.layout.process(rank, word));
             let is_awake = word(Process::Asleep) == Sleep::No as u64 && !core.is_over(rank);
-            if is_awake { word(Process::Processors) } else { 0 }
+            if is_awake { word(Process::Crowd) } else { 0 }
         };
         let places: Vec<u64> = (0..core.layout.here()).map(place).collect();
         let Some(better) = better(core.me, &places, &processors) else { return };

@@ -254,9 +254,9 @@ pub(super) enum Process {
     Asleep = 0,
     /// 1 when it has ended.
     Ended = 1,
-    /// The daemon: how many processors the node has. A rank of more than that: one more than the
-    /// number of that on which it ran when it last said so (`crowd.rs`).
-    Processors = 2,
+    /// The daemon: 1 where the machine has fewer processors than ranks of the job. A rank of such
+    /// a job: one more than the number of the processor it runs on, as it has said (`crowd.rs`).
+    Crowd = 2,
     /// 1 when the rank says that it waits ([`super::Rank::say_waits`]).
     Waits = 3,
     /// Bits of the ranks here whose rings the rank is to look at, set by those, taken by itself.

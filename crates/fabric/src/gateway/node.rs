@@ -195,10 +195,7 @@ impl Node {
         let peers = ranks.iter().map(|_| Peer::default()).collect();
         let core = Core::new(mapped, layout, here);
         core.layout.peers().for_each(|node| core.close(node, None));
-        // A rank may be bound to one, so it cannot know.
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        core.memory.store(core.layout.process(here, Process::Processors), processors as u64);
-        Ok(Node {
+        let node = Node {
             gate: Gate::new(core, bells)?,
             memory,
             peers,
@@ -207,7 +204,19 @@ impl Node {
             is_over: Arc::default(),
             looked: Instant::now(),
             ready: Vec::with_capacity(64),
-        })
+        };
+        node.share_machine(here);
+        Ok(node)
+    }
+
+    /// Says how many ranks of the job this machine has, of other nodes on it as well: where they
+    /// are more than it has processors, they wait in another way. To be said before any joins.
+    pub fn share_machine(&self, ranks: usize) {
+        // A rank may be bound to one, so it cannot know.
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let core = &self.gate.core;
+        let crowd = core.layout.process(core.layout.here(), Process::Crowd);
+        core.memory.store(crowd, (ranks > processors).into());
     }
 
     /// The socket by which a rank joins ([`super::Rank::join`]): to be given to its process. When

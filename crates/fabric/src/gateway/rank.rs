@@ -140,8 +140,7 @@ impl Rank {
             Unfit::Here(error) => error,
         })?;
         let mapped = Arc::new(segment::map(memory.as_fd(), size, true)?);
-        let processors = mapped.load(layout.process(layout.here(), Process::Processors));
-        let is_crowded = layout.here() as u64 > processors;
+        let is_crowded = mapped.load(layout.process(layout.here(), Process::Crowd)) != 0;
         let core = Core::new(mapped, layout, rank);
         let near = Near::new(&core);
         let bell = bells[rank].try_clone();
@@ -182,7 +181,7 @@ impl Rank {
         &self.gate.core.layout.ranks
     }
 
-    /// Whether the node has fewer processors than the job has ranks there.
+    /// Whether the machine has fewer processors than the job has ranks there.
     #[inline]
     pub fn is_crowded(&self) -> bool {
         self.waiter.is_crowded()
@@ -426,7 +425,7 @@ impl Rank {
         self.expected.set(spot, ranks.filter(|rank| board::label(core, *rank, spot).is_none()));
     }
 
-    /// Where the node has fewer processors than ranks: offers this one to the others for a moment,
+    /// Where there are fewer processors than ranks: offers this one to the others for a moment,
     /// until all show what is expected there; whether they do.
     pub fn linger(&mut self, spot: Spot) -> bool {
         if !self.is_crowded() {

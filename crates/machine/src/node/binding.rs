@@ -11,7 +11,7 @@
 //! processor are the common case where one machine is many nodes; ranks with unequal work do better
 //! unbound then.
 
-use crate::launch::Launch;
+use crate::launch::{Launch, Part};
 use rustix::thread::{CpuSet, sched_getaffinity};
 use std::collections::HashSet;
 use std::fs;
@@ -32,9 +32,7 @@ impl Binding {
         if !launch.in_turns || !launch.binds {
             return Binding::default();
         }
-        let nodes = fs::read_dir(home).into_iter().flatten().flatten();
-        let nodes: HashSet<String> =
-            nodes.filter_map(|node| node.file_name().into_string().ok()).collect();
+        let nodes = nodes(home);
         Binding::among(processors(), launch, own, |node| nodes.contains(node))
     }
 
@@ -60,6 +58,18 @@ impl Binding {
     }
 }
 
+/// The nodes of this machine: they have directories in `home`.
+fn nodes(home: &Path) -> HashSet<String> {
+    let nodes = fs::read_dir(home).into_iter().flatten().flatten();
+    nodes.filter_map(|node| node.file_name().into_string().ok()).collect()
+}
+
+/// How many of these parts' ranks run on this machine.
+pub(super) fn ranks_here(parts: &[Part], home: &Path) -> usize {
+    let nodes = nodes(home);
+    parts.iter().filter(|part| nodes.contains(&part.node)).map(|part| part.count).sum()
+}
+
 /// Those that this daemon may use.
 fn processors() -> Vec<u32> {
     let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
@@ -69,7 +79,6 @@ fn processors() -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::Part;
     use crate::manager::spec::Stdin;
     use crate::scratch::Scratch;
 

@@ -27,6 +27,7 @@
 //!
 //! Jobs that take turns: a rank that is stopped is one that is slow.
 
+use super::binding::ranks_here;
 use super::{Node, Setup};
 use crate::keeper::parent;
 use crate::launch::{Part, session_of};
@@ -127,6 +128,7 @@ fn make(setup: &Setup, job: u32, of: &Job) -> muster_fabric::Result<Arc<Door>> {
         of.nodes.iter().map(|part| part.count.try_into().unwrap_or(u16::MAX)).collect();
     let own = of.own as u32;
     let mut node = gateway::Node::new(own, &shape)?;
+    node.share_machine(ranks_here(&of.nodes, &setup.home));
     let door = Arc::new(node.door()?);
     for (part, number) in of.nodes.iter().zip(0_u32..).filter(|(_, number)| *number != own) {
         match dial(&setup.roster, &setup.name, &part.node, job) {
