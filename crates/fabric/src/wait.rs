@@ -12,6 +12,9 @@
 //! one of the waits that sleep at once. How soon something came while asleep tells nothing: it
 //! comes just as soon where only sleeping lets the peer run.
 //!
+//! Those that have a processor each look longer, as long as the clock shows that nobody else gets
+//! it in between ([`Waiter::alone`]): it would be idle meanwhile (docs/decisions/waiting.md).
+//!
 //! Neither offers its core to others (`sched_yield`): who gives it away like that gets it back
 //! after their time slices, some milliseconds, but who sleeps gets it when it is woken. That is
 //! another thing where the others are known to wait in the same way, and to be more than there are
@@ -42,6 +45,13 @@ pub trait Sleeper {
 /// How long is looked at memory: a sleep and a wake-up cost 5 to 25 us, for this side and again for
 /// the other one, which is what waiting the wrong way may cost.
 const LOOK: Duration = Duration::from_micros(50);
+
+/// How long those look that have a processor each, as long as nobody else wants it: far less than
+/// the 1 ms after which a rank that waits is to use none.
+const LOOK_ALONE: Duration = Duration::from_micros(500);
+
+/// Between two readings of the clock while one looks: if it was longer others had the processor.
+const AWAY: Duration = Duration::from_micros(50);
 
 /// How long is looked with calls of the system: with them, a sleep and a wake-up cost up to 50 us.
 const LOOK_CALLS: Duration = Duration::from_micros(100);
@@ -92,26 +102,43 @@ impl Rest {
 #[derive(Debug, Default)]
 pub struct Waiter {
     rest: Rest,
-    is_crowded: bool,
+    manner: Manner,
+}
+
+/// Among whom one waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Manner {
+    /// Nobody knows.
+    #[default]
+    Unknown,
+    /// They have a processor each.
+    Alone,
+    /// They are more than there are processors.
+    Crowded,
 }
 
 impl Waiter {
+    /// One of those that wait for each other and have a processor each.
+    pub(crate) fn alone() -> Waiter {
+        Waiter { rest: Rest::default(), manner: Manner::Alone }
+    }
+
     /// One of more that wait for each other than there are processors.
     pub(crate) fn crowded() -> Waiter {
-        Waiter { rest: Rest::default(), is_crowded: true }
+        Waiter { rest: Rest::default(), manner: Manner::Crowded }
     }
 
     /// Whether it is such a one.
     #[inline]
     pub(crate) fn is_crowded(&self) -> bool {
-        self.is_crowded
+        self.manner == Manner::Crowded
     }
 
     /// Whether `sleeper` is ready at once, or in a moment so short that no clock needs to be read:
     /// to read it takes 25 to 100 ns, half a message's way.
     #[inline]
     pub(crate) fn sees(&self, sleeper: &mut impl Sleeper) -> bool {
-        let looks = if self.is_crowded { LOOKS_CROWDED } else { LOOKS };
+        let looks = if self.is_crowded() { LOOKS_CROWDED } else { LOOKS };
         (0..looks).any(|_| look(sleeper))
     }
 
@@ -138,9 +165,11 @@ impl Waiter {
 
     /// Looks for as long as it makes sense, and learns.
     fn looks(&mut self, sleeper: &mut impl Sleeper, deadline: Deadline) -> bool {
-        if self.is_crowded {
-            return offers(sleeper, deadline);
-        }
+        let most = match self.manner {
+            Manner::Crowded => return offers(sleeper, deadline),
+            Manner::Alone => LOOK_ALONE,
+            Manner::Unknown => LOOK,
+        };
         let rest = &mut self.rest;
         if rest.rests() {
             return false;
@@ -150,10 +179,10 @@ impl Waiter {
             return true;
         }
         // A wait that must end sooner tells nothing about what looking is good for.
-        if deadline.left().is_none_or(|left| left <= LOOK) {
+        if deadline.left().is_none_or(|left| left <= most) {
             return false;
         }
-        let is_seen = look_for(sleeper, LOOK);
+        let is_seen = look_for(sleeper, most);
         match is_seen {
             true => rest.served(),
             false => rest.in_vain(),
@@ -191,14 +220,20 @@ fn offers(sleeper: &mut impl Sleeper, deadline: Deadline) -> bool {
     }
 }
 
+/// Looks for so long, but no longer than until others have had the processor.
 fn look_for(sleeper: &mut impl Sleeper, most: Duration) -> bool {
     let start = Instant::now();
-    while start.elapsed() < most {
+    let mut last = start;
+    loop {
         if (0..LOOKS).any(|_| look(sleeper)) {
             return true;
         }
+        let now = Instant::now();
+        if now - start >= most || now - last >= AWAY {
+            return false;
+        }
+        last = now;
     }
-    false
 }
 
 /// How long one end goes on looking with calls of the system; it learns.
@@ -316,10 +351,36 @@ mod tests {
         }
     }
 
+    /// Others have the processor at each look; how many there were.
+    struct Interrupted(u32);
+
+    impl Sleeper for Interrupted {
+        fn is_ready(&mut self) -> bool {
+            self.0 += 1;
+            let begun = Instant::now();
+            while begun.elapsed() < AWAY / LOOKS {}
+            false
+        }
+
+        fn sleep(&mut self, most: Duration) -> Result<()> {
+            std::thread::sleep(most);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn who_looks_sleeps_once_others_had_the_processor() {
+        let (mut waiter, mut sleeper) = (Waiter::alone(), Interrupted(0));
+        assert!(!waiter.wait(&mut sleeper, Deadline::after(Duration::from_millis(100))).unwrap());
+        // A first look without a clock, one with it, and those around the sleep.
+        assert!(sleeper.0 <= 2 * LOOKS + 4, "{}", sleeper.0);
+        assert!(!waiter.is_looking());
+    }
+
     #[test]
     fn who_is_served_again_while_looking_looks_every_time() {
         let mut waiter =
-            Waiter { rest: Rest { left: REST_MAX, last: REST_MAX }, is_crowded: false };
+            Waiter { rest: Rest { left: REST_MAX, last: REST_MAX }, manner: Manner::Unknown };
         // Now and then a look may end early, where others have the core.
         for _ in 0..10_000 {
             waiter.wait(&mut Looked(40), Deadline::after(Duration::from_secs(20))).unwrap();

@@ -16,6 +16,7 @@ pub mod message;
 mod mounted;
 mod old;
 pub mod outbox;
+mod processors;
 pub mod record;
 pub mod remote;
 mod room;

@@ -6,6 +6,7 @@
 //! a peer may hold is limited (`room`): it must attach in time, and memory for large messages is
 //! there for all connections together.
 
+use crate::processors::Processors;
 use crate::room::{Limits, Place, Room, Share};
 use crate::session::Session;
 use crate::stream::{Listener, Stream};
@@ -23,9 +24,6 @@ use std::time::{Duration, Instant};
 /// How long a loop looks for the next request before it sleeps, when requests come that soon: to
 /// wake a processor that has gone to sleep takes about as long (docs/decisions/9p-speed.md).
 const SPIN: Duration = Duration::from_micros(100);
-
-/// Who has given way for so long has given way to somebody: to give way to nobody takes a tenth.
-const WANTED: Duration = Duration::from_micros(5);
 
 /// Reads of one connection before the others get their turn.
 const TURN: usize = 32;
@@ -133,6 +131,7 @@ impl Server {
                 sweep: None,
                 next: 0,
                 brisk: false,
+                processors: Processors::new(),
             };
             let thread = std::thread::Builder::new().name(format!("9p-{at}"));
             server.threads.push(thread.spawn(move || serving.run())?);
@@ -195,6 +194,7 @@ struct Loop<T: Tree> {
     next: usize,
     /// What happened last came so soon that sleeping was not worth it.
     brisk: bool,
+    processors: Processors,
 }
 
 impl<T: Tree> Loop<T> {
@@ -238,7 +238,7 @@ impl<T: Tree> Loop<T> {
     }
 
     /// Waits for something to happen: at first without sleeping, if what happened last came soon
-    /// and nobody else wants this processor.
+    /// and nobody wants this processor.
     fn await_events(&mut self, events: &mut Events) -> io::Result<()> {
         let (wait, start) = (self.wait(), Instant::now());
         if self.brisk && wait.is_none_or(|wait| wait >= SPIN) {
@@ -247,9 +247,8 @@ impl<T: Tree> Loop<T> {
                 if !events.is_empty() {
                     return Ok(());
                 }
-                let before = Instant::now();
                 std::thread::yield_now();
-                if before.elapsed() >= WANTED {
+                if self.processors.are_wanted() {
                     break;
                 }
             }

@@ -48,6 +48,7 @@
 //! [`GATEWAY_SLOTS`]: muster_base::limits::GATEWAY_SLOTS
 //! [`GATEWAY_WINDOW`]: muster_base::limits::GATEWAY_WINDOW
 
+mod awake;
 mod barrier;
 mod board;
 mod boxes;

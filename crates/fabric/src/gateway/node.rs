@@ -1,6 +1,7 @@
 //! The daemon's part: it makes the segment and the connections, lets ranks in and sees them end,
 //! and sees to what nobody comes for.
 
+use super::awake::Awake;
 use super::control;
 use super::endpoint::{Core, Loss, Wire};
 use super::frame::{EPOCH_MAX, Opening};
@@ -108,6 +109,7 @@ pub struct Node {
     is_over: Arc<AtomicBool>,
     looked: Instant,
     ready: Vec<u64>,
+    awake: Awake,
 }
 
 /// Takes in connections of other nodes, and ranks, from any thread.
@@ -204,6 +206,7 @@ impl Node {
             is_over: Arc::default(),
             looked: Instant::now(),
             ready: Vec::with_capacity(64),
+            awake: Awake::new(),
         };
         node.share_machine(here);
         Ok(node)
@@ -349,6 +352,7 @@ impl Node {
             self.looked = Instant::now();
             self.look();
         }
+        self.awake.attend(|| self.gate.core.is_anybody_awake());
         self.gate.tell();
     }
 

@@ -154,7 +154,7 @@ impl Rank {
             outbox: Outbox::new(),
             inbox: Inbox::new(),
             near,
-            waiter: if is_crowded { Waiter::crowded() } else { Waiter::default() },
+            waiter: if is_crowded { Waiter::crowded() } else { Waiter::alone() },
             taken: 0,
             was_near: false,
             looks: 0,
@@ -544,6 +544,7 @@ impl Rank {
     }
 
     fn wait_for(&mut self, what: What<'_>, deadline: Deadline) -> Result<()> {
+        self.crowd.note(&self.gate.core);
         let mut waiter = std::mem::take(&mut self.waiter);
         let mut sleeper = Waiting { rank: self, what, has_slept: false };
         let in_time = waiter.wait(&mut sleeper, deadline);
@@ -658,6 +659,7 @@ impl Sleeper for Waiting<'_> {
             }
         }
         rank.gate.announce(Sleep::No);
+        rank.crowd.settle(&rank.gate.core);
         Ok(())
     }
 }
