@@ -1,18 +1,48 @@
 //! A cluster of ours on this machine, for benchmarks.
+//!
+//! It outlives who has brought it up, as any cluster does. So a process of its own sees to it that
+//! it goes (a *guard*): it waits for the end of a pipe from us, which comes however we end.
 
 use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{self, Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::child::target;
 use crate::namespaces::{self, Namespaces};
+
+/// The word that makes this program a guard; behind it a cluster's program and its directory.
+pub const GUARD: &str = "cluster-guard";
 
 /// A cluster that goes when we go.
 pub struct Cluster {
     muster: PathBuf,
     home: PathBuf,
+    guard: process::Child,
+}
+
+/// What this process does if it is a guard.
+///
+/// # Errors
+/// When the words are others.
+pub fn guard(words: &[String]) -> Result<()> {
+    let [muster, home] = words else { bail!("a guard needs a program and a directory") };
+    let (muster, home) = (PathBuf::from(muster), PathBuf::from(home));
+    io::copy(&mut io::stdin(), &mut io::sink()).context("waiting for the end of a benchmark")?;
+    let mut down = Command::new(muster);
+    settings(&home, &mut down);
+    let status = down.arg("down").stdin(Stdio::null()).stdout(Stdio::null()).status();
+    fs::remove_dir_all(&home).with_context(|| format!("removing {}", home.display()))?;
+    ensure!(status.is_ok_and(|status| status.success()), "a cluster of a benchmark stays");
+    Ok(())
+}
+
+fn settings(home: &Path, command: &mut Command) {
+    command.env("MUSTER_RUNTIME", home.join("r"));
+    command.env("MUSTER_CONFIG", home.join("config"));
 }
 
 impl Cluster {
@@ -38,7 +68,13 @@ impl Cluster {
     fn none(base: &Path) -> Result<Cluster> {
         let home = base.join(format!("muster-bench-{}", std::process::id()));
         fs::create_dir_all(home.join("p"))?;
-        Ok(Cluster { muster: target().join("release/muster"), home })
+        let muster = target().join("release/muster");
+        let mut guard = Command::new(std::env::current_exe().context("this program")?);
+        guard.args([GUARD.as_ref(), muster.as_os_str(), home.as_os_str()]);
+        // A group of its own: Ctrl-C is not for it.
+        let guard = guard.stdin(Stdio::piped()).process_group(0).spawn();
+        let guard = guard.context("cannot start the guard of a cluster")?;
+        Ok(Cluster { muster, home, guard })
     }
 
     /// A command for it.
@@ -51,8 +87,7 @@ impl Cluster {
 
     /// What makes a command one for it.
     pub fn settings(&self, command: &mut Command) {
-        command.env("MUSTER_RUNTIME", self.home.join("r"));
-        command.env("MUSTER_CONFIG", self.home.join("config"));
+        settings(&self.home, command);
     }
 
     /// Runs a command that must succeed.
@@ -86,7 +121,8 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        let _ = self.muster(&["down"]);
-        let _ = fs::remove_dir_all(&self.home);
+        drop(self.guard.stdin.take());
+        // What could not be done it has said.
+        let _ = self.guard.wait();
     }
 }

@@ -137,6 +137,7 @@ fn part(arguments: &[String]) -> Option<ExitCode> {
         primitives::NODE => primitives::node(rest).map(|()| String::new()),
         fabric::HALF => fabric::half(rest).map(|figures| format!("{figures}\n")),
         launch::TRAFFIC => launch::traffic().map(|()| String::new()),
+        cluster::GUARD => cluster::guard(rest).map(|()| String::new()),
         gang::PROGRAM => gang::program(rest).map(|figures| format!("{figures}\n")),
         _ => return None,
     };

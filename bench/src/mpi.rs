@@ -4,9 +4,11 @@
 //!
 //! All run the same two programs, each compiled with its own `mpicc`; the MPIs from PyPI run ours,
 //! which is of the standard's binary interface. In each round every side runs each scene once, one
-//! after the other, and in the next round in the other order. Within a run the program takes many
-//! short batches and the best of them counts: what others do on the machine only makes it longer.
-//! What is told are medians of the rounds. A side that does not end in time counts no more.
+//! after the other; another one is the first each time, for what the machine did just before is
+//! not the same for the first and for the last. Within a run the program takes many short batches
+//! and the best of them counts: what others do on the machine only makes it longer. Sweep3D is one
+//! long batch, so it is run several times a round, in both modes in turn with the peers. What is
+//! told are medians. A side that does not end in time counts no more.
 //!
 //! How far the processors are from each other changes by itself (`fabric.rs`): before each run of
 //! two ranks a flag is measured, and it is waited a moment for the processors to be near.
@@ -29,6 +31,9 @@ use std::time::{Duration, Instant};
 /// ranks than processors, some seconds.
 const PATIENCE: Duration = Duration::from_secs(40);
 const QUICK: Duration = Duration::from_secs(15);
+
+/// Runs of Sweep3D a round.
+const TIMES: usize = 3;
 
 /// What the others are measured against.
 #[derive(Clone, Copy)]
@@ -64,6 +69,18 @@ struct Scene<'a> {
     only: Words,
 }
 
+impl Scene<'_> {
+    /// Whether a side is to run it.
+    fn is_for(&self, side: &Side) -> bool {
+        self.only.is_empty() || self.only.contains(&side.name)
+    }
+
+    /// Whether it is the same to peers.
+    fn is_like(&self, other: &Scene<'_>) -> bool {
+        (self.program, self.words, self.ranks) == (other.program, other.words, other.ranks)
+    }
+}
+
 const fn scene(name: &'static str, ranks: usize, words: Words) -> Scene<'static> {
     let program = Program::Measure;
     Scene { name, ranks, nodes: 1, program, words, flags: &[], only: &[] }
@@ -78,6 +95,7 @@ const fn coscheduled(name: &'static str, ranks: usize, words: Words) -> Scene<'s
 }
 
 /// Time that a program has for each measure, in milliseconds.
+/// Those of one program and the same words are played in turn.
 const SCENES: [Scene<'static>; 14] = [
     scene("pair", 2, &["pair", "60"]),
     Scene { nodes: 2, only: &[OURS, side::OPEN], ..scene("far", 2, &["far", "100"]) },
@@ -88,10 +106,10 @@ const SCENES: [Scene<'static>; 14] = [
     scene("launch 16", 16, &["nothing"]),
     scene("memory", 16, &["memory"]),
     sweep("sweep 1", 1, &["50", "1", "1"]),
-    sweep("sweep 2", 2, &["50", "2", "1"]),
-    sweep("sweep 4", 4, &["50", "2", "2"]),
     coscheduled("sweep 1, coscheduled", 1, &["50", "1", "1"]),
+    sweep("sweep 2", 2, &["50", "2", "1"]),
     coscheduled("sweep 2, coscheduled", 2, &["50", "2", "1"]),
+    sweep("sweep 4", 4, &["50", "2", "2"]),
     coscheduled("sweep 4, coscheduled", 4, &["50", "2", "2"]),
 ];
 
@@ -183,12 +201,12 @@ fn better_by_name(name: &str) -> Better {
 }
 
 /// What a program printed, and how many milliseconds its launcher took.
-struct Played {
+struct Run {
     printed: String,
     time: f64,
 }
 
-impl Played {
+impl Run {
     fn figures(&self, scene: &Scene<'_>) -> BTreeMap<String, f64> {
         let mut found = figures(&self.printed, better_by_name);
         if scene.words == ["nothing"] {
@@ -204,7 +222,7 @@ fn play(
     side: &Side,
     cluster: &Cluster,
     patience: Duration,
-) -> Result<Option<Played>> {
+) -> Result<Option<Run>> {
     let mut command = side.command(scene, cluster, patience)?;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let start = Instant::now();
@@ -217,7 +235,7 @@ fn play(
         eprintln!("bench: {}: {}: {}: {}", side.name, scene.name, output.status, said.trim());
         return Ok(None);
     }
-    Ok(Some(Played { printed: String::from_utf8_lossy(&output.stdout).into_owned(), time }))
+    Ok(Some(Run { printed: String::from_utf8_lossy(&output.stdout).into_owned(), time }))
 }
 
 /// What Sweep3D prints besides its times: errors, fixups, balance.
@@ -243,6 +261,49 @@ impl Digits {
     }
 }
 
+/// What has been found so far, and where.
+struct Played {
+    cluster: Cluster,
+    /// How long a peer may take.
+    patience: Duration,
+    found: Found,
+    flags: Samples,
+    digits: Digits,
+    /// Who has not ended in time.
+    late: BTreeSet<(&'static str, &'static str)>,
+}
+
+impl Played {
+    fn new(cluster: Cluster, patience: Duration) -> Played {
+        let (found, flags, digits, late) = Default::default();
+        Played { cluster, patience, found, flags, digits, late }
+    }
+
+    /// One run of a scene at a side.
+    fn play(&mut self, scene: &Scene<'static>, side: &Side) -> Result<()> {
+        if self.late.contains(&(scene.name, side.name)) {
+            return Ok(());
+        }
+        if scene.ranks == 2 {
+            self.flags.0.push(fabric::flag()?);
+        }
+        let is_ours = side.name == OURS;
+        let patience = if is_ours { PATIENCE } else { self.patience };
+        let Some(run) = play(scene, side, &self.cluster, patience)? else {
+            ensure!(!is_ours, "ours failed, or took longer than {patience:?}");
+            self.late.insert((scene.name, side.name));
+            return Ok(());
+        };
+        if is_ours {
+            self.digits.compare(scene, &run.printed)?;
+        }
+        for (name, figure) in run.figures(scene) {
+            self.found.entry((scene.name, side.name, name)).or_default().0.push(figure);
+        }
+        Ok(())
+    }
+}
+
 /// The benchmark; of the scenes only those whose names contain a text, if one is given. With a
 /// place for a figure it draws that instead.
 ///
@@ -255,41 +316,34 @@ pub fn run(quick: bool, only: Option<&str>, figure: Option<&Path>) -> Result<Rep
     let scenes: Vec<&Scene<'_>> =
         SCENES.iter().filter(|scene| only.is_none_or(|text| scene.name.contains(text))).collect();
     ensure!(!scenes.is_empty(), "no scene contains {:?}", only.unwrap_or_default());
-    let (rounds, patience) = if quick { (1, QUICK) } else { (5, PATIENCE) };
-    let cluster = Cluster::up(2, Path::new("/dev/shm"))?;
-    let mut sides = sides();
-    let (mut found, mut flags, mut late) = (Found::new(), Samples::default(), BTreeSet::new());
-    let mut digits = Digits::default();
+    let (rounds, times, patience) = if quick { (1, 1, QUICK) } else { (5, TIMES, PATIENCE) };
+    let sides = sides();
+    let mut played = Played::new(Cluster::up(2, Path::new("/dev/shm"))?, patience);
     for round in 0..rounds {
-        for scene in &scenes {
-            for side in &sides {
-                let can = scene.only.is_empty() || scene.only.contains(&side.name);
-                if !can || late.contains(&(scene.name, side.name)) {
-                    continue;
+        for alike in scenes.chunk_by(|one, other| one.is_like(other)) {
+            let times = if alike[0].program == Program::Sweep { times } else { 1 };
+            let pairs = alike.iter().flat_map(|scene| sides.iter().map(move |side| (*scene, side)));
+            let mut pairs: Vec<_> = pairs.filter(|(scene, side)| scene.is_for(side)).collect();
+            let count = pairs.len();
+            for turn in round * times..(round + 1) * times {
+                pairs.rotate_left(turn % count);
+                for (scene, side) in &pairs {
+                    eprintln!(
+                        "bench: round {} of {rounds}, {}, {}",
+                        round + 1,
+                        scene.name,
+                        side.name
+                    );
+                    played.play(scene, side)?;
                 }
-                if scene.ranks == 2 {
-                    flags.0.push(fabric::flag()?);
-                }
-                eprintln!("bench: round {} of {rounds}, {}, {}", round + 1, scene.name, side.name);
-                let patience = if side.name == OURS { PATIENCE } else { patience };
-                let Some(played) = play(scene, side, &cluster, patience)? else {
-                    ensure!(side.name != OURS, "ours failed, or took longer than {patience:?}");
-                    late.insert((scene.name, side.name));
-                    continue;
-                };
-                if side.name == OURS {
-                    digits.compare(scene, &played.printed)?;
-                }
-                for (name, figure) in played.figures(scene) {
-                    found.entry((scene.name, side.name, name)).or_default().0.push(figure);
-                }
+                pairs.rotate_right(turn % count);
             }
         }
-        sides.reverse();
     }
+    let Played { found, flags, late, .. } = played;
     let (low, high) = (flags.quantile(0.0), flags.quantile(1.0));
     let mut notes = vec![
-        format!("{rounds} rounds; medians of the rounds' best batches"),
+        format!("{rounds} rounds; medians of the rounds' best batches, of {times} Sweep3D a round"),
         "between nodes: ours over the gateway's socket, Open MPI over TCP on loopback".to_owned(),
         format!(
             "a flag before runs of two ranks: {:.0} ns ({low:.0} to {high:.0})",

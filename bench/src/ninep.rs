@@ -169,7 +169,7 @@ pub fn run(settings: &Settings) -> Result<Report> {
     let mut cases = figures.cases(&servers);
     drop(servers);
     if ours.name == KINDS[0].name {
-        let (note, case) = cluster::parked_reads(&ours).context("memory with parked reads")?;
+        let (note, case) = cluster::parked_reads().context("memory with parked reads")?;
         notes.push(note);
         cases.push(case);
     }

@@ -18,14 +18,18 @@
 //! leaves the single copy as it was, so its end would never be noticed. So some samples *try* the
 //! other method. That is paid from a credit of 3 % of the time that messages take.
 //!
+//! Within the ring the model's best plan is compared with its neighbours in the same way
+//! (`tune.rs`): when a range of lengths is used first, and now and then.
+//!
 //! The methods leave bytes in other caches, which the next message finds there: one of 64 KB that
 //! takes 3 us through the ring takes 9 after a single copy, and the next one 5. So the first ones
 //! after a change of the method are no samples, and one that is to be a sample waits for them.
 
 use super::calibrate::{CONTACT, Medium, calibrate};
-use super::choice::{Grid, Range, Ranges, is_ring};
+use super::choice::{Grid, RANGES, Range, Ranges, is_ring, range_of};
 use super::costs::{Costs, Predict};
 use super::plan::{Plan, Planner};
+use super::tune::Tuner;
 use muster_base::limits::PIPELINE_PEERS_MAX;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,6 +58,10 @@ const CREDIT: f64 = 1e6;
 const STALE: f64 = 1.08;
 /// Known states.
 const STATES: usize = 4;
+/// A range is tuned anew after so many of its messages.
+const TUNED: u32 = 1 << 14;
+/// A range that had none of so many messages is not tuned to the end.
+const AWAY: u32 = 64;
 
 /// After a change of the method so many messages are no samples,
 const SETTLE: u32 = 3;
@@ -116,6 +124,10 @@ impl Predict for Corrected {
 struct State {
     model: Corrected,
     ranges: Arc<Ranges>,
+    /// The pipelined plans that were found to be the best of their ranges (`tune.rs`),
+    tuned: [Option<Plan>; RANGES],
+    /// and how many messages of a range go by until they are looked for.
+    due: [u32; RANGES],
     /// When it was last the present one, in switches.
     used: u64,
 }
@@ -125,11 +137,11 @@ impl State {
         let cell = Cell { log: 0.0, tabled: 0.0, seen: false };
         let model = Corrected { costs, cells: [[cell; CLASSES]; METHODS] };
         let ranges = Arc::new(Ranges::new(grid, &model));
-        State { model, ranges, used: 0 }
+        State { model, ranges, tuned: [None; RANGES], due: [0; RANGES], used: 0 }
     }
 
     fn table(&mut self, grid: &Grid) {
-        self.ranges = Arc::new(Ranges::new(grid, &self.model));
+        self.ranges = Arc::new(Ranges::tuned(grid, &self.model, &self.tuned));
         self.model.cells.iter_mut().flatten().for_each(|cell| cell.tabled = cell.log);
     }
 
@@ -168,6 +180,7 @@ impl State {
             }
         }
         state.model.cells[method][class].seen = true;
+        state.due = [0; RANGES];
         state.table(grid);
         state
     }
@@ -264,6 +277,21 @@ pub struct Adaptive {
     /// Nanoseconds that may be spent on trying.
     credit: f64,
     switches: u64,
+    tuning: Option<Tuning>,
+}
+
+/// What is tuned at present.
+#[derive(Debug)]
+struct Tuning {
+    range: usize,
+    tuner: Tuner,
+    /// The plan that it began with: lengths of a range differ, so times are told by what the model
+    /// says of this one.
+    first: Plan,
+    /// Messages of other ranges since the last one of this.
+    away: u32,
+    /// The last message is a sample of it.
+    sampling: bool,
 }
 
 impl Adaptive {
@@ -290,6 +318,7 @@ impl Adaptive {
             settling: 0,
             credit: 0.0,
             switches: 0,
+            tuning: None,
         }
     }
 
@@ -335,23 +364,58 @@ impl Adaptive {
         range.other
     }
 
+    /// How a message goes whose range is being tuned, or is due: by the plan in use, or another.
+    fn tune(&mut self, bytes: usize, plan: Plan) -> Plan {
+        let range = range_of(bytes);
+        let due = &mut self.state_mut().due[range];
+        *due = due.saturating_sub(1);
+        let is_due = *due == 0;
+        match &mut self.tuning {
+            Some(tuning) if tuning.range == range => tuning.away = 0,
+            Some(tuning) => {
+                tuning.away += 1;
+                if tuning.away > AWAY {
+                    self.tuning = None;
+                }
+                return plan;
+            }
+            None if is_due => {
+                let (tuner, first) = (Tuner::new(plan, settling(bytes)), plan);
+                self.tuning = Some(Tuning { range, tuner, first, away: 0, sampling: false });
+            }
+            None => return plan,
+        }
+        let depth = self.state().model.depth();
+        let Some(Tuning { tuner, sampling, .. }) = &mut self.tuning else { return plan };
+        let Some((tried, is_sampled)) = tuner.plan(&self.grid, depth) else {
+            let best = tuner.best();
+            self.tuning = None;
+            let grid = self.grid.clone();
+            let state = self.state_mut();
+            (state.tuned[range], state.due[range]) = (Some(best), TUNED);
+            state.table(&grid);
+            self.remember();
+            return best;
+        };
+        *sampling = is_sampled;
+        tried
+    }
+
     /// Samples agree that this is not the present state: `log` is what they took by what was
     /// predicted.
     fn change(&mut self, bytes: usize, plan: Plan, log: f64) {
         let (method, class) = (method_of(plan), class_of(bytes));
         self.doubts = Default::default();
         self.burst = 0;
+        self.tuning = None;
         let grid = self.grid.clone();
         if !self.state().model.cells[method][class].seen {
             self.state_mut().correct(method, class, log, &grid);
         } else {
             let took = self.predict(plan, bytes).ln() + log;
-            let off = |state: &State| (took - state.model.time(plan, bytes).ln()).abs();
-            let others = self.known.states.iter().enumerate();
-            let nearest = others.min_by(|a, b| off(a.1).total_cmp(&off(b.1)));
-            let next = match nearest {
-                Some((index, state)) if off(state) <= DRIFT.ln() => index,
-                _ => self.add(self.state().become_other(method, class, log, &grid)),
+            let next = match self.explains(plan, bytes, took) {
+                Some(index) => index,
+                None => self.add(self.state().become_other(method, class, log, &grid)),
             };
             self.switches += 1;
             let now = self.switches;
@@ -359,6 +423,28 @@ impl Adaptive {
             self.known.present = next;
             self.state_mut().used = now;
         }
+        self.remember();
+    }
+
+    /// The known state that explains best that a message took so long (its logarithm), and what is
+    /// known of the other method at present: two that change do not change at once, and a state
+    /// that is right about one of them only would be left again at the next sample of the other.
+    fn explains(&self, plan: Plan, bytes: usize, took: f64) -> Option<usize> {
+        let Range { plan: best, other, .. } = self.state().ranges.at(bytes);
+        let other = if is_ring(best) == is_ring(plan) { other } else { best };
+        let cell = &self.state().model.cells[method_of(other)][class_of(bytes)];
+        let present = self.predict(other, bytes).ln();
+        let off = |state: &State| (took - state.model.time(plan, bytes).ln()).abs();
+        let is_like = |state: &State| {
+            let apart = (present - state.model.time(other, bytes).ln()).abs();
+            off(state) <= DRIFT.ln() && (!cell.seen || apart <= DRIFT.ln())
+        };
+        let known = self.known.states.iter().enumerate().filter(|(_, state)| is_like(state));
+        known.min_by(|a, b| off(a.1).total_cmp(&off(b.1))).map(|(index, _)| index)
+    }
+
+    /// Has those who connect to the same peer know as much.
+    fn remember(&self) {
         if let Some((peers, peer)) = &self.home {
             peers.remember(peer, &self.known);
         }
@@ -380,6 +466,9 @@ impl Adaptive {
 
 impl Planner for Adaptive {
     fn plan(&mut self, bytes: usize) -> Plan {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.sampling = false;
+        }
         let range = self.state().ranges.at(bytes);
         self.time_left -= range.time;
         self.credit = (self.credit + TRIAL * range.time)
@@ -398,6 +487,9 @@ impl Planner for Adaptive {
         };
         self.was_ring = is_ring(plan);
         self.sampling = is_due && self.settling == 0;
+        if let (false, 0, Plan::Pipelined { .. }) = (is_due, self.settling, plan) {
+            return self.tune(bytes, plan);
+        }
         plan
     }
 
@@ -409,10 +501,21 @@ impl Planner for Adaptive {
             // A sample of what is done anyway, then one of the other method.
             self.tried &= self.trying;
         }
-        std::mem::take(&mut self.sampling)
+        let is_tuning = self.tuning.as_ref().is_some_and(|tuning| tuning.sampling);
+        std::mem::take(&mut self.sampling) || is_tuning
     }
 
     fn observe(&mut self, bytes: usize, plan: Plan, time: Duration) {
+        if let Some(tuning) = self.tuning.as_mut().filter(|tuning| tuning.sampling) {
+            tuning.sampling = false;
+            let best = tuning.tuner.best();
+            let costs = &self.known.states[self.known.present].model.costs;
+            let expected = costs.time(tuning.first, bytes);
+            tuning.tuner.observe(time.as_nanos() as f64 / expected, settling(bytes));
+            if plan != best {
+                return;
+            }
+        }
         let (method, class) = (method_of(plan), class_of(bytes));
         let log = (time.as_nanos() as f64 / self.predict(plan, bytes)).ln();
         let doubt = &mut self.doubts[method][class];

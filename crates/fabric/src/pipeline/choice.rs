@@ -36,13 +36,23 @@ impl Grid {
         let pairs = self.packets.iter().flat_map(|&packet| {
             self.slots.iter().map(move |&slots| Plan::Pipelined { packet, slots })
         });
-        let possible = move |plan: &Plan| match *plan {
+        short.into_iter().chain(single).chain(pairs.filter(move |plan| self.fits(*plan, depth)))
+    }
+
+    /// Whether a plan's ring is one.
+    fn fits(&self, plan: Plan, depth: usize) -> bool {
+        match plan {
             Plan::Pipelined { packet, slots } => {
                 slots >= depth && (self.ring_least..=self.ring).contains(&(packet * slots))
             }
             _ => true,
-        };
-        short.into_iter().chain(single).chain(pairs.filter(possible))
+        }
+    }
+
+    /// Whether packets of that length in so many slots are among the plans.
+    pub fn has(&self, plan: Plan, depth: usize) -> bool {
+        let Plan::Pipelined { packet, slots } = plan else { return false };
+        self.packets.contains(&packet) && self.slots.contains(&slots) && self.fits(plan, depth)
     }
 
     /// The plan that is predicted to take least, and its nanoseconds. Of equals it is the first:
@@ -84,7 +94,7 @@ pub struct Range {
 
 /// Ranges are half an octave, from 64 bytes to 64 MiB; what is longer is like the longest.
 const FIRST: u32 = 6;
-const RANGES: usize = 2 * (26 - FIRST as usize) + 1;
+pub(super) const RANGES: usize = 2 * (26 - FIRST as usize) + 1;
 
 /// The best plans by ranges of lengths.
 #[derive(Clone, Debug)]
@@ -99,7 +109,7 @@ fn longest(range: usize) -> usize {
     octave + (range % 2) * octave / 2
 }
 
-fn range_of(bytes: usize) -> usize {
+pub(super) fn range_of(bytes: usize) -> usize {
     if bytes <= 1 << FIRST {
         return 0;
     }
@@ -116,16 +126,29 @@ pub fn is_ring(plan: Plan) -> bool {
 impl Ranges {
     /// Chooses for all ranges.
     pub fn new(grid: &Grid, costs: &impl Predict) -> Ranges {
+        Ranges::tuned(grid, costs, &[None; RANGES])
+    }
+
+    /// The same, where for some ranges it is known which of the pipelined plans is the best.
+    pub(super) fn tuned(
+        grid: &Grid,
+        costs: &impl Predict,
+        tuned: &[Option<Plan>; RANGES],
+    ) -> Ranges {
         let short = threshold(grid, costs);
         let ranges = std::array::from_fn(|index| {
             let bytes = longest(index);
+            let is_known = |plan: Plan| match (plan, tuned[index]) {
+                (Plan::Pipelined { .. }, Some(tuned)) => plan == tuned,
+                _ => true,
+            };
             let (plan, time) = if bytes <= short {
                 (Plan::Short, costs.time(Plan::Short, bytes))
             } else {
-                grid.best_where(bytes, costs, |plan| plan != Plan::Short)
+                grid.best_where(bytes, costs, |plan| plan != Plan::Short && is_known(plan))
             };
-            let (other, other_time) =
-                grid.best_where(bytes, costs, |other| is_ring(other) != is_ring(plan));
+            let is_other = |other| is_ring(other) != is_ring(plan) && is_known(other);
+            let (other, other_time) = grid.best_where(bytes, costs, is_other);
             Range { plan, time, other, other_time }
         });
         Ranges { short, ranges }

@@ -6,7 +6,8 @@
 //! The way from a measurement to a plan: a [`calibrate::Medium`] is measured at first contact, its
 //! [`stage::Stage`]s are fitted and make up its [`costs::Costs`], the best plans for all lengths
 //! are a table ([`choice::Ranges`]), and [`adapt::Adaptive`] answers each message out of it, looks
-//! at how long some of them took, and changes to another table when the medium has changed.
+//! at how long some of them took, and changes to another table when the medium has changed; a
+//! `tune::Tuner` tries what lies beside the table's plans.
 
 pub mod adapt;
 pub mod cache;
@@ -18,3 +19,4 @@ pub mod figure;
 pub mod plan;
 pub mod probe;
 pub mod stage;
+mod tune;
