@@ -15,7 +15,7 @@
 //! Those that have a processor each look longer, as long as the clock shows that nobody else gets
 //! it in between ([`Waiter::alone`]): it would be idle meanwhile (docs/decisions/waiting.md).
 //!
-//! Neither offers its core to others (`sched_yield`): who gives it away like that gets it back
+//! Others do not offer their core (`sched_yield`): who gives it away like that gets it back
 //! after their time slices, some milliseconds, but who sleeps gets it when it is woken. That is
 //! another thing where the others are known to wait in the same way, and to be more than there are
 //! processors ([`Waiter::crowded`]): each then has the core for a look only, and a switch of 1 us
@@ -49,6 +49,10 @@ const LOOK: Duration = Duration::from_micros(50);
 /// How long those look that have a processor each, as long as nobody else wants it: far less than
 /// the 1 ms after which a rank that waits is to use none.
 const LOOK_ALONE: Duration = Duration::from_micros(500);
+
+/// How often they offer it to each other meanwhile: who was woken may find itself on the processor
+/// of who looks for its answer.
+const OFFERED: Duration = Duration::from_micros(5);
 
 /// Between two readings of the clock while one looks: if it was longer others had the processor.
 const AWAY: Duration = Duration::from_micros(50);
@@ -182,7 +186,7 @@ impl Waiter {
         if deadline.left().is_none_or(|left| left <= most) {
             return false;
         }
-        let is_seen = look_for(sleeper, most);
+        let is_seen = look_for(sleeper, most, self.manner == Manner::Alone);
         match is_seen {
             true => rest.served(),
             false => rest.in_vain(),
@@ -221,9 +225,9 @@ fn offers(sleeper: &mut impl Sleeper, deadline: Deadline) -> bool {
 }
 
 /// Looks for so long, but no longer than until others have had the processor.
-fn look_for(sleeper: &mut impl Sleeper, most: Duration) -> bool {
+fn look_for(sleeper: &mut impl Sleeper, most: Duration, offers: bool) -> bool {
     let start = Instant::now();
-    let mut last = start;
+    let (mut last, mut offered) = (start, start);
     loop {
         if (0..LOOKS).any(|_| look(sleeper)) {
             return true;
@@ -233,6 +237,10 @@ fn look_for(sleeper: &mut impl Sleeper, most: Duration) -> bool {
             return false;
         }
         last = now;
+        if offers && now - offered >= OFFERED {
+            sleeper.offer();
+            offered = now;
+        }
     }
 }
 

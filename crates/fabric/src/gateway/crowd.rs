@@ -7,8 +7,8 @@
 //! another computes, and was left there for 13 ms while the processor it came from was idle.
 //!
 //! So each rank says where it runs. One that waits among many counts now and then those that do not
-//! sleep, and one that has a processor does so when it was woken. It moves where there are fewer by
-//! two or more: asks for that processor, then for all that it had.
+//! sleep, and one that was woken does so when it waits next. It moves where there are fewer by two or
+//! more: asks for that processor, then for all that it had (50 us).
 
 use super::endpoint::Core;
 use super::layout::{Memory, Process, Sleep};
@@ -23,6 +23,7 @@ pub(super) struct Crowd {
     /// One more than the number of the processor on which it ran when it looked last.
     processor: u64,
     offers: u32,
+    was_woken: bool,
 }
 
 impl Crowd {
@@ -55,13 +56,22 @@ impl Crowd {
         self.note(core);
     }
 
-    /// Was woken: moves if another rank runs on the same processor, which may not look for long.
+    /// It slept.
+    pub(super) fn wake(&mut self) {
+        self.was_woken = true;
+    }
+
+    /// Waits. If it was woken where another rank runs it moves now: before, that would have taken
+    /// the time of what it was woken for.
+    #[inline]
     pub(super) fn settle<M: Memory>(&mut self, core: &Core<M>) {
         self.note(core);
-        let places = core.spots();
-        if places.iter().filter(|place| **place == self.processor).count() > 1 {
-            spread(core.me, &places);
-            self.note(core);
+        if std::mem::take(&mut self.was_woken) {
+            let places = core.spots();
+            if places.iter().filter(|place| **place == self.processor).count() > 1 {
+                spread(core.me, &places);
+                self.note(core);
+            }
         }
     }
 }
@@ -122,7 +132,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn one_that_was_woken_where_another_computes_moves_and_may_run_anywhere_again() {
+    fn one_that_was_woken_where_another_runs_moves_and_may_run_anywhere_again() {
         let layout = Layout::new(0, &[2]);
         let core = Core::new(Arc::new(Mapped::heap(layout.words * 8)), layout, 1);
         let may = sched_getaffinity(None).unwrap();
@@ -131,6 +141,7 @@ mod tests {
             crowd.note(&core);
             let there = crowd.processor();
             core.memory.store(core.layout.process(0, Process::Crowd), there);
+            crowd.wake();
             crowd.settle(&core);
             crowd.processor() != there
         };

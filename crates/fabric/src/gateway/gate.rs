@@ -12,6 +12,7 @@ use super::line::Line;
 use crate::error::{Error, Result};
 use crate::transport::shared::sys::Mapped;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -55,6 +56,8 @@ pub(super) struct Gate {
     epoll: OwnedFd,
     /// Whether this is a daemon: it sees connections end.
     is_daemon: bool,
+    /// Whether it has woken a rank, which may find itself on this processor.
+    has_woken: Cell<bool>,
 }
 
 /// A new bell.
@@ -77,7 +80,7 @@ impl Gate {
         epoll::add(&epoll, &bells[core.me], own, epoll::EventFlags::IN).map_err(failed)?;
         let is_daemon = core.me == core.layout.here();
         let peers = core.layout.ranks.iter().map(|_| None).collect();
-        Ok(Gate { core, peers, bells, epoll, is_daemon })
+        Ok(Gate { core, peers, bells, epoll, is_daemon, has_woken: Cell::new(false) })
     }
 
     /// Has sleeps end when a descriptor is readable.
@@ -228,7 +231,13 @@ impl Gate {
         // Only one who asks is told so.
         if self.core.memory.load(asleep) != 0 && self.core.memory.take(asleep) != 0 {
             ring_at(&self.bells, rank);
+            self.has_woken.set(true);
         }
+    }
+
+    /// Whether it has woken a rank since it was last asked.
+    pub(super) fn has_woken(&self) -> bool {
+        self.has_woken.take()
     }
 
     /// Says whether this process sleeps, and for what; who says so has to look once more.

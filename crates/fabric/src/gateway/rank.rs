@@ -544,7 +544,10 @@ impl Rank {
     }
 
     fn wait_for(&mut self, what: What<'_>, deadline: Deadline) -> Result<()> {
-        self.crowd.note(&self.gate.core);
+        self.crowd.settle(&self.gate.core);
+        if self.gate.has_woken() {
+            self.crowd.offer(&self.gate.core);
+        }
         let mut waiter = std::mem::take(&mut self.waiter);
         let mut sleeper = Waiting { rank: self, what, has_slept: false };
         let in_time = waiter.wait(&mut sleeper, deadline);
@@ -659,7 +662,7 @@ impl Sleeper for Waiting<'_> {
             }
         }
         rank.gate.announce(Sleep::No);
-        rank.crowd.settle(&rank.gate.core);
+        rank.crowd.wake();
         Ok(())
     }
 }
