@@ -7,8 +7,8 @@
 //! another computes, and was left there for 13 ms while the processor it came from was idle.
 //!
 //! So each rank says where it runs. One that waits among many counts now and then those that do not
-//! sleep, and one that was woken does so when it waits next. It moves where there are fewer by two or
-//! more: asks for that processor, then for all that it had (50 us).
+//! sleep, and one that was woken does so when it waits next. It moves where there are fewer by two
+//! or more: asks for that processor, then for all that it had (50 us).
 
 use super::endpoint::Core;
 use super::layout::{Memory, Process, Sleep};

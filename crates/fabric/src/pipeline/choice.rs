@@ -92,9 +92,9 @@ pub struct Range {
     pub other_time: f64,
 }
 
-/// Ranges are half an octave, from 64 bytes to 64 MiB; what is longer is like the longest.
+/// Ranges are a quarter of an octave, from 64 bytes to 64 MiB; what is longer is like the longest.
 const FIRST: u32 = 6;
-pub(super) const RANGES: usize = 2 * (26 - FIRST as usize) + 1;
+pub(super) const RANGES: usize = 4 * (26 - FIRST as usize) + 1;
 
 /// The best plans by ranges of lengths.
 #[derive(Clone, Debug)]
@@ -105,8 +105,8 @@ pub struct Ranges {
 
 /// The longest message of a range.
 fn longest(range: usize) -> usize {
-    let octave = 1usize << (FIRST as usize + range / 2);
-    octave + (range % 2) * octave / 2
+    let octave = 1usize << (FIRST as usize + range / 4);
+    octave + (range % 4) * octave / 4
 }
 
 pub(super) fn range_of(bytes: usize) -> usize {
@@ -114,8 +114,8 @@ pub(super) fn range_of(bytes: usize) -> usize {
         return 0;
     }
     let power = (bytes - 1).ilog2();
-    let half = (bytes - 1) >> (power - 1) & 1;
-    (2 * (power - FIRST) as usize + half + 1).min(RANGES - 1)
+    let quarter = (bytes - 1) >> (power - 2) & 3;
+    (4 * (power - FIRST) as usize + quarter + 1).min(RANGES - 1)
 }
 
 /// Whether the message goes through the ring.
@@ -361,7 +361,7 @@ mod tests {
             }
         }
 
-        /// Half an octave shares a plan: what that costs at most.
+        /// A quarter of an octave shares a plan: what that costs at most.
         #[test]
         fn a_range_is_as_good_as_its_longest_message(
             costs in any_medium(),
