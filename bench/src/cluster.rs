@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -32,12 +33,20 @@ pub fn guard(words: &[String]) -> Result<()> {
     let [muster, home] = words else { bail!("a guard needs a program and a directory") };
     let (muster, home) = (PathBuf::from(muster), PathBuf::from(home));
     io::copy(&mut io::stdin(), &mut io::sink()).context("waiting for the end of a benchmark")?;
-    let mut down = Command::new(muster);
-    settings(&home, &mut down);
-    let status = down.arg("down").stdin(Stdio::null()).stdout(Stdio::null()).status();
-    fs::remove_dir_all(&home).with_context(|| format!("removing {}", home.display()))?;
-    ensure!(status.is_ok_and(|status| status.success()), "a cluster of a benchmark stays");
-    Ok(())
+    // Who was ended while it was brought up: it may come up a moment later.
+    let mut is_down = false;
+    for pause in [0, 500] {
+        std::thread::sleep(Duration::from_millis(pause));
+        let mut down = Command::new(&muster);
+        settings(&home, &mut down);
+        let status = down.arg("down").stdin(Stdio::null()).stdout(Stdio::null()).status();
+        is_down = status.is_ok_and(|status| status.success());
+        if pause == 0 && is_down && !home.join("starting").exists() {
+            break;
+        }
+    }
+    ensure!(is_down, "a cluster of a benchmark stays: {}", home.display());
+    fs::remove_dir_all(&home).with_context(|| format!("removing {}", home.display()))
 }
 
 fn settings(home: &Path, command: &mut Command) {
@@ -49,7 +58,7 @@ impl Cluster {
     /// Brings it up, with its files below `base`.
     pub fn up(nodes: usize, base: &Path) -> Result<Cluster> {
         let cluster = Cluster::none(base)?;
-        cluster.muster(&["up", "-N", &nodes.to_string()])?;
+        cluster.bring_up(&["up", "-N", &nodes.to_string()])?;
         Ok(cluster)
     }
 
@@ -61,8 +70,16 @@ impl Cluster {
         cluster.muster(&["init"])?;
         let agent = hosts.agent().display().to_string();
         let up = ["up", "--hosts", &list, "--ssh", &agent, "--address", namespaces::ADDRESS];
-        cluster.muster(&up)?;
+        cluster.bring_up(&up)?;
         Ok(cluster)
+    }
+
+    /// Has the guard know that a cluster may come up after we have ended.
+    fn bring_up(&self, words: &[&str]) -> Result<()> {
+        let mark = self.home.join("starting");
+        fs::write(&mark, "")?;
+        self.muster(words)?;
+        Ok(fs::remove_file(&mark)?)
     }
 
     fn none(base: &Path) -> Result<Cluster> {

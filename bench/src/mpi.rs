@@ -323,11 +323,15 @@ pub fn run(quick: bool, only: Option<&str>, figure: Option<&Path>) -> Result<Rep
         for alike in scenes.chunk_by(|one, other| one.is_like(other)) {
             let times = if alike[0].program == Program::Sweep { times } else { 1 };
             let pairs = alike.iter().flat_map(|scene| sides.iter().map(move |side| (*scene, side)));
-            let mut pairs: Vec<_> = pairs.filter(|(scene, side)| scene.is_for(side)).collect();
-            let count = pairs.len();
+            let pairs: Vec<_> = pairs.filter(|(scene, side)| scene.is_for(side)).collect();
             for turn in round * times..(round + 1) * times {
-                pairs.rotate_left(turn % count);
-                for (scene, side) in &pairs {
+                let (before, after) = pairs.split_at(turn / 2 % pairs.len());
+                let mut order = [after, before].concat();
+                // Otherwise each would always have the same one before it.
+                if turn % 2 == 1 {
+                    order.reverse();
+                }
+                for (scene, side) in order {
                     eprintln!(
                         "bench: round {} of {rounds}, {}, {}",
                         round + 1,
@@ -336,7 +340,6 @@ pub fn run(quick: bool, only: Option<&str>, figure: Option<&Path>) -> Result<Rep
                     );
                     played.play(scene, side)?;
                 }
-                pairs.rotate_right(turn % count);
             }
         }
     }

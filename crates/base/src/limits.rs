@@ -276,8 +276,8 @@ pub const MULTICAST_REPAIR: usize = 48 * 1344;
 /// Calls that take or send datagrams, 60 KB each, before connections are looked at: 1 ms of work.
 pub const MULTICAST_TURN: usize = 16;
 
-/// Peers whose pipelines are remembered. Four states of a medium, each with a table of 41 ranges
-/// of lengths, are about 16 KB: 4 MB for all of them.
+/// Peers whose pipelines are remembered. Four states of a medium, each with a table of 81 ranges
+/// of lengths, are about 40 KB: 10 MB for all of them.
 pub const PIPELINE_PEERS_MAX: usize = 256;
 
 const _: () = assert!(SESSIONS_MAX * 5 + CONNECTIONS_MAX < 20_000);

@@ -46,8 +46,8 @@ pub trait Sleeper {
 /// the other one, which is what waiting the wrong way may cost.
 const LOOK: Duration = Duration::from_micros(50);
 
-/// How long those look that have a processor each, as long as nobody else wants it: far less than
-/// the 1 ms after which a rank that waits is to use none.
+/// How long those look that have a processor each, as long as nobody else wants it: half of the 1
+/// ms after which a rank that waits is to use none.
 const LOOK_ALONE: Duration = Duration::from_micros(500);
 
 /// How often they offer it to each other meanwhile: who was woken may find itself on the processor
@@ -183,10 +183,8 @@ impl Waiter {
             return true;
         }
         // A wait that must end sooner tells nothing about what looking is good for.
-        if deadline.left().is_none_or(|left| left <= most) {
-            return false;
-        }
-        let is_seen = look_for(sleeper, most, self.manner == Manner::Alone);
+        let Some(left) = deadline.left().filter(|left| *left > LOOK) else { return false };
+        let is_seen = look_for(sleeper, most.min(left), self.manner == Manner::Alone);
         match is_seen {
             true => rest.served(),
             false => rest.in_vain(),

@@ -10,6 +10,9 @@ use std::os::unix::fs::FileExt;
 /// How many tasks run or could, of all on the machine: proc(5).
 const FILE: &str = "/proc/loadavg";
 
+/// Which processors are in use: 0-3,6.
+const ONLINE: &str = "/sys/devices/system/cpu/online";
+
 /// The machine's processors.
 pub(crate) struct Processors {
     loads: Option<File>,
@@ -17,19 +20,29 @@ pub(crate) struct Processors {
 }
 
 impl Processors {
-    /// Those that the caller may use.
+    /// All that are in use, for the kernel counts the tasks of all.
     pub(crate) fn new() -> Processors {
-        let count = std::thread::available_parallelism().map_or(1, usize::from);
-        Processors { loads: File::open(FILE).ok(), count }
+        let online = std::fs::read_to_string(ONLINE).unwrap_or_default();
+        Processors { loads: File::open(FILE).ok(), count: count(online.trim()) }
     }
 
-    /// Whether somebody waits for one; also where the kernel does not say. Takes 1 us.
+    /// Whether somebody waits for one; also where the kernel does not say. Takes 1 us on two
+    /// processors, and longer on many.
     pub(crate) fn are_wanted(&self) -> bool {
         let mut text = [0; 64];
         let read = self.loads.as_ref().and_then(|file| file.read_at(&mut text, 0).ok());
         let running = read.and_then(|length| running(&text[..length]));
         running.is_none_or(|running| running > self.count)
     }
+}
+
+/// How many there are in a list of ranges; at least one.
+fn count(list: &str) -> usize {
+    let size = |range: &str| -> Option<usize> {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(last.parse::<usize>().ok()?.checked_sub(first.parse().ok()?)? + 1)
+    };
+    list.split(',').filter_map(size).sum::<usize>().max(1)
 }
 
 /// The number before the stroke.
@@ -49,6 +62,7 @@ mod tests {
         assert_eq!(running(b"0.20 0.18 0.12 3/80 11206\n"), Some(3));
         assert_eq!(running(b"0.20 0.18"), None);
         assert_eq!(running(b""), None);
+        assert_eq!(["0", "0-1", "0-3,6,8-9", ""].map(count), [1, 2, 7, 1]);
     }
 
     #[test]

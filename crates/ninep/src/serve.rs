@@ -25,6 +25,9 @@ use std::time::{Duration, Instant};
 /// wake a processor that has gone to sleep takes about as long (docs/decisions/9p-speed.md).
 const SPIN: Duration = Duration::from_micros(100);
 
+/// How often it is asked meanwhile whether others want the processor.
+const ASKED: Duration = Duration::from_micros(10);
+
 /// Reads of one connection before the others get their turn.
 const TURN: usize = 32;
 
@@ -241,6 +244,7 @@ impl<T: Tree> Loop<T> {
     /// and nobody wants this processor.
     fn await_events(&mut self, events: &mut Events) -> io::Result<()> {
         let (wait, start) = (self.wait(), Instant::now());
+        let mut asked = None;
         if self.brisk && wait.is_none_or(|wait| wait >= SPIN) {
             while start.elapsed() < SPIN {
                 self.poll.poll(events, Some(Duration::ZERO))?;
@@ -248,8 +252,11 @@ impl<T: Tree> Loop<T> {
                     return Ok(());
                 }
                 std::thread::yield_now();
-                if self.processors.are_wanted() {
-                    break;
+                if asked.is_none_or(|at: Instant| at.elapsed() >= ASKED) {
+                    asked = Some(Instant::now());
+                    if self.processors.are_wanted() {
+                        break;
+                    }
                 }
             }
         }

@@ -9,8 +9,10 @@
 //! changes.
 //!
 //! A guest's processor says it were back after 1 us, and is not. Only at 0 does its kernel look for
-//! something to do instead of giving it away. That takes no time from any program of the guest, but
-//! the host sees a busy processor; so it is not asked for while all ranks sleep.
+//! something to do instead of giving it away: all idle processors do, also those that no rank uses.
+//! No program of the guest waits for that, but the host sees busy processors, and one that shares a
+//! core with another slows it a little. So it is not asked for a rank alone, nor while all ranks
+//! sleep.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -36,20 +38,22 @@ const LOOKS: u32 = 3;
 /// Keeps them awake while anybody is.
 pub(super) struct Awake {
     held: Option<File>,
+    is_alone: bool,
     looked: Instant,
     /// Looks at which all slept, in a row.
     times: u32,
 }
 
 impl Awake {
-    /// A job begins.
-    pub(super) fn new() -> Awake {
-        Awake { held: hold(), looked: Instant::now(), times: 0 }
+    /// A job begins, whose ranks will wait for one another if it has more than one.
+    pub(super) fn new(is_alone: bool) -> Awake {
+        let held = if is_alone { None } else { hold() };
+        Awake { held, is_alone, looked: Instant::now(), times: 0 }
     }
 
     /// Looks now and then whether anybody is awake; to be called at least as often.
     pub(super) fn attend(&mut self, is_anybody_awake: impl FnOnce() -> bool) {
-        if self.looked.elapsed() < LOOK {
+        if self.is_alone || self.looked.elapsed() < LOOK {
             return;
         }
         self.looked = Instant::now();
@@ -84,13 +88,19 @@ mod tests {
 
     #[test]
     fn processors_may_sleep_once_all_ranks_do_for_long_and_no_more_when_one_goes_on() {
-        let mut awake = Awake::new();
+        let mut awake = Awake::new(false);
         let may = awake.held.is_some();
         awake.attend(|| panic!("a second has not passed"));
         assert_eq!([false, false, true].map(|is| look(&mut awake, is)), [may; 3]);
         assert_eq!([false; 3].map(|is| look(&mut awake, is)), [may, may, false]);
         assert!(!look(&mut awake, false));
         assert_eq!(look(&mut awake, true), may);
+    }
+
+    #[test]
+    fn nothing_is_asked_for_a_rank_alone() {
+        let mut awake = Awake::new(true);
+        assert!(awake.held.is_none() && !look(&mut awake, true));
     }
 
     #[test]

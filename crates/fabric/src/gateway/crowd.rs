@@ -50,7 +50,7 @@ impl Crowd {
             let places = core.spots();
             // Of those that share one only the last goes.
             if !places[core.me + 1..].contains(&places[core.me]) {
-                spread(core.me, &places);
+                self.spread(core, &places);
             }
         }
         self.note(core);
@@ -69,30 +69,33 @@ impl Crowd {
         if std::mem::take(&mut self.was_woken) {
             let places = core.spots();
             if places.iter().filter(|place| **place == self.processor).count() > 1 {
-                spread(core.me, &places);
+                self.spread(core, &places);
                 self.note(core);
             }
         }
     }
-}
 
-/// Moves to another processor where that has fewer ranks.
-fn spread(me: usize, places: &[u64]) {
-    let Ok(may) = sched_getaffinity(None) else { return };
-    let processors: Vec<u64> =
-        (0..CpuSet::MAX_CPU).filter(|at| may.is_set(*at)).map(|at| at as u64 + 1).collect();
-    let Some(better) = better(me, places, &processors) else { return };
-    let mut one = CpuSet::new();
-    one.set(better as usize - 1);
-    // Where that is forbidden, or the processor has gone, it stays.
-    if sched_setaffinity(None, &one).is_ok() {
-        let _ = sched_setaffinity(None, &may);
+    /// Moves to another processor where that has fewer ranks.
+    fn spread<M: Memory>(&mut self, core: &Core<M>, places: &[u64]) {
+        let Ok(may) = sched_getaffinity(None) else { return };
+        let processors: Vec<u64> =
+            (0..CpuSet::MAX_CPU).filter(|at| may.is_set(*at)).map(|at| at as u64 + 1).collect();
+        let Some(better) = better(core.me, places, &processors) else { return };
+        // Another one that looks meanwhile does not go there, too. Where it is then is noted anew.
+        core.memory.store(core.layout.process(core.me, Process::Crowd), better);
+        self.processor = 0;
+        let mut one = CpuSet::new();
+        one.set(better as usize - 1);
+        // Where that is forbidden, or the processor has gone, it stays.
+        if sched_setaffinity(None, &one).is_ok() {
+            let _ = sched_setaffinity(None, &may);
+        }
     }
 }
 
 impl<M: Memory> Core<M> {
     /// Whether a rank here runs, or could.
-    fn is_awake(&self, rank: usize) -> bool {
+    pub(super) fn is_awake(&self, rank: usize) -> bool {
         let asleep = self.memory.load(self.layout.process(rank, Process::Asleep));
         asleep == Sleep::No as u64 && !self.is_over(rank)
     }
@@ -105,11 +108,6 @@ impl<M: Memory> Core<M> {
         };
         (0..self.layout.here()).map(spot).collect()
     }
-
-    /// Whether any does.
-    pub(super) fn is_anybody_awake(&self) -> bool {
-        (0..self.layout.here()).any(|rank| self.is_awake(rank))
-    }
 }
 
 /// The processor to which a rank goes best, of some, by where all run that do not sleep; others:
@@ -120,7 +118,9 @@ fn better(me: usize, places: &[u64], processors: &[u64]) -> Option<u64> {
     if own == 0 {
         return None;
     }
-    let least = processors.iter().copied().min_by_key(|processor| count(*processor))?;
+    // Of equals the nearest, by number.
+    let far = |processor: u64| (count(processor), processor.abs_diff(own));
+    let least = processors.iter().copied().min_by_key(|processor| far(*processor))?;
     (count(least) + 2 <= count(own)).then_some(least)
 }
 

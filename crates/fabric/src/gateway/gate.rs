@@ -213,6 +213,7 @@ impl Gate {
                 let asleep = self.core.layout.process(process, Process::Asleep);
                 if process != self.core.me && self.core.memory.load(asleep) != 0 {
                     ring_at(&self.bells, process);
+                    self.has_woken.set(true);
                 }
             }
         }

@@ -206,7 +206,7 @@ impl Node {
             is_over: Arc::default(),
             looked: Instant::now(),
             ready: Vec::with_capacity(64),
-            awake: Awake::new(),
+            awake: Awake::new(ranks.iter().map(|ranks| usize::from(*ranks)).sum::<usize>() <= 1),
         };
         node.share_machine(here);
         Ok(node)
@@ -352,7 +352,9 @@ impl Node {
             self.looked = Instant::now();
             self.look();
         }
-        self.awake.attend(|| self.gate.core.is_anybody_awake());
+        let core = &self.gate.core;
+        let mut here = (0..).zip(&self.members).filter(|(_, member)| member.is_some());
+        self.awake.attend(|| here.any(|(rank, _)| core.is_awake(rank)));
         self.gate.tell();
     }
 

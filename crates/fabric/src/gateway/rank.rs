@@ -544,9 +544,12 @@ impl Rank {
     }
 
     fn wait_for(&mut self, what: What<'_>, deadline: Deadline) -> Result<()> {
-        self.crowd.settle(&self.gate.core);
-        if self.gate.has_woken() {
-            self.crowd.offer(&self.gate.core);
+        // In a crowd the wait itself begins so.
+        if !self.is_crowded() {
+            self.crowd.settle(&self.gate.core);
+            if self.gate.has_woken() && deadline.left().is_some() && !self.is_there(what) {
+                self.crowd.offer(&self.gate.core);
+            }
         }
         let mut waiter = std::mem::take(&mut self.waiter);
         let mut sleeper = Waiting { rank: self, what, has_slept: false };

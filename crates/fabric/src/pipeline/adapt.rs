@@ -18,15 +18,16 @@
 //! leaves the single copy as it was, so its end would never be noticed. So some samples *try* the
 //! other method. That is paid from a credit of 3 % of the time that messages take.
 //!
-//! Within the ring the model's best plan is compared with its neighbours in the same way
-//! (`tune.rs`): when a range of lengths is used first, and now and then.
+//! Within the ring the model's best plan is compared with its neighbours (`tune.rs`), when a range
+//! of lengths is used first and now and then; that is not paid from the credit, as neighbours cost
+//! nearly the same. All messages of a range that is tuned are samples.
 //!
 //! The methods leave bytes in other caches, which the next message finds there: one of 64 KB that
 //! takes 3 us through the ring takes 9 after a single copy, and the next one 5. So the first ones
 //! after a change of the method are no samples, and one that is to be a sample waits for them.
 
 use super::calibrate::{CONTACT, Medium, calibrate};
-use super::choice::{Grid, RANGES, Range, Ranges, is_ring, range_of};
+use super::choice::{Grid, RANGES, Range, Ranges, Tuned, is_ring, range_of};
 use super::costs::{Costs, Predict};
 use super::plan::{Plan, Planner};
 use super::tune::Tuner;
@@ -58,10 +59,14 @@ const CREDIT: f64 = 1e6;
 const STALE: f64 = 1.08;
 /// Known states.
 const STATES: usize = 4;
-/// A range is tuned anew after so many of its messages.
+/// A range is tuned anew after so many of its messages,
 const TUNED: u32 = 1 << 14;
-/// A range that had none of so many messages is not tuned to the end.
-const AWAY: u32 = 64;
+/// and after so many where that was given up:
+const GIVEN_UP: u32 = 1 << 10;
+/// because so many messages were others,
+const AWAY: u32 = 256;
+/// or nothing was told of so many of its samples, or only that the peer was not there.
+const MISSED: u32 = 8;
 
 /// After a change of the method so many messages are no samples,
 const SETTLE: u32 = 3;
@@ -125,7 +130,7 @@ struct State {
     model: Corrected,
     ranges: Arc<Ranges>,
     /// The pipelined plans that were found to be the best of their ranges (`tune.rs`),
-    tuned: [Option<Plan>; RANGES],
+    tuned: [Option<Tuned>; RANGES],
     /// and how many messages of a range go by until they are looked for.
     due: [u32; RANGES],
     /// When it was last the present one, in switches.
@@ -288,10 +293,12 @@ struct Tuning {
     /// The plan that it began with: lengths of a range differ, so times are told by what the model
     /// says of this one.
     first: Plan,
-    /// Messages of other ranges since the last one of this.
+    /// Other messages since the last one of this.
     away: u32,
     /// The last message is a sample of it.
     sampling: bool,
+    /// Samples in a row that told nothing.
+    missed: u32,
 }
 
 impl Adaptive {
@@ -329,12 +336,23 @@ impl Adaptive {
 
     /// Nanoseconds predicted for a message, as observations have corrected the model.
     pub fn predict(&self, plan: Plan, bytes: usize) -> f64 {
-        self.state().model.time(plan, bytes)
+        self.state().model.time(self.like(plan, bytes), bytes)
     }
 
     /// The best plans at present.
     pub fn ranges(&self) -> &Ranges {
         &self.state().ranges
+    }
+
+    /// The plan whose prediction is that of a plan: a tuned one's is the model's.
+    fn like(&self, plan: Plan, bytes: usize) -> Plan {
+        let range = range_of(bytes);
+        let tuning = self.tuning.as_ref().filter(|tuning| tuning.range == range);
+        match (tuning, self.state().tuned[range]) {
+            (Some(tuning), _) if plan == tuning.tuner.best() => tuning.first,
+            (_, Some(tuned)) if plan == tuned.plan => tuned.like,
+            _ => plan,
+        }
     }
 
     fn state(&self) -> &State {
@@ -370,35 +388,54 @@ impl Adaptive {
         let due = &mut self.state_mut().due[range];
         *due = due.saturating_sub(1);
         let is_due = *due == 0;
-        match &mut self.tuning {
-            Some(tuning) if tuning.range == range => tuning.away = 0,
-            Some(tuning) => {
-                tuning.away += 1;
-                if tuning.away > AWAY {
-                    self.tuning = None;
-                }
-                return plan;
-            }
-            None if is_due => {
-                let (tuner, first) = (Tuner::new(plan, settling(bytes)), plan);
-                self.tuning = Some(Tuning { range, tuner, first, away: 0, sampling: false });
-            }
-            None => return plan,
+        if self.tuning.is_none() && is_due {
+            let like = self.state().tuned[range].map_or(plan, |tuned| tuned.like);
+            let tuner = Tuner::new(plan, settling(bytes));
+            let (away, sampling, missed) = Default::default();
+            self.tuning = Some(Tuning { range, tuner, first: like, away, sampling, missed });
         }
         let depth = self.state().model.depth();
-        let Some(Tuning { tuner, sampling, .. }) = &mut self.tuning else { return plan };
-        let Some((tried, is_sampled)) = tuner.plan(&self.grid, depth) else {
-            let best = tuner.best();
-            self.tuning = None;
-            let grid = self.grid.clone();
-            let state = self.state_mut();
-            (state.tuned[range], state.due[range]) = (Some(best), TUNED);
-            state.table(&grid);
-            self.remember();
-            return best;
+        let Some(tuning) = self.tuning.as_mut().filter(|tuning| tuning.range == range) else {
+            return plan;
         };
-        *sampling = is_sampled;
-        tried
+        tuning.away = 0;
+        match tuning.tuner.plan(&self.grid, depth) {
+            Some((tried, is_sampled)) => {
+                tuning.sampling = is_sampled;
+                tried
+            }
+            None => self.end_tuning(TUNED).unwrap_or(plan),
+        }
+    }
+
+    /// Another message than those that are tuned, or nothing was told of the last of these.
+    fn interrupt(&mut self, bytes: usize) {
+        let Some(tuning) = &mut self.tuning else { return };
+        tuning.missed += u32::from(std::mem::take(&mut tuning.sampling));
+        tuning.away += 1;
+        tuning.tuner.settle(settling(bytes));
+        if tuning.away > AWAY || tuning.missed >= MISSED {
+            self.end_tuning(GIVEN_UP);
+        }
+    }
+
+    /// Tunes no more, for so many messages of the range: the best plan so far.
+    fn end_tuning(&mut self, due: u32) -> Option<Plan> {
+        let Tuning { range, tuner, first, .. } = self.tuning.take()?;
+        let grid = self.grid.clone();
+        let state = self.state_mut();
+        let before = state.tuned[range].map_or(first, |tuned| tuned.plan);
+        let plan = tuner.best();
+        let is_new = state.tuned[range].is_none();
+        (state.tuned[range], state.due[range]) = (Some(Tuned { plan, like: first }), due);
+        // To make a table takes as long as a hundred messages.
+        if plan != before {
+            state.table(&grid);
+        }
+        if is_new || plan != before {
+            self.remember();
+        }
+        Some(plan)
     }
 
     /// Samples agree that this is not the present state: `log` is what they took by what was
@@ -437,7 +474,8 @@ impl Adaptive {
         let off = |state: &State| (took - state.model.time(plan, bytes).ln()).abs();
         let is_like = |state: &State| {
             let apart = (present - state.model.time(other, bytes).ln()).abs();
-            off(state) <= DRIFT.ln() && (!cell.seen || apart <= DRIFT.ln())
+            let theirs = &state.model.cells[method_of(other)][class_of(bytes)];
+            off(state) <= DRIFT.ln() && (!cell.seen || !theirs.seen || apart <= DRIFT.ln())
         };
         let known = self.known.states.iter().enumerate().filter(|(_, state)| is_like(state));
         known.min_by(|a, b| off(a.1).total_cmp(&off(b.1))).map(|(index, _)| index)
@@ -466,8 +504,8 @@ impl Adaptive {
 
 impl Planner for Adaptive {
     fn plan(&mut self, bytes: usize) -> Plan {
-        if let Some(tuning) = &mut self.tuning {
-            tuning.sampling = false;
+        if self.tuning.as_ref().is_some_and(|tuning| tuning.sampling) {
+            self.interrupt(bytes);
         }
         let range = self.state().ranges.at(bytes);
         self.time_left -= range.time;
@@ -487,9 +525,11 @@ impl Planner for Adaptive {
         };
         self.was_ring = is_ring(plan);
         self.sampling = is_due && self.settling == 0;
-        if let (false, 0, Plan::Pipelined { .. }) = (is_due, self.settling, plan) {
+        let is_tuned = self.tuning.as_ref().is_none_or(|tuning| tuning.range == range_of(bytes));
+        if let (false, 0, Plan::Pipelined { .. }, true) = (is_due, self.settling, plan, is_tuned) {
             return self.tune(bytes, plan);
         }
+        self.interrupt(bytes);
         plan
     }
 
@@ -506,8 +546,12 @@ impl Planner for Adaptive {
     }
 
     fn observe(&mut self, bytes: usize, plan: Plan, time: Duration) {
-        if let Some(tuning) = self.tuning.as_mut().filter(|tuning| tuning.sampling) {
-            tuning.sampling = false;
+        let (method, class) = (method_of(plan), class_of(bytes));
+        let like = self.like(plan, bytes);
+        let log = (time.as_nanos() as f64 / self.predict(plan, bytes)).ln();
+        let is_told = log.is_finite() && log <= ABSENT.ln();
+        if let Some(tuning) = self.tuning.as_mut().filter(|tuning| tuning.sampling && is_told) {
+            (tuning.sampling, tuning.missed) = (false, 0);
             let best = tuning.tuner.best();
             let costs = &self.known.states[self.known.present].model.costs;
             let expected = costs.time(tuning.first, bytes);
@@ -516,15 +560,13 @@ impl Planner for Adaptive {
                 return;
             }
         }
-        let (method, class) = (method_of(plan), class_of(bytes));
-        let log = (time.as_nanos() as f64 / self.predict(plan, bytes)).ln();
         let doubt = &mut self.doubts[method][class];
         if log.abs() <= DRIFT.ln() {
             *doubt = Doubt::default();
             let grid = self.grid.clone();
             return self.state_mut().follow(method, class, log, &grid);
         }
-        if !log.is_finite() || log > ABSENT.ln() {
+        if !is_told {
             return;
         }
         if doubt.count == 0 || doubt.log.signum() != log.signum() {
@@ -538,7 +580,7 @@ impl Planner for Adaptive {
         }
         let Doubt { count, log } = *doubt;
         if count >= AGREE {
-            self.change(bytes, plan, log);
+            self.change(bytes, like, log);
         }
     }
 }

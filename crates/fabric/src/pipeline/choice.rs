@@ -92,6 +92,15 @@ pub struct Range {
     pub other_time: f64,
 }
 
+/// A pipelined plan that was found to be the best of its range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Tuned {
+    /// The plan.
+    pub plan: Plan,
+    /// The model's: what is predicted for that, observations correct for this one.
+    pub like: Plan,
+}
+
 /// Ranges are a quarter of an octave, from 64 bytes to 64 MiB; what is longer is like the longest.
 const FIRST: u32 = 6;
 pub(super) const RANGES: usize = 4 * (26 - FIRST as usize) + 1;
@@ -133,22 +142,24 @@ impl Ranges {
     pub(super) fn tuned(
         grid: &Grid,
         costs: &impl Predict,
-        tuned: &[Option<Plan>; RANGES],
+        tuned: &[Option<Tuned>; RANGES],
     ) -> Ranges {
         let short = threshold(grid, costs);
+        let best = |bytes: usize, tuned: Option<Tuned>, is_meant: &dyn Fn(Plan) -> bool| {
+            let is_open = |plan| !(tuned.is_some() && matches!(plan, Plan::Pipelined { .. }));
+            let found = grid.best_where(bytes, costs, |plan| is_meant(plan) && is_open(plan));
+            let known = tuned.filter(|tuned| is_meant(tuned.plan));
+            let known = known.map(|tuned| (tuned.plan, costs.time(tuned.like, bytes)));
+            known.filter(|known| known.1 < found.1).unwrap_or(found)
+        };
         let ranges = std::array::from_fn(|index| {
-            let bytes = longest(index);
-            let is_known = |plan: Plan| match (plan, tuned[index]) {
-                (Plan::Pipelined { .. }, Some(tuned)) => plan == tuned,
-                _ => true,
-            };
+            let (bytes, tuned) = (longest(index), tuned[index]);
             let (plan, time) = if bytes <= short {
                 (Plan::Short, costs.time(Plan::Short, bytes))
             } else {
-                grid.best_where(bytes, costs, |plan| plan != Plan::Short && is_known(plan))
+                best(bytes, tuned, &|plan| plan != Plan::Short)
             };
-            let is_other = |other| is_ring(other) != is_ring(plan) && is_known(other);
-            let (other, other_time) = grid.best_where(bytes, costs, is_other);
+            let (other, other_time) = best(bytes, tuned, &|other| is_ring(other) != is_ring(plan));
             Range { plan, time, other, other_time }
         });
         Ranges { short, ranges }
@@ -162,7 +173,10 @@ impl Ranges {
     /// What is chosen for messages of this many bytes.
     pub fn at(&self, bytes: usize) -> Range {
         let mut range = self.ranges[range_of(bytes)];
-        if bytes <= self.short {
+        if bytes <= self.short && range.plan != Plan::Short {
+            if range.plan == Plan::SingleCopy {
+                (range.other, range.other_time) = (range.plan, range.time);
+            }
             range.plan = Plan::Short;
         }
         range

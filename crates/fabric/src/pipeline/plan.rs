@@ -25,7 +25,7 @@ pub trait Planner: Send {
     fn plan(&mut self, bytes: usize) -> Plan;
 
     /// Whether the message that was planned last is to be timed and told of with
-    /// [`Planner::observe`]: one in 256. Asked between the two.
+    /// [`Planner::observe`]: one in 256, more while something is found out. Asked between the two.
     fn is_sampling(&mut self) -> bool {
         false
     }

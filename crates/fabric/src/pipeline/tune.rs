@@ -82,9 +82,12 @@ impl Tuner {
 
     /// How the next message goes, and whether it is to be sampled; none once all is tried.
     pub(super) fn plan(&mut self, grid: &Grid, depth: usize) -> Option<(Plan, bool)> {
+        if self.next == NEIGHBOURS || self.steps == STEPS {
+            return None;
+        }
         let plan = if self.best_times.are_enough() {
             loop {
-                if self.next == NEIGHBOURS || self.steps == STEPS {
+                if self.next == NEIGHBOURS {
                     return None;
                 }
                 let neighbour = neighbour(self.best, self.next);
@@ -99,6 +102,11 @@ impl Tuner {
         let is_sampled = self.settling == 0;
         self.settling = self.settling.saturating_sub(1);
         Some((plan, is_sampled))
+    }
+
+    /// Another message went by another plan: the caches are to be settled again.
+    pub(super) fn settle(&mut self, settling: u32) {
+        self.settling = settling;
     }
 
     /// What a sampled message took, by what the model says; `settling` messages pass after a

@@ -264,6 +264,50 @@ fn who_takes_no_samples_is_not_made_to_try() {
 }
 
 #[test]
+fn who_never_sees_how_long_a_sample_took_is_soon_left_alone() {
+    let mut planner = Adaptive::new(grid(), medium(false));
+    let first = planner.ranges().at(200 << 10).plan;
+    let mut sampled = 0;
+    for _ in 0..10_240 {
+        // The single copy is tried now and then.
+        let plan = planner.plan(200 << 10);
+        assert!(plan == first || plan == Plan::SingleCopy, "{plan:?}");
+        sampled += u32::from(planner.is_sampling());
+    }
+    // One in 256, and eight of each thousand to find out whether that has changed.
+    assert!(sampled <= 40 + 10 * MISSED + 16, "{sampled}");
+}
+
+#[test]
+fn a_peer_that_is_late_tunes_nothing() {
+    let mut planner = Adaptive::new(grid(), medium(false));
+    let first = planner.ranges().at(200 << 10).plan;
+    for _ in 0..10_000 {
+        let plan = planner.plan(200 << 10);
+        if planner.is_sampling() {
+            planner.observe(200 << 10, plan, Duration::from_millis(3));
+        }
+    }
+    assert_eq!(planner.ranges().at(200 << 10).plan, first);
+}
+
+#[test]
+fn a_tuned_range_leaves_the_predictions_of_others_as_they_are() {
+    let truth = medium(false);
+    let mut told = truth.clone();
+    told.copies.iter_mut().for_each(|copy| (copy.stage.beta, copy.spilled.beta) = (1.5, 1.5));
+    let mut world = World::new(truth);
+    let mut planner = Adaptive::new(grid(), told);
+    // Of one class of lengths, and only the first has enough messages to be tuned.
+    let lengths = [vec![200 << 10; 40], vec![100 << 10]].concat();
+    world.run(&mut planner, &lengths, 200.0 * MS);
+    let plan = planner.ranges().at(200 << 10).plan;
+    let off = planner.predict(plan, 200 << 10) / world.truth.time(plan, 200 << 10);
+    assert!((0.9..1.1).contains(&off), "{off}");
+    assert_eq!(planner.switches(), 0);
+}
+
+#[test]
 fn a_peer_is_calibrated_once() {
     let peers = Peers::new(grid());
     let mut medium_of_b = Simulated::new(medium(false));
