@@ -33,18 +33,14 @@ pub fn guard(words: &[String]) -> Result<()> {
     let [muster, home] = words else { bail!("a guard needs a program and a directory") };
     let (muster, home) = (PathBuf::from(muster), PathBuf::from(home));
     io::copy(&mut io::stdin(), &mut io::sink()).context("waiting for the end of a benchmark")?;
-    // Who was ended while it was brought up: it may come up a moment later.
-    let mut is_down = false;
-    for pause in [0, 500] {
-        std::thread::sleep(Duration::from_millis(pause));
-        let mut down = Command::new(&muster);
-        settings(&home, &mut down);
-        let status = down.arg("down").stdin(Stdio::null()).stdout(Stdio::null()).status();
-        is_down = status.is_ok_and(|status| status.success());
-        if pause == 0 && is_down && !home.join("starting").exists() {
-            break;
-        }
+    if home.join("starting").exists() {
+        // We were ended while it was brought up: it may be there a moment later.
+        std::thread::sleep(Duration::from_secs(1));
     }
+    let mut down = Command::new(&muster);
+    settings(&home, &mut down);
+    let status = down.arg("down").stdin(Stdio::null()).stdout(Stdio::null()).status();
+    let is_down = status.is_ok_and(|status| status.success());
     ensure!(is_down, "a cluster of a benchmark stays: {}", home.display());
     fs::remove_dir_all(&home).with_context(|| format!("removing {}", home.display()))
 }

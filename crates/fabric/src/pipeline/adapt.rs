@@ -427,7 +427,11 @@ impl Adaptive {
         let before = state.tuned[range].map_or(first, |tuned| tuned.plan);
         let plan = tuner.best();
         let is_new = state.tuned[range].is_none();
-        (state.tuned[range], state.due[range]) = (Some(Tuned { plan, like: first }), due);
+        state.due[range] = due;
+        // What was given up has found nothing that the model may not change.
+        if plan != before || due == TUNED {
+            state.tuned[range] = Some(Tuned { plan, like: first });
+        }
         // To make a table takes as long as a hundred messages.
         if plan != before {
             state.table(&grid);
