@@ -390,13 +390,17 @@ pub const OFI_MESSAGE_MAX: usize = 1024 * 1024 + 4096;
 /// the system call takes that moves it.
 pub const GATEWAY_PIECE: usize = 8 * 1024;
 
+/// Pieces that go over a socket as one frame, 64 KiB and what goes before them: what a call costs
+/// then is small beside its copies.
+pub const GATEWAY_RUN: usize = 9;
+
 /// Pieces that a rank has on their way out, and as many on their way in: 1 MiB each hides 800 us at
 /// 10 Gbit/s, and both stay below the 4 MB that a rank's library may take.
 pub const GATEWAY_SLOTS: usize = 128;
 
-/// Pieces on their way from one rank to another, 256 KiB: four ranks that take nothing do not keep
-/// a sender from the others.
-pub const GATEWAY_WINDOW: u64 = GATEWAY_SLOTS as u64 / 4;
+/// Pieces on their way from one rank to another, 512 KiB: some of the longest frames, and a rank
+/// that takes nothing does not keep a sender from the others.
+pub const GATEWAY_WINDOW: u64 = GATEWAY_SLOTS as u64 / 2;
 
 /// Ranks of one node in one job: more than any node has processors for, and a line of words.
 pub const GATEWAY_RANKS_MAX: usize = 256;

@@ -46,32 +46,56 @@ pub(super) fn place(word: u64) -> (usize, usize) {
     (usize::try_from(word >> 16).unwrap_or(usize::MAX), (word & 0xffff) as usize)
 }
 
+/// A slot that a process may fill, and its state before and now.
+pub(super) struct Claim {
+    pub(super) slot: usize,
+    free: u64,
+    claimed: u64,
+}
+
 impl<M: Memory> Core<M> {
     /// Brings a piece to a rank here; false where it has no room.
     pub(super) fn put(&self, node: usize, frame: &Frame, body: &[u8]) -> bool {
         let to = usize::from(frame.to);
+        let Some(claim) = self.free_slots(to).next() else { return false };
+        self.memory.write(self.layout.inbound_body(to, claim.slot), body);
+        self.publish(node, frame, &claim);
+        true
+    }
+
+    /// Claims free slots of a rank here, one after the other.
+    pub(super) fn free_slots(&self, to: usize) -> impl Iterator<Item = Claim> {
         let states = self.layout.of(to, Boxes::States);
-        for slot in 0..GATEWAY_SLOTS {
-            let state = self.memory.load(states + slot);
-            let claimed = state | (self.me as u64 + 1);
-            if state & STATE != FREE || !self.memory.replace(states + slot, state, claimed) {
-                continue;
-            }
-            let set = |word, value| {
-                self.memory.store(self.layout.inbound(to, slot, word), value);
-            };
-            set(Slot::Place, word(node, frame.from.into()));
-            set(Slot::Number, frame.number);
-            set(Slot::Size, frame.size.into());
-            set(Slot::Total, frame.total);
-            set(Slot::Offset, frame.offset);
-            self.memory.write(self.layout.inbound(to, slot, Slot::Body), body);
-            self.memory.replace(states + slot, claimed, state | FULL);
-            let arrived = self.layout.of(to, Boxes::Arrived) + slot / 64;
-            self.memory.set(arrived, 1 << (slot % 64));
-            return true;
-        }
-        false
+        (0..GATEWAY_SLOTS).filter_map(move |slot| {
+            let free = self.memory.load(states + slot);
+            let claimed = free | (self.me as u64 + 1);
+            let is_free = free & STATE == FREE;
+            let is_mine = is_free && self.memory.replace(states + slot, free, claimed);
+            is_mine.then_some(Claim { slot, free, claimed })
+        })
+    }
+
+    /// Hands the rank a claimed slot with a piece, whose body is there.
+    pub(super) fn publish(&self, node: usize, frame: &Frame, claim: &Claim) {
+        let (to, slot) = (usize::from(frame.to), claim.slot);
+        let set = |word, value| {
+            self.memory.store(self.layout.inbound(to, slot, word), value);
+        };
+        set(Slot::Place, word(node, frame.from.into()));
+        set(Slot::Number, frame.number);
+        set(Slot::Size, frame.size.into());
+        set(Slot::Total, frame.total);
+        set(Slot::Offset, frame.offset);
+        let states = self.layout.of(to, Boxes::States);
+        self.memory.replace(states + slot, claim.claimed, claim.free | FULL);
+        let arrived = self.layout.of(to, Boxes::Arrived) + slot / 64;
+        self.memory.set(arrived, 1 << (slot % 64));
+    }
+
+    /// Frees a claimed slot that is not needed.
+    pub(super) fn give_back(&self, to: usize, claim: &Claim) {
+        let state = self.layout.of(to, Boxes::States) + claim.slot;
+        self.memory.replace(state, claim.claimed, next(claim.claimed));
     }
 
     /// Frees what a dead process has claimed, and has the ranks look at what it has filled.
@@ -165,20 +189,30 @@ impl Outbox {
 
     /// Frees the slots of what was taken.
     pub(super) fn retire<M: Memory>(&mut self, core: &Core<M>) {
+        // Most are for the same rank as the one before.
+        let mut last = ((usize::MAX, 0), 0);
         for set in 0..SETS {
             let mut used = self.used[set];
+            let before = used;
             while used != 0 {
                 let bit = used & used.wrapping_neg();
                 used ^= bit;
                 let slot = set * 64 + bit.trailing_zeros() as usize;
                 let (node, rank, number) = self.posted[slot];
-                let at = core.layout.pair(node, core.me, rank, Pair::Acknowledged);
-                if core.memory.load(at) >= number || core.has_ended(node, rank) {
+                if last.0 != (node, rank) {
+                    let at = core.layout.pair(node, core.me, rank, Pair::Acknowledged);
+                    let has_ended = core.has_ended(node, rank);
+                    let taken = if has_ended { u64::MAX } else { core.memory.load(at) };
+                    last = ((node, rank), taken);
+                }
+                if last.1 >= number {
                     core.memory.store(core.layout.outbound(core.me, slot, Slot::Stamp), 0);
                     self.used[set] ^= bit;
                 }
             }
-            core.memory.store(core.layout.of(core.me, Boxes::Used) + set, self.used[set]);
+            if self.used[set] != before {
+                core.memory.store(core.layout.of(core.me, Boxes::Used) + set, self.used[set]);
+            }
         }
     }
 
@@ -213,7 +247,7 @@ impl Outbox {
         set(Slot::Total, total);
         set(Slot::Offset, offset);
         set(Slot::Mark, UNSENT | self.stamp);
-        bytes.write(&core.memory, core.layout.outbound(core.me, slot, Slot::Body));
+        bytes.write(&core.memory, core.layout.outbound_body(core.me, slot));
         set(Slot::Stamp, self.stamp);
         self.used[free] |= 1 << bit;
         self.posted[slot] = (node, rank, number);
@@ -334,7 +368,7 @@ impl Inbox {
         let word = |word| core.memory.load(core.layout.inbound(core.me, slot, word));
         let (size, total, offset) = (word(Slot::Size), word(Slot::Total), word(Slot::Offset));
         let size = usize::try_from(size).unwrap_or(usize::MAX).min(GATEWAY_PIECE);
-        let body = core.layout.inbound(core.me, slot, Slot::Body);
+        let body = core.layout.inbound_body(core.me, slot);
         let from = Place { node: node as u32, rank: rank as u32 };
         let bytes = Bytes::new(&core.memory, [(body, size), (0, 0)]);
         take(Piece { from, total, offset, bytes });

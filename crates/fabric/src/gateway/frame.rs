@@ -1,6 +1,6 @@
 //! What goes over the socket between two nodes: `docs/wire/gateway.md`.
 
-use muster_base::limits::{GATEWAY_PIECE, GATEWAY_RANKS_MAX};
+use muster_base::limits::{GATEWAY_PIECE, GATEWAY_RANKS_MAX, GATEWAY_RUN};
 use std::ops::Range;
 
 /// Bytes of a frame's head.
@@ -12,12 +12,12 @@ pub(super) const OPENING: usize = 16;
 const MAGIC: [u8; 4] = *b"MSGW";
 
 /// The version that this is.
-const VERSION: u16 = 3;
+const VERSION: u16 = 4;
 
 /// What a frame says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A piece of a message follows; `number` is its number among those of the two ranks.
+    /// Pieces of a message follow; `number` is the first one's among those of the two ranks.
     Piece = 1,
     /// `from` has taken all pieces of `to` up to `number`.
     Taken = 2,
@@ -31,16 +31,18 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) kind: Kind,
+    /// Pieces of the full size before the last one.
+    pub(super) more: u8,
     /// The rank at the sender's node.
     pub(super) from: u16,
     /// The rank at the receiver's.
     pub(super) to: u16,
-    /// Bytes that follow.
+    /// Bytes of the last piece.
     pub(super) size: u16,
     pub(super) number: u64,
     /// Bytes of the whole message.
     pub(super) total: u64,
-    /// Where in it the piece begins.
+    /// Where in it the first piece begins.
     pub(super) offset: u64,
 }
 
@@ -48,6 +50,7 @@ impl Frame {
     pub(super) fn write(&self) -> [u8; HEAD] {
         let mut bytes = [0; HEAD];
         bytes[0] = self.kind as u8;
+        bytes[1] = self.more;
         bytes[2..4].copy_from_slice(&self.from.to_le_bytes());
         bytes[4..6].copy_from_slice(&self.to.to_le_bytes());
         bytes[6..8].copy_from_slice(&self.size.to_le_bytes());
@@ -75,6 +78,7 @@ impl Frame {
         let (total, offset) = (long(16), long(24));
         let frame = Frame {
             kind,
+            more: bytes[1],
             from: short(2),
             to: short(4),
             size: short(6),
@@ -82,18 +86,43 @@ impl Frame {
             total,
             offset,
         };
-        let size = u64::from(frame.size);
+        let (size, more) = (usize::from(frame.size), usize::from(frame.more));
+        let end = offset.checked_add(frame.bytes() as u64);
+        let last = frame.number.checked_add(more as u64);
         match kind {
-            _ if bytes[1] != 0 => Err("a frame with something where nothing is"),
-            Kind::Piece if usize::from(frame.size) > GATEWAY_PIECE => Err("too large a piece"),
-            Kind::Piece if frame.number == 0 => Err("a piece without a number"),
-            Kind::Piece if offset.checked_add(size).is_none_or(|end| end > total) => {
+            Kind::Piece if size > GATEWAY_PIECE => Err("too large a piece"),
+            Kind::Piece if more >= GATEWAY_RUN || more > 0 && size == 0 => Err("too many pieces"),
+            Kind::Piece if frame.number == 0 || last.is_none() => Err("a piece without a number"),
+            Kind::Piece if end.is_none_or(|end| end > total) => {
                 Err("a piece outside of its message")
             }
             Kind::Piece => Ok(frame),
-            _ if size != 0 => Err("bytes where none belong"),
+            _ if size != 0 || more != 0 => Err("bytes where none belong"),
             _ => Ok(frame),
         }
+    }
+
+    /// Bytes that follow the head.
+    pub(super) fn bytes(&self) -> usize {
+        usize::from(self.more) * GATEWAY_PIECE + usize::from(self.size)
+    }
+
+    /// Its pieces, each as a frame of its own, and their bytes.
+    pub(super) fn with<'a>(&self, body: &'a [u8]) -> impl Iterator<Item = (Frame, &'a [u8])> {
+        let starts = (0..).step_by(GATEWAY_PIECE);
+        self.pieces().zip(starts).map(|(piece, at)| (piece, &body[at..][..piece.bytes()]))
+    }
+
+    /// The same without their bytes.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = Frame> + use<> {
+        let run = *self;
+        (0..=run.more).map(move |piece| Frame {
+            more: 0,
+            size: if piece < run.more { GATEWAY_PIECE as u16 } else { run.size },
+            number: run.number + u64::from(piece),
+            offset: run.offset + u64::from(piece) * GATEWAY_PIECE as u64,
+            ..run
+        })
     }
 }
 
@@ -104,7 +133,7 @@ impl Frame {
 /// What is wrong with its head.
 pub(super) fn find(arrived: &[u8]) -> Result<Option<(Range<usize>, usize)>, &'static str> {
     let Some(head) = arrived.first_chunk() else { return Ok(None) };
-    let end = HEAD + usize::from(Frame::read(head)?.size);
+    let end = HEAD + Frame::read(head)?.bytes();
     Ok((end <= arrived.len()).then_some((0..end, end)))
 }
 
@@ -169,8 +198,16 @@ mod tests {
     fn openings_and_frames_are_as_printed() {
         let opening = Opening { node: 3, ranks: 16, epoch: 2 };
         assert_eq!(sample("opening"), opening.write());
-        let nothing =
-            Frame { kind: Kind::Taken, from: 1, to: 2, size: 0, number: 5, total: 0, offset: 0 };
+        let nothing = Frame {
+            kind: Kind::Taken,
+            more: 0,
+            from: 1,
+            to: 2,
+            size: 0,
+            number: 5,
+            total: 0,
+            offset: 0,
+        };
         let piece =
             Frame { kind: Kind::Piece, size: 2, number: 7, total: 8194, offset: 8192, ..nothing };
         assert_eq!(sample("piece"), [&piece.write()[..], b"hi"].concat());
@@ -182,16 +219,28 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_a_frame_that_can_be_or_an_error(mut bytes: [u8; HEAD], kind in 0_u8..6) {
-            bytes[..2].copy_from_slice(&[kind, 0]);
+            bytes[0] = kind;
+            // Most are otherwise far longer than their messages.
+            bytes[7] %= 64;
+            bytes[1] %= 2 * GATEWAY_RUN as u8;
+            bytes[31] = 0;
             if let Ok(frame) = Frame::read(&bytes) {
                 prop_assert_eq!(frame.write(), bytes);
-                prop_assert!(usize::from(frame.size) <= GATEWAY_PIECE);
+                prop_assert!(frame.bytes() <= GATEWAY_RUN * GATEWAY_PIECE);
+                let pieces: Vec<Frame> = frame.pieces().collect();
+                prop_assert_eq!(pieces.iter().map(Frame::bytes).sum::<usize>(), frame.bytes());
+                let mut end = frame.offset;
+                for (piece, number) in pieces.iter().zip(frame.number..) {
+                    prop_assert_eq!((piece.number, piece.offset), (number, end));
+                    prop_assert_eq!(Frame::read(&piece.write()), Ok(*piece));
+                    end += piece.bytes() as u64;
+                }
             }
         }
 
         #[test]
         fn any_bytes_are_an_opening_that_can_be_or_an_error(mut bytes: [u8; OPENING]) {
-            bytes[..6].copy_from_slice(b"MSGW\x03\x00");
+            bytes[..6].copy_from_slice(b"MSGW\x04\x00");
             if let Ok(opening) = Opening::read(&bytes) {
                 prop_assert_eq!(opening.write(), bytes);
             }

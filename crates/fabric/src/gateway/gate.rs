@@ -6,10 +6,14 @@
 //! woken, and about nothing else: whoever has something to do looks for itself, and the daemon
 //! looks every few milliseconds whether something lies there that nobody has come for (`node.rs`).
 
-use super::endpoint::{Broken, Core, Loss, Received, Sent, Wire};
+use super::endpoint::{Broken, Core, Loss, Wire};
 use super::layout::{Endpoint, Memory, Process, Sleep};
+use super::lender::Lender;
 use super::line::Line;
+use super::receive::Received;
+use super::send::Sent;
 use crate::error::{Error, Result};
+use crate::strategy::Bare;
 use crate::transport::shared::sys::Mapped;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use std::cell::Cell;
@@ -58,6 +62,7 @@ pub(super) struct Gate {
     is_daemon: bool,
     /// Whether it has woken a rank, which may find itself on this processor.
     has_woken: Cell<bool>,
+    lender: Arc<Lender>,
 }
 
 /// A new bell.
@@ -80,7 +85,8 @@ impl Gate {
         epoll::add(&epoll, &bells[core.me], own, epoll::EventFlags::IN).map_err(failed)?;
         let is_daemon = core.me == core.layout.here();
         let peers = core.layout.ranks.iter().map(|_| None).collect();
-        Ok(Gate { core, peers, bells, epoll, is_daemon, has_woken: Cell::new(false) })
+        let (has_woken, lender) = (Cell::new(false), Arc::new(Lender::new()));
+        Ok(Gate { core, peers, bells, epoll, is_daemon, has_woken, lender })
     }
 
     /// Has sleeps end when a descriptor is readable.
@@ -104,6 +110,11 @@ impl Gate {
     /// The socket to a node, and its epoch.
     pub(super) fn line(&self, node: usize) -> Option<&Line> {
         self.peers[node].as_ref().map(|peer| &peer.line)
+    }
+
+    /// A connection as this process has it.
+    pub(super) fn new_line(&self, bare: Bare, epoch: u32) -> Line {
+        Line::new(bare, epoch, &self.lender)
     }
 
     /// From now on a node is reached over this.
@@ -142,6 +153,17 @@ impl Gate {
         }
         self.tell();
         is_moved
+    }
+
+    /// Moves what comes, and what had no room in a socket.
+    pub(super) fn hear(&mut self) {
+        for node in self.core.layout.peers() {
+            if self.peers[node].as_ref().is_some_and(|peer| peer.full > 0) {
+                self.send(node);
+            }
+            self.receive(node);
+        }
+        self.tell();
     }
 
     /// Sends what ranks here have for a node.

@@ -18,8 +18,8 @@ pub(super) const LINE: usize = 8;
 /// Words of a page, on which memory that nobody uses takes no room.
 const PAGE: usize = 512;
 
-/// Words of a slot: a line of header, then the piece.
-const SLOT: usize = LINE + GATEWAY_PIECE / 8;
+/// Words of a piece's body: whole pages, which the kernel need not copy to send them.
+const BODY: usize = GATEWAY_PIECE / 8;
 
 /// Words that say which slots of a box are meant.
 pub(super) const SETS: usize = GATEWAY_SLOTS / 64;
@@ -300,8 +300,11 @@ pub(super) enum Boxes {
     States = 24,
 }
 
-const SLOTS_AT: usize = 24 + GATEWAY_SLOTS.next_multiple_of(LINE);
-const BOX: usize = SLOTS_AT + 2 * GATEWAY_SLOTS * SLOT;
+/// Where the headers begin, a line each, and then the bodies: first of what comes, then of what
+/// goes.
+const HEADERS_AT: usize = 24 + GATEWAY_SLOTS.next_multiple_of(LINE);
+const BODIES_AT: usize = (HEADERS_AT + 2 * GATEWAY_SLOTS * LINE).next_multiple_of(PAGE);
+const BOX: usize = BODIES_AT + 2 * GATEWAY_SLOTS * BODY;
 
 /// The words of a slot's header.
 #[derive(Clone, Copy)]
@@ -320,12 +323,10 @@ pub(super) enum Slot {
     Offset = 5,
     /// Outbound: with which epoch and grant it was sent.
     Mark = 6,
-    /// The bytes.
-    Body = 8,
 }
 
 const _: () =
-    assert!(Boxes::Used as usize + SETS <= Boxes::States as usize && SLOT.is_multiple_of(8));
+    assert!(Boxes::Used as usize + SETS <= Boxes::States as usize && BODY.is_multiple_of(PAGE));
 
 /// Words of the ring from one rank here to another: entries, then the lines of what is longer.
 const RING: usize = (NEAR_ENTRIES + NEAR_LINES) * LINE;
@@ -355,8 +356,8 @@ impl Layout {
             words +=
                 (ENDPOINT + here * LOCALS + there + here * there * PAIRS).next_multiple_of(LINE);
         }
-        let boxes = words;
-        let boards = (words + here * BOX).next_multiple_of(PAGE);
+        let boxes = words.next_multiple_of(PAGE);
+        let boards = boxes + here * BOX;
         let about = (boards + BOARDS * here * SHOWN).next_multiple_of(PAGE);
         let rings = (about + here * here * LINE).next_multiple_of(PAGE);
         let chunks = rings + here * here * RING;
@@ -408,11 +409,19 @@ impl Layout {
     }
 
     pub(super) fn inbound(&self, rank: usize, slot: usize, word: Slot) -> usize {
-        self.boxes + rank * BOX + SLOTS_AT + slot * SLOT + word as usize
+        self.boxes + rank * BOX + HEADERS_AT + slot * LINE + word as usize
+    }
+
+    pub(super) fn inbound_body(&self, rank: usize, slot: usize) -> usize {
+        self.boxes + rank * BOX + BODIES_AT + slot * BODY
     }
 
     pub(super) fn outbound(&self, rank: usize, slot: usize, word: Slot) -> usize {
         self.inbound(rank, GATEWAY_SLOTS + slot, word)
+    }
+
+    pub(super) fn outbound_body(&self, rank: usize, slot: usize) -> usize {
+        self.inbound_body(rank, GATEWAY_SLOTS + slot)
     }
 
     /// The place of a rank on a board where it shows what has that number.

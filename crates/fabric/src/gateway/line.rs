@@ -1,19 +1,24 @@
 //! The connection to another node as all processes of this one hold it: the same socket.
 
-use super::endpoint::{Broken, WRITE, Wire};
+use super::batch::Batch;
+use super::endpoint::{Broken, Wire};
 use super::frame::{self, HEAD, OPENING, Opening};
+use super::lender::Lender;
+use super::send::WRITE;
 use super::sys;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::strategy::Bare;
 use crate::transport::Adapter;
+use crate::transport::shared::sys::Mapped;
 use crate::transport::socket::{self, Keys, Records, Unfit, is_ready};
 use muster_base::limits::GATEWAY_PIECE;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 /// What may wait in a socket. A part of a frame stays there until the rest has come, and TCP counts
 /// whole packets for it: with the usual 128 KiB and the 64 KiB packets of a loopback device no room
@@ -28,15 +33,19 @@ const RESTS: u32 = 5;
 /// A socket, what its frames are sealed with, and its epoch.
 pub(super) struct Line {
     socket: OwnedFd,
+    /// What it takes long frames from, if it is one of this machine.
+    lender: Option<Arc<Lender>>,
     keys: Option<Keys>,
     records: Option<Records>,
     epoch: u32,
 }
 
 impl Line {
-    pub(super) fn new(Bare { socket, keys }: Bare, epoch: u32) -> Line {
+    pub(super) fn new(Bare { socket, keys }: Bare, epoch: u32, lender: &Arc<Lender>) -> Line {
         let records = keys.as_ref().map(Records::new);
-        Line { socket, keys, records, epoch }
+        let is_local = sockopt::socket_domain(&socket) == Ok(AddressFamily::UNIX);
+        let lender = is_local.then(|| lender.clone());
+        Line { socket, lender, keys, records, epoch }
     }
 
     pub(super) fn keys(&self) -> Option<&Keys> {
@@ -61,7 +70,7 @@ impl Line {
     }
 }
 
-impl Wire for Line {
+impl Wire<Arc<Mapped>> for Line {
     fn epoch(&self) -> u32 {
         self.epoch
     }
@@ -102,18 +111,21 @@ impl Wire for Line {
         }
     }
 
-    fn write(&self, mut bytes: &[u8]) -> std::result::Result<(), Broken> {
-        let mut rests = 0;
-        while !bytes.is_empty() {
-            match send(&self.socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
-                Ok(size) => bytes = &bytes[size..],
+    fn write(&self, memory: &Arc<Mapped>, batch: &Batch) -> std::result::Result<(), Broken> {
+        let (socket, words, mut rests) = (self.socket.as_fd(), memory.words(), 0);
+        let mut rest = || {
+            rests += 1;
+            // Interrupted or not: the next write shows it.
+            let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], Some(&REST));
+            rests <= RESTS
+        };
+        let lent = self.lender.as_ref().map(|lender| lender.send(socket, words, batch, &mut rest));
+        let mut sent = lent.unwrap_or(Ok(0)).map_err(|_| Broken::Ended)?;
+        while sent < batch.len() {
+            match sys::send(socket, words, batch.parts(), sent) {
+                Ok(size) => sent += size,
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) if rests < RESTS => {
-                    rests += 1;
-                    let mut polled = [PollFd::new(&self.socket, PollFlags::OUT)];
-                    // Interrupted or not: the next write shows it.
-                    let _ = poll(&mut polled, Some(&REST));
-                }
+                Err(Errno::AGAIN) if rest() => {}
                 Err(_) => return Err(Broken::Ended),
             }
         }
@@ -130,6 +142,35 @@ impl Wire for Line {
                 Err(_) => return Err(Broken::Ended),
             }
         }
+    }
+
+    // TCP holds a long frame in many packets, and throws away what was looked at without a copy.
+    fn is_bare(&self) -> bool {
+        self.lender.is_some() && self.records.is_none()
+    }
+
+    fn arrived(&self) -> std::result::Result<usize, Broken> {
+        let arrived = rustix::io::ioctl_fionread(&self.socket).map_err(|_| Broken::Ended)?;
+        Ok(usize::try_from(arrived).unwrap_or(usize::MAX))
+    }
+
+    fn take(
+        &self,
+        memory: &Arc<Mapped>,
+        bytes: &mut [u8],
+        bodies: &[(usize, usize)],
+    ) -> std::result::Result<(), Broken> {
+        let whole = bytes.len() + bodies.iter().map(|(_, size)| size).sum::<usize>();
+        let mut taken = 0;
+        while taken < whole {
+            match sys::receive(self.socket.as_fd(), memory.words(), (bytes, bodies), taken) {
+                Ok(size) if size > 0 => taken += size,
+                Err(Errno::INTR) => {}
+                // It was there, and nobody else takes anything.
+                _ => return Err(Broken::Ended),
+            }
+        }
+        Ok(())
     }
 
     fn consume(&self, bytes: &mut [u8]) -> std::result::Result<(), Broken> {
@@ -248,7 +289,11 @@ fn late(peer: &str, deadline: Deadline) -> Error {
 
 /// Has a connection hold what frames may need.
 fn keep(bare: Bare) -> Result<Bare> {
-    sockopt::set_socket_recv_buffer_size(&bare.socket, RECEIVE)
-        .map_err(|errno| Error::io("keeping the socket to another node", errno))?;
+    let failed = |errno| Error::io("keeping the socket to another node", errno);
+    sockopt::set_socket_recv_buffer_size(&bare.socket, RECEIVE).map_err(failed)?;
+    // A Unix socket's limit is the sender's.
+    if sockopt::socket_domain(&bare.socket).map_err(failed)? == AddressFamily::UNIX {
+        sockopt::set_socket_send_buffer_size(&bare.socket, RECEIVE).map_err(failed)?;
+    }
     Ok(bare)
 }

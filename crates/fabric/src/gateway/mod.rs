@@ -7,11 +7,13 @@
 //! and everybody's bell. Nodes share nothing but the socket (`frame.rs`).
 //!
 //! *A message's way* to another node. The sender puts its pieces into slots of its own in the
-//! segment (`boxes.rs`), takes the role of the one who sends to that node, and writes all that any
-//! rank here has for it (`endpoint.rs`). There, a rank that waits takes the role of the one who
-//! receives, brings each piece to a slot of the rank that it is for, and wakes that rank if it
-//! sleeps (`gate.rs`). When the rank has taken a piece, the sender's node is told, and only then
-//! the sender's slot is free.
+//! segment (`boxes.rs`), takes the role of the one who sends to that node (`endpoint.rs`), and
+//! writes all that any rank here has for it (`send.rs`). There, a rank that waits takes the role of
+//! the one who receives, brings each piece to a slot of the rank that it is for (`receive.rs`), and
+//! wakes that rank if it sleeps (`gate.rs`). When the rank has taken a piece, the sender's node is
+//! told, and only then the sender's slot is free. Between nodes of one machine the pieces of a long
+//! message go in runs from slots to slots: the kernel's packets hold the sender's own pages
+//! (`lender.rs`).
 //!
 //! *Once and in order.* The pieces of each two ranks are numbered by the sender, and only the
 //! receiving rank judges the numbers: it takes the next, and ignores what it has taken before. So a
@@ -50,6 +52,7 @@
 
 mod awake;
 mod barrier;
+mod batch;
 mod board;
 mod boxes;
 mod bytes;
@@ -59,11 +62,14 @@ mod endpoint;
 mod frame;
 mod gate;
 mod layout;
+mod lender;
 mod line;
 mod meeting;
 mod near;
 mod node;
 mod rank;
+mod receive;
+mod send;
 mod sys;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use super::endpoint::{Core, Loss, Wire};
 use super::frame::{EPOCH_MAX, Opening};
 use super::gate::{self, Gate, OTHER};
 use super::layout::{Endpoint, Layout, Memory, Process, Sleep};
-use super::line::{self, Line};
+use super::line;
 use super::meeting::{self, Asking};
 use crate::address::Address;
 use crate::deadline::Deadline;
@@ -506,7 +506,7 @@ impl Node {
             let _ = thread.join();
         }
         let Some(bare) = bare else { return self.part(node, Some(Loss::Refused)) };
-        let line = Line::new(bare, epoch);
+        let line = self.gate.new_line(bare, epoch);
         if self.gate.core.loss(node).is_some() || !is_next {
             return line.hang_up();
         }

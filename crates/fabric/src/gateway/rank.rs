@@ -8,7 +8,6 @@ use super::crowd::Crowd;
 use super::endpoint::{Core, Loss, Wire};
 use super::gate::{self, Gate, OTHER};
 use super::layout::{Layout, Memory, Process, Sleep};
-use super::line::Line;
 use super::meeting::{self, DAEMON};
 use super::near::Near;
 use super::{Piece, Place, barrier};
@@ -16,7 +15,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::transport::shared::segment::{self, Unfit};
 use crate::wait::{Sleeper, Waiter};
-use muster_base::limits::{GATEWAY_PIECE, GATEWAY_WINDOW};
+use muster_base::limits::{GATEWAY_PIECE, GATEWAY_RUN};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -31,8 +30,11 @@ const NAP: Duration = Duration::from_millis(50);
 /// when it goes to sleep it may not see.
 const NAP_UNFENCED: Duration = Duration::from_millis(1);
 
-/// Pieces taken after which their sender is told, by a rank that never waits.
-const TAKEN: u32 = GATEWAY_WINDOW as u32 / 2;
+/// Pieces taken after which their sender is told: it then has room for as long a frame as there is.
+const TAKEN: u32 = GATEWAY_RUN as u32;
+
+/// Looks for more before it is told of fewer: some microseconds.
+const HELD: u32 = 16;
 
 /// Looks at the segment for each one at the sockets, which takes as long as some hundred, while the
 /// messages come from this node.
@@ -47,8 +49,8 @@ const TRIES: u32 = 16;
 const OFFERS: u32 = 64;
 const LOOKS_ELSEWHERE: u32 = 30;
 
-/// Bytes posted after which they are sent while more are posted.
-const POSTED: usize = 8 * GATEWAY_PIECE;
+/// Bytes posted after which they are sent while more are posted: the longest frame.
+const POSTED: usize = GATEWAY_RUN * GATEWAY_PIECE;
 
 /// A rank's end, to be used by one thread at a time. While it waits it progresses the gateway for
 /// all ranks of its node.
@@ -59,7 +61,9 @@ pub struct Rank {
     inbox: Inbox,
     near: Near,
     waiter: Waiter,
+    /// Pieces taken since their senders could last be told, and looks since then.
     taken: u32,
+    held: u32,
     /// Whether the last piece came from this node: then others are asked first.
     was_near: bool,
     /// Looks so far.
@@ -156,6 +160,7 @@ impl Rank {
             near,
             waiter: if is_crowded { Waiter::crowded() } else { Waiter::alone() },
             taken: 0,
+            held: 0,
             was_near: false,
             looks: 0,
             tries: 0,
@@ -356,7 +361,7 @@ impl Rank {
         };
         self.was_near = false;
         self.taken += 1;
-        if self.taken.is_multiple_of(TAKEN) {
+        if self.taken >= TAKEN {
             self.move_on(from)?;
         }
         Ok(true)
@@ -524,6 +529,7 @@ impl Rank {
         }
         self.gate.send(node);
         self.gate.tell();
+        (self.taken, self.held) = (0, 0);
         Ok(())
     }
 
@@ -532,7 +538,8 @@ impl Rank {
         while let Some(said) = control::receive(self.control.as_fd(), &mut self.packet)? {
             match said {
                 Control::Line { node, epoch, bare } if node < self.gate.core.layout.ranks.len() => {
-                    self.gate.set_line(node, Line::new(bare, epoch))?;
+                    let line = self.gate.new_line(bare, epoch);
+                    self.gate.set_line(node, line)?;
                 }
                 _ => {
                     let (peer, what) = (DAEMON.to_owned(), "no connection".to_owned());
@@ -576,17 +583,23 @@ impl Rank {
     /// Whether what is waited for is there; lets the gateway get on if not.
     fn is_ready(&mut self, what: What<'_>) -> bool {
         self.is_there(what) || {
+            (self.taken, self.held) = (0, 0);
             self.gate.pass();
             self.is_there(what)
         }
     }
 
-    /// The same, but may leave the sockets for another time.
+    /// The same, but may leave the sockets for another time, or only what others are told.
     #[inline]
     fn is_seen(&mut self, what: What<'_>) -> bool {
         self.looks = self.looks.wrapping_add(1);
         match self.was_near && !self.looks.is_multiple_of(NEAR_LOOKS) {
             true => self.is_there(what),
+            false if self.taken > 0 && self.held < HELD && !self.is_there(what) => {
+                self.held += 1;
+                self.gate.hear();
+                self.is_there(what)
+            }
             false => self.is_ready(what),
         }
     }

@@ -2,6 +2,8 @@
 //! segment.
 #![allow(unsafe_code)]
 
+use super::batch::Part;
+use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::AtomicU64;
@@ -29,6 +31,129 @@ pub(super) fn queue(socket: BorrowedFd<'_>) -> io::Result<(usize, usize)> {
         // TCP counts what is queued, a Unix socket what is allocated.
         0 => Ok((numbers[ALLOCATED].max(numbers[QUEUED]) as usize, numbers[LIMIT] as usize)),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Parts that one call sends or receives.
+const PARTS: usize = 72;
+
+/// What one call sends or receives, without what earlier ones have.
+struct Parts {
+    list: [libc::iovec; PARTS],
+    count: usize,
+    done: usize,
+}
+
+impl Parts {
+    fn new(done: usize) -> Parts {
+        let list = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; PARTS];
+        Parts { list, count: 0, done }
+    }
+
+    fn add(&mut self, start: *const u8, size: usize) {
+        let skipped = self.done.min(size);
+        self.done -= skipped;
+        if skipped < size && self.count < PARTS {
+            let iov_base = start.wrapping_add(skipped).cast_mut().cast();
+            self.list[self.count] = libc::iovec { iov_base, iov_len: size - skipped };
+            self.count += 1;
+        }
+    }
+
+    /// Adds bytes from a word on.
+    ///
+    /// # Panics
+    /// Where there are fewer.
+    fn add_words(&mut self, words: &[AtomicU64], (at, size): (usize, usize)) {
+        let words = &words[at..];
+        assert!(size <= size_of_val(words), "{size} bytes");
+        self.add(words.as_ptr().cast(), size);
+    }
+
+    fn add_all<'a>(&mut self, words: &[AtomicU64], parts: impl Iterator<Item = Part<'a>>) {
+        parts.for_each(|part| match part {
+            Part::Bytes(bytes) => self.add(bytes.as_ptr(), bytes.len()),
+            Part::Words(at, size) => self.add_words(words, (at, size)),
+        });
+    }
+
+    fn message(&mut self) -> libc::msghdr {
+        // SAFETY: zeros are a message without anything.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        (message.msg_iov, message.msg_iovlen) = (self.list.as_mut_ptr(), self.count as _);
+        message
+    }
+}
+
+fn moved(size: libc::ssize_t) -> Result<usize, Errno> {
+    let failed = || Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO);
+    usize::try_from(size).map_err(|_| failed())
+}
+
+/// Sends what there is room for of some parts of which so much was sent: how much that was.
+pub(super) fn send<'a>(
+    socket: BorrowedFd<'_>,
+    words: &[AtomicU64],
+    parts: impl Iterator<Item = Part<'a>>,
+    sent: usize,
+) -> Result<usize, Errno> {
+    let mut list = Parts::new(sent);
+    list.add_all(words, parts);
+    let message = list.message();
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+    // SAFETY: the kernel reads what the list names: bytes that are borrowed, and words within the
+    // segment, to which there is no reference but as atomics.
+    moved(unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, flags) })
+}
+
+/// Receives what is there of some bytes and of bodies in the segment, of which so much was
+/// received: how much that was.
+pub(super) fn receive(
+    socket: BorrowedFd<'_>,
+    words: &[AtomicU64],
+    (bytes, bodies): (&mut [u8], &[(usize, usize)]),
+    received: usize,
+) -> Result<usize, Errno> {
+    let mut list = Parts::new(received);
+    list.add(bytes.as_mut_ptr(), bytes.len());
+    bodies.iter().for_each(|body| list.add_words(words, *body));
+    let mut message = list.message();
+    // SAFETY: the kernel writes what the list names: bytes that are exclusively borrowed, and words
+    // within the segment, to which there is no reference but as atomics.
+    moved(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) })
+}
+
+/// Puts parts into a pipe by reference: how many bytes there was room for.
+pub(super) fn lend<'a>(
+    pipe: BorrowedFd<'_>,
+    words: &[AtomicU64],
+    parts: impl Iterator<Item = Part<'a>>,
+) -> Result<usize, Errno> {
+    let mut list = Parts::new(0);
+    list.add_all(words, parts);
+    // SAFETY: as of `send`. The pages stay the segment's, and live as long as anybody has them.
+    moved(unsafe {
+        let (list, count) = (list.list.as_ptr(), list.count);
+        libc::vmsplice(pipe.as_raw_fd(), list, count, libc::SPLICE_F_NONBLOCK)
+    })
+}
+
+/// Does what may write to a connection that has ended, and cannot say that it wants no signal then.
+pub(super) fn without_signal<T>(write: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
+    // SAFETY: the sets are ours, and this thread's mask is what it was before in the end.
+    unsafe {
+        let mut signal: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut signal);
+        libc::sigaddset(&raw mut signal, libc::SIGPIPE);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signal, &raw mut before);
+        let written = write();
+        if matches!(written, Err(Errno::PIPE)) {
+            let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            libc::sigtimedwait(&raw const signal, std::ptr::null_mut(), &raw const now);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        written
     }
 }
 
@@ -98,4 +223,38 @@ pub(super) fn stream_in(words: &[AtomicU64], bytes: &[u8]) {
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn stream_in(words: &[AtomicU64], bytes: &[u8]) {
     copy_in(words, bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether this thread has the signal to come.
+    fn is_pending() -> bool {
+        // SAFETY: the set is ours.
+        unsafe {
+            let mut pending: libc::sigset_t = std::mem::zeroed();
+            libc::sigpending(&raw mut pending);
+            libc::sigismember(&raw const pending, libc::SIGPIPE) == 1
+        }
+    }
+
+    #[test]
+    fn what_is_written_to_nobody_raises_no_signal() {
+        let (read, write) = rustix::pipe::pipe().unwrap();
+        drop(read);
+        // SAFETY: this thread's mask is its own, and it ends with this test.
+        unsafe {
+            let mut signal: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut signal);
+            libc::sigaddset(&raw mut signal, libc::SIGPIPE);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signal, std::ptr::null_mut());
+        }
+        let written = without_signal(|| rustix::io::write(&write, b"x"));
+        assert_eq!(written, Err(Errno::PIPE));
+        assert!(!is_pending(), "it was taken away");
+        let written = rustix::io::write(&write, b"x");
+        assert_eq!(written, Err(Errno::PIPE));
+        assert!(is_pending(), "without that it comes");
+    }
 }

@@ -1,11 +1,13 @@
 //! The gateway without I/O: two nodes in this process, whose connection is two queues.
 
+mod lender;
 mod meeting;
 mod near;
 mod processes;
 mod schedule;
 mod steps;
 
+use super::batch::{Batch, Part};
 use super::boxes::{Inbox, Outbox, Refusal};
 use super::bytes::Parts;
 use super::endpoint::{Broken, Core, Wire};
@@ -14,6 +16,7 @@ use super::layout::{Layout, Memory};
 use super::near::Near;
 use super::{Piece, Place};
 use crate::transport::shared::sys::Mapped;
+use muster_base::limits::GATEWAY_PIECE;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::panic::panic_any;
@@ -85,11 +88,16 @@ impl Brake {
     }
 }
 
-/// Memory whose user may be stopped before each access, and before each word of a body.
+/// Memory whose user may be stopped before each access, and before each part of a body.
 #[derive(Clone)]
 struct Stepping {
     memory: Arc<Mapped>,
     brake: Arc<Brake>,
+}
+
+/// The words of a part: each is one, but for the bodies that would take all the time.
+fn part(size: usize) -> usize {
+    if size <= 128 { 1 } else { 256 }
 }
 
 impl Memory for Stepping {
@@ -142,16 +150,18 @@ impl Memory for Stepping {
     }
 
     fn read(&self, at: usize, bytes: &mut [u8]) {
-        for (word, bytes) in bytes.chunks_mut(8).enumerate() {
+        let words = part(bytes.len());
+        for (part, bytes) in bytes.chunks_mut(8 * words).enumerate() {
             self.brake.step();
-            self.memory.read(at + word, bytes);
+            self.memory.read(at + part * words, bytes);
         }
     }
 
     fn write(&self, at: usize, bytes: &[u8]) {
-        for (word, bytes) in bytes.chunks(8).enumerate() {
+        let words = part(bytes.len());
+        for (part, bytes) in bytes.chunks(8 * words).enumerate() {
             self.brake.step();
-            self.memory.write(at + word, bytes);
+            self.memory.write(at + part * words, bytes);
         }
     }
 
@@ -181,13 +191,14 @@ struct Line {
     inn: Arc<Mutex<Queue>>,
     /// Bytes that each direction holds.
     limit: usize,
+    is_bare: bool,
 }
 
 impl Line {
-    fn pair(epoch: u32, limit: usize) -> [Line; 2] {
+    fn pair(epoch: u32, (limit, is_bare): (usize, bool)) -> [Line; 2] {
         let (one, two) = (Arc::<Mutex<Queue>>::default(), Arc::<Mutex<Queue>>::default());
-        let there = Line { epoch, out: two.clone(), inn: one.clone(), limit };
-        [Line { epoch, out: one, inn: two, limit }, there]
+        let there = Line { epoch, out: two.clone(), inn: one.clone(), limit, is_bare };
+        [Line { epoch, out: one, inn: two, limit, is_bare }, there]
     }
 
     fn shut(&self) {
@@ -202,7 +213,33 @@ struct Braked {
     brake: Arc<Brake>,
 }
 
-impl Wire for Braked {
+impl Braked {
+    /// Puts bytes into the queue.
+    fn add(&self, bytes: &[u8]) -> Result<(), Broken> {
+        self.brake.step();
+        let mut queue = self.line.out.lock().unwrap();
+        if queue.is_shut {
+            return Err(Broken::Ended);
+        }
+        queue.bytes.extend(bytes);
+        assert!(queue.bytes.len() <= self.line.limit, "more than there was room for");
+        Ok(())
+    }
+
+    /// Gets bytes from the queue.
+    fn remove(&self, bytes: &mut [u8]) -> Result<(), Broken> {
+        self.brake.step();
+        let mut queue = self.line.inn.lock().unwrap();
+        if queue.bytes.len() < bytes.len() {
+            return Err(Broken::Ended);
+        }
+        let removed = queue.bytes.drain(..bytes.len());
+        bytes.iter_mut().zip(removed).for_each(|(to, from)| *to = from);
+        Ok(())
+    }
+}
+
+impl Wire<Stepping> for Braked {
     fn epoch(&self) -> u32 {
         self.line.epoch
     }
@@ -212,16 +249,17 @@ impl Wire for Braked {
         self.line.limit - self.line.out.lock().unwrap().bytes.len()
     }
 
-    fn write(&self, bytes: &[u8]) -> Result<(), Broken> {
-        // A frame may be cut anywhere.
-        for part in bytes.chunks(20) {
-            self.brake.step();
-            let mut queue = self.line.out.lock().unwrap();
-            if queue.is_shut {
-                return Err(Broken::Ended);
+    fn write(&self, memory: &Stepping, batch: &Batch) -> Result<(), Broken> {
+        for part in batch.parts() {
+            // A frame may be cut anywhere.
+            match part {
+                Part::Bytes(bytes) => bytes.chunks(20).try_for_each(|part| self.add(part))?,
+                Part::Words(at, size) => {
+                    let mut body = vec![0; size];
+                    memory.memory.read(at, &mut body);
+                    body.chunks(1500).try_for_each(|part| self.add(part))?;
+                }
             }
-            queue.bytes.extend(part);
-            assert!(queue.bytes.len() <= self.line.limit, "more than there was room for");
         }
         self.brake.step();
         Ok(())
@@ -241,23 +279,48 @@ impl Wire for Braked {
     }
 
     fn consume(&self, bytes: &mut [u8]) -> Result<(), Broken> {
+        self.remove(bytes)?;
         self.brake.step();
-        let mut queue = self.line.inn.lock().unwrap();
-        if queue.bytes.len() < bytes.len() {
-            return Err(Broken::Ended);
+        Ok(())
+    }
+
+    fn is_bare(&self) -> bool {
+        self.line.is_bare
+    }
+
+    fn arrived(&self) -> Result<usize, Broken> {
+        self.brake.step();
+        Ok(self.line.inn.lock().unwrap().bytes.len())
+    }
+
+    fn take(
+        &self,
+        memory: &Stepping,
+        bytes: &mut [u8],
+        bodies: &[(usize, usize)],
+    ) -> Result<(), Broken> {
+        self.remove(bytes)?;
+        for (at, size) in bodies {
+            let mut body = vec![0; *size];
+            self.remove(&mut body)?;
+            for (part, bytes) in body.chunks(2048).enumerate() {
+                self.brake.step();
+                memory.memory.write(at + part * 256, bytes);
+            }
         }
-        drop(queue.bytes.drain(..bytes.len()));
-        drop(queue);
         self.brake.step();
         Ok(())
     }
 
     fn around(&self) -> (usize, usize) {
-        (BEFORE, AROUND)
+        if self.line.is_bare { (0, 0) } else { (BEFORE, AROUND) }
     }
 
     fn seal(&self, number: u64, batch: &mut Vec<u8>, start: usize) -> Result<(), Broken> {
         self.brake.step();
+        if self.line.is_bare {
+            return Ok(());
+        }
         batch[start..start + BEFORE].copy_from_slice(&number.to_le_bytes());
         batch.extend_from_slice(&[0; AROUND - BEFORE]);
         let is_new = self.line.out.lock().unwrap().numbers.insert(number);
@@ -270,6 +333,9 @@ impl Wire for Braked {
         number: u64,
         arrived: &mut [u8],
     ) -> Result<Option<(Range<usize>, usize)>, Broken> {
+        if self.line.is_bare {
+            return frame::find(arrived).map_err(|_| Broken::Malformed);
+        }
         let Some((before, rest)) = arrived.split_first_chunk() else { return Ok(None) };
         if u64::from_le_bytes(*before) != number {
             return Err(Broken::Ended);
@@ -290,11 +356,16 @@ struct Process {
     /// How many messages were sent to, and received from, whom.
     sent: BTreeMap<Place, u64>,
     got: BTreeMap<Place, u64>,
+    /// What of the next one was posted to whom, and has come from whom.
+    begun: BTreeMap<Place, usize>,
+    parts: BTreeMap<Place, Vec<u8>>,
 }
 
-/// The message that one rank sends another as this number.
-fn message(from: Place, to: Place, number: u64) -> Vec<u8> {
-    let size = [8, 0, 40, 100][number as usize % 4];
+/// The message that one rank sends another as this number; on a bare line some are long, and the
+/// first is.
+fn message(from: Place, to: Place, number: u64, is_bare: bool) -> Vec<u8> {
+    let sizes = if is_bare { [30_000, 0, 40, 9000] } else { [8, 0, 40, 100] };
+    let size = sizes[number as usize % 4];
     let seed = u64::from(from.node * 50 + from.rank * 10 + to.rank) * 1000 + number;
     (0..size).map(|at| (seed * 31 + at * 7) as u8).collect()
 }
@@ -318,6 +389,8 @@ impl Process {
             line: Braked { line: line.clone(), brake },
             sent: BTreeMap::new(),
             got: BTreeMap::new(),
+            begun: BTreeMap::new(),
+            parts: BTreeMap::new(),
         }
     }
 
@@ -337,8 +410,22 @@ impl Process {
     fn post(&mut self, rank: usize) -> Result<(), Refusal> {
         let to = Place { node: self.peer() as u32, rank: rank as u32 };
         self.next(to, |process, bytes| {
-            let at = (0, bytes.len() as u64);
-            process.outbox.post(&process.core, (to.node as usize, rank), at, parts(bytes))
+            let mut begin = process.begun.remove(&to).unwrap_or(0);
+            loop {
+                let end = bytes.len().min(begin + GATEWAY_PIECE);
+                let (at, piece) =
+                    ((begin as u64, bytes.len() as u64), parts(bytes).cut(begin, end));
+                let posted =
+                    process.outbox.post(&process.core, (to.node as usize, rank), at, piece);
+                if posted.is_err() {
+                    process.begun.insert(to, begin);
+                }
+                posted?;
+                begin = end;
+                if end == bytes.len() {
+                    return Ok(());
+                }
+            }
         })
     }
 
@@ -359,7 +446,8 @@ impl Process {
         send: impl FnOnce(&mut Process, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let number = self.sent.get(&to).copied().unwrap_or(0);
-        let bytes = message(self.place(), to, number);
+        let is_bare = self.line.line.is_bare && to.node != self.place().node;
+        let bytes = message(self.place(), to, number, is_bare);
         // Counted first: a killed process may have posted its last one or not.
         self.sent.insert(to, number + 1);
         let sent = send(self, &bytes);
@@ -379,14 +467,19 @@ impl Process {
 
     /// Takes a piece, which has to be the next of its sender.
     fn take(&mut self) -> bool {
-        let (me, got) = (self.place(), &mut self.got);
+        let (me, is_bare) = (self.place(), self.line.line.is_bare);
+        let (got, parts) = (&mut self.got, &mut self.parts);
         let mut take = |Piece { from, total, offset, mut bytes }: Piece<'_>| {
             let number = got.entry(from).or_insert(0);
-            let expected = message(from, me, *number);
-            assert_eq!((total, offset), (expected.len() as u64, 0));
-            let bytes = bytes.to_vec();
-            assert!(bytes == expected, "message {number} from {from} to {me}: {bytes:?}");
-            *number += 1;
+            let expected = message(from, me, *number, is_bare && from.node != me.node);
+            let arrived = parts.entry(from).or_default();
+            assert_eq!((total, offset), (expected.len() as u64, arrived.len() as u64));
+            arrived.extend(bytes.to_vec());
+            if arrived.len() == expected.len() {
+                assert!(*arrived == expected, "message {number} from {from} to {me}: {arrived:?}");
+                arrived.clear();
+                *number += 1;
+            }
         };
         self.near.take(&self.core, &mut take).is_some()
             || self.inbox.take(&self.core, &mut take).is_some()
@@ -397,19 +490,20 @@ impl Process {
 struct World {
     nodes: [Vec<Process>; 2],
     epoch: u32,
-    limit: usize,
+    /// What each direction of a connection holds, and whether it is bare.
+    line: (usize, bool),
 }
 
 impl World {
-    fn new(ranks: [u16; 2], limit: usize) -> World {
-        let lines = Line::pair(0, limit);
+    fn new(ranks: [u16; 2], line: (usize, bool)) -> World {
+        let lines = Line::pair(0, line);
         let node = |node: usize| {
             let layout = Layout::new(node, &ranks);
             let memory = Arc::new(Mapped::heap(layout.words * 8));
             let new = |me| Process::new(&memory, &layout, me, &lines[node]);
             (0..=layout.here()).map(new).collect()
         };
-        let mut world = World { nodes: [node(0), node(1)], epoch: 0, limit };
+        let mut world = World { nodes: [node(0), node(1)], epoch: 0, line };
         world.reconnect();
         world
     }
@@ -417,7 +511,7 @@ impl World {
     /// What the daemons do when a connection is to be replaced; who is stopped keeps the old one.
     fn reconnect(&mut self) {
         self.epoch += 1;
-        let lines = Line::pair(self.epoch, self.limit);
+        let lines = Line::pair(self.epoch, self.line);
         for (node, line) in self.nodes.iter_mut().zip(lines) {
             let daemon = node.last().expect("there is a daemon");
             daemon.core.close(daemon.peer(), None);

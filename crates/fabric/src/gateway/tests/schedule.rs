@@ -1,6 +1,7 @@
 //! Random schedules: who does what next, who is killed in the middle of it, when a connection ends.
 
 use super::*;
+use muster_base::limits::GATEWAY_WINDOW;
 use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -29,7 +30,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(node, process, is_patient)| Step::Pass(node, process, is_patient)),
         4 => (0..2_usize, 0..6_usize, 1..60_usize)
             .prop_map(|(node, rank, count)| Step::Take(node, rank, count)),
-        1 => (0..2_usize, 0..6_usize, 0..3000_usize)
+        1 => (0..2_usize, 0..6_usize, 0..6000_usize)
             .prop_map(|(node, rank, steps)| Step::Kill(node, rank, steps)),
         1 => Just(Step::Reconnect),
     ]
@@ -82,9 +83,10 @@ fn run(world: &mut World, dead: &mut [Vec<bool>; 2], step: Step) {
     }
 }
 
-/// Lets the living go on, and says whether all that is between them has come.
+/// Lets the living go on, and says whether all that is between them comes.
 fn finish(world: &mut World, dead: &[Vec<bool>; 2]) -> bool {
-    for _ in 0..200 {
+    // A round may bring no more than a piece.
+    (0..2000).any(|_| {
         for (node, dead) in dead.iter().enumerate() {
             for (index, _) in dead.iter().enumerate().filter(|(_, dead)| !**dead) {
                 let process = &mut world.nodes[node][index];
@@ -92,7 +94,12 @@ fn finish(world: &mut World, dead: &[Vec<bool>; 2]) -> bool {
                 while index < usize::from(RANKS[node]) && process.take() {}
             }
         }
-    }
+        has_all(world, dead)
+    })
+}
+
+/// Whether all that is between the living has come.
+fn has_all(world: &World, dead: &[Vec<bool>; 2]) -> bool {
     let living = |node: usize, rank: usize| !dead[node][rank];
     let processes = world.nodes.iter().flatten();
     processes.filter(|one| living(one.place().node as usize, one.core.me)).all(|from| {
@@ -112,8 +119,11 @@ proptest! {
     fn messages_come_once_and_in_order_whatever_happens(
         steps in proptest::collection::vec(step(), 1..120),
         limit in 200_usize..20_000,
+        is_bare in any::<bool>(),
     ) {
-        let mut world = World::new(RANKS, limit);
+        // It holds a piece at least.
+        let limit = if is_bare { 4 * limit + 8300 } else { limit };
+        let mut world = World::new(RANKS, (limit, is_bare));
         let mut dead = RANKS.map(|ranks| vec![false; usize::from(ranks) + 1]);
         quietly(|| steps.into_iter().for_each(|step| run(&mut world, &mut dead, step)));
         prop_assert!(finish(&mut world, &dead), "something has not come");
@@ -122,29 +132,57 @@ proptest! {
 
 #[test]
 fn a_rank_that_takes_nothing_keeps_others_waiting_for_nobody_and_gets_all_when_it_takes() {
-    let mut world = World::new(RANKS, 1 << 20);
-    for rank in 0..6 {
+    for is_bare in [false, true] {
+        let mut world = World::new(RANKS, (1 << 20, is_bare));
+        for rank in 0..6 {
+            while world.nodes[0][rank].post(0).is_ok() {}
+            assert_eq!(world.nodes[0][rank].post(0), Err(Refusal::Window));
+            world.nodes[0][rank].post(1).expect("the other one takes");
+            world.nodes[0][rank].pass(false);
+        }
+        for _ in 0..200 {
+            world.nodes[0][6].pass(false);
+            world.nodes[1][1].pass(false);
+            while world.nodes[1][1].take() {}
+        }
+        assert!(world.nodes[1][1].got.values().all(|got| *got == 1));
+        assert_eq!(world.nodes[1][1].got.len(), 6);
+        assert!(world.nodes[1][0].got.is_empty());
+        world.settle();
+        for rank in 0..6 {
+            let from = world.nodes[0][rank].place();
+            let sent = world.nodes[0][rank].sent[&Place { node: 1, rank: 0 }];
+            assert_eq!(world.nodes[1][0].got[&from], sent, "from {from}");
+        }
+    }
+}
+
+#[test]
+fn a_long_frame_for_which_there_is_no_room_comes_again_when_there_is() {
+    let mut world = World::new(RANKS, (1 << 20, true));
+    let bring = |world: &mut World| {
+        for _ in 0..30 {
+            world.nodes[0][6].pass(false);
+            world.nodes[1][1].pass(false);
+        }
+    };
+    // Two windows are all the room that there is.
+    for rank in 0..2 {
         while world.nodes[0][rank].post(0).is_ok() {}
-        assert_eq!(world.nodes[0][rank].post(0), Err(Refusal::Window));
-        world.nodes[0][rank].post(1).expect("the other one takes");
-        world.nodes[0][rank].pass(false);
     }
-    for _ in 0..10 {
-        world.nodes[1][1].pass(false);
-        while world.nodes[1][1].take() {}
-    }
-    assert!(world.nodes[1][1].got.values().all(|got| *got == 1));
-    assert_eq!(world.nodes[1][1].got.len(), 6);
+    bring(&mut world);
+    world.nodes[0][2].post(0).expect("it has posted nothing so far");
+    bring(&mut world);
     assert!(world.nodes[1][0].got.is_empty());
     world.settle();
-    assert!(world.nodes[1][0].got.values().all(|got| *got == 32));
-    assert_eq!(world.nodes[1][0].got.len(), 6);
+    let from = world.nodes[0][2].place();
+    assert_eq!(world.nodes[1][0].got.get(&from), Some(&1));
 }
 
 /// What was taken was sent again with each grant, and took the room of the one piece that was not.
 #[test]
 fn a_grant_brings_what_is_missing_and_not_what_was_taken() {
-    let mut world = World::new(RANKS, 8820);
+    let mut world = World::new(RANKS, (8820, false));
     for (rank, count) in [(1, 25), (0, 19), (2, 21), (5, 32), (3, 32)] {
         (0..count).for_each(|_| world.nodes[0][rank].post(1).expect("there is room"));
     }
@@ -154,7 +192,7 @@ fn a_grant_brings_what_is_missing_and_not_what_was_taken() {
 /// The end of a rank was told at once, and what its receiver had no room for came after it.
 #[test]
 fn a_rank_is_gone_for_another_when_that_has_taken_all_of_it() {
-    let mut world = World::new(RANKS, 1 << 20);
+    let mut world = World::new(RANKS, (1 << 20, false));
     for rank in 0..6 {
         while world.nodes[0][rank].post(0).is_ok() {}
     }
@@ -169,7 +207,7 @@ fn a_rank_is_gone_for_another_when_that_has_taken_all_of_it() {
         gone = 0;
         for rank in (0..6).filter(is_gone) {
             let from = Place { node: 0, rank: rank as u32 };
-            assert_eq!(receiver.got.get(&from), Some(&32), "from {from}");
+            assert_eq!(receiver.got.get(&from), Some(&GATEWAY_WINDOW), "from {from}");
             gone += 1;
         }
     }
