@@ -216,7 +216,8 @@ impl Outbox {
         }
     }
 
-    /// Posts a piece: where in a message of which size it begins, and its bytes.
+    /// Posts a piece: where in a message of which size it begins, and its bytes. Slots are those
+    /// that [`Outbox::retire`] has freed.
     pub(super) fn post<M: Memory>(
         &mut self,
         core: &Core<M>,
@@ -228,7 +229,6 @@ impl Outbox {
         if core.has_ended(node, rank) {
             return Err(core.loss(node).map_or(Refusal::Gone, Refusal::Lost));
         }
-        self.retire(core);
         if self.window(core, node, rank) >= GATEWAY_WINDOW {
             return Err(Refusal::Window);
         }

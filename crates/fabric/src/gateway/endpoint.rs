@@ -120,9 +120,9 @@ pub(super) struct Core<M> {
     pub(super) incoming: Vec<u8>,
     pub(super) numbers: Numbers,
     pub(super) done: Vec<Done>,
-    /// Stamps and slots of what a rank has to send.
-    pub(super) found: Vec<(u64, usize)>,
-    /// Pieces that make one frame.
+    /// What a rank has to send.
+    pub(super) found: Vec<Due>,
+    /// What of it makes one frame.
     pub(super) run: Vec<Due>,
     /// Slots for what one frame brings.
     pub(super) claims: Vec<Claim>,

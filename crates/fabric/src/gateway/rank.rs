@@ -15,7 +15,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::transport::shared::segment::{self, Unfit};
 use crate::wait::{Sleeper, Waiter};
-use muster_base::limits::{GATEWAY_PIECE, GATEWAY_RUN};
+use muster_base::limits::{GATEWAY_PIECE, GATEWAY_RUN, GATEWAY_WINDOW};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -30,8 +30,8 @@ const NAP: Duration = Duration::from_millis(50);
 /// when it goes to sleep it may not see.
 const NAP_UNFENCED: Duration = Duration::from_millis(1);
 
-/// Pieces taken after which their sender is told: it then has room for as long a frame as there is.
-const TAKEN: u32 = GATEWAY_RUN as u32;
+/// Pieces taken after which their sender is told: it then has room for a long frame again.
+const TAKEN: u32 = GATEWAY_WINDOW as u32 / 4;
 
 /// Looks for more before it is told of fewer: some microseconds.
 const HELD: u32 = 16;
@@ -280,6 +280,7 @@ impl Rank {
         offset: usize,
     ) -> Result<usize> {
         let (mut end, mut refused, total) = (offset, None, message.len());
+        self.outbox.retire(&self.gate.core);
         loop {
             let next = total.min(end + GATEWAY_PIECE);
             let (at, piece) = ((end as u64, total as u64), message.cut(end, next));

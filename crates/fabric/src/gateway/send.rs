@@ -55,8 +55,10 @@ pub(super) struct Done {
     new: u64,
 }
 
-/// A piece that is to be sent: its frame alone, its slot, and what says that it was.
+/// A piece that is to be sent: its slot and the stamp there, its frame alone, and what says that it
+/// was sent.
 pub(super) struct Due {
+    stamp: u64,
     frame: Frame,
     slot: usize,
     done: Done,
@@ -242,17 +244,13 @@ impl<M: Memory> Core<M> {
             while used != 0 {
                 let slot = set * 64 + used.trailing_zeros() as usize;
                 used &= used - 1;
-                let stamp = self.memory.load(self.layout.outbound(here, slot, Slot::Stamp));
-                if stamp != 0 {
-                    found.push((stamp, slot));
-                }
+                found.extend(self.due(node, here, slot, wire.epoch()));
             }
         }
-        found.sort_unstable();
+        found.sort_unstable_by_key(|due| due.stamp);
         self.run.clear();
         let mut outcome = Ok(true);
-        for at in &found {
-            let Some(due) = self.due(node, here, *at, wire.epoch()) else { continue };
+        for due in found.drain(..) {
             let goes_on = self.run.is_empty() || wire.is_bare() && self.follows(&due);
             if !goes_on {
                 outcome = self.frame(here, wire, room);
@@ -270,14 +268,12 @@ impl<M: Memory> Core<M> {
     }
 
     /// A piece in a slot, if it is for this node and was not sent there yet.
-    fn due(
-        &self,
-        node: usize,
-        here: usize,
-        (stamp, slot): (u64, usize),
-        epoch: u32,
-    ) -> Option<Due> {
+    fn due(&self, node: usize, here: usize, slot: usize, epoch: u32) -> Option<Due> {
         let word = |word| self.memory.load(self.layout.outbound(here, slot, word));
+        let stamp = word(Slot::Stamp);
+        if stamp == 0 {
+            return None;
+        }
         let (to, rank) = boxes::place(word(Slot::Place));
         let size = usize::try_from(word(Slot::Size)).unwrap_or(usize::MAX);
         // What a rank writes that cannot be is not sent: it harms itself only.
@@ -305,7 +301,7 @@ impl<M: Memory> Core<M> {
         // Where the stamp is another, that piece was taken meanwhile.
         let is_whole = word(Slot::Stamp) == stamp && Frame::read(&frame.write()).is_ok();
         let done = Done { at: self.layout.outbound(here, slot, Slot::Mark), old, new };
-        is_whole.then_some(Due { frame, slot, done })
+        is_whole.then_some(Due { stamp, frame, slot, done })
     }
 
     /// Whether a piece goes on where the last one of the run ends.
@@ -338,7 +334,7 @@ impl<M: Memory> Core<M> {
         let frame = Frame { more: more as u8, size, ..*first };
         let start = self.begin(&frame, wire);
         let is_lent = wire.is_bare() && frame.bytes() >= LENT;
-        for Due { frame, slot, done } in self.run.drain(..) {
+        for Due { frame, slot, done, .. } in self.run.drain(..) {
             let (body, size) = (self.layout.outbound_body(here, slot), usize::from(frame.size));
             if is_lent {
                 self.batch.lend(body, size);

@@ -5,6 +5,7 @@ use crate::gateway::layout::Memory;
 use crate::gateway::lender::Lender;
 use crate::gateway::sys;
 use crate::transport::shared::sys::Mapped;
+use muster_base::limits::GATEWAY_RUN;
 use proptest::prelude::*;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
@@ -58,13 +59,13 @@ proptest! {
     fn batches_come_as_they_are_whatever_of_them_is_lent(
         batches in proptest::collection::vec(
             (proptest::collection::vec(any::<u8>(), 1..200),
-             proptest::collection::vec(1..=BODY * 8, 0..10),
+             proptest::collection::vec(1..=BODY * 8, 0..16),
              any::<bool>()),
             1..8,
         ),
     ) {
         let (ours, mut theirs) = pair();
-        let (memory, lender) = (segment(10), Lender::new());
+        let (memory, lender) = (segment(16), Lender::new());
         let mut expected = Vec::new();
         let batches = batches.iter().map(|(own, sizes, has_tail)| {
             let mut batch = Batch::new();
@@ -101,10 +102,10 @@ proptest! {
 #[test]
 fn a_long_frame_is_lent_and_a_short_one_is_not() {
     let (ours, mut theirs) = pair();
-    let (memory, lender) = (segment(9), Lender::new());
+    let (memory, lender) = (segment(GATEWAY_RUN), Lender::new());
     let mut batch = Batch::new();
     batch.bytes().extend([0; 32]);
-    (0..9).for_each(|slot| batch.lend(slot * BODY, BODY * 8));
+    (0..GATEWAY_RUN).for_each(|slot| batch.lend(slot * BODY, BODY * 8));
     assert_eq!(send(&ours, &memory, &batch, &lender), batch.len());
     theirs.read_exact(&mut vec![0; batch.len()]).expect("all of it");
     batch.clear();
@@ -119,10 +120,10 @@ fn a_long_frame_is_lent_and_a_short_one_is_not() {
 
 #[test]
 fn a_connection_that_has_ended_is_an_error_and_the_next_one_gets_nothing_of_it() {
-    let (memory, lender) = (segment(9), Lender::new());
+    let (memory, lender) = (segment(GATEWAY_RUN), Lender::new());
     let mut batch = Batch::new();
     batch.bytes().extend(*b"first");
-    (0..9).for_each(|slot| batch.lend(slot * BODY, BODY * 8));
+    (0..GATEWAY_RUN).for_each(|slot| batch.lend(slot * BODY, BODY * 8));
     let (ours, theirs) = pair();
     drop(theirs);
     let sent = lender.send(ours.as_fd(), memory.words(), &batch, || true);
@@ -130,7 +131,7 @@ fn a_connection_that_has_ended_is_an_error_and_the_next_one_gets_nothing_of_it()
     let (ours, mut theirs) = pair();
     batch.clear();
     batch.bytes().extend(*b"later");
-    (0..9).for_each(|slot| batch.lend(slot * BODY, BODY * 8));
+    (0..GATEWAY_RUN).for_each(|slot| batch.lend(slot * BODY, BODY * 8));
     send(&ours, &memory, &batch, &lender);
     let mut begin = [0; 5];
     theirs.read_exact(&mut begin).expect("it is there");

@@ -409,6 +409,7 @@ impl Process {
     /// Posts the next message to a rank of the other node.
     fn post(&mut self, rank: usize) -> Result<(), Refusal> {
         let to = Place { node: self.peer() as u32, rank: rank as u32 };
+        self.outbox.retire(&self.core);
         self.next(to, |process, bytes| {
             let mut begin = process.begun.remove(&to).unwrap_or(0);
             loop {
