@@ -8,18 +8,20 @@
 
 use super::batch::{Batch, Part};
 use super::sys;
+use muster_base::limits::{GATEWAY_PIECE, GATEWAY_RUN};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 
-/// What a pipe is to hold: the pages of the longest frame, each of its bodies one more where those
-/// do not begin on one, and what goes before it.
+/// What a pipe is to hold: the pages of the longest frame, and one for what goes before it.
 const PIPE: usize = 128 * 1024;
 
 /// Own bytes of a batch at most: they are copied.
 const OWN_MAX: usize = 4096;
+
+const _: () = assert!(OWN_MAX + GATEWAY_RUN * GATEWAY_PIECE <= PIPE);
 
 /// From how many bytes of bodies on it takes less than copies do.
 const LENT_MIN: usize = 32 * 1024;

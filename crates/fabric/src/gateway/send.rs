@@ -307,10 +307,11 @@ impl<M: Memory> Core<M> {
     /// Whether a piece goes on where the last one of the run ends.
     fn follows(&self, Due { frame, .. }: &Due) -> bool {
         let Some(Due { frame: last, .. }) = self.run.last() else { return false };
+        // They may be whatever a rank has written.
         let expected = Frame {
             size: frame.size,
-            number: last.number + 1,
-            offset: last.offset + GATEWAY_PIECE as u64,
+            number: last.number.wrapping_add(1),
+            offset: last.offset.wrapping_add(GATEWAY_PIECE as u64),
             ..*last
         };
         self.run.len() < GATEWAY_RUN

@@ -1,6 +1,7 @@
 //! Random schedules: who does what next, who is killed in the middle of it, when a connection ends.
 
 use super::*;
+use crate::gateway::layout::{Boxes, Local, Slot};
 use muster_base::limits::GATEWAY_WINDOW;
 use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -126,6 +127,42 @@ proptest! {
         let mut world = World::new(RANKS, (limit, is_bare));
         let mut dead = RANKS.map(|ranks| vec![false; usize::from(ranks) + 1]);
         quietly(|| steps.into_iter().for_each(|step| run(&mut world, &mut dead, step)));
+        prop_assert!(finish(&mut world, &dead), "something has not come");
+    }
+}
+
+/// A word of a slot: some that can be, and some that cannot.
+fn word() -> impl Strategy<Value = u64> {
+    prop_oneof![4 => 0..4_u64, 1 => Just(8192), 2 => Just(u64::MAX), 1 => any::<u64>()]
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_rank_writes_into_its_slots_the_others_messages_come(
+        slots in proptest::collection::vec(([word(), word(), word(), word()], 0..3_u64), 1..20),
+        is_bare in any::<bool>(),
+    ) {
+        let mut world = World::new(RANKS, (1 << 20, is_bare));
+        let subject = &world.nodes[0][0];
+        let (layout, memory) = (&subject.core.layout, &subject.core.memory);
+        for (slot, ([number, size, total, offset], rank)) in slots.into_iter().enumerate() {
+            let set = |word, value| memory.store(layout.outbound(0, slot, word), value);
+            set(Slot::Place, 1 << 16 | rank);
+            // A first piece would be taken, and be another than is expected.
+            set(Slot::Number, if number == 1 { 2 } else { number });
+            set(Slot::Size, size);
+            set(Slot::Total, total);
+            set(Slot::Offset, offset);
+            set(Slot::Stamp, slot as u64 + 1);
+        }
+        memory.store(layout.of(0, Boxes::Used), u64::MAX);
+        memory.count(layout.local(1, 0, Local::Posts));
+        for rank in 1..6 {
+            world.nodes[0][rank].post(0).expect("there is room");
+            world.nodes[0][rank].post(1).expect("there is room");
+        }
+        let mut dead = RANKS.map(|ranks| vec![false; usize::from(ranks) + 1]);
+        dead[0][0] = true;
         prop_assert!(finish(&mut world, &dead), "something has not come");
     }
 }
