@@ -1,15 +1,16 @@
 //! A rank's boxes: slots for the pieces of messages on their way out, and on their way in.
 //!
 //! *Out.* Only the rank writes its slots. A piece stays in its slot until the other rank has taken
-//! it, or is gone; so whatever happens to a connection, it can be sent again. Who reads a slot
-//! looks at its stamp before and after: if it has changed, the piece was taken and is not needed.
+//! it, or is gone; so whatever happens to a connection, it can be sent again. Who reads a slot's
+//! header looks at its stamp before and after: if it has changed, the piece was taken and is not
+//! needed (`send.rs`).
 //!
-//! *In.* A slot is free, claimed by a process, or full, and its state has a generation. Who brings
-//! a piece claims a free slot by compare-and-swap, fills it, and says so. A process that is
-//! stopped in between keeps the slot, and nobody else writes into it; when it is dead, it is freed
-//! ([`Core::reap`]). So a slot is never written by two. The rank takes pieces in the order of their
-//! numbers, and ignores what it has taken before: it does not matter how often a piece is brought,
-//! or by whom.
+//! *In.* A slot is free, claimed by a process, or full, and its state has a generation. Who brings a
+//! piece claims a free slot by compare-and-swap, fills it, and says so; for a long frame as many as
+//! it has pieces. A process that is stopped in between keeps what it has claimed, and nobody else
+//! writes into it; when it is dead, it is freed ([`Core::reap`]). So a slot is never written by two.
+//! The rank takes pieces in the order of their numbers, and ignores what it has taken before: it
+//! does not matter how often a piece is brought, or by whom.
 //!
 //! *No room.* Who finds no free slot waits a little, with the bytes left in the socket, then drops
 //! the piece, so that other ranks' pieces get past. The rank then owes a *grant*: when it has room

@@ -222,7 +222,7 @@ pub(super) enum Local {
     Posts = 0,
     /// Up to which of these was seen to, with the epoch.
     Seen = 1,
-    /// Which grant the rank owes the node there, with the epoch; see `inbox.rs`.
+    /// Which grant the rank owes the node there, with the epoch; see `boxes.rs`.
     Owed = 2,
     /// The epoch in which the node there was told of the rank's end.
     Told = 3,
@@ -239,7 +239,7 @@ pub(super) enum Pair {
     Acknowledged = 1,
     /// Pieces taken (by the rank here).
     Taken = 2,
-    /// Of these, how many the rank there was told of, with the epoch; see `endpoint.rs`.
+    /// Of these, how many the rank there was told of, with the epoch; see `send.rs`.
     Told = 3,
     /// Pieces that the rank there has sent in all, once its node says so: it has ended.
     Last = 4,
@@ -394,7 +394,7 @@ impl Layout {
         self.endpoints[node] + ENDPOINT + here * LOCALS + word as usize
     }
 
-    /// Which grant a rank there has given: see `inbox.rs`.
+    /// Which grant a rank there has given: see `boxes.rs`.
     pub(super) fn grant(&self, node: usize, there: usize) -> usize {
         self.endpoints[node] + ENDPOINT + self.here() * LOCALS + there
     }

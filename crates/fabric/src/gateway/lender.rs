@@ -4,7 +4,8 @@
 //! The way there is a pipe of our own: bodies are put into it by reference (vmsplice(2)), and from
 //! there into the socket (splice(2)). A slot is not written again before its piece was taken, or
 //! was taken by another way: then its number is an old one, and whatever comes with it is ignored
-//! (`send.rs`).
+//! (`send.rs`). The exception is a node that was given up: what is for it is void, also where its
+//! ranks still run and find it in their socket, for their job is lost as well.
 
 use super::batch::{Batch, Part};
 use super::sys;
@@ -64,23 +65,35 @@ impl Lender {
         }
         let Pipe::Open(read, write) = &*pipe else { return Ok(0) };
         let (sent, is_refused) = put(write.as_fd(), words, own, batch);
-        let mut left = sent;
-        while left > 0 {
-            let flags = SpliceFlags::NONBLOCK;
-            match sys::without_signal(|| splice(read, None, socket, None, left, flags)) {
-                Ok(size) if size > 0 => left -= size,
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) if waited() => {}
-                failed => {
-                    *pipe = Pipe::None;
-                    return Err(failed.err().unwrap_or(Errno::PIPE));
-                }
-            }
-        }
         if is_refused {
             *pipe = Pipe::Refused;
+            return Ok(0);
         }
-        Ok(sent)
+        let mut left = sent;
+        // One call may send a part and raise the signal for the rest: the next one has the error.
+        let spliced = sys::without_signal(|| {
+            while left > 0 {
+                match splice(read, None, socket, None, left, SpliceFlags::NONBLOCK) {
+                    Ok(0) => return Err(Errno::PIPE),
+                    Ok(size) => left -= size,
+                    Err(Errno::INTR) => {}
+                    Err(Errno::AGAIN) if waited() => {}
+                    Err(errno) => return Err(errno),
+                }
+            }
+            Ok(())
+        });
+        match spliced {
+            Ok(()) => Ok(sent),
+            Err(Errno::PERM | Errno::NOSYS | Errno::INVAL) if left == sent => {
+                *pipe = Pipe::Refused;
+                Ok(0)
+            }
+            Err(errno) => {
+                *pipe = Pipe::None;
+                Err(errno)
+            }
+        }
     }
 }
 
@@ -90,7 +103,7 @@ fn open() -> Result<(OwnedFd, OwnedFd), Errno> {
     if size < PIPE { Err(Errno::PERM) } else { Ok((read, write)) }
 }
 
-/// Puts a batch into the pipe, as far as that goes: how many bytes that were, and whether the
+/// Puts a batch into the pipe, as far as there is room: how many bytes that were, and whether the
 /// kernel does not permit it.
 fn put(pipe: BorrowedFd<'_>, words: &[AtomicU64], own: &[u8], batch: &Batch) -> (usize, bool) {
     let head = match rustix::io::write(pipe, own) {

@@ -146,9 +146,6 @@ impl<M: Memory> Core<M> {
     ) -> Result<Received, Broken> {
         let (_, to) = self.ends(node, frame)?;
         let (whole, count) = (HEAD + frame.bytes(), frame.pieces().count());
-        if whole > buffer.len() {
-            return Err(Broken::Malformed);
-        }
         if wire.arrived()? < whole {
             return Ok(Received::Part);
         }
@@ -209,6 +206,7 @@ impl<M: Memory> Core<M> {
         let (from, to) = self.ends(node, frame)?;
         match frame.kind {
             Kind::Piece => {
+                self.note(to);
                 for (piece, body) in frame.with(body) {
                     if self.put(node, &piece, body) {
                         continue;
@@ -218,7 +216,6 @@ impl<M: Memory> Core<M> {
                     }
                     self.drop_piece(node, &piece, body, epoch);
                 }
-                self.note(to);
             }
             Kind::Taken => {
                 let word = self.layout.pair(node, to, from, Pair::Acknowledged);
@@ -246,7 +243,7 @@ impl<M: Memory> Core<M> {
     fn drop_piece(&self, node: usize, frame: &Frame, body: &[u8], epoch: u32) {
         let to = usize::from(frame.to);
         let wanted = self.memory.load(self.layout.of(to, Boxes::Wanted));
-        let owed = tag(epoch, wanted + 1);
+        let owed = tag(epoch, wanted.wrapping_add(1));
         self.memory.raise(self.layout.local(node, to, Local::Owed), owed);
         self.memory.store(self.layout.of(to, Boxes::Dropped), 1);
         self.memory.fence();

@@ -64,8 +64,8 @@ pub(super) struct Due {
     done: Done,
 }
 
-/// From how many bytes on a body is written from where it lies. To copy less takes less than the
-/// kernel needs to find it there.
+/// From how many bytes on the bodies of a frame are written from where they lie. To copy less takes
+/// less than the kernel needs to find them there.
 const LENT: usize = 2048;
 
 impl<M: Memory> Core<M> {
@@ -98,7 +98,7 @@ impl<M: Memory> Core<M> {
             if room.next != held {
                 room.left = 0;
             }
-            let passed = self.send_pass(node, wire, &mut room);
+            let passed = self.send_pass(node, wire, &mut room, (held >> 16) as usize);
             self.rooms[node] = Room { next: self.held(held & !CLOSED), ..room };
             self.release(node, Endpoint::Sending, held);
             if !passed? {
@@ -113,12 +113,14 @@ impl<M: Memory> Core<M> {
         Ok(Sent::More)
     }
 
-    /// One look at all ranks here; whether there was room for all.
+    /// One look at all ranks here, each time from another one on, so that none always comes too
+    /// late for the room that there is; whether there was room for all.
     fn send_pass(
         &mut self,
         node: usize,
         wire: &impl Wire<M>,
         room: &mut Room,
+        first: usize,
     ) -> Result<bool, Broken> {
         let epoch = wire.epoch();
         let kicks = self.layout.endpoint(node, Endpoint::Kicks);
@@ -129,7 +131,8 @@ impl<M: Memory> Core<M> {
         let at = self.layout.endpoint(node, Endpoint::Sealed);
         let told = self.memory.load(at);
         self.numbers = Numbers { at, next: told & u64::from(u32::MAX), told };
-        for here in 0..self.layout.here() {
+        let ranks = self.layout.here();
+        for here in (0..ranks).map(|rank| (first + rank) % ranks) {
             let due = self.is_due(node, here, epoch);
             if due.is_none() && new == old {
                 continue;
