@@ -5,12 +5,12 @@
 //! header looks at its stamp before and after: if it has changed, the piece was taken and is not
 //! needed (`send.rs`).
 //!
-//! *In.* A slot is free, claimed by a process, or full, and its state has a generation. Who brings a
-//! piece claims a free slot by compare-and-swap, fills it, and says so; for a long frame as many as
-//! it has pieces. A process that is stopped in between keeps what it has claimed, and nobody else
-//! writes into it; when it is dead, it is freed ([`Core::reap`]). So a slot is never written by two.
-//! The rank takes pieces in the order of their numbers, and ignores what it has taken before: it
-//! does not matter how often a piece is brought, or by whom.
+//! *In.* A slot is free, claimed by a process, or full, and its state has a generation. Who brings
+//! a piece claims a free slot by compare-and-swap, fills it, and says so; for a long frame as many
+//! as it has pieces. A process that is stopped in between keeps what it has claimed, and nobody
+//! else writes into it; when it is dead, it is freed ([`Core::reap`]). So a slot is never written
+//! by two. The rank takes pieces in the order of their numbers, and ignores what it has taken
+//! before: it does not matter how often a piece is brought, or by whom.
 //!
 //! *No room.* Who finds no free slot waits a little, with the bytes left in the socket, then drops
 //! the piece, so that other ranks' pieces get past. The rank then owes a *grant*: when it has room
