@@ -390,8 +390,8 @@ pub const OFI_MESSAGE_MAX: usize = 1024 * 1024 + 4096;
 /// the system call takes that moves it.
 pub const GATEWAY_PIECE: usize = 8 * 1024;
 
-/// Pieces that go over a socket as one frame: with what goes before them the 32 pages that a pipe
-/// of 128 KiB refers to. What a call costs then is small beside its copies.
+/// Pieces that go over a socket as one frame: with what goes before them 31 of the 32 pages that a
+/// pipe of 128 KiB refers to. What a call costs then is small beside its copies.
 pub const GATEWAY_RUN: usize = 15;
 
 /// Pieces that a rank has on their way out, and as many on their way in: 1 MiB each hides 800 us at

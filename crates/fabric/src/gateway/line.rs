@@ -114,10 +114,13 @@ impl Wire<Arc<Mapped>> for Line {
     fn write(&self, memory: &Arc<Mapped>, batch: &Batch) -> std::result::Result<(), Broken> {
         let (socket, words, mut rests) = (self.socket.as_fd(), memory.words(), 0);
         let mut rest = || {
+            if rests == RESTS {
+                return false;
+            }
             rests += 1;
             // Interrupted or not: the next write shows it.
             let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::OUT)], Some(&REST));
-            rests <= RESTS
+            true
         };
         let lent = self.lender.as_ref().map(|lender| lender.send(socket, words, batch, &mut rest));
         let mut sent = lent.unwrap_or(Ok(0)).map_err(|_| Broken::Ended)?;

@@ -594,14 +594,16 @@ impl Rank {
     #[inline]
     fn is_seen(&mut self, what: What<'_>) -> bool {
         self.looks = self.looks.wrapping_add(1);
-        match self.was_near && !self.looks.is_multiple_of(NEAR_LOOKS) {
-            true => self.is_there(what),
-            false if self.taken > 0 && self.held < HELD && !self.is_there(what) => {
-                self.held += 1;
-                self.gate.hear();
-                self.is_there(what)
-            }
-            false => self.is_ready(what),
+        if self.was_near && !self.looks.is_multiple_of(NEAR_LOOKS) {
+            return self.is_there(what);
+        }
+        if self.taken == 0 || self.held >= HELD {
+            return self.is_ready(what);
+        }
+        self.held += 1;
+        self.is_there(what) || {
+            self.gate.hear();
+            self.is_there(what)
         }
     }
 

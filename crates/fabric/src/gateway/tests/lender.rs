@@ -113,9 +113,6 @@ fn a_long_frame_is_lent_and_a_short_one_is_not() {
     batch.lend(0, BODY * 8);
     assert_eq!(send(&ours, &memory, &batch, &lender), 0);
     theirs.read_exact(&mut vec![0; batch.len()]).expect("all of it");
-    // What was lent is the segment's again: another frame may be sent from the same place.
-    memory.store(0, 7);
-    assert_eq!(memory.load(0), 7);
 }
 
 #[test]

@@ -170,13 +170,38 @@ impl Memory for Stepping {
     }
 }
 
+/// What a connection holds: a byte, or where in the sender's segment one is, as a packet does that
+/// refers to a page.
+#[derive(Clone, Copy)]
+enum Held {
+    Byte(u8),
+    Lent(usize),
+}
+
 /// One direction of a connection.
 #[derive(Default)]
 struct Queue {
-    bytes: VecDeque<u8>,
+    bytes: VecDeque<Held>,
+    /// The sender's.
+    segment: Option<Arc<Mapped>>,
     is_shut: bool,
     /// The numbers of the frames that were made for it.
     numbers: BTreeSet<u64>,
+}
+
+impl Queue {
+    /// Copies the first ones out, as they are now.
+    fn copy(&self, bytes: &mut [u8]) {
+        for (to, from) in bytes.iter_mut().zip(&self.bytes) {
+            *to = match *from {
+                Held::Byte(byte) => byte,
+                Held::Lent(at) => {
+                    let segment = self.segment.as_ref().expect("who lends has one");
+                    segment.load(at / 8).to_ne_bytes()[at % 8]
+                }
+            };
+        }
+    }
 }
 
 /// Bytes before a frame, which say its number, and bytes that it takes more in all.
@@ -215,12 +240,13 @@ struct Braked {
 
 impl Braked {
     /// Puts bytes into the queue.
-    fn add(&self, bytes: &[u8]) -> Result<(), Broken> {
+    fn add(&self, memory: &Stepping, bytes: impl Iterator<Item = Held>) -> Result<(), Broken> {
         self.brake.step();
         let mut queue = self.line.out.lock().unwrap();
         if queue.is_shut {
             return Err(Broken::Ended);
         }
+        queue.segment.get_or_insert_with(|| memory.memory.clone());
         queue.bytes.extend(bytes);
         assert!(queue.bytes.len() <= self.line.limit, "more than there was room for");
         Ok(())
@@ -233,8 +259,8 @@ impl Braked {
         if queue.bytes.len() < bytes.len() {
             return Err(Broken::Ended);
         }
-        let removed = queue.bytes.drain(..bytes.len());
-        bytes.iter_mut().zip(removed).for_each(|(to, from)| *to = from);
+        queue.copy(bytes);
+        drop(queue.bytes.drain(..bytes.len()));
         Ok(())
     }
 }
@@ -253,11 +279,16 @@ impl Wire<Stepping> for Braked {
         for part in batch.parts() {
             // A frame may be cut anywhere.
             match part {
-                Part::Bytes(bytes) => bytes.chunks(20).try_for_each(|part| self.add(part))?,
+                Part::Bytes(bytes) => {
+                    for part in bytes.chunks(20) {
+                        self.add(memory, part.iter().map(|byte| Held::Byte(*byte)))?;
+                    }
+                }
                 Part::Words(at, size) => {
-                    let mut body = vec![0; size];
-                    memory.memory.read(at, &mut body);
-                    body.chunks(1500).try_for_each(|part| self.add(part))?;
+                    for begin in (0..size).step_by(1500) {
+                        let end = size.min(begin + 1500);
+                        self.add(memory, (at * 8 + begin..at * 8 + end).map(Held::Lent))?;
+                    }
                 }
             }
         }
@@ -272,7 +303,7 @@ impl Wire<Stepping> for Braked {
         if size == 0 && queue.is_shut {
             return Err(Broken::Ended);
         }
-        bytes.iter_mut().zip(&queue.bytes).for_each(|(to, from)| *to = *from);
+        queue.copy(&mut bytes[..size]);
         drop(queue);
         self.brake.step();
         Ok(size)
