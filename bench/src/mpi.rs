@@ -20,7 +20,7 @@ use crate::child::Child;
 use crate::cluster::Cluster;
 use crate::fabric;
 use crate::report::{Better, Case, Report, Samples};
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use side::{OURS, Program, Side, sides};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -315,7 +315,11 @@ pub fn run(quick: bool, only: Option<&str>, figure: Option<&Path>) -> Result<Rep
     }
     let scenes: Vec<&Scene<'_>> =
         SCENES.iter().filter(|scene| only.is_none_or(|text| scene.name.contains(text))).collect();
-    ensure!(!scenes.is_empty(), "no scene contains {:?}", only.unwrap_or_default());
+    if scenes.is_empty() {
+        let names: Vec<&str> = SCENES.iter().map(|scene| scene.name).collect();
+        let (asked, there) = (only.unwrap_or_default(), names.join(", "));
+        bail!("no scene contains {asked:?}: there are {there}");
+    }
     let (rounds, times, patience) = if quick { (1, 1, QUICK) } else { (5, TIMES, PATIENCE) };
     let sides = sides();
     let mut played = Played::new(Cluster::up(2, Path::new("/dev/shm"))?, patience);
