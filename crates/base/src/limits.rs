@@ -77,6 +77,9 @@ pub const SESSIONS_MAX: usize = 3072;
 /// as start at once on most nodes. Each is a process of 200 KB of its own, and two descriptors.
 pub const SPARE_INITS_MAX: usize = 32;
 
+/// Empty directories that one node daemon keeps for its next sessions.
+pub const SPARE_DIRECTORIES_MAX: usize = 32;
+
 /// Node daemons of one cluster on one machine. Each takes about 5 MB of its own and nine threads:
 /// more is a mistake in typing, and would stop the machine before it could be taken back.
 pub const NODES_HERE_MAX: usize = 256;

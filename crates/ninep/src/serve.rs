@@ -12,7 +12,7 @@ use crate::session::Session;
 use crate::stream::{Listener, Stream};
 use crate::sys::{self, Span};
 use crate::tree::{Peer, Tree};
-use mio::{Events, Interest, Poll, Token, Waker};
+use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read};
@@ -311,8 +311,7 @@ impl<T: Tree> Loop<T> {
         let place = self.room.place(stranger)?;
         self.next += 1;
         let at = self.next;
-        let both = Interest::READABLE | Interest::WRITABLE;
-        self.poll.registry().register(&mut stream, Token(at), both).ok()?;
+        self.poll.registry().register(&mut stream, Token(at), interest(false)).ok()?;
         let post = self.post.clone();
         let mut session = Session::new(self.tree.clone(), peer, move || post.wake(at));
         session.outbox().let_map();
@@ -323,7 +322,11 @@ impl<T: Tree> Loop<T> {
 
     fn serve(&mut self, at: usize) {
         let Some(connection) = self.connections.get_mut(&at) else { return self.settle(at) };
-        match connection.turn() {
+        let turn = connection.turn();
+        if connection.heed_room(self.poll.registry(), Token(at)).is_err() {
+            return self.end(at);
+        }
+        match turn {
             Turn::Waits => {}
             Turn::HasMore => self.ready.push(at),
             Turn::Ends => return self.end(at),
@@ -385,6 +388,11 @@ impl<T: Tree> Loop<T> {
     }
 }
 
+/// What to be told of a connection.
+fn interest(awaits_room: bool) -> Interest {
+    if awaits_room { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE }
+}
+
 /// How a connection's turn ended.
 enum Turn {
     Waits,
@@ -401,6 +409,9 @@ struct Connection<T: Tree> {
     end: usize,
     readable: bool,
     writable: bool,
+    /// An event tells when the socket takes bytes again. Only then: a Unix socket has one for each
+    /// message that its peer reads, and each would wake the loop.
+    awaits_room: bool,
     /// The peer sends no more: read until the end is seen.
     closing: bool,
     room: Arc<Room>,
@@ -426,6 +437,7 @@ impl<T: Tree> Connection<T> {
             end: 0,
             readable: true,
             writable: true,
+            awaits_room: false,
             closing: false,
             room: room.clone(),
             place,
@@ -460,6 +472,15 @@ impl<T: Tree> Connection<T> {
     fn is_over(&self, now: Instant, patience: Duration, short: bool) -> bool {
         let too_long = |since: Instant| now.saturating_duration_since(since) >= patience;
         !self.begun && too_long(self.born) || short && self.stuck.is_some_and(too_long)
+    }
+
+    /// Has the poll tell when the socket takes bytes again if it takes none, and only then.
+    fn heed_room(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        if self.awaits_room == self.writable {
+            self.awaits_room = !self.writable;
+            registry.reregister(&mut self.stream, token, interest(self.awaits_room))?;
+        }
+        Ok(())
     }
 
     fn turn(&mut self) -> Turn {

@@ -7,12 +7,11 @@ use std::io::{BufRead, BufReader};
 use std::time::Duration;
 
 /// Most jobs are over before there is anything to say, and are not to wait for that.
-const LATER: Duration = Duration::from_secs(1);
+pub const LATER: Duration = Duration::from_secs(1);
 
 /// Passes them on, for as long as the job and this connection last.
 pub fn follow(client: Client, job: u64, told: Events) {
     std::thread::spawn(move || {
-        std::thread::sleep(LATER);
         let Ok(file) = client.open(&format!("jobs/{job}/notes"), OpenFlags::default()) else {
             return;
         };

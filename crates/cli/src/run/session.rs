@@ -81,6 +81,7 @@ pub(super) fn run_told(
         kept: None,
         gone_at: None,
         remark_at: None,
+        notes_at: None,
         pending: Vec::new(),
         broken_pipe: false,
         failure: None,
@@ -157,6 +158,8 @@ struct Session<'a> {
     gone_at: Option<Instant>,
     /// When it is said that it is gone.
     remark_at: Option<Instant>,
+    /// When the manager's notes about the job are asked for.
+    notes_at: Option<Instant>,
     /// Orders given while there is no connection.
     pending: Vec<String>,
     broken_pipe: bool,
@@ -170,7 +173,7 @@ impl Session<'_> {
         loop {
             let due = [self.plan.due(), self.progress.next(), self.gone_at, self.remark_at];
             let now = Instant::now();
-            let due = due.into_iter().flatten().min();
+            let due = due.into_iter().chain([self.notes_at]).flatten().min();
             let wait = due.map_or(Duration::from_secs(3600), |due| due.duration_since(now));
             let code = match events.recv_timeout(wait) {
                 Ok(event) => self.handle(event)?,
@@ -195,6 +198,11 @@ impl Session<'_> {
         }
         if self.gone_at.is_some_and(|at| at <= now) {
             self.gone("it does not answer");
+        }
+        if self.notes_at.take_if(|at| *at <= now).is_some()
+            && let Some(Job { id, ctl: Some(ctl), .. }) = &self.job
+        {
+            notes::follow(ctl.client().clone(), *id, self.told.clone());
         }
         self.plan.tick(now).and_then(|action| self.act(action, libc::SIGINT))
     }
@@ -258,12 +266,10 @@ impl Session<'_> {
         job.ctl = Some(ctl);
         // It is there until all output is; after that nobody has to know.
         let _ = job.pump.send(pump::Order::Attach(client.clone(), number));
-        let (told, path) = (self.told.clone(), format!("jobs/{}/wait", job.id));
-        let waiting = client.clone();
-        std::thread::spawn(move || {
-            told.tell(Event::Done(number, submit::read_object(&waiting, &path)));
-        });
-        notes::follow(client.clone(), job.id, self.told.clone());
+        let (told, id) = (self.told.clone(), job.id.to_string());
+        let done = move |answer| told.tell(Event::Done(number, answer));
+        submit::read_object_then(&client, &["jobs", &id, "wait"], done);
+        self.notes_at = Some(Instant::now() + notes::LATER);
         let told = self.told.clone();
         client.on_close(move |_| told.tell(Event::Lost(number)));
         for order in std::mem::take(&mut self.pending) {

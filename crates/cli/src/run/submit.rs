@@ -118,10 +118,54 @@ pub(super) fn status(client: &Client, id: u64) -> Result<Status, Failure> {
     })
 }
 
-/// Reads a file that holds a JSON object: that ends where its last brace closes, so nobody needs to
-/// be asked whether there is more.
+/// Whether that is a JSON object: it ends where its last brace closes, so nobody needs to be asked
+/// whether there is more.
+fn is_object(text: &[u8]) -> bool {
+    serde_json::from_slice::<IgnoredAny>(text).is_ok()
+}
+
+/// Reads a file that holds a JSON object.
 pub(super) fn read_object(client: &Client, path: &str) -> Result<String, Error> {
-    read_until(client, path, |text, _| serde_json::from_slice::<IgnoredAny>(text).is_ok())
+    read_until(client, path, |text, _| is_object(text))
+}
+
+/// The same without waiting for it.
+pub(super) fn read_object_then(
+    client: &Client,
+    path: &[&str],
+    then: impl FnOnce(Result<String, Error>) + Send + 'static,
+) {
+    let (names, path): (Vec<_>, _) =
+        (path.iter().map(|name| name.as_bytes()).collect(), path.join("/"));
+    client.root().walk_open_then(&names, OpenFlags::default(), move |opened| match opened {
+        Ok((_, Some(fid))) => read_on(fid, path, Vec::new(), then),
+        Ok((_, None)) => then(Err(Error::from(Errno::NOENT).at(path))),
+        Err(error) => then(Err(error.at(path))),
+    });
+}
+
+/// What follows what is known of a file that holds a JSON object.
+fn read_on(
+    file: Fid,
+    path: String,
+    mut text: Vec<u8>,
+    then: impl FnOnce(Result<String, Error>) + Send + 'static,
+) {
+    let next = file.clone();
+    file.read_then(text.len() as u64, file.max_data(), move |part| match part {
+        Ok(part) => {
+            text.extend_from_slice(part);
+            match part.is_empty() || is_object(&text) {
+                true => then(utf8(text, &path)),
+                false => read_on(next, path, text, then),
+            }
+        }
+        Err(error) => then(Err(error.at(path))),
+    });
+}
+
+fn utf8(text: Vec<u8>, path: &str) -> Result<String, Error> {
+    String::from_utf8(text).map_err(|_| Error::new(Errno::ILSEQ, "not text (UTF-8)").at(path))
 }
 
 /// Reads a file until that is all of it, by what has come and whether the last part was a short
@@ -137,8 +181,7 @@ fn read_until(
         let part = file.read_at(text.len() as u64, most)?;
         text.extend_from_slice(&part);
         if part.is_empty() || is_all(&text, part.len() < most as usize) {
-            let not_text = |_| Error::new(Errno::ILSEQ, "not text (UTF-8)").at(path);
-            return String::from_utf8(text).map_err(not_text);
+            return utf8(text, path);
         }
     }
 }

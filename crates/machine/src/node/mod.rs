@@ -12,6 +12,7 @@ mod binding;
 pub mod cgroup;
 mod ctl;
 pub mod daemon;
+mod directory;
 mod facts;
 mod gateway;
 mod launch;
@@ -29,13 +30,13 @@ use crate::files::text::Text;
 use crate::roster::Roster;
 use crate::strober::place::Place;
 pub(crate) use ctl::signal;
+use directory::Directories;
 use muster_base::limits::SESSIONS_MAX;
 use muster_ninep::error::{Errno, Result, fail};
 use orders::Light;
 use processor::Processor;
 use session::Session;
 use std::collections::BTreeMap;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, mpsc};
 use std::time::Instant;
@@ -78,6 +79,7 @@ pub struct Node {
     env: Text,
     ns: Text,
     state: Text,
+    directories: Arc<Directories>,
     watch: Watch,
     /// What has it join the manager again.
     again: Mutex<Option<mpsc::Sender<()>>>,
@@ -115,6 +117,7 @@ impl Node {
         let _ = setup.place.sweep(&setup.name, std::time::Duration::from_secs(5));
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let spawner = shepherd::Spawner::default();
+        let directories = Arc::new(Directories::new(&setup.directory));
         let node = Arc::new(Node {
             instance: now.unwrap_or_default().as_nanos() as u64,
             started: Instant::now(),
@@ -122,7 +125,8 @@ impl Node {
             env: Text::new(facts::environment()),
             ns: Text::default(),
             state: Text::default(),
-            watch: Watch::start(spawner.spares())?,
+            watch: Watch::start(spawner.spares(), directories.clone())?,
+            directories,
             again: Mutex::default(),
             reports: orders::Reports::default(),
             gateways: gateway::Gateways::default(),
@@ -191,24 +195,11 @@ impl Node {
     }
 
     fn add(self: &Arc<Node>, number: u32, light: Option<Light>) -> Result<Arc<Files>> {
-        let directory = self.make_directory(number)?;
+        let directory = self.directories.make(number)?;
         let session = Session::new(self, number, directory, light);
         let files = Files::new(&session);
         self.table().sessions.insert(number, files.clone());
         Ok(files)
-    }
-
-    /// A directory for a session.
-    fn make_directory(&self, number: u32) -> Result<PathBuf> {
-        let directory = self.setup.directory.join(format!("xcpu-{number:06}"));
-        // The serving thread has no umask.
-        let make = || std::fs::DirBuilder::new().mode(0o700).create(&directory);
-        if make().is_err() {
-            // A daemon that was killed may have left one of this name.
-            let _ = std::fs::remove_dir_all(&directory);
-            make()?;
-        }
-        Ok(directory)
     }
 
     fn session(&self, number: u32) -> Option<Arc<Files>> {

@@ -10,6 +10,7 @@
 use super::Node;
 use super::account::Place;
 use super::cgroup::Cgroup;
+use super::directory::Left;
 use super::orders::Light;
 use super::shepherd::Ward;
 use crate::files::feed::Feed;
@@ -74,6 +75,8 @@ pub(super) struct State {
     usage: Option<Usage>,
     /// The program has left processes behind.
     is_left: bool,
+    /// Nothing of a light rank runs any more, nor will.
+    is_over: bool,
     pub(super) ward: Option<Ward>,
     pub(super) cgroup: Option<Cgroup>,
     /// Its part of what its job is stopped by.
@@ -128,6 +131,7 @@ impl Session {
             began: None,
             usage: None,
             is_left: false,
+            is_over: false,
             ward: None,
             cgroup: None,
             seat: None,
@@ -175,11 +179,17 @@ impl Session {
     }
 
     /// Counts somebody in: a fid on `clone` (`inside` false) or below the session's directory.
-    pub(super) fn come_in(self: &Arc<Session>, inside: bool) -> Presence {
+    ///
+    /// # Errors
+    /// When it has been wiped: its directory may be another's by now.
+    pub(super) fn come_in(self: &Arc<Session>, inside: bool) -> Result<Presence> {
         let mut state = self.state();
+        if state.phase == Phase::Wiped {
+            return fail(Errno::NOENT, format!("session {} was wiped", self.number));
+        }
         state.present += 1;
         state.entered |= inside;
-        Presence { session: self.clone(), inside }
+        Ok(Presence { session: self.clone(), inside })
     }
 
     /// Whether it stands still, because it is not its job's turn.
@@ -359,6 +369,7 @@ impl Session {
         self.changed.notify_all();
         let (ward, cgroup) = (state.ward.take(), state.cgroup.take());
         let seat = state.seat.take();
+        let left = Left { path: self.directory.clone(), is_free: state.is_over && !state.entered };
         drop(state);
         if let Some(cgroup) = &cgroup {
             let _ = cgroup.kill(Duration::ZERO);
@@ -372,7 +383,7 @@ impl Session {
         if let Some(node) = self.node.upgrade() {
             node.forget(self.number);
             (node.watch.kicker(self.number))();
-            node.watch.bury(Some(self.directory.clone()), cgroup, seat);
+            node.watch.bury(Some(left), cgroup, seat);
         }
     }
 
@@ -381,6 +392,7 @@ impl Session {
     pub(super) fn lighten(&self) -> Option<(Cgroup, Option<Seat>)> {
         self.light?;
         let mut state = self.state();
+        state.is_over = true;
         let (cgroup, seat) = (state.cgroup.take(), state.seat.take());
         cgroup.map(|cgroup| (cgroup, seat))
     }

@@ -60,7 +60,7 @@ impl Dir for Root {
         let number = || name.parse::<u32>().ok().filter(|number| number.to_string() == name);
         Ok(fixed.or_else(|| {
             let files = self.node.session(number()?)?;
-            let presence = files.session.come_in(true);
+            let presence = files.session.come_in(true).ok()?;
             Some(Entry::Dir(Arc::new(SessionDir { files, _presence: presence })))
         }))
     }
@@ -173,7 +173,7 @@ fn clone_file(node: &Weak<Node>) -> Entry {
     let node = node.clone();
     File::new(0o444, move |_| {
         let files = node.upgrade().ok_or_else(ending)?.open_session()?;
-        let presence = files.session.come_in(false);
+        let presence = files.session.come_in(false)?;
         Ok(Cloned { number: files.session.number.to_string(), _presence: presence })
     })
     .entry()
@@ -330,7 +330,10 @@ impl Host for AtNode {
     fn session(&self, number: u32) -> Result<Landing> {
         let node = self.0.node.upgrade().ok_or_else(ending)?;
         let missing = || Error::new(Errno::NOENT, format!("session {number} does not exist"));
-        Ok(AtNode(node.session(number).ok_or_else(missing)?.session.clone()).own())
+        let session = node.session(number).ok_or_else(missing)?.session.clone();
+        // What is written to its directory from now on is somebody's who has come in.
+        let _presence = session.come_in(true)?;
+        Ok(AtNode(session).own())
     }
 }
 

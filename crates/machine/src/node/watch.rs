@@ -5,6 +5,7 @@
 //! polled for writing. It also cleans up after wiped sessions, and wipes those that have lingered.
 
 use super::cgroup::Cgroup;
+use super::directory::{Directories, Left};
 use super::processor::processor_of;
 use super::session::{START, Session};
 use super::shepherd::{Mounts, Report, Spares, Stage, Ward};
@@ -18,7 +19,7 @@ use muster_ninep::error::{Errno, Error, number};
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
@@ -60,7 +61,7 @@ enum Order {
 /// What is to be removed, and until when to try.
 struct Grave {
     until: Instant,
-    directory: Option<PathBuf>,
+    directory: Option<Left>,
     cgroup: Option<Cgroup>,
     /// Left when the rest is gone.
     _seat: Option<Seat>,
@@ -86,7 +87,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn start(spares: Arc<Spares>) -> io::Result<Watch> {
+    pub(super) fn start(spares: Arc<Spares>, directories: Arc<Directories>) -> io::Result<Watch> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
         let mounts = Mounts::watch().ok();
@@ -98,6 +99,7 @@ impl Watch {
         let mut eye = Eye {
             poll,
             spares,
+            directories,
             _mounts: mounts,
             post: post.clone(),
             watched: HashMap::new(),
@@ -128,12 +130,7 @@ impl Watch {
     }
 
     /// Removes what a wiped session leaves, or a program that could not be run.
-    pub(super) fn bury(
-        &self,
-        directory: Option<PathBuf>,
-        cgroup: Option<Cgroup>,
-        seat: Option<Seat>,
-    ) {
+    pub(super) fn bury(&self, directory: Option<Left>, cgroup: Option<Cgroup>, seat: Option<Seat>) {
         let until = Instant::now() + BURIAL;
         self.post.send(Order::Bury(Grave { until, directory, cgroup, _seat: seat }));
     }
@@ -188,6 +185,8 @@ struct Eye {
     poll: Poll,
     /// They hold copies of the machine's mounts.
     spares: Arc<Spares>,
+    /// They take back those of wiped sessions.
+    directories: Arc<Directories>,
     _mounts: Option<Mounts>,
     post: Arc<Post>,
     watched: HashMap<u32, Watched>,
@@ -290,11 +289,7 @@ impl Eye {
                 std::fs::remove_dir(cgroup.path()).is_ok()
                     || cgroup.kill(zero).is_ok() && cgroup.remove(zero).is_ok()
             });
-            let gone = directory.as_ref().is_none_or(|directory| {
-                std::fs::remove_dir(directory).is_ok()
-                    || std::fs::remove_dir_all(directory).is_ok()
-                    || !directory.exists()
-            });
+            let gone = directory.as_ref().is_none_or(|left| self.directories.take_back(left));
             !(dead && gone) && *until > now
         });
     }

@@ -33,6 +33,8 @@ enum Order {
     Close(usize, Error),
     /// A write failed: read what is there, then end.
     Check(usize, io::Error),
+    /// A socket takes no bytes: tell its link when it does again.
+    Full(usize),
     Run(Box<dyn FnOnce() + Send>),
 }
 
@@ -99,6 +101,11 @@ pub(super) fn check(id: usize, why: io::Error) {
     order(Order::Check(id, why));
 }
 
+/// Has a connection's link told when its socket takes bytes again.
+pub(super) fn full(id: usize) {
+    order(Order::Full(id));
+}
+
 /// Runs something on the hub's thread.
 pub(super) fn later(work: impl FnOnce() + Send + 'static) {
     order(Order::Run(Box::new(work)));
@@ -155,9 +162,9 @@ impl Desk {
                 }
                 let id = event.token().0;
                 if event.is_writable()
-                    && let Some(seat) = self.seats.get(&id)
+                    && self.seats.get(&id).is_some_and(|seat| seat.link.writable())
                 {
-                    seat.link.writable();
+                    self.listen(id, Interest::READABLE);
                 }
                 if event.is_readable() || event.is_read_closed() || event.is_error() {
                     self.read(id, event.is_read_closed() || event.is_error());
@@ -180,6 +187,7 @@ impl Desk {
                         self.end(id, &why);
                     }
                 }
+                Order::Full(id) => self.listen(id, Interest::READABLE | Interest::WRITABLE),
                 Order::Run(work) => work(),
             }
         }
@@ -187,13 +195,24 @@ impl Desk {
 
     fn add(&mut self, link: Arc<Link>) {
         let id = link.id;
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        let fd = link.stream.as_raw_fd();
+        let (fd, interest) = (link.stream.as_raw_fd(), Interest::READABLE);
         let registered = self.poll.registry().register(&mut SourceFd(&fd), Token(id), interest);
         let name = link.name.clone();
         self.seats.insert(id, Seat { link, buffer: Vec::new(), start: 0, end: 0 });
         if let Err(error) = registered {
             self.end(id, &lost(&name, error));
+        }
+    }
+
+    /// What events to hear of: that a socket takes bytes only while something waits for it. A Unix
+    /// socket has one for each message that its peer reads, and each would wake this thread.
+    fn listen(&mut self, id: usize, interest: Interest) {
+        let Some(seat) = self.seats.get(&id) else { return };
+        let fd = seat.link.stream.as_raw_fd();
+        if let Err(error) = self.poll.registry().reregister(&mut SourceFd(&fd), Token(id), interest)
+        {
+            let why = lost(&seat.link.name, error);
+            self.end(id, &why);
         }
     }
 

@@ -53,6 +53,8 @@ struct State {
     unclunked: Vec<Number>,
     /// Threads that wait for room.
     waiting: usize,
+    /// The socket took no more, and the hub tells when it does.
+    full: bool,
     /// A write has failed: the hub will end the connection.
     broken: bool,
 }
@@ -74,12 +76,14 @@ impl Link {
             fids: 0,
             unclunked: Vec::new(),
             waiting: 0,
+            full: false,
             broken: false,
         };
         let id = hub::next_id();
         let link = Link { id, stream, name, state: Mutex::new(state), room: Condvar::new() };
         let link = Arc::new(link);
         hub::add(&link);
+        link.drain(&mut link.state());
         link
     }
 
@@ -178,7 +182,12 @@ impl Link {
             outbox.pieces(&mut pieces);
             match (&self.stream).write_vectored(&pieces) {
                 Ok(sent) if sent > 0 => outbox.consume(sent),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if !std::mem::replace(&mut state.full, true) {
+                        hub::full(self.id);
+                    }
+                    return;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 failed => {
                     state.broken = true;
@@ -190,13 +199,15 @@ impl Link {
         }
     }
 
-    /// The hub: the socket takes bytes again.
-    pub(super) fn writable(&self) {
+    /// The hub: the socket takes bytes again. Whether it need not be watched for that any more.
+    pub(super) fn writable(&self) -> bool {
         let mut state = self.state();
         self.drain(&mut state);
+        state.full &= !state.core.outbox.is_empty();
         if state.waiting > 0 {
             self.room.notify_all();
         }
+        !state.full
     }
 
     /// The hub: most bytes the next message may have.

@@ -6,6 +6,7 @@
 use crate::usage::{Io, Usage};
 use rustix::fs::{Mode, OFlags};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 /// What has been counted.
@@ -17,6 +18,8 @@ pub(super) struct Account {
     before: Io,
     /// Bytes that the init has read itself; it writes none, as its messages are sent.
     own_read: u64,
+    /// Where the kernel tells them.
+    io: Option<OwnedFd>,
 }
 
 impl Account {
@@ -37,7 +40,7 @@ impl Account {
         let reaped = std::mem::take(&mut self.reaped);
         let usage = Usage { wall_us, slice_us: wall_us, ..reaped };
         // Kernels that do not count bytes have no such file.
-        let Some((io, length)) = own_io().ok().flatten() else { return usage };
+        let Some((io, length)) = self.io().ok().flatten() else { return usage };
         let all = Io { read: io.read.saturating_sub(self.own_read), ..io };
         let before = std::mem::replace(&mut self.before, all);
         // It counts when it is over.
@@ -50,13 +53,16 @@ impl Account {
             ..usage
         }
     }
-}
 
-/// In one read, with its length.
-fn own_io() -> io::Result<Option<(Io, usize)>> {
-    let file = rustix::fs::open("/proc/self/io", OFlags::CLOEXEC, Mode::empty())?;
-    let mut bytes = [0; 512];
-    let length = rustix::io::read(&file, &mut bytes)?;
-    let io = std::str::from_utf8(&bytes[..length]).ok().and_then(Io::parse);
-    Ok(io.map(|io| (io, length)))
+    /// What the kernel has counted, in one read, with its length.
+    fn io(&mut self) -> io::Result<Option<(Io, usize)>> {
+        let file = match self.io.take() {
+            Some(file) => file,
+            None => rustix::fs::open("/proc/self/io", OFlags::CLOEXEC, Mode::empty())?,
+        };
+        let mut bytes = [0; 512];
+        let length = rustix::io::pread(self.io.insert(file), &mut bytes, 0)?;
+        let io = std::str::from_utf8(&bytes[..length]).ok().and_then(Io::parse);
+        Ok(io.map(|io| (io, length)))
+    }
 }

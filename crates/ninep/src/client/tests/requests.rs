@@ -7,6 +7,7 @@ use crate::record::{Attr, LockRange};
 use crate::tree::OpenFlags;
 use crate::wire::Payload;
 use std::sync::mpsc;
+use std::time::Duration;
 
 #[test]
 fn answers_find_their_requests_in_any_order() {
@@ -76,6 +77,32 @@ fn refusals_say_path_and_reason() {
     let error = client.root().getattr().expect_err("refused");
     assert_eq!((error.errno, &*error.text), (Errno::NOSPC, "/: No space left on device"));
     assert_eq!(client.root().getattr().expect_err("refused").errno, Errno::IO);
+    server.join().expect("script");
+}
+
+#[test]
+fn what_a_server_did_not_take_at_once_reaches_it_when_it_reads_on() {
+    const WRITES: usize = 40;
+    let (go, wait) = mpsc::channel::<()>();
+    let (client, server) = attached(move |fake| {
+        wait.recv().expect("the test says when");
+        for _ in 0..WRITES {
+            let tag = fake.tag();
+            fake.answer(tag, &Rmessage::Write { count: 16_000 });
+        }
+    });
+    // Several times what a socket holds, twice: it is full, empty and full again.
+    let (told, answers) = mpsc::channel();
+    let write = |_| {
+        let told = told.clone();
+        client.root().write_then(0, &[7; 16_000], move |answer| drop(told.send(answer)));
+    };
+    (0..WRITES / 2).for_each(write);
+    go.send(()).expect("it waits");
+    (0..WRITES / 2).for_each(write);
+    for _ in 0..WRITES {
+        assert_eq!(answers.recv_timeout(Duration::from_secs(20)).expect("told").unwrap(), 16_000);
+    }
     server.join().expect("script");
 }
 
