@@ -1,10 +1,20 @@
 //! The order of messages: the same in every run of the coscheduled mode, and once more as it was.
+//!
+//! `MUSTER_DIGESTS=N` says how often a program that receives from any source is run while the
+//! machine does other things; Sweep3D has a fiftieth of that. `cargo xtask digests` does 1,000.
 
 mod cluster;
 mod mpi;
+#[path = "cluster/random.rs"]
+mod random;
 
 use cluster::{Cluster, Output};
 use mpi::{Mpi, root};
+use random::Random;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// Runs a program on nodes and ranks, with more flags.
 fn ran(cluster: &Cluster, nodes: &str, ranks: &str, more: &[&str]) -> Output {
@@ -88,4 +98,59 @@ fn sweep3d_has_the_same_digits_and_one_digest_however_it_is_spread() {
     let flags = ["--mpi=bcs", "--digest", &program, deck.to_str().unwrap(), "2", "2"];
     let first = digest(&ran(&cluster, "1", "4", &flags));
     assert_eq!(digest(&ran(&cluster, "2", "4", &flags)), first);
+}
+
+/// Threads that use the machine's processors for random times, as others who work there do.
+struct Load {
+    is_over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    fn new(seed: u64) -> Load {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let each = |number| {
+            let (is_over, mut random) = (is_over.clone(), Random::new(seed + number));
+            thread::spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    let until = Instant::now() + Duration::from_micros(random.below(20_000));
+                    while Instant::now() < until {
+                        std::hint::spin_loop();
+                    }
+                    thread::sleep(Duration::from_micros(random.below(40_000)));
+                }
+            })
+        };
+        let threads = (0..3).map(each).collect();
+        Load { is_over, threads }
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}
+
+#[test]
+fn whatever_else_the_machine_does_a_program_has_one_digest() {
+    let runs = std::env::var("MUSTER_DIGESTS").ok().and_then(|text| text.parse().ok());
+    let runs: usize = runs.unwrap_or(20);
+    let mpi = Mpi::installed();
+    let (chosen, sweep) = (mpi.program("chosen"), mpi.sweep3d());
+    let deck = root().join("apps/sweep3d/decks/50-4x4");
+    let cluster = Cluster::up("t0320load", 4);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let _load = Load::new(now.as_secs());
+    let (any, sweep) = (["7", &chosen].to_vec(), ["16", &sweep, deck.to_str().unwrap()].to_vec());
+    for (program, runs) in [(any, runs), (sweep, (runs / 50).max(2))] {
+        let flags = [&["--mpi=bcs", "--digest"], &program[1..]].concat();
+        let (begun, mut first) = (Instant::now(), None);
+        for run in 0..runs {
+            let one = digest(&ran(&cluster, "4", program[0], &flags));
+            assert_eq!(&one, first.get_or_insert(one.clone()), "{}, run {run}", program[1]);
+        }
+        eprintln!("{}: {runs} runs, one digest, {:.0?}", program[1], begun.elapsed());
+    }
 }

@@ -4,6 +4,7 @@
 mod bench;
 mod ci;
 mod conformance;
+mod digests;
 mod fuzz;
 mod header;
 mod install;
@@ -31,7 +32,7 @@ struct Command {
     run: fn(&[String]) -> anyhow::Result<ExitCode>,
 }
 
-const COMMANDS: [Command; 15] = [
+const COMMANDS: [Command; 16] = [
     Command { name: "tidy", arguments: "", about: "check the rules of the house", run: tidy::run },
     Command {
         name: "ci",
@@ -92,6 +93,12 @@ const COMMANDS: [Command; 15] = [
         arguments: "[--first SEED] [--rounds N]",
         about: "kill daemons of 64 at random moments, with jobs in flight, 200 times",
         run: kills::run,
+    },
+    Command {
+        name: "digests",
+        arguments: "[--runs N]",
+        about: "run coscheduled programs under random load, 1,000 times: one digest each",
+        run: digests::run,
     },
     Command {
         name: "loom",
