@@ -111,6 +111,17 @@ fn who_only_asks_and_never_waits_gets_its_messages() {
 }
 
 #[test]
+fn ranks_that_are_alone_on_each_of_many_nodes_get_on_whatever_is_under_way() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("many");
+    let cluster = Cluster::up("t0300many", 16);
+    for mode in ["--mpi=direct", "--mpi=bcs"] {
+        assert_eq!(ran(&cluster, "16", "16", &[mode, &program]), "ok 16\n", "{mode}");
+    }
+    assert_eq!(ran(&cluster, "5", "12", &[&program]), "ok 12\n");
+}
+
+#[test]
 fn topologies_are_right() {
     is_right_everywhere("topologies");
 }

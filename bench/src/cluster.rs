@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -79,7 +80,9 @@ impl Cluster {
     }
 
     fn none(base: &Path) -> Result<Cluster> {
-        let home = base.join(format!("muster-bench-{}", std::process::id()));
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let home = base.join(format!("muster-bench-{}-{number}", process::id()));
         fs::create_dir_all(home.join("p"))?;
         let muster = target().join("release/muster");
         let mut guard = Command::new(std::env::current_exe().context("this program")?);

@@ -5,6 +5,7 @@
  *   pair    two ranks: latency, bandwidth, message rate, barrier and all-reduce
  *   far     the same between nodes, fewer sizes
  *   all     any number of ranks: barrier and all-reduce
+ *   many    the same, and broadcasts until all have them
  *   blocked two ranks: what a receive that waits long uses, and how soon it returns then
  *   nothing MPI_Init and MPI_Finalize
  *   memory  what MPI_Init and a barrier add to a rank's memory */
@@ -66,6 +67,11 @@ static void allreduce(int bytes) {
     double mine = rank, sum;
     (void)bytes;
     MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void broadcast(int bytes) {
+    MPI_Bcast(data, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+    barrier(0);
 }
 
 /* Batches of an operation. `figure` makes what is printed of the seconds of one. */
@@ -186,9 +192,15 @@ int main(int argc, char **argv) {
         if (what[0] == 'p')
             measure("rate-8", window, 8, time, rate);
     }
-    if (strcmp(what, "pair") == 0 || strcmp(what, "all") == 0) {
+    if (strcmp(what, "pair") == 0 || strcmp(what, "all") == 0 || strcmp(what, "many") == 0) {
         measure("barrier", barrier, 0, time, whole);
         measure("allreduce-8", allreduce, 8, time, whole);
+    }
+    if (strcmp(what, "many") == 0) {
+        data = malloc(1 << 20);
+        memset(data, 1, 1 << 20);
+        measure("broadcast-4096", broadcast, 4096, time, whole);
+        measure("broadcast-1048576", broadcast, 1 << 20, time, whole);
     }
     if (strcmp(what, "blocked") == 0)
         blocked(time);

@@ -6,6 +6,7 @@
 //! woken, and about nothing else: whoever has something to do looks for itself, and the daemon
 //! looks every few milliseconds whether something lies there that nobody has come for (`node.rs`).
 
+use super::arrivals::Arrivals;
 use super::endpoint::{Broken, Core, Loss, Wire};
 use super::layout::{Endpoint, Memory, Process, Sleep};
 use super::lender::Lender;
@@ -56,6 +57,9 @@ struct Peer {
 pub(super) struct Gate {
     pub(super) core: Core<Arc<Mapped>>,
     peers: Vec<Option<Peer>>,
+    arrivals: Arrivals,
+    /// The nodes that the last look told of.
+    arrived: Vec<usize>,
     bells: Vec<OwnedFd>,
     epoll: OwnedFd,
     /// Whether this is a daemon: it sees connections end.
@@ -85,8 +89,9 @@ impl Gate {
         epoll::add(&epoll, &bells[core.me], own, epoll::EventFlags::IN).map_err(failed)?;
         let is_daemon = core.me == core.layout.here();
         let peers = core.layout.ranks.iter().map(|_| None).collect();
+        let (arrivals, arrived) = (Arrivals::new(&core.layout)?, Vec::new());
         let (has_woken, lender) = (Cell::new(false), Arc::new(Lender::new()));
-        Ok(Gate { core, peers, bells, epoll, is_daemon, has_woken, lender })
+        Ok(Gate { core, peers, arrivals, arrived, bells, epoll, is_daemon, has_woken, lender })
     }
 
     /// Has sleeps end when a descriptor is readable.
@@ -125,6 +130,8 @@ impl Gate {
         let data = epoll::EventData::new_u64(node as u64);
         epoll::add(&self.epoll, line.descriptor(), data, watched)
             .map_err(|errno| Error::io("waiting for another node", errno))?;
+        let listed = self.arrivals.add(node, line.descriptor());
+        listed.inspect_err(|_| self.unwatch(line.descriptor()))?;
         let peer = Peer { line, watched, blocked: None, is_held: false, is_part: false, full: 0 };
         self.peers[node] = Some(peer);
         Ok(())
@@ -134,6 +141,7 @@ impl Gate {
     pub(super) fn cut(&mut self, node: usize) {
         if let Some(peer) = self.peers[node].take() {
             peer.line.hang_up();
+            self.arrivals.remove(peer.line.descriptor());
             self.unwatch(peer.line.descriptor());
         }
     }
@@ -144,15 +152,12 @@ impl Gate {
         epoch.is_some() && epoch == self.line(node).map(Wire::epoch)
     }
 
-    /// Moves what can be moved, over all connections; whether anything was.
+    /// Moves what can be moved, over all connections; whether anything has come.
     pub(super) fn pass(&mut self) -> bool {
-        let mut is_moved = false;
-        for node in self.core.layout.peers() {
-            self.send(node);
-            is_moved |= self.receive(node);
-        }
+        self.core.layout.peers().for_each(|node| self.send(node));
+        let has_come = self.receive_all();
         self.tell();
-        is_moved
+        has_come
     }
 
     /// Moves what comes, and what had no room in a socket.
@@ -161,9 +166,21 @@ impl Gate {
             if self.peers[node].as_ref().is_some_and(|peer| peer.full > 0) {
                 self.send(node);
             }
-            self.receive(node);
         }
+        self.receive_all();
         self.tell();
+    }
+
+    /// Takes what has come; whether anything has.
+    fn receive_all(&mut self) -> bool {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        self.arrivals.look(&self.core.layout, &mut arrived);
+        let mut has_come = false;
+        for node in &arrived {
+            has_come |= self.receive(*node);
+        }
+        self.arrived = arrived;
+        has_come
     }
 
     /// Sends what ranks here have for a node.
@@ -269,8 +286,8 @@ impl Gate {
         self.core.memory.store(own, sleep as u64);
         match sleep {
             Sleep::No => {}
-            // Nobody sends the daemon messages.
-            _ if self.is_daemon => self.core.memory.fence(),
+            // Nobody here sends the daemon messages, nor one who is the only rank.
+            _ if self.is_daemon || self.core.layout.here() == 1 => self.core.memory.fence(),
             _ => self.core.memory.barrier(),
         }
     }
@@ -310,8 +327,8 @@ impl Gate {
         self.core.memory.load(at) == self.core.me as u64 + 1
     }
 
-    /// Sleeps, at most so long, and tells what is ready beside the bell.
-    pub(super) fn sleep(&mut self, most: Duration, ready: &mut Vec<u64>) {
+    /// Sleeps, at most so long, and tells what is ready beside the bell. Whether that time is over.
+    pub(super) fn sleep(&mut self, most: Duration, ready: &mut Vec<u64>) -> bool {
         let mut time = most;
         for node in self.core.layout.peers() {
             let (is_up, is_sentinel) = (self.is_up(node), self.is_sentinel(node));
@@ -337,7 +354,8 @@ impl Gate {
         let mut told = [const { MaybeUninit::<epoll::Event>::uninit() }; TOLD];
         ready.clear();
         // Interrupted: all is looked at again.
-        let Ok((told, _)) = epoll::wait(&self.epoll, &mut told, Some(&time)) else { return };
+        let Ok((told, _)) = epoll::wait(&self.epoll, &mut told, Some(&time)) else { return false };
+        let is_over = told.is_empty();
         for event in told {
             match event.data.u64() {
                 BELL => {
@@ -347,6 +365,7 @@ impl Gate {
                 other => ready.push(other),
             }
         }
+        is_over
     }
 }
 

@@ -50,6 +50,7 @@
 //! [`GATEWAY_SLOTS`]: muster_base::limits::GATEWAY_SLOTS
 //! [`GATEWAY_WINDOW`]: muster_base::limits::GATEWAY_WINDOW
 
+mod arrivals;
 mod awake;
 mod barrier;
 mod batch;

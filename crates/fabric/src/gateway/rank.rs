@@ -30,11 +30,14 @@ const NAP: Duration = Duration::from_millis(50);
 /// when it goes to sleep it may not see.
 const NAP_UNFENCED: Duration = Duration::from_millis(1);
 
-/// Pieces taken after which their sender is told: it then has room for a long frame again.
+/// Pieces taken after which their senders are told: they then have room for long frames again.
 const TAKEN: u32 = GATEWAY_WINDOW as u32 / 4;
 
 /// Looks for more before it is told of fewer: some microseconds.
 const HELD: u32 = 16;
+
+/// How long it sleeps at most before: to be told would wake those who sleep for nothing else.
+const HOLD: Duration = Duration::from_millis(1);
 
 /// Looks at the segment for each one at the sockets, which takes as long as some hundred, while the
 /// messages come from this node.
@@ -145,6 +148,7 @@ impl Rank {
         })?;
         let mapped = Arc::new(segment::map(memory.as_fd(), size, true)?);
         let is_crowded = mapped.load(layout.process(layout.here(), Process::Crowd)) != 0;
+        let is_only = layout.here() == 1;
         let core = Core::new(mapped, layout, rank);
         let near = Near::new(&core);
         let bell = bells[rank].try_clone();
@@ -158,7 +162,11 @@ impl Rank {
             outbox: Outbox::new(),
             inbox: Inbox::new(),
             near,
-            waiter: if is_crowded { Waiter::crowded() } else { Waiter::alone() },
+            waiter: match (is_crowded, is_only) {
+                (false, _) => Waiter::alone(),
+                (true, false) => Waiter::crowded(),
+                (true, true) => Waiter::scattered(),
+            },
             taken: 0,
             held: 0,
             was_near: false,
@@ -357,13 +365,14 @@ impl Rank {
         if !self.has_peers() {
             return Ok(false);
         }
-        let Some(from) = self.inbox.take(&self.gate.core, take) else {
+        if self.inbox.take(&self.gate.core, take).is_none() {
             return Ok(false);
-        };
+        }
         self.was_near = false;
         self.taken += 1;
         if self.taken >= TAKEN {
-            self.move_on(from)?;
+            self.gate.core.layout.peers().for_each(|node| self.gate.send(node));
+            (self.taken, self.held) = (0, 0);
         }
         Ok(true)
     }
@@ -530,7 +539,6 @@ impl Rank {
         }
         self.gate.send(node);
         self.gate.tell();
-        (self.taken, self.held) = (0, 0);
         Ok(())
     }
 
@@ -597,10 +605,21 @@ impl Rank {
         if self.was_near && !self.looks.is_multiple_of(NEAR_LOOKS) {
             return self.is_there(what);
         }
-        if self.taken == 0 || self.held >= HELD {
+        if !self.has_untold() {
             return self.is_ready(what);
         }
         self.held += 1;
+        self.is_heard(what)
+    }
+
+    /// Whether there are pieces whose senders are not told yet that they were taken.
+    #[inline]
+    fn has_untold(&self) -> bool {
+        self.taken > 0 && self.held < HELD
+    }
+
+    /// Whether what is waited for is there; only hears what comes if not.
+    fn is_heard(&mut self, what: What<'_>) -> bool {
         self.is_there(what) || {
             self.gate.hear();
             self.is_there(what)
@@ -670,9 +689,15 @@ impl Sleeper for Waiting<'_> {
         };
         rank.gate.announce(sleep);
         rank.gate.keep_watch();
-        if !rank.is_ready(self.what) {
+        let (holds, what) = (rank.has_untold(), self.what);
+        let is_there = if holds { rank.is_heard(what) } else { rank.is_ready(what) };
+        if !is_there {
             let mut ready = std::mem::take(&mut rank.ready);
-            rank.gate.sleep(most.min(rank.nap), &mut ready);
+            let nap = if holds { HOLD } else { rank.nap };
+            let has_ended = rank.gate.sleep(most.min(nap), &mut ready);
+            if holds && has_ended {
+                rank.held = HELD;
+            }
             let has_heard = ready.contains(&OTHER);
             rank.ready = ready;
             if has_heard {
