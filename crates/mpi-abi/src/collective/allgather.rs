@@ -4,14 +4,36 @@ use super::*;
 use crate::communicator::communicator;
 use crate::pointer::{Address, ConstAddress};
 
-fn allgather(comm: Held, from: Option<Elements>, into: Vec<Elements>) -> Result<Steps<impl Make>> {
-    let is_between = is_between(&comm);
-    if let Some(from) = from.as_ref().filter(|_| !is_between) {
-        apart(from, &into[comm.inner.rank() as usize])?;
+/// Where what all have goes.
+enum Into {
+    /// As many of each, one behind the other.
+    Row(Elements),
+    /// Each to a place of its own.
+    Places(Vec<Elements>),
+}
+
+impl Into {
+    fn place(&self, rank: u32, ranks: u32) -> Elements {
+        let (rank, ranks) = (rank as usize, ranks as usize);
+        match self {
+            Into::Row(all) => all.part(rank * (all.count() / ranks), all.count() / ranks),
+            Into::Places(places) => places[rank].clone(),
+        }
     }
-    steps(comm, move |plan| match &from {
-        Some(from) if is_between => plan.allgather_between(from, &into),
-        from => plan.allgather(from.as_ref(), &into),
+}
+
+fn allgather(comm: Held, from: Option<Elements>, into: Into) -> Result<Steps<impl Make>> {
+    let (is_between, peers) = (is_between(&comm), peers(&comm));
+    if let Some(from) = from.as_ref().filter(|_| !is_between) {
+        apart(from, &into.place(comm.inner.rank(), peers))?;
+    }
+    steps(comm, move |plan| match (&from, &into) {
+        (Some(from), into) if is_between => {
+            let places: Vec<_> = (0..peers).map(|rank| into.place(rank, peers)).collect();
+            plan.allgather_between(from, &places);
+        }
+        (from, Into::Row(all)) => plan.allgather_row(from.as_ref(), all),
+        (from, Into::Places(places)) => plan.allgather(from.as_ref(), places),
     })
 }
 
@@ -26,8 +48,8 @@ collective! {
     ) on comm {
         let comm = communicator(comm)?;
         let from = unless_in_place(&comm, sendbuf.0, sendcount, sendtype)?;
-        let into = blocks(recvbuf.0, recvcount, recvtype, peers(&comm))?;
-        allgather(comm, from, into)
+        let into = row(recvbuf.0, recvcount, recvtype, peers(&comm))?;
+        allgather(comm, from, Into::Row(into))
     }
 
     /// The same, where each has as many as it says.
@@ -41,6 +63,6 @@ collective! {
         let comm = communicator(comm)?;
         let from = unless_in_place(&comm, sendbuf.0, sendcount, sendtype)?;
         let into = varied(recvbuf.0, (recvcounts, displs), recvtype, peers(&comm))?;
-        allgather(comm, from, into)
+        allgather(comm, from, Into::Places(into))
     }
 }

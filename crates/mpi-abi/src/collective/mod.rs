@@ -377,19 +377,30 @@ pub fn apart(from: &Elements, into: &Elements) -> Result<()> {
     Ok(())
 }
 
-/// The parts of a buffer, of `count` elements each, one behind the other.
+/// A buffer with `count` elements for each rank, one behind the other.
+fn row(
+    address: *const c_void,
+    count: impl Number,
+    datatype: MPI_Datatype,
+    ranks: u32,
+) -> Result<Elements> {
+    let first = plain(address, count, datatype)?;
+    let (count, ranks) = (first.count(), ranks as usize);
+    let all = count.checked_mul(ranks).ok_or_else(|| {
+        Error::new(Class::Count, format!("{count} elements for each of {ranks} ranks are too many"))
+    })?;
+    Typed::new(first.memory().clone(), all, first.datatype().clone())
+}
+
+/// The parts of such a buffer.
 fn blocks(
     address: *const c_void,
     count: impl Number,
     datatype: MPI_Datatype,
     ranks: u32,
 ) -> Result<Vec<Elements>> {
-    let first = plain(address, count, datatype)?;
-    let (count, ranks) = (first.count(), ranks as usize);
-    let all = count.checked_mul(ranks).ok_or_else(|| {
-        Error::new(Class::Count, format!("{count} elements for each of {ranks} ranks are too many"))
-    })?;
-    let all = Typed::new(first.memory().clone(), all, first.datatype().clone())?;
+    let (all, ranks) = (row(address, count, datatype, ranks)?, ranks as usize);
+    let count = all.count() / ranks;
     Ok((0..ranks).map(|rank| all.part(rank * count, count)).collect())
 }
 

@@ -1,8 +1,15 @@
-//! Gather and scatter with one root: each rank and the root, directly. All-gather: a ring, so each
-//! rank passes on what it got last and every byte crosses once for each rank.
+//! Gather and scatter with one root: each rank and the root, directly.
+//!
+//! All-gather where each has as many: what is short goes to rank 0 and from there to all. Else 2^k
+//! ranks double what they have in each round. All others, and what is very long, go round a ring:
+//! each rank passes on what it got last. In any case every byte crosses once for each rank.
 
 use super::Plan;
+use super::tree::LONG;
 use crate::buffer::{Memory, Typed};
+
+/// From how many bytes in all on each rank speaks to its neighbours only.
+const ROUND: usize = 4 << 20;
 
 impl<M: Memory> Plan<M> {
     /// The root gets each rank's elements into a place of its own, in `into` by rank. `from` is
@@ -38,6 +45,34 @@ impl<M: Memory> Plan<M> {
                 None if rank == root => {}
                 _ => self.send(rank, part.clone()),
             }
+        }
+    }
+
+    /// All ranks get all ranks' elements, each as many, one behind the other. `from` is none where
+    /// a rank's own are there.
+    pub fn allgather_row(&mut self, from: Option<&Typed<M>>, into: &Typed<M>) {
+        let (rank, size) = (self.rank(), self.size());
+        let each = into.count() / size as usize;
+        let part = |first: u32, ranks: u32| into.part(first as usize * each, ranks as usize * each);
+        if size > 2 && into.size() < LONG {
+            let parts: Vec<_> = (0..size).map(|rank| part(rank, 1)).collect();
+            let own = part(rank, 1);
+            self.gather(0, from.or((rank != 0).then_some(&own)), &parts);
+            self.wait();
+            return self.broadcast(0, into);
+        }
+        if !size.is_power_of_two() || into.size() >= ROUND {
+            let parts: Vec<_> = (0..size).map(|rank| part(rank, 1)).collect();
+            return self.allgather(from, &parts);
+        }
+        if let Some(from) = from {
+            self.copy(from.clone(), part(rank, 1));
+        }
+        for width in (0..size.trailing_zeros()).map(|round| 1 << round) {
+            let (partner, own) = (rank ^ width, rank & !(width - 1));
+            self.receive(partner, part(own ^ width, width));
+            self.send(partner, part(own, width));
+            self.wait();
         }
     }
 

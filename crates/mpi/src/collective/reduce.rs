@@ -3,19 +3,27 @@
 //! *To one* ([`Plan::reduce`]): up a tree in the order of ranks, so what is combined are always
 //! neighbouring ranges of ranks, the lower one first; that order is right for operations
 //! that are not commutative as well. Its root is rank 0; another root gets the result from there,
-//! unless the operation is commutative, where the tree is turned.
+//! unless the operation is commutative, where the tree is turned. What is long goes in segments.
 //!
 //! *To all* ([`Plan::allreduce`]): what is short goes to rank 0 and from there to all, along flat
 //! trees. Else recursive doubling between 2^k ranks, into which the others fold before, and which
 //! tell them after. Both partners combine in the same order, so all have the same bits. Where the
-//! elements are many, each rank combines a part of them from all and the parts are gathered (a ring
-//! each): every byte crosses twice, whatever the number of ranks.
+//! elements are many, each rank combines a part of them from all and the parts are gathered: every
+//! byte crosses twice, whatever the number of ranks. 2^k ranks do so by halves (Rabenseifner's
+//! way): neighbours exchange halves of what they have, then pairs of neighbours, and so on, so
+//! operands keep the order of ranks here, too; others go round a ring, where operations are
+//! commutative.
+//!
+//! *Shared out* ([`Plan::reduce_scatter`]): what is short, and what does not commute, by way of
+//! rank 0. Else 2^k ranks exchange with each other half of them what is for those, then with half
+//! of their half, and so on; others send each other what is for each, a round for each distance.
 
-use super::tree::{LONG, branch};
+use super::tree::{Branch, LONG, branch, segments};
 use super::{Combination, Plan};
 use crate::buffer::{Memory, Typed};
+use std::ops::Range;
 
-/// From how many bytes on all-reduce goes by parts.
+/// From how many bytes on each rank combines a part.
 const BY_PARTS: usize = 32 << 10;
 
 impl<M: Memory> Plan<M> {
@@ -31,30 +39,66 @@ impl<M: Memory> Plan<M> {
         let top = if op.is_commutative { root } else { 0 };
         let me = (rank + size - top) % size;
         let at = |relative: u32| (relative + top) % size;
-        let branch = branch(me, size, from.size());
-        let came: Vec<_> = branch.children.iter().map(|child| (*child, from.scratch())).collect();
-        for (child, theirs) in &came {
-            self.receive(at(*child), theirs.clone());
+        let Branch { parent, children } = branch(me, size, from.size());
+        let way = (parent.map(at), children.into_iter().map(at).collect());
+        if top != root {
+            // The top has no place for it but where the last operand was.
+            let whole = 0..from.count();
+            let own = self.combine_up(op, &way, from, &[whole], None);
+            self.forward(top, root, own.as_ref().unwrap_or(from), into);
+            return self.wait();
         }
+        let into = into.filter(|_| rank == root);
+        let parts = segments(size, from.count(), from.size());
+        self.combine_up(op, &way, from, &parts, into);
         self.wait();
-        // What has been combined so far: it lies where the last operand was.
-        let mut own = from.clone();
-        for (_, theirs) in came {
-            // Their ranks are higher, so this one's is the left operand.
-            self.combine(op, own, theirs.clone());
-            own = theirs;
-        }
-        if let Some(parent) = branch.parent {
-            self.send(at(parent), own.clone());
-        }
-        match into {
-            Some(into) if rank == root && top == root => {
-                self.copy(own, into.clone());
+    }
+
+    /// What has come from below and this rank's own goes up, part by part, or at the top to where
+    /// it belongs. Where the last part lies, if not where it was.
+    fn combine_up(
+        &mut self,
+        op: &Combination,
+        (parent, children): &(Option<u32>, Vec<u32>),
+        from: &Typed<M>,
+        parts: &[Range<usize>],
+        into: Option<&Typed<M>>,
+    ) -> Option<Typed<M>> {
+        let longest = parts.first().map_or(0, Range::len);
+        // While one part is on its way up the next one comes.
+        let rooms = parts.len().min(2);
+        let room = |_| children.iter().map(|_| from.part(0, longest).scratch()).collect::<Vec<_>>();
+        let rooms: Vec<Vec<Typed<M>>> = (0..rooms).map(room).collect();
+        let hear = |plan: &mut Plan<M>, number: usize| {
+            let Some(part) = parts.get(number) else { return };
+            for (child, theirs) in children.iter().zip(&rooms[number % rooms.len()]) {
+                plan.receive(*child, theirs.part(0, part.len()));
             }
-            into if top != root => self.forward(top, root, &own, into),
-            _ => {}
+        };
+        let mut own = None;
+        hear(self, 0);
+        for (number, part) in parts.iter().enumerate() {
+            if !children.is_empty() {
+                self.wait();
+                hear(self, number + 1);
+            }
+            // What has been combined so far: it lies where the last operand was.
+            let mut combined = from.part(part.start, part.len());
+            for theirs in &rooms[number % rooms.len()] {
+                // Their ranks are higher, so this one's is the left operand.
+                let theirs = theirs.part(0, part.len());
+                self.combine(op, combined, theirs.clone());
+                combined = theirs;
+            }
+            if let Some(parent) = parent {
+                self.send(*parent, combined.clone());
+            }
+            if let Some(into) = into {
+                self.copy(combined.clone(), into.part(part.start, part.len()));
+            }
+            own = (!children.is_empty()).then_some(combined);
         }
-        self.wait();
+        own
     }
 
     /// Brings a result to the rank that wants it.
@@ -70,8 +114,13 @@ impl<M: Memory> Plan<M> {
     pub fn allreduce(&mut self, op: &Combination, from: &Typed<M>, into: &Typed<M>) {
         self.copy(from.clone(), into.clone());
         let enough = into.count() >= self.size() as usize;
-        if op.is_commutative && enough && into.size() >= BY_PARTS && self.size() > 2 {
-            return self.allreduce_by_parts(op, into);
+        if enough && into.size() >= BY_PARTS && self.size() > 2 {
+            if self.size().is_power_of_two() {
+                return self.allreduce_by_halves(op, into);
+            }
+            if op.is_commutative {
+                return self.allreduce_by_parts(op, into);
+            }
         }
         // Folding would put ranks beside others than their neighbours; and what is short takes
         // fewer turns along trees.
@@ -121,6 +170,36 @@ impl<M: Memory> Plan<M> {
         }
     }
 
+    fn allreduce_by_halves(&mut self, op: &Combination, into: &Typed<M>) {
+        let (rank, size) = (self.rank(), self.size());
+        let part = |range: &Range<usize>| into.part(range.start, range.len());
+        // What this rank combines still, and what it has given to whom, kept of it, before.
+        let (mut own, mut given) = (0..into.count(), Vec::new());
+        let room = into.part(0, own.len().div_ceil(2)).scratch();
+        for partner in (0..size.trailing_zeros()).map(|round| rank ^ (1 << round)) {
+            let (low, high) = halves(&own);
+            let (keep, give) = if rank < partner { (low, high) } else { (high, low) };
+            let theirs = room.part(0, keep.len());
+            self.receive(partner, theirs.clone());
+            self.send(partner, part(&give));
+            self.wait();
+            if rank < partner && !op.is_commutative {
+                // Their ranks are higher, so this one's is the left operand.
+                self.combine(op, part(&keep), theirs.clone());
+                self.copy(theirs, part(&keep));
+            } else {
+                self.combine(op, theirs, part(&keep));
+            }
+            given.push((partner, give, keep.clone()));
+            own = keep;
+        }
+        for (partner, give, keep) in given.into_iter().rev() {
+            self.receive(partner, part(&give));
+            self.send(partner, part(&keep));
+            self.wait();
+        }
+    }
+
     fn allreduce_by_parts(&mut self, op: &Combination, into: &Typed<M>) {
         let (rank, size) = (self.rank(), self.size());
         let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
@@ -154,9 +233,72 @@ impl<M: Memory> Plan<M> {
         counts: &[usize],
         into: &Typed<M>,
     ) {
+        if op.is_commutative && from.size() >= BY_PARTS {
+            return match self.size().is_power_of_two() {
+                true => self.reduce_scatter_by_halves(op, from, counts, into),
+                false => self.reduce_scatter_by_distance(op, from, counts, into),
+            };
+        }
         let all = (self.rank() == 0).then(|| from.scratch());
         self.reduce(0, op, from, all.as_ref());
         let parts = all.map_or_else(Vec::new, |all| all.parts(counts));
         self.scatter(0, &parts, Some(into));
     }
+
+    fn reduce_scatter_by_halves(
+        &mut self,
+        op: &Combination,
+        from: &Typed<M>,
+        counts: &[usize],
+        into: &Typed<M>,
+    ) {
+        let rank = self.rank() as usize;
+        let work = from.scratch();
+        self.copy(from.clone(), work.clone());
+        let first = |rank: usize| counts[..rank].iter().sum::<usize>();
+        // The parts of `ranks` ranks from `least` on.
+        let part = |least: usize, ranks: usize| {
+            work.part(first(least), first(least + ranks) - first(least))
+        };
+        let mut half = counts.len() / 2;
+        while half > 0 {
+            let (own, other) = (rank & !(half - 1), (rank ^ half) & !(half - 1));
+            let theirs = part(own, half).scratch();
+            self.receive((rank ^ half) as u32, theirs.clone());
+            self.send((rank ^ half) as u32, part(other, half));
+            self.wait();
+            self.combine(op, theirs, part(own, half));
+            half /= 2;
+        }
+        self.copy(part(rank, 1), into.clone());
+    }
+
+    fn reduce_scatter_by_distance(
+        &mut self,
+        op: &Combination,
+        from: &Typed<M>,
+        counts: &[usize],
+        into: &Typed<M>,
+    ) {
+        let (rank, size) = (self.rank(), self.size());
+        let parts = from.parts(counts);
+        // What is given may lie where the result goes.
+        let own = into.scratch();
+        self.copy(parts[rank as usize].clone(), own.clone());
+        let theirs = into.scratch();
+        for distance in 1..size {
+            let (next, last) = ((rank + distance) % size, (rank + size - distance) % size);
+            self.receive(last, theirs.clone());
+            self.send(next, parts[next as usize].clone());
+            self.wait();
+            self.combine(op, theirs.clone(), own.clone());
+        }
+        self.copy(own, into.clone());
+    }
+}
+
+/// The two halves of a range.
+fn halves(range: &Range<usize>) -> (Range<usize>, Range<usize>) {
+    let middle = range.start + range.len() / 2;
+    (range.start..middle, middle..range.end)
 }

@@ -220,7 +220,7 @@ proptest! {
     fn broadcast_gives_all_what_the_root_has(
         ranks in 1..20_u32,
         root in 0..20_u32,
-        count in 0..900_usize,
+        count in prop_oneof![9 => 0..900_usize, 1 => 40_000..50_000_usize],
         dice: u64,
     ) {
         let root = root % ranks;
@@ -281,12 +281,31 @@ proptest! {
     }
 
     #[test]
+    fn what_is_combined_in_segments_is_combined_in_the_order_of_ranks(
+        ranks in 1..9_u32,
+        root in 0..9_u32,
+        count in 33_000..60_000_usize,
+        which in 0..3_usize,
+        dice: u64,
+    ) {
+        let root = root % ranks;
+        let (op, combine) = operation(which);
+        let from: Vec<_> = (0..ranks).map(|rank| elements(&own(rank, count))).collect();
+        let into = elements(&vec![0; count]);
+        carry_out(ranks, dice, |rank, plan| {
+            plan.reduce(root, &op, &from[rank as usize], (rank == root).then_some(&into));
+        });
+        prop_assert_eq!(numbers(&into), combined(ranks - 1, count, combine));
+    }
+
+    #[test]
     fn long_reductions_go_by_parts_and_are_right(
         ranks in 3..9_u32,
         count in 4096..4200_usize,
+        which in 0..3_usize,
         dice: u64,
     ) {
-        let (op, combine) = operation(0);
+        let (op, combine) = operation(which);
         let all: Vec<_> = (0..ranks).map(|rank| elements(&own(rank, count))).collect();
         carry_out(ranks, dice, |rank, plan| {
             let bytes = &all[rank as usize];
@@ -301,11 +320,14 @@ proptest! {
     fn reduce_scatter_gives_each_rank_its_part(
         ranks in 1..12_u32,
         counts in prop::collection::vec(0..5_usize, 12),
+        times in prop::sample::select(vec![1_usize, 200]),
+        which in 0..3_usize,
         dice: u64,
     ) {
-        let counts = &counts[..ranks as usize];
+        let counts: Vec<usize> = counts[..ranks as usize].iter().map(|n| n * times).collect();
+        let counts = &counts[..];
         let count: usize = counts.iter().sum();
-        let (op, combine) = operation(2);
+        let (op, combine) = operation(which);
         let from: Vec<_> = (0..ranks).map(|rank| elements(&own(rank, count))).collect();
         let into: Vec<_> = counts.iter().map(|count| elements(&vec![0; *count])).collect();
         carry_out(ranks, dice, |rank, plan| {
@@ -314,6 +336,30 @@ proptest! {
         });
         let got: Vec<i64> = into.iter().flat_map(numbers).collect();
         prop_assert_eq!(got, combined(ranks - 1, count, combine));
+    }
+
+    #[test]
+    fn all_have_a_row_of_what_all_have(
+        ranks in 1..18_u32,
+        count in prop::sample::select(vec![0_usize, 1, 40, 700]),
+        in_place: bool,
+        dice: u64,
+    ) {
+        let all: Vec<_> = (0..ranks).map(|_| elements(&vec![0; count * ranks as usize])).collect();
+        let from: Vec<_> = (0..ranks).map(|rank| elements(&own(rank, count))).collect();
+        for (rank, (all, from)) in all.iter().zip(&from).enumerate() {
+            if in_place {
+                from.clone().copy_to(all.part(rank * count, count)).unwrap();
+            }
+        }
+        carry_out(ranks, dice, |rank, plan| {
+            let from = (!in_place).then(|| &from[rank as usize]);
+            plan.allgather_row(from, &all[rank as usize]);
+        });
+        let expected: Vec<i64> = (0..ranks).flat_map(|rank| own(rank, count)).collect();
+        for bytes in &all {
+            prop_assert_eq!(&numbers(bytes), &expected);
+        }
     }
 
     #[test]
