@@ -212,6 +212,13 @@ fn ranks_find_their_environment_directory_and_files() {
     // What a job leaves in its directory goes with it.
     run(&[], "mkdir -p a/b; echo x > a/b/c; chmod 000 a/b");
     until("its directory is removed", || cluster.sessions(0) == 0);
+    // The next one's is as if there had been none, whether it is new or was another's.
+    for mess in ["touch left .hidden", "chmod 755 .", "touch x; rm x", ":"] {
+        let said = run(&[], &format!("pwd; ls -A; stat -c %a .; {mess}"));
+        let [pwd, mode] = said.out.lines().collect::<Vec<_>>()[..] else { panic!("{}", said.out) };
+        assert!(pwd.contains("/n0/xcpu-") && mode == "700", "{}", said.out);
+        until("it is forgotten", || cluster.sessions(0) == 0);
+    }
     let mode = fs::metadata(cluster.directory()).unwrap().permissions().mode();
     assert_eq!(mode & 0o77, 0);
     cluster.down();

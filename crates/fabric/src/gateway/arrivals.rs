@@ -22,8 +22,9 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    pub(super) fn new(layout: &Layout) -> Result<Arrivals> {
-        let is_many = layout.peers().count() >= MANY;
+    /// Those of a rank; of the daemon, which looks at one of them at a time, there is no list.
+    pub(super) fn new(layout: &Layout, is_daemon: bool) -> Result<Arrivals> {
+        let is_many = !is_daemon && layout.peers().count() >= MANY;
         let list = is_many.then(|| epoll::create(epoll::CreateFlags::CLOEXEC)).transpose();
         let list = list.map_err(|errno| Error::io("making a list of connections", errno))?;
         Ok(Arrivals { list })
@@ -72,7 +73,7 @@ mod tests {
                 .unwrap()
         };
         let lines: Vec<(OwnedFd, OwnedFd)> = (0..5).map(|_| pair()).collect();
-        let arrivals = Arrivals::new(&layout).unwrap();
+        let arrivals = Arrivals::new(&layout, false).unwrap();
         layout.peers().for_each(|node| arrivals.add(node, lines[node].0.as_fd()).unwrap());
         let looked = || {
             let mut nodes = vec![7];
@@ -98,7 +99,7 @@ mod tests {
     fn of_few_connections_each_is_looked_at() {
         let layout = Layout::new(1, &[1; 3]);
         let mut nodes = Vec::new();
-        Arrivals::new(&layout).unwrap().look(&layout, &mut nodes);
+        Arrivals::new(&layout, false).unwrap().look(&layout, &mut nodes);
         assert_eq!(nodes, [0, 2]);
     }
 }

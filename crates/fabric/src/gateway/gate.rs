@@ -89,7 +89,7 @@ impl Gate {
         epoll::add(&epoll, &bells[core.me], own, epoll::EventFlags::IN).map_err(failed)?;
         let is_daemon = core.me == core.layout.here();
         let peers = core.layout.ranks.iter().map(|_| None).collect();
-        let (arrivals, arrived) = (Arrivals::new(&core.layout)?, Vec::new());
+        let (arrivals, arrived) = (Arrivals::new(&core.layout, is_daemon)?, Vec::new());
         let (has_woken, lender) = (Cell::new(false), Arc::new(Lender::new()));
         Ok(Gate { core, peers, arrivals, arrived, bells, epoll, is_daemon, has_woken, lender })
     }
@@ -175,6 +175,12 @@ impl Gate {
     fn receive_all(&mut self) -> bool {
         let mut arrived = std::mem::take(&mut self.arrived);
         self.arrivals.look(&self.core.layout, &mut arrived);
+        for node in self.core.layout.peers().filter(|node| !arrived.contains(node)) {
+            if let Some(peer) = &mut self.peers[node] {
+                // Another rank has taken what lay there.
+                (peer.blocked, peer.is_held, peer.is_part) = (None, false, false);
+            }
+        }
         let mut has_come = false;
         for node in &arrived {
             has_come |= self.receive(*node);

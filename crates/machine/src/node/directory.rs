@@ -4,6 +4,7 @@
 
 use rustix::fs::{Mode, OFlags, RawDir, Stat};
 use rustix::io::Errno;
+use std::ffi::CStr;
 use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
@@ -13,6 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use muster_base::limits::SPARE_DIRECTORIES_MAX;
+
+/// What the names of those begin with that no session has.
+const SPARE: &str = "spare-";
 
 /// All of one node.
 #[derive(Debug)]
@@ -39,12 +43,20 @@ pub(super) struct Left {
 struct Look {
     mode: u32,
     owner: (u32, u32),
-    /// The names of its extended attributes; ACLs are some.
+    /// Its own: some file systems never give back what many entries took.
+    size: i64,
+    /// Names and values of its extended attributes; ACLs are some.
     attributes: Vec<u8>,
 }
 
 impl Directories {
     pub(super) fn new(place: &Path) -> Directories {
+        // A daemon that was killed has left its own.
+        for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+            if entry.file_name().as_encoded_bytes().starts_with(SPARE.as_bytes()) {
+                remove(&entry.path());
+            }
+        }
         let (fresh, spare, count) = (OnceLock::new(), Mutex::default(), AtomicU64::new(0));
         Directories { place: place.to_owned(), fresh, spare, count }
     }
@@ -74,8 +86,10 @@ impl Directories {
             let _ = fs::remove_dir_all(&directory);
             make()?;
         }
-        if self.fresh.get().is_none() {
-            let _ = self.fresh.set(Look::at(&directory)?.0);
+        if self.fresh.get().is_none()
+            && let Ok((look, _)) = Look::at(&directory)
+        {
+            let _ = self.fresh.set(look);
         }
         Ok(directory)
     }
@@ -85,10 +99,11 @@ impl Directories {
         if *is_free && self.spare().len() < SPARE_DIRECTORIES_MAX {
             // Under a name that nobody has heard of.
             let number = self.count.fetch_add(1, Ordering::Relaxed);
-            let spare = self.place.join(format!("spare-{number}"));
+            let spare = self.place.join(format!("{SPARE}{number}"));
             if fs::rename(path, &spare).is_ok() {
                 if !self.is_as_made(&spare) {
-                    return remove(&spare);
+                    // Under its own name it is tried again.
+                    return remove(&spare) || fs::rename(&spare, path).is_err();
                 }
                 self.spare().push(spare);
                 return true;
@@ -99,11 +114,9 @@ impl Directories {
 
     /// Whether the next session would find what the first one has found, once it is empty.
     fn is_as_made(&self, directory: &Path) -> bool {
-        let looked = Look::at(directory).and_then(|(look, is_empty)| {
-            if !is_empty {
-                clear(directory)?;
-            }
-            Ok(look)
+        let looked = Look::at(directory).and_then(|(look, is_empty)| match is_empty {
+            true => Ok(look),
+            false => clear(directory).and_then(|()| Ok(Look::at(directory)?.0)),
         });
         looked.is_ok_and(|look| self.fresh.get() == Some(&look))
     }
@@ -114,13 +127,19 @@ impl Look {
     fn at(directory: &Path) -> io::Result<(Look, bool)> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = rustix::fs::open(directory, flags, Mode::empty())?;
-        let Stat { st_mode, st_uid, st_gid, .. } = rustix::fs::fstat(&opened)?;
+        let Stat { st_mode, st_uid, st_gid, st_size, .. } = rustix::fs::fstat(&opened)?;
         let mut names = [0; 1024];
         let length = match rustix::fs::flistxattr(&opened, &mut names) {
             Err(Errno::NOTSUP) => 0,
             length => length?,
         };
-        let attributes = names[..length].to_vec();
+        let mut attributes = names[..length].to_vec();
+        for name in names[..length].split_inclusive(|byte| *byte == 0) {
+            let name = CStr::from_bytes_with_nul(name).map_err(io::Error::other)?;
+            let mut value = [0; 1024];
+            let length = rustix::fs::fgetxattr(&opened, name, &mut value)?;
+            attributes.extend_from_slice(&value[..length]);
+        }
         let mut room = [MaybeUninit::uninit(); 1024];
         let mut entries = RawDir::new(&opened, &mut room);
         let mut is_empty = true;
@@ -130,7 +149,8 @@ impl Look {
                 break;
             }
         }
-        Ok((Look { mode: st_mode, owner: (st_uid, st_gid), attributes }, is_empty))
+        let (owner, size) = ((st_uid, st_gid), st_size);
+        Ok((Look { mode: st_mode, owner, size, attributes }, is_empty))
     }
 }
 
@@ -207,10 +227,25 @@ mod tests {
                 open(directory);
             }
         };
+        let fill = |directory: &Path| {
+            for file in 0..3000 {
+                fs::write(directory.join(format!("a-name-of-some-length-{file}")), "").unwrap();
+            }
+        };
         assert!(!is_kept(1, false, &|_| {}));
         assert!(!is_kept(2, true, &open));
         assert!(!is_kept(3, true, &mark));
-        assert!(is_kept(4, true, &|_| {}));
+        // Kept where the file system gives back what so many names took.
+        let probe = scratch.join("probe");
+        fs::create_dir(&probe).unwrap();
+        let size = || fs::metadata(&probe).unwrap().len();
+        let before = size();
+        fill(&probe);
+        clear(&probe).unwrap();
+        let grows = size() > before;
+        fs::remove_dir(&probe).unwrap();
+        assert_eq!(is_kept(4, true, &fill), !grows);
+        assert!(is_kept(5, true, &|_| {}));
     }
 
     #[test]
@@ -226,5 +261,9 @@ mod tests {
             assert_eq!(fs::read_dir(directory).unwrap().count(), 0);
         }
         assert_eq!(fs::read_dir(&*scratch).unwrap().count(), 2);
+        fs::create_dir(scratch.join("spare-7")).unwrap();
+        fs::write(scratch.join("spare-7/old"), "x").unwrap();
+        let _ = Directories::new(&scratch);
+        assert!(!scratch.join("spare-7").exists());
     }
 }

@@ -43,6 +43,10 @@ const REPORTED_MAX: usize = 64 * 1024;
 /// nobody has waited for.
 const ACCOUNTED_US: u64 = 10_000;
 
+/// The directory of a program that was longer serves no other: somebody beside its session may have
+/// come to work there.
+const SHORT_US: u64 = 1_000_000;
+
 /// Where a session is in its life.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -369,7 +373,10 @@ impl Session {
         self.changed.notify_all();
         let (ward, cgroup) = (state.ward.take(), state.cgroup.take());
         let seat = state.seat.take();
-        let left = Left { path: self.directory.clone(), is_free: state.is_over && !state.entered };
+        // Who has come in, be it by a shell of the same user, may still be there.
+        let is_short = state.usage.is_some_and(|usage| usage.wall_us < SHORT_US);
+        let is_free = state.is_over && !state.entered && is_short;
+        let left = Left { path: self.directory.clone(), is_free };
         drop(state);
         if let Some(cgroup) = &cgroup {
             let _ = cgroup.kill(Duration::ZERO);
@@ -387,12 +394,12 @@ impl Session {
         }
     }
 
-    /// Nothing of a light rank runs any more: what it has no use for goes before its job ends. Its
-    /// group is given to be removed.
-    pub(super) fn lighten(&self) -> Option<(Cgroup, Option<Seat>)> {
+    /// Nothing of a light rank runs any more, or will soon: what it has no use for goes before its
+    /// job ends. Its group is given to be removed.
+    pub(super) fn lighten(&self, is_over: bool) -> Option<(Cgroup, Option<Seat>)> {
         self.light?;
         let mut state = self.state();
-        state.is_over = true;
+        state.is_over = is_over;
         let (cgroup, seat) = (state.cgroup.take(), state.seat.take());
         cgroup.map(|cgroup| (cgroup, seat))
     }

@@ -417,7 +417,7 @@ impl Watched {
                         self.session.kill_all();
                     }
                 }
-                Ok(Some(Report::Gone)) | Err(_) => {
+                said @ (Ok(Some(Report::Gone)) | Err(_)) => {
                     let _ = registry.deregister(&mut SourceFd(&link));
                     self.link = None;
                     if !self.exited {
@@ -426,7 +426,7 @@ impl Watched {
                     // Its link is not polled any more, so its init may have another session.
                     let ward = self.session.state().ward.take();
                     ward.into_iter().for_each(Ward::release);
-                    return self.session.lighten();
+                    return self.session.lighten(said.is_ok());
                 }
             }
         }

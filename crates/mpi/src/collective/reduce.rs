@@ -26,6 +26,9 @@ use std::ops::Range;
 /// From how many bytes on each rank combines a part.
 const BY_PARTS: usize = 32 << 10;
 
+/// How many bytes there must be for each rank to be worth a round for each distance.
+const BY_DISTANCE: usize = 4 << 10;
+
 impl<M: Memory> Plan<M> {
     /// The root gets the combination of all ranks' elements. `into` is looked at on the root only.
     pub fn reduce(
@@ -233,11 +236,12 @@ impl<M: Memory> Plan<M> {
         counts: &[usize],
         into: &Typed<M>,
     ) {
-        if op.is_commutative && from.size() >= BY_PARTS {
-            return match self.size().is_power_of_two() {
-                true => self.reduce_scatter_by_halves(op, from, counts, into),
-                false => self.reduce_scatter_by_distance(op, from, counts, into),
-            };
+        let (size, is_long) = (self.size(), from.size() >= BY_PARTS);
+        if op.is_commutative && is_long && size.is_power_of_two() {
+            return self.reduce_scatter_by_halves(op, from, counts, into);
+        }
+        if op.is_commutative && is_long && from.size() / size as usize >= BY_DISTANCE {
+            return self.reduce_scatter_by_distance(op, from, counts, into);
         }
         let all = (self.rank() == 0).then(|| from.scratch());
         self.reduce(0, op, from, all.as_ref());
