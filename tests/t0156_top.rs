@@ -23,9 +23,10 @@ struct Screen<'a> {
 impl Screen<'_> {
     fn open(cluster: &Cluster) -> Screen<'_> {
         let muster = cluster::MUSTER;
+        // Who runs the tests may have signals ignored (nohup(1), jobs in the background).
         let line = format!(
             "stty cols 100 rows 30; tty > tty; stty -g > before; \
-             sh -c 'echo $$ > pid; exec {muster} top -i 100ms'; echo $? > code; stty -g > after"
+             sh -c 'echo $$ > pid; exec env --default-signal {muster} top -i 100ms'; echo $? > code; stty -g > after"
         );
         let mut call = cluster.muster(&[]).open_input();
         let (home, envs) = (cluster.work(), call.command.get_envs());
