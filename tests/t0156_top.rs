@@ -26,7 +26,8 @@ impl Screen<'_> {
         // Who runs the tests may have signals ignored (nohup(1), jobs in the background).
         let line = format!(
             "stty cols 100 rows 30; tty > tty; stty -g > before; \
-             sh -c 'echo $$ > pid; exec env --default-signal {muster} top -i 100ms'; echo $? > code; stty -g > after"
+             sh -c 'echo $$ > pid; exec env --default-signal {muster} top -i 100ms'; \
+             echo $? > code; stty -g > after"
         );
         let mut call = cluster.muster(&[]).open_input();
         let (home, envs) = (cluster.work(), call.command.get_envs());
