@@ -111,9 +111,7 @@ impl<M: Memory> Plan<M> {
     /// Each group gets the combination of what the other one has.
     pub fn allreduce_between(&mut self, op: &Combination, from: &Typed<M>, into: &Typed<M>) {
         if let Some(all) = self.reduced(op, from) {
-            self.receive(self.other(0), into.clone());
-            self.send(self.other(0), all);
-            self.wait();
+            self.exchange((self.other(0), into.clone()), (self.other(0), all));
         }
         self.broadcast(0, into);
     }
@@ -130,9 +128,7 @@ impl<M: Memory> Plan<M> {
         let mut parts = Vec::new();
         if let Some(all) = self.reduced(op, from) {
             let theirs = all.scratch();
-            self.receive(self.other(0), theirs.clone());
-            self.send(self.other(0), all);
-            self.wait();
+            self.exchange((self.other(0), theirs.clone()), (self.other(0), all));
             parts = theirs.parts(counts);
         }
         self.scatter(0, &parts, Some(into));

@@ -54,25 +54,22 @@ impl<M: Memory> Plan<M> {
         let (rank, size) = (self.rank(), self.size());
         let each = into.count() / size as usize;
         let part = |first: u32, ranks: u32| into.part(first as usize * each, ranks as usize * each);
+        let parts = || (0..size).map(|rank| part(rank, 1)).collect::<Vec<_>>();
         if size > 2 && into.size() < LONG {
-            let parts: Vec<_> = (0..size).map(|rank| part(rank, 1)).collect();
             let own = part(rank, 1);
-            self.gather(0, from.or((rank != 0).then_some(&own)), &parts);
+            self.gather(0, from.or((rank != 0).then_some(&own)), &parts());
             self.wait();
             return self.broadcast(0, into);
         }
         if !size.is_power_of_two() || into.size() >= ROUND {
-            let parts: Vec<_> = (0..size).map(|rank| part(rank, 1)).collect();
-            return self.allgather(from, &parts);
+            return self.allgather(from, &parts());
         }
         if let Some(from) = from {
             self.copy(from.clone(), part(rank, 1));
         }
         for width in (0..size.trailing_zeros()).map(|round| 1 << round) {
             let (partner, own) = (rank ^ width, rank & !(width - 1));
-            self.receive(partner, part(own ^ width, width));
-            self.send(partner, part(own, width));
-            self.wait();
+            self.exchange((partner, part(own ^ width, width)), (partner, part(own, width)));
         }
     }
 
@@ -86,9 +83,10 @@ impl<M: Memory> Plan<M> {
         }
         let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
         for round in 0..size - 1 {
-            self.receive(last, place(rank + 2 * size - round - 1));
-            self.send(next, place(rank + size - round));
-            self.wait();
+            self.exchange(
+                (last, place(rank + 2 * size - round - 1)),
+                (next, place(rank + size - round)),
+            );
         }
     }
 }

@@ -88,6 +88,13 @@ impl<M: Memory> Plan<M> {
         self.steps.push_back(Step::Wait);
     }
 
+    /// Gets bytes from one rank while others go to one, and goes on when both have ended.
+    pub(super) fn exchange(&mut self, (from, into): (u32, Typed<M>), (to, bytes): (u32, Typed<M>)) {
+        self.receive(from, into);
+        self.send(to, bytes);
+        self.wait();
+    }
+
     /// Nothing where both are the same.
     pub(super) fn copy(&mut self, from: Typed<M>, into: Typed<M>) {
         if !from.is(&into) {

@@ -183,9 +183,7 @@ impl<M: Memory> Plan<M> {
             let (low, high) = halves(&own);
             let (keep, give) = if rank < partner { (low, high) } else { (high, low) };
             let theirs = room.part(0, keep.len());
-            self.receive(partner, theirs.clone());
-            self.send(partner, part(&give));
-            self.wait();
+            self.exchange((partner, theirs.clone()), (partner, part(&give)));
             if rank < partner && !op.is_commutative {
                 // Their ranks are higher, so this one's is the left operand.
                 self.combine(op, part(&keep), theirs.clone());
@@ -197,9 +195,7 @@ impl<M: Memory> Plan<M> {
             own = keep;
         }
         for (partner, give, keep) in given.into_iter().rev() {
-            self.receive(partner, part(&give));
-            self.send(partner, part(&keep));
-            self.wait();
+            self.exchange((partner, part(&give)), (partner, part(&keep)));
         }
     }
 
@@ -215,15 +211,11 @@ impl<M: Memory> Plan<M> {
             // The part that has been combined by `round + 1` ranks goes on.
             let (gone, came) = (part(rank + size - round), part(rank + 2 * size - round - 1));
             let theirs = came.scratch();
-            self.receive(last, theirs.clone());
-            self.send(next, gone);
-            self.wait();
+            self.exchange((last, theirs.clone()), (next, gone));
             self.combine(op, theirs, came);
         }
         for round in 0..size - 1 {
-            self.receive(last, part(rank + size - round));
-            self.send(next, part(rank + size + 1 - round));
-            self.wait();
+            self.exchange((last, part(rank + size - round)), (next, part(rank + size + 1 - round)));
         }
     }
 
@@ -268,9 +260,10 @@ impl<M: Memory> Plan<M> {
         while half > 0 {
             let (own, other) = (rank & !(half - 1), (rank ^ half) & !(half - 1));
             let theirs = part(own, half).scratch();
-            self.receive((rank ^ half) as u32, theirs.clone());
-            self.send((rank ^ half) as u32, part(other, half));
-            self.wait();
+            self.exchange(
+                ((rank ^ half) as u32, theirs.clone()),
+                ((rank ^ half) as u32, part(other, half)),
+            );
             self.combine(op, theirs, part(own, half));
             half /= 2;
         }
@@ -292,9 +285,7 @@ impl<M: Memory> Plan<M> {
         let theirs = into.scratch();
         for distance in 1..size {
             let (next, last) = ((rank + distance) % size, (rank + size - distance) % size);
-            self.receive(last, theirs.clone());
-            self.send(next, parts[next as usize].clone());
-            self.wait();
+            self.exchange((last, theirs.clone()), (next, parts[next as usize].clone()));
             self.combine(op, theirs.clone(), own.clone());
         }
         self.copy(own, into.clone());
