@@ -99,6 +99,31 @@ fn a_node_that_has_dropped_what_it_was_sent_gets_it_beside_what_is_new() {
     cluster.down();
 }
 
+/// Nodes that are thought to have everything are told to run at once, so only the one that says
+/// that it lacks something waits for it.
+#[test]
+fn a_node_that_turns_out_to_lack_what_it_had_gets_it_and_all_ranks_run_once() {
+    let cluster = Cluster::up("t0190lacks", 3);
+    let data = cluster.file("data", 0o644, program("", 12, 5));
+    let work = cluster.file("work", 0o755, "#!/bin/sh\necho $MUSTER_RANK; cksum < data\n");
+    let more = ["--input", "none", "--bcast", data.to_str().unwrap()];
+    let said = |job: &Value| -> Vec<String> {
+        let ranks = job["ranks"].as_array().unwrap();
+        ranks.iter().map(|rank| rank["stdout"].as_str().unwrap().to_owned()).collect()
+    };
+    let (_, all, first) = sent(&cluster, "n[0-2]", &work, &more);
+    let kept = cluster.directory().join("n1/chunks");
+    for round in 0..5 {
+        for file in std::fs::read_dir(&kept).unwrap().flatten() {
+            std::fs::remove_file(file.path()).unwrap();
+        }
+        let (again, _, job) = sent(&cluster, "n[0-2]", &work, &more);
+        assert_eq!((again, said(&job)), (all, said(&first)), "round {round}");
+        assert_eq!(sent(&cluster, "n[0-2]", &work, &more).0, 0, "round {round}");
+    }
+    cluster.down();
+}
+
 #[test]
 fn what_a_rank_writes_to_its_files_is_its_own() {
     let cluster = Cluster::up("t0190own", 1);

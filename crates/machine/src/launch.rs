@@ -8,6 +8,8 @@
 //! done with a job (*forget*), the session stays and tells the same: a report that was lost with a
 //! manager is not missed by the next one.
 
+pub mod bundle;
+
 use crate::manager::spec::Stdin;
 use crate::strober::Table;
 use serde::{Deserialize, Serialize};
@@ -335,6 +337,12 @@ pub enum BadLetter {
         has: usize,
         /// How many it should have.
         told: usize,
+    },
+    /// A bundle that ends within one of its letters.
+    #[error("a bundle of letters that is cut off: its last {has} bytes are no letter")]
+    Cut {
+        /// How many bytes are left.
+        has: usize,
     },
 }
 

@@ -10,7 +10,7 @@ use muster_base::limits::CHUNK;
 use muster_base::nodeset;
 use muster_machine::chunk::read_ranges;
 use muster_machine::manager::spec::{End, Phase, RankStatus, Spec, Status};
-use muster_machine::relay::pack::{Load, PackError};
+use muster_machine::relay::pack::{Load, PackError, Source};
 use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::{Client, Fid};
 use muster_ninep::error::{Errno, Error};
@@ -68,12 +68,13 @@ fn steps(
     let path = format!("jobs/{id}/spec");
     let text = serde_json::to_string(&order.spec).expect("texts and numbers become JSON");
     client.write(&path, text).map_err(|error| refused(&path, error))?;
+    let mut chunks = Vec::new();
     if !order.load.is_empty() {
-        send_files(client, id, (order.load, order.recipes), events)?;
+        chunks = tell_files(client, id, (order.load, order.recipes))?;
     }
     let path = format!("jobs/{id}/ctl");
     let mut ctl = open_ctl(client, id).map_err(|error| refused(&path, error))?;
-    command(client, &ctl, &path, "start")
+    run(client, (id, &ctl), &chunks, events)
         .map_err(|failure| advised(failure, &order.program, &order.named))?;
     if order.detach {
         command(client, &ctl, &path, "detach")?;
@@ -106,6 +107,24 @@ fn steps(
     // It runs no more already, and waits to begin again.
     nodes.resize(status.size.max(nodes.len()), String::new());
     Ok(Started { id, owner, ctl, client: other, nodes })
+}
+
+/// Has the job started, and gives the nodes what they turn out to lack of its files.
+fn run(
+    client: &Client,
+    (id, ctl): (u64, &Fid),
+    chunks: &[Source],
+    events: &Events,
+) -> Result<(), Failure> {
+    loop {
+        match ctl.write_at(0, b"start\n") {
+            Ok(_) => return Ok(()),
+            Err(error) if error.errno == Errno::NODATA && !chunks.is_empty() => {
+                give_chunks(client, id, chunks, events)?;
+            }
+            Err(error) => return Err(refused(client, &format!("jobs/{id}/ctl"), &error)),
+        }
+    }
 }
 
 /// What the manager tells of the job.
@@ -260,14 +279,16 @@ pub(super) fn refused(client: &Client, path: &str, error: &Error) -> Failure {
     Failure::told("E402", exit::OURS, text)
 }
 
-/// Sends the files: first what they are, then the chunks of them that some node lacks.
-fn send_files(
+fn unpacked(error: PackError) -> Failure {
+    Failure::new("E104", exit::OURS, error.to_string())
+}
+
+/// Tells what the files are; the chunks of those that are told by them.
+fn tell_files(
     client: &Client,
     id: u64,
     (load, recipes): (Load, Recipes),
-    events: &Events,
-) -> Result<(), Failure> {
-    let unpacked = |error: PackError| Failure::new("E104", exit::OURS, error.to_string());
+) -> Result<Vec<Source>, Failure> {
     let path = format!("jobs/{id}/files");
     let mut told = Upload::open(client, &path, OpenFlags::WRONLY)?;
     let mut packer = load.stream_known(recipes);
@@ -277,13 +298,19 @@ fn send_files(
         offset += part.len() as u64;
     }
     told.finish()?;
-    let chunks = packer.into_chunks();
-    if chunks.is_empty() {
-        return Ok(());
-    }
+    Ok(packer.into_chunks())
+}
+
+/// Gives the chunks that some node lacks.
+fn give_chunks(
+    client: &Client,
+    id: u64,
+    chunks: &[Source],
+    events: &Events,
+) -> Result<(), Failure> {
     let path = format!("jobs/{id}/chunks");
     let most = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
-    let mut sent = 0;
+    let (mut sent, mut part) = (0, Vec::new());
     loop {
         // What a read does not fill is all of it.
         let wanted = read_until(client, &path, |_, is_short| is_short);

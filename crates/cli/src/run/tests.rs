@@ -83,16 +83,23 @@ impl Handle for Chunks {
     }
 }
 
-/// Writes down what a job is told, and tells the script.
+/// Writes down what a job is told, and tells the script. A job is not started before it has its
+/// files.
 struct Ctl {
     orders: Mutex<std::sync::mpsc::Sender<String>>,
     refuse: Option<&'static str>,
+    files: Sink,
+    chunks: Chunks,
 }
 
 struct CtlFile(Arc<Ctl>);
 
 impl Commands for CtlFile {
     fn obey(&self, line: &str) -> Result<()> {
+        let (was_told, was_given) = (self.0.files.text(), self.0.chunks.0.text());
+        if was_told.starts_with("known ") && was_given.is_empty() {
+            return Err(Error::new(Errno::NODATA, "its first chunk is not there"));
+        }
         let _ = self.0.orders.lock().unwrap().send(line.to_owned());
         match self.0.refuse {
             Some(text) => Err(Error::new(Errno::INVAL, text)),
@@ -124,7 +131,6 @@ const WAIT: Duration = Duration::from_secs(60);
 impl Fake {
     fn new(ranks: usize, refuse: Option<&'static str>) -> Fake {
         let (told, orders) = channel();
-        let ctl = Arc::new(Ctl { orders: Mutex::new(told), refuse });
         let output = Stream::new(|| {});
         let placed: Vec<Value> =
             (0..ranks).map(|at| json!({"rank": at, "node": format!("n{at}")})).collect();
@@ -132,7 +138,9 @@ impl Fake {
         let (wait, spec) = (Latch::default(), Text::new(""));
         let (files, stdin) = (Sink::default(), Sink::default());
         let chunks = Chunks::default();
-        let given = chunks.clone();
+        let (given, orders_to) = (chunks.clone(), Mutex::new(told));
+        let (sent, parts) = (files.clone(), chunks.clone());
+        let ctl = Arc::new(Ctl { orders: orders_to, refuse, files: sent, chunks: parts });
         let job = folder([
             ("ctl", control::file(0o664, move || CtlFile(ctl.clone())).entry()),
             ("spec", spec.file(0o664).entry()),

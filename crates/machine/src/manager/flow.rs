@@ -20,6 +20,13 @@ pub const FLYING: usize = 2;
 /// Bits of a variable that are a count: the rest is the shipment's number.
 pub const COUNTS: u32 = 20;
 
+/// How long nodes that were told to run a job are listened to before they are asked whether all
+/// have everything.
+pub const HEAR: Duration = Duration::from_millis(5);
+
+/// The longest time between two such questions.
+const HEAR_MAX: Duration = Duration::from_secs(1);
+
 /// The pauses between two questions whether nodes have unpacked something: the first, the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_micros(200), Duration::from_millis(5));
 
@@ -84,6 +91,13 @@ impl Flow {
     /// What nodes have counted that have all of so many chunks.
     pub fn with_chunks(&self, chunks: usize) -> u64 {
         self.sent() + chunks as u64
+    }
+
+    /// How long to listen between two questions to nodes that were told to run a job: half of the
+    /// time since that, so that few are asked in vain, and the job counts as started soon after it
+    /// has.
+    pub fn hearings() -> impl Iterator<Item = Duration> {
+        std::iter::successors(Some(HEAR / 2), |pause| Some((*pause * 3 / 2).min(HEAR_MAX)))
     }
 
     /// How long to wait between two questions.

@@ -168,8 +168,8 @@ pub(super) fn begin(
         }
     };
     let order = Order::Make { launch, shipment: pieces.shipment() };
-    let sent = send_order(job, &set, &order).map_err(whole)?;
-    sent.arrive(Deadline::after(ANSWER)).map_err(|error| whole(not_ordered(&error)))?;
+    let letter = ready(job, &set, &order).map_err(whole)?;
+    pieces.open(job, letter)?;
     push_all(job, &mut pieces, texts, !with_files)?;
     Ok(Some(pieces))
 }
@@ -275,13 +275,13 @@ impl Incoming {
     }
 }
 
-/// Which chunks of the job's files the client is to give next: a list of ranges, empty when all
-/// nodes have all of them. Waits until that is known.
+/// Which chunks of the job's files the client is to give next: a list of ranges, empty when nodes
+/// need none of them, as far as is known before the job is started.
 pub(super) fn wanted(job: &Arc<Job>) -> Result<String> {
     if let Some(kept) = kept_of(&job.state()) {
         return Ok(write_ranges(kept.wanted()));
     }
-    let wanted = with_files(job, |pieces| pieces.wanted(job))?;
+    let wanted = with_files(job, |pieces| pieces.wanted_first(job))?;
     Ok(write_ranges(wanted))
 }
 
@@ -392,10 +392,14 @@ pub(super) fn start(job: &Arc<Job>) -> Result<()> {
         if !early || std::mem::replace(&mut state.launching, true) {
             return fail(Errno::BUSY, "the job has been started or ended already");
         }
-        let is_whole = |kept: &Kept| state.files_end && kept.wanted().is_empty();
-        if !state.kept.as_ref().is_none_or(is_whole) {
+        let is_lacking = state.kept.as_ref().is_some_and(|kept| !kept.wanted().is_empty());
+        if state.kept.is_some() && !state.files_end {
             drop(state);
             return Err(start_failed(job, (None, invalid(CUT_OFF))));
+        }
+        if is_lacking {
+            state.launching = false;
+            return Err(lacking());
         }
     }
     match queue::allot(job, true) {
@@ -409,15 +413,55 @@ pub(super) fn start(job: &Arc<Job>) -> Result<()> {
 /// Launches a job that has its nodes. One that loses some of them meanwhile may begin again, which
 /// is no error.
 pub(super) fn go(job: &Arc<Job>) -> Result<()> {
-    let done = deliver(job).and_then(|is_made| execute(job, is_made));
-    if let Err(failed) = done {
-        let error = start_failed(job, failed);
-        let is_again = job.state().progress.is_again();
-        return if is_again { Ok(()) } else { Err(error) };
+    match deliver_and_execute(job) {
+        Ok(None) => {
+            job.started();
+            job.hear_early();
+            Ok(())
+        }
+        Ok(Some(pieces)) => Err(hold_on(job, pieces)),
+        Err(failed) => {
+            let error = start_failed(job, failed);
+            let is_again = job.state().progress.is_again();
+            if is_again { Ok(()) } else { Err(error) }
+        }
     }
-    job.started();
-    job.hear_early();
-    Ok(())
+}
+
+/// The files, if some node lacks parts of them.
+fn deliver_and_execute(job: &Arc<Job>) -> std::result::Result<Option<Pieces>, Failed> {
+    let mut files = deliver(job)?;
+    if let Some(pieces) = &mut files
+        && !pieces.are_there(job)?
+    {
+        return Ok(files);
+    }
+    let sent = files.as_ref().and_then(Pieces::chunks);
+    {
+        let mut state = job.state();
+        (state.sent, state.files) = (Some(super::now()), sent);
+    }
+    execute(job, files)
+}
+
+/// The job's client has to give what some node lacks, and then to start it again.
+fn hold_on(job: &Arc<Job>, pieces: Pieces) -> Error {
+    let mut state = job.state();
+    if state.progress.phase() != Phase::Starting {
+        drop(state);
+        drop(pieces);
+        job.forget_again();
+        return ended(job);
+    }
+    state.progress.holds_on();
+    (state.sending, state.launching, state.sent) = (Some(pieces), false, None);
+    lacking()
+}
+
+fn lacking() -> Error {
+    let text = "parts of the job's files are not there: give what its `chunks` names, and start \
+                it again  [E205]";
+    Error::new(Errno::NODATA, text)
 }
 
 /// Ends a job that cannot be started. If it has been ended already, what failed now only follows
@@ -446,45 +490,45 @@ fn has_lost_a_node(job: &Job) -> bool {
     check_places(&manager, job).is_err()
 }
 
-/// Sees that files have arrived everywhere. Whether the ranks have sessions by now.
-fn deliver(job: &Arc<Job>) -> std::result::Result<bool, Failed> {
+/// What is sent before the job is run: its files, if there are any.
+fn deliver(job: &Arc<Job>) -> std::result::Result<Option<Pieces>, Failed> {
     let whole = |error: Error| (None, error);
     let (sending, complete, is_kept) = {
         let mut state = job.state();
         (state.sending.take(), state.files_end, state.kept.is_some())
     };
-    let sending = match sending {
-        Some(sending) if complete => Some(sending),
-        Some(_) => return Err(whole(invalid(CUT_OFF))),
-        None if is_kept => Some(kept::send(job)?),
-        None => begin(job, false)?,
-    };
-    let is_made = sending.is_some();
-    let mut files = None;
-    if let Some(mut pieces) = sending {
-        pieces.finish(job)?;
-        files = pieces.chunks();
+    match sending {
+        Some(sending) if complete => Ok(Some(sending)),
+        Some(_) => Err(whole(invalid(CUT_OFF))),
+        None if is_kept => kept::send(job).map(Some),
+        None => begin(job, false),
     }
-    let mut state = job.state();
-    (state.sent, state.files) = (Some(super::now()), files);
-    Ok(is_made)
 }
 
 /// Runs the programs: all by one order. A rank whose program cannot be run says so later, one that
-/// reads the job's input is waited for.
-fn execute(job: &Arc<Job>, is_made: bool) -> std::result::Result<(), Failed> {
+/// reads the job's input is waited for. The files, if some node lacks parts of them after all.
+fn execute(job: &Arc<Job>, pieces: Option<Pieces>) -> std::result::Result<Option<Pieces>, Failed> {
     let whole = |error: Error| (None, error);
     if !job.state().progress.executing() {
         return Err(whole(ended(job)));
     }
     let (set, launch) = order(job).map_err(whole)?;
-    let order = if is_made { Order::Run { job: job.attempt } } else { Order::Launch(launch) };
     if let Some(manager) = job.manager.upgrade() {
         manager.strobe.settle();
     }
+    let order = match pieces {
+        None => Order::Launch(launch),
+        Some(pieces) if !pieces.is_trusting() => Order::Run { job: job.attempt },
+        Some(mut pieces) => {
+            return match pieces.run(job)? {
+                true => await_readers(job).map(|()| None),
+                false => Ok(Some(pieces)),
+            };
+        }
+    };
     let transfer = send_order(job, &set, &order).map_err(whole)?;
     transfer.arrive(Deadline::after(START)).map_err(|error| whole(not_ordered(&error)))?;
-    await_readers(job)
+    await_readers(job).map(|()| None)
 }
 
 /// Waits until the manager has hold of all ranks that read; one that cannot be run fails the start.
@@ -548,6 +592,13 @@ fn order(job: &Job) -> Result<(Nodes, Launch)> {
 
 /// Sends an order to all nodes of a set.
 fn send_order(job: &Job, set: &Nodes, order: &Order) -> Result<Letter> {
+    let letter = ready(job, set, order)?;
+    let Some(manager) = job.manager.upgrade() else { return gone() };
+    manager.memory.send_surely(set, letter).map_err(|error| not_ordered(&error))
+}
+
+/// The letter of an order to a job that is still to be started; all nodes of the set can be told.
+fn ready(job: &Job, set: &Nodes, order: &Order) -> Result<Vec<u8>> {
     let Some(manager) = job.manager.upgrade() else { return gone() };
     let letter = order.letter();
     if letter.len() > LETTER_MAX {
@@ -560,7 +611,7 @@ fn send_order(job: &Job, set: &Nodes, order: &Order) -> Result<Letter> {
     if job.state().progress.phase() != Phase::Starting {
         return Err(ended(job));
     }
-    manager.memory.send_surely(set, letter).map_err(|error| not_ordered(&error))
+    Ok(letter)
 }
 
 /// What it is called when an order does not arrive.

@@ -7,15 +7,19 @@
 //! which are to come, and count them. One is enough, unless a node has dropped something: the next
 //! begins when the client has given all of the last. What is for nodes of one processor only is
 //! sent to no other: that they have all of it is soon told.
+//!
+//! Nodes that should have everything are told to run the job in the same letter ([`Pieces::run`]).
+//! If one has dropped something, the others run already while it gets that.
 
 use super::Manager;
-use super::flow::{COUNTS, FLYING, Flow, Lacking};
+use super::flow::{COUNTS, FLYING, Flow, HEAR, Lacking};
 use super::holdings::Holder;
 use super::job::{Job, State};
 use super::report;
 use super::spec::Phase;
 use super::spec::Sent;
 use crate::chunk::Hash;
+use crate::launch::bundle::Bundle;
 use crate::launch::{BYTES_HEAD, Bytes, Kind, Order, Shipment, What};
 use crate::memory::{Memory, VARIABLES, id_of};
 use muster_base::limits::{CHUNK, MULTICAST_MIN};
@@ -23,7 +27,7 @@ use muster_fabric::global::Transfer;
 use muster_fabric::primitive::Nodes;
 use muster_fabric::{Deadline, Error as FabricError};
 use muster_ninep::error::{Errno, Error};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
@@ -211,6 +215,8 @@ struct Told {
     sent: usize,
     /// All nodes have all of them.
     is_there: bool,
+    /// They have as far as is known here, and nobody has asked them.
+    is_trusted: bool,
 }
 
 /// Files on their way.
@@ -224,6 +230,8 @@ pub(super) struct Pieces {
     job: u32,
     flow: Flow,
     flying: VecDeque<Arc<Flight>>,
+    /// What all nodes are sent next.
+    bundle: Bundle,
     /// The letter of a piece that is not full yet.
     part: Vec<u8>,
     told: Told,
@@ -242,7 +250,8 @@ impl Pieces {
         let arches = manager.nodes.arches(holders.iter().map(|(name, _)| name));
         let booking = Booking::make(manager, job)?;
         let flow = Flow::new(booking.shipment);
-        let (flying, part, told) = (VecDeque::new(), Vec::new(), Told::default());
+        let (flying, bundle) = (VecDeque::new(), Bundle::default());
+        let (part, told) = (Vec::new(), Told::default());
         let (job, multicast) = (job.attempt, memory.multicast());
         Ok(Pieces {
             memory,
@@ -253,6 +262,7 @@ impl Pieces {
             job,
             flow,
             flying,
+            bundle,
             part,
             told,
             multicast,
@@ -261,6 +271,11 @@ impl Pieces {
 
     pub(super) fn shipment(&self) -> Shipment {
         self.booking.shipment
+    }
+
+    /// Has an order sent before all else.
+    pub(super) fn open(&mut self, job: &Job, order: Vec<u8>) -> std::result::Result<(), Failed> {
+        self.post(job, order)
     }
 
     /// Sends more of the stream; waits while nodes are behind.
@@ -289,7 +304,7 @@ impl Pieces {
             self.await_unpacked(job, count)?;
         }
         self.flow.piece();
-        self.send(job, &self.to.clone(), letter)
+        self.post(job, letter)
     }
 
     /// The stream has told files by these chunks.
@@ -297,21 +312,43 @@ impl Pieces {
         self.told.chunks = chunks;
     }
 
+    /// Which chunks are to be given before the job is started, as far as is known here: nodes that
+    /// should have all of them are asked by [`Pieces::run`] only, on their way.
+    pub(super) fn wanted_first(&mut self, job: &Job) -> std::result::Result<Vec<u32>, Failed> {
+        if self.flow.has_told() {
+            return self.wanted(job);
+        }
+        let wanted = self.tell_nodes(job)?;
+        self.told.is_trusted = wanted.is_empty();
+        Ok(wanted)
+    }
+
+    /// Whether nodes that should have everything are to say so only when they run the job.
+    pub(super) fn is_trusting(&self) -> bool {
+        self.told.is_trusted
+    }
+
+    /// Tells the nodes which chunks they get: those that they are not known to hold.
+    fn tell_nodes(&mut self, job: &Job) -> std::result::Result<Vec<u32>, Failed> {
+        self.send_part(job)?;
+        let hashes: Vec<Hash> = self.told.chunks.iter().map(|chunk| chunk.hash).collect();
+        let mut lacking = self.booking.manager.holdings.lacking(&self.holders, &hashes);
+        for (chunk, to) in self.told.chunks.iter().zip(&mut lacking) {
+            to.retain(|node| chunk.is_for(&self.arches[node]));
+        }
+        self.told.to = Lacking::new(lacking);
+        self.announce(job)?;
+        Ok(self.told.to.wanted())
+    }
+
     /// Which chunks are to be given next; none when all nodes have all of them.
     pub(super) fn wanted(&mut self, job: &Job) -> std::result::Result<Vec<u32>, Failed> {
         if !self.flow.has_told() {
-            self.send_part(job)?;
-            let hashes: Vec<Hash> = self.told.chunks.iter().map(|chunk| chunk.hash).collect();
-            let mut lacking = self.booking.manager.holdings.lacking(&self.holders, &hashes);
-            for (chunk, to) in self.told.chunks.iter().zip(&mut lacking) {
-                to.retain(|node| chunk.is_for(&self.arches[node]));
-            }
-            self.told.to = Lacking::new(lacking);
-            self.announce(job)?;
-            let wanted = self.told.to.wanted();
-            if !wanted.is_empty() {
-                return Ok(wanted);
-            }
+            self.tell_nodes(job)?;
+        }
+        let not_given = self.told.to.wanted();
+        if !not_given.is_empty() {
+            return Ok(not_given);
         }
         let wanted = match self.told.is_there {
             true => Vec::new(),
@@ -336,8 +373,7 @@ impl Pieces {
             return Err((None, Error::new(Errno::NOSPC, text)));
         }
         let (count, coming) = (self.flow.sent(), self.told.to.coming());
-        let order = Order::Chunks { job: self.job, count, coming };
-        self.send(job, &self.to.clone(), order.letter())
+        self.post(job, Order::Chunks { job: self.job, count, coming }.letter())
     }
 
     /// Takes bytes of a chunk from the client; a chunk that is whole is sent.
@@ -377,8 +413,9 @@ impl Pieces {
             // Nobody lacks it.
             return Ok(());
         }
+        self.flush(job)?;
         if let Some(count) = self.flow.before_chunk(number.into()) {
-            self.await_count(job, &to, count, |_| false)?;
+            self.await_count(job, (&to, count), Flow::pauses(), |_| false)?;
         }
         self.told.sent += 1;
         self.send(job, &to, letter)
@@ -393,19 +430,48 @@ impl Pieces {
         (of > 0).then_some(Sent { chunks, of, multicast })
     }
 
-    /// Waits until all nodes have unpacked all of it.
-    pub(super) fn finish(&mut self, job: &Job) -> std::result::Result<(), Failed> {
+    /// Waits until all nodes have unpacked all of it, or should have it ([`Pieces::run`]). False
+    /// if chunks are to be given first.
+    pub(super) fn are_there(&mut self, job: &Job) -> std::result::Result<bool, Failed> {
+        if self.is_trusting() {
+            return Ok(true);
+        }
         if !self.told.chunks.is_empty() {
-            let missing = self.wanted(job)?;
-            if let Some(first) = missing.first() {
-                let text = format!("chunk {first} of the job's files was not given  [E205]");
-                return Err((None, Error::new(Errno::INVAL, text)));
-            }
-            return Ok(());
+            return self.wanted_first(job).map(|wanted| wanted.is_empty());
         }
         self.send_part(job)?;
+        self.flush(job)?;
         self.land(0)?;
-        self.await_unpacked(job, self.flow.sent())
+        self.await_unpacked(job, self.flow.sent()).map(|()| true)
+    }
+
+    /// Has nodes run the job, each as soon as it has everything. False if somebody lacks chunks:
+    /// [`Pieces::wanted`] tells which, and who has all runs already.
+    pub(super) fn run(&mut self, job: &Job) -> std::result::Result<bool, Failed> {
+        self.told.is_trusted = false;
+        self.post(job, Order::Run { job: self.job }.letter())?;
+        self.flush(job)?;
+        self.land(0)?;
+        let is_over = |state: &State| lacks(state) || has_all_said(state);
+        listen(job, HEAR, is_over);
+        let all = self.flow.with_chunks(self.told.chunks.len());
+        let has_all = self.await_count(job, (&self.to, all), Flow::hearings(), is_over)?;
+        Ok(has_all || !lacks(&job.state()))
+    }
+
+    /// Sends a letter to all nodes, with those that follow it soon.
+    fn post(&mut self, job: &Job, letter: Vec<u8>) -> std::result::Result<(), Failed> {
+        if let Some(before) = self.bundle.add(letter) {
+            self.send(job, &self.to.clone(), before)?;
+        }
+        if self.bundle.is_due() { self.flush(job) } else { Ok(()) }
+    }
+
+    fn flush(&mut self, job: &Job) -> std::result::Result<(), Failed> {
+        match self.bundle.take() {
+            Some(letter) => self.send(job, &self.to.clone(), letter),
+            None => Ok(()),
+        }
     }
 
     fn send(&mut self, job: &Job, to: &Nodes, letter: Vec<u8>) -> std::result::Result<(), Failed> {
@@ -434,15 +500,17 @@ impl Pieces {
 
     /// Waits until all nodes have unpacked pieces up to a count.
     fn await_unpacked(&self, job: &Job, count: u64) -> std::result::Result<(), Failed> {
-        self.await_count(job, &self.to, count, |_| false).map(drop)
+        self.await_count(job, (&self.to, count), Flow::pauses(), |_| false).map(drop)
     }
 
     /// Waits until all nodes have all chunks. If somebody lacks some, they are told that these
     /// come: which.
     fn await_chunks(&mut self, job: &Job) -> std::result::Result<Vec<u32>, Failed> {
+        self.told.is_trusted = false;
+        self.flush(job)?;
         self.land(0)?;
         let all = self.flow.with_chunks(self.told.chunks.len());
-        if self.await_count(job, &self.to, all, lacks)? {
+        if self.await_count(job, (&self.to, all), Flow::pauses(), lacks)? {
             return Ok(Vec::new());
         }
         for (node, chunks) in take_lacks(job) {
@@ -459,13 +527,13 @@ impl Pieces {
     fn await_count(
         &self,
         job: &Job,
-        set: &Nodes,
-        count: u64,
+        (set, count): (&Nodes, u64),
+        pauses: impl Iterator<Item = Duration>,
         is_over: impl Fn(&State) -> bool,
     ) -> std::result::Result<bool, Failed> {
         let variable = self.booking.shipment.variable;
         let until = Instant::now() + PATIENCE;
-        for pause in Flow::pauses() {
+        for pause in pauses {
             {
                 let state = job.state();
                 if let Some(failed) = failed(&state, |_| true) {
@@ -486,10 +554,27 @@ impl Pieces {
                 let text = format!("the nodes have not unpacked the job's files for {PATIENCE:?}");
                 return Err((None, Error::new(Errno::TIMEDOUT, text + "  [E306]")));
             }
-            std::thread::sleep(pause);
+            listen(job, pause, &is_over);
         }
         unreachable!("pauses do not end")
     }
+}
+
+/// Waits until nodes have said what matters, or the job is not to be started any more.
+fn listen(job: &Job, time: Duration, is_over: impl Fn(&State) -> bool) {
+    let goes_on = |state: &mut State| {
+        let is_starting = state.progress.phase() == Phase::Starting;
+        is_starting && !is_over(state) && failed(state, |_| true).is_none()
+    };
+    let waited = job.changed.wait_timeout_while(job.state(), time, goes_on);
+    drop(waited.expect("no holder panics"));
+}
+
+/// Whether all ranks have said how they fare, or that their node lacks chunks.
+fn has_all_said(state: &State) -> bool {
+    let count = state.progress.ranks().len();
+    let ranks = || state.early.iter().map(|heard| heard.rank).collect::<HashSet<_>>();
+    state.early.len() >= count && ranks().len() == count
 }
 
 /// Whether a node has said that it lacks chunks.

@@ -170,6 +170,11 @@ impl Progress {
         self.executing
     }
 
+    /// They are not to be run yet after all, or not all of them.
+    pub fn holds_on(&mut self) {
+        self.executing = false;
+    }
+
     /// All programs run, or their nodes have the order to run them. If the job was ended meanwhile,
     /// they were not there to be told.
     pub fn started(&mut self) -> Vec<Action> {

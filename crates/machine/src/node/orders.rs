@@ -9,7 +9,8 @@ use super::session::Session;
 use super::unpacking::{Unpacked, Unpacking};
 use super::{Node, Setup};
 use crate::chunk::store::Chunks;
-use crate::launch::{Bytes, Coming, Kind, Launch, Order, Rank, Report, Said, What};
+use crate::launch::bundle::letters;
+use crate::launch::{BadLetter, Bytes, Coming, Kind, Launch, Order, Rank, Report, Said, What};
 use crate::memory::{MANAGER, Memory, STROBE};
 use crate::strober::{self, Table};
 use muster_base::limits::LETTER_MAX;
@@ -128,10 +129,7 @@ impl Orders {
             let (unpacking, told) = (HashMap::new(), HashMap::new());
             let mut crew = Crew { node, memory, unpacking, chunks, told };
             while let Some(letter) = orders.next() {
-                match Bytes::read(&letter) {
-                    Some(bytes) => crew.unpack(bytes),
-                    None => crew.read(&letter),
-                }
+                crew.read(&letter);
                 orders.give_back(letter);
             }
         })?;
@@ -184,13 +182,20 @@ struct Crew {
 
 impl Crew {
     fn read(&mut self, letter: &[u8]) {
-        match Order::read(letter) {
-            Ok(order) => self.obey(order),
-            Err(error) => {
-                let said = format!("an order of the manager's cannot be read: {error}");
-                let _ = writeln!(io::stderr(), "{said}");
-            }
+        let read =
+            letters(letter).and_then(|all| all.into_iter().try_for_each(|one| self.heed(one)));
+        if let Err(error) = read {
+            let said = format!("an order of the manager's cannot be read: {error}");
+            let _ = writeln!(io::stderr(), "{said}");
         }
+    }
+
+    fn heed(&mut self, letter: &[u8]) -> std::result::Result<(), BadLetter> {
+        match Bytes::read(letter) {
+            Some(bytes) => self.unpack(bytes),
+            None => self.obey(Order::read(letter)?),
+        }
+        Ok(())
     }
 
     fn obey(&mut self, order: Order) {
@@ -213,11 +218,9 @@ impl Crew {
                 self.work(job, |unpacking, chunks| unpacking.gather(chunks, count, &coming));
             }
             Order::Run { job } => {
-                let Some(ready) = self.unpacking.remove(&job) else { return };
-                if ready.is_done() {
-                    ready.sessions.iter().for_each(run);
-                } else {
-                    self.cannot_keep(&ready.sessions, missing());
+                if let Some(unpacking) = self.unpacking.get_mut(&job) {
+                    unpacking.is_to_run();
+                    self.run_ready(job);
                 }
             }
             Order::Signal { job, ranks, signal } => {
@@ -263,6 +266,14 @@ impl Crew {
         made
     }
 
+    /// Runs a job that is to run, if it has its files.
+    fn run_ready(&mut self, job: u32) {
+        let Some(files) = self.unpacking.get_mut(&job) else { return };
+        if files.may_run() {
+            files.sessions.iter().for_each(run);
+        }
+    }
+
     /// Takes a part of a job's files, and tells that it has it.
     fn unpack(&mut self, Bytes { kind, job, number, bytes }: Bytes<'_>) {
         match kind {
@@ -300,6 +311,7 @@ impl Crew {
                     // Who may not speak now is no member, and its job is ended for that.
                     let _ = self.memory.set(unpacking.variable, count);
                 }
+                self.run_ready(job);
             }
             Err(error) => {
                 let sessions = self.give_up(job);

@@ -33,6 +33,18 @@ pub(super) struct Unpacking {
     known: Vec<(Hash, Known)>,
     /// The chunks were told of, and the files are in the sessions.
     is_gathered: bool,
+    run: Run,
+}
+
+/// Whether the job is to run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Run {
+    /// The order has not come.
+    No,
+    /// As soon as it has all of its files.
+    Soon,
+    /// It runs. Other nodes may lack something still, and all count what these are sent.
+    Done,
 }
 
 impl Unpacking {
@@ -49,12 +61,29 @@ impl Unpacking {
             tally: Tally::new(shipment),
             known: Vec::new(),
             is_gathered: true,
+            run: Run::No,
         })
     }
 
     /// Whether all of it is in the sessions.
-    pub(super) fn is_done(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.unpacker.is_done() && self.is_gathered
+    }
+
+    /// The job is to run.
+    pub(super) fn is_to_run(&mut self) {
+        if self.run == Run::No {
+            self.run = Run::Soon;
+        }
+    }
+
+    /// Whether the job is to run now: once, when all of it is in the sessions.
+    pub(super) fn may_run(&mut self) -> bool {
+        let is_now = self.run == Run::Soon && self.is_done();
+        if is_now {
+            self.run = Run::Done;
+        }
+        is_now
     }
 
     /// What is kept of it, by name.
@@ -105,7 +134,8 @@ impl Unpacking {
             self.known.push((name, known));
         }
         let growing = self.growing(chunks);
-        self.tally.round(coming, |hash| chunks.lack(&growing, hash));
+        let has_run = self.run == Run::Done;
+        self.tally.round(coming, |hash| !has_run && chunks.lack(&growing, hash));
         let unpacked = self.advance(chunks)?;
         Ok(Unpacked { lacks: self.tally.lacks(), ..unpacked })
     }
@@ -124,7 +154,8 @@ impl Unpacking {
     /// Sees what is there by now; at the end puts the files into the sessions.
     pub(super) fn advance(&mut self, chunks: &mut Chunks) -> Result<Unpacked> {
         let growing = self.growing(chunks);
-        let is_whole = self.tally.advance(|hash| chunks.lack(&growing, hash));
+        let has_run = self.run == Run::Done;
+        let is_whole = self.tally.advance(|hash| !has_run && chunks.lack(&growing, hash));
         if is_whole && !self.is_gathered {
             if let Some(lacks) = self.mend(chunks)? {
                 return Ok(self.unpacked(Some(lacks)));

@@ -7,15 +7,16 @@ use muster_base::limits::LETTER_MAX;
 use muster_fabric::primitive::Nodes;
 use muster_fabric::protocol::{NodeId, Time};
 use muster_machine::chunk::Hash;
+use muster_machine::launch::bundle::Bundle;
 use muster_machine::launch::{
     Bytes, Kind, Launch, Order, Part, Said, Shipment, What, exit_in, session_of,
 };
-use muster_machine::manager::flow::{COUNTS, FLYING, Flow, Lacking};
+use muster_machine::manager::flow::{COUNTS, FLYING, Flow, HEAR, Lacking};
 use muster_machine::manager::place::place;
 use muster_machine::manager::progress::{Action, Bears, Progress};
 use muster_machine::manager::spec::{End, Phase, Spec, Stdin};
 use muster_machine::memory::{VARIABLES, id_of, name_of};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// How often it is looked whether all nodes belong to the cluster, at most, and how often.
@@ -38,6 +39,8 @@ pub(super) enum Step {
     Send(Nodes, Vec<u8>),
     /// So much has been unpacked by some nodes. Whether it ends as well when one lacks something.
     Reach(Nodes, u64, bool),
+    /// The nodes have been told to run it: all can, or somebody lacks something.
+    Hear,
     /// The nodes are told which chunks come.
     Announce,
     /// The client gives a chunk.
@@ -83,9 +86,15 @@ pub(super) struct Job {
     pub broken: Option<Failed>,
     /// The programs are being run: what is begun is done, whatever happens.
     is_executing: bool,
+    /// The nodes should have everything, and were not asked before they run it.
+    is_trusting: bool,
+    /// They have said that it runs.
+    pub runs: bool,
     /// Nothing of it is left anywhere.
     pub is_over: bool,
     flow: Flow,
+    /// What all nodes are sent next.
+    bundle: Bundle,
     variable: u32,
     question: (Nodes, u64, bool),
     pub set: Nodes,
@@ -129,8 +138,11 @@ impl Job {
             is_reached: false,
             broken: None,
             is_executing: false,
+            is_trusting: false,
+            runs: false,
             is_over: false,
             flow: Flow::new(shipment),
+            bundle: Bundle::default(),
             variable: shipment.variable,
             question: (Nodes::none(), 0, false),
             set: Nodes::none(),
@@ -192,11 +204,15 @@ impl Job {
                 (self.question, self.is_reached) = ((set, count, may_lack), false);
                 self.ask(0, manager, hands);
             }
-            Step::Announce => {
-                let lacking = manager.holdings.lacking(&self.holders(), &self.hashes());
-                self.lacking = Lacking::new(lacking);
-                self.announce()?;
+            Step::Hear => {
+                let all = self.flow.with_chunks(self.chunks.len());
+                (self.question, self.is_reached) = ((self.set.clone(), all, true), false);
+                self.waits = !self.is_answered();
+                if self.waits {
+                    manager.waits.insert(hands.after(HEAR), Wait::Ask(self.attempt, 0));
+                }
             }
+            Step::Announce => self.tell_nodes(manager)?,
             Step::Give(chunk) => {
                 let bytes = self.chunks[chunk as usize].1.len() as u64;
                 self.steps.push_front(Step::Chunk(chunk));
@@ -211,18 +227,40 @@ impl Job {
             }
             Step::Gather => self.gather(manager)?,
             Step::Sent => self.times.sent = Some(hands.now),
-            Step::Execute(is_made) => {
-                if self.progress.executing() {
-                    self.is_executing = true;
-                    let launch = self.launch();
-                    let run = Order::Run { job: self.attempt };
-                    let order = if is_made { run } else { Order::Launch(launch) };
-                    self.steps.push_front(Step::Order(order));
-                    self.steps.push_front(Step::Members(0));
-                }
-            }
+            Step::Execute(is_made) => self.execute(is_made),
         }
         Ok(true)
+    }
+
+    /// They learn which chunks come: those that they are not known to hold.
+    fn tell_nodes(&mut self, manager: &Manager) -> Result<(), Failed> {
+        let lacking = manager.holdings.lacking(&self.holders(), &self.hashes());
+        self.lacking = Lacking::new(lacking);
+        self.announce()?;
+        self.is_trusting = self.lacking.wanted().is_empty();
+        match self.is_trusting {
+            true => self.steps.extend([Step::Sent, Step::Execute(true)]),
+            false => self.give(),
+        }
+        Ok(())
+    }
+
+    fn execute(&mut self, is_made: bool) {
+        if !self.progress.executing() {
+            return;
+        }
+        self.is_executing = true;
+        let launch = self.launch();
+        let run = Order::Run { job: self.attempt };
+        if self.is_trusting {
+            self.post(run.letter());
+            self.flush();
+            self.steps.extend([Step::Land, Step::Hear, Step::Gather]);
+            return;
+        }
+        let order = if is_made { run } else { Order::Launch(launch) };
+        self.steps.push_front(Step::Order(order));
+        self.steps.push_front(Step::Members(0));
     }
 
     fn order(
@@ -261,12 +299,25 @@ impl Job {
         }
         let shipment = Shipment { variable: self.variable, start: self.flow.sent() };
         let make = Order::Make { launch: self.launch(), shipment };
-        self.steps.extend([Step::Members(0), Step::Order(make)]);
         let head = Bytes::head(Kind::Piece, self.attempt, self.flow.next_piece());
         self.flow.piece();
-        let letter = [&head[..], &self.wish.stream(&self.chunks)].concat();
-        self.steps.extend([Step::Send(self.set.clone(), letter), Step::Announce]);
+        let piece = [&head[..], &self.wish.stream(&self.chunks)].concat();
+        self.steps.push_back(Step::Members(0));
+        self.post(make.letter());
+        self.post(piece);
+        self.steps.push_back(Step::Announce);
         Ok(())
+    }
+
+    /// Has a letter sent to all nodes, with those that follow it soon.
+    fn post(&mut self, letter: Vec<u8>) {
+        let before = self.bundle.add(letter);
+        self.steps.extend(before.map(|letter| Step::Send(self.set.clone(), letter)));
+    }
+
+    fn flush(&mut self) {
+        let bundle = self.bundle.take();
+        self.steps.extend(bundle.map(|letter| Step::Send(self.set.clone(), letter)));
     }
 
     fn launch(&self) -> Launch {
@@ -292,7 +343,7 @@ impl Job {
         ranks.map(|(rank, instance)| (rank.node.clone(), *instance)).collect()
     }
 
-    /// The nodes are told which chunks come; these are given, and then awaited.
+    /// The nodes are told which chunks come.
     fn announce(&mut self) -> Result<(), Failed> {
         if !self.flow.round(self.chunks.len()) {
             let text = "the nodes drop the job's files as fast as they get them  [E205]";
@@ -300,11 +351,16 @@ impl Job {
         }
         let (count, coming) = (self.flow.sent(), self.lacking.coming());
         let order = Order::Chunks { job: self.attempt, count, coming };
-        self.steps.push_back(Step::Send(self.set.clone(), order.letter()));
+        self.post(order.letter());
+        Ok(())
+    }
+
+    /// Chunks are given, and then awaited.
+    fn give(&mut self) {
+        self.flush();
         self.steps.extend(self.lacking.wanted().into_iter().map(Step::Give));
         let all = self.flow.with_chunks(self.chunks.len());
         self.steps.extend([Step::Land, Step::Reach(self.set.clone(), all, true), Step::Gather]);
-        Ok(())
     }
 
     fn send_chunk(&mut self, chunk: u32) {
@@ -322,7 +378,16 @@ impl Job {
     }
 
     fn gather(&mut self, manager: &mut Manager) -> Result<(), Failed> {
-        if std::mem::take(&mut self.is_reached) {
+        let is_reached = std::mem::take(&mut self.is_reached);
+        if std::mem::take(&mut self.is_trusting) {
+            self.runs = is_reached || !self.is_lacking();
+            if self.runs {
+                return Ok(());
+            }
+            self.progress.holds_on();
+            (self.is_executing, self.times.sent) = (false, None);
+        }
+        if is_reached {
             manager.holdings.add(&self.holders(), &self.hashes());
             self.steps.extend([Step::Sent, Step::Execute(true)]);
             return Ok(());
@@ -339,13 +404,15 @@ impl Job {
                 manager.holdings.remove(&node, &self.chunks[at as usize].0);
             }
         }
-        self.announce()
+        self.announce()?;
+        self.give();
+        Ok(())
     }
 
     /// Asks whether its nodes have come so far, unless the answer does not matter any more.
     pub fn ask(&mut self, times: usize, manager: &mut Manager, hands: &mut Hands) {
         let (set, count, may_lack) = &self.question;
-        self.waits = !(*may_lack && self.is_lacking());
+        self.waits = !(*may_lack && self.is_answered());
         if self.waits {
             let ticket = hands.ask(set.clone(), self.variable, *count);
             manager.waits.insert(ticket, Wait::Answer(self.attempt, times));
@@ -354,7 +421,21 @@ impl Job {
 
     /// How long to wait before a question is asked for the next time.
     pub fn pause(&self, times: usize) -> Duration {
-        Flow::pauses().nth(times).expect("pauses do not end")
+        let pause = match self.is_trusting {
+            true => Flow::hearings().nth(times),
+            false => Flow::pauses().nth(times),
+        };
+        pause.expect("pauses do not end")
+    }
+
+    /// Whether what nodes have said makes the question needless.
+    pub fn is_answered(&self) -> bool {
+        self.is_lacking() || self.is_trusting && self.has_all_said()
+    }
+
+    fn has_all_said(&self) -> bool {
+        let ranks: BTreeSet<usize> = self.early.iter().map(|(_, said)| said.rank).collect();
+        ranks.len() == self.progress.ranks().len()
     }
 
     /// Whether somebody has said that it lacks chunks.
@@ -365,7 +446,7 @@ impl Job {
     /// What a rank has said that cannot have its files, or what has not arrived, while these are on
     /// their way.
     pub fn failed(&self) -> Option<Failed> {
-        if self.chunks.is_empty() || self.times.sent.is_some() {
+        if self.chunks.is_empty() || self.times.sent.is_some() && !self.is_trusting {
             return None;
         }
         let said = self.early.iter().find_map(|(_, said)| match &said.what {

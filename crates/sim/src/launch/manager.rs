@@ -161,8 +161,25 @@ impl Manager {
                 Err(failed) => self.start_failed(&mut job, failed, false, hands),
             }
         }
-        self.jobs.insert(id, job);
+        match std::mem::take(&mut job.runs) {
+            true => self.ordered(job, hands),
+            false => drop(self.jobs.insert(id, job)),
+        }
         self.post(hands);
+    }
+
+    /// An order to a job has arrived, or what it was to do is done.
+    fn ordered(&mut self, mut job: Job, hands: &mut Hands) {
+        let actions = job.ordered(hands.now);
+        self.act(&mut job, actions, hands);
+        self.keep(job, hands);
+    }
+
+    /// Takes a job back, and what its ranks have said while it was started.
+    fn keep(&mut self, mut job: Job, hands: &mut Hands) {
+        let early = job.take_early();
+        self.jobs.insert(job.attempt, job);
+        early.into_iter().for_each(|(instance, said)| self.heard(instance, said, hands));
     }
 
     /// A launch has failed; it may be known that this is for the loss of a node.
@@ -185,17 +202,14 @@ impl Manager {
                 let Some(mut job) = self.jobs.remove(&id) else { return };
                 job.waits = false;
                 if is_done {
-                    let actions = job.ordered(hands.now);
-                    self.act(&mut job, actions, hands);
+                    self.ordered(job, hands);
                 } else {
                     let is_lost = matches!(landing, Some(Outcome::NotMember(_)));
                     let why = not_landed(landing);
                     let text = format!("the order to launch has not arrived: {why}  [E306]");
                     self.start_failed(&mut job, (None, text), is_lost, hands);
+                    self.keep(job, hands);
                 }
-                let early = job.take_early();
-                self.jobs.insert(id, job);
-                early.into_iter().for_each(|(instance, said)| self.heard(instance, said, hands));
                 self.go_on(id, hands);
             }
             Some(Wait::Answer(id, times)) => {
@@ -387,6 +401,11 @@ impl Manager {
         let (id, rank) = (job.attempt, said.rank);
         if job.progress.phase() == Phase::Starting {
             job.early.push((instance, said));
+            let is_asked = |wait: &Wait| matches!(wait, Wait::Ask(of, _) if *of == id);
+            if job.is_answered() && self.waits.values().any(is_asked) {
+                self.waits.retain(|_, wait| !is_asked(wait));
+                job.waits = false;
+            }
             return self.go_on(id, hands);
         }
         let is_lack = matches!(said.what, What::Lacks { .. });

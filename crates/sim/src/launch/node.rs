@@ -7,6 +7,7 @@ use super::reader::Reader;
 use muster_fabric::primitive::{Nodes, Outcome};
 use muster_fabric::protocol::Payload;
 use muster_machine::chunk::{Hash, Recipe};
+use muster_machine::launch::bundle::letters;
 use muster_machine::launch::{Bytes, Kind, Launch, Order, Rank, Report, Said, Shipment, What};
 use muster_machine::memory::{MANAGER, STROBE};
 use muster_machine::node::tally::Tally;
@@ -59,6 +60,9 @@ struct Unpacking {
     parser: Parser,
     known: KnownFiles,
     is_gathered: bool,
+    is_to_run: bool,
+    /// It counts on while others get what they lack.
+    has_run: bool,
 }
 
 /// What is waited for.
@@ -129,11 +133,14 @@ impl Node {
 
     /// A letter has come: it is read when those before it are.
     pub fn delivered(&mut self, letter: Payload, hands: &mut Hands) {
-        let each = match Bytes::read(&letter) {
-            Some(_) => self.prices.keep,
-            None => self.prices.letter,
+        let price = |letter: &&[u8]| {
+            let each = match Bytes::read(letter) {
+                Some(_) => self.prices.keep,
+                None => self.prices.letter,
+            };
+            letter.len() as u64 * each / 1_000
         };
-        let token = hands.work(letter.len() as u64 * each / 1_000);
+        let token = hands.work(letters_of(&letter).iter().map(price).sum());
         self.waits.insert(token, Wait::Letter(letter));
     }
 
@@ -158,10 +165,19 @@ impl Node {
     }
 
     fn read(&mut self, letter: &Payload, hands: &mut Hands) {
-        if let Some(bytes) = Bytes::read(letter) {
-            return self.unpack(bytes, letter, hands);
+        for (at, one) in letters_of(letter).into_iter().enumerate() {
+            match Bytes::read(one) {
+                Some(bytes) => self.unpack(bytes, letter, hands),
+                None => {
+                    let order = self.reader.clone().order((letter, at), one);
+                    self.obey(&order, hands);
+                }
+            }
         }
-        match &*self.reader.clone().order(letter) {
+    }
+
+    fn obey(&mut self, order: &Order, hands: &mut Hands) {
+        match order {
             Order::Launch(launch) => {
                 for rank in self.make(launch) {
                     self.run(launch.job, rank.rank, hands);
@@ -173,7 +189,8 @@ impl Node {
                     return self.cannot_keep(launch.job, &ranks, "No space left on device", hands);
                 }
                 // What is being put together is not dropped.
-                if self.unpacking.is_empty() && std::mem::take(&mut self.flaws.drops) {
+                let is_idle = self.unpacking.values().all(|files| files.has_run);
+                if is_idle && !self.held.is_empty() && std::mem::take(&mut self.flaws.drops) {
                     self.held.clear();
                 }
                 self.unpacking.insert(launch.job, Unpacking::new(ranks, *shipment));
@@ -184,10 +201,9 @@ impl Node {
                 self.gather(*job, *count, &coming, hands);
             }
             Order::Run { job } => {
-                let Some(ready) = self.unpacking.remove(job) else { return };
-                match ready.parser.is_done() && ready.is_gathered {
-                    true => ready.ranks.iter().for_each(|rank| self.run(*job, rank.rank, hands)),
-                    false => self.cannot_keep(*job, &ready.ranks, "a part is missing", hands),
+                if let Some(unpacking) = self.unpacking.get_mut(job) {
+                    unpacking.is_to_run = true;
+                    self.run_ready(*job, hands);
                 }
             }
             Order::Signal { job, ranks, signal } => {
@@ -226,6 +242,16 @@ impl Node {
             self.sessions.insert((launch.job, rank.rank), session);
         }
         ranks
+    }
+
+    /// Runs a job that is to run, if it has its files.
+    fn run_ready(&mut self, job: u32, hands: &mut Hands) {
+        let Some(files) = self.unpacking.get_mut(&job) else { return };
+        if files.is_to_run && files.parser.is_done() && files.is_gathered && !files.has_run {
+            files.has_run = true;
+            let ranks: Vec<usize> = files.ranks.iter().map(|rank| rank.rank).collect();
+            ranks.into_iter().for_each(|rank| self.run(job, rank, hands));
+        }
     }
 
     fn run(&mut self, job: u32, rank: usize, hands: &mut Hands) {
@@ -303,15 +329,17 @@ impl Node {
         let files = std::mem::take(&mut unpacking.known.0);
         unpacking.is_gathered &= files.is_empty();
         unpacking.tally.told(files.iter().flat_map(|recipe| recipe.chunks.iter().copied()));
-        unpacking.tally.round(coming, |hash| !self.held.contains(hash));
+        let has_run = unpacking.has_run;
+        unpacking.tally.round(coming, |hash| !has_run && !self.held.contains(hash));
         self.advance(job, true, hands);
     }
 
     /// Sees what is there of a job's files by now, and tells it.
     fn advance(&mut self, job: u32, is_round: bool, hands: &mut Hands) {
         let Some(unpacking) = self.unpacking.get_mut(&job) else { return };
-        let (tally, held) = (&mut unpacking.tally, &mut self.held);
-        let is_whole = tally.advance(|hash| !held.contains(hash)) && !unpacking.is_gathered;
+        let (tally, held, has_run) = (&mut unpacking.tally, &mut self.held, unpacking.has_run);
+        let is_whole = tally.advance(|hash| !has_run && !held.contains(hash));
+        let is_whole = is_whole && !unpacking.is_gathered;
         if is_whole {
             if let (true, Some(first)) = (std::mem::take(&mut self.flaws.changes), tally.chunk(0)) {
                 held.remove(first);
@@ -330,6 +358,7 @@ impl Node {
         if let (Some(chunks), Some(rank)) = (lacks, unpacking.ranks.first().map(|rank| rank.rank)) {
             self.say(Said { job, rank, what: What::Lacks { chunks } }, hands);
         }
+        self.run_ready(job, hands);
     }
 
     fn give_up(&mut self, job: u32, why: &str, hands: &mut Hands) {
@@ -409,6 +438,8 @@ impl Unpacking {
             parser: Parser::new(),
             known: KnownFiles::default(),
             is_gathered: true,
+            is_to_run: false,
+            has_run: false,
         }
     }
 }
@@ -451,4 +482,8 @@ impl Sink for KnownFiles {
     fn end(&mut self) -> Result<(), BadStream> {
         Ok(())
     }
+}
+
+fn letters_of(bundle: &Payload) -> Vec<&[u8]> {
+    letters(bundle).expect("the manager's bundles can be read")
 }

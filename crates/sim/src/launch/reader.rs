@@ -13,22 +13,24 @@ const KEPT: usize = 16;
 /// The last letters.
 #[derive(Default)]
 pub(super) struct Reader {
-    orders: RefCell<Vec<(Payload, Rc<Order>)>>,
+    /// Which letter of which bundle.
+    orders: RefCell<Vec<(Payload, usize, Rc<Order>)>>,
     chunks: RefCell<Vec<(Payload, Hash)>>,
 }
 
 impl Reader {
-    /// The order in a letter of the manager's.
+    /// An order of the manager's: which letter of a bundle it is, and as it is written.
     ///
     /// # Panics
     /// When it is none: the manager is ours.
-    pub fn order(&self, letter: &Payload) -> Rc<Order> {
+    pub fn order(&self, (bundle, at): (&Payload, usize), letter: &[u8]) -> Rc<Order> {
         let mut orders = self.orders.borrow_mut();
-        if let Some((_, order)) = orders.iter().find(|(known, _)| known.is_same(letter)) {
+        let is_it = |known: &Payload, place: usize| place == at && known.is_same(bundle);
+        if let Some((.., order)) = orders.iter().find(|(known, place, _)| is_it(known, *place)) {
             return order.clone();
         }
         let order = Rc::new(Order::read(letter).expect("the manager's orders can be read"));
-        keep(&mut orders, (letter.clone(), order.clone()));
+        keep(&mut orders, (bundle.clone(), at, order.clone()));
         order
     }
 

@@ -184,6 +184,8 @@ impl Clients {
             End::Failed if why.contains("[E205]") && !has_flaw && !self.has_faults => {
                 Some("has not got its files, though nothing went wrong")
             }
+            // Who dies or cannot keep them is named as that.
+            End::Failed if why.contains("do not unpack") => Some("has waited in vain for files"),
             End::Failed if why.contains(" exited 3") => {
                 let some = statuses.contains(&Some(3 << 8));
                 (!some).then_some("is told to have exited 3, and no rank has")
