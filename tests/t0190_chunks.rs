@@ -174,3 +174,20 @@ fn a_rank_that_reads_gets_its_files_the_same_way() {
     }
     cluster.down();
 }
+
+/// Its start failed: the job had ended before all nodes had said that they have its files.
+#[test]
+fn a_rank_that_ends_at_once_gives_its_job_its_status_whatever_it_reads() {
+    let cluster = Cluster::up("t0190ends", 2);
+    for status in [0, 3] {
+        let at = cluster.file("work", 0o755, program(&format!("exit {status}"), 3, status));
+        for round in 0..5 {
+            for more in [&["-n", "1"][..], &["-N", "2"], &["-N", "2", "--keep-going"]] {
+                let args = [&["run"], more, &[at.to_str().unwrap()]].concat();
+                let ended = cluster.muster(&args).run().code(status.into());
+                assert!(!ended.err.contains("[E402"), "round {round}, {more:?}: {ended:?}");
+            }
+        }
+    }
+    cluster.down();
+}

@@ -2,7 +2,7 @@
 //! little-endian. What costs is a letter, hardly its length: each wakes every node twice.
 
 use super::BadLetter;
-use muster_base::limits::{CHUNK, LETTER_MAX};
+use muster_base::limits::CHUNK;
 
 /// What a bundle begins with: no order and no bytes do.
 const FIRST: u8 = b'B';
@@ -17,11 +17,11 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Takes one more. If all are too long together, those before it are to go first; what is to
-    /// go then.
+    /// Takes one more. If all would be longer than a chunk, those before it are to go first; what
+    /// is to go then.
     #[must_use]
     pub fn add(&mut self, letter: Vec<u8>) -> Option<Vec<u8>> {
-        let is_full = !self.letters.is_empty() && self.size() + LENGTH + letter.len() > LETTER_MAX;
+        let is_full = !self.letters.is_empty() && self.size() + LENGTH + letter.len() > CHUNK;
         let first = if is_full { self.take() } else { None };
         self.letters.push(letter);
         first
@@ -75,6 +75,7 @@ pub fn letters(letter: &[u8]) -> Result<Vec<&[u8]>, BadLetter> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use muster_base::limits::LETTER_MAX;
     use proptest::prelude::*;
 
     /// What arrives at a node that all of a bundle's letters are sent to.

@@ -450,8 +450,7 @@ fn hold_on(job: &Arc<Job>, pieces: Pieces) -> Error {
     if state.progress.phase() != Phase::Starting {
         drop(state);
         drop(pieces);
-        job.forget_again();
-        return ended(job);
+        return start_failed(job, (None, ended(job)));
     }
     state.progress.holds_on();
     (state.sending, state.launching, state.sent) = (Some(pieces), false, None);
@@ -501,6 +500,7 @@ fn deliver(job: &Arc<Job>) -> std::result::Result<Option<Pieces>, Failed> {
         Some(sending) if complete => Ok(Some(sending)),
         Some(_) => Err(whole(invalid(CUT_OFF))),
         None if is_kept => kept::send(job).map(Some),
+        None if complete => Err(whole(Error::new(Errno::BUSY, "the job's files are being given"))),
         None => begin(job, false),
     }
 }

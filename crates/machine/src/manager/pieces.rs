@@ -415,7 +415,7 @@ impl Pieces {
         }
         self.flush(job)?;
         if let Some(count) = self.flow.before_chunk(number.into()) {
-            self.await_count(job, (&to, count), Flow::pauses(), |_| false)?;
+            self.await_count(job, (&to, count), |_| false)?;
         }
         self.told.sent += 1;
         self.send(job, &to, letter)
@@ -446,17 +446,31 @@ impl Pieces {
     }
 
     /// Has nodes run the job, each as soon as it has everything. False if somebody lacks chunks:
-    /// [`Pieces::wanted`] tells which, and who has all runs already.
+    /// [`Pieces::wanted`] tells which, and who has all runs already. What happens to ranks from now
+    /// on is told and heeded as of any job that runs.
     pub(super) fn run(&mut self, job: &Job) -> std::result::Result<bool, Failed> {
         self.told.is_trusted = false;
         self.post(job, Order::Run { job: self.job }.letter())?;
         self.flush(job)?;
         self.land(0)?;
-        let is_over = |state: &State| lacks(state) || has_all_said(state);
-        listen(job, HEAR, is_over);
-        let all = self.flow.with_chunks(self.told.chunks.len());
-        let has_all = self.await_count(job, (&self.to, all), Flow::hearings(), is_over)?;
-        Ok(has_all || !lacks(&job.state()))
+        let question =
+            (self.booking.shipment.variable, self.flow.with_chunks(self.told.chunks.len()));
+        let until = Instant::now() + PATIENCE;
+        for pause in std::iter::once(HEAR).chain(Flow::hearings()) {
+            listen(job, pause, |state| whether_all_can(state).is_some());
+            if let Some(all_can) = whether_all_can(&job.state()) {
+                return Ok(all_can);
+            }
+            match self.memory.is_at_least(&self.to, question, Deadline::after(ANSWER)) {
+                Ok(false) | Err(FabricError::WouldBlock | FabricError::Deadline { .. }) => {}
+                // Who has died is lost to a job that runs.
+                Ok(true) | Err(_) => break,
+            }
+            if Instant::now() > until {
+                return Err((None, not_unpacked()));
+            }
+        }
+        Ok(true)
     }
 
     /// Sends a letter to all nodes, with those that follow it soon.
@@ -500,7 +514,7 @@ impl Pieces {
 
     /// Waits until all nodes have unpacked pieces up to a count.
     fn await_unpacked(&self, job: &Job, count: u64) -> std::result::Result<(), Failed> {
-        self.await_count(job, (&self.to, count), Flow::pauses(), |_| false).map(drop)
+        self.await_count(job, (&self.to, count), |_| false).map(drop)
     }
 
     /// Waits until all nodes have all chunks. If somebody lacks some, they are told that these
@@ -510,7 +524,7 @@ impl Pieces {
         self.flush(job)?;
         self.land(0)?;
         let all = self.flow.with_chunks(self.told.chunks.len());
-        if self.await_count(job, (&self.to, all), Flow::pauses(), lacks)? {
+        if self.await_count(job, (&self.to, all), lacks)? {
             return Ok(Vec::new());
         }
         for (node, chunks) in take_lacks(job) {
@@ -528,12 +542,11 @@ impl Pieces {
         &self,
         job: &Job,
         (set, count): (&Nodes, u64),
-        pauses: impl Iterator<Item = Duration>,
         is_over: impl Fn(&State) -> bool,
     ) -> std::result::Result<bool, Failed> {
         let variable = self.booking.shipment.variable;
         let until = Instant::now() + PATIENCE;
-        for pause in pauses {
+        for pause in Flow::pauses() {
             {
                 let state = job.state();
                 if let Some(failed) = failed(&state, |_| true) {
@@ -551,30 +564,42 @@ impl Pieces {
                 Err(error) => return Err((None, not_sent(&error))),
             }
             if Instant::now() > until {
-                let text = format!("the nodes have not unpacked the job's files for {PATIENCE:?}");
-                return Err((None, Error::new(Errno::TIMEDOUT, text + "  [E306]")));
+                return Err((None, not_unpacked()));
             }
-            listen(job, pause, &is_over);
+            listen(job, pause, |state| {
+                let is_starting = state.progress.phase() == Phase::Starting;
+                !is_starting || is_over(state) || failed(state, |_| true).is_some()
+            });
         }
         unreachable!("pauses do not end")
     }
 }
 
-/// Waits until nodes have said what matters, or the job is not to be started any more.
+/// Waits until nodes have said what matters, for so long at most.
 fn listen(job: &Job, time: Duration, is_over: impl Fn(&State) -> bool) {
-    let goes_on = |state: &mut State| {
-        let is_starting = state.progress.phase() == Phase::Starting;
-        is_starting && !is_over(state) && failed(state, |_| true).is_none()
-    };
-    let waited = job.changed.wait_timeout_while(job.state(), time, goes_on);
+    let waited = job.changed.wait_timeout_while(job.state(), time, |state| !is_over(state));
     drop(waited.expect("no holder panics"));
 }
 
-/// Whether all ranks have said how they fare, or that their node lacks chunks.
-fn has_all_said(state: &State) -> bool {
+/// Whether all nodes that were told to run a job can, if that is known from what ranks have said:
+/// they lack chunks, have failed (which ends the job, or does not matter), or have run, all.
+fn whether_all_can(state: &State) -> Option<bool> {
+    if state.progress.phase() != Phase::Starting {
+        return Some(true);
+    }
+    if lacks(state) {
+        return Some(false);
+    }
+    // Those that read are followed at once.
+    let followed = state.claimed.iter().filter(|is_claimed| **is_claimed).count();
     let count = state.progress.ranks().len();
-    let ranks = || state.early.iter().map(|heard| heard.rank).collect::<HashSet<_>>();
-    state.early.len() >= count && ranks().len() == count
+    let said = || {
+        let ranks: HashSet<usize> = state.early.iter().map(|heard| heard.rank).collect();
+        (0..count).all(|rank| state.claimed[rank] || ranks.contains(&rank))
+    };
+    let is_known =
+        failed(state, |_| true).is_some() || state.early.len() + followed >= count && said();
+    is_known.then_some(true)
 }
 
 /// Whether a node has said that it lacks chunks.
@@ -604,6 +629,11 @@ pub(super) fn failed(state: &State, is_meant: impl Fn(usize) -> bool) -> Option<
         What::Failed { why } => Some((Some(heard.rank), Error::new(Errno::IO, why.clone()))),
         _ => None,
     })
+}
+
+fn not_unpacked() -> Error {
+    let text = format!("the nodes have not unpacked the job's files for {PATIENCE:?}  [E306]");
+    Error::new(Errno::TIMEDOUT, text)
 }
 
 /// What it is called when files do not arrive. That a node has left is said so that the job may

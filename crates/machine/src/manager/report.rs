@@ -73,9 +73,9 @@ impl Job {
             state.early.push(heard);
             return self.changed.notify_all();
         }
-        // Said too late: the job is being ended.
         if matches!(heard.what, What::Lacks { .. }) {
-            return;
+            drop(state);
+            return self.lacks_late(rank);
         }
         // Not of a session before this one, nor twice, nor of one that is followed by now.
         if state.instances.get(rank) != Some(&heard.instance) || !state.claim(rank) {
@@ -96,6 +96,19 @@ impl Job {
     pub(super) fn hear_early(self: &Arc<Job>) {
         let early = std::mem::take(&mut self.state().early);
         early.into_iter().for_each(|heard| self.heard(heard));
+    }
+
+    /// A node lacks parts of the job's files, and the job runs, or is being ended: nobody gives
+    /// them any more, so its ranks there do not run.
+    fn lacks_late(self: &Arc<Job>, rank: usize) {
+        let state = self.state();
+        let ranks = state.progress.ranks();
+        let Some(node) = ranks.get(rank).map(|one| one.node.clone()) else { return };
+        let there = ranks.iter().filter(|one| one.node == node).map(|one| one.rank);
+        let there: Vec<usize> = there.collect();
+        drop(state);
+        let why = format!("{node} has dropped parts of the job's files  [E205, exit 125]");
+        there.into_iter().for_each(|rank| self.failed_to_run(rank, &why));
     }
 
     fn failed_to_run(self: &Arc<Job>, rank: usize, why: &str) {

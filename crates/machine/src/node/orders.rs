@@ -231,7 +231,11 @@ impl Crew {
                     }
                 }
             }
-            Order::End { job } => self.lights(|of| of == job).iter().for_each(|s| s.kill_all()),
+            Order::End { job } => {
+                // What it lacks may come for another.
+                drop(self.give_up(job));
+                self.lights(|of| of == job).iter().for_each(|session| session.kill_all());
+            }
             Order::Forget { jobs } => self.forget(|job| jobs.contains(&job)),
             Order::Join { instance } if instance == self.node.instance => self.node.join_again(),
             // A start of this daemon before this one was meant.
@@ -269,8 +273,8 @@ impl Crew {
     /// Runs a job that is to run, if it has its files.
     fn run_ready(&mut self, job: u32) {
         let Some(files) = self.unpacking.get_mut(&job) else { return };
-        if files.may_run() {
-            files.sessions.iter().for_each(run);
+        if let Some(sessions) = files.run() {
+            sessions.iter().for_each(run);
         }
     }
 

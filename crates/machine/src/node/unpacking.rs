@@ -77,13 +77,15 @@ impl Unpacking {
         }
     }
 
-    /// Whether the job is to run now: once, when all of it is in the sessions.
-    pub(super) fn may_run(&mut self) -> bool {
-        let is_now = self.run == Run::Soon && self.is_done();
-        if is_now {
-            self.run = Run::Done;
+    /// The sessions that are to run now: once, when all of it is in them. What is left of this
+    /// counts.
+    pub(super) fn run(&mut self) -> Option<Vec<Arc<Session>>> {
+        if self.run != Run::Soon || !self.is_done() {
+            return None;
         }
-        is_now
+        self.run = Run::Done;
+        self.unpacker.leave();
+        Some(std::mem::take(&mut self.sessions))
     }
 
     /// What is kept of it, by name.

@@ -129,6 +129,11 @@ impl Unpacker {
         self.parser.push(bytes, &mut self.places).map_err(|Broken(why)| why)
     }
 
+    /// Nothing more goes to its places.
+    pub fn leave(&mut self) {
+        self.places.all.clear();
+    }
+
     /// The files that it has told by their chunks so far, once.
     pub fn take_known(&mut self) -> Vec<Known> {
         std::mem::take(&mut self.places.known)

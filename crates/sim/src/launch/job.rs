@@ -430,7 +430,9 @@ impl Job {
 
     /// Whether what nodes have said makes the question needless.
     pub fn is_answered(&self) -> bool {
-        self.is_lacking() || self.is_trusting && self.has_all_said()
+        let is_failed = |(_, said): &(u64, Said)| matches!(said.what, What::Failed { .. });
+        let is_known = self.early.iter().any(is_failed) || self.broken.is_some();
+        self.is_lacking() || self.is_trusting && (is_known || self.has_all_said())
     }
 
     fn has_all_said(&self) -> bool {
@@ -446,7 +448,7 @@ impl Job {
     /// What a rank has said that cannot have its files, or what has not arrived, while these are on
     /// their way.
     pub fn failed(&self) -> Option<Failed> {
-        if self.chunks.is_empty() || self.times.sent.is_some() && !self.is_trusting {
+        if self.chunks.is_empty() || self.times.sent.is_some() {
             return None;
         }
         let said = self.early.iter().find_map(|(_, said)| match &said.what {

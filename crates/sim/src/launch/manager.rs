@@ -408,8 +408,15 @@ impl Manager {
             }
             return self.go_on(id, hands);
         }
-        let is_lack = matches!(said.what, What::Lacks { .. });
-        if is_lack || job.instances.get(rank) != Some(&instance) || !job.claim(rank) {
+        if matches!(said.what, What::Lacks { .. }) {
+            // Nobody gives it any more.
+            let why = "its node has dropped parts of the job's files  [E205]";
+            return self.progressed(id, hands, |job| match job.progress.is_closed(rank) {
+                true => Vec::new(),
+                false => job.progress.rank_failed(rank, 125, why),
+            });
+        }
+        if job.instances.get(rank) != Some(&instance) || !job.claim(rank) {
             return;
         }
         self.progressed(id, hands, |job| match said.what {
