@@ -169,7 +169,7 @@ pub(super) fn begin(
     };
     let order = Order::Make { launch, shipment: pieces.shipment() };
     let letter = ready(job, &set, &order).map_err(whole)?;
-    pieces.open(job, letter)?;
+    pieces.post(job, letter)?;
     push_all(job, &mut pieces, texts, !with_files)?;
     Ok(Some(pieces))
 }

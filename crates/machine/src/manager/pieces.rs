@@ -273,11 +273,6 @@ impl Pieces {
         self.booking.shipment
     }
 
-    /// Has an order sent before all else.
-    pub(super) fn open(&mut self, job: &Job, order: Vec<u8>) -> std::result::Result<(), Failed> {
-        self.post(job, order)
-    }
-
     /// Sends more of the stream; waits while nodes are behind.
     pub(super) fn push(&mut self, job: &Job, mut bytes: &[u8]) -> std::result::Result<(), Failed> {
         while !bytes.is_empty() {
@@ -474,7 +469,7 @@ impl Pieces {
     }
 
     /// Sends a letter to all nodes, with those that follow it soon.
-    fn post(&mut self, job: &Job, letter: Vec<u8>) -> std::result::Result<(), Failed> {
+    pub(super) fn post(&mut self, job: &Job, letter: Vec<u8>) -> std::result::Result<(), Failed> {
         if let Some(before) = self.bundle.add(letter) {
             self.send(job, &self.to.clone(), before)?;
         }
