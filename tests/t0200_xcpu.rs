@@ -304,6 +304,33 @@ fn streams_are_fed_read_closed_and_redirected() {
 }
 
 #[test]
+fn who_writes_line_after_line_is_read_in_few_pieces_and_whole() {
+    const LINES: usize = 300;
+    let cluster = Cluster::up("x-pieces", 1);
+    let n0 = node(&cluster, "n0");
+    let line = format!("i=0; while [ $i -lt {LINES} ]; do echo $i; i=$((i+1)); sleep 0.001; done");
+    let session = Session::of(&n0, &format!("sh -c '{line}'"));
+    let begun = Instant::now();
+    session.tell("exec sh");
+    let stdout = n0.open(&session.at("stdout"), OpenFlags::default()).unwrap();
+    let (mut said, mut pieces) = (Vec::new(), 0);
+    loop {
+        let piece = stdout.fid().read_at(said.len() as u64, 8192).unwrap();
+        if piece.is_empty() {
+            break;
+        }
+        said.extend(piece);
+        pieces += 1;
+    }
+    let expected: String = (0..LINES).map(|at| format!("{at}\n")).collect();
+    assert_eq!(String::from_utf8(said).unwrap(), expected);
+    // Three at once, the last at its end, and fifty a second.
+    let most = 3 + 1 + begun.elapsed().as_millis() / 20 + 1;
+    assert!(pieces <= most, "{pieces} pieces in {:?}", begun.elapsed());
+    cluster.down();
+}
+
+#[test]
 fn a_session_lives_as_long_as_somebody_needs_it() {
     let cluster = Cluster::up("x-life", 1);
     let n0 = node(&cluster, "n0");

@@ -1,5 +1,6 @@
 //! A cluster for one test: a runtime directory of its own, commands that cannot hang, and a look
-//! at what is left. Everything is taken down when the guard goes, also when a test panics.
+//! at what is left. Everything is taken down when the guard goes, also when a test panics; and by
+//! a [`heir`] when the tests' process is killed.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
@@ -12,7 +13,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -38,6 +39,7 @@ pub struct Cluster {
 impl Cluster {
     /// Nothing is up yet.
     pub fn none(test: &str) -> Cluster {
+        heir();
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let home = std::env::temp_dir().join(format!("mt-{test}-{}-{number}", std::process::id()));
         let _ = fs::remove_dir_all(&home);
@@ -264,6 +266,26 @@ impl Drop for Cluster {
         }
         let _ = fs::remove_dir_all(&self.home);
     }
+}
+
+/// Starts who takes down what this process leaves, once: a shell that sees its input end. Of what
+/// ends in order nothing is left.
+fn heir() {
+    const WILL: &str = r#"cat; for home in "$0"/mt-*-"$1"-*; do
+            for cluster in "$home"/r/*/; do
+                [ -d "$cluster" ] || continue
+                MUSTER_RUNTIME="$home/r" "$2" --cluster "$(basename "$cluster")" down
+            done; rm -rf "$home"
+        done"#;
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let mut shell = Command::new("setsid");
+        shell.args(["sh", "-c", WILL]).arg(std::env::temp_dir());
+        shell.args([&std::process::id().to_string(), MUSTER]);
+        shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        // Its input ends when this process does.
+        std::mem::forget(shell.spawn().expect("a shell").stdin);
+    });
 }
 
 fn all_pids() -> Vec<i32> {

@@ -18,7 +18,7 @@ const SMALL: usize = 4096;
 /// Small messages are packed into blocks of about this size.
 const PACKED: usize = 32 * 1024;
 
-/// Large blocks kept for reuse.
+/// Bytes of large blocks that are kept for reuse, in messages of the agreed size.
 const SPARE: usize = 2;
 
 /// Content that was put into a reply's place before the reply itself.
@@ -59,9 +59,11 @@ pub struct Outbox {
     /// Bytes of the first block that are sent.
     sent: usize,
     length: usize,
+    /// Large blocks for reuse, the oldest first: fresh ones cost their pages, which is more than
+    /// to fill them.
     spare: Vec<Vec<u8>>,
-    /// Size of a large block: the agreed message size.
-    large: usize,
+    /// The agreed message size.
+    msize: usize,
     may_map: bool,
 }
 
@@ -78,7 +80,7 @@ impl Outbox {
 
     /// Sets the agreed message size.
     pub(crate) fn set_msize(&mut self, msize: usize) {
-        self.large = msize;
+        self.msize = msize;
         self.spare.clear();
     }
 
@@ -115,7 +117,7 @@ impl Outbox {
     ) -> Result<Filling, Error> {
         let mut bytes = match count {
             0..=SMALL => vec![0; READ_HEADER + count],
-            _ => self.spare.pop().unwrap_or_else(|| vec![0; self.large.max(READ_HEADER + count)]),
+            _ => self.large(count),
         };
         match fill(&mut bytes[READ_HEADER..READ_HEADER + count]) {
             Ok(used) => Ok(Filling { bytes, used }),
@@ -123,6 +125,16 @@ impl Outbox {
                 self.recycle(bytes);
                 Err(error)
             }
+        }
+    }
+
+    /// A block for so much content.
+    fn large(&mut self, count: usize) -> Vec<u8> {
+        let fits = |block: &Vec<u8>| block.len() >= READ_HEADER + count;
+        match self.spare.iter().rposition(fits) {
+            Some(at) => self.spare.remove(at),
+            // Of a size that others can use.
+            None => vec![0; READ_HEADER + count.next_power_of_two()],
         }
     }
 
@@ -205,15 +217,20 @@ impl Outbox {
                 first.used = 0;
                 break;
             }
-            if let Some(Block { content: Content::Bytes(bytes), .. }) = self.queue.pop_front() {
+            let gone = self.queue.pop_front();
+            if let Some(Block { content: Content::Bytes(bytes), large: true, .. }) = gone {
                 self.recycle(bytes);
             }
         }
     }
 
     fn recycle(&mut self, bytes: Vec<u8>) {
-        if bytes.len() >= self.large && self.large > SMALL && self.spare.len() < SPARE {
-            self.spare.push(bytes);
+        if bytes.len() <= READ_HEADER + SMALL {
+            return;
+        }
+        self.spare.push(bytes);
+        while self.spare.iter().map(Vec::len).sum::<usize>() > SPARE * self.msize {
+            self.spare.remove(0);
         }
     }
 }

@@ -18,6 +18,7 @@ mod gateway;
 mod launch;
 mod mpi;
 pub mod orders;
+mod pace;
 pub mod processor;
 mod session;
 pub mod shepherd;

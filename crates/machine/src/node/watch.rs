@@ -1,11 +1,13 @@
 //! The thread that moves the bytes of all processes of a node and sees them end.
 //!
 //! It polls each program's output pipes, its input pipe and its shepherd's link. A stream whose
-//! window is full is not read until a reader has made room; a feed with nothing in it is not
-//! polled for writing. It also cleans up after wiped sessions, and wipes those that have lingered.
+//! window is full is not read until a reader has made room, and one whose program writes line after
+//! line is left alone for moments ([`Pace`]); a feed with nothing in it is not polled for writing.
+//! It also cleans up after wiped sessions, and wipes those that have lingered.
 
 use super::cgroup::Cgroup;
 use super::directory::{Directories, Left};
+use super::pace::Pace;
 use super::processor::processor_of;
 use super::session::{START, Session};
 use super::shepherd::{Mounts, Report, Spares, Stage, Ward};
@@ -106,6 +108,7 @@ impl Watch {
             later: Vec::new(),
             silent: HashMap::new(),
             graves: Vec::new(),
+            resting: Vec::new(),
             buffer: vec![0; CHUNK],
         };
         let thread = std::thread::Builder::new().name("watch".into());
@@ -156,6 +159,8 @@ enum End {
     Link,
 }
 
+const OUTPUTS: [End; 2] = [End::Stdout, End::Stderr];
+
 const ENDS: [End; 4] = [End::Stdin, End::Stdout, End::Stderr, End::Link];
 
 fn token(session: u32, end: End) -> Token {
@@ -172,9 +177,19 @@ struct Silent {
     session: Weak<Session>,
 }
 
+/// A pipe that a program writes to.
+struct Outlet {
+    pipe: Option<OwnedFd>,
+    pace: Pace,
+    /// Until when it is left alone, and not polled.
+    rests: Option<Instant>,
+}
+
 struct Watched {
     session: Arc<Session>,
-    pipes: Pipes,
+    stdin: Option<OwnedFd>,
+    /// Of [`OUTPUTS`].
+    outlets: [Outlet; 2],
     /// The link's descriptor, while it is polled.
     link: Option<i32>,
     /// The program has said how it ended.
@@ -195,6 +210,8 @@ struct Eye {
     silent: HashMap<u32, Silent>,
     /// Directories and groups that could not be removed yet.
     graves: Vec<Grave>,
+    /// Outlets that are left alone, until when.
+    resting: Vec<(Instant, u32, End)>,
     /// Where bytes are on their way.
     buffer: Vec<u8>,
 }
@@ -226,6 +243,7 @@ impl Eye {
                     Order::Stop => return self.dig(),
                 }
             }
+            self.rouse();
             self.wake_lingerers();
             self.call_for_followers();
             self.dig();
@@ -238,8 +256,17 @@ impl Eye {
             return Some(Duration::from_millis(2));
         }
         let later = self.later.iter().map(|(when, _)| *when);
-        let next = later.chain(self.silent.values().map(|silent| silent.due)).min()?;
+        let silent = self.silent.values().map(|silent| silent.due);
+        let resting = self.resting.iter().map(|(due, ..)| *due);
+        let next = later.chain(silent).chain(resting).min()?;
         Some(next.saturating_duration_since(Instant::now()))
+    }
+
+    /// Looks at outlets that were left alone for long enough.
+    fn rouse(&mut self) {
+        let now = Instant::now();
+        let due: Vec<_> = self.resting.extract_if(.., |(due, ..)| *due <= now).collect();
+        due.into_iter().for_each(|(_, session, end)| self.advance(session, end));
     }
 
     fn wake_lingerers(&mut self) {
@@ -328,64 +355,122 @@ impl Eye {
             let (due, late) = (began + LATER, began + START);
             self.silent.insert(number, Silent { began, due, late, session });
         }
-        self.watched.insert(number, Watched { session, pipes, link, exited: false });
+        let Pipes { stdin, stdout, stderr } = pipes;
+        let outlets = [stdout, stderr].map(Outlet::new);
+        self.watched.insert(number, Watched { session, stdin, outlets, link, exited: false });
         // What happened before the registration raises no event.
         ENDS.iter().for_each(|end| self.advance(number, *end));
     }
 
     fn advance(&mut self, number: u32, end: End) {
         let Some(watched) = self.watched.get_mut(&number) else { return };
-        let mut has_written = false;
-        match end {
+        let is_waited_for = match end {
             End::Stdin => watched.feed(),
-            End::Stdout => {
-                let (pipe, stream) = (&mut watched.pipes.stdout, &watched.session.stdout);
-                has_written = pump(pipe, stream, &mut self.buffer);
-            }
-            End::Stderr => {
-                let (pipe, stream) = (&mut watched.pipes.stderr, &watched.session.stderr);
-                has_written = pump(pipe, stream, &mut self.buffer);
-            }
+            End::Stdout | End::Stderr => false,
             End::Link => {
                 if let Some((cgroup, seat)) = watched.listen(self.poll.registry()) {
                     let (until, cgroup) = (Instant::now() + BURIAL, Some(cgroup));
                     self.graves.push(Grave { until, directory: None, cgroup, _seat: seat });
                 }
+                watched.exited || watched.link.is_none()
+            }
+        };
+        if is_waited_for {
+            watched.outlets.iter_mut().for_each(Outlet::hurry);
+        }
+        let mut has_written = false;
+        for output in OUTPUTS {
+            if output == end || is_waited_for {
+                has_written |= self.drain(number, output);
             }
         }
         if has_written && let Some(silent) = self.silent.get_mut(&number) {
             silent.due = silent.due.min(silent.began + SOON);
         }
-        let pipes = &watched.pipes;
-        if pipes.stdout.is_none() && pipes.stderr.is_none() {
+        let Some(watched) = self.watched.get(&number) else { return };
+        let is_silent = watched.outlets.iter().all(|outlet| outlet.pipe.is_none());
+        if is_silent {
             watched.session.say_end();
         }
-        let silent = watched.link.is_none() && pipes.stdout.is_none() && pipes.stderr.is_none();
-        if silent || watched.session.is_wiped() {
+        if watched.link.is_none() && is_silent || watched.session.is_wiped() {
             self.watched.remove(&number);
             self.silent.remove(&number);
         }
     }
+
+    /// Hands on what a program has written, unless it is to be left alone; whether that was
+    /// anything.
+    fn drain(&mut self, number: u32, end: End) -> bool {
+        let Some(watched) = self.watched.get_mut(&number) else { return false };
+        let (outlet, stream) = watched.output(end);
+        let now = Instant::now();
+        if outlet.rests.is_some_and(|due| due > now) {
+            return false;
+        }
+        let bytes = pump(&mut outlet.pipe, stream, &mut self.buffer);
+        let Some(pipe) = &outlet.pipe else { return bytes > 0 };
+        let (mut pipe, registry) = (SourceFd(&pipe.as_raw_fd()), self.poll.registry());
+        let mut rests = (bytes > 0).then(|| outlet.pace.passed(bytes, now)).flatten();
+        match (outlet.rests, rests) {
+            (None, Some(_)) => registry.deregister(&mut pipe).expect("it is registered"),
+            (Some(_), None) => {
+                // What has come meanwhile raises an event. Where no event can be had it is looked
+                // at again.
+                let done = registry.register(&mut pipe, token(number, end), Interest::READABLE);
+                rests = done.err().map(|_| now + SOON);
+            }
+            _ => {}
+        }
+        outlet.rests = rests;
+        self.resting.extend(rests.map(|due| (due, number, end)));
+        bytes > 0
+    }
+}
+
+impl Outlet {
+    fn new(pipe: Option<OwnedFd>) -> Outlet {
+        Outlet { pipe, pace: Pace::new(Instant::now()), rests: None }
+    }
+
+    /// What comes next is waited for.
+    fn hurry(&mut self) {
+        let now = Instant::now();
+        self.pace.answered(now);
+        self.rests = self.rests.map(|_| now);
+    }
 }
 
 impl Watched {
-    /// Gives the program what was written for it.
-    fn feed(&mut self) {
-        while let Some(pipe) = &self.pipes.stdin {
+    fn output(&mut self, end: End) -> (&mut Outlet, &Stream) {
+        let [stdout, stderr] = &mut self.outlets;
+        match end {
+            End::Stderr => (stderr, &self.session.stderr),
+            _ => (stdout, &self.session.stdout),
+        }
+    }
+
+    /// Gives the program what was written for it; whether that was anything.
+    fn feed(&mut self) -> bool {
+        let mut any = false;
+        while let Some(pipe) = &self.stdin {
             match self.session.stdin.next() {
-                Next::Nothing => return,
-                Next::End => self.pipes.stdin = None,
+                Next::Nothing => return any,
+                Next::End => self.stdin = None,
                 Next::Bytes(bytes) => match rustix::io::write(pipe.as_fd(), &bytes) {
-                    Ok(taken) => self.session.stdin.taken(taken),
-                    Err(Errno::AGAIN) => return,
+                    Ok(taken) => {
+                        self.session.stdin.taken(taken);
+                        any = true;
+                    }
+                    Err(Errno::AGAIN) => return any,
                     Err(Errno::INTR) => {}
                     Err(_) => {
                         self.session.stdin.refuse(Errno::PIPE, "the program has closed its input");
-                        self.pipes.stdin = None;
+                        self.stdin = None;
                     }
                 },
             }
         }
+        any
     }
 
     /// Hears what the shepherd has to say. At the end of a light rank it gives its group away.
@@ -405,7 +490,8 @@ impl Watched {
                 Ok(Some(Report::Failed { stage, errno, what })) => {
                     let _ = registry.deregister(&mut SourceFd(&link));
                     self.link = None;
-                    self.pipes = Pipes { stdin: None, stdout: None, stderr: None };
+                    self.stdin = None;
+                    self.outlets.iter_mut().for_each(|outlet| outlet.pipe = None);
                     self.session.failed(failure(&self.session, stage, errno, &what));
                     return None;
                 }
@@ -433,20 +519,20 @@ impl Watched {
     }
 }
 
-/// Moves what a pipe holds into its stream; whether that was anything.
-fn pump(pipe: &mut Option<OwnedFd>, stream: &Stream, buffer: &mut [u8]) -> bool {
-    let mut any = false;
+/// Moves what a pipe holds into its stream; how many bytes that were.
+fn pump(pipe: &mut Option<OwnedFd>, stream: &Stream, buffer: &mut [u8]) -> usize {
+    let mut bytes = 0;
     while let Some(fd) = pipe {
         let room = stream.room().min(buffer.len());
         if room == 0 {
-            return any;
+            return bytes;
         }
         match rustix::io::read(fd.as_fd(), &mut buffer[..room]) {
             Ok(read) if read > 0 => {
                 stream.push(&buffer[..read]);
-                any = true;
+                bytes += read;
             }
-            Err(Errno::AGAIN) => return any,
+            Err(Errno::AGAIN) => return bytes,
             Err(Errno::INTR) => {}
             Ok(_) | Err(_) => {
                 *pipe = None;
@@ -454,7 +540,7 @@ fn pump(pipe: &mut Option<OwnedFd>, stream: &Stream, buffer: &mut [u8]) -> bool 
             }
         }
     }
-    any
+    bytes
 }
 
 /// Says why a program could not be run, as the shell's exit codes tell it apart.
