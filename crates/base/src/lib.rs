@@ -7,5 +7,6 @@ pub mod elf;
 pub mod ending;
 pub mod limits;
 pub mod nodeset;
+pub mod processors;
 pub mod quote;
 pub mod span;

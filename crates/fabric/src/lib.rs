@@ -22,6 +22,7 @@ pub mod global;
 pub mod heartbeat;
 pub mod pipeline;
 pub mod primitive;
+mod processors;
 pub mod protocol;
 pub mod region;
 pub mod shell;

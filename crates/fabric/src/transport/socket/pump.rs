@@ -1,8 +1,8 @@
 //! The threads that move the bytes of protected connections: one for each lane, so that no message
 //! of the system lane waits behind the bulk lane's ciphers. Each sleeps on all its connections at
 //! once (epoll(7), edge-triggered: a [`Joint`] goes on until both its sockets refuse). While its
-//! sleeps are short it looks for a moment before it sleeps, and yields the core to whoever has
-//! something to do: three wake-ups of sleeping cores are most of what a short message costs.
+//! sleeps are short it looks for a moment before it sleeps, where nobody waits for a processor:
+//! three wake-ups of sleeping cores are most of what a short message costs.
 //!
 //! A connection begins in the bulk lane's thread, for nobody knows its lane before the hello and a
 //! handshake costs some 100 us; [`Tunnel::enter`] moves it to its lane. The threads start with the
@@ -18,6 +18,7 @@ use super::joint::{Joint, Next};
 use super::option;
 use super::records::Keys;
 use crate::error::{Error, Result};
+use crate::processors::Processors;
 use crate::transport::Lane;
 use muster_base::limits::TLS_CHUNK;
 use rustix::buffer::spare_capacity;
@@ -263,6 +264,7 @@ struct Run {
     told: Vec<epoll::Event>,
     /// The last sleep was short.
     is_brisk: bool,
+    processors: Processors,
 }
 
 /// A connection of the thread's.
@@ -275,7 +277,8 @@ struct Seat {
 impl Run {
     fn new(pump: Arc<Pump>) -> Run {
         let (joints, lingering, told) = (HashMap::new(), Vec::new(), Vec::with_capacity(TOLD));
-        Run { pump, joints, lingering, told, is_brisk: false }
+        let processors = Processors::new();
+        Run { pump, joints, lingering, told, is_brisk: false, processors }
     }
 
     fn run(mut self) {
@@ -301,8 +304,9 @@ impl Run {
         let time = if is_busy { Some(&now) } else { (!self.lingering.is_empty()).then_some(&LOOK) };
         self.told.clear();
         let begun = Instant::now();
+        let mut may_look = self.is_brisk && !is_busy && !self.processors.are_wanted();
         loop {
-            let may_look = self.is_brisk && !is_busy && begun.elapsed() < BRISK;
+            may_look &= begun.elapsed() < BRISK;
             let time = if may_look { Some(&now) } else { time };
             // Interrupted: what was to be told is told the next time.
             let told = spare_capacity(&mut self.told);
