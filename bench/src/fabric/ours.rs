@@ -154,7 +154,10 @@ pub fn ask_stream(at: &str, size: usize, time: Duration) -> Result<f64> {
     }
     let (mut total, start) = (0, Instant::now());
     while start.elapsed() < time {
-        total += end.get(&mut buffer, deadline)?;
+        // To read the clock takes a fiftieth of a message of 64 KB.
+        for _ in 0..16 {
+            total += end.get(&mut buffer, deadline)?;
+        }
     }
     Ok(total as f64 / start.elapsed().as_secs_f64() / 1e6)
 }

@@ -1,6 +1,7 @@
-//! Whether somebody waits for one of the machine's processors.
+//! Whether somebody waits for one of the machine's processors, and leaving one.
 
 use muster_base::processors::{LOADS, ONLINE, are_wanted, count};
+use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -22,5 +23,34 @@ impl Processors {
         let mut text = [0; 64];
         let read = self.loads.as_ref().and_then(|file| file.read_at(&mut text, 0).ok());
         are_wanted(self.count, &text[..read.unwrap_or(0)])
+    }
+}
+
+/// Goes to another processor than this one, if there is one for this thread (50 us).
+pub(crate) fn leave() {
+    let Ok(may) = sched_getaffinity(None) else { return };
+    let mut others = may;
+    others.unset(sched_getcpu());
+    // Where that is forbidden, or the others have gone, it stays.
+    if sched_setaffinity(None, &others).is_ok() {
+        let _ = sched_setaffinity(None, &may);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_leaves_a_processor_is_on_another_one_and_may_come_back() {
+        let may = sched_getaffinity(None).unwrap();
+        let has_left = || {
+            let here = sched_getcpu();
+            leave();
+            sched_getcpu() != here
+        };
+        // The kernel may move it back at once, but not each time.
+        assert_eq!((0..100).any(|_| has_left()), may.count() > 1);
+        assert_eq!(sched_getaffinity(None).unwrap(), may);
     }
 }

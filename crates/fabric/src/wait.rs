@@ -12,6 +12,10 @@
 //! one of the waits that sleep at once. How soon something came while asleep tells nothing: it
 //! comes just as soon where only sleeping lets the peer run.
 //!
+//! Two that sleep and wake each other end up on one processor, where who looks keeps the other from
+//! answering: of four such pairs on two processors each stayed so. So who has looked in vain for
+//! long goes to another one first ([`Sleeper::part`]).
+//!
 //! Those that have a processor each look longer, as long as the clock shows that nobody else gets
 //! it in between ([`Waiter::alone`]): it would be idle meanwhile (docs/decisions/waiting.md).
 //!
@@ -35,6 +39,9 @@ pub trait Sleeper {
     fn offer(&mut self) {
         std::thread::yield_now();
     }
+
+    /// Goes to another processor if who is waited for has this one, as far as that is known.
+    fn part(&mut self) {}
 
     /// Sleeps until it may have come, at most so long.
     ///
@@ -73,6 +80,9 @@ const LOOKS_CROWDED: u32 = 4;
 
 /// The most times in a row that something is left out.
 const REST_MAX: u32 = 1024;
+
+/// Waits in a row without a look, after which it is asked whether looks can be of any use here.
+const PARTED: u32 = 32;
 
 /// Something that is tried ever less often while it is in vain.
 #[derive(Debug, Default)]
@@ -199,6 +209,9 @@ impl Waiter {
         }
         // A wait that must end sooner tells nothing about what looking is good for.
         let Some(left) = deadline.left().filter(|left| *left > LOOK) else { return false };
+        if rest.last >= PARTED {
+            sleeper.part();
+        }
         let is_seen = look_for(sleeper, most.min(left), self.manner == Manner::Alone);
         match is_seen {
             true => rest.served(),

@@ -3,17 +3,18 @@
 
 use super::receive::Incoming;
 use super::ring::{Consumer, Garbage, Producer, Shared, announce, wakes};
-use super::segment::{self, ASLEEP, CLOSED, Side};
+use super::segment::{self, ASLEEP, CLOSED, PLACE, Side};
 use super::send::Outgoing;
 use super::socket::{Heard, Line};
 use super::sys::{self, Mapped};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::pipeline::plan::Planner;
+use crate::processors;
 use crate::strategy::Ready;
 use crate::transport::{Hello, Peer};
 use crate::wait::{Sleeper, Waiter};
-use rustix::thread::futex;
+use rustix::thread::{futex, sched_getcpu};
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -393,8 +394,15 @@ impl Sleeper for Asleep<'_> {
         (self.is_done)(self.link)
     }
 
+    fn part(&mut self) {
+        if self.link.peers(PLACE).load(Ordering::Relaxed) == place() {
+            processors::leave();
+        }
+    }
+
     fn sleep(&mut self, most: Duration) -> Result<()> {
         let events = self.events;
+        self.link.own(PLACE).store(place(), Ordering::Relaxed);
         announce(self.link.own(ASLEEP), events);
         if !self.is_ready() {
             let time = most.min(NAP).try_into().expect("50 ms at most");
@@ -408,6 +416,11 @@ impl Sleeper for Asleep<'_> {
         self.link.own(ASLEEP).store(0, Ordering::Relaxed);
         Ok(())
     }
+}
+
+/// One more than the number of the processor on which this runs.
+fn place() -> u32 {
+    sched_getcpu() as u32 + 1
 }
 
 impl Drop for Link {

@@ -18,6 +18,7 @@
 //! | 64 | 4 | 1 when it can read the peer's memory |
 //! | 72 | 8 | an address in its memory |
 //! | 80 | 8 | what stands there, which tells the peer whether it reads the right process |
+//! | 88 | 4 | one more than the number of the processor on which it slept last |
 //!
 //! The memory is sealed against another size before it is passed on, and who gets it checks seals
 //! and size before it maps it. It has no name, so nothing is left when both are gone.
@@ -38,6 +39,7 @@ pub(super) const NOTES: usize = 8;
 pub(super) const READS: usize = 64;
 pub(super) const PROOF_AT: usize = 72;
 pub(super) const PROOF: usize = 80;
+pub(super) const PLACE: usize = 88;
 
 const SIDE: usize = 256;
 const FREED: usize = 512;
