@@ -8,18 +8,23 @@ use crate::error::{Error, Result};
 use crate::protocol::{NodeId, Protocol};
 use crate::transport::{Adapter, Hello, Lane, Listener, Peer, Protection};
 use muster_base::limits::GUESTS_MAX;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io::IoSlice;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// How long making a connection may take.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How soon the listening thread sees that all is to end.
+/// How soon the listening thread sees that all is to end, where only a wait tells that somebody
+/// has come; and how long it waits when it cannot let him in.
 const LOOK: Duration = Duration::from_millis(100);
+/// How often it looks where somebody has come and not said who it is.
+const GLANCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 
 /// Both.
 pub struct Doors<P: Protocol> {
@@ -108,6 +113,7 @@ fn connect(
 
 fn listen<P: Protocol>(mut listener: Box<dyn Listener>, guests: &Guests, inbox: &Inbox<P>) {
     while !inbox.is_closed() {
+        rest(&*listener, inbox.closing());
         match listener.accept(Deadline::after(LOOK)) {
             Ok(adapter) => {
                 if let Some(command) = admit(adapter, guests, inbox.guests()) {
@@ -118,6 +124,21 @@ fn listen<P: Protocol>(mut listener: Box<dyn Listener>, guests: &Guests, inbox: 
             // Out of descriptors or memory: others may return some meanwhile.
             Err(_) => std::thread::sleep(LOOK),
         }
+    }
+}
+
+/// Sleeps until somebody comes or all is to end, where the listener lets one wait for that: to look
+/// ten times a second took 4 % of a processor in an idle cluster of 64 nodes on one machine.
+fn rest(listener: &dyn Listener, closing: BorrowedFd<'_>) {
+    let mut waits: Vec<PollFd<'_>> = listener
+        .descriptors()
+        .into_iter()
+        .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+        .collect();
+    if !waits.is_empty() {
+        waits.push(PollFd::from_borrowed_fd(closing, PollFlags::IN));
+        // Interrupted: it is looked at again.
+        let _ = poll(&mut waits, Some(&GLANCE));
     }
 }
 

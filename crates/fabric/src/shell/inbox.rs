@@ -1,4 +1,5 @@
-//! What other threads have for the shell's: a queue, and a descriptor that wakes it.
+//! What other threads have for the shell's: a queue, and a descriptor that wakes it. Another one
+//! tells those who wait elsewhere that all is to end.
 
 use crate::error::{Error, Result};
 use crate::protocol::{NodeId, Protocol, Time};
@@ -34,6 +35,7 @@ pub struct Connected {
 pub struct Inbox<P: Protocol> {
     queue: Mutex<Queue<P>>,
     waker: OwnedFd,
+    closing: OwnedFd,
 }
 
 struct Queue<P: Protocol> {
@@ -50,10 +52,13 @@ pub fn ended() -> Error {
 
 impl<P: Protocol> Inbox<P> {
     pub fn new() -> Result<Inbox<P>> {
-        let waker = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .map_err(|error| Error::io("making a descriptor to be woken by", error))?;
+        let event = || {
+            eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+                .map_err(|error| Error::io("making a descriptor to be woken by", error))
+        };
+        let (waker, closing) = (event()?, event()?);
         let queue = Queue { commands: VecDeque::new(), is_closed: false, is_quiet: true };
-        Ok(Inbox { queue: Mutex::new(queue), waker })
+        Ok(Inbox { queue: Mutex::new(queue), waker, closing })
     }
 
     /// The user's commands are limited in number.
@@ -96,7 +101,7 @@ impl<P: Protocol> Inbox<P> {
 
     fn wake(&self, queue: &mut Queue<P>) {
         if std::mem::take(&mut queue.is_quiet) {
-            rustix::io::write(&self.waker, &1u64.to_ne_bytes()).expect("an event can be signalled");
+            signal(&self.waker);
         }
     }
 
@@ -105,6 +110,7 @@ impl<P: Protocol> Inbox<P> {
         let mut queue = self.lock();
         queue.is_closed = true;
         self.wake(&mut queue);
+        signal(&self.closing);
     }
 
     /// Somebody has something.
@@ -130,7 +136,16 @@ impl<P: Protocol> Inbox<P> {
         self.waker.as_fd()
     }
 
+    /// It becomes readable when the inbox is closed.
+    pub fn closing(&self) -> BorrowedFd<'_> {
+        self.closing.as_fd()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Queue<P>> {
         self.queue.lock().expect("nobody panics with it")
     }
+}
+
+fn signal(event: &OwnedFd) {
+    rustix::io::write(event, &1u64.to_ne_bytes()).expect("an event can be signalled");
 }
