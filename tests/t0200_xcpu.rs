@@ -324,8 +324,8 @@ fn who_writes_line_after_line_is_read_in_few_pieces_and_whole() {
     }
     let expected: String = (0..LINES).map(|at| format!("{at}\n")).collect();
     assert_eq!(String::from_utf8(said).unwrap(), expected);
-    // Three at once, the last at its end, and fifty a second.
-    let most = 3 + 1 + begun.elapsed().as_millis() / 20 + 1;
+    // A few at once and at its end, and fifty a second.
+    let most = 8 + begun.elapsed().as_millis() / 20;
     assert!(pieces <= most, "{pieces} pieces in {:?}", begun.elapsed());
     cluster.down();
 }

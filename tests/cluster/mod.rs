@@ -274,8 +274,9 @@ fn heir() {
     const WILL: &str = r#"cat; for home in "$0"/mt-*-"$1"-*; do
             for cluster in "$home"/r/*/; do
                 [ -d "$cluster" ] || continue
-                MUSTER_RUNTIME="$home/r" "$2" --cluster "$(basename "$cluster")" down
-            done; rm -rf "$home"
+                MUSTER_RUNTIME="$home/r" timeout 60 "$2" --cluster "$(basename "$cluster")" down
+            done
+            pkill -KILL -f "$home/"; sleep 0.2; rm -rf --one-file-system "$home"
         done"#;
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,7 +1,7 @@
 //! Whether somebody waits for one of the machine's processors, and leaving one.
 
 use muster_base::processors::{LOADS, ONLINE, are_wanted, count};
-use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -33,7 +33,13 @@ pub(crate) fn leave() {
     others.unset(sched_getcpu());
     // Where that is forbidden, or the others have gone, it stays.
     if sched_setaffinity(None, &others).is_ok() {
-        let _ = sched_setaffinity(None, &may);
+        let back = sched_setaffinity(None, &may);
+        if back.is_err() {
+            // Its processors were changed meanwhile: any that it is given now.
+            let mut any = CpuSet::new();
+            (0..CpuSet::MAX_CPU).for_each(|at| any.set(at));
+            let _ = sched_setaffinity(None, &any);
+        }
     }
 }
 

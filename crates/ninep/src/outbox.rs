@@ -130,11 +130,12 @@ impl Outbox {
 
     /// A block for so much content.
     fn large(&mut self, count: usize) -> Vec<u8> {
-        let fits = |block: &Vec<u8>| block.len() >= READ_HEADER + count;
-        match self.spare.iter().rposition(fits) {
+        let least = READ_HEADER + count;
+        let fit = (0..self.spare.len()).filter(|at| self.spare[*at].len() >= least);
+        match fit.min_by_key(|at| self.spare[*at].len()) {
             Some(at) => self.spare.remove(at),
-            // Of a size that others can use.
-            None => vec![0; READ_HEADER + count.next_power_of_two()],
+            // Of a size that others can use, and two messages' blocks are kept.
+            None => vec![0; (READ_HEADER + count.next_power_of_two()).min(self.msize.max(least))],
         }
     }
 

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::protocol::{NodeId, Protocol};
 use crate::transport::{Adapter, Hello, Lane, Listener, Peer, Protection};
 use muster_base::limits::GUESTS_MAX;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::BTreeSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -20,11 +20,9 @@ use std::time::Duration;
 
 /// How long making a connection may take.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How soon the listening thread sees that all is to end, where only a wait tells that somebody
-/// has come; and how long it waits when it cannot let him in.
+/// How soon the listening thread sees that all is to end while somebody has come, or where only a
+/// wait tells that; and how long it waits when it cannot let him in.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often it looks where somebody has come and not said who it is.
-const GLANCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 
 /// Both.
 pub struct Doors<P: Protocol> {
@@ -112,8 +110,11 @@ fn connect(
 }
 
 fn listen<P: Protocol>(mut listener: Box<dyn Listener>, guests: &Guests, inbox: &Inbox<P>) {
-    while !inbox.is_closed() {
+    loop {
         rest(&*listener, inbox.closing());
+        if inbox.is_closed() {
+            return;
+        }
         match listener.accept(Deadline::after(LOOK)) {
             Ok(adapter) => {
                 if let Some(command) = admit(adapter, guests, inbox.guests()) {
@@ -130,15 +131,12 @@ fn listen<P: Protocol>(mut listener: Box<dyn Listener>, guests: &Guests, inbox: 
 /// Sleeps until somebody comes or all is to end, where the listener lets one wait for that: to look
 /// ten times a second took 4 % of a processor in an idle cluster of 64 nodes on one machine.
 fn rest(listener: &dyn Listener, closing: BorrowedFd<'_>) {
-    let mut waits: Vec<PollFd<'_>> = listener
-        .descriptors()
-        .into_iter()
-        .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
-        .collect();
-    if !waits.is_empty() {
-        waits.push(PollFd::from_borrowed_fd(closing, PollFlags::IN));
+    let descriptors = listener.descriptors();
+    if listener.is_idle() && !descriptors.is_empty() {
+        let waits = descriptors.into_iter().chain([closing]);
+        let waits = waits.map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
         // Interrupted: it is looked at again.
-        let _ = poll(&mut waits, Some(&GLANCE));
+        let _ = poll(&mut waits.collect::<Vec<_>>(), None);
     }
 }
 

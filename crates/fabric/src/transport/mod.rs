@@ -155,6 +155,12 @@ pub trait Listener: Send {
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         Vec::new()
     }
+
+    /// Nobody has come whose time runs here: until poll(2) reports a descriptor, no look finds
+    /// anything.
+    fn is_idle(&self) -> bool {
+        false
+    }
 }
 
 /// A way to reach endpoints.

@@ -17,8 +17,8 @@ const LEAST: Duration = Duration::from_millis(1);
 /// Pieces that are handed on at once, after a silence of as many pauses.
 const BURST: u32 = 3;
 
-/// A piece of so many bytes is worth its way.
-const LONG: usize = 8 * 1024;
+/// A piece of that part of what the pipe holds is worth its way: 8 KiB of 64.
+const LONG: usize = 8;
 
 /// The pace of one stream.
 #[derive(Debug)]
@@ -27,20 +27,23 @@ pub(super) struct Pace {
     booked: Instant,
     pause: Duration,
     rested: bool,
+    /// Bytes of a piece that is worth its way.
+    long: usize,
 }
 
 impl Pace {
-    pub(super) fn new(now: Instant) -> Pace {
-        Pace { booked: now, pause: PAUSE, rested: false }
+    /// Of a pipe that holds so many bytes.
+    pub(super) fn new(now: Instant, pipe: usize) -> Pace {
+        Pace { booked: now, pause: PAUSE, rested: false, long: pipe / LONG }
     }
 
     /// A piece of so many bytes was handed on. Until when the next is to be left, if at all.
     pub(super) fn passed(&mut self, bytes: usize, now: Instant) -> Option<Instant> {
         if std::mem::take(&mut self.rested) {
-            let next = if bytes >= LONG { self.pause / 4 } else { self.pause * 2 };
+            let next = if bytes >= self.long { self.pause / 4 } else { self.pause * 2 };
             self.pause = next.clamp(LEAST, PAUSE);
         }
-        if bytes >= LONG {
+        if bytes >= self.long {
             self.booked = now;
             return None;
         }
@@ -65,7 +68,7 @@ mod tests {
     #[test]
     fn a_few_lines_are_handed_on_at_once_and_many_fifty_times_a_second() {
         let start = Instant::now();
-        let (mut pace, mut now, mut pieces) = (Pace::new(start), start, 0);
+        let (mut pace, mut now, mut pieces) = (Pace::new(start, 64 * 1024), start, 0);
         // One line each millisecond, for a second.
         while now < start + 1000 * MS {
             let rest = pace.passed(50, now);
@@ -82,14 +85,14 @@ mod tests {
     #[test]
     fn lines_that_are_far_apart_never_wait() {
         let start = Instant::now();
-        let mut pace = Pace::new(start);
+        let mut pace = Pace::new(start, 64 * 1024);
         assert!((1..1000).all(|at| pace.passed(50, start + PAUSE * at).is_none()));
     }
 
     #[test]
     fn who_answers_is_never_kept_waiting() {
         let start = Instant::now();
-        let mut pace = Pace::new(start);
+        let mut pace = Pace::new(start, 64 * 1024);
         for at in 0..1000 {
             let now = start + MS * at;
             assert_eq!(pace.passed(50, now), None);
@@ -100,7 +103,7 @@ mod tests {
     #[test]
     fn who_writes_much_is_held_up_less_and_less() {
         let start = Instant::now();
-        let (mut pace, mut now) = (Pace::new(start), start);
+        let (mut pace, mut now) = (Pace::new(start, 64 * 1024), start);
         assert_eq!(pace.passed(64 * 1024, now), None);
         let (mut held, mut taken) = (Duration::ZERO, 0);
         for _ in 0..200 {

@@ -18,6 +18,7 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 use muster_base::elf;
 use muster_ninep::error::{Errno, Error, number};
+use rustix::pipe::fcntl_getpipe_size;
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -375,14 +376,20 @@ impl Eye {
                 watched.exited || watched.link.is_none()
             }
         };
-        if is_waited_for {
-            watched.outlets.iter_mut().for_each(Outlet::hurry);
-        }
+        let outputs = match end {
+            End::Stdin | End::Link if !is_waited_for => &[][..],
+            End::Stdin | End::Link | End::Stderr => &OUTPUTS,
+            End::Stdout => &[End::Stderr, End::Stdout],
+        };
         let mut has_written = false;
-        for output in OUTPUTS {
-            if output == end || is_waited_for {
-                has_written |= self.drain(number, output);
+        for output in outputs {
+            if let Some(watched) = self.watched.get_mut(&number)
+                && *output != end
+            {
+                // What it holds was said before; or what comes next is waited for.
+                watched.output(*output).0.rouse(is_waited_for);
             }
+            has_written |= self.drain(number, *output);
         }
         if has_written && let Some(silent) = self.silent.get_mut(&number) {
             silent.due = silent.due.min(silent.began + SOON);
@@ -429,13 +436,17 @@ impl Eye {
 
 impl Outlet {
     fn new(pipe: Option<OwnedFd>) -> Outlet {
-        Outlet { pipe, pace: Pace::new(Instant::now()), rests: None }
+        let holds = pipe.as_ref().and_then(|pipe| fcntl_getpipe_size(pipe).ok());
+        let pace = Pace::new(Instant::now(), holds.unwrap_or(CHUNK));
+        Outlet { pipe, pace, rests: None }
     }
 
-    /// What comes next is waited for.
-    fn hurry(&mut self) {
+    /// Its rest is over; and none follows soon if somebody waits for what it says.
+    fn rouse(&mut self, is_waited_for: bool) {
         let now = Instant::now();
-        self.pace.answered(now);
+        if is_waited_for {
+            self.pace.answered(now);
+        }
         self.rests = self.rests.map(|_| now);
     }
 }
@@ -519,7 +530,8 @@ impl Watched {
     }
 }
 
-/// Moves what a pipe holds into its stream; how many bytes that were.
+/// Moves what a pipe holds into its stream, as one piece where there is room; how many bytes that
+/// were.
 fn pump(pipe: &mut Option<OwnedFd>, stream: &Stream, buffer: &mut [u8]) -> usize {
     let mut bytes = 0;
     while let Some(fd) = pipe {
@@ -527,14 +539,28 @@ fn pump(pipe: &mut Option<OwnedFd>, stream: &Stream, buffer: &mut [u8]) -> usize
         if room == 0 {
             return bytes;
         }
-        match rustix::io::read(fd.as_fd(), &mut buffer[..room]) {
-            Ok(read) if read > 0 => {
-                stream.push(&buffer[..read]);
-                bytes += read;
+        let mut filled = 0;
+        let stopped = loop {
+            match rustix::io::read(fd.as_fd(), &mut buffer[filled..room]) {
+                Err(Errno::INTR) => {}
+                Ok(read) if read > 0 => {
+                    filled += read;
+                    if filled == room {
+                        break None;
+                    }
+                }
+                Ok(_) => break Some(Errno::PIPE),
+                Err(errno) => break Some(errno),
             }
-            Err(Errno::AGAIN) => return bytes,
-            Err(Errno::INTR) => {}
-            Ok(_) | Err(_) => {
+        };
+        if filled > 0 {
+            stream.push(&buffer[..filled]);
+            bytes += filled;
+        }
+        match stopped {
+            None => {}
+            Some(Errno::AGAIN) => return bytes,
+            Some(_) => {
                 *pipe = None;
                 stream.end();
             }

@@ -233,6 +233,11 @@ impl Listener for Doors {
         let silent = silent.filter_map(|silent| silent.stream.descriptor());
         doors.chain(silent).collect()
     }
+
+    fn is_idle(&self) -> bool {
+        let are_idle = self.doors.iter().all(|door| door.is_idle());
+        are_idle && self.silent.is_empty() && self.groups.is_empty()
+    }
 }
 
 impl Silent {

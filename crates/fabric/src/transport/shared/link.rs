@@ -397,6 +397,8 @@ impl Sleeper for Asleep<'_> {
     fn part(&mut self) {
         if self.link.peers(PLACE).load(Ordering::Relaxed) == place() {
             processors::leave();
+            // If it is served now it does not sleep again, and the peer is not to follow it.
+            self.link.own(PLACE).store(place(), Ordering::Relaxed);
         }
     }
 

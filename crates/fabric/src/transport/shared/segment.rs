@@ -18,7 +18,7 @@
 //! | 64 | 4 | 1 when it can read the peer's memory |
 //! | 72 | 8 | an address in its memory |
 //! | 80 | 8 | what stands there, which tells the peer whether it reads the right process |
-//! | 88 | 4 | one more than the number of the processor on which it slept last |
+//! | 88 | 4 | one more than the number of the processor on which it slept, or went to, last |
 //!
 //! The memory is sealed against another size before it is passed on, and who gets it checks seals
 //! and size before it maps it. It has no name, so nothing is left when both are gone.

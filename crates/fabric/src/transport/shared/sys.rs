@@ -40,7 +40,6 @@ impl Mapped {
     }
 
     #[cfg(test)]
-    #[cfg_attr(loom, expect(dead_code, reason = "loom has memory of its own"))]
     pub(crate) fn heap(size: usize) -> Mapped {
         let layout = std::alloc::Layout::from_size_align(size, 4096).expect("a size");
         // SAFETY: the size is not zero.

@@ -274,6 +274,10 @@ impl Listener for Door {
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         self.awake().map(AsFd::as_fd).collect()
     }
+
+    fn is_idle(&self) -> bool {
+        self.callers.is_empty()
+    }
 }
 
 impl Caller {

@@ -304,7 +304,7 @@ impl Run {
         let time = if is_busy { Some(&now) } else { (!self.lingering.is_empty()).then_some(&LOOK) };
         self.told.clear();
         let begun = Instant::now();
-        let mut may_look = self.is_brisk && !is_busy && !self.processors.are_wanted();
+        let (mut may_look, mut is_asked) = (self.is_brisk && !is_busy, false);
         loop {
             may_look &= begun.elapsed() < BRISK;
             let time = if may_look { Some(&now) } else { time };
@@ -314,6 +314,8 @@ impl Run {
             if count > 0 || !may_look {
                 break;
             }
+            may_look = is_asked || !self.processors.are_wanted();
+            is_asked = true;
             std::thread::yield_now();
         }
         if !is_busy {
