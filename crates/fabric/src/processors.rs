@@ -26,20 +26,22 @@ impl Processors {
     }
 }
 
-/// Goes to another processor than this one, if there is one for this thread (50 us).
+/// Goes to another processor than this one, if there is one for this thread.
 pub(crate) fn leave() {
     let Ok(may) = sched_getaffinity(None) else { return };
     let mut others = may;
     others.unset(sched_getcpu());
-    // Where that is forbidden, or the others have gone, it stays.
-    if sched_setaffinity(None, &others).is_ok() {
-        let back = sched_setaffinity(None, &may);
-        if back.is_err() {
-            // Its processors were changed meanwhile: any that it is given now.
-            let mut any = CpuSet::new();
-            (0..CpuSet::MAX_CPU).for_each(|at| any.set(at));
-            let _ = sched_setaffinity(None, &any);
-        }
+    go(&others, &may);
+}
+
+/// Goes to one of some processors (50 us), and may run on those of `may` again afterwards.
+pub(crate) fn go(to: &CpuSet, may: &CpuSet) {
+    // Where that is forbidden, or they have gone, it stays.
+    if sched_setaffinity(None, to).is_ok() && sched_setaffinity(None, may).is_err() {
+        // Its processors were changed meanwhile: any that it is given now.
+        let mut any = CpuSet::new();
+        (0..CpuSet::MAX_CPU).for_each(|at| any.set(at));
+        let _ = sched_setaffinity(None, &any);
     }
 }
 

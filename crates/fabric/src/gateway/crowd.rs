@@ -12,7 +12,8 @@
 
 use super::endpoint::Core;
 use super::layout::{Memory, Process, Sleep};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+use crate::processors;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu};
 
 /// How often a processor is offered before its rank counts: some hundred microseconds.
 const OFFERS: u32 = 256;
@@ -86,10 +87,7 @@ impl Crowd {
         self.processor = 0;
         let mut one = CpuSet::new();
         one.set(better as usize - 1);
-        // Where that is forbidden, or the processor has gone, it stays.
-        if sched_setaffinity(None, &one).is_ok() {
-            let _ = sched_setaffinity(None, &may);
-        }
+        processors::go(&one, &may);
     }
 }
 
