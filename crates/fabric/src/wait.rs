@@ -40,6 +40,11 @@ pub trait Sleeper {
         std::thread::yield_now();
     }
 
+    /// How long what is waited for takes if it is under way, as far as that is known.
+    fn takes(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Goes to another processor if who is waited for has this one, as far as that is known.
     fn part(&mut self) {}
 
@@ -197,7 +202,7 @@ impl Waiter {
             Manner::Crowded => return offers(sleeper, deadline),
             Manner::Scattered => return false,
             Manner::Alone => LOOK_ALONE,
-            Manner::Unknown => LOOK,
+            Manner::Unknown => LOOK.max(sleeper.takes()),
         };
         let rest = &mut self.rest;
         if rest.rests() {
@@ -431,6 +436,38 @@ mod tests {
         // A first look without a clock, one with it, and those around the sleep.
         assert!(sleeper.0 <= 2 * LOOKS + 4, "{}", sleeper.0);
         assert!(!waiter.is_looking());
+    }
+
+    /// Ready after 200 us, of 20 ms that it may take.
+    struct Takes(Instant);
+
+    impl Sleeper for Takes {
+        fn is_ready(&mut self) -> bool {
+            self.0.elapsed() > 4 * LOOK
+        }
+
+        fn takes(&self) -> Duration {
+            Duration::from_millis(20)
+        }
+
+        fn sleep(&mut self, most: Duration) -> Result<()> {
+            std::thread::sleep(most.min(4 * LOOK));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_known_to_take_long_is_looked_for_as_long() {
+        // Now and then others have the core, and a look ends early.
+        for _ in 0..1000 {
+            let mut waiter = Waiter::default();
+            let soon = Deadline::after(Duration::from_secs(20));
+            assert!(waiter.wait(&mut Takes(Instant::now()), soon).unwrap());
+            if waiter.is_looking() {
+                return;
+            }
+        }
+        panic!("it has always slept");
     }
 
     #[test]

@@ -70,12 +70,8 @@ const MISSED: u32 = 8;
 
 /// After a change of the method so many messages are no samples,
 const SETTLE: u32 = 3;
-/// or as many as have so many bytes: more is in no cache when the next one comes.
-const SETTLE_BYTES: usize = 512 * 1024;
-
-fn settling(bytes: usize) -> u32 {
-    SETTLE.min((SETTLE_BYTES / bytes.max(1)) as u32)
-}
+/// or as many as have this part of a second-level cache: more is in none when the next one comes.
+const SETTLE_PART: usize = 2;
 
 /// The short path, the pipeline, the single copy: each has errors of its own in the model,
 const METHODS: usize = 3;
@@ -359,6 +355,11 @@ impl Adaptive {
         &self.known.states[self.known.present]
     }
 
+    /// How many messages after a change of the method are no samples.
+    fn settles(&self, bytes: usize) -> u32 {
+        SETTLE.min((self.state().model.costs.cache / SETTLE_PART / bytes.max(1)) as u32)
+    }
+
     fn state_mut(&mut self) -> &mut State {
         &mut self.known.states[self.known.present]
     }
@@ -371,7 +372,7 @@ impl Adaptive {
         } else if self.settling > 0 {
             is_ring(range.plan) != self.was_ring && extra <= self.credit
         } else {
-            self.trying = !self.tried && extra * f64::from(1 + settling(bytes)) <= self.credit;
+            self.trying = !self.tried && extra * f64::from(1 + self.settles(bytes)) <= self.credit;
             self.tried |= self.trying;
             self.trying
         };
@@ -390,7 +391,7 @@ impl Adaptive {
         let is_due = *due == 0;
         if self.tuning.is_none() && is_due {
             let like = self.state().tuned[range].map_or(plan, |tuned| tuned.like);
-            let tuner = Tuner::new(plan, settling(bytes));
+            let tuner = Tuner::new(plan, self.settles(bytes));
             let (away, sampling, missed) = Default::default();
             self.tuning = Some(Tuning { range, tuner, first: like, away, sampling, missed });
         }
@@ -410,10 +411,11 @@ impl Adaptive {
 
     /// Another message than those that are tuned, or nothing was told of the last of these.
     fn interrupt(&mut self, bytes: usize) {
+        let settles = self.settles(bytes);
         let Some(tuning) = &mut self.tuning else { return };
         tuning.missed += u32::from(std::mem::take(&mut tuning.sampling));
         tuning.away += 1;
-        tuning.tuner.settle(settling(bytes));
+        tuning.tuner.settle(settles);
         if tuning.away > AWAY || tuning.missed >= MISSED {
             self.end_tuning(GIVEN_UP);
         }
@@ -514,7 +516,7 @@ impl Planner for Adaptive {
         let range = self.state().ranges.at(bytes);
         self.time_left -= range.time;
         self.credit = (self.credit + TRIAL * range.time)
-            .min(CREDIT.max(2.0 * f64::from(1 + settling(bytes)) * range.time));
+            .min(CREDIT.max(2.0 * f64::from(1 + self.settles(bytes)) * range.time));
         self.countdown = self.countdown.saturating_sub(1);
         if self.time_left <= 0.0 {
             self.dice = self.dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -525,7 +527,7 @@ impl Planner for Adaptive {
         let plan = if is_due { self.sampled(range, bytes) } else { range.plan };
         self.settling = match is_ring(plan) == self.was_ring {
             true => self.settling.saturating_sub(1),
-            false => settling(bytes),
+            false => self.settles(bytes),
         };
         self.was_ring = is_ring(plan);
         self.sampling = is_due && self.settling == 0;
@@ -554,12 +556,13 @@ impl Planner for Adaptive {
         let like = self.like(plan, bytes);
         let log = (time.as_nanos() as f64 / self.predict(plan, bytes)).ln();
         let is_told = log.is_finite() && log <= ABSENT.ln();
+        let settles = self.settles(bytes);
         if let Some(tuning) = self.tuning.as_mut().filter(|tuning| tuning.sampling && is_told) {
             (tuning.sampling, tuning.missed) = (false, 0);
             let best = tuning.tuner.best();
             let costs = &self.known.states[self.known.present].model.costs;
             let expected = costs.time(tuning.first, bytes);
-            tuning.tuner.observe(time.as_nanos() as f64 / expected, settling(bytes));
+            tuning.tuner.observe(time.as_nanos() as f64 / expected, settles);
             if plan != best {
                 return;
             }

@@ -343,18 +343,19 @@ impl Link {
             Ready::Receive => ARRIVAL | ROOM,
             Ready::Send => ROOM,
         };
-        self.wait_for(&|link| link.is_ready(ready), (events, what), deadline)
+        self.wait_for(&|link| link.is_ready(ready), (events, what), Duration::ZERO, deadline)
     }
 
-    /// Waits until `is_done`, and looks whenever one of `events` happens.
+    /// Waits until `is_done`, which may take so long, and looks whenever one of `events` happens.
     pub(super) fn wait_for(
         &mut self,
         is_done: &dyn Fn(&mut Link) -> bool,
         (events, what): (u32, &str),
+        takes: Duration,
         deadline: Deadline,
     ) -> Result<()> {
         let mut waiter = std::mem::take(&mut self.waiter);
-        let in_time = waiter.wait(&mut Asleep { link: self, is_done, events }, deadline);
+        let in_time = waiter.wait(&mut Asleep { link: self, is_done, events, takes }, deadline);
         self.waiter = waiter;
         if in_time? {
             return Ok(());
@@ -387,11 +388,16 @@ struct Asleep<'a> {
     link: &'a mut Link,
     is_done: &'a dyn Fn(&mut Link) -> bool,
     events: u32,
+    takes: Duration,
 }
 
 impl Sleeper for Asleep<'_> {
     fn is_ready(&mut self) -> bool {
         (self.is_done)(self.link)
+    }
+
+    fn takes(&self) -> Duration {
+        self.takes
     }
 
     fn part(&mut self) {

@@ -90,8 +90,9 @@ impl Link {
         let is_done = &|link: &mut Link| {
             link.segment.word64(at).load(Ordering::Acquire) != OFFERED || link.is_over()
         };
-        let soon = if is_short { deadline.sooner(time_to_receive(bytes.len())) } else { deadline };
-        let waited = self.wait_for(is_done, (ROOM, "a message to be fetched"), soon);
+        let takes = time_to_receive(bytes.len());
+        let soon = if is_short { deadline.sooner(takes) } else { deadline };
+        let waited = self.wait_for(is_done, (ROOM, "a message to be fetched"), takes, soon);
         let outcome = match waited.and_then(|()| self.check()) {
             Ok(()) => self.outcome(self.segment.word64(at).load(Ordering::Acquire)),
             Err(error) => self.take_back(at, error),

@@ -218,7 +218,7 @@ impl Link {
         self.outgoing.begin(size, packet, slots);
         while !self.push_packets(&mut |to| source.copy(to))? {
             let room = &|link: &mut Link| link.has_room() || link.is_over();
-            let waited = self.wait_for(room, (ROOM, "room for a packet"), deadline);
+            let waited = self.wait_for(room, (ROOM, "room for a packet"), Duration::ZERO, deadline);
             if let Err(error) = waited.and_then(|()| self.check()) {
                 // What has begun will not be finished.
                 self.outgoing.is_aborted = self.outgoing.sent > 0;
