@@ -260,7 +260,7 @@ fn a_job_on_a_frozen_node_can_be_killed() {
     stop(node);
     let id = cluster.json(&["ps", "--json"])["jobs"][0]["id"].to_string();
     cluster.muster(&["kill", &id]).run().ok();
-    let said = job.wait().code(137);
+    let said = job.wait().code(143);
     assert!(said.err.contains("n0"), "{}", said.err);
     counter.end();
     signal(node, Signal::CONT);

@@ -139,7 +139,7 @@ fn what_runs_is_told_live_and_what_was_killed_is_not_forgotten() {
     let row = cluster.muster(&["ps"]).run().ok().out;
     assert!(row.contains("burner") && row.contains("CPU") && row.contains("running"), "{row}");
     cluster.muster(&["kill", "1"]).run().ok();
-    job.wait().code(137);
+    job.wait().code(143);
     let job = cluster.job(1);
     assert!(cpu(&job["usage"]) > 200_000, "{job}");
     assert_sums(&job);
@@ -161,7 +161,7 @@ fn a_node_that_does_not_answer_delays_what_is_told_and_prevents_nothing() {
     cluster.muster(&["ps"]).run().ok();
     cluster::signal(silent, rustix::process::Signal::CONT);
     cluster.muster(&["kill", "1"]).run().ok();
-    job.wait().code(137);
+    job.wait().code(143);
     cluster.down();
 }
 

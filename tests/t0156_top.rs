@@ -151,12 +151,12 @@ fn top_shows_what_runs_and_kills_what_is_chosen_in_a_terminal_of_any_size() {
     screen.awaits("q quit");
     screen.press("ky");
     screen.awaits("job 2 killed");
-    job.wait().code(137);
+    job.wait().code(143);
     assert_eq!(cluster.job(1)["state"], "running");
     screen.press("q");
     screen.closed("0");
     cluster.muster(&["kill", "1"]).run().ok();
-    other.wait().code(137);
+    other.wait().code(143);
     cluster.down();
 }
 
@@ -205,7 +205,7 @@ fn where_jobs_take_turns_the_matrix_of_slots_and_nodes_is_shown() {
     assert_eq!(slots, [["1", "1"], ["2", "2"]], "{shown}");
     cluster.muster(&["kill", "1", "2"]).run().ok();
     for job in jobs {
-        job.wait().code(137);
+        job.wait().code(143);
     }
     cluster.down();
 }

@@ -142,7 +142,7 @@ fn a_job_that_waits_ends_at_ctrl_c_and_when_it_is_killed_and_others_go_on() {
     assert_eq!(one.wait().code, 130);
     until("it is gone", || cluster.job(id)["state"] == "done");
     cluster.muster(&["kill", &(id + 1).to_string()]).run().ok();
-    two.wait().code(137).says("was ended while it waited: it was killed  [E305, exit 137]");
+    two.wait().code(143).says("while it waited: it was told to end  [E305, exit 143]");
     // Nobody is ahead of it now.
     three.await_out("began");
     ["first", "three"].iter().for_each(|name| end(&cluster, name));

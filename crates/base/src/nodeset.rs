@@ -19,6 +19,9 @@ impl std::error::Error for BadNodeSet {}
 /// Most names one pattern may stand for; a typing mistake such as `n[1-99999999]` ends here.
 const NAMES_MAX: usize = 1 << 20;
 
+/// Most bytes of a name, as of a host's (RFC 1035). What a pattern stands for is limited by both.
+const NAME_MAX: usize = 255;
+
 fn bad<T>(what: String) -> Result<T, BadNodeSet> {
     Err(BadNodeSet { what })
 }
@@ -47,6 +50,9 @@ fn push_plain(item: &str, names: &mut Vec<String>) -> Result<(), BadNodeSet> {
     if item.is_empty() || item.contains(']') || item.contains('/') {
         return bad(format!("'{item}' is not a node name"));
     }
+    if item.len() > NAME_MAX {
+        return bad(format!("a name of '{}...' has more than {NAME_MAX} bytes", begin(item)));
+    }
     names.push(item.to_owned());
     Ok(())
 }
@@ -72,6 +78,11 @@ fn split_outside_brackets(text: &str) -> Result<Vec<&str>, BadNodeSet> {
     Ok(items)
 }
 
+/// As much of a text as a sentence has room for.
+fn begin(text: &str) -> String {
+    text.chars().take(20).collect()
+}
+
 fn push_ranges(
     item: &str,
     prefix: &str,
@@ -88,6 +99,9 @@ fn push_ranges(
             return bad(format!("'{range}' in '{item}' is empty or stands for too many nodes"));
         }
         let width = if low.starts_with('0') { low.len() } else { 1 };
+        if prefix.len() + low.len().max(high.len()) + suffix.len() > NAME_MAX {
+            return bad(format!("a name of '{}...' has more than {NAME_MAX} bytes", begin(item)));
+        }
         names.extend((first..=last).map(|n| format!("{prefix}{n:0width$}{suffix}")));
     }
     Ok(())
@@ -101,7 +115,8 @@ pub fn fold<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
         let name = name.as_ref();
         let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
         let (prefix, number) = name.split_at(name.len() - digits);
-        let Ok(value) = number.parse::<usize>() else {
+        let value = number.parse::<usize>().ok().filter(|_| digits <= NAME_MAX);
+        let Some(value) = value else {
             plain.push(name.to_owned());
             continue;
         };
@@ -157,6 +172,8 @@ mod tests {
         assert_eq!(fold(["n0", "n1", "n2", "n5"]), "n[0-2,5]");
         assert_eq!(fold(["n3", "n1", "login", "n2"]), "n[1-3],login");
         assert_eq!(fold(["n7"]), "n7");
+        let long = format!("n{}1", "0".repeat(70_000));
+        assert_eq!(fold([&long]), long);
     }
 
     #[test]
@@ -168,9 +185,12 @@ mod tests {
             ("n[1-99999999999]", "too many"),
             ("a,,b", "not a node name"),
             ("n[[1]]", "inside"),
+            (&format!("n[{}1]", "0".repeat(70_000)), "more than 255 bytes"),
+            (&format!("{}[1-1000000]", "n".repeat(70_000)), "more than 255 bytes"),
+            (&"n".repeat(256), "more than 255 bytes"),
         ] {
             let said = expand(text).unwrap_err().to_string();
-            assert!(said.contains(part), "{text}: {said}");
+            assert!(said.contains(part) && said.len() < 200, "{text}: {said}");
         }
     }
 }

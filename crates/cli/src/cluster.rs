@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::fold;
 use muster_machine::hosts;
-use muster_machine::keeper::{Keeper, Plan, Runtime, State, by_file};
+use muster_machine::keeper::{Keeper, Plan, Runtime, State, by_file, clear_dead};
 use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::{Client, Options};
 use muster_ninep::error::{Errno, Error};
@@ -23,6 +23,9 @@ const ANSWER: Duration = Duration::from_secs(2);
 const AGAIN: Duration = Duration::from_millis(10);
 /// How long all nodes of a new cluster may take to join, on this machine and over a network.
 const JOIN: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(30));
+/// What the names of clusters for one job begin with.
+const EMBEDDED: &str = "run-";
+
 /// Between two looks at who has joined.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -146,7 +149,7 @@ impl Context {
         let kept = |name: &String| matches!(self.runtime.state(name), Ok(Some(State::Kept(_))));
         let all = self.runtime.clusters().unwrap_or_default();
         // Embedded clusters belong to a `muster run`, hosts' parts to a cluster elsewhere.
-        let is_own = |name: &str| !name.starts_with("run-") && !name.starts_with(hosts::PREFIX);
+        let is_own = |name: &str| !name.starts_with(EMBEDDED) && !name.starts_with(hosts::PREFIX);
         all.into_iter().filter(|name| is_own(name) && kept(name)).collect()
     }
 
@@ -246,12 +249,14 @@ pub fn wait_until_joined(
     let is_here = nodes.iter().all(|node| host_of(node).is_none());
     let patience = if is_here { JOIN.0 } else { JOIN.1 };
     let deadline = Instant::now() + patience;
+    // A cluster that has just begun has no views.
+    let whole = Context { view: None, ..context.clone() };
     let mut client: Option<Client> = None;
     let mut up: Vec<String> = Vec::new();
     loop {
         alive()?;
         if client.as_ref().is_none_or(|client| client.ended().is_some()) {
-            client = context.connect_now().ok();
+            client = whole.connect_now().ok();
         }
         if let Some(client) = &client
             && let Ok(status) = Status::read(client)
@@ -309,9 +314,10 @@ pub struct Embedded {
 /// # Errors
 /// A sentence: what could not be started, or who did not join.
 pub fn embed(context: &Context, count: usize, progress: impl FnMut(usize)) -> Result<Embedded> {
-    let cluster = format!("run-{}", std::process::id());
+    let cluster = format!("{EMBEDDED}{}", std::process::id());
     let context = Context { cluster, runtime: context.runtime.clone(), view: None };
     let plan = Plan::new(count, by_file());
+    clear_dead(&context.runtime, EMBEDDED);
     let keeper = Keeper::start(&context.runtime, &context.cluster, plan)?;
     let alive = || {
         let kept = matches!(context.runtime.state(&context.cluster), Ok(Some(State::Kept(_))));

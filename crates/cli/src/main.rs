@@ -60,7 +60,10 @@ fn main() -> ExitCode {
     muster_machine::prompt::be_prompt();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return refuse(&error, &help(std::env::args())),
+        Err(error) => {
+            let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+            return refuse(&error, &help(words));
+        }
     };
     let named = || std::env::var("MUSTER_CLUSTER").ok().filter(|name| !name.is_empty());
     let cluster = cli.cluster.or_else(named).unwrap_or_else(|| "default".into());

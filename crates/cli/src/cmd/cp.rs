@@ -123,6 +123,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         if found.directory && !args.recursive {
             bail!("{source} is a directory: give -r to copy it with all that is in it  [E160]");
         }
+        check_apart(source, &target)?;
         copier.copy(source, &target, found)?;
     }
     Ok(ExitCode::SUCCESS)
@@ -278,6 +279,24 @@ impl Copier {
     }
 }
 
+/// What is copied onto itself would be emptied first, and a directory into itself has no end.
+fn check_apart(from: &Place, to: &Place) -> Result<()> {
+    let (Place::Cluster(source), Place::Cluster(target)) = (from, to) else { return Ok(()) };
+    let (source, target) = (names_of(source), names_of(target));
+    if source == target {
+        bail!("{from} and {to} are the same; nothing was copied  [E160]");
+    }
+    if target.starts_with(&source) {
+        bail!("{to} is inside of {from}, which cannot be copied into itself  [E160]");
+    }
+    Ok(())
+}
+
+/// The names of a path in the cluster, without those that say nothing.
+fn names_of(path: &str) -> Vec<&str> {
+    path.split('/').filter(|name| !matches!(*name, "" | ".")).collect()
+}
+
 /// Whether a name that a server lists is one: it must not lead elsewhere.
 fn is_plain(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.contains(['/', '\0'])
@@ -315,5 +334,20 @@ mod tests {
             assert!(!is_plain(name), "{name:?}");
         }
         assert!(is_plain("...") && is_plain("a b"));
+    }
+
+    #[test]
+    fn nothing_is_copied_onto_itself_or_into_itself() {
+        let apart = |from: &str, to: &str| {
+            let said = check_apart(&Place::read(from), &Place::read(to));
+            said.map_err(|error| error.to_string())
+        };
+        let same = apart(":/nodes/n0/1/fs/a", "://nodes/n0/./1/fs/a/").unwrap_err();
+        assert!(same.contains("the same"), "{same}");
+        let inside = apart(":/nodes/n0/1/fs", ":/nodes/n0/1/fs/b").unwrap_err();
+        assert!(inside.contains("into itself"), "{inside}");
+        for (from, to) in [(":/a", ":/ab"), (":/a/b", ":/a"), ("a", ":a"), (":a", "a")] {
+            apart(from, to).expect(from);
+        }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// End a cluster and all that runs in it, within five seconds.
+/// End a cluster and all that runs in it, within ten seconds.
 ///
 /// What is stopped or does not answer is killed. Without a cluster there is nothing to do, and
 /// that is no error.

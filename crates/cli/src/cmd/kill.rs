@@ -1,4 +1,7 @@
 //! `muster kill`: ends jobs, or sends them a signal.
+//!
+//! As scancel does, it asks first: ranks are sent SIGTERM, and what is left of them after the job's
+//! time of grace is killed.
 
 use super::{Usage, job_path, job_refused};
 use crate::cluster::Context;
@@ -7,9 +10,15 @@ use muster_machine::manager::spec::{Phase, Status as Job};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+const EXAMPLES: &str =
+    "Examples:\n  muster kill 3\n  muster kill -s KILL 3\n  muster kill -s USR1 3 4";
+
 /// End jobs, or send them a signal.
+///
+/// Ranks get SIGTERM, and what has not ended after the job's time of grace (muster run --grace, 5
+/// s) is killed. At once with -s KILL.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  muster kill 3\n  muster kill -s USR1 3 4")]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Numbers of jobs
     #[arg(required = true, value_name = "JOB")]
@@ -22,7 +31,7 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let order = match &args.signal {
         Some(signal) => format!("signal {}\n", number(signal)?),
-        None => "kill\n".to_owned(),
+        None => "end\n".to_owned(),
     };
     let client = context.connect()?;
     for &job in &args.jobs {

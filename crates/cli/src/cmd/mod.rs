@@ -141,7 +141,12 @@ fn refused(error: muster_ninep::error::Error) -> anyhow::Error {
     }
     let text = named_once(&error.text);
     let parent = text.split_once(": ").and_then(|(path, _)| path.rsplit_once('/'));
+    let of_all = ["/ctl", "/scheduler", "/slots", "/partitions", "/views", "/images", "/events"];
+    let is_of_all = of_all.iter().any(|file| text.starts_with(&format!("{file}: ")));
     match parent {
+        Some(_) if is_of_all && error.errno == muster_ninep::error::Errno::NOENT => {
+            anyhow::anyhow!("{text}: you see a view, which has none; see all: --view /  [E160]")
+        }
         Some((parent, _)) if error.errno == muster_ninep::error::Errno::NOENT => {
             let parent = if parent.is_empty() { "/" } else { parent };
             anyhow::anyhow!("{text}; see: muster ls {parent}  [E160]")

@@ -59,8 +59,10 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 /// Starts a process that serves the mount; returns when it is there.
 fn background(context: &Context, dir: &Path) -> Result<()> {
     let mut command = Command::new("/proc/self/exe");
-    command.arg0("muster").args(["--cluster", &context.cluster, "mount", "--foreground"]);
-    command.arg(dir).env("MUSTER_RUNTIME", context.runtime.path()).current_dir("/");
+    command.arg0("muster").args(["--cluster", &context.cluster]);
+    command.args(context.view.iter().flat_map(|view| ["--view", view]));
+    command.args(["mount", "--foreground"]).arg(dir);
+    command.env("MUSTER_RUNTIME", context.runtime.path()).current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
     let mut server = command.spawn().map_err(because("cannot start the file system", "E151"))?;
     let deadline = Instant::now() + APPEAR;

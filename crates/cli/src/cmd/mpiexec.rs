@@ -29,7 +29,7 @@ struct Run {
 /// Runs it as `muster run` would. What it fails with is said here.
 ///
 /// # Errors
-/// Why there is no cluster.
+/// Standard output is closed.
 pub fn main(args: &Args, context: &Context) -> Result<ExitCode> {
     let tell = |failure: Failure| {
         say(&format!("muster: {failure}"));
@@ -48,9 +48,10 @@ pub fn main(args: &Args, context: &Context) -> Result<ExitCode> {
         let ignored = line.ignored.join(", ");
         say(&format!("muster: left out, because it means nothing here: {ignored}  [N112]"));
     }
-    let words = match translated(&line, context)? {
-        Ok(words) => words,
-        Err(failure) => return tell(failure),
+    let words = match translated(&line, context) {
+        Ok(Ok(words)) => words,
+        Ok(Err(failure)) => return tell(failure),
+        Err(error) => return tell(run::trouble(&error)),
     };
     match Run::try_parse_from(std::iter::once("mpiexec".to_owned()).chain(words)) {
         Ok(run) => run::main(run.args, context),

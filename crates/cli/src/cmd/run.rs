@@ -317,29 +317,41 @@ fn embedded_nodes(wish: &Wish) -> Result<usize, Failure> {
     Ok(count)
 }
 
+/// What kept a job from having a cluster.
+pub fn trouble(error: &anyhow::Error) -> Failure {
+    Failure::told("E123", 125, &format!("{error:#}"))
+}
+
 /// Runs it, on the cluster that is up or on one of its own. What it fails with is said here.
 ///
 /// # Errors
 /// Why there is no cluster.
 pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
+    let is_json = args.json;
     let tell = |failure: &Failure| {
         say(&format!("muster: {failure}"));
         ExitCode::from(failure.exit)
     };
-    let trouble = |error: &anyhow::Error| Failure::told("E123", 125, &format!("{error:#}"));
+    // Before there is a job nobody else has told.
+    let tell_early = |failure: &Failure| {
+        if is_json {
+            crate::run::print_failure(failure);
+        }
+        tell(failure)
+    };
     let embeds = match context.embeds() {
         Ok(embeds) => embeds,
-        Err(error) => return Ok(tell(&trouble(&error))),
+        Err(error) => return Ok(tell_early(&trouble(&error))),
     };
     let nodes = |wish: &Wish| embeds.then(|| embedded_nodes(wish)).transpose();
     let (wish, nodes) = match args.wish().and_then(|wish| nodes(&wish).map(|nodes| (wish, nodes))) {
         Ok(both) => both,
-        Err(failure) => return Ok(tell(&failure)),
+        Err(failure) => return Ok(tell_early(&failure)),
     };
     // Ends with this function: nothing of an embedded cluster is left then.
     let (cluster, _embedded) = match context.for_job(nodes) {
         Ok(found) => found,
-        Err(error) => return Ok(tell(&trouble(&error))),
+        Err(error) => return Ok(tell_early(&trouble(&error))),
     };
     match crate::run::run(wish, &cluster) {
         Ok(code) => Ok(ExitCode::from(code)),

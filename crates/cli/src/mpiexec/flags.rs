@@ -5,6 +5,7 @@ use super::{Line, Part, Tells, mistake};
 use crate::cmd::run;
 use crate::run::Failure;
 use std::fmt::Write;
+use std::net::Ipv6Addr;
 
 /// A flag.
 struct Flag {
@@ -237,9 +238,9 @@ fn is_size(word: &str) -> bool {
 
 type Host = (String, Option<u32>);
 
-/// A host with its places: `n0`, `n0:4`.
+/// A host with its places: `n0`, `n0:4`. An address with colons has none.
 fn host(word: &str) -> Result<Host, String> {
-    match word.rsplit_once(':') {
+    match word.rsplit_once(':').filter(|_| word.parse::<Ipv6Addr>().is_err()) {
         Some((name, places)) => Ok((name.to_owned(), Some(number(places)?))),
         None => Ok((word.to_owned(), None)),
     }

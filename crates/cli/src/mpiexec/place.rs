@@ -60,6 +60,11 @@ pub fn words(line: &Line, nodes: &Nodes) -> Result<Vec<String>, Failure> {
     let mut say = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
     let (chosen, places) = chosen(line, nodes)?;
     let mut ranks = line.ranks();
+    if chosen.is_empty() && line.per_node.is_none() {
+        // Only this machine was named, which has all nodes: its places are told by that.
+        let here = line.hosts.iter().flatten().map(|(_, told)| told.unwrap_or(1));
+        ranks = ranks.or_else(|| here.reduce(u32::saturating_add));
+    }
     let mut per_node = line.per_node;
     if !chosen.is_empty() {
         say("-w", nodeset::fold(&chosen));
@@ -163,6 +168,8 @@ mod tests {
             ("-H n[1,3] -ppn 2 x", "-w n[1,3] -n 4 --ntasks-per-node 2"),
             ("-n 2 -H lab2 x", "-w n[2-3] -n 2 --ntasks-per-node 8"),
             ("-n 4 -H localhost:4 x", "-n 4 --ntasks-per-node 8"),
+            ("-H localhost:4 x", "-n 4 --ntasks-per-node 8"),
+            ("-H localhost,127.0.0.1:2,::1 x", "-n 4 --ntasks-per-node 8"),
             ("-n 4 --nodes=2 x", "-n 4"),
             ("--nodelist n[0-1] x", ""),
         ] {
@@ -179,6 +186,8 @@ mod tests {
             ("-n 4 -ppn 2 x", "-n 4 --ntasks-per-node 2"),
             ("-ppn 2 x", "-n 2 --ntasks-per-node 2"),
             ("-n 4 -H localhost x", "-n 4 -N 1"),
+            ("-H localhost:4 x", "-n 4 -N 1"),
+            ("-H localhost:4 -ppn 2 x", "-n 2 --ntasks-per-node 2"),
             ("-n 4 -H n0:2,n1:2 x", "-w n[0-1] -n 4 --ntasks-per-node 2"),
         ] {
             assert_eq!(placed(text, &none), words, "{text}");

@@ -39,7 +39,7 @@ pub use failure::Failure;
 pub use input::Input;
 pub use line::Connect;
 pub use mistakes::look;
-pub use session::run;
+pub use session::{print_failure, run};
 pub use sys::watch as watch_signals;
 
 use muster_machine::manager::spec::Spec;

@@ -46,11 +46,15 @@ pub fn run(wish: Wish, cluster: &Cluster) -> Result<u8, Failure> {
     let told = Events(told);
     let result = watch_signals(&told).and_then(|()| run_told(wish, cluster, told, &events));
     if let (true, Err(failure)) = (json, &result) {
-        let (id, exit) = (&failure.id, failure.exit);
-        let error = json!({"id": id, "text": failure.to_string()});
-        print(&json!({"schema": SCHEMA, "exit": exit, "error": error}).to_string());
+        print_failure(failure);
     }
     result
+}
+
+/// Prints the JSON object of what kept a job from running to its end.
+pub fn print_failure(failure: &Failure) {
+    let error = json!({"id": failure.id, "text": failure.to_string()});
+    print(&json!({"schema": SCHEMA, "exit": failure.exit, "error": error}).to_string());
 }
 
 /// The same with events that somebody else may tell as well.

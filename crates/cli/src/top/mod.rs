@@ -220,6 +220,6 @@ impl Looker {
 
 fn kill(client: &Client, job: u32) -> Result<()> {
     let path = format!("jobs/{job}/ctl");
-    let told = client.with_deadlines(ANSWER, ANSWER).write(&path, "kill\n");
+    let told = client.with_deadlines(ANSWER, ANSWER).write(&path, "end\n");
     told.map(drop).map_err(|error| anyhow!("job {job} was not killed: {error}  [E160]"))
 }

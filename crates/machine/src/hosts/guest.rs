@@ -3,7 +3,7 @@
 use super::{
     Answer, Ask, MARK, Offer, PREFIX, Ports, Reply, Start, Started, Way, address_towards, sys,
 };
-use crate::keeper::{self, Keeper, Plan, Runtime, State, by_file};
+use crate::keeper::{self, Keeper, Plan, Runtime, by_file};
 use crate::line;
 use crate::roster::{self, MANAGER, Roster};
 use muster_fabric::Address;
@@ -140,7 +140,7 @@ impl Life {
 fn bring_up(life: &Life) -> io::Result<(Keeper, Address)> {
     let ask: Ask = life.heard("say what it wants", ASK)?;
     let runtime = Runtime::from_env();
-    sweep(&runtime);
+    keeper::clear_dead(&runtime, PREFIX);
     let manager = manager_of(&ask)?;
     let address = address_towards(manager)?;
     let mut keys = Vec::new();
@@ -178,17 +178,6 @@ fn bring_up(life: &Life) -> io::Result<(Keeper, Address)> {
     roster.enter_node(&ask.nodes[0])?;
     let manager = roster.line(MANAGER);
     Ok((keeper, manager.ok_or_else(|| io::Error::other("the roster has no manager"))?))
-}
-
-/// Removes what a crash has left of earlier parts.
-fn sweep(runtime: &Runtime) {
-    let parts = runtime.clusters().unwrap_or_default();
-    for part in parts.iter().filter(|name| name.starts_with(PREFIX)) {
-        if matches!(runtime.state(part), Ok(Some(State::Dead))) {
-            // What cannot be removed is in nobody's way.
-            let _ = keeper::down(runtime, part);
-        }
-    }
 }
 
 /// The manager's address, as this host reaches it: where the session comes from, if nobody says.

@@ -34,7 +34,7 @@ pub struct Downed {
     pub killed: Vec<String>,
 }
 
-/// Takes cluster `name` down within eight seconds; `None` when there is none.
+/// Takes cluster `name` down within ten seconds; `None` when there is none.
 ///
 /// # Errors
 /// [`Error`] when its directory is not the user's, or something of it does not die.
@@ -80,6 +80,18 @@ pub(super) fn clear(directory: &Directory) -> Result<Vec<String>, Error> {
         alone.leave(directory)?;
     }
     Ok(killed)
+}
+
+/// Removes what a crash has left of clusters whose names begin so: nobody else does it for those
+/// that get a new name each time.
+pub fn clear_dead(runtime: &Runtime, prefix: &str) {
+    let names = runtime.clusters().unwrap_or_default();
+    for name in names.iter().filter(|name| name.starts_with(prefix)) {
+        if matches!(runtime.state(name), Ok(Some(State::Dead))) {
+            // What cannot be removed is in nobody's way.
+            let _ = down(runtime, name);
+        }
+    }
 }
 
 /// Removes what the nodes of a directory in which nobody lives have left.

@@ -32,7 +32,7 @@ mod supervise;
 mod sys;
 
 pub use directory::{Directory, Runtime, check_name};
-pub use down::{Downed, down};
+pub use down::{Downed, clear_dead, down};
 pub use present::{Presence, State};
 pub(crate) use present::{parent, start_time};
 pub(crate) use sys::keep_descriptors;
@@ -204,16 +204,23 @@ impl Keeper {
         sys::keep_descriptors().map_err(|error| starting("the keeper", error))?;
         let (directory, presence, lock) = settle(runtime, name)?;
         let directory = Arc::new(directory);
-        if let Some(prepare) = plan.prepare.take()
-            && let Err(error) = prepare(directory.path())
-        {
-            let _ = presence.leave(&directory);
-            return Err(starting("what its daemons begin with", error));
-        }
-        let log = Log::open(&directory).map_err(|error| starting("the keeper's log", error))?;
-        // Without it the groups of killed nodes stay until their next daemon removes them.
-        down::note_groups(&directory).map_err(|error| starting("the keeper's notes", error))?;
-        let (heard, stop) = io::pipe().map_err(|error| starting("the keeper", error))?;
+        let mut prepared = || {
+            let prepare = plan.prepare.take().unwrap_or(Box::new(|_| Ok(())));
+            prepare(directory.path())
+                .map_err(|error| starting("what its daemons begin with", error))?;
+            let log = Log::open(&directory).map_err(|error| starting("the keeper's log", error))?;
+            // Without it the groups of killed nodes stay until their next daemon removes them.
+            down::note_groups(&directory).map_err(|error| starting("the keeper's notes", error))?;
+            let (heard, stop) = io::pipe().map_err(|error| starting("the keeper", error))?;
+            Ok((log, heard, stop))
+        };
+        let (log, heard, stop) = match prepared() {
+            Ok(all) => all,
+            Err(error) => {
+                let _ = presence.leave(&directory);
+                return Err(error);
+            }
+        };
         let mut supervisor = Supervisor::new(directory.clone(), presence, lock, log, plan, heard)
             .map_err(|error| starting("the keeper", error))?;
         if let Err((what, error)) = supervisor.start_all() {
@@ -236,7 +243,7 @@ impl Keeper {
         self.join()
     }
 
-    /// Takes the cluster down: nothing of it is left on return, in less than five seconds.
+    /// Takes the cluster down: nothing of it is left on return, in less than ten seconds.
     pub fn stop(mut self) -> Ended {
         self.stop = None;
         self.join()

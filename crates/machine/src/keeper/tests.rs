@@ -288,3 +288,18 @@ fn down_ends_a_stopped_keeper_and_what_a_crash_has_left() {
     kept.keeper.stop();
     nothing_left(&scratch, &pids);
 }
+
+#[test]
+fn what_a_crash_has_left_of_clusters_with_names_of_their_own_goes_with_the_next_one() {
+    let scratch = Scratch::new("dead");
+    let runtime = Runtime::at(scratch.path().join("r"));
+    for name in ["run-1", "run-2", "lab"] {
+        let directory = runtime.make(name).expect("it can be made").expect("it is new");
+        std::fs::write(directory.log(), "its last words").expect("written");
+    }
+    let lives = runtime.open("run-2").expect("it is safe").expect("it is there");
+    let presence = Presence::enter(&lives).expect("it is there");
+    clear_dead(&runtime, "run-");
+    assert_eq!(runtime.clusters().expect("they are safe"), ["lab", "run-2"]);
+    presence.leave(&lives).expect("left");
+}

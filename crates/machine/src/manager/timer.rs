@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+/// What is due later is looked at by then: a moment that no clock can show is none.
+const LONGEST: Duration = Duration::from_secs(366 * 86_400);
+
 /// Which of the things to be done.
 pub type Key = (Instant, u64);
 
@@ -33,12 +36,12 @@ impl Timer {
         Ok(Timer { agenda })
     }
 
-    /// Does something after a while.
+    /// Does something after a while, a year at most.
     pub fn after(&self, wait: Duration, deed: impl FnOnce() + Send + 'static) -> Key {
         let (agenda, changed) = &*self.agenda;
         let mut agenda = agenda.lock().expect("no holder panics");
         agenda.last += 1;
-        let key = (Instant::now() + wait, agenda.last);
+        let key = (Instant::now() + wait.min(LONGEST), agenda.last);
         agenda.deeds.insert(key, Box::new(deed));
         changed.notify_one();
         key

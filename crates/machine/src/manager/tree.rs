@@ -459,7 +459,7 @@ impl Commands for JobCtl {
                 Ok(())
             }
             ["end"] => {
-                job.end(End::Killed, 143, "it was ended");
+                job.end(End::Killed, 143, "it was told to end");
                 Ok(())
             }
             ["attach"] => {

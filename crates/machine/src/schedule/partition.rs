@@ -11,6 +11,9 @@ use std::time::Duration;
 /// Seconds of a day.
 const DAY: Duration = Duration::from_secs(86_400);
 
+/// The latest moment that can be told: the end of the year 9999.
+const LATEST: Duration = Duration::from_secs(253_402_300_799);
+
 /// Some nodes, and what their jobs may.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partition {
@@ -48,7 +51,10 @@ impl Window {
             )
         };
         let (from, to) = text.split_once('-').ok_or_else(bad)?;
-        let once = |text: &str| text.strip_prefix('@')?.parse().ok().map(Duration::from_secs);
+        let once = |text: &str| {
+            let seconds = text.strip_prefix('@')?.parse().ok().map(Duration::from_secs);
+            seconds.filter(|at| *at <= LATEST)
+        };
         let window = match (once(from), once(to)) {
             (Some(from), Some(to)) => Window { from, to, daily: false },
             _ => {
