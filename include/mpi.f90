@@ -4,4 +4,19 @@
 module mpi
   implicit none
   include 'mpif.h'
+
+  ! The one that cannot be called without an interface: compilers describe its first argument, of
+  ! any type and rank, and the library reads there how long an element is.
+  interface
+    subroutine MPI_Sizeof(x, size, ierror) bind(C, name='muster_sizeof_')
+      use, intrinsic :: iso_c_binding, only: c_int
+      type(*), dimension(..), intent(in) :: x
+      integer(c_int), intent(out) :: size, ierror
+    end subroutine MPI_Sizeof
+    subroutine PMPI_Sizeof(x, size, ierror) bind(C, name='muster_sizeof_')
+      use, intrinsic :: iso_c_binding, only: c_int
+      type(*), dimension(..), intent(in) :: x
+      integer(c_int), intent(out) :: size, ierror
+    end subroutine PMPI_Sizeof
+  end interface
 end module mpi

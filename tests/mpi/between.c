@@ -1,6 +1,9 @@
 /* Collectives between the two groups of an intercommunicator: what one has, the other gets. */
 #include "check.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 static int me, mine, theirs, is_even;
 
 /* What rank `from` of a group has for rank `to`, element `at`. */
@@ -89,6 +92,23 @@ static void unrooted(MPI_Comm comm, int count) {
     free(counts);
 }
 
+/* Nobody of either group leaves before all of both have come, the last one too. */
+static void met(MPI_Comm comm, int late) {
+    char name[64];
+    if (rank == 0) snprintf(name, sizeof name, "/tmp/muster-between-%d-%d", getpid(), late);
+    MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == late) {
+        struct timespec moment = {0, 20000000};
+        nanosleep(&moment, NULL);
+        CHECK(!close(open(name, O_CREAT | O_WRONLY, 0600)));
+    }
+    MPI_Barrier(comm);
+    CHECK(access(name, F_OK) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == late) unlink(name);
+}
+
 int main(int argc, char **argv) {
     MPI_Comm half, between;
     begin(&argc, &argv);
@@ -105,6 +125,7 @@ int main(int argc, char **argv) {
                     rooted(between, even, root, count);
             unrooted(between, count < 1000 ? count : 1000);
         }
+        for (int late = 0; late < size; late++) met(between, late);
         MPI_Comm_free(&between);
         MPI_Comm_free(&half);
     }

@@ -247,6 +247,9 @@ static void predefined(void) {
     CHECK(a == 4);
     MPI_Type_create_f90_real(15, MPI_UNDEFINED, &type);
     MPI_Type_create_f90_real(15, MPI_UNDEFINED, &again);
+    double one = 1, sum = 0;
+    MPI_Allreduce(&one, &sum, 1, type, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(sum == size);
     CHECK(type == again);
     MPI_Type_get_envelope(type, &a, &b, &c, &combiner);
     CHECK(a == 2 && b == 0 && c == 0 && combiner == MPI_COMBINER_F90_REAL);

@@ -90,6 +90,7 @@ static void exchanges(MPI_Comm comm) {
     clear(own), clear(into), clear(every);
     for (int other = 0; other < all; other++) {
         types[other] = other % 2 == me % 2 ? MPI_INT : MPI_UNSIGNED;
+        if (counts[other] == 0) types[other] = MPI_DATATYPE_NULL;
         bytes[other] = places[other] * (int)sizeof(int);
         for (int at = 0; at < counts[other]; at++)
             own[places[other] + at] = every[places[other] + at] = value(me, other, at);

@@ -299,6 +299,48 @@ static void of_names(void) {
 }
 #endif
 
+#if MPI_VERSION >= 4
+static int refuses(MPI_Comm comm, int key, void *value, void *extra) {
+    (void)comm, (void)key, (void)extra;
+    return *(int *)value ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+/* A callback's error goes to the handler of the communicator that was to be freed, which is there
+   still. A copy has no hints of what it is a copy of. */
+static void of_own_handlers(void) {
+    MPI_Comm comm, copy;
+    MPI_Info hints, has;
+    int key, is_kept = 1, is_there;
+    char value[8];
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, refuses, &key, NULL);
+    MPI_Comm_set_attr(comm, key, &is_kept);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm same = comm;
+    CHECK(MPI_Comm_free(&comm) != MPI_SUCCESS);
+    CHECK(comm == same);
+    MPI_Info_create(&hints);
+    MPI_Info_set(hints, "mpi_assert_no_any_tag", "true");
+    MPI_Comm_set_info(comm, hints);
+    MPI_Comm_dup(comm, &copy);
+    MPI_Comm_get_info(copy, &has);
+    MPI_Info_get(has, "mpi_assert_no_any_tag", 7, value, &is_there);
+    CHECK(!is_there);
+    MPI_Info_free(&has);
+    MPI_Comm_free(&copy);
+    MPI_Comm_dup_with_info(comm, hints, &copy);
+    MPI_Comm_get_info(copy, &has);
+    MPI_Info_get(has, "mpi_assert_no_any_tag", 7, value, &is_there);
+    CHECK(is_there && !strcmp(value, "true"));
+    MPI_Info_free(&has);
+    MPI_Info_free(&hints);
+    MPI_Comm_free(&copy);
+    is_kept = 0;
+    MPI_Comm_free(&comm);
+    MPI_Comm_free_keyval(&key);
+}
+#endif
+
 /* What is wrong has the class that the standard says. */
 static void wrong(void) {
     if (MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN) != MPI_SUCCESS) return;
@@ -336,6 +378,7 @@ int main(int argc, char **argv) {
     inter();
 #if MPI_VERSION >= 4
     of_names();
+    of_own_handlers();
 #endif
     wrong();
     return end();

@@ -1,5 +1,6 @@
 ! Subroutines whose arguments are others in Fortran than in C: requests of the program's own,
-! neighbours with a datatype for each, names that MPI-3.0 has removed, those for tools.
+! neighbours with a datatype for each, names that MPI-3.0 has removed, those for tools; lengths of
+! texts, what a call leaves alone, and what only Fortran has.
 module own
   implicit none
   include 'mpif.h'
@@ -27,6 +28,13 @@ contains
     integer :: ierror
     ierror = merge(MPI_ERR_OTHER, MPI_SUCCESS, complete .or. extra /= 11)
   end subroutine
+
+  subroutine in_file(datatype, extent, extra, ierror)
+    integer(kind=MPI_ADDRESS_KIND) :: extent, extra
+    integer :: datatype, ierror
+    extent = extra
+    ierror = merge(MPI_ERR_TYPE, MPI_SUCCESS, datatype == MPI_DATATYPE_NULL)
+  end subroutine
 end module own
 
 program names
@@ -41,6 +49,13 @@ program names
   call neighbours
   call older
   call spawned
+  call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN, ierr)
+  call detached
+  call hints
+  call sets
+  call labels
+  call indices
+  call fortrans
   call MPI_Allreduce(MPI_IN_PLACE, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
   if (rank == 0 .and. failures == 0) print '(a, i0)', 'ok ', size
   call PMPI_Finalize(ierr)
@@ -137,5 +152,160 @@ contains
     call MPI_Comm_spawn('nothing', MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, other, &
          MPI_ERRCODES_IGNORE, ierr)
     call check(ierr == MPI_ERR_UNSUPPORTED_OPERATION, 'a call that is not there')
+  end subroutine
+
+  ! C tells the address of the buffer; here that argument is not used.
+  subroutine detached
+    integer, save :: memory(1000)
+    integer :: unused(4), length, session
+    unused = 7
+    call MPI_Buffer_attach(memory, 4000, ierr)
+    call MPI_Buffer_detach(unused, length, ierr)
+    call check(ierr == MPI_SUCCESS .and. length == 4000, 'the length of a buffer')
+    call MPI_Comm_attach_buffer(MPI_COMM_WORLD, memory, 2000, ierr)
+    call MPI_Comm_detach_buffer(MPI_COMM_WORLD, unused, length, ierr)
+    call check(ierr == MPI_SUCCESS .and. length == 2000, 'the length of a communicator''s')
+    call MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, session, ierr)
+    call MPI_Session_attach_buffer(session, memory, 3000, ierr)
+    call MPI_Session_detach_buffer(session, unused, length, ierr)
+    call check(ierr == MPI_SUCCESS .and. length == 3000, 'the length of a session''s')
+    call MPI_Session_finalize(session, ierr)
+    call check(all(unused == 7), 'an argument that is not used')
+  end subroutine
+
+  ! No zero ends a text, and what was not found or fails leaves it alone.
+  subroutine hints
+    integer :: info, length
+    character(8) :: text
+    character(4) :: short
+    logical :: flag
+    call MPI_Info_create(info, ierr)
+    call MPI_Info_set(info, ' key ', '  value ', ierr)
+    length = 5
+    call MPI_Info_get_string(info, 'key', length, text, flag, ierr)
+    call check(flag .and. length == 5 .and. text == 'value', 'a value that fits')
+    length = 4
+    call MPI_Info_get_string(info, 'key', length, text, flag, ierr)
+    call check(flag .and. length == 5 .and. text == 'valu', 'a value that is cut')
+    length = huge(length)
+    call MPI_Info_get_string(info, 'key', length, short, flag, ierr)
+    call check(flag .and. length == 5 .and. short == 'valu', 'a value with less room than said')
+    length = 0
+    text = 'as it is'
+    call MPI_Info_get_string(info, 'key', length, text, flag, ierr)
+    call check(flag .and. length == 5 .and. text == 'as it is', 'the length of a value')
+    length = 8
+    call MPI_Info_get_string(info, 'none', length, text, flag, ierr)
+    call check(.not. flag .and. length == 8 .and. text == 'as it is', 'a value that is not there')
+    call MPI_Info_get(info, 'none', 8, text, flag, ierr)
+    call check(.not. flag .and. text == 'as it is', 'a value that is not there, by the older way')
+    call MPI_Info_get_nthkey(info, 9, text, ierr)
+    call check(ierr /= MPI_SUCCESS .and. text == 'as it is', 'a key that is not there')
+    call MPI_Info_get(info, 'key', 8, text, flag, ierr)
+    call check(flag .and. text == 'value', 'a value by the older way')
+    call MPI_Info_free(info, ierr)
+  end subroutine
+
+  subroutine sets
+    integer :: session, length
+    character(11) :: set
+    call MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, session, ierr)
+    length = 0
+    set = 'unchanged'
+    call MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, length, set, ierr)
+    call check(length == 11 .and. set == 'unchanged', 'the length of a set''s name')
+    call MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, length, set, ierr)
+    call check(length == 11 .and. set == 'mpi://WORLD', 'a set''s name')
+    call MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 99, length, set, ierr)
+    call check(ierr /= MPI_SUCCESS .and. set == 'mpi://WORLD', 'a set that is not there')
+    call MPI_Session_finalize(session, ierr)
+  end subroutine
+
+  ! Blanks before a name are of the name, those behind it are not.
+  subroutine labels
+    integer :: datatype, win, length, class
+    integer, save :: memory(10)
+    character(MPI_MAX_OBJECT_NAME) :: label, longest
+    character(MPI_MAX_ERROR_STRING) :: text
+    call MPI_Comm_set_name(MPI_COMM_SELF, '  mine ', ierr)
+    call MPI_Comm_get_name(MPI_COMM_SELF, label, length, ierr)
+    call check(length == 6 .and. label == '  mine', 'a communicator''s name')
+    call MPI_Type_contiguous(2, MPI_INTEGER, datatype, ierr)
+    call MPI_Type_set_name(datatype, ' pair ', ierr)
+    call MPI_Type_get_name(datatype, label, length, ierr)
+    call check(length == 5 .and. label == ' pair', 'a datatype''s name')
+    longest = repeat('x', len(longest))
+    call MPI_Type_set_name(datatype, longest, ierr)
+    call MPI_Type_get_name(datatype, label, length, ierr)
+    call check(length == len(label) .and. label == longest, 'the longest name')
+    call MPI_Type_set_name(datatype, '   ', ierr)
+    call MPI_Type_get_name(datatype, label, length, ierr)
+    call check(length == 0 .and. label == '', 'no name')
+    call MPI_Type_free(datatype, ierr)
+    call MPI_Win_create(memory, 40_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win, ierr)
+    call MPI_Win_set_name(win, ' window ', ierr)
+    call MPI_Win_get_name(win, label, length, ierr)
+    call check(length == 7 .and. label == ' window', 'a window''s name')
+    call MPI_Win_free(win, ierr)
+    call MPI_Add_error_class(class, ierr)
+    call MPI_Add_error_string(class, '  odd ', ierr)
+    call MPI_Error_string(class, text, length, ierr)
+    call check(length == 5 .and. text == '  odd', 'what an error is')
+  end subroutine
+
+  ! Indices begin with 1 where the call has set them, and only there.
+  subroutine indices
+    integer :: requests(2), count, at, places(2), sent(2), got(1), statuses(MPI_STATUS_SIZE, 2)
+    logical :: flag
+    sent = 3
+    requests = [MPI_REQUEST_NULL, -1]
+    count = 1
+    places = 5
+    call MPI_Waitsome(2, requests, count, places, MPI_STATUSES_IGNORE, ierr)
+    call check(ierr /= MPI_SUCCESS .and. count == 1 .and. all(places == 5), 'some that are none')
+    call MPI_Testsome(2, requests, count, places, MPI_STATUSES_IGNORE, ierr)
+    call check(ierr /= MPI_SUCCESS .and. count == 1 .and. all(places == 5), 'tests of such')
+    at = 5
+    call MPI_Waitany(2, requests, at, MPI_STATUS_IGNORE, ierr)
+    call check(ierr /= MPI_SUCCESS .and. at == 5, 'any of such')
+    requests = MPI_REQUEST_NULL
+    call MPI_Waitsome(2, requests, count, places, MPI_STATUSES_IGNORE, ierr)
+    call check(count == MPI_UNDEFINED .and. all(places == 5), 'some of none')
+    call MPI_Testany(2, requests, at, flag, MPI_STATUS_IGNORE, ierr)
+    call check(flag .and. at == MPI_UNDEFINED, 'any of none')
+
+    ! A message that is too long is an error of one of them, which has an index.
+    call MPI_Irecv(got, 1, MPI_INTEGER, 0, 3, MPI_COMM_SELF, requests(2), ierr)
+    call MPI_Send(sent, 2, MPI_INTEGER, 0, 3, MPI_COMM_SELF, ierr)
+    call MPI_Waitsome(2, requests, count, places, statuses, ierr)
+    call check(ierr == MPI_ERR_IN_STATUS .and. count == 1, 'one that has failed')
+    call check(all(places == [2, 5]), 'which one has failed')
+    call check(statuses(MPI_ERROR, 1) == MPI_ERR_TRUNCATE, 'why it has failed')
+    call MPI_Irecv(got, 1, MPI_INTEGER, 0, 3, MPI_COMM_SELF, requests(2), ierr)
+    call MPI_Send(sent, 1, MPI_INTEGER, 0, 3, MPI_COMM_SELF, ierr)
+    call MPI_Waitany(2, requests, at, MPI_STATUS_IGNORE, ierr)
+    call check(ierr == MPI_SUCCESS .and. at == 2 .and. got(1) == 3, 'any one')
+  end subroutine
+
+  ! What C has not, and the functions by their names for tools.
+  subroutine fortrans
+    integer, save :: memory(4)
+    integer(kind=MPI_ADDRESS_KIND) :: from, to, extra
+    double precision :: begin
+    call check(.not. (MPI_SUBARRAYS_SUPPORTED .or. MPI_ASYNC_PROTECTS_NONBLOCKING), 'promises')
+    memory = 4
+    call MPI_F_sync_reg(memory)
+    call PMPI_F_sync_reg(memory)
+    call check(all(memory == 4), 'a buffer that is kept out of registers')
+    begin = MPI_Wtime()
+    call check(PMPI_Wtime() >= begin .and. PMPI_Wtick() > 0, 'the time')
+    call MPI_Get_address(memory(1), from, ierr)
+    call MPI_Get_address(memory(3), to, ierr)
+    call check(PMPI_Aint_diff(to, from) == 8, 'a difference of addresses')
+    call check(PMPI_Aint_add(from, 8_MPI_ADDRESS_KIND) == to, 'a sum of addresses')
+    extra = 8
+    call MPI_Register_datarep('odd', MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, in_file, &
+         extra, ierr)
+    call check(ierr == MPI_SUCCESS, 'a representation without conversions')
   end subroutine
 end program names

@@ -83,10 +83,28 @@ static void graph(void) {
     MPI_Comm_free(&comm);
 }
 
+/* Who has no neighbours on a side sends nothing there, and needs no buffer. */
+static void ends(void) {
+    int first = 0, last = size - 1, has[2] = {rank > 0, rank < last}, got = -1;
+    int from = rank - 1, to = rank + 1;
+    MPI_Comm comm;
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, has[0], &from, MPI_UNWEIGHTED, has[1], &to,
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+    MPI_Neighbor_allgather(has[1] ? &rank : NULL, 1, MPI_INT, has[0] ? &got : NULL, 1, MPI_INT,
+                           comm);
+    CHECK(got == (rank > first ? rank - 1 : -1));
+    got = -1;
+    MPI_Neighbor_alltoall(has[1] ? &rank : NULL, 1, MPI_INT, has[0] ? &got : NULL, 1, MPI_INT,
+                          comm);
+    CHECK(got == (rank > first ? rank - 1 : -1));
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     grids();
     graph();
+    ends();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     CHECK(MPI_Neighbor_allgather(&rank, 1, MPI_INT, &size, 1, MPI_INT, MPI_COMM_WORLD) ==
           MPI_ERR_TOPOLOGY);

@@ -146,6 +146,32 @@ static void again_and_again(void) {
     free(attached);
 }
 
+/* What is copied is copied as a message, however far apart its parts are. */
+static void far_apart(void) {
+    int next = (rank + 1) % size, last = (rank + size - 1) % size;
+    int near = rank, *far = malloc(sizeof(int)), lengths[2] = {1, 1}, in[2];
+    MPI_Datatype ints[2] = {MPI_INT, MPI_INT}, both;
+    MPI_Aint places[2];
+    MPI_Get_address(&near, &places[0]);
+    MPI_Get_address(far, &places[1]);
+    MPI_Type_create_struct(2, lengths, places, ints, &both);
+    MPI_Type_commit(&both);
+    *far = rank + 100;
+    MPI_Sendrecv_replace(MPI_BOTTOM, 1, both, next, 6, last, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(near == last && *far == last + 100);
+    int bytes = 2 * (int)sizeof(int) + MPI_BSEND_OVERHEAD;
+    void *attached = malloc((size_t)bytes);
+    MPI_Buffer_attach(attached, bytes);
+    MPI_Bsend(MPI_BOTTOM, 1, both, next, 7, MPI_COMM_WORLD);
+    MPI_Recv(in, 2, MPI_INT, last, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    int before = (last + size - 1) % size;
+    CHECK(in[0] == before && in[1] == before + 100);
+    MPI_Buffer_detach(&attached, &bytes);
+    MPI_Type_free(&both);
+    free(attached);
+    free(far);
+}
+
 /* A message is taken out by a probe, and received by nobody else. */
 static void matched(void) {
     if (size == 1) return; /* A blocking send to oneself may wait for ever. */
@@ -162,6 +188,17 @@ static void matched(void) {
     MPI_Imrecv(&in[0], 1, MPI_INT, &message, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     CHECK(in[0] == last * 10 && in[1] == last * 10 + 1 && message == MPI_MESSAGE_NULL);
+    /* What is wrong with it the handler of its communicator hears. */
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    for (int number = 0; number < 2; number++) MPI_Send(&size, 1, MPI_INT, next, 6, comm);
+    MPI_Mprobe(last, 6, comm, &message, MPI_STATUS_IGNORE);
+    CHECK(MPI_Mrecv(in, 1, MPI_BYTE, &message, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    MPI_Mprobe(last, 6, comm, &message, MPI_STATUS_IGNORE);
+    MPI_Imrecv(in, 1, MPI_BYTE, &message, &request);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    MPI_Comm_free(&comm);
 }
 
 /* Columns of a matrix become rows. */
@@ -195,5 +232,6 @@ int main(int argc, char **argv) {
     again_and_again();
     matched();
     strewn();
+    far_apart();
     return end();
 }

@@ -54,15 +54,21 @@ static void of_the_programs_own(void) {
     MPI_Grequest_complete(same);
     MPI_Request_free(&request);
     CHECK(frees == 2 && queries == 2);
+    MPI_Grequest_start(query, release, cancel, &number, &request);
+    same = request;
+    MPI_Request_free(&request);
+    CHECK(request == MPI_REQUEST_NULL && frees == 2);
+    MPI_Grequest_complete(same);
+    CHECK(frees == 3 && queries == 2);
     /* What its function returns, waiting returns; with several it is in the status. */
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Grequest_start(refuse, release, cancel, &number, &request);
     MPI_Grequest_complete(request);
-    CHECK(MPI_Wait(&request, &status) == MPI_ERR_NO_SPACE && frees == 3);
+    CHECK(MPI_Wait(&request, &status) == MPI_ERR_NO_SPACE && frees == 4);
     MPI_Grequest_start(refuse, release, cancel, &number, &request);
     MPI_Grequest_complete(request);
     CHECK(MPI_Waitall(1, &request, &status) == MPI_ERR_IN_STATUS);
-    CHECK(status.MPI_ERROR == MPI_ERR_NO_SPACE && frees == 4);
+    CHECK(status.MPI_ERROR == MPI_ERR_NO_SPACE && frees == 5);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
 }
 

@@ -38,6 +38,8 @@ int main(int argc, char **argv) {
     GIVES(MPI_ERR_TYPE, MPI_Put(&out, 1, MPI_DATATYPE_NULL, 0, 0, 1, MPI_INT, win));
     GIVES(MPI_ERR_DISP, MPI_Put(&out, 1, MPI_INT, 0, -1, 1, MPI_INT, win));
     GIVES(MPI_ERR_RMA_RANGE, MPI_Put(&out, 1, MPI_INT, 0, 4, 1, MPI_INT, win));
+    /* Where nothing is accessed it does not matter where. */
+    GIVES(MPI_SUCCESS, MPI_Put(NULL, 0, MPI_INT, 0, 1 << 20, 0, MPI_INT, win));
     GIVES(MPI_ERR_RMA_RANGE, MPI_Get(memory, 4, MPI_INT, 0, 1, 4, MPI_INT, win));
     GIVES(MPI_ERR_OP, MPI_Accumulate(&out, 1, MPI_INT, 0, 0, 1, MPI_INT, own, win));
     GIVES(MPI_ERR_OP, MPI_Accumulate(&out, 1, MPI_FLOAT, 0, 0, 1, MPI_FLOAT, MPI_BAND, win));

@@ -36,6 +36,9 @@ const NONE: [&str; 12] = [
 const BY_HAND: [&str; 5] =
     ["MPI_Init", "MPI_Init_thread", "MPI_Pcontrol", "MPI_Wtime", "MPI_Wtick"];
 
+/// Lengths of texts that come and go. C's count the zero at the end.
+const LENGTHS: [&str; 2] = ["buflen", "pset_len"];
+
 /// The subroutines.
 pub fn subroutines(all: &[Function], handles: &[String]) -> String {
     let mut code = String::new();
@@ -106,37 +109,87 @@ fn pass(function: &Function, it: &Parameter, handles: &[String]) -> Passed {
     let is_pointer = kind.ends_with('*');
     let argument = |argument: String| Passed { argument, ..Passed::default() };
     match base {
-        "void" => argument(format!("f::address({name})")),
-        "MPI_Status" => argument(format!("f::status({name})")),
-        "char" if is_const => Passed {
-            before: format!("let {name} = f::text({name}, {name}_length);\n"),
-            argument: format!("{name}.as_ptr()"),
-            is_text: true,
+        // C's is the place of a pointer; what Fortran has there is not used (MPI-5.0, section 3.6).
+        "void" if name == "buffer_addr" => Passed {
+            before: format!(
+                "let _ = {name};\n\
+                 let mut detached: *mut c_void = std::ptr::null_mut();\n"
+            ),
+            argument: "(&raw mut detached).cast()".to_owned(),
             ..Passed::default()
         },
-        "char" => Passed {
-            before: format!("let mut {name}_room = f::Room::new();\n"),
-            argument: format!("{name}_room.as_mut_ptr()"),
-            after: format!("{name}_room.give({name}, {name}_length);\n"),
-            is_text: true,
-        },
+        "void" => argument(format!("f::address({name})")),
+        "MPI_Status" => argument(format!("f::status({name})")),
+        "char" => pass_text(function, name, is_const),
         handle if handles.iter().any(|it| it == handle) => {
             pass_handle(function, it, (handle, is_const), is_array, is_pointer)
         }
+        "MPI_Datarep_conversion_function" => {
+            argument(format!("std::mem::transmute(f::conversion({name}))"))
+        }
         kind if kind.ends_with("_function") => argument(format!("std::mem::transmute({name})")),
-        "int" if name == "indx" && is_pointer => Passed {
-            argument: format!("{name}.cast()"),
-            after: format!("f::from_one({name}, 1);\n"),
-            ..Passed::default()
+        "int" if is_pointer && LENGTHS.contains(&name) => Passed {
+            before: format!(
+                "let {name}_given: c_int = f::load({name});\n\
+                 let mut {name}_here = f::with_zero({name}_given);\n"
+            ),
+            argument: format!("&mut {name}_here"),
+            after: format!(
+                "if {} {{ f::store({name}, f::without_zero({name}_here)); }}\n",
+                is_given(function)
+            ),
+            is_text: false,
+        },
+        "int" if is_pointer && (name == "indx" || name == "outcount") => Passed {
+            before: format!("let mut {name}_here = f::UNSET;\n"),
+            argument: format!("&mut {name}_here"),
+            after: format!("f::give_{name}({name}_here, {name});\n"),
+            is_text: false,
         },
         "int" if name == "array_of_indices" => Passed {
             argument: format!("{name}.cast()"),
-            after: format!("f::from_one({name}, f::load(outcount));\n"),
+            after: format!("f::from_one({name}, outcount_here);\n"),
             ..Passed::default()
         },
         _ if name.ends_with("weights") => argument(format!("f::weights({name})")),
         _ if is_array || is_pointer || !it.suffix.is_empty() => argument(format!("{name}.cast()")),
         _ => argument(format!("f::load({name})")),
+    }
+}
+
+/// How a text, or the room for one, is passed on.
+fn pass_text(function: &Function, name: &str, is_const: bool) -> Passed {
+    if is_const {
+        // Blanks before an object's name and before what is said of an error belong to the text.
+        let of = function.name.as_str();
+        let is_name = of.ends_with("_set_name") || of == "MPI_Add_error_string";
+        let make = if is_name { "name" } else { "text" };
+        return Passed {
+            before: format!("let {name} = f::{make}({name}, {name}_length);\n"),
+            argument: format!("{name}.as_ptr()"),
+            is_text: true,
+            ..Passed::default()
+        };
+    }
+    // With no room at all the text is only measured.
+    let length = function.parameters.iter().find(|it| LENGTHS.contains(&it.name.as_str()));
+    let is_wanted = length.map(|it| format!(" && {}_given > 0", it.name)).unwrap_or_default();
+    Passed {
+        before: format!("let mut {name}_room = f::Room::new();\n"),
+        argument: format!("{name}_room.as_mut_ptr()"),
+        after: format!(
+            "if {}{is_wanted} {{ {name}_room.give({name}, {name}_length); }}\n",
+            is_given(function)
+        ),
+        is_text: true,
+    }
+}
+
+/// Whether a call has given a text: what it leaves alone stays as it was for the program.
+fn is_given(function: &Function) -> &'static str {
+    match function.parameters.iter().any(|it| it.name == "flag") {
+        true => "code == MPI_SUCCESS && f::load::<c_int>(flag) != 0",
+        false => "code == MPI_SUCCESS",
     }
 }
 

@@ -108,7 +108,7 @@ pub fn send(
 ) -> Result<()> {
     let bytes = Buffer::size(&from) + MPI_BSEND_OVERHEAD as usize;
     let owner = reserve(comm, bytes)?;
-    let copy = from.scratch();
+    let copy = from.packed();
     let sent = from.copy_to(copy.clone()).and_then(|()| send(copy));
     if let Some(own) = attached().get_mut(&owner) {
         own.next -= bytes;

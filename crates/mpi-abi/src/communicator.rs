@@ -19,6 +19,7 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::attached::{self, Owner};
 use crate::export::export;
+use crate::failure;
 use crate::info;
 use crate::intercommunicator;
 use crate::object;
@@ -384,7 +385,7 @@ export! {
         let it = communicator(comm.get()?)?;
         let mut plan = Plan::new(it.inner.next_collective(OWN));
         plan.barrier();
-        world()?.process.carry_out(plan)?;
+        world()?.process.carry_out(plan).inspect_err(|_| failure::note(it.handle.into()))?;
         free(comm)
     }
 
@@ -403,7 +404,7 @@ fn free(comm: Out<MPI_Comm>) -> Result<()> {
         return Err(Error::new(Class::Comm, what));
     }
     communicator(handle)?;
-    object::remove(handle.into())?;
+    object::remove(handle.into()).inspect_err(|_| failure::note(handle.into()))?;
     remove(handle)?;
     comm.set(MPI_COMM_NULL)
 }

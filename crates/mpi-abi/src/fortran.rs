@@ -108,6 +108,7 @@ struct Places {
     statuses_ignore: *mut c_void,
     unweighted: *mut c_void,
     weights_empty: *mut c_void,
+    no_conversion: *mut c_void,
 }
 
 // SAFETY: they are compared and never followed.
@@ -130,6 +131,7 @@ fn places() -> &'static Places {
             statuses_ignore: place(c"muster_statuses_ignore_"),
             unweighted: place(c"muster_unweighted_"),
             weights_empty: place(c"muster_weights_empty_"),
+            no_conversion: place(c"mpi_conversion_fn_null_"),
         }
     })
 }
@@ -163,6 +165,11 @@ fn weights(place: *mut c_void) -> *mut c_int {
     std::ptr::without_provenance_mut(number)
 }
 
+/// A function that converts data; null for the one that stands for none.
+fn conversion(place: *mut c_void) -> *mut c_void {
+    if place == places().no_conversion { std::ptr::null_mut() } else { place }
+}
+
 /// A number.
 ///
 /// # Safety
@@ -187,18 +194,51 @@ unsafe fn store<T>(place: *mut c_void, value: T) {
 /// It has so many bytes.
 unsafe fn text(place: *mut c_void, length: usize) -> CString {
     // SAFETY: as the caller promises.
+    let text = unsafe { bytes(place, length) }.trim_ascii();
+    CString::new(text).expect("it ends before the first zero")
+}
+
+/// A text without the blanks behind it.
+///
+/// # Safety
+/// It has so many bytes.
+unsafe fn name(place: *mut c_void, length: usize) -> CString {
+    // SAFETY: as the caller promises.
+    let text = unsafe { bytes(place, length) };
+    let end = text.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
+    CString::new(&text[..end]).expect("it ends before the first zero")
+}
+
+/// The bytes of a text, which a zero ends too.
+///
+/// # Safety
+/// It has so many bytes, for as long as they are used.
+unsafe fn bytes<'a>(place: *mut c_void, length: usize) -> &'a [u8] {
+    // SAFETY: as the caller promises.
     let bytes = unsafe { std::slice::from_raw_parts(place.cast::<u8>(), length) };
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(length);
-    let text = bytes[..end].trim_ascii();
-    CString::new(text).expect("it ends before the first zero")
+    &bytes[..end]
+}
+
+/// Room for a text as C has it: with the zero, and no more than a [`Room`] has. None stays none.
+fn with_zero(length: c_int) -> c_int {
+    if length > 0 { length.saturating_add(1).min(Room::LENGTH) } else { length }
+}
+
+/// The length of a text as Fortran has it.
+fn without_zero(length: c_int) -> c_int {
+    length.saturating_sub(1).max(0)
 }
 
 /// Room for a text of C, of any length that the standard knows.
 struct Room(Vec<c_char>);
 
 impl Room {
+    /// The longest text, and a zero.
+    const LENGTH: c_int = MPI_MAX_LIBRARY_VERSION_STRING;
+
     fn new() -> Room {
-        Room(vec![0; MPI_MAX_LIBRARY_VERSION_STRING as usize])
+        Room(vec![0; Room::LENGTH as usize])
     }
 
     fn as_mut_ptr(&mut self) -> *mut c_char {
@@ -240,7 +280,33 @@ unsafe fn give_handles(handles: &[usize], place: *mut c_void) {
     }
 }
 
-/// Indices that begin with 1 out of those that begin with 0.
+/// What C functions find where they are to set a number. None sets this one: where it still is, the
+/// call has failed too early to set anything, and the program's number stays.
+const UNSET: c_int = c_int::MIN;
+
+/// Gives how many indices there are.
+///
+/// # Safety
+/// There is room for a number.
+unsafe fn give_outcount(set: c_int, place: *mut c_void) {
+    if set != UNSET {
+        // SAFETY: as the caller promises.
+        unsafe { store(place, set) };
+    }
+}
+
+/// Gives an index, which begins with 1.
+///
+/// # Safety
+/// There is room for a number.
+unsafe fn give_indx(set: c_int, place: *mut c_void) {
+    if set != UNSET {
+        // SAFETY: as the caller promises.
+        unsafe { store(place, if set >= 0 { set + 1 } else { set }) };
+    }
+}
+
+/// Indices that begin with 1 out of those that begin with 0. A count that is none is negative.
 ///
 /// # Safety
 /// So many are there.
@@ -359,5 +425,45 @@ subroutines! {
         let mut made = MPI_INFO_NULL;
         store(ierror, create(0, std::ptr::null_mut(), &mut made));
         store(info, made.0 as c_int);
+    }
+}
+
+/// Subroutines that do nothing, and have no function in C.
+macro_rules! idle {
+    ($($(#[$doc:meta])* $name:ident ($($argument:ident),*);)*) => {$(
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        extern "C" fn $name($($argument: *mut c_void),*) {}
+    )*};
+}
+
+idle! {
+    /// Keeps compilers from holding a buffer in registers over the call, which they see nothing of.
+    mpi_f_sync_reg_(_buf);
+
+    /// The same for tools.
+    pmpi_f_sync_reg_(_buf);
+}
+
+/// How a compiler describes an argument of any type and rank to C, as far as the standard of the
+/// language has the order (ISO_Fortran_binding.h).
+#[repr(C)]
+struct Described {
+    base: *mut c_void,
+    /// The bytes of an element.
+    size: usize,
+}
+
+/// `MPI_SIZEOF` of the module, whose interface calls it by this name: by the standard's, programs
+/// without the interface would call it with arguments that are not described.
+///
+/// # Safety
+/// As the interface demands.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn muster_sizeof_(x: *const Described, size: *mut c_void, ierror: *mut c_void) {
+    // SAFETY: the arguments are the caller's promise.
+    unsafe {
+        store(size, (*x).size as c_int);
+        store(ierror, MPI_SUCCESS);
     }
 }

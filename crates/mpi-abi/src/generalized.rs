@@ -87,18 +87,20 @@ pub fn finish(number: usize) -> Result<MPI_Status> {
     status.and_then(|status| released.map(|()| status))
 }
 
-/// Its handle was given back: it is forgotten when it has ended.
+/// Its handle is given back: both are forgotten when it has ended, for by its handle the program
+/// says so.
 ///
 /// # Errors
 /// Those of the program's function.
-pub fn free(number: usize) -> Result<()> {
+pub fn free(number: usize, handle: MPI_Request) -> Result<()> {
     let it = ALL.get(number)?;
-    it.is_freed.store(true, Ordering::Release);
-    if it.has_ended.load(Ordering::Acquire) { forget(number) } else { Ok(()) }
+    it.is_freed.store(true, Ordering::SeqCst);
+    if it.has_ended.load(Ordering::SeqCst) { forget(number, handle) } else { Ok(()) }
 }
 
 /// Forgets it; of two threads that do, the second one finds it gone.
-fn forget(number: usize) -> Result<()> {
+fn forget(number: usize, handle: MPI_Request) -> Result<()> {
+    request::forget(handle);
     ALL.remove(number).map_or(Ok(()), |it| it.released())
 }
 
@@ -136,7 +138,9 @@ export! {
             return Err(Error::new(Class::Request, what));
         };
         let it = ALL.get(number)?;
-        it.has_ended.store(true, Ordering::Release);
-        if it.is_freed.load(Ordering::Acquire) { forget(number) } else { Ok(()) }
+        it.has_ended.store(true, Ordering::SeqCst);
+        // A thread that waits for it sleeps until something changes.
+        drop(world()?.process.state());
+        if it.is_freed.load(Ordering::SeqCst) { forget(number, request) } else { Ok(()) }
     }
 }

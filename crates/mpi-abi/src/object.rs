@@ -118,15 +118,13 @@ pub fn add(id: Id, handler: MPI_Errhandler) {
     objects().insert(id, Object::new("", handler));
 }
 
-/// Makes a new object known that is a duplicate: it has the other's error handler and hints, and
-/// those of its attributes that their callbacks copy.
+/// Makes a new object known that is a duplicate: it has the other's error handler, and those of its
+/// attributes that their callbacks copy, but since MPI-4.0 none of its hints (7.4.2).
 ///
 /// # Errors
 /// A callback's. The new object is to be freed then.
 pub fn duplicate(from: Id, to: Id) -> Result<()> {
-    let (handler, info) = with(from, |it| (it.handler, it.info.clone()))?;
-    add(to, handler);
-    with(to, |it| it.info = info)?;
+    add(to, with(from, |it| it.handler)?);
     attribute::copy(from, to)
 }
 

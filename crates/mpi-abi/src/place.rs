@@ -10,6 +10,9 @@ use muster_mpi::datatype;
 /// The alignment of the library's own: that of any element.
 const ALIGNMENT: usize = 64;
 
+/// The alignment of all that malloc(3) gives.
+const PLAIN: usize = 16;
+
 /// An address in the program, or in memory of ours.
 #[derive(Clone)]
 pub struct Place {
@@ -91,14 +94,16 @@ impl Memory for Place {
         if length == 0 {
             return Place { address: std::ptr::dangling_mut(), own: None };
         }
-        let layout = Layout::from_size_align(length, ALIGNMENT);
+        // The allocator has zeros at hand for its own alignment, and writes them for any other.
+        let layout = Layout::from_size_align(length.saturating_add(ALIGNMENT), PLAIN);
         let layout = layout.expect("a datatype's extent was looked at before");
         // SAFETY: it has a size that is not zero.
         let start = unsafe { alloc_zeroed(layout) };
         if start.is_null() {
             std::alloc::handle_alloc_error(layout);
         }
-        Place { address: start, own: Some(Arc::new(Scratch { start, layout })) }
+        let address = start.wrapping_add(start.align_offset(ALIGNMENT));
+        Place { address, own: Some(Arc::new(Scratch { start, layout })) }
     }
 
     fn is(&self, other: &Place) -> bool {

@@ -13,6 +13,7 @@ use crate::buffer::{Elements, elements, tag, wanted_tag};
 use crate::choice;
 use crate::communicator::{Comm, Held, communicator};
 use crate::export::{both, export};
+use crate::failure;
 use crate::pointer::{Address, ConstAddress, Out, StatusOut};
 use crate::request::{self, Active, Ended, NOBODY, received, sent, status_of};
 use crate::table::Table;
@@ -260,7 +261,7 @@ both! {
     ) on comm {
         let comm = communicator(comm)?;
         let into = elements(buf.0, count, datatype)?;
-        let bytes = into.scratch();
+        let bytes = into.packed();
         into.clone().copy_to(bytes.clone())?;
         status.set_ended(exchange_now(&comm, (dest, sendtag, bytes), (source, recvtag, into)))
     }
@@ -282,7 +283,7 @@ both! {
         recvtag: c_int, comm: MPI_Comm, request: Out<MPI_Request>,
     ) on comm {
         let into = elements(buf.0, count, datatype)?;
-        let bytes = into.scratch();
+        let bytes = into.packed();
         into.clone().copy_to(bytes.clone())?;
         exchange(&*communicator(comm)?, (dest, sendtag, bytes), (source, recvtag, into), request)
     }
@@ -406,7 +407,9 @@ both! {
         status: StatusOut,
     ) {
         let into = elements(buf.0, count, datatype)?;
-        status.set_ended(finish_receive(receive_claimed(message, into)?))
+        let (ticket, comm) = receive_claimed(message, into)?;
+        let ended = status.set_ended(finish_receive(ticket));
+        ended.inspect_err(|_| failure::note(comm.into()))
     }
 
     /// Begins to receive the message that a probe took out.
@@ -415,27 +418,36 @@ both! {
         request: Out<MPI_Request>,
     ) {
         let into = elements(buf.0, count, datatype)?;
-        began(MPI_COMM_SELF, request, receiving(receive_claimed(message, into)?))
+        let (ticket, comm) = receive_claimed(message, into)?;
+        began(comm, request, receiving(ticket))
     }
 }
 
 /// Messages that were taken out.
-static MESSAGES: Table<Claim> = Table::new(Class::Request, "a message that a probe took out");
+static MESSAGES: Table<Taken> = Table::new(Class::Request, "a message that a probe took out");
+
+/// One, and the communicator that it came on, whose handler hears of its errors.
+type Taken = (Claim, MPI_Comm);
 
 /// Gives one a handle.
-fn handle(claim: Claim) -> MPI_Message {
-    MPI_Message(MESSAGES.insert(claim))
+fn handle(taken: Taken) -> MPI_Message {
+    MPI_Message(MESSAGES.insert(taken))
 }
 
-fn receive_claimed(message: Out<MPI_Message>, into: Elements) -> Result<Option<Ticket>> {
+/// Receives one; and the communicator that it came on.
+fn receive_claimed(
+    message: Out<MPI_Message>,
+    into: Elements,
+) -> Result<(Option<Ticket>, MPI_Comm)> {
     let handle = message.get()?;
     if handle == MPI_MESSAGE_NO_PROC {
         message.set(MPI_MESSAGE_NULL)?;
-        return Ok(None);
+        return Ok((None, MPI_COMM_SELF));
     }
-    let claim = *MESSAGES.remove(handle.0)?;
+    let (claim, comm) = *MESSAGES.remove(handle.0)?;
     message.set(MPI_MESSAGE_NULL)?;
-    Ok(world()?.process.state().endpoint.receive_claimed(claim, into)?)
+    let received = world()?.process.state().endpoint.receive_claimed(claim, into);
+    Ok((received.inspect_err(|_| failure::note(comm.into()))?, comm))
 }
 
 /// Looks for a message.
@@ -487,7 +499,7 @@ export! {
         let found = choice::message(wanted, true, |state, wanted| state.endpoint.claim(wanted))?;
         let Some((claim, envelope, size)) = found else { return Ok(()) };
         status.set(waiting(envelope, size));
-        message.set(handle(claim))
+        message.set(handle((claim, comm)))
     }
 
     /// Takes a message out for one receive, if one is there.
@@ -503,7 +515,7 @@ export! {
         let found = choice::message(wanted, false, |state, wanted| state.endpoint.claim(wanted))?;
         if let Some((claim, envelope, size)) = found {
             status.set(waiting(envelope, size));
-            message.set(handle(claim))?;
+            message.set(handle((claim, comm)))?;
         }
         flag.set(found.is_some().into())
     }

@@ -360,17 +360,24 @@ pub fn start(handle: MPI_Request) -> Result<()> {
     })?
 }
 
+/// A handle is of no more use; it may be gone.
+pub fn forget(handle: MPI_Request) {
+    requests().remove(handle);
+}
+
 /// Gives a handle back; its operation goes on.
 pub fn free(handle: MPI_Request) -> Result<()> {
     if handle == SENT {
         return Ok(());
+    }
+    if let Some(Active::Generalized(number)) = active(handle)? {
+        return generalized::free(number, handle);
     }
     let removed = requests().remove(handle);
     let request = removed.ok_or_else(|| wrong(handle))?;
     let tickets = match request.active {
         Some(Active::Send(ticket) | Active::Receive(ticket)) => [Some(ticket), None],
         Some(Active::Exchange(sent, received)) => [sent, received],
-        Some(Active::Generalized(number)) => return generalized::free(number),
         _ => [None, None],
     };
     for ticket in tickets.into_iter().flatten() {

@@ -59,6 +59,13 @@ impl<M: Memory> Typed<M> {
         Typed { memory, ..self.clone() }
     }
 
+    /// Room for their bytes one behind the other, of the library's: as much as a message of them
+    /// has, where [`Typed::scratch`] spans all that lies between them.
+    pub fn packed(&self) -> Typed<M> {
+        let datatype = Datatype::of(Predefined::Byte).clone();
+        Typed { memory: M::scratch(self.size()), count: self.size(), datatype }
+    }
+
     /// Some of them: `count` from the element `first` on.
     pub fn part(&self, first: usize, count: usize) -> Typed<M> {
         let memory = self.memory.offset(self.datatype.extent() * first as isize);

@@ -41,6 +41,11 @@ fn is_number(it: &Constant) -> bool {
     (it.kind == "int" || is_handle) && !is_tool
 }
 
+/// A constant's value: room for a text has no zero at its end (MPI-5.0, section 19.3.9).
+fn value(it: &Constant) -> i64 {
+    if it.name.starts_with("MPI_MAX_") { it.value - 1 } else { it.value }
+}
+
 /// `mpif.h`.
 pub fn header() -> String {
     let mut text = String::from(
@@ -57,8 +62,13 @@ pub fn header() -> String {
         let numbers: Vec<_> = section.items.iter().filter(|it| is_number(it)).collect();
         if !numbers.is_empty() {
             let _ = writeln!(text, "\n!     {}.", section.title);
-            numbers.iter().for_each(|it| parameter(&mut text, &it.name, it.value));
+            numbers.iter().for_each(|it| parameter(&mut text, &it.name, value(it)));
         }
+    }
+    text.push_str("\n!     What is not to be relied on: buffers may be copied by the compiler.\n");
+    for name in ["MPI_SUBARRAYS_SUPPORTED", "MPI_ASYNC_PROTECTS_NONBLOCKING"] {
+        let _ = writeln!(text, "      LOGICAL {name}");
+        let _ = writeln!(text, "      PARAMETER ({name} = .FALSE.)");
     }
     let _ = writeln!(text, "\n!     The offset that stands for where the file's pointer is.");
     text.push_str("      INTEGER(KIND=8) MPI_DISPLACEMENT_CURRENT\n");
@@ -70,11 +80,17 @@ pub fn header() -> String {
         let _ = writeln!(text, "      COMMON /{}/ {name}", block(name));
     }
     text.push_str("\n!     The functions that are no subroutines.\n");
-    text.push_str("      DOUBLE PRECISION MPI_WTIME, MPI_WTICK\n");
-    text.push_str("      EXTERNAL MPI_WTIME, MPI_WTICK\n");
-    text.push_str("      INTEGER(KIND=8) MPI_AINT_ADD, MPI_AINT_DIFF\n");
-    text.push_str("      EXTERNAL MPI_AINT_ADD, MPI_AINT_DIFF\n");
-    text.push_str("\n!     The callbacks of attributes that the standard has.\n");
+    for (kind, names) in
+        [("DOUBLE PRECISION", ["WTIME", "WTICK"]), ("INTEGER(KIND=8)", ["AINT_ADD", "AINT_DIFF"])]
+    {
+        for prefix in ["", "P"] {
+            let names = names.map(|name| format!("{prefix}MPI_{name}")).join(", ");
+            let _ = writeln!(text, "      {kind} {names}");
+            let _ = writeln!(text, "      EXTERNAL {names}");
+        }
+    }
+    text.push_str("\n!     The callbacks that the standard has.\n");
+    text.push_str("      EXTERNAL MPI_CONVERSION_FN_NULL\n");
     for of in ["", "COMM_", "TYPE_", "WIN_"] {
         for name in ["NULL_COPY_FN", "DUP_FN", "NULL_DELETE_FN"] {
             let _ = writeln!(text, "      EXTERNAL MPI_{of}{name}");
@@ -107,5 +123,13 @@ mod tests {
         assert!(text.contains("      PARAMETER (MPI_STATUS_SIZE = 8)\n"));
         assert!(text.contains("      COMMON /MUSTER_IN_PLACE/ MPI_IN_PLACE\n"));
         assert!(!text.contains("MPI_T_"));
+    }
+
+    #[test]
+    fn a_text_has_no_zero_at_its_end_and_maxima_that_are_no_lengths_stay() {
+        let text = header();
+        assert!(text.contains("      PARAMETER (MPI_MAX_OBJECT_NAME = 127)\n"));
+        assert!(text.contains("      PARAMETER (MPI_MAXLOC = 57)\n"));
+        assert!(text.contains("      PARAMETER (MPI_MAX = 35)\n"));
     }
 }

@@ -401,6 +401,10 @@ fn blocks(
     datatype: MPI_Datatype,
     ranks: u32,
 ) -> Result<Vec<Elements>> {
+    if ranks == 0 {
+        // Who has no neighbours need not have a buffer.
+        return committed(datatype).map(|_| Vec::new());
+    }
     let (all, ranks) = (row(address, count, datatype, ranks)?, ranks as usize);
     let count = all.count() / ranks;
     Ok((0..ranks).map(|rank| all.part(rank * count, count)).collect())
@@ -435,7 +439,9 @@ fn mixed<N: Number, D: Number>(
     let parts = counts.iter().zip(displacements).zip(datatypes.slice(ranks)?);
     let parts = parts.map(|((count, displacement), datatype)| {
         let by = Some(displacement.large() as isize);
-        part(address, by, *count, committed(*datatype)?)
+        // Of nothing it does not matter what it is: programs name no datatype there.
+        let is_none = count.large() == 0 && *datatype == MPI_DATATYPE_NULL;
+        part(address, by, *count, committed(if is_none { MPI_BYTE } else { *datatype })?)
     });
     parts.collect()
 }

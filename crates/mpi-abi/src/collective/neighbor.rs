@@ -54,6 +54,9 @@ fn alike(
     datatype: MPI_Datatype,
     to: &[Option<u32>],
 ) -> Result<Vec<Elements>> {
+    if to.is_empty() {
+        return committed(datatype).map(|_| Vec::new());
+    }
     let from = plain(address.0, count, datatype)?;
     Ok(vec![from; to.len()])
 }

@@ -16,6 +16,7 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::communicator::{Comm, all_say, communicator};
 use crate::export::export;
+use crate::failure;
 use crate::info;
 use crate::object;
 use crate::pointer::{Out, Text};
@@ -135,7 +136,7 @@ export! {
     fn MPI_File_close(fh: Out<MPI_File>) on MPI_FILE_NULL {
         let handle = fh.get()?;
         let closed = close(&*file(handle)?);
-        object::remove(handle.into())?;
+        object::remove(handle.into()).inspect_err(|_| failure::note(handle.into()))?;
         FILES.remove(handle.0)?;
         fh.set(MPI_FILE_NULL)?;
         closed

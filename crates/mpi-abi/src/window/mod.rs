@@ -344,10 +344,11 @@ export! {
         let context = known.context();
         let ended = world()?.process.state().windows.get(context)?.epochs().are_ended();
         ended.inspect_err(|_| failure::note(handle.into()))?;
-        let asked = epoch::flush(&known, None)?;
+        let note = |_: &Error| failure::note(handle.into());
+        let asked = epoch::flush(&known, None).inspect_err(note)?;
         let flushed = finish(asked);
-        known.barrier()?;
-        object::remove(handle.into())?;
+        known.barrier().inspect_err(note)?;
+        object::remove(handle.into()).inspect_err(note)?;
         WINDOWS.remove(handle.0)?;
         let mut state = world()?.process.state();
         state.windows.remove(context);

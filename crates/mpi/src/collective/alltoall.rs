@@ -24,7 +24,7 @@ impl<M: Memory> Plan<M> {
 
     /// The same, where each rank's elements are in `places`, and are replaced.
     pub fn alltoall_in_place(&mut self, places: &[Typed<M>]) {
-        let copies: Vec<Typed<M>> = places.iter().map(Typed::scratch).collect();
+        let copies: Vec<Typed<M>> = places.iter().map(Typed::packed).collect();
         for (place, copy) in places.iter().zip(&copies) {
             self.copy(place.clone(), copy.clone());
         }

@@ -20,6 +20,8 @@ impl<M: Memory> Plan<M> {
     /// hears of the other group from one of it.
     pub fn barrier_between(&mut self) {
         self.barrier();
+        // Who tells the other group of this one has to know that all of it have come.
+        self.wait();
         let (rank, size, others) = (self.rank(), self.size(), self.others());
         self.receive(self.other(rank % others), Typed::nothing());
         for other in (rank..others).step_by(size as usize) {

@@ -158,6 +158,17 @@ impl Datatype {
         self.0.predefined
     }
 
+    /// The predefined datatype that it is, or is like in all but its name: those that Fortran's
+    /// kinds select take part in reductions (MPI-5.0, section 6.9.2).
+    #[must_use]
+    pub fn basic(&self) -> Option<Predefined> {
+        let selected = || match self.map().form {
+            map::Form::Basic(predefined) => Some(predefined),
+            _ => None,
+        };
+        self.predefined().or_else(selected)
+    }
+
     /// The predefined datatype that all of it is made of, as accumulating operations demand it.
     #[must_use]
     pub fn uniform(&self) -> Option<Predefined> {

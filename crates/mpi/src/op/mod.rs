@@ -145,7 +145,7 @@ impl Op {
             let what = format!("{} is for one-sided communication only", predefined.name());
             return Err(Error::new(Class::Op, what));
         }
-        predefined.of(datatype.predefined()).map(Reduction::Kernel)
+        predefined.of(datatype.basic()).map(Reduction::Kernel)
     }
 
     /// The operation for an accumulation of elements of `datatype` (section 12.3.4): it is a

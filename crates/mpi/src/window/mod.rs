@@ -191,7 +191,7 @@ impl<M: Memory> Window<M> {
     fn head(&self, kind: Kind, place: &Place<'_>, size: usize) -> Result<Head> {
         let Place { target, displacement, count, datatype } = *place;
         self.epochs.may_access(target)?;
-        if displacement < 0 && self.sizes.is_some() {
+        if displacement < 0 && size > 0 && self.sizes.is_some() {
             let what = format!("the displacement {displacement} is negative");
             return Err(Error::new(Class::Disp, what));
         }
@@ -211,7 +211,8 @@ impl<M: Memory> Window<M> {
             run
         };
         let runs: Vec<_> = datatype.runs(count).map(cut).filter(|run| run.length > 0).collect();
-        if let Some(sizes) = &self.sizes {
+        // Where nothing is accessed it does not matter where.
+        if let Some(sizes) = self.sizes.as_ref().filter(|_| !runs.is_empty()) {
             let (lowest, highest) = reach(at, &runs)?;
             let has = sizes[target as usize];
             if lowest < 0 || u64::try_from(highest).is_ok_and(|highest| highest > has) {
