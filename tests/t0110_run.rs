@@ -4,6 +4,7 @@ mod cluster;
 
 use cluster::{Cluster, until};
 use rustix::process::Signal;
+use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -77,6 +78,11 @@ fn what_cannot_be_is_refused_at_once() {
         assert!(out.out.is_empty(), "{args:?}: {out:?}");
     }
     assert_eq!(cluster.json(&["ps", "--json"])["jobs"].as_array().unwrap().len(), 0);
+    // What fails before there is a job is told in JSON as well, where that was asked for.
+    let told = cluster.muster(&["run", "--json", "./nosuch"]).run().code(127);
+    let told: Value = serde_json::from_str(&told.out).expect("JSON");
+    assert_eq!(told["exit"], 127, "{told}");
+    assert!(told["error"]["text"].as_str().is_some_and(|text| text.contains("nosuch")), "{told}");
     cluster.down();
 }
 

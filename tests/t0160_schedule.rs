@@ -281,6 +281,16 @@ fn a_partition_has_nodes_a_priority_a_longest_time_and_reserved_times() {
 }
 
 #[test]
+fn a_cluster_comes_up_also_for_who_works_in_a_view_as_a_rule() {
+    let cluster = Cluster::none("t0160up");
+    cluster.muster(&["up", "-N", "2"]).env("MUSTER_VIEW", "lab").run().ok();
+    cluster.note("default");
+    cluster.muster(&["ps"]).env("MUSTER_VIEW", "lab").run().code(1).says("no view lab");
+    cluster.muster(&["run", "-N", "2", "true"]).run().ok();
+    cluster.down();
+}
+
+#[test]
 fn a_view_has_its_nodes_and_jobs_and_shows_no_others() {
     let cluster = Cluster::up("t0160view", 4);
     let lab = |words: &[&str]| cluster.muster(&[&["--view", "lab"], words].concat());
@@ -303,13 +313,20 @@ fn a_view_has_its_nodes_and_jobs_and_shows_no_others() {
     assert_eq!(lab(&["history"]).run().ok().out.matches("outside").count(), 0);
     lab(&["kill", "1"]).run().code(1).says("there is no job 1");
     lab(&["cat", "/nodes/n0/name"]).run().code(1).says("/nodes/n0: No such file");
-    lab(&["nodes", "--drain", "n2", "--reason", "x"]).run().code(1).says("ctl");
+    lab(&["nodes", "--drain", "n2", "--reason", "x"]).run().code(1).says("see all: --view /");
+    lab(&["partition"]).run().code(1).says("see all: --view /");
     // Whoever is named sees it without asking, and who asks for a name that is none is told so.
     let ann = cluster.muster(&["run", "-N", "2", "printenv", "MUSTER_NODE"]).env("USER", "ann");
     assert_eq!(ann.run().ok().sorted(), ["n2", "n3"]);
     let all = cluster.muster(&["--view", "/", "ls", "/nodes"]).env("USER", "ann").run().ok();
     assert_eq!(all.sorted(), ["n0", "n1", "n2", "n3"]);
     cluster.muster(&["--view", "none", "ps"]).run().code(1).says("there is no view none. See:");
+    let mount = cluster.work().join("m");
+    std::fs::create_dir(&mount).expect("made");
+    lab(&["mount", mount.to_str().expect("text")]).run().ok();
+    let seen = std::fs::read_dir(mount.join("nodes")).expect("mounted").count();
+    cluster.muster(&["umount", mount.to_str().expect("text")]).run().ok();
+    assert_eq!(seen, 2, "the mount is of the view");
     // A job of it that waits is its own also after a restart.
     cluster.muster(&["scheduler", "fcfs"]).run().ok();
     let waits = lab(&["run", "-J", "waits", "-n", "2", "printenv", "MUSTER_NODE"]).start();

@@ -32,6 +32,10 @@ fn without_a_cluster_all_ranks_run_on_one_node_and_nothing_is_left() {
     let program = mpi.program("where");
     let cluster = Cluster::none("t0305alone");
     assert_eq!(nodes(&cluster, &program, "-n 5 WHERE"), "n0 n0 n0 n0 n0");
+    assert_eq!(nodes(&cluster, &program, "-host localhost:3 WHERE"), "n0 n0 n0");
+    // As `muster run`, so that it can be told from the program's own status.
+    let none = cluster.muster(&["--cluster", "nosuch", "mpiexec", "-n", "1", "true"]).run();
+    none.code(125).says("E120");
     assert!(!cluster.directory().exists());
 }
 

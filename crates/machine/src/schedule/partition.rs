@@ -193,6 +193,14 @@ mod tests {
     }
 
     #[test]
+    fn a_time_that_no_clock_can_show_is_none() {
+        for text in ["@0-@9999999999999999999", "@0-@253402300800", "@5-@5"] {
+            assert!(Window::parse(text).is_err_and(|said| said.contains(text)), "{text}");
+        }
+        Window::parse("@0-@253402300799").expect("the end of the year 9999");
+    }
+
+    #[test]
     fn a_nightly_window_holds_across_midnight_and_for_what_runs_into_it() {
         let night = Window::parse("22:00-06:00").unwrap();
         let day = DAY * 20_000;
