@@ -215,7 +215,7 @@ typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
 #define MPI_UNWEIGHTED      ((int*)10)
 #define MPI_WEIGHTS_EMPTY   ((int*)11)
 
-/* Lengths of strings, with the zero that ends them. */
+/* Lengths of strings; in C with the zero that ends them. */
 #define MPI_MAX_DATAREP_STRING         128
 #define MPI_MAX_ERROR_STRING           512
 #define MPI_MAX_INFO_KEY               256

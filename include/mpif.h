@@ -171,7 +171,7 @@
       INTEGER MPI_UNDEFINED
       PARAMETER (MPI_UNDEFINED = -32766)
 
-!     Lengths of strings, with the zero that ends them.
+!     Lengths of strings; in C with the zero that ends them.
       INTEGER MPI_MAX_DATAREP_STRING
       PARAMETER (MPI_MAX_DATAREP_STRING = 127)
       INTEGER MPI_MAX_ERROR_STRING

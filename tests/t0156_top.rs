@@ -150,7 +150,7 @@ fn top_shows_what_runs_and_kills_what_is_chosen_in_a_terminal_of_any_size() {
     screen.press("n");
     screen.awaits("q quit");
     screen.press("ky");
-    screen.awaits("job 2 killed");
+    screen.awaits("job 2 told to end");
     job.wait().code(143);
     assert_eq!(cluster.job(1)["state"], "running");
     screen.press("q");

@@ -23,11 +23,11 @@ const ANSWER: Duration = Duration::from_secs(2);
 const AGAIN: Duration = Duration::from_millis(10);
 /// How long all nodes of a new cluster may take to join, on this machine and over a network.
 const JOIN: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(30));
-/// What the names of clusters for one job begin with.
-const EMBEDDED: &str = "run-";
-
 /// Between two looks at who has joined.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// What the names of clusters for one job begin with.
+const EMBEDDED: &str = "run-";
 
 /// What all commands share.
 #[derive(Debug, Clone)]

@@ -13,6 +13,8 @@ use std::process::ExitCode;
 const EXAMPLES: &str =
     "Examples:\n  muster kill 3\n  muster kill -s KILL 3\n  muster kill -s USR1 3 4";
 
+const KILL: u8 = libc::SIGKILL as u8;
+
 /// End jobs, or send them a signal.
 ///
 /// Ranks get SIGTERM, and what has not ended after the job's time of grace (muster run --grace, 5
@@ -29,8 +31,10 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let order = match &args.signal {
-        Some(signal) => format!("signal {}\n", number(signal)?),
+    let order = match args.signal.as_deref().map(number).transpose()? {
+        // Also of what has no ranks so far, or whose node does not answer.
+        Some(KILL) => "kill\n".to_owned(),
+        Some(signal) => format!("signal {signal}\n"),
         None => "end\n".to_owned(),
     };
     let client = context.connect()?;

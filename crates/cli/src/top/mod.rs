@@ -201,7 +201,7 @@ impl Looker {
                 Ok(Request::Kill(job)) => {
                     let done = self.connected().and_then(|client| kill(&client, job));
                     let said =
-                        done.map_or_else(|e| e.to_string(), |()| format!("job {job} killed"));
+                        done.map_or_else(|e| e.to_string(), |()| format!("job {job} told to end"));
                     let _ = events.send(Event::Said(said));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -221,5 +221,5 @@ impl Looker {
 fn kill(client: &Client, job: u32) -> Result<()> {
     let path = format!("jobs/{job}/ctl");
     let told = client.with_deadlines(ANSWER, ANSWER).write(&path, "end\n");
-    told.map(drop).map_err(|error| anyhow!("job {job} was not killed: {error}  [E160]"))
+    told.map(drop).map_err(|error| anyhow!("job {job} was not told to end: {error}  [E160]"))
 }

@@ -34,6 +34,9 @@ pub struct Downed {
     pub killed: Vec<String>,
 }
 
+/// From then on a directory in which nobody is was left, and is not about to be entered.
+const OLD: Duration = Duration::from_secs(60);
+
 /// Takes cluster `name` down within ten seconds; `None` when there is none.
 ///
 /// # Errors
@@ -87,9 +90,17 @@ pub(super) fn clear(directory: &Directory) -> Result<Vec<String>, Error> {
 pub fn clear_dead(runtime: &Runtime, prefix: &str) {
     let names = runtime.clusters().unwrap_or_default();
     for name in names.iter().filter(|name| name.starts_with(prefix)) {
-        if matches!(runtime.state(name), Ok(Some(State::Dead))) {
+        let Ok(Some(directory)) = runtime.open(name) else { continue };
+        // In one that begins there is nobody for a moment.
+        let changed = std::fs::metadata(directory.path()).and_then(|found| found.modified());
+        let is_old = changed.is_ok_and(|at| at.elapsed().is_ok_and(|since| since >= OLD));
+        if is_old
+            && matches!(state(&directory), Ok(State::Dead))
+            && let Ok(Some(alone)) = Presence::alone(&directory, Instant::now())
+            && directory.is_linked()
+        {
             // What cannot be removed is in nobody's way.
-            let _ = down(runtime, name);
+            let _ = alone.leave(&directory);
         }
     }
 }

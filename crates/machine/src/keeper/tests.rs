@@ -293,13 +293,20 @@ fn down_ends_a_stopped_keeper_and_what_a_crash_has_left() {
 fn what_a_crash_has_left_of_clusters_with_names_of_their_own_goes_with_the_next_one() {
     let scratch = Scratch::new("dead");
     let runtime = Runtime::at(scratch.path().join("r"));
-    for name in ["run-1", "run-2", "lab"] {
+    let make = |name| {
         let directory = runtime.make(name).expect("it can be made").expect("it is new");
         std::fs::write(directory.log(), "its last words").expect("written");
-    }
-    let lives = runtime.open("run-2").expect("it is safe").expect("it is there");
+        directory
+    };
+    let age = |directory: &Directory| {
+        let opened = File::open(directory.path()).expect("it is there");
+        opened.set_modified(SystemTime::now() - Duration::from_secs(90)).expect("it is ours");
+    };
+    let [dead, lives, begins, other] = ["run-1", "run-2", "run-3", "lab"].map(make);
     let presence = Presence::enter(&lives).expect("it is there");
+    [&dead, &lives, &other].into_iter().for_each(age);
     clear_dead(&runtime, "run-");
-    assert_eq!(runtime.clusters().expect("they are safe"), ["lab", "run-2"]);
+    assert_eq!(runtime.clusters().expect("they are safe"), ["lab", "run-2", "run-3"]);
+    assert!(begins.is_linked(), "somebody may be about to enter it");
     presence.leave(&lives).expect("left");
 }

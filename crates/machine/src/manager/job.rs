@@ -535,7 +535,13 @@ impl Job {
             drop(state);
             return next.end(end, exit, why);
         }
+        let before = state.progress.cause();
         let actions = state.progress.end(end, exit, why);
+        let cause = state.progress.cause();
+        if actions.is_empty() && cause != before {
+            // It was ending already, in order to begin again.
+            self.note_cause(cause);
+        }
         self.act(state, actions);
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// What is due later is looked at by then: a moment that no clock can show is none.
+/// Stands for a wait until a moment that no clock can show.
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 
 /// Which of the things to be done.
@@ -41,7 +41,8 @@ impl Timer {
         let (agenda, changed) = &*self.agenda;
         let mut agenda = agenda.lock().expect("no holder panics");
         agenda.last += 1;
-        let key = (Instant::now() + wait.min(LONGEST), agenda.last);
+        let now = Instant::now();
+        let key = (now.checked_add(wait).unwrap_or(now + LONGEST), agenda.last);
         agenda.deeds.insert(key, Box::new(deed));
         changed.notify_one();
         key
