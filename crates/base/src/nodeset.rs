@@ -51,7 +51,7 @@ fn push_plain(item: &str, names: &mut Vec<String>) -> Result<(), BadNodeSet> {
         return bad(format!("'{item}' is not a node name"));
     }
     if item.len() > NAME_MAX {
-        return bad(format!("a name of '{}...' has more than {NAME_MAX} bytes", begin(item)));
+        return too_long(item);
     }
     names.push(item.to_owned());
     Ok(())
@@ -78,9 +78,10 @@ fn split_outside_brackets(text: &str) -> Result<Vec<&str>, BadNodeSet> {
     Ok(items)
 }
 
-/// As much of a text as a sentence has room for.
-fn begin(text: &str) -> String {
-    text.chars().take(20).collect()
+/// As much of the item as a sentence has room for tells which it is.
+fn too_long<T>(item: &str) -> Result<T, BadNodeSet> {
+    let begin: String = item.chars().take(20).collect();
+    bad(format!("a name of '{begin}...' has more than {NAME_MAX} bytes"))
 }
 
 fn push_ranges(
@@ -100,7 +101,7 @@ fn push_ranges(
         }
         let width = if low.starts_with('0') { low.len() } else { 1 };
         if prefix.len() + low.len().max(high.len()) + suffix.len() > NAME_MAX {
-            return bad(format!("a name of '{}...' has more than {NAME_MAX} bytes", begin(item)));
+            return too_long(item);
         }
         names.extend((first..=last).map(|n| format!("{prefix}{n:0width$}{suffix}")));
     }

@@ -205,9 +205,8 @@ impl Keeper {
         let (directory, presence, lock) = settle(runtime, name)?;
         let directory = Arc::new(directory);
         let mut prepared = || {
-            let prepare = plan.prepare.take().unwrap_or(Box::new(|_| Ok(())));
-            prepare(directory.path())
-                .map_err(|error| starting("what its daemons begin with", error))?;
+            let done = plan.prepare.take().map_or(Ok(()), |prepare| prepare(directory.path()));
+            done.map_err(|error| starting("what its daemons begin with", error))?;
             let log = Log::open(&directory).map_err(|error| starting("the keeper's log", error))?;
             // Without it the groups of killed nodes stay until their next daemon removes them.
             down::note_groups(&directory).map_err(|error| starting("the keeper's notes", error))?;

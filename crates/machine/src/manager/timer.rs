@@ -36,7 +36,7 @@ impl Timer {
         Ok(Timer { agenda })
     }
 
-    /// Does something after a while, a year at most.
+    /// Does something after a while.
     pub fn after(&self, wait: Duration, deed: impl FnOnce() + Send + 'static) -> Key {
         let (agenda, changed) = &*self.agenda;
         let mut agenda = agenda.lock().expect("no holder panics");
