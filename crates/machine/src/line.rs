@@ -11,15 +11,16 @@
 
 use crate::roster::{check_peer, name_to, transport_of};
 use muster_fabric::strategy::Stream as _;
-use muster_fabric::transport::socket::{Identity, Members, Tls};
+use muster_fabric::transport::socket::{Identity, Members, Secured, Tls};
 use muster_fabric::transport::{Adapter, Hello, Lane, Listener, Peer, Transport, socket};
 use muster_fabric::{Address, Deadline, Error as FabricError};
 use muster_ninep::client::{Client, Options, unreachable_server};
 use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::serve::Server;
-use muster_ninep::stream::Stream;
-use std::io;
-use std::os::fd::OwnedFd;
+use muster_ninep::stream::{Secure, Stream};
+use muster_ninep::tree::Peer as NinepPeer;
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -118,14 +119,47 @@ fn meet(
 /// Whether who answered at an address is the one who is to be there.
 type Check = fn(&Address, &Peer) -> muster_fabric::Result<()>;
 
-/// The socket below a connection. The transports between daemons all have one.
+/// What 9P goes on with: the socket below a connection, and what protects it. The transports
+/// between daemons all have one.
 fn stream_of(adapter: Box<dyn Adapter>) -> io::Result<Stream> {
-    let stream = adapter.stream().map_err(told)?;
-    let socket: OwnedFd = match stream.socket() {
-        Some(socket) => socket.try_clone_to_owned()?,
-        None => return Err(io::ErrorKind::Unsupported.into()),
-    };
-    Stream::over(socket)
+    let name = adapter.peer().name.clone();
+    let bare = adapter.stream().and_then(|mut stream| stream.bare()).map_err(told)?;
+    match Secured::of(bare) {
+        // Members are of one user, whoever that is elsewhere.
+        Ok(secured) => {
+            let uid = Some(rustix::process::geteuid().as_raw());
+            Ok(Stream::Secure(Box::new(Veiled(secured)), NinepPeer { uid, name }))
+        }
+        Err(socket) => Stream::over(socket),
+    }
+}
+
+/// A connection over TLS as 9P has it.
+#[derive(Debug)]
+struct Veiled(Secured);
+
+impl Secure for Veiled {
+    fn read(&self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(into)
+    }
+
+    fn write(&self, from: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.0.write(from)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.0.flush()
+    }
+
+    fn shutdown(&self) -> io::Result<()> {
+        self.0.shutdown()
+    }
+}
+
+impl AsFd for Veiled {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
 }
 
 /// The system's word, where there is one: those who read it know what to do about it.
@@ -259,7 +293,7 @@ mod tests {
     struct Fixture {
         directory: PathBuf,
         address: Address,
-        _server: Arc<Server>,
+        server: Arc<Server>,
         door: Option<Door>,
     }
 
@@ -273,13 +307,15 @@ mod tests {
             let directory = std::env::temp_dir().join(directory);
             fs::create_dir_all(&directory).expect("a directory");
             fs::write(directory.join("greeting"), "hello").expect("a file");
-            let tree =
-                Arc::new(HostTree::new(&directory, host::Options::default()).expect("a tree"));
+            let tree = Arc::new(
+                HostTree::new(&directory, host::Options { writable: true, ..Default::default() })
+                    .expect("a tree"),
+            );
             let address = Address::Unix(directory.join("sock"));
             let server = Arc::new(Server::start(&tree, 1, same_user).expect("a thread"));
             let door = Door::looking(&address, None, server.clone(), look, Box::new(drop));
             let door = Some(door.expect("a socket"));
-            Fixture { directory, address, _server: server, door }
+            Fixture { directory, address, server, door }
         }
     }
 
@@ -308,6 +344,43 @@ mod tests {
 
     fn line_to(fixture: &Fixture) -> Result<Client> {
         connect("test", &fixture.address, Options::default())
+    }
+
+    /// Many at once, so that both ways are full and each end waits for the other's room.
+    #[test]
+    fn what_is_large_comes_whole_through_tls_while_both_ways_are_full() {
+        const SIZE: usize = 12 << 20;
+        const PIECE: usize = 1 << 19;
+        let fixture = Fixture::new("circle");
+        let content = (0..SIZE as u32).map(|byte| (byte.wrapping_mul(40_503) >> 7) as u8);
+        let content: Vec<u8> = content.collect();
+        fs::write(fixture.directory.join("large"), &content).expect("a file");
+        let circle = Circle::of(&Identity::from_secret(&[7; 32]));
+        let at = Address::Tls("127.0.0.1".to_owned(), 0);
+        let door = Door::open_to(&circle, &at, fixture.server.clone()).expect("a port");
+        let client = circle.connect("test", door.address(), Options::default()).expect("a member");
+        let copies = [0, 1, 2].map(|copy| fixture.directory.join(format!("copy{copy}")));
+        std::thread::scope(|scope| {
+            for copy in &copies {
+                let (client, content) = (&client, &content);
+                scope.spawn(move || {
+                    fs::write(copy, b"").expect("a file");
+                    let open =
+                        |path: &str, how| client.open(path, OpenFlags(how)).unwrap().into_fid();
+                    let name = copy.file_name().unwrap().to_str().unwrap();
+                    let written = open(name, OpenFlags::RDWR).write_at(0, content);
+                    assert_eq!(written.expect("there is room"), SIZE);
+                    let large = open("large", 0);
+                    for at in (0..SIZE).step_by(PIECE) {
+                        let read = large.read_at(at as u64, PIECE as u32).expect("it is there");
+                        assert!(read == content[at..at + PIECE], "at {at}");
+                    }
+                });
+            }
+        });
+        for copy in copies {
+            assert!(fs::read(&copy).expect("it was written") == content, "{}", copy.display());
+        }
     }
 
     #[test]

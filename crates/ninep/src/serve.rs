@@ -15,7 +15,7 @@ use crate::tree::{Peer, Tree};
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use rustix::io::Errno;
 use std::collections::HashMap;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -314,7 +314,9 @@ impl<T: Tree> Loop<T> {
         self.poll.registry().register(&mut stream, Token(at), interest(false)).ok()?;
         let post = self.post.clone();
         let mut session = Session::new(self.tree.clone(), peer, move || post.wake(at));
-        session.outbox().let_map();
+        if stream.is_plain() {
+            session.outbox().let_map();
+        }
         self.connections.insert(at, Connection::new(stream, session, &self.room, place));
         self.sweep_soon();
         Some(at)
@@ -522,7 +524,7 @@ impl<T: Tree> Connection<T> {
 
     fn read(&mut self) -> io::Result<()> {
         // The buffer is empty then: whatever it held belonged to the write.
-        if self.session.is_direct() {
+        if self.session.is_direct() && self.stream.is_plain() {
             match self.session.take_from(self.stream.as_fd()) {
                 Err(error) if error.kind() == ErrorKind::Unsupported => {}
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
@@ -579,17 +581,31 @@ impl<T: Tree> Connection<T> {
     }
 
     fn send(&mut self) -> io::Result<()> {
-        while self.writable && !self.session.outbox().is_empty() {
+        while self.writable {
             let outbox = self.session.outbox();
-            let mut spans: Vec<Span<'_>> = Vec::with_capacity(8);
-            outbox.spans(&mut spans);
-            match sys::send(&self.stream, &spans) {
+            let sent = if outbox.is_empty() {
+                match self.stream.flush() {
+                    Ok(()) => return Ok(()),
+                    failed => failed.map(|()| 0),
+                }
+            } else if self.stream.is_plain() {
+                let mut spans: Vec<Span<'_>> = Vec::with_capacity(8);
+                outbox.spans(&mut spans);
+                sys::send(&self.stream, &spans).map_err(io::Error::from)
+            } else {
+                let mut pieces = Vec::with_capacity(8);
+                outbox.pieces(&mut pieces);
+                self.stream.write_vectored(&pieces)
+            };
+            match sent {
                 Ok(sent) => outbox.consume(sent),
-                Err(Errno::AGAIN) => self.writable = false,
-                Err(Errno::INTR) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.writable = false,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // A file that is sent from where it is has become shorter.
-                Err(Errno::FAULT) => outbox.copy_mapping()?,
-                Err(error) => return Err(error.into()),
+                Err(error) if error.raw_os_error() == Some(Errno::FAULT.raw_os_error()) => {
+                    outbox.copy_mapping()?;
+                }
+                Err(error) => return Err(error),
             }
         }
         Ok(())

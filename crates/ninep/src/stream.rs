@@ -1,14 +1,16 @@
-//! Byte streams between a client and a server: TCP, Unix sockets and pairs inside a process,
-//! all non-blocking and ready for mio, and the listeners they come from.
+//! Byte streams between a client and a server: TCP, Unix sockets and pairs inside a process, and
+//! what somebody else makes of a socket ([`Secure`]), all non-blocking and ready for mio, and the
+//! listeners they come from.
 
 use crate::address::Address;
 use crate::tree::Peer;
+use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token, event, net};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net as socket;
 use std::fmt;
-use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -28,14 +30,45 @@ pub enum Stream {
     Tcp(net::TcpStream),
     /// A Unix socket, or one end of a pair.
     Unix(net::UnixStream),
+    /// A socket over which bytes go in another form, and who is at its other end.
+    Secure(Box<dyn Secure>, Peer),
 }
 
-/// Does `$do` with the socket inside, whichever it is.
+/// What bytes go through on their way to and from a socket: TLS, say. Its descriptor tells when to
+/// go on, edge-triggered: a read that fills less than it might has left nothing behind.
+pub trait Secure: AsFd + fmt::Debug + Send + Sync {
+    /// As read(2) of a socket that does not block; 0 is the end.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`]; those of the connection, which is over then.
+    fn read(&self, into: &mut [u8]) -> io::Result<usize>;
+
+    /// As writev(2). Of what was taken some may wait for room ([`Secure::flush`]).
+    ///
+    /// # Errors
+    /// As [`Secure::read`].
+    fn write(&self, from: &[IoSlice<'_>]) -> io::Result<usize>;
+
+    /// Has what waits leave.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`] as long as some waits; as [`Secure::read`].
+    fn flush(&self) -> io::Result<()>;
+
+    /// Ends both directions.
+    ///
+    /// # Errors
+    /// That of shutdown(2).
+    fn shutdown(&self) -> io::Result<()>;
+}
+
+/// Does `$do` with the socket inside, whichever it is, or `$other` with what is around it.
 macro_rules! either {
-    ($stream:expr, $inner:ident => $do:expr) => {
+    ($stream:expr, $inner:ident => $do:expr, $secure:ident => $other:expr) => {
         match $stream {
             Stream::Tcp($inner) => $do,
             Stream::Unix($inner) => $do,
+            Stream::Secure($secure, _) => $other,
         }
     };
 }
@@ -111,7 +144,13 @@ impl Stream {
                 let uid = told.ok().map(|peer| peer.uid.as_raw());
                 Peer { uid, name: "unix".into() }
             }
+            Stream::Secure(_, peer) => peer.clone(),
         }
+    }
+
+    /// Whether bytes go over the socket as they are, so that the kernel may move them.
+    pub(crate) fn is_plain(&self) -> bool {
+        !matches!(self, Stream::Secure(..))
     }
 
     /// Ends both directions: the peer reads the end, and so do we.
@@ -119,7 +158,7 @@ impl Stream {
     /// # Errors
     /// That of shutdown(2).
     pub fn shutdown(&self) -> io::Result<()> {
-        either!(self, stream => stream.shutdown(Shutdown::Both))
+        either!(self, stream => stream.shutdown(Shutdown::Both), secure => secure.shutdown())
     }
 }
 
@@ -189,31 +228,30 @@ fn table_address(text: &str) -> Option<(IpAddr, u16)> {
 
 impl Read for &Stream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        either!(*self, stream => (&mut &*stream).read(into))
-    }
-    fn read_vectored(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        either!(*self, stream => (&mut &*stream).read_vectored(into))
+        either!(*self, stream => (&mut &*stream).read(into), secure => secure.read(into))
     }
 }
 
 impl Write for &Stream {
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
-        either!(*self, stream => (&mut &*stream).write(from))
+        self.write_vectored(&[IoSlice::new(from)])
     }
     fn write_vectored(&mut self, from: &[IoSlice<'_>]) -> io::Result<usize> {
-        either!(*self, stream => (&mut &*stream).write_vectored(from))
+        either!(
+            *self,
+            stream => (&mut &*stream).write_vectored(from),
+            secure => secure.write(from)
+        )
     }
+    /// Has what was written leave; [`io::ErrorKind::WouldBlock`] as long as some waits.
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        either!(*self, _stream => Ok(()), secure => secure.flush())
     }
 }
 
 impl Read for Stream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         (&mut &*self).read(into)
-    }
-    fn read_vectored(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        (&mut &*self).read_vectored(into)
     }
 }
 
@@ -225,31 +263,31 @@ impl Write for Stream {
         (&mut &*self).write_vectored(from)
     }
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        (&mut &*self).flush()
     }
 }
 
 impl AsFd for Stream {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        either!(self, stream => stream.as_fd())
+        either!(self, stream => stream.as_fd(), secure => secure.as_fd())
     }
 }
 
 impl AsRawFd for Stream {
     fn as_raw_fd(&self) -> RawFd {
-        either!(self, stream => stream.as_raw_fd())
+        self.as_fd().as_raw_fd()
     }
 }
 
 impl event::Source for Stream {
     fn register(&mut self, to: &Registry, token: Token, interest: Interest) -> io::Result<()> {
-        either!(self, stream => stream.register(to, token, interest))
+        SourceFd(&self.as_raw_fd()).register(to, token, interest)
     }
     fn reregister(&mut self, to: &Registry, token: Token, interest: Interest) -> io::Result<()> {
-        either!(self, stream => stream.reregister(to, token, interest))
+        SourceFd(&self.as_raw_fd()).reregister(to, token, interest)
     }
     fn deregister(&mut self, from: &Registry) -> io::Result<()> {
-        either!(self, stream => stream.deregister(from))
+        SourceFd(&self.as_raw_fd()).deregister(from)
     }
 }
 

@@ -3,8 +3,8 @@
 //! it has ended, however. The daemon's have a descriptor each, but for a refusal.
 
 use super::layout::Layout;
+use super::line::Kept;
 use crate::error::{Error, Result};
-use crate::strategy::Bare;
 use crate::transport::shared::socket;
 use crate::transport::socket::Keys;
 use muster_base::limits::{GATEWAY_NODES_MAX, GATEWAY_RANKS_MAX};
@@ -35,7 +35,7 @@ pub(super) enum Control {
     /// A process's bell. The last one is the daemon's.
     Bell { process: usize, bell: OwnedFd },
     /// The connection to a node.
-    Line { node: usize, epoch: u32, bare: Bare },
+    Line { node: usize, epoch: u32, kept: Kept },
 }
 
 /// What a rank says first: which one of which job it is.
@@ -145,7 +145,7 @@ fn read(bytes: &[u8], file: OwnedFd) -> Option<Control> {
                 [] => None,
                 keys => Some(Keys::decode(keys.try_into().ok()?)),
             };
-            Some(Control::Line { node, epoch, bare: Bare { socket: file, keys } })
+            Some(Control::Line { node, epoch, kept: Kept { socket: file, keys } })
         }
         _ => None,
     }

@@ -10,11 +10,11 @@ use super::arrivals::Arrivals;
 use super::endpoint::{Broken, Core, Loss, Wire};
 use super::layout::{Endpoint, Memory, Process, Sleep};
 use super::lender::Lender;
+use super::line::Kept;
 use super::line::Line;
 use super::receive::Received;
 use super::send::Sent;
 use crate::error::{Error, Result};
-use crate::strategy::Bare;
 use crate::transport::shared::sys::Mapped;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use std::cell::Cell;
@@ -118,8 +118,8 @@ impl Gate {
     }
 
     /// A connection as this process has it.
-    pub(super) fn new_line(&self, bare: Bare, epoch: u32) -> Line {
-        Line::new(bare, epoch, &self.lender)
+    pub(super) fn new_line(&self, kept: Kept, epoch: u32) -> Line {
+        Line::new(kept, epoch, &self.lender)
     }
 
     /// From now on a node is reached over this.

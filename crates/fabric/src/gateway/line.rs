@@ -30,6 +30,15 @@ const RECEIVE: usize = 1024 * 1024;
 const REST: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
 const RESTS: u32 = 5;
 
+/// A connection that is nobody's stream any more.
+#[derive(Debug)]
+pub(super) struct Kept {
+    /// Where its bytes come and go.
+    pub(super) socket: OwnedFd,
+    /// Those of what it is protected with, if it is.
+    pub(super) keys: Option<Keys>,
+}
+
 /// A socket, what its frames are sealed with, and its epoch.
 pub(super) struct Line {
     socket: OwnedFd,
@@ -41,7 +50,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    pub(super) fn new(Bare { socket, keys }: Bare, epoch: u32, lender: &Arc<Lender>) -> Line {
+    pub(super) fn new(Kept { socket, keys }: Kept, epoch: u32, lender: &Arc<Lender>) -> Line {
         let records = keys.as_ref().map(Records::new);
         let is_local = sockopt::socket_domain(&socket) == Ok(AddressFamily::UNIX);
         let lender = is_local.then(|| lender.clone());
@@ -198,16 +207,16 @@ pub(super) fn offer(
     own: Opening,
     expected: (u32, u16),
     deadline: Deadline,
-) -> Result<Bare> {
+) -> Result<Kept> {
     let mut stream = adapter.stream()?;
     stream.write(&own.write(), deadline)?;
-    let mut bare = keep(stream.bare()?)?;
     let peer = stream.peer().name.clone();
-    let theirs = hear(&mut bare, &peer, deadline)?;
+    let mut kept = keep(stream.bare()?, &peer)?;
+    let theirs = hear(&mut kept, &peer, deadline)?;
     if theirs.epoch != own.epoch || (theirs.node, theirs.ranks) != expected {
         return Err(malformed(&peer, "it is another node, or one of another job"));
     }
-    Ok(bare)
+    Ok(kept)
 }
 
 /// Opens a connection that another node has made: what it says, and what the connection is.
@@ -215,7 +224,7 @@ pub(super) fn accept(
     adapter: Box<dyn Adapter>,
     own: impl FnOnce(Opening) -> Option<Opening>,
     deadline: Deadline,
-) -> Result<(Opening, Bare)> {
+) -> Result<(Opening, Kept)> {
     let mut stream = adapter.stream()?;
     let (mut bytes, mut there) = ([0; OPENING], 0);
     let peer = stream.peer().name.clone();
@@ -227,45 +236,45 @@ pub(super) fn accept(
     }
     let theirs = Opening::read(&bytes).map_err(|what| malformed(&peer, what))?;
     let own = own(theirs).ok_or_else(|| malformed(&peer, "it is no node of this job"))?;
-    let mut bare = keep(stream.bare()?)?;
-    say(&mut bare, own, &peer)?;
-    Ok((theirs, bare))
+    let mut kept = keep(stream.bare()?, &peer)?;
+    say(&mut kept, own, &peer)?;
+    Ok((theirs, kept))
 }
 
 /// Sends the first words on a connection that is ours.
-fn say(bare: &mut Bare, own: Opening, peer: &str) -> Result<()> {
+fn say(kept: &mut Kept, own: Opening, peer: &str) -> Result<()> {
     let mut bytes = own.write().to_vec();
-    if let Some(keys) = &mut bare.keys {
+    if let Some(keys) = &mut kept.keys {
         bytes.splice(..0, [0; socket::HEAD]);
         let sealed = Records::new(keys).seal(0, &mut bytes, 0);
         sealed.map_err(|Unfit| malformed(peer, "its key is used up"))?;
         keys.advance(1, 0);
     }
     // A new connection has room for it.
-    match send(&bare.socket, &bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+    match send(&kept.socket, &bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
         Ok(size) if size == bytes.len() => Ok(()),
         _ => Err(ended(peer)),
     }
 }
 
 /// Hears the first words on a connection that is ours, and takes not a byte more.
-fn hear(bare: &mut Bare, peer: &str, deadline: Deadline) -> Result<Opening> {
-    let extra = if bare.keys.is_some() { socket::EXTRA } else { 0 };
+fn hear(kept: &mut Kept, peer: &str, deadline: Deadline) -> Result<Opening> {
+    let extra = if kept.keys.is_some() { socket::EXTRA } else { 0 };
     let (mut bytes, mut there) = (vec![0; OPENING + extra], 0);
     while there < bytes.len() {
-        match recv(&bare.socket, &mut bytes[there..], RecvFlags::DONTWAIT) {
+        match recv(&kept.socket, &mut bytes[there..], RecvFlags::DONTWAIT) {
             Ok((size, _)) if size > 0 => there += size,
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => {
                 let Some(left) = deadline.left() else { return Err(late(peer, deadline)) };
                 // Whatever it says, the next read shows it.
-                let _ = is_ready(bare.socket.as_fd(), PollFlags::IN, left);
+                let _ = is_ready(kept.socket.as_fd(), PollFlags::IN, left);
             }
             _ => return Err(ended(peer)),
         }
     }
     let mut inside = 0..OPENING;
-    if let Some(keys) = &mut bare.keys {
+    if let Some(keys) = &mut kept.keys {
         let opened = Records::new(keys).open(0, &mut bytes);
         let opened = opened.map_err(|Unfit| malformed(peer, "it is no record"))?;
         keys.advance(0, 1);
@@ -290,13 +299,17 @@ fn late(peer: &str, deadline: Deadline) -> Error {
     Error::Deadline { who, whom: peer.to_owned(), what, waited: deadline.waited() }
 }
 
-/// Has a connection hold what frames may need.
-fn keep(bare: Bare) -> Result<Bare> {
+/// Takes a connection's socket and keys, and has it hold what frames may need.
+fn keep(Bare { socket, session }: Bare, peer: &str) -> Result<Kept> {
+    let keys = session.map(|session| {
+        let keys = session.into_keys();
+        keys.ok_or_else(|| malformed(peer, "it went on before it was answered"))
+    });
     let failed = |errno| Error::io("keeping the socket to another node", errno);
-    sockopt::set_socket_recv_buffer_size(&bare.socket, RECEIVE).map_err(failed)?;
+    sockopt::set_socket_recv_buffer_size(&socket, RECEIVE).map_err(failed)?;
     // A Unix socket's limit is the sender's.
-    if sockopt::socket_domain(&bare.socket).map_err(failed)? == AddressFamily::UNIX {
-        sockopt::set_socket_send_buffer_size(&bare.socket, RECEIVE).map_err(failed)?;
+    if sockopt::socket_domain(&socket).map_err(failed)? == AddressFamily::UNIX {
+        sockopt::set_socket_send_buffer_size(&socket, RECEIVE).map_err(failed)?;
     }
-    Ok(bare)
+    Ok(Kept { socket, keys: keys.transpose()? })
 }

@@ -8,11 +8,11 @@ use super::frame::{EPOCH_MAX, Opening};
 use super::gate::{self, Gate, OTHER};
 use super::layout::{Endpoint, Layout, Memory, Process, Sleep};
 use super::line;
+use super::line::Kept;
 use super::meeting::{self, Asking};
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::strategy::Bare;
 use crate::transport::shared::{segment, socket};
 use crate::transport::{self, Adapter, Hello, Lane};
 use muster_base::limits::{GATEWAY_NODES_MAX, GATEWAY_RANKS_MAX, HELLO_TIME};
@@ -74,7 +74,7 @@ struct Peer {
 struct Made {
     node: usize,
     epoch: u32,
-    bare: Option<Bare>,
+    kept: Option<Kept>,
 }
 
 /// What other threads have for the daemon's.
@@ -147,12 +147,12 @@ impl Door {
             let is_known = layout.ranks.get(node) == Some(&theirs.ranks) && node != layout.node;
             is_known.then(|| Opening { epoch: theirs.epoch, ..opening(layout) })
         };
-        let (theirs, bare) = line::accept(adapter, own, deadline)?;
+        let (theirs, kept) = line::accept(adapter, own, deadline)?;
         if theirs.epoch == 0 {
             // This node does so by itself, now that it is there.
             return Ok(());
         }
-        let made = Made { node: theirs.node as usize, epoch: theirs.epoch, bare: Some(bare) };
+        let made = Made { node: theirs.node as usize, epoch: theirs.epoch, kept: Some(kept) };
         self.tell(Event::Made(made));
         Ok(())
     }
@@ -163,7 +163,7 @@ fn opening(layout: &Layout) -> Opening {
 }
 
 /// Connects to a node.
-fn dial(layout: &Layout, node: usize, to: &Dial, epoch: u32, deadline: Deadline) -> Result<Bare> {
+fn dial(layout: &Layout, node: usize, to: &Dial, epoch: u32, deadline: Deadline) -> Result<Kept> {
     let own = Opening { epoch, ..opening(layout) };
     line::offer(to(deadline)?, own, (node as u32, layout.ranks[node]), deadline)
 }
@@ -280,10 +280,10 @@ impl Node {
         let hello = Hello { name, service: SERVICE.to_owned(), lane: Lane::Bulk };
         let to: Dial = Arc::new(move |deadline| transport::of(&to)?.connect(&to, &hello, deadline));
         let epoch = self.peers[at].epoch + 1;
-        let bare = dial(&self.gate.core.layout, at, &to, epoch, deadline)?;
+        let kept = dial(&self.gate.core.layout, at, &to, epoch, deadline)?;
         let peer = &mut self.peers[at];
         (peer.to, peer.is_ours, peer.epoch) = (Some(to), true, epoch);
-        self.install(Made { node: at, epoch, bare: Some(bare) });
+        self.install(Made { node: at, epoch, kept: Some(kept) });
         Ok(())
     }
 
@@ -459,8 +459,8 @@ impl Node {
         let epoch = self.peers[node].epoch;
         let is_over = self.is_over.clone();
         let dialing = move || {
-            let bare = dial_again((&door.layout, node), &to, epoch, &is_over);
-            door.tell(Event::Made(Made { node, epoch, bare }));
+            let kept = dial_again((&door.layout, node), &to, epoch, &is_over);
+            door.tell(Event::Made(Made { node, epoch, kept }));
         };
         let thread = Builder::new().name(format!("dials node {node}")).spawn(dialing);
         self.peers[node].dialing = thread.ok();
@@ -483,7 +483,7 @@ impl Node {
         let (Ok(door), is_over) = (self.door(), self.is_over.clone()) else { return };
         let asking = move || {
             if dial_again((&door.layout, node), &to, 0, &is_over).is_none() {
-                door.tell(Event::Made(Made { node, epoch: 0, bare: None }));
+                door.tell(Event::Made(Made { node, epoch: 0, kept: None }));
             }
         };
         // It ends with its try, whether the node is still there or not.
@@ -493,7 +493,7 @@ impl Node {
 
     /// A connection was made, or could not be.
     fn install(&mut self, made: Made) {
-        let Made { node, epoch, bare } = made;
+        let Made { node, epoch, kept } = made;
         if epoch == 0 && self.is_connected(node as u32) {
             // It could not be asked to connect, but did.
             return;
@@ -505,8 +505,8 @@ impl Node {
             // It has nothing more to do than to end.
             let _ = thread.join();
         }
-        let Some(bare) = bare else { return self.part(node, Some(Loss::Refused)) };
-        let line = self.gate.new_line(bare, epoch);
+        let Some(kept) = kept else { return self.part(node, Some(Loss::Refused)) };
+        let line = self.gate.new_line(kept, epoch);
         if self.gate.core.loss(node).is_some() || !is_next {
             return line.hang_up();
         }
@@ -574,11 +574,11 @@ fn dial_again(
     to: &Dial,
     epoch: u32,
     is_over: &AtomicBool,
-) -> Option<Bare> {
+) -> Option<Kept> {
     let deadline = Deadline::after(HELLO_TIME);
     loop {
         match dial(layout, node, to, epoch, deadline) {
-            Ok(bare) => return Some(bare),
+            Ok(kept) => return Some(kept),
             Err(Error::Refused { .. }) => return None,
             Err(_) if deadline.left().is_none() || is_over.load(Ordering::Relaxed) => return None,
             Err(_) => std::thread::sleep(AGAIN),

@@ -546,8 +546,8 @@ impl Rank {
     fn listen(&mut self) -> Result<()> {
         while let Some(said) = control::receive(self.control.as_fd(), &mut self.packet)? {
             match said {
-                Control::Line { node, epoch, bare } if node < self.gate.core.layout.ranks.len() => {
-                    let line = self.gate.new_line(bare, epoch);
+                Control::Line { node, epoch, kept } if node < self.gate.core.layout.ranks.len() => {
+                    let line = self.gate.new_line(kept, epoch);
                     self.gate.set_line(node, line)?;
                 }
                 _ => {

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::protocol::Payload;
 use crate::region::Region;
 use crate::transport::Peer;
-use crate::transport::socket::Keys;
+use crate::transport::socket::Session;
 use std::io::IoSlice;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -238,7 +238,7 @@ pub trait Stream: Wait {
 
     /// What bytes are sent over on the way to the peer, for those who send and receive them by
     /// themselves from now on, in several processes perhaps: the stream is of no more use. All that
-    /// was written has left; the peer may not have sent anything that was not read.
+    /// was written has left, or is in the session, as is what has come and was not read.
     ///
     /// # Errors
     /// [`Error::Refused`] where there is no socket; the connection's.
@@ -253,8 +253,8 @@ pub trait Stream: Wait {
 pub struct Bare {
     /// Where its bytes come and go.
     pub socket: OwnedFd,
-    /// Those of what it is protected with, if it is.
-    pub keys: Option<Keys>,
+    /// What protects them, if something does.
+    pub session: Option<Box<Session>>,
 }
 
 /// The number of a handler that both sides know.

@@ -175,18 +175,26 @@ impl Link {
     }
 
     /// Writes what the socket takes. If that is not all, the hub goes on when it takes more.
-    fn drain(&self, state: &mut State) {
+    /// Whether it was all.
+    fn drain(&self, state: &mut State) -> bool {
         let outbox = &mut state.core.outbox;
-        while !outbox.is_empty() && !state.broken {
-            let mut pieces = Vec::with_capacity(4);
-            outbox.pieces(&mut pieces);
-            match (&self.stream).write_vectored(&pieces) {
+        while !state.broken {
+            let is_written = outbox.is_empty();
+            let written = if is_written {
+                (&self.stream).flush().map(|()| 0)
+            } else {
+                let mut pieces = Vec::with_capacity(4);
+                outbox.pieces(&mut pieces);
+                (&self.stream).write_vectored(&pieces)
+            };
+            match written {
+                Ok(_) if is_written => return true,
                 Ok(sent) if sent > 0 => outbox.consume(sent),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if !std::mem::replace(&mut state.full, true) {
                         hub::full(self.id);
                     }
-                    return;
+                    return false;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 failed => {
@@ -197,13 +205,13 @@ impl Link {
                 }
             }
         }
+        true
     }
 
     /// The hub: the socket takes bytes again. Whether it need not be watched for that any more.
     pub(super) fn writable(&self) -> bool {
         let mut state = self.state();
-        self.drain(&mut state);
-        state.full &= !state.core.outbox.is_empty();
+        state.full &= !self.drain(&mut state);
         if state.waiting > 0 {
             self.room.notify_all();
         }

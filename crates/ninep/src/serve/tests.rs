@@ -3,6 +3,7 @@
 use super::*;
 use crate::call::Answer;
 use crate::message::{NOFID, NONUNAME, NOTAG, Tag, Tmessage, UserNumber};
+use crate::stream::Secure;
 use crate::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic};
 use crate::version::Dialect;
 use crate::wire::{Names, Payload};
@@ -233,4 +234,67 @@ fn memory_that_is_not_used_is_given_back() {
     assert!(connection.share.bytes() > 0, "it was just used");
     connection.look(now);
     assert_eq!((connection.buffer.len(), connection.share.bytes()), (FIRST_BUFFER, 0));
+}
+
+/// A socket with something around it that takes all that is written and lets little of it go.
+#[derive(Debug)]
+struct Narrow {
+    socket: UnixStream,
+    held: Mutex<Vec<u8>>,
+}
+
+impl Narrow {
+    const AT_ONCE: usize = 1000;
+
+    fn of(stream: Stream) -> Stream {
+        let peer = stream.peer();
+        let socket: OwnedFd = stream.as_fd().try_clone_to_owned().expect("a descriptor");
+        let narrow = Narrow { socket: socket.into(), held: Mutex::default() };
+        Stream::Secure(Box::new(narrow), peer)
+    }
+}
+
+impl AsFd for Narrow {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Secure for Narrow {
+    fn read(&self, into: &mut [u8]) -> io::Result<usize> {
+        (&self.socket).read(into)
+    }
+
+    fn write(&self, from: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        self.flush()?;
+        let mut held = self.held.lock().unwrap();
+        from.iter().for_each(|part| held.extend_from_slice(part));
+        Ok(held.len())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        let mut held = self.held.lock().unwrap();
+        let some = held.len().min(Narrow::AT_ONCE);
+        let sent = if some > 0 { (&self.socket).write(&held[..some])? } else { 0 };
+        held.drain(..sent);
+        if held.is_empty() { Ok(()) } else { Err(ErrorKind::WouldBlock.into()) }
+    }
+
+    fn shutdown(&self) -> io::Result<()> {
+        self.socket.shutdown(std::net::Shutdown::Both)
+    }
+}
+
+#[test]
+fn what_was_taken_and_has_not_left_leaves_when_there_is_room_at_both_ends() {
+    let server = start(1 << 26, DEADLINE);
+    let (ours, theirs) = Stream::pair().expect("a pair");
+    server.adopt(Narrow::of(theirs));
+    let options = crate::client::Options { deadline: Some(DEADLINE), ..Default::default() };
+    let client = crate::client::Client::over(Narrow::of(ours), &options).expect("an answer");
+    let sink = client.open("sink", crate::tree::OpenFlags(1)).expect("it is there").into_fid();
+    assert_eq!(sink.write_at(0, &vec![7; LARGE]).expect("all of it"), LARGE);
+    // Its answer is longer than what leaves at once.
+    let names = client.root().walk_open(&[], crate::tree::OpenFlags(0)).expect("a directory");
+    assert_eq!(names.readdir().expect("a list").len(), 1);
 }

@@ -7,6 +7,7 @@ use crate::strategy::emulated::{Active, Copied, Framed};
 use crate::strategy::{ActiveMessage, Bare, Datagram, Ready, RemoteCopy, Stream, Wait};
 use crate::transport::{Adapter, Hello, Peer};
 use crate::wait::Patience;
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
@@ -18,6 +19,9 @@ use std::time::Duration;
 
 /// How long a read sleeps in its call; after that, it sleeps in poll(2) to its very deadline.
 const NAP: Duration = Duration::from_millis(100);
+
+/// How much is asked for at once of what has come through before a stream was given away.
+const COME: usize = 4096;
 
 /// How everything is sent.
 const SEND: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::DONTWAIT);
@@ -205,14 +209,27 @@ impl Stream for Socket {
         let Some(tunnel) = &mut self.line.tunnel else {
             let socket = self.line.socket.try_clone();
             let socket = socket.map_err(|source| Error::io("keeping a connection", source))?;
-            return Ok(Bare { socket, keys: None });
+            return Ok(Bare { socket, session: None });
         };
-        let Some((socket, keys)) = tunnel.leave() else {
+        let Some((socket, mut session)) = tunnel.leave() else {
             self.line.end(&self.peer.name)?;
             let evidence = "bytes were under way when it was to be given away".to_owned();
             return Err(Error::Dead { peer: self.peer.name.clone(), evidence });
         };
-        Ok(Bare { socket, keys: Some(keys) })
+        // What has come through already.
+        let mut come = Vec::new();
+        loop {
+            come.reserve(COME);
+            let flags = RecvFlags::DONTWAIT;
+            match recv(&self.line.socket, spare_capacity(&mut come), flags) {
+                Err(Errno::INTR) => {}
+                Ok((size, _)) if size > 0 => {}
+                // The other end is gone, as it is to be.
+                _ => break,
+            }
+        }
+        session.put_back(&come);
+        Ok(Bare { socket, session: Some(Box::new(session)) })
     }
 }
 

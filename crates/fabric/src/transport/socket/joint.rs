@@ -15,18 +15,13 @@
 //! as bytes wait for the local end, nothing more is read from the peer. So a connection holds at
 //! most a chunk of [`TLS_CHUNK`] each way, beyond what the sockets do.
 
-use super::identity::PublicKey;
 use super::option::SILENCE;
-use super::pump::{Cut, Link};
-use super::records::Keys;
-use muster_base::limits::TLS_CHUNK;
+use super::pump::Link;
+use super::session::{Cut, Session};
+use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
-use rustix::net::{
-    RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recv, send, sendmsg, shutdown,
-};
-use rustls::{AlertDescription, CertificateError, Connection};
-use std::io::{self, BufRead, IoSlice, Write};
-use std::ops::Range;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use std::io::IoSlice;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
@@ -75,11 +70,8 @@ pub struct Joint {
     pub local: OwnedFd,
     pub far: Told,
     pub near: Told,
-    session: Connection,
+    session: Session,
     link: Arc<Link>,
-    /// Records that have arrived.
-    arrived: Box<[u8]>,
-    unread: Range<usize>,
     outward: Way,
     inward: Way,
     is_cut: bool,
@@ -90,9 +82,7 @@ pub struct Joint {
 }
 
 impl Joint {
-    pub fn new(tcp: OwnedFd, local: OwnedFd, mut session: Connection, link: Arc<Link>) -> Joint {
-        // A chunk is only taken when nothing waits, so it need not be limited again.
-        session.set_buffer_limit(None);
+    pub fn new(tcp: OwnedFd, local: OwnedFd, session: Session, link: Arc<Link>) -> Joint {
         Joint {
             tcp,
             local,
@@ -100,8 +90,6 @@ impl Joint {
             near: Told::NEW,
             session,
             link,
-            arrived: vec![0; TLS_CHUNK / 2].into_boxed_slice(),
-            unread: 0..0,
             outward: Way::Open,
             inward: Way::Open,
             is_cut: false,
@@ -115,16 +103,12 @@ impl Joint {
         self.link.cut(Cut::Dead(why));
     }
 
-    /// The socket to the peer, and the keys with which it goes on; none where bytes are under way
-    /// here, or the connection has ended.
-    pub fn give_away(self) -> Option<(OwnedFd, Keys)> {
+    /// The socket to the peer, and the session that goes on there; none where not all that was
+    /// written at the local end was taken, or the connection has ended.
+    pub fn give_away(self) -> Option<(OwnedFd, Session)> {
         let is_open = (self.outward, self.inward) == (Way::Open, Way::Open) && !self.is_left;
-        let is_quiet = self.unread.is_empty() && !self.near.readable;
-        if !is_open || !is_quiet || self.session.wants_write() {
-            return None;
-        }
-        let secrets = self.session.dangerous_extract_secrets().ok()?;
-        Some((self.tcp, Keys::of(secrets)?))
+        let is_quiet = !self.near.readable && !self.session.is_greeting();
+        (is_open && is_quiet).then_some((self.tcp, self.session))
     }
 
     /// The local end was dropped, or both ways of it have ended.
@@ -166,7 +150,7 @@ impl Joint {
     }
 
     fn is_over(&self) -> bool {
-        let is_gone = self.is_left && (self.outward == Way::Ended || self.session.is_handshaking());
+        let is_gone = self.is_left && (self.outward == Way::Ended || self.session.is_greeting());
         is_gone || self.inward == Way::Ended && (self.outward == Way::Ended || self.is_cut)
     }
 
@@ -174,7 +158,7 @@ impl Joint {
     fn fail(&mut self, cut: Cut) {
         // If it was a record, TLS has a word on it for the peer.
         let _ = self.flush();
-        (self.outward, self.unread) = (Way::Ended, 0..0);
+        self.outward = Way::Ended;
         if self.inward == Way::Open {
             self.inward = Way::Ending;
         }
@@ -190,11 +174,10 @@ impl Joint {
             return Ok(false);
         }
         let mut moved = self.flush()?;
-        if self.session.is_handshaking() {
+        if self.session.is_greeting() {
             return Ok(moved);
         }
-        self.link.know(|| PublicKey::read(self.session.peer_certificates()?.first()?));
-        if self.session.wants_write() {
+        if !self.is_silent() {
             return Ok(moved);
         }
         match self.outward {
@@ -210,16 +193,24 @@ impl Joint {
         Ok(moved)
     }
 
+    /// Nothing waits to be written.
+    fn is_silent(&self) -> bool {
+        self.session.sealed().is_empty()
+    }
+
     /// Writes records; true if some were.
     fn flush(&mut self) -> Result<bool, Cut> {
         let mut moved = false;
-        while self.far.writable && self.session.wants_write() {
-            match self.session.write_tls(&mut Wire(&self.tcp)) {
-                Ok(_) => moved = true,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.far.writable = false;
+        while self.far.writable && !self.is_silent() {
+            match send(&self.tcp, self.session.sealed(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT)
+            {
+                Ok(size) => {
+                    self.session.sent(size);
+                    moved = true;
                 }
-                Err(error) => return Err(Cut::Dead(error.to_string())),
+                Err(Errno::AGAIN) => self.far.writable = false,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(Cut::Dead(errno.to_string())),
             }
         }
         Ok(moved)
@@ -229,12 +220,12 @@ impl Joint {
     fn take(&mut self, chunk: &mut [u8]) -> bool {
         match recv(&self.local, &mut *chunk, RecvFlags::DONTWAIT) {
             Ok((0, _)) => {
-                self.session.send_close_notify();
+                self.session.finish();
                 self.outward = Way::Ending;
                 true
             }
             Ok((size, _)) => {
-                self.session.writer().write_all(&chunk[..size]).expect("it has no limit");
+                self.session.take(&[IoSlice::new(&chunk[..size])], size);
                 self.near.readable = size == chunk.len() || self.near.ended;
                 true
             }
@@ -256,7 +247,10 @@ impl Joint {
         if self.inward == Way::Ended {
             return Ok(false);
         }
-        let (mut moved, is_empty) = self.hand_over();
+        let (was_greeting, was_silent) = (self.session.is_greeting(), self.is_silent());
+        let (mut moved, is_empty) = self.hand_over()?;
+        // The handshake may have an answer, or may be done.
+        moved |= was_greeting && !self.session.is_greeting() || was_silent && !self.is_silent();
         if !is_empty {
             return Ok(moved);
         }
@@ -268,35 +262,30 @@ impl Joint {
             self.inward = Way::Ended;
             return Ok(true);
         }
-        if self.unread.is_empty() && self.far.readable {
-            moved |= self.fetch()?;
+        if self.session.has_ended() {
+            self.inward = Way::Ending;
+            return Ok(true);
         }
-        if !self.unread.is_empty() {
-            moved = true;
-            let mut records = &self.arrived[self.unread.clone()];
-            let read = self.session.read_tls(&mut records);
-            self.unread.start += read.map_err(|error| Cut::Malformed(error.to_string()))?;
-            let state = self.session.process_new_packets().map_err(reason)?;
-            if state.peer_has_closed() {
-                self.inward = Way::Ending;
-            }
+        if self.far.readable {
+            moved |= self.fetch()?;
         }
         Ok(moved)
     }
 
     /// Hands bytes to the local end: whether it got some, and whether that was all there are.
-    fn hand_over(&mut self) -> (bool, bool) {
+    fn hand_over(&mut self) -> Result<(bool, bool), Cut> {
         let mut moved = false;
         while self.near.writable {
-            let mut reader = self.session.reader();
-            // An error means that there are none at the moment.
-            let bytes = reader.fill_buf().unwrap_or_default();
-            if bytes.is_empty() {
-                return (moved, true);
+            match self.session.find() {
+                Ok(true) => self.link.know(|| self.session.peer()),
+                Err(cut) if self.inward == Way::Open => return Err(cut),
+                // What came before the end was handed over.
+                Ok(false) | Err(_) => return Ok((moved, true)),
             }
-            match send(&self.local, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+            let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+            match send(&self.local, self.session.content(), flags) {
                 Ok(size) => {
-                    reader.consume(size);
+                    self.session.consume(size);
                     moved = true;
                 }
                 Err(Errno::AGAIN) => self.near.writable = false,
@@ -304,20 +293,20 @@ impl Joint {
                 // Nobody wants them any more.
                 Err(_) => {
                     self.inward = Way::Ended;
-                    return (true, false);
+                    return Ok((true, false));
                 }
             }
         }
-        (moved, false)
+        Ok((moved, false))
     }
 
     /// Gets records from the peer; true if there were some.
     fn fetch(&mut self) -> Result<bool, Cut> {
-        match recv(&self.tcp, &mut *self.arrived, RecvFlags::DONTWAIT) {
-            Ok((0, _)) => Err(Cut::Dead("the connection ended without TLS's goodbye".to_owned())),
-            Ok((size, _)) => {
-                self.unread = 0..size;
-                self.far.readable = size == self.arrived.len() || self.far.ended;
+        let arrived = self.session.room();
+        match recv(&self.tcp, spare_capacity(arrived), RecvFlags::DONTWAIT) {
+            Ok((0, _)) => Err(Cut::silent()),
+            Ok(_) => {
+                self.far.readable = arrived.len() == arrived.capacity() || self.far.ended;
                 Ok(true)
             }
             Err(Errno::AGAIN) => {
@@ -327,45 +316,5 @@ impl Joint {
             Err(Errno::INTR) => Ok(true),
             Err(errno) => Err(Cut::Dead(errno.to_string())),
         }
-    }
-}
-
-/// What TLS's error means for the connection.
-fn reason(error: rustls::Error) -> Cut {
-    use rustls::Error as Tls;
-    match error {
-        Tls::InvalidCertificate(CertificateError::ApplicationVerificationFailure) => {
-            Cut::Untrusted("its key is not in the membership list".to_owned())
-        }
-        Tls::AlertReceived(AlertDescription::AccessDenied) => {
-            Cut::Refused("our key is not in its membership list".to_owned())
-        }
-        Tls::AlertReceived(alert) => Cut::Refused(format!("TLS alert {alert:?}")),
-        Tls::InvalidMessage(what) => Cut::Malformed(format!("this is no TLS: {what:?}")),
-        other => Cut::Malformed(other.to_string()),
-    }
-}
-
-/// A socket as TLS wants it.
-struct Wire<S>(S);
-
-impl Write for Wire<&OwnedFd> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_vectored(&[IoSlice::new(bytes)])
-    }
-
-    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        let mut nothing = SendAncillaryBuffer::default();
-        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        loop {
-            match sendmsg(self.0, parts, &mut nothing, flags) {
-                Err(Errno::INTR) => {}
-                sent => return Ok(sent?),
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

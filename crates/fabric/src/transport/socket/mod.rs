@@ -26,8 +26,8 @@
 //! kernel can do TLS, the keys would go to it after the handshake (`TCP_ULP` "tls", and
 //! [`super::Protection::KernelTls`]), and the TCP socket would be that end: the place is
 //! [`pump::Tunnel::enter`], where a connection changes hands anyway. Who wants no thread in between
-//! takes the TCP socket and the keys instead (`Stream::bare`) and does the records by itself
-//! (`records.rs`), as ranks do.
+//! takes the TCP socket and the session instead (`Stream::bare`): 9P goes on with both
+//! (`secured.rs`), ranks with the keys alone (`records.rs`).
 
 mod connect;
 mod connection;
@@ -37,6 +37,8 @@ mod listener;
 mod option;
 mod pump;
 mod records;
+mod secured;
+mod session;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -50,6 +52,8 @@ pub use connection::Socket;
 pub use identity::{Identity, Member, Members, PublicKey};
 pub use option::SILENCE;
 pub use records::{EXTRA, HEAD, Keys, Records, Unfit};
+pub use secured::Secured;
+pub use session::Session;
 pub use tls::Tls;
 
 pub(crate) use connection::is_ready;

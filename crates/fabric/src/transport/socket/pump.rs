@@ -16,7 +16,7 @@ use super::connect::FLAGS;
 use super::identity::{Member, Members, PublicKey};
 use super::joint::{Joint, Next};
 use super::option;
-use super::records::Keys;
+use super::session::{Cut, Session};
 use crate::error::{Error, Result};
 use crate::processors::Processors;
 use crate::transport::Lane;
@@ -26,7 +26,6 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType, socketpair};
-use rustls::Connection;
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,32 +51,6 @@ const BRISK: Duration = Duration::from_micros(200);
 
 /// How often those are looked at that linger.
 const LOOK: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
-
-/// How a connection has ended that was not ended in order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// The peer or the way to it is gone.
-    Dead(String),
-    /// The peer speaks something else.
-    Malformed(String),
-    /// The peer does not want us.
-    Refused(String),
-    /// We do not want the peer.
-    Untrusted(String),
-}
-
-impl Cut {
-    /// The error at this end, of a peer of that name.
-    pub fn error(&self, peer: &str) -> Error {
-        let peer = peer.to_owned();
-        match self.clone() {
-            Cut::Dead(evidence) => Error::Dead { peer, evidence },
-            Cut::Malformed(what) => Error::Malformed { peer, what },
-            Cut::Refused(why) => Error::Refused { peer, why },
-            Cut::Untrusted(why) => Error::Untrusted { peer, why },
-        }
-    }
-}
 
 /// What both sides of a pump know of a connection.
 #[derive(Debug, Default)]
@@ -115,7 +88,7 @@ pub struct Tunnel {
 impl Tunnel {
     /// Protects a connection over TCP: its end in the clear, and the hold on it. The handshake
     /// goes on by itself.
-    pub fn open(tcp: OwnedFd, session: Connection, members: Members) -> Result<(OwnedFd, Tunnel)> {
+    pub fn open(tcp: OwnedFd, session: Session, members: Members) -> Result<(OwnedFd, Tunnel)> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let pair = socketpair(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None);
         let (near, local) = pair.map_err(|errno| Error::io("making a pair of sockets", errno))?;
@@ -142,10 +115,10 @@ impl Tunnel {
         Ok(())
     }
 
-    /// Gives the connection away once all that was written has left: its socket over TCP, and what
-    /// it goes on with ([`super::records`]). Nobody may have written anything there meanwhile. This
-    /// end is of no more use then; it is if there is none.
-    pub fn leave(&mut self) -> Option<(OwnedFd, Keys)> {
+    /// Gives the connection away once all that was written has left this end: its socket over TCP,
+    /// and the session that goes on there. What had come before is at the near end, and nothing
+    /// more. This end is of no more use then; it is if there is none.
+    pub fn leave(&mut self) -> Option<(OwnedFd, Session)> {
         self.pump.ask(|tell| Order::Settle(self.number, tell))?;
         self.pump.ask(|tell| Order::Release(self.number, tell)).flatten()?.give_away()
     }

@@ -1,13 +1,14 @@
-//! TLS's records by whoever has the keys: what goes over a connection that was given away after its
-//! handshake ([`super::pump::Tunnel::leave`]). To the other side it is the same connection, of
-//! which every record says that it is data (RFC 8446, 5.2). Several processes may send on it in
-//! turn if they know which record is the next: its number is what makes the nonce, so none may be
-//! used for two records. No key is ever updated: who has used a key up ends the connection.
+//! TLS's records (RFC 8446, 5.2) in place: what a connection consists of after its handshake. To
+//! the other side it is the same connection whoever makes them: a session ([`super::session`]),
+//! which also knows what else TLS has to say, or who was given a connection's keys ([`Records`]).
+//! Several processes may send on one in turn then if they know which record is the next: its number
+//! is what makes the nonce, so none may be used for two records. They update no key: who has used a
+//! key up ends the connection.
 
-use rustls::ConnectionTrafficSecrets;
 use rustls::crypto::cipher::{AeadKey, Iv};
 use rustls::crypto::ring::cipher_suite;
 use rustls::quic::PacketKey;
+use rustls::{ConnectionTrafficSecrets, ExtractedSecrets};
 use std::fmt;
 use std::ops::Range;
 
@@ -16,7 +17,12 @@ const IV: usize = 12;
 
 /// A record's first bytes: its kind, which is always data, TLS 1.2's number, and its length.
 const START: [u8; 3] = [DATA, 3, 3];
-const DATA: u8 = 23;
+/// What is in records: data of whoever uses the connection,
+pub(super) const DATA: u8 = 23;
+/// TLS's words on keys,
+pub(super) const HANDSHAKE: u8 = 22;
+/// and on the end.
+pub(super) const ALERT: u8 = 21;
 
 /// Bytes of a record before what is sealed, and behind: the kind, and the tag.
 pub const HEAD: usize = START.len() + 2;
@@ -26,7 +32,13 @@ const TAIL: usize = 1 + 16;
 pub const EXTRA: usize = HEAD + TAIL;
 
 /// The most that a record may hold.
-const CONTENT_MAX: usize = 1 << 14;
+pub(super) const CONTENT_MAX: usize = 1 << 14;
+
+/// The most that may stand behind a record's head: with padding, and the tag.
+const SEALED_MAX: usize = CONTENT_MAX + 256;
+
+/// The most bytes of a record.
+pub(super) const RECORD_MAX: usize = HEAD + SEALED_MAX;
 
 /// The keys of a connection, and its next records.
 #[derive(Clone, PartialEq, Eq)]
@@ -44,6 +56,19 @@ struct Way {
     iv: [u8; IV],
 }
 
+impl Way {
+    /// What TLS calls secrets, and whether they are AES's.
+    fn of((next, secrets): (u64, ConnectionTrafficSecrets)) -> Option<(bool, Way)> {
+        let (is_aes, key, iv) = match secrets {
+            ConnectionTrafficSecrets::Aes256Gcm { key, iv } => (true, key, iv),
+            ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv } => (false, key, iv),
+            _ => return None,
+        };
+        let (key, iv) = (key.as_ref().try_into().ok()?, iv.as_ref().try_into().ok()?);
+        Some((is_aes, Way { next, key, iv }))
+    }
+}
+
 /// Without them.
 impl fmt::Debug for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,19 +80,21 @@ impl Keys {
     /// Bytes of a connection's keys.
     pub const SIZE: usize = 1 + 2 * (8 + KEY + IV);
 
-    /// What a session had; none for a cipher that is none of ours.
-    pub(super) fn of(secrets: rustls::ExtractedSecrets) -> Option<Keys> {
-        let way = |(next, secrets)| {
-            let (is_aes, key, iv) = match secrets {
-                ConnectionTrafficSecrets::Aes256Gcm { key, iv } => (true, key, iv),
-                ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv } => (false, key, iv),
-                _ => return None,
-            };
-            let (key, iv) = (key.as_ref().try_into().ok()?, iv.as_ref().try_into().ok()?);
-            Some((is_aes, Way { next, key, iv }))
-        };
-        let ((is_aes, out), (_, incoming)) = (way(secrets.tx)?, way(secrets.rx)?);
+    /// What TLS has agreed upon; none for a cipher that is none of ours.
+    pub(super) fn of(secrets: ExtractedSecrets) -> Option<Keys> {
+        let ((is_aes, out), (_, incoming)) = (Way::of(secrets.tx)?, Way::of(secrets.rx)?);
         Some(Keys { is_aes, ways: [out, incoming] })
+    }
+
+    /// Those of one way are others from now on; none for another cipher than it had.
+    pub(super) fn update(
+        &mut self,
+        way: usize,
+        secrets: (u64, ConnectionTrafficSecrets),
+    ) -> Option<()> {
+        let (is_aes, new) = Way::of(secrets)?;
+        self.ways[way] = new;
+        (is_aes == self.is_aes).then_some(())
     }
 
     /// The bytes, for another process.
@@ -92,6 +119,11 @@ impl Keys {
         Keys { is_aes: bytes[0] != 0, ways: [way(out), way(incoming)] }
     }
 
+    /// How many records were sealed with the key of what goes out.
+    pub(super) fn sealed(&self) -> u64 {
+        self.ways[0].next
+    }
+
     /// So many records were sent, and so many received.
     pub fn advance(&mut self, sent: u64, received: u64) {
         self.ways[0].next += sent;
@@ -105,9 +137,16 @@ pub struct Unfit;
 
 /// The records of a connection. Their numbers count from where its keys were.
 pub struct Records {
-    ways: [(Box<dyn PacketKey>, u64); 2],
+    /// What is sealed, and what is opened.
+    ways: [Cipher; 2],
     /// How many may be sealed with one key.
     most: u64,
+}
+
+/// One way's.
+struct Cipher {
+    key: Box<dyn PacketKey>,
+    first: u64,
 }
 
 impl Records {
@@ -120,10 +159,18 @@ impl Records {
         let suite = suite.tls13().expect("it is one of TLS 1.3");
         // Its packets' nonces are made as those of TLS's records (RFC 9001, 5.3).
         let quic = suite.quic.expect("ring has the parts of QUIC");
-        let way = |way: &Way| (quic.packet_key(AeadKey::from(way.key), Iv::from(way.iv)), way.next);
+        let way = |way: &Way| {
+            let key = quic.packet_key(AeadKey::from(way.key), Iv::from(way.iv));
+            Cipher { key, first: way.next }
+        };
         // Others count records with 32 bits, and no number may come twice.
         let most = suite.common.confidentiality_limit.min(u32::MAX.into());
         Records { ways: [way(&keys.ways[0]), way(&keys.ways[1])], most }
+    }
+
+    /// How many may be sealed with one key.
+    pub(super) fn most(&self) -> u64 {
+        self.most
     }
 
     /// Makes a record of what stands in a batch from `start` on, behind [`HEAD`] bytes that are
@@ -132,13 +179,23 @@ impl Records {
     /// # Errors
     /// [`Unfit`] where the key is used up, or it is too long.
     pub fn seal(&self, number: u64, batch: &mut Vec<u8>, start: usize) -> Result<(), Unfit> {
-        let (key, first) = &self.ways[0];
+        self.seal_kind(DATA, number, batch, start)
+    }
+
+    pub(super) fn seal_kind(
+        &self,
+        kind: u8,
+        number: u64,
+        batch: &mut Vec<u8>,
+        start: usize,
+    ) -> Result<(), Unfit> {
+        let Cipher { key, first } = &self.ways[0];
         let content = batch.len() - start - HEAD;
         let number = first + number;
         if number >= self.most || content > CONTENT_MAX {
             return Err(Unfit);
         }
-        batch.push(DATA);
+        batch.push(kind);
         let (head, inside) = batch[start..].split_at_mut(HEAD);
         head[..START.len()].copy_from_slice(&START);
         head[START.len()..].copy_from_slice(&((content + TAIL) as u16).to_be_bytes());
@@ -151,25 +208,40 @@ impl Records {
     /// the next record begins; none where a part is missing.
     ///
     /// # Errors
-    /// [`Unfit`] where it is not that record.
+    /// [`Unfit`] where it is not that record, or one with what TLS itself has to say: nobody says
+    /// that to who has only the keys.
     pub fn open(
         &self,
         number: u64,
         arrived: &mut [u8],
     ) -> Result<Option<(Range<usize>, usize)>, Unfit> {
+        match self.open_kind(number, arrived)? {
+            Some((DATA, content, next)) => Ok(Some((content, next))),
+            None => Ok(None),
+            Some(_) => Err(Unfit),
+        }
+    }
+
+    /// The same, whatever it says, and its kind.
+    pub(super) fn open_kind(
+        &self,
+        number: u64,
+        arrived: &mut [u8],
+    ) -> Result<Option<(u8, Range<usize>, usize)>, Unfit> {
         let Some((head, rest)) = arrived.split_at_mut_checked(HEAD) else { return Ok(None) };
         let size = usize::from(u16::from_be_bytes([head[3], head[4]]));
-        if head[..START.len()] != START || !(TAIL..=CONTENT_MAX + TAIL).contains(&size) {
+        if head[..START.len()] != START || !(TAIL..=SEALED_MAX).contains(&size) {
             return Err(Unfit);
         }
         let Some(sealed) = rest.get_mut(..size) else { return Ok(None) };
-        let (key, first) = &self.ways[1];
+        let Cipher { key, first } = &self.ways[1];
         let inside = key.decrypt_in_place(first + number, head, sealed).map_err(|_| Unfit)?;
-        match inside.split_last() {
-            Some((&DATA, content)) => Ok(Some((HEAD..HEAD + content.len(), HEAD + size))),
-            // Padding, or what TLS itself has to say: nobody sends that here.
-            _ => Err(Unfit),
+        // Behind the kind there may be padding.
+        let last = inside.iter().rposition(|byte| *byte != 0).ok_or(Unfit)?;
+        if last > CONTENT_MAX {
+            return Err(Unfit);
         }
+        Ok(Some((inside[last], HEAD..HEAD + last, HEAD + size)))
     }
 }
 

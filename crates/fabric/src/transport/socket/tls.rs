@@ -19,25 +19,28 @@ use super::connect::Line;
 use super::identity::{Identity, Members, PublicKey};
 use super::listener::Door;
 use super::pump::Tunnel;
+use super::session::Session;
 use super::{capabilities, connect, foreign, option};
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::transport::{Adapter, Capabilities, Hello, Lane, Listener, Protection, Transport};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
+use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption, UnbufferedClientConnection};
 use rustls::crypto::ring::{cipher_suite, default_provider, kx_group};
 use rustls::crypto::{
     CryptoProvider, WebPkiSupportedAlgorithms, verify_tls13_signature_with_raw_key,
 };
 use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage};
+use rustls::server::{
+    AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage, UnbufferedServerConnection,
+};
 use rustls::sign::CertifiedKey;
 use rustls::version::TLS13;
 use rustls::{
-    CertificateError, ClientConfig, ClientConnection, Connection, DigitallySignedStruct,
-    DistinguishedName, PeerIncompatible, ServerConfig, ServerConnection, SignatureScheme,
+    CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, PeerIncompatible,
+    ServerConfig, SignatureScheme,
 };
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -97,13 +100,13 @@ impl Transport for Tls {
 /// What handshakes are made with.
 #[derive(Debug)]
 pub struct Keys {
-    client: Arc<ClientConfig>,
-    server: Arc<ServerConfig>,
+    pub(super) client: Arc<ClientConfig>,
+    pub(super) server: Arc<ServerConfig>,
     members: Members,
 }
 
 impl Keys {
-    fn new(identity: &Identity, members: &Members) -> Keys {
+    pub(super) fn new(identity: &Identity, members: &Members) -> Keys {
         let provider = Arc::new(CryptoProvider {
             cipher_suites: vec![
                 cipher_suite::TLS13_AES_256_GCM_SHA384,
@@ -141,10 +144,21 @@ impl Keys {
 
     /// Protects a connection that we have made.
     fn line_to(&self, tcp: OwnedFd) -> Result<Line> {
+        self.line(tcp, self.session_to()?)
+    }
+
+    /// The connector's side.
+    pub(super) fn session_to(&self) -> Result<Session> {
         // No name is looked at: the key says who it is.
         let name = ServerName::try_from("muster").expect("a name");
-        let session = ClientConnection::new(self.client.clone(), name).map_err(broken)?;
-        self.line(tcp, Connection::Client(session))
+        let connection = UnbufferedClientConnection::new(self.client.clone(), name);
+        Ok(Session::client(connection.map_err(broken)?))
+    }
+
+    /// The listener's side.
+    pub(super) fn session_from(&self) -> Result<Session> {
+        let connection = UnbufferedServerConnection::new(self.server.clone());
+        Ok(Session::server(connection.map_err(broken)?))
     }
 
     /// Protects a connection that was made to us.
@@ -152,11 +166,10 @@ impl Keys {
         // Nobody knows its lane yet; if it is another one, that is set up when it enters it. Who
         // has gone again is found out later.
         let _ = option::tcp(tcp.as_fd(), Lane::Bulk);
-        let session = ServerConnection::new(self.server.clone()).map_err(broken)?;
-        self.line(tcp, Connection::Server(session))
+        self.line(tcp, self.session_from()?)
     }
 
-    fn line(&self, tcp: OwnedFd, session: Connection) -> Result<Line> {
+    fn line(&self, tcp: OwnedFd, session: Session) -> Result<Line> {
         let is_here = option::is_loopback(tcp.as_fd());
         let (socket, tunnel) = Tunnel::open(tcp, session, self.members.clone())?;
         Ok(Line { socket, tunnel: Some(tunnel), is_here, protection: Protection::Tls })

@@ -1,6 +1,6 @@
 //! What only TLS promises. What every transport does is in `conformance`.
 
-use super::super::{EXTRA, HEAD, Member, Records, Tcp};
+use super::super::{EXTRA, HEAD, Member, Records, Secured, Tcp};
 use super::*;
 use crate::strategy::{Bare, Datagram, Ready, Stream};
 use crate::transport::Lane;
@@ -358,7 +358,8 @@ fn a_connection_that_was_given_away_goes_on_where_it_was() {
             other.write(said, soon()).unwrap();
             assert_eq!(given.read(&mut bytes, soon()).unwrap(), said.len());
         }
-        let Bare { socket, keys } = given.bare().unwrap();
+        let Bare { socket, session } = given.bare().unwrap();
+        let keys = session.unwrap().into_keys();
         assert!(rustix::net::sockopt::tcp_nodelay(&socket).unwrap());
         assert!(rustix::net::sockopt::socket_keepalive(&socket).unwrap());
         let (mut socket, records) = (TcpStream::from(socket), Records::new(&keys.unwrap()));
@@ -376,4 +377,79 @@ fn a_connection_that_was_given_away_goes_on_where_it_was() {
             assert_eq!((&record[content], end), (&b"and more"[..], 8 + EXTRA));
         }
     }
+}
+
+/// Two ends whose owners do TLS by themselves; little goes in between.
+fn secured_pair() -> [Secured; 2] {
+    let list = members(&[1, 2]);
+    let mut listener = Tls::new(&identity(1), &list).listen(&here()).unwrap();
+    let (connected, accepted) = meet(&Tls::new(&identity(2), &list), "n2", &mut *listener);
+    [connected.unwrap(), accepted.unwrap()].map(|end| {
+        let bare = end.stream().unwrap().bare().unwrap();
+        rustix::net::sockopt::set_socket_send_buffer_size(&bare.socket, 8192).unwrap();
+        Secured::of(bare).unwrap()
+    })
+}
+
+/// Reads until there is nothing at the moment.
+fn drain(end: &Secured, into: &mut Vec<u8>) -> std::io::Result<()> {
+    let mut bytes = vec![0; 300_000];
+    loop {
+        match end.read(&mut bytes) {
+            Ok(0) => return Ok(()),
+            Ok(size) => into.extend_from_slice(&bytes[..size]),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[test]
+fn what_was_taken_leaves_when_there_is_room_and_a_short_read_leaves_nothing_behind() {
+    let [one, two] = secured_pair();
+    let said: Vec<u8> = (0..60_000_000u32).map(|byte| (byte >> 3) as u8).collect();
+    let mut taken = 0;
+    let full = loop {
+        let (some, rest) = said[taken..].split_at(10);
+        match one.write(&[some, &rest[..100_000]].map(IoSlice::new)) {
+            Ok(size) => taken += size,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(full.kind(), std::io::ErrorKind::WouldBlock);
+    let (mut got, deadline) = (Vec::new(), Deadline::after(Duration::from_secs(60)));
+    while got.len() < taken {
+        assert!(deadline.left().is_some(), "{} of {taken} bytes came", got.len());
+        let _ = one.flush();
+        let error = drain(&two, &mut got).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+    }
+    assert!(got == said[..taken]);
+    one.flush().unwrap();
+    // A word that is read in part is still there.
+    assert_eq!(two.write(&[IoSlice::new(b"answer")]).unwrap(), 6);
+    let mut part = [0; 4];
+    let soon = Some(&rustix::event::Timespec { tv_sec: 20, tv_nsec: 0 });
+    let mut polled = [rustix::event::PollFd::new(&one, rustix::event::PollFlags::IN)];
+    assert_eq!(rustix::event::poll(&mut polled, soon), Ok(1));
+    assert_eq!(one.read(&mut part).unwrap(), 4);
+    assert_eq!(one.read(&mut part).unwrap(), 2, "no word of the descriptor's is needed");
+    drop(two);
+    assert_eq!(rustix::event::poll(&mut polled, soon), Ok(1));
+    assert_eq!(one.read(&mut part).unwrap(), 0, "it said goodbye");
+}
+
+#[test]
+fn an_end_without_goodbye_is_none_also_where_no_thread_looks() {
+    let [one, two] = secured_pair();
+    assert_eq!(two.write(&[IoSlice::new(b"last words")]).unwrap(), 10);
+    rustix::net::shutdown(&two, rustix::net::Shutdown::Both).unwrap();
+    let mut got = Vec::new();
+    let end = loop {
+        match drain(&one, &mut got) {
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => thread::yield_now(),
+            end => break end,
+        }
+    };
+    assert_eq!(got, b"last words");
+    assert_eq!(end.unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
 }
