@@ -25,7 +25,7 @@ use crate::hosts::address_towards;
 use crate::line::{self, Circle, Door, read_address};
 use muster_base::limits::{IMAGE_WINDOW, RECIPE_MAX};
 use muster_fabric::Address;
-use muster_ninep::client::{Client, Fid, Options};
+use muster_ninep::client::{Cancel, Client, Fid, Options};
 use muster_ninep::error::{Errno, Error as Refusal};
 use muster_ninep::serve::{Server, same_user};
 use muster_ninep::tree::OpenFlags;
@@ -34,10 +34,11 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::net::ToSocketAddrs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -498,7 +499,7 @@ impl Session {
 
 /// Takes chunks until all are here.
 fn work(shared: &Shared) -> Result<()> {
-    let mut last = None;
+    let (mut last, mut room) = (None, Room::default());
     loop {
         let (number, session) = shared.session(last)?;
         let next = session.ask();
@@ -513,9 +514,12 @@ fn work(shared: &Shared) -> Result<()> {
                     let text = format!("the server named chunk {chunk}, which there is not");
                     return Err(Error::Refused(Refusal::new(Errno::BADMSG, text)));
                 };
-                match shared.take(&session, chunk, piece, &from)? {
+                match shared.take(&session, (chunk, piece), &from, &room)? {
                     Ok(()) => session.say(&format!("have {chunk}\n")),
-                    Err(Failed::Lost) => session.say(&format!("lost {chunk}\n")),
+                    Err(Failed::Lost) => {
+                        room = Room::default();
+                        session.say(&format!("lost {chunk}\n"));
+                    }
                     Err(Failed::Lied) => session.say(&format!("lied {chunk}\n")),
                 }
             }
@@ -573,15 +577,15 @@ impl Shared {
     fn take(
         &self,
         session: &Session,
-        chunk: Chunk,
-        piece: Piece,
+        (chunk, piece): (Chunk, Piece),
         from: &str,
+        room: &Room,
     ) -> Result<std::result::Result<(), Failed>> {
         let is_server = from == "-";
         let source = if is_server { Ok(session.data.clone()) } else { self.helper(from) };
-        let bytes = source.and_then(|source| read_chunk(&source, piece));
-        let taken = match bytes {
-            Ok(bytes) => match self.held.take(&piece.hash, &bytes) {
+        let read = source.and_then(|source| read_chunk(&source, piece, room));
+        let taken = match read {
+            Ok(()) => match self.held.take(&piece.hash, &room.lock().bytes) {
                 Ok(()) => Ok(()),
                 Err(error) if error.errno == Errno::BADMSG => Err(Failed::Lied),
                 Err(error) => return Err(disk(&self.ask.file, &error)),
@@ -636,35 +640,85 @@ impl Shared {
     }
 }
 
-/// Reads a chunk in pieces, all asked for at once; each has to come in time.
-fn read_chunk(from: &Fid, piece: Piece) -> muster_ninep::error::Result<Vec<u8>> {
-    let part = PIECE.min(from.max_data() as usize);
-    let ask = |begin: usize| {
-        let (told, answer) = mpsc::sync_channel(1);
-        let length = part.min(piece.length - begin);
-        let offset = piece.offset + begin as u64;
-        let cancel = from.read_then(offset, length as u32, move |answer| {
-            drop(told.send(answer.map(<[u8]>::to_vec)));
-        });
-        (length, answer, cancel)
-    };
-    let asked: Vec<_> = (0..piece.length).step_by(part).map(ask).collect();
-    let mut bytes = Vec::with_capacity(piece.length);
-    let mut failed = None;
-    for (length, answer, cancel) in asked {
-        if failed.is_some() {
-            cancel.flush();
-            continue;
-        }
-        match answer.recv_timeout(PATIENCE) {
-            Ok(Ok(part)) if part.len() == length => bytes.extend(part),
-            Ok(Err(error)) => failed = Some(error),
-            _ => {
-                cancel.flush();
-                let text = format!("{} does not give what it should", from.client().name());
-                failed = Some(Refusal::new(Errno::TIMEDOUT, text));
+/// Where the pieces of a chunk come together. A thread has one and uses it again, for fresh memory
+/// costs its pages; after a failure it needs another, in which no late piece can come.
+#[derive(Clone, Default)]
+struct Room(Arc<(Mutex<Pieces>, Condvar)>);
+
+#[derive(Default)]
+struct Pieces {
+    bytes: Vec<u8>,
+    /// Those that have not come.
+    left: usize,
+    /// When the last one came.
+    last: Option<Instant>,
+    failed: Option<Refusal>,
+}
+
+impl Room {
+    fn lock(&self) -> MutexGuard<'_, Pieces> {
+        self.0.0.lock().expect("no holder panics")
+    }
+
+    /// Puts a piece to its place. Who waits is woken by the last one only.
+    fn put(&self, place: Range<usize>, answer: muster_ninep::error::Result<&[u8]>) {
+        let mut pieces = self.lock();
+        pieces.last = Some(Instant::now());
+        match (answer, pieces.bytes.get_mut(place)) {
+            (Ok(bytes), Some(place)) if bytes.len() == place.len() => {
+                place.copy_from_slice(bytes);
+                pieces.left = pieces.left.saturating_sub(1);
             }
+            (Ok(_), _) => {
+                let text = "it gave less than it was asked for";
+                pieces.failed = Some(Refusal::new(Errno::NODATA, text));
+            }
+            (Err(error), _) => pieces.failed = Some(error),
+        }
+        if pieces.left == 0 || pieces.failed.is_some() {
+            self.0.1.notify_one();
         }
     }
-    failed.map_or(Ok(bytes), Err)
+
+    /// Waits until all are here, as long as they come.
+    fn wait(&self, from: &Fid) -> muster_ninep::error::Result<()> {
+        let mut pieces = self.lock();
+        loop {
+            if let Some(failed) = pieces.failed.take() {
+                return Err(failed);
+            }
+            if pieces.left == 0 {
+                return Ok(());
+            }
+            let since = pieces.last.map_or(Duration::ZERO, |last| last.elapsed());
+            let Some(left) = PATIENCE.checked_sub(since) else {
+                let text = format!("{} does not give what it should", from.client().name());
+                return Err(Refusal::new(Errno::TIMEDOUT, text));
+            };
+            let waited = self.0.1.wait_timeout(pieces, left);
+            pieces = waited.expect("no holder panics").0;
+        }
+    }
+}
+
+/// Reads a chunk in pieces, all asked for at once; each has to come in time.
+fn read_chunk(from: &Fid, piece: Piece, room: &Room) -> muster_ninep::error::Result<()> {
+    let part = PIECE.min(from.max_data() as usize);
+    let begins = (0..piece.length).step_by(part);
+    {
+        let mut pieces = room.lock();
+        pieces.bytes.resize(piece.length, 0);
+        (pieces.left, pieces.last) = (begins.len(), Some(Instant::now()));
+    }
+    let ask = |begin: usize| {
+        let (room, place) = (room.clone(), begin..piece.length.min(begin + part));
+        let (offset, length) = (piece.offset + begin as u64, place.len() as u32);
+        from.read_then(offset, length, move |answer| room.put(place, answer))
+    };
+    let asked: Vec<_> = begins.map(ask).collect();
+    let waited = room.wait(from);
+    if waited.is_err() {
+        asked.iter().for_each(Cancel::flush);
+    }
+    waited
 }
