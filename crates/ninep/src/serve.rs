@@ -598,6 +598,7 @@ impl<T: Tree> Connection<T> {
                 self.stream.write_vectored(&pieces)
             };
             match sent {
+                Ok(0) if !outbox.is_empty() => return Err(ErrorKind::WriteZero.into()),
                 Ok(sent) => outbox.consume(sent),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.writable = false,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

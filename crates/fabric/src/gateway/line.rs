@@ -200,8 +200,9 @@ impl Wire<Arc<Mapped>> for Line {
     }
 }
 
-/// Opens a connection as who has made it: what it is, once the other side has agreed. That one has
-/// taken its end from whoever looked after it before it answers, so what comes then is for us.
+/// Opens a connection as who has made it: what it is, once the other side has agreed. Each side has
+/// taken its end from whoever looked after it before it says anything, so what comes then is for
+/// those who go on with it.
 pub(super) fn offer(
     adapter: Box<dyn Adapter>,
     own: Opening,
@@ -209,9 +210,9 @@ pub(super) fn offer(
     deadline: Deadline,
 ) -> Result<Kept> {
     let mut stream = adapter.stream()?;
-    stream.write(&own.write(), deadline)?;
     let peer = stream.peer().name.clone();
     let mut kept = keep(stream.bare()?, &peer)?;
+    say(&mut kept, own, &peer)?;
     let theirs = hear(&mut kept, &peer, deadline)?;
     if theirs.epoch != own.epoch || (theirs.node, theirs.ranks) != expected {
         return Err(malformed(&peer, "it is another node, or one of another job"));

@@ -664,16 +664,16 @@ impl Room {
     fn put(&self, place: Range<usize>, answer: muster_ninep::error::Result<&[u8]>) {
         let mut pieces = self.lock();
         pieces.last = Some(Instant::now());
-        match (answer, pieces.bytes.get_mut(place)) {
-            (Ok(bytes), Some(place)) if bytes.len() == place.len() => {
-                place.copy_from_slice(bytes);
-                pieces.left = pieces.left.saturating_sub(1);
+        match answer {
+            Ok(bytes) if bytes.len() == place.len() => {
+                pieces.bytes[place].copy_from_slice(bytes);
+                pieces.left -= 1;
             }
-            (Ok(_), _) => {
+            Ok(_) => {
                 let text = "it gave less than it was asked for";
                 pieces.failed = Some(Refusal::new(Errno::NODATA, text));
             }
-            (Err(error), _) => pieces.failed = Some(error),
+            Err(error) => pieces.failed = Some(error),
         }
         if pieces.left == 0 || pieces.failed.is_some() {
             self.0.1.notify_one();

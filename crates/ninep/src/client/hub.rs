@@ -181,9 +181,15 @@ impl Desk {
                 Order::Add(link) => self.add(link),
                 Order::Close(id, why) => self.end(id, &why),
                 Order::Check(id, error) => {
-                    while matches!(self.turn(id, true), Some(Turn::More)) {}
+                    let end = loop {
+                        match self.turn(id, true) {
+                            Some(Turn::More) => {}
+                            Some(Turn::Over(why)) => break Some(why),
+                            Some(Turn::Dry) | None => break None,
+                        }
+                    };
                     if let Some(seat) = self.seats.get(&id) {
-                        let why = lost(&seat.link.name, error);
+                        let why = end.unwrap_or_else(|| lost(&seat.link.name, error));
                         self.end(id, &why);
                     }
                 }
@@ -199,8 +205,10 @@ impl Desk {
         let registered = self.poll.registry().register(&mut SourceFd(&fd), Token(id), interest);
         let name = link.name.clone();
         self.seats.insert(id, Seat { link, buffer: Vec::new(), start: 0, end: 0 });
-        if let Err(error) = registered {
-            self.end(id, &lost(&name, error));
+        match registered {
+            // What has come before may lie where no descriptor tells of it.
+            Ok(()) => self.read(id, false),
+            Err(error) => self.end(id, &lost(&name, error)),
         }
     }
 
@@ -311,7 +319,9 @@ impl Seat {
 fn lost(name: &str, error: io::Error) -> Error {
     let why = match error.kind() {
         // It closed with something of ours unread; that is no other case for anybody.
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => "the server closed it".into(),
+        io::ErrorKind::ConnectionReset
+        | io::ErrorKind::BrokenPipe
+        | io::ErrorKind::UnexpectedEof => "the server closed it".into(),
         _ => Error::from(error).text,
     };
     Error::new(Errno::CONNRESET, format!("the connection to {name} ended: {why}"))

@@ -298,3 +298,49 @@ fn what_was_taken_and_has_not_left_leaves_when_there_is_room_at_both_ends() {
     let names = client.root().walk_open(&[], crate::tree::OpenFlags(0)).expect("a directory");
     assert_eq!(names.readdir().expect("a list").len(), 1);
 }
+
+/// Reads as its socket does, and takes nothing that is written.
+#[derive(Debug)]
+struct Mute(UnixStream);
+
+impl AsFd for Mute {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Secure for Mute {
+    fn read(&self, into: &mut [u8]) -> io::Result<usize> {
+        (&self.0).read(into)
+    }
+
+    fn write(&self, _: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn shutdown(&self) -> io::Result<()> {
+        self.0.shutdown(std::net::Shutdown::Both)
+    }
+}
+
+#[test]
+fn a_connection_that_takes_no_answer_ends_and_others_are_served() {
+    let server = start(1 << 26, DEADLINE);
+    let (ours, theirs) = UnixStream::pair().expect("a pair");
+    theirs.set_nonblocking(true).expect("a socket");
+    let peer = Peer { uid: Some(rustix::process::geteuid().as_raw()), name: "mute".into() };
+    server.adopt(Stream::Secure(Box::new(Mute(theirs)), peer));
+    let mut line = Line(ours);
+    line.0.set_read_timeout(Some(DEADLINE)).expect("a socket");
+    let mut bytes = Vec::new();
+    let version = Tmessage::Version { msize: MSIZE, version: "9P2000.L" };
+    version.encode(NOTAG, Dialect::Linux, &mut bytes);
+    line.0.write_all(&bytes).expect("there is room");
+    line.is_ended();
+    Line::at_sink(&server).small();
+    Line::at_sink(&server).small();
+}

@@ -13,7 +13,10 @@
 //!
 //! *Memory.* As long as records wait for room, nothing more is read from the local end, and as long
 //! as bytes wait for the local end, nothing more is read from the peer. So a connection holds at
-//! most a chunk of [`TLS_CHUNK`] each way, beyond what the sockets do.
+//! most a chunk of [`TLS_CHUNK`] on its way out, and twice that on its way in, beyond what the
+//! sockets do ([`super::session`]).
+//!
+//! [`TLS_CHUNK`]: muster_base::limits::TLS_CHUNK
 
 use super::option::SILENCE;
 use super::pump::Link;
@@ -310,6 +313,7 @@ impl Joint {
                 Ok(true)
             }
             Err(Errno::AGAIN) => {
+                self.session.rest();
                 self.far.readable = false;
                 Ok(false)
             }

@@ -65,7 +65,7 @@ impl Link {
         let _ = self.cut.set(cut);
     }
 
-    /// Told once, when the handshake is done.
+    /// Told once, before the first bytes of the peer are handed over.
     pub fn know(&self, key: impl FnOnce() -> Option<PublicKey>) {
         if self.key.get().is_none()
             && let Some(key) = key()
@@ -117,7 +117,7 @@ impl Tunnel {
 
     /// Gives the connection away once all that was written has left this end: its socket over TCP,
     /// and the session that goes on there. What had come before is at the near end, and nothing
-    /// more. This end is of no more use then; it is if there is none.
+    /// more. This end is of no more use then. None: the connection has ended, or does.
     pub fn leave(&mut self) -> Option<(OwnedFd, Session)> {
         self.pump.ask(|tell| Order::Settle(self.number, tell))?;
         self.pump.ask(|tell| Order::Release(self.number, tell)).flatten()?.give_away()

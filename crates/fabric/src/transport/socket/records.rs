@@ -8,7 +8,7 @@
 use rustls::crypto::cipher::{AeadKey, Iv};
 use rustls::crypto::ring::cipher_suite;
 use rustls::quic::PacketKey;
-use rustls::{ConnectionTrafficSecrets, ExtractedSecrets};
+use rustls::{ConnectionTrafficSecrets, ExtractedSecrets, Tls13CipherSuite};
 use std::fmt;
 use std::ops::Range;
 
@@ -97,6 +97,22 @@ impl Keys {
         (is_aes == self.is_aes).then_some(())
     }
 
+    fn suite(&self) -> &'static Tls13CipherSuite {
+        let suite = match self.is_aes {
+            true => cipher_suite::TLS13_AES_256_GCM_SHA384,
+            false => cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
+        };
+        suite.tls13().expect("it is one of TLS 1.3")
+    }
+
+    fn cipher(&self, way: usize) -> Cipher {
+        // QUIC's packets' nonces are made as those of TLS's records (RFC 9001, 5.3).
+        let quic = self.suite().quic.expect("ring has the parts of QUIC");
+        let Way { next, key, iv } = &self.ways[way];
+        let key = quic.packet_key(AeadKey::from(*key), Iv::from(*iv));
+        Cipher { key, first: *next }
+    }
+
     /// The bytes, for another process.
     pub fn encode(&self) -> [u8; Keys::SIZE] {
         let mut bytes = [u8::from(self.is_aes); Keys::SIZE];
@@ -152,20 +168,14 @@ struct Cipher {
 impl Records {
     /// Those of these keys.
     pub fn new(keys: &Keys) -> Records {
-        let suite = match keys.is_aes {
-            true => cipher_suite::TLS13_AES_256_GCM_SHA384,
-            false => cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
-        };
-        let suite = suite.tls13().expect("it is one of TLS 1.3");
-        // Its packets' nonces are made as those of TLS's records (RFC 9001, 5.3).
-        let quic = suite.quic.expect("ring has the parts of QUIC");
-        let way = |way: &Way| {
-            let key = quic.packet_key(AeadKey::from(way.key), Iv::from(way.iv));
-            Cipher { key, first: way.next }
-        };
         // Others count records with 32 bits, and no number may come twice.
-        let most = suite.common.confidentiality_limit.min(u32::MAX.into());
-        Records { ways: [way(&keys.ways[0]), way(&keys.ways[1])], most }
+        let most = keys.suite().common.confidentiality_limit.min(u32::MAX.into());
+        Records { ways: [keys.cipher(0), keys.cipher(1)], most }
+    }
+
+    /// One way goes on with another key.
+    pub(super) fn update(&mut self, way: usize, keys: &Keys) {
+        self.ways[way] = keys.cipher(way);
     }
 
     /// How many may be sealed with one key.

@@ -60,7 +60,14 @@ impl Secured {
                     }
                     continue;
                 }
-                Ok(false) if session.has_ended() || is_dry && filled > 0 => return Ok(filled),
+                Ok(false) if session.has_ended() => {
+                    if filled > 0 {
+                        // Its end may have come with it, and TCP's not: the descriptor tells.
+                        let _ = shutdown(&self.tcp, Shutdown::Read);
+                    }
+                    return Ok(filled);
+                }
+                Ok(false) if is_dry && filled > 0 => return Ok(filled),
                 Ok(false) => {}
                 Err(cut) => return self.fail(&mut session, &cut, filled),
             }
@@ -76,8 +83,10 @@ impl Secured {
                     ));
                 }
                 Err(Errno::INTR) => {}
-                Err(_) if filled > 0 => return Ok(filled),
-                Err(errno) => return Err(errno.into()),
+                Err(errno) => {
+                    session.rest();
+                    return if filled > 0 { Ok(filled) } else { Err(errno.into()) };
+                }
             }
         }
     }
@@ -98,7 +107,8 @@ impl Secured {
     /// ([`Secured::flush`]).
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] where nothing was taken; that of send(2).
+    /// [`io::ErrorKind::WouldBlock`] where nothing was taken; that of send(2);
+    /// [`io::ErrorKind::BrokenPipe`] where the connection is over.
     pub fn write(&self, from: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut session = self.session();
         let mut taken = 0;
@@ -107,6 +117,9 @@ impl Secured {
                 Ok(()) => {}
                 Err(Errno::AGAIN) if taken > 0 => return Ok(taken),
                 Err(errno) => return Err(errno.into()),
+            }
+            if let Err(cut) = session.may_send() {
+                return Err(io::Error::new(io::ErrorKind::BrokenPipe, cut.to_string()));
             }
             let mut rest = Vec::new();
             behind(from, taken, &mut rest);

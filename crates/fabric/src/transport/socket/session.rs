@@ -8,10 +8,16 @@
 //!
 //! *Memory.* Room for one record at first; if what arrives has filled it, twice as much, up to
 //! [`ARRIVED_MAX`]. What is sealed is taken in pieces of the caller's choice, and only when nothing
-//! waits, if the caller wants it to be bounded.
+//! waits, if the caller wants it to be bounded. Where nothing is left of either, more than a
+//! record's room is given back.
+//!
+//! *Floods.* Who sends [`EMPTY_MAX`] records in a row that have nothing in them for us, new keys
+//! or no bytes at all, has us work for nothing, and is cut off.
 
 use super::identity::PublicKey;
-use super::records::{ALERT, CONTENT_MAX, DATA, HANDSHAKE, HEAD, Keys, RECORD_MAX, Records, Unfit};
+use super::records::{
+    ALERT, CONTENT_MAX, DATA, EXTRA, HANDSHAKE, HEAD, Keys, RECORD_MAX, Records, Unfit,
+};
 use crate::error::Error;
 use muster_base::limits::TLS_CHUNK;
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
@@ -26,8 +32,12 @@ use std::ops::Range;
 #[cfg(test)]
 mod tests;
 
-/// Most bytes of records that are held.
-const ARRIVED_MAX: usize = 2 * TLS_CHUNK;
+/// Most bytes of records that are held. Memory of 128 KiB would be the kernel's own each time, and
+/// its pages new (M_MMAP_THRESHOLD of mallopt(3)).
+const ARRIVED_MAX: usize = 2 * TLS_CHUNK - 8192;
+
+/// Most records in a row without content, as rustls has it.
+const EMPTY_MAX: u32 = 32;
 
 /// Most bytes that a handshake may have under way: messages of keys are some hundred.
 const GREETING_MAX: usize = TLS_CHUNK / 2;
@@ -101,6 +111,10 @@ pub struct Session {
     /// What has arrived; records that were not opened are behind `unopened`.
     arrived: Vec<u8>,
     unopened: usize,
+    /// What room is taken for what arrives.
+    wanted: usize,
+    /// Records without content since the last one with some.
+    empty: u32,
     /// What of the record before that was not taken.
     content: Range<usize>,
     /// What was opened elsewhere, and comes before that.
@@ -111,6 +125,8 @@ pub struct Session {
     peer: Option<PublicKey>,
     /// The peer has said goodbye.
     has_ended: bool,
+    /// We have.
+    is_finished: bool,
 }
 
 enum Phase {
@@ -135,12 +151,15 @@ impl Session {
             phase: Phase::Greeting(Box::new(greeting)),
             arrived: Vec::new(),
             unopened: 0,
+            wanted: RECORD_MAX,
+            empty: 0,
             content: 0..0,
             early: Vec::new(),
             sealed: Vec::new(),
             gone: 0,
             peer: None,
             has_ended: false,
+            is_finished: false,
         };
         // Who connects has the first word. What is wrong is told to who asks for content.
         let _ = session.advance();
@@ -162,12 +181,28 @@ impl Session {
     pub fn room(&mut self) -> &mut Vec<u8> {
         debug_assert!(self.content.is_empty(), "it would be moved away");
         let capacity = self.arrived.capacity();
-        let was_filled = capacity > 0 && self.arrived.len() == capacity;
+        if capacity > 0 && self.arrived.len() == capacity {
+            self.wanted = (2 * self.wanted).min(ARRIVED_MAX);
+        }
         self.arrived.drain(..self.unopened);
         (self.unopened, self.content) = (0, 0..0);
-        let wanted = if was_filled { (2 * capacity).min(ARRIVED_MAX) } else { RECORD_MAX };
-        self.arrived.reserve_exact(wanted.saturating_sub(self.arrived.len()));
+        self.arrived.reserve_exact(self.wanted.saturating_sub(self.arrived.len()));
         &mut self.arrived
+    }
+
+    /// Nothing more has arrived for now: gives back what room is not needed.
+    pub fn rest(&mut self) {
+        if self.sealed.is_empty() && self.sealed.capacity() > RECORD_MAX {
+            self.sealed = Vec::new();
+        }
+        let is_empty = self.content.is_empty() && self.unopened == self.arrived.len();
+        if !is_empty || self.arrived.capacity() <= RECORD_MAX {
+            return;
+        }
+        if self.arrived.len() < self.arrived.capacity() / 2 {
+            self.wanted = (self.wanted / 2).max(RECORD_MAX);
+        }
+        (self.arrived, self.unopened, self.content) = (Vec::new(), 0, 0..0);
     }
 
     /// What came in the clear before all that was not taken.
@@ -212,9 +247,15 @@ impl Session {
         self.has_ended
     }
 
-    /// Seals bytes, at most so many; how many those were. None before the handshake is done.
+    /// Seals bytes, at most so many; how many those were. None before the handshake is done, after
+    /// our goodbye, or if the connection is over ([`Session::may_send`]).
     pub fn take(&mut self, parts: &[IoSlice<'_>], most: usize) -> usize {
         let Phase::Open(channel) = &mut self.phase else { return 0 };
+        if self.is_finished {
+            return 0;
+        }
+        let whole = parts.iter().map(|part| part.len()).sum::<usize>().min(most);
+        self.sealed.reserve_exact(whole + (whole / CONTENT_MAX + 2) * EXTRA);
         let mut parts = parts.iter().map(|part| &**part);
         let (mut rest, mut taken): (&[u8], _) = (&[], 0);
         loop {
@@ -241,8 +282,23 @@ impl Session {
         }
     }
 
+    /// Whether anything more may be sent, once the handshake is done.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn may_send(&self) -> Result<(), Cut> {
+        match &self.phase {
+            Phase::Over(cut) => Err(cut.clone()),
+            _ if self.is_finished => Err(Cut::Dead("it was ended here".to_owned())),
+            _ => Ok(()),
+        }
+    }
+
     /// Says goodbye: nothing is taken after it.
     pub fn finish(&mut self) {
+        if std::mem::replace(&mut self.is_finished, true) {
+            return;
+        }
         self.say(ALERT, &[WARNING, AlertDescription::CloseNotify.into()]);
     }
 
@@ -271,7 +327,8 @@ impl Session {
         let is_quiet = self.early.is_empty() && self.content.is_empty() && self.sealed().is_empty();
         match self.phase {
             Phase::Open(channel) if is_quiet && self.unopened == self.arrived.len() => {
-                Some(channel.keys())
+                // Who takes the keys cannot change them.
+                (!channel.is_asked && !self.is_finished).then(|| channel.keys())
             }
             _ => None,
         }
@@ -322,8 +379,13 @@ impl Session {
                 Ok(true)
             }
             Err(error) => {
-                // TLS may have a word on it for the peer.
-                let _ = greeting.step(&mut self.arrived[self.unopened..], &mut self.sealed);
+                // TLS may have a word on it for the peer, behind others that are to leave. That is
+                // all that may be asked of it now.
+                while greeting.state().wants_write() {
+                    let arrived = &mut self.arrived[self.unopened..];
+                    let (gone, _) = greeting.step(arrived, &mut self.sealed);
+                    self.unopened += gone;
+                }
                 Err(error.into())
             }
         }
@@ -339,10 +401,17 @@ impl Session {
         };
         let Some((kind, content, size)) = opened else { return Ok(false) };
         self.unopened += size;
+        self.empty = if kind == DATA && !content.is_empty() { 0 } else { self.empty + 1 };
         match (kind, &arrived[content.clone()]) {
+            _ if self.empty > EMPTY_MAX => {
+                self.say(ALERT, &[FATAL, AlertDescription::UnexpectedMessage.into()]);
+                return Err(Cut::Malformed("it sends records with nothing in them".to_owned()));
+            }
             (DATA, _) => self.content = start + content.start..start + content.end,
             (HANDSHAKE, words) if channel.heed(words).is_some() => {}
             (ALERT, [_, 0]) => self.has_ended = true,
+            // `user_canceled`: a goodbye follows.
+            (ALERT, [_, 90]) => {}
             (ALERT, [_, alert]) => {
                 return Err(rustls::Error::AlertReceived(AlertDescription::from(*alert)).into());
             }
@@ -580,11 +649,12 @@ impl Channel {
         words.is_empty().then_some(())
     }
 
+    /// One way goes on with another key, and counts anew.
     fn change(&mut self, way: usize, next: Secrets) -> Option<()> {
-        self.keys.advance(self.sealed, self.opened);
-        (self.sealed, self.opened) = (0, 0);
         self.keys.update(way, next)?;
-        self.records = Records::new(&self.keys);
+        self.records.update(way, &self.keys);
+        let count = if way == 0 { &mut self.sealed } else { &mut self.opened };
+        *count = 0;
         Some(())
     }
 }

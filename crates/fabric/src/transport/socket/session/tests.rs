@@ -173,6 +173,66 @@ fn each_way_ends_for_itself() {
     assert_eq!(settle(&mut sides, usize::MAX)[0], b"but");
 }
 
+/// Has one side say something to the other, which looks at it.
+fn say(from: &mut Session, to: &mut Session, kind: u8, words: &[u8]) -> Result<bool, Cut> {
+    from.say(kind, words);
+    if kind == HANDSHAKE {
+        let channel = channel(from);
+        let next = channel.kernel.next_outgoing().unwrap();
+        channel.change(0, next).unwrap();
+    }
+    carry(from, to, usize::MAX);
+    to.find()
+}
+
+#[test]
+fn who_has_the_other_side_work_for_nothing_is_cut_off() {
+    for (kind, words) in [(DATA, &[][..]), (HANDSHAKE, &[KEY_UPDATE, 0, 0, 1, 1])] {
+        let [mut from, mut to] = open_pair();
+        for _ in 0..3 {
+            for _ in 0..EMPTY_MAX {
+                assert_eq!(say(&mut from, &mut to, kind, words), Ok(false));
+            }
+            assert_eq!(say(&mut from, &mut to, DATA, b"x"), Ok(true), "what has sense is counted");
+            to.consume(1);
+        }
+        for _ in 0..EMPTY_MAX {
+            assert_eq!(say(&mut from, &mut to, kind, words), Ok(false));
+        }
+        let cut = say(&mut from, &mut to, kind, words);
+        assert!(matches!(cut, Err(Cut::Malformed(_))), "{cut:?}");
+    }
+}
+
+#[test]
+fn room_grows_with_what_comes_and_is_given_back() {
+    let mut sides = open_pair();
+    let bytes = vec![9; 3_000_000];
+    sides[0].take(&[IoSlice::new(&bytes)], usize::MAX);
+    assert!(settle(&mut sides, usize::MAX)[1] == bytes);
+    let [from, to] = &mut sides;
+    let room = to.room().capacity();
+    assert!((ARRIVED_MAX..2 * ARRIVED_MAX).contains(&room), "{room}");
+    for _ in 0..4 {
+        to.rest();
+        from.rest();
+        assert!(to.arrived.capacity() <= RECORD_MAX && from.sealed.capacity() <= RECORD_MAX);
+        to.room();
+    }
+    assert!(to.room().capacity() < 2 * RECORD_MAX, "small words need little");
+}
+
+#[test]
+fn nothing_is_sent_behind_a_goodbye_or_when_it_is_over() {
+    let [mut one, mut two] = open_pair();
+    one.finish();
+    assert_eq!((one.take(&[IoSlice::new(b"more")], 4), one.may_send().is_err()), (0, true));
+    two.room().extend_from_slice(&[DATA, 3, 3, 0, 30]);
+    two.room().extend_from_slice(&[1; 30]);
+    assert!(two.find().is_err());
+    assert_eq!((two.take(&[IoSlice::new(b"more")], 4), two.may_send().is_err()), (0, true));
+}
+
 #[test]
 fn who_is_in_no_list_is_told_so() {
     let [one, two] = members(&[1]);

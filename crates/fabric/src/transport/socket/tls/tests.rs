@@ -453,3 +453,38 @@ fn an_end_without_goodbye_is_none_also_where_no_thread_looks() {
     assert_eq!(got, b"last words");
     assert_eq!(end.unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
 }
+
+#[test]
+fn a_goodbye_that_comes_with_the_last_bytes_is_told_of_where_tcp_does_not_end() {
+    let [one, two] = secured_pair();
+    let stays = two.as_fd().try_clone_to_owned().unwrap();
+    assert_eq!(two.write(&[IoSlice::new(b"last")]).unwrap(), 4);
+    drop(two);
+    let mut bytes = [0; 64];
+    // Both are there.
+    while rustix::io::ioctl_fionread(&one).unwrap() < (4 + 2 + 2 * EXTRA) as u64 {
+        thread::yield_now();
+    }
+    assert_eq!(one.read(&mut bytes).unwrap(), 4);
+    let soon = Some(&rustix::event::Timespec { tv_sec: 20, tv_nsec: 0 });
+    let mut polled = [rustix::event::PollFd::new(&one, rustix::event::PollFlags::IN)];
+    assert_eq!(rustix::event::poll(&mut polled, soon), Ok(1), "its descriptor says so");
+    assert_eq!(one.read(&mut bytes).unwrap(), 0);
+    drop(stays);
+}
+
+#[test]
+fn behind_a_record_that_was_changed_nothing_is_read_or_written() {
+    let [one, two] = secured_pair();
+    assert_eq!(two.write(&[IoSlice::new(b"right")]).unwrap(), 5);
+    rustix::net::send(&two, &[23, 3, 3, 0, 20], rustix::net::SendFlags::empty()).unwrap();
+    rustix::net::send(&two, &[0; 20], rustix::net::SendFlags::empty()).unwrap();
+    while rustix::io::ioctl_fionread(&one).unwrap() < (5 + EXTRA + 25) as u64 {
+        thread::yield_now();
+    }
+    let mut bytes = [0; 64];
+    assert_eq!(one.read(&mut bytes).unwrap(), 5, "what came before it is handed over");
+    let answer = one.write(&[IoSlice::new(b"answer")]).unwrap_err();
+    assert_eq!(answer.kind(), std::io::ErrorKind::BrokenPipe);
+    assert_eq!(one.read(&mut bytes).unwrap_err().kind(), std::io::ErrorKind::InvalidData);
+}
