@@ -144,6 +144,7 @@ impl Joint {
             }
             if !moved {
                 let waits = self.is_left && self.outward != Way::Ended;
+                self.session.rest();
                 self.waits_since = waits.then(|| self.waits_since.unwrap_or_else(Instant::now));
                 return Next::Wait;
             }
@@ -313,7 +314,6 @@ impl Joint {
                 Ok(true)
             }
             Err(Errno::AGAIN) => {
-                self.session.rest();
                 self.far.readable = false;
                 Ok(false)
             }

@@ -67,7 +67,10 @@ impl Secured {
                     }
                     return Ok(filled);
                 }
-                Ok(false) if is_dry && filled > 0 => return Ok(filled),
+                Ok(false) if is_dry && filled > 0 => {
+                    session.rest();
+                    return Ok(filled);
+                }
                 Ok(false) => {}
                 Err(cut) => return self.fail(&mut session, &cut, filled),
             }

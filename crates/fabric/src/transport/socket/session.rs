@@ -8,8 +8,8 @@
 //!
 //! *Memory.* Room for one record at first; if what arrives has filled it, twice as much, up to
 //! [`ARRIVED_MAX`]. What is sealed is taken in pieces of the caller's choice, and only when nothing
-//! waits, if the caller wants it to be bounded. Where nothing is left of either, more than a
-//! record's room is given back.
+//! waits, if the caller wants it to be bounded. After [`QUIET`] times that little came, the room is
+//! given back.
 //!
 //! *Floods.* Who sends [`EMPTY_MAX`] records in a row that have nothing in them for us, new keys
 //! or no bytes at all, has us work for nothing, and is cut off.
@@ -35,6 +35,9 @@ mod tests;
 /// Most bytes of records that are held. Memory of 128 KiB would be the kernel's own each time, and
 /// its pages new (M_MMAP_THRESHOLD of mallopt(3)).
 const ARRIVED_MAX: usize = 2 * TLS_CHUNK - 8192;
+
+/// How often in a row little has come before room is given back.
+const QUIET: u32 = 8;
 
 /// Most records in a row without content, as rustls has it.
 const EMPTY_MAX: u32 = 32;
@@ -113,6 +116,8 @@ pub struct Session {
     unopened: usize,
     /// What room is taken for what arrives.
     wanted: usize,
+    /// How often in a row little has come.
+    quiet: u32,
     /// Records without content since the last one with some.
     empty: u32,
     /// What of the record before that was not taken.
@@ -152,6 +157,7 @@ impl Session {
             arrived: Vec::new(),
             unopened: 0,
             wanted: RECORD_MAX,
+            quiet: 0,
             empty: 0,
             content: 0..0,
             early: Vec::new(),
@@ -190,19 +196,19 @@ impl Session {
         &mut self.arrived
     }
 
-    /// Nothing more has arrived for now: gives back what room is not needed.
+    /// Nothing more has arrived for now: gives back room that was not needed for long.
     pub fn rest(&mut self) {
-        if self.sealed.is_empty() && self.sealed.capacity() > RECORD_MAX {
-            self.sealed = Vec::new();
-        }
-        let is_empty = self.content.is_empty() && self.unopened == self.arrived.len();
-        if !is_empty || self.arrived.capacity() <= RECORD_MAX {
+        let is_busy = self.arrived.len() > RECORD_MAX || !self.sealed.is_empty();
+        self.quiet = if is_busy { 0 } else { self.quiet + 1 };
+        if self.quiet < QUIET {
             return;
         }
-        if self.arrived.len() < self.arrived.capacity() / 2 {
-            self.wanted = (self.wanted / 2).max(RECORD_MAX);
+        self.quiet = 0;
+        self.sealed.shrink_to(RECORD_MAX);
+        if self.content.is_empty() && self.unopened == self.arrived.len() {
+            (self.arrived, self.unopened, self.content) = (Vec::new(), 0, 0..0);
+            self.wanted = RECORD_MAX;
         }
-        (self.arrived, self.unopened, self.content) = (Vec::new(), 0, 0..0);
     }
 
     /// What came in the clear before all that was not taken.
