@@ -136,13 +136,13 @@ pub const ACTIVE_TURN: usize = 256;
 pub const REGIONS_MAX: usize = 1 << 16;
 
 /// Connectors of one listener that have not said hello yet. Each costs a descriptor and 519 bytes
-/// (with TLS three, and at most 130 KiB: 33 MiB for all), for at most as long as a hello may take;
+/// (with TLS three, and at most 200 KiB: 50 MiB for all), for at most as long as a hello may take;
 /// when more come, the one that is silent longest goes.
 pub const HELLOS_MAX: usize = 256;
 
 /// Bytes of a protected connection that are sealed at once: four of TLS's records. What waits on
-/// the way out is at most one such chunk and its records' heads; on the way in at most twice as
-/// much, and before that half as much of a handshake.
+/// the way out is at most one such chunk and its records' heads, on the way in at most twice as
+/// much; of a handshake about half as much.
 pub const TLS_CHUNK: usize = 64 * 1024;
 
 /// Connections that a shell's door has let in and its thread has not taken: each has a first buffer

@@ -304,7 +304,7 @@ fn late(peer: &str, deadline: Deadline) -> Error {
 fn keep(Bare { socket, session }: Bare, peer: &str) -> Result<Kept> {
     let keys = session.map(|session| {
         let keys = session.into_keys();
-        keys.ok_or_else(|| malformed(peer, "it went on before it was answered"))
+        keys.ok_or_else(|| malformed(peer, "it said more than was to be said before this"))
     });
     let failed = |errno| Error::io("keeping the socket to another node", errno);
     sockopt::set_socket_recv_buffer_size(&socket, RECEIVE).map_err(failed)?;

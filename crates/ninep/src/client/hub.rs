@@ -318,7 +318,8 @@ impl Seat {
 
 fn lost(name: &str, error: io::Error) -> Error {
     let why = match error.kind() {
-        // It closed with something of ours unread; that is no other case for anybody.
+        // It closed with something of ours unread, or was killed and could not say goodbye; that is
+        // no other case for anybody.
         io::ErrorKind::ConnectionReset
         | io::ErrorKind::BrokenPipe
         | io::ErrorKind::UnexpectedEof => "the server closed it".into(),

@@ -213,7 +213,7 @@ impl Stream for Socket {
         };
         let Some((socket, mut session)) = tunnel.leave() else {
             self.line.end(&self.peer.name)?;
-            let evidence = "bytes were under way when it was to be given away".to_owned();
+            let evidence = "it ended, or took no bytes, when it was to be given away".to_owned();
             return Err(Error::Dead { peer: self.peer.name.clone(), evidence });
         };
         // What has come through already.

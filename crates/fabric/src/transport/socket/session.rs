@@ -8,11 +8,11 @@
 //!
 //! *Memory.* Room for one record at first; if what arrives has filled it, twice as much, up to
 //! [`ARRIVED_MAX`]. What is sealed is taken in pieces of the caller's choice, and only when nothing
-//! waits, if the caller wants it to be bounded. After [`QUIET`] times that little came, the room is
-//! given back.
+//! waits, if the caller wants it to be bounded. After [`QUIET`] times in a row that no more came or
+//! went than a record, the room is given back. Who says nothing at all keeps it.
 //!
-//! *Floods.* Who sends [`EMPTY_MAX`] records in a row that have nothing in them for us, new keys
-//! or no bytes at all, has us work for nothing, and is cut off.
+//! *Floods.* Who sends more than [`EMPTY_MAX`] records in a row that have nothing in them for us,
+//! new keys or no bytes at all, has us work for nothing, and is cut off.
 
 use super::identity::PublicKey;
 use super::records::{
@@ -32,14 +32,14 @@ use std::ops::Range;
 #[cfg(test)]
 mod tests;
 
-/// Most bytes of records that are held. Memory of 128 KiB would be the kernel's own each time, and
-/// its pages new (M_MMAP_THRESHOLD of mallopt(3)).
+/// Most bytes of records that are held. What is a little larger, 128 KiB, glibc gets from the
+/// kernel at first, all of its pages new (M_MMAP_THRESHOLD of mallopt(3)).
 const ARRIVED_MAX: usize = 2 * TLS_CHUNK - 8192;
 
-/// How often in a row little has come before room is given back.
+/// How often in a row little has come and gone before room is given back.
 const QUIET: u32 = 8;
 
-/// Most records in a row without content, as rustls has it.
+/// Most records in a row without content. (rustls allows as many empty ones, and as many new keys.)
 const EMPTY_MAX: u32 = 32;
 
 /// Most bytes that a handshake may have under way: messages of keys are some hundred.
@@ -116,8 +116,9 @@ pub struct Session {
     unopened: usize,
     /// What room is taken for what arrives.
     wanted: usize,
-    /// How often in a row little has come.
+    /// How often in a row little has come and gone, and whether much has since.
     quiet: u32,
+    is_busy: bool,
     /// Records without content since the last one with some.
     empty: u32,
     /// What of the record before that was not taken.
@@ -158,6 +159,7 @@ impl Session {
             unopened: 0,
             wanted: RECORD_MAX,
             quiet: 0,
+            is_busy: false,
             empty: 0,
             content: 0..0,
             early: Vec::new(),
@@ -190,6 +192,7 @@ impl Session {
         if capacity > 0 && self.arrived.len() == capacity {
             self.wanted = (2 * self.wanted).min(ARRIVED_MAX);
         }
+        self.is_busy |= self.arrived.len() > RECORD_MAX;
         self.arrived.drain(..self.unopened);
         (self.unopened, self.content) = (0, 0..0);
         self.arrived.reserve_exact(self.wanted.saturating_sub(self.arrived.len()));
@@ -198,13 +201,16 @@ impl Session {
 
     /// Nothing more has arrived for now: gives back room that was not needed for long.
     pub fn rest(&mut self) {
-        let is_busy = self.arrived.len() > RECORD_MAX || !self.sealed.is_empty();
+        let is_busy = std::mem::take(&mut self.is_busy)
+            || self.arrived.len() > RECORD_MAX
+            || !self.sealed.is_empty();
         self.quiet = if is_busy { 0 } else { self.quiet + 1 };
         if self.quiet < QUIET {
             return;
         }
         self.quiet = 0;
         self.sealed.shrink_to(RECORD_MAX);
+        self.early.shrink_to(RECORD_MAX);
         if self.content.is_empty() && self.unopened == self.arrived.len() {
             (self.arrived, self.unopened, self.content) = (Vec::new(), 0, 0..0);
             self.wanted = RECORD_MAX;
@@ -261,6 +267,7 @@ impl Session {
             return 0;
         }
         let whole = parts.iter().map(|part| part.len()).sum::<usize>().min(most);
+        self.is_busy |= whole > CONTENT_MAX;
         self.sealed.reserve_exact(whole + (whole / CONTENT_MAX + 2) * EXTRA);
         let mut parts = parts.iter().map(|part| &**part);
         let (mut rest, mut taken): (&[u8], _) = (&[], 0);
@@ -409,13 +416,13 @@ impl Session {
         self.unopened += size;
         self.empty = if kind == DATA && !content.is_empty() { 0 } else { self.empty + 1 };
         match (kind, &arrived[content.clone()]) {
+            (ALERT, [_, 0]) => self.has_ended = true,
             _ if self.empty > EMPTY_MAX => {
                 self.say(ALERT, &[FATAL, AlertDescription::UnexpectedMessage.into()]);
                 return Err(Cut::Malformed("it sends records with nothing in them".to_owned()));
             }
             (DATA, _) => self.content = start + content.start..start + content.end,
             (HANDSHAKE, words) if channel.heed(words).is_some() => {}
-            (ALERT, [_, 0]) => self.has_ended = true,
             // `user_canceled`: a goodbye follows.
             (ALERT, [_, 90]) => {}
             (ALERT, [_, alert]) => {

@@ -4,8 +4,14 @@ use super::fake::{self, Fake, MSIZE, attached, dial, options, qid};
 use crate::client::{Client, Options};
 use crate::error::{Errno, Error};
 use crate::message::{Rmessage, Tmessage};
+use crate::stream::{Secure, Stream};
+use crate::tree::Peer;
 use crate::version::Version;
 use crate::wire::Payload;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -209,4 +215,47 @@ fn a_handshake_may_be_refused_or_never_answered() {
     let (client, _) = dial(&options(), |_: &mut fake::Fake| ());
     let error = client.expect_err("gone");
     assert_eq!(error.text, "the connection to fake ended: the server closed it");
+}
+
+/// What is around a socket finds that its bytes were changed on the way, at the second look, and
+/// takes nothing any more.
+#[derive(Debug)]
+struct Changed(UnixStream, AtomicBool);
+
+impl AsFd for Changed {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Secure for Changed {
+    fn read(&self, _: &mut [u8]) -> io::Result<usize> {
+        match self.1.swap(true, Ordering::Relaxed) {
+            false => Err(io::ErrorKind::WouldBlock.into()),
+            true => Err(io::Error::new(io::ErrorKind::InvalidData, "its bytes were changed")),
+        }
+    }
+
+    fn write(&self, _: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        Err(io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn shutdown(&self) -> io::Result<()> {
+        self.0.shutdown(std::net::Shutdown::Both)
+    }
+}
+
+#[test]
+fn a_connection_that_can_neither_be_written_nor_read_ends_for_the_reason_of_the_read() {
+    let (ours, _theirs) = UnixStream::pair().expect("a pair");
+    ours.set_nonblocking(true).expect("a socket");
+    let changed = Changed(ours, AtomicBool::new(false));
+    let peer = Peer { uid: None, name: "changed".into() };
+    let error = Client::over(Stream::Secure(Box::new(changed), peer), &options());
+    let error = error.expect_err("nobody answers");
+    assert!(error.text.ends_with("ended: its bytes were changed"), "{error}");
 }

@@ -213,7 +213,8 @@ fn room_grows_with_what_comes_and_is_given_back() {
     let [from, to] = &mut sides;
     let room = to.room().capacity();
     assert!((ARRIVED_MAX..2 * ARRIVED_MAX).contains(&room), "{room}");
-    for _ in 0..QUIET {
+    // The first time, much has just come and gone.
+    for _ in 0..=QUIET {
         assert!(to.arrived.capacity() >= ARRIVED_MAX && from.sealed.capacity() >= 3_000_000);
         to.rest();
         from.rest();

@@ -454,6 +454,15 @@ fn an_end_without_goodbye_is_none_also_where_no_thread_looks() {
     assert_eq!(end.unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
 }
 
+/// Waits until so many bytes have arrived.
+fn await_bytes(end: &Secured, count: usize) {
+    let deadline = soon();
+    while rustix::io::ioctl_fionread(end).unwrap() < count as u64 {
+        assert!(deadline.left().is_some(), "{count} bytes do not come");
+        thread::yield_now();
+    }
+}
+
 #[test]
 fn a_goodbye_that_comes_with_the_last_bytes_is_told_of_where_tcp_does_not_end() {
     let [one, two] = secured_pair();
@@ -461,10 +470,7 @@ fn a_goodbye_that_comes_with_the_last_bytes_is_told_of_where_tcp_does_not_end() 
     assert_eq!(two.write(&[IoSlice::new(b"last")]).unwrap(), 4);
     drop(two);
     let mut bytes = [0; 64];
-    // Both are there.
-    while rustix::io::ioctl_fionread(&one).unwrap() < (4 + 2 + 2 * EXTRA) as u64 {
-        thread::yield_now();
-    }
+    await_bytes(&one, 4 + 2 + 2 * EXTRA);
     assert_eq!(one.read(&mut bytes).unwrap(), 4);
     let soon = Some(&rustix::event::Timespec { tv_sec: 20, tv_nsec: 0 });
     let mut polled = [rustix::event::PollFd::new(&one, rustix::event::PollFlags::IN)];
@@ -479,9 +485,7 @@ fn behind_a_record_that_was_changed_nothing_is_read_or_written() {
     assert_eq!(two.write(&[IoSlice::new(b"right")]).unwrap(), 5);
     rustix::net::send(&two, &[23, 3, 3, 0, 20], rustix::net::SendFlags::empty()).unwrap();
     rustix::net::send(&two, &[0; 20], rustix::net::SendFlags::empty()).unwrap();
-    while rustix::io::ioctl_fionread(&one).unwrap() < (5 + EXTRA + 25) as u64 {
-        thread::yield_now();
-    }
+    await_bytes(&one, 5 + EXTRA + 25);
     let mut bytes = [0; 64];
     assert_eq!(one.read(&mut bytes).unwrap(), 5, "what came before it is handed over");
     let answer = one.write(&[IoSlice::new(b"answer")]).unwrap_err();
