@@ -114,7 +114,8 @@ impl Secured {
     /// [`io::ErrorKind::BrokenPipe`] where the connection is over.
     pub fn write(&self, from: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut session = self.session();
-        let mut taken = 0;
+        let mut parts = from.to_vec();
+        let (mut rest, mut taken) = (&mut parts[..], 0);
         loop {
             match self.push(&mut session) {
                 Ok(()) => {}
@@ -124,11 +125,12 @@ impl Secured {
             if let Err(cut) = session.may_send() {
                 return Err(io::Error::new(io::ErrorKind::BrokenPipe, cut.to_string()));
             }
-            let mut rest = Vec::new();
-            behind(from, taken, &mut rest);
-            match session.take(&rest, TLS_CHUNK) {
+            match session.take(rest, TLS_CHUNK) {
                 0 => return Ok(taken),
-                size => taken += size,
+                size => {
+                    IoSlice::advance_slices(&mut rest, size);
+                    taken += size;
+                }
             }
         }
     }
@@ -167,17 +169,6 @@ impl Secured {
             }
         }
         Ok(())
-    }
-}
-
-/// What is left of some parts behind their first bytes.
-fn behind<'a>(parts: &'a [IoSlice<'_>], mut first: usize, rest: &mut Vec<IoSlice<'a>>) {
-    for part in parts {
-        let gone = first.min(part.len());
-        first -= gone;
-        if gone < part.len() {
-            rest.push(IoSlice::new(&part[gone..]));
-        }
     }
 }
 
