@@ -393,15 +393,16 @@ pub const OFI_MESSAGE_MAX: usize = 1024 * 1024 + 4096;
 /// the system call takes that moves it.
 pub const GATEWAY_PIECE: usize = 8 * 1024;
 
-/// Pieces that go over a socket as one frame: with what goes before them 31 of the 32 pages that a
-/// pipe of 128 KiB refers to. What a call costs then is small beside its copies.
-pub const GATEWAY_RUN: usize = 15;
+/// Pieces that go over a socket as one frame: with what goes before them 63 of the 64 pages that a
+/// pipe of 256 KiB refers to. What a call costs then is small beside its copies, and two of them
+/// are under way to a rank at a time.
+pub const GATEWAY_RUN: usize = 31;
 
 /// Pieces that a rank has on their way out, and as many on their way in: 1 MiB each hides 800 us at
 /// 10 Gbit/s, and both stay below the 4 MB that a rank's library may take.
 pub const GATEWAY_SLOTS: usize = 128;
 
-/// Pieces on their way from one rank to another, 512 KiB: some of the longest frames, and a rank
+/// Pieces on their way from one rank to another, 512 KiB: two of the longest frames, and a rank
 /// that takes nothing does not keep a sender from the others.
 pub const GATEWAY_WINDOW: u64 = GATEWAY_SLOTS as u64 / 2;
 

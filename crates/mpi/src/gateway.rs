@@ -15,9 +15,9 @@ use std::time::Duration;
 const OFFERED_NEAR: usize = 64 << 10;
 
 /// From how many bytes on a message to another node is offered: what has not been asked for needs
-/// memory at the receiver, but to ask takes two messages, and wakes two ranks that sleep. So much
-/// is half of what may be under way.
-const OFFERED_FAR: usize = 256 << 10;
+/// memory at the receiver, but to ask takes two messages, and wakes two ranks that sleep. Half of
+/// what may be under way still goes without.
+const OFFERED_FAR: usize = (256 << 10) + 1;
 
 /// A rank's end of the gateway, as what carries its messages.
 pub struct Gateway {

@@ -48,9 +48,22 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The bytes of a piece, which still lie in the segment. Others could write there, so there is no
-/// reference to them: they are copied to where they belong.
+/// The bytes of a piece, which still lie where they have come to: they are copied once, to where
+/// they belong.
 pub struct Bytes<'a> {
+    source: Source<'a>,
+}
+
+/// Where bytes lie.
+enum Source<'a> {
+    /// In the segment. Others could write there, so there is no reference to them.
+    Segment(Spans<'a>),
+    /// In the connection: what gets the next ones, and how many were not got yet.
+    Line(&'a mut dyn FnMut(&mut [u8]), usize),
+}
+
+/// Bytes of the segment.
+struct Spans<'a> {
     memory: &'a dyn Memory,
     /// Where those that were not read yet are: from which word on, and how many.
     spans: [(usize, usize); 2],
@@ -61,13 +74,20 @@ pub struct Bytes<'a> {
 impl<'a> Bytes<'a> {
     #[inline]
     pub(super) fn new(memory: &'a dyn Memory, spans: [(usize, usize); 2]) -> Bytes<'a> {
-        Bytes { memory, spans, read: 0 }
+        Bytes { source: Source::Segment(Spans { memory, spans, read: 0 }) }
     }
 
-    /// How many are left to be read.
+    pub(super) fn of_line(get: &'a mut dyn FnMut(&mut [u8]), size: usize) -> Bytes<'a> {
+        Bytes { source: Source::Line(get, size) }
+    }
+
+    /// How many bytes are left to be read.
     #[inline]
     pub fn len(&self) -> usize {
-        self.spans[0].1 + self.spans[1].1 - self.read
+        match &self.source {
+            Source::Segment(Spans { spans, read, .. }) => spans[0].1 + spans[1].1 - read,
+            Source::Line(_, left) => *left,
+        }
     }
 
     /// Whether all were read.
@@ -79,12 +99,15 @@ impl<'a> Bytes<'a> {
     /// The next two words, little-endian, where as many bytes of a message begin here.
     #[inline]
     pub fn words(&mut self) -> Option<[u64; 2]> {
-        let (at, size) = self.spans[0];
-        if size < 16 || self.read > 0 {
-            return None;
+        match &mut self.source {
+            Source::Segment(spans) => spans.words(),
+            Source::Line(_, left) if *left < 16 => None,
+            Source::Line(..) => {
+                let mut bytes = [[0; 8]; 2];
+                self.read(bytes.as_flattened_mut());
+                Some(bytes.map(u64::from_le_bytes))
+            }
         }
-        self.read = 16;
-        Some([at, at + 1].map(|at| self.memory.load(at).to_le()))
     }
 
     /// Copies the next ones.
@@ -94,6 +117,36 @@ impl<'a> Bytes<'a> {
     #[inline]
     pub fn read(&mut self, into: &mut [u8]) {
         assert!(into.len() <= self.len(), "{} bytes of {}", into.len(), self.len());
+        match &mut self.source {
+            Source::Segment(spans) => spans.read(into),
+            Source::Line(get, left) => {
+                *left -= into.len();
+                get(into);
+            }
+        }
+    }
+
+    /// Copies all that are left.
+    pub fn to_vec(&mut self) -> Vec<u8> {
+        let mut bytes = vec![0; self.len()];
+        self.read(&mut bytes);
+        bytes
+    }
+}
+
+impl Spans<'_> {
+    #[inline]
+    fn words(&mut self) -> Option<[u64; 2]> {
+        let (at, size) = self.spans[0];
+        if size < 16 || self.read > 0 {
+            return None;
+        }
+        self.read = 16;
+        Some([at, at + 1].map(|at| self.memory.load(at).to_le()))
+    }
+
+    #[inline]
+    fn read(&mut self, into: &mut [u8]) {
         let (first, second) = into.split_at_mut(into.len().min(self.spans[0].1 - self.read));
         self.copy(first);
         if !second.is_empty() {
@@ -115,13 +168,6 @@ impl<'a> Bytes<'a> {
             (at, into) = (at + 1, rest);
         }
         self.memory.read(at, into);
-    }
-
-    /// Copies all that are left.
-    pub fn to_vec(&mut self) -> Vec<u8> {
-        let mut bytes = vec![0; self.len()];
-        self.read(&mut bytes);
-        bytes
     }
 }
 

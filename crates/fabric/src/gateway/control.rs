@@ -18,7 +18,7 @@ pub(super) const PACKET_MAX: usize = 7 + 2 * GATEWAY_NODES_MAX;
 const MAGIC: [u8; 4] = *b"MSGR";
 
 /// Counts the changes of what a rank and its daemon share: these packets and the segment.
-const VERSION: u16 = 4;
+const VERSION: u16 = 5;
 
 /// Bytes of what a rank says.
 pub(super) const ASK: usize = 14;
@@ -167,6 +167,6 @@ mod tests {
         (6..ASK).for_each(|end| assert!(why(&asked[..end]).contains("are not how"), "{end}"));
         assert!(why(&[&asked[..], b"x"].concat()).contains("15 bytes"));
         let other = [&asked[..4], &[9, 0], &asked[6..]].concat();
-        assert_eq!(why(&other), "version 9 of the gateway is asked for, it has 4");
+        assert_eq!(why(&other), "version 9 of the gateway is asked for, it has 5");
     }
 }

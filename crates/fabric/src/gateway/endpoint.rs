@@ -86,6 +86,11 @@ pub(super) trait Wire<M> {
         Err(Broken::Ended)
     }
 
+    /// Gets what has arrived: first these bytes, then those. Asked as above.
+    fn get(&self, _first: &mut [u8], _then: &mut [u8]) -> Result<(), Broken> {
+        Err(Broken::Ended)
+    }
+
     /// Bytes that go before a frame, and those that it takes more in all.
     fn around(&self) -> (usize, usize) {
         (0, 0)
@@ -126,8 +131,8 @@ pub(super) struct Core<M> {
     pub(super) run: Vec<Due>,
     /// Slots for what one frame brings.
     pub(super) claims: Vec<Claim>,
-    /// The nodes whose last frame was a long one.
-    pub(super) is_long: Vec<bool>,
+    /// Of how many of each node's next frames only the head is looked at first.
+    pub(super) long: Vec<u8>,
     /// What is known of the room in each node's socket: the role's word when this process had it
     /// last, and how much was left. While nobody else has the role, room only grows.
     pub(super) rooms: Vec<Room>,
@@ -138,6 +143,11 @@ pub(super) struct Core<M> {
 /// A count that is meant for one epoch.
 pub(super) fn tag(epoch: u32, count: u64) -> u64 {
     u64::from(epoch) << 32 | count & u64::from(u32::MAX)
+}
+
+/// The count of a word, if it is meant for an epoch: who was stopped may find another one there.
+pub(super) fn count(word: u64, epoch: u32) -> Option<u64> {
+    (word >> 32 == u64::from(epoch)).then_some(word & u64::from(u32::MAX))
 }
 
 impl<M: Memory> Core<M> {
@@ -154,7 +164,7 @@ impl<M: Memory> Core<M> {
             run: Vec::with_capacity(GATEWAY_RUN),
             claims: Vec::with_capacity(GATEWAY_RUN),
             news: Default::default(),
-            is_long: vec![false; layout.ranks.len()],
+            long: vec![0; layout.ranks.len()],
             rooms: vec![Room::default(); layout.ranks.len()],
             layout,
         }

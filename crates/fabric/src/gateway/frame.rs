@@ -12,7 +12,7 @@ pub(super) const OPENING: usize = 16;
 const MAGIC: [u8; 4] = *b"MSGW";
 
 /// The version that this is.
-const VERSION: u16 = 4;
+const VERSION: u16 = 5;
 
 /// What a frame says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,7 +240,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_an_opening_that_can_be_or_an_error(mut bytes: [u8; OPENING]) {
-            bytes[..6].copy_from_slice(b"MSGW\x04\x00");
+            bytes[..6].copy_from_slice(b"MSGW\x05\x00");
             if let Ok(opening) = Opening::read(&bytes) {
                 prop_assert_eq!(opening.write(), bytes);
             }

@@ -6,17 +6,19 @@
 //! woken, and about nothing else: whoever has something to do looks for itself, and the daemon
 //! looks every few milliseconds whether something lies there that nobody has come for (`node.rs`).
 
+use super::Piece;
 use super::arrivals::Arrivals;
 use super::endpoint::{Broken, Core, Loss, Wire};
 use super::layout::{Endpoint, Memory, Process, Sleep};
 use super::lender::Lender;
 use super::line::Kept;
 use super::line::Line;
-use super::receive::Received;
+use super::receive::{Landed, Manner, Received};
 use super::send::Sent;
 use crate::error::{Error, Result};
 use crate::transport::shared::sys::Mapped;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use rustix::io::Errno;
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -67,6 +69,8 @@ pub(super) struct Gate {
     /// Whether it has woken a rank, which may find itself on this processor.
     has_woken: Cell<bool>,
     lender: Arc<Lender>,
+    /// From which node something has come that this rank is to take from the connection.
+    landing: Option<usize>,
 }
 
 /// A new bell.
@@ -91,7 +95,18 @@ impl Gate {
         let peers = core.layout.ranks.iter().map(|_| None).collect();
         let (arrivals, arrived) = (Arrivals::new(&core.layout, is_daemon)?, Vec::new());
         let (has_woken, lender) = (Cell::new(false), Arc::new(Lender::new()));
-        Ok(Gate { core, peers, arrivals, arrived, bells, epoll, is_daemon, has_woken, lender })
+        Ok(Gate {
+            core,
+            peers,
+            arrivals,
+            arrived,
+            bells,
+            epoll,
+            is_daemon,
+            has_woken,
+            lender,
+            landing: None,
+        })
     }
 
     /// Has sleeps end when a descriptor is readable.
@@ -152,27 +167,28 @@ impl Gate {
         epoch.is_some() && epoch == self.line(node).map(Wire::epoch)
     }
 
-    /// Moves what can be moved, over all connections; whether anything has come.
-    pub(super) fn pass(&mut self) -> bool {
+    /// Moves what can be moved, over all connections; whether anything has come. For `lands` see
+    /// [`Manner`].
+    pub(super) fn pass(&mut self, lands: bool) -> bool {
         self.core.layout.peers().for_each(|node| self.send(node));
-        let has_come = self.receive_all();
+        let has_come = self.receive_all(lands);
         self.tell();
         has_come
     }
 
     /// Moves what comes, and what had no room in a socket.
-    pub(super) fn hear(&mut self) {
+    pub(super) fn hear(&mut self, lands: bool) {
         for node in self.core.layout.peers() {
             if self.peers[node].as_ref().is_some_and(|peer| peer.full > 0) {
                 self.send(node);
             }
         }
-        self.receive_all();
+        self.receive_all(lands);
         self.tell();
     }
 
     /// Takes what has come; whether anything has.
-    fn receive_all(&mut self) -> bool {
+    fn receive_all(&mut self, lands: bool) -> bool {
         let mut arrived = std::mem::take(&mut self.arrived);
         self.arrivals.look(&self.core.layout, &mut arrived);
         for node in self.core.layout.peers().filter(|node| !arrived.contains(node)) {
@@ -183,7 +199,7 @@ impl Gate {
         }
         let mut has_come = false;
         for node in &arrived {
-            has_come |= self.receive(*node);
+            has_come |= self.receive(*node, lands);
         }
         self.arrived = arrived;
         has_come
@@ -208,13 +224,14 @@ impl Gate {
     }
 
     /// Takes what has come from a node; whether anything has.
-    pub(super) fn receive(&mut self, node: usize) -> bool {
+    pub(super) fn receive(&mut self, node: usize, lands: bool) -> bool {
         if !self.is_up(node) {
             return false;
         }
         let Some(peer) = &mut self.peers[node] else { return false };
         let is_patient = peer.blocked.is_none_or(|since| since.elapsed() < PATIENCE);
-        let received = match self.core.receive(node, &peer.line, is_patient) {
+        let manner = Manner { is_patient, lands };
+        let received = match self.core.receive(node, &peer.line, manner) {
             Ok(received) => received,
             Err(broken) => {
                 self.give_up(node, broken);
@@ -226,9 +243,42 @@ impl Gate {
             Received::Other => {}
             _ => peer.blocked = None,
         }
+        if received == Received::Own {
+            self.landing = Some(node);
+        }
         peer.is_held = received == Received::Blocked;
         peer.is_part = received == Received::Part;
         matches!(received, Received::Frames(_))
+    }
+
+    /// Whether a connection has something that this rank is to take from there.
+    #[inline]
+    pub(super) fn has_own(&self) -> bool {
+        self.landing.is_some()
+    }
+
+    /// Takes that; how many pieces, or none where somebody else was faster.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the kernel does not give what has arrived, or has no place for it.
+    pub(super) fn land(&mut self, take: &mut impl FnMut(Piece<'_>)) -> Result<Option<u32>> {
+        let Some(node) = self.landing.take().filter(|node| self.is_up(*node)) else {
+            return Ok(None);
+        };
+        let Some(peer) = &self.peers[node] else { return Ok(None) };
+        match self.core.land(node, &peer.line, take) {
+            Ok(Landed::Pieces(count)) => Ok(Some(count)),
+            Ok(Landed::Not) => Ok(None),
+            Ok(Landed::Torn) => {
+                // Where the next frame begins is not known.
+                peer.line.hang_up();
+                Err(Error::io("taking what had arrived from another node", Errno::FAULT))
+            }
+            Err(broken) => {
+                self.give_up(node, broken);
+                Ok(None)
+            }
+        }
     }
 
     /// A connection is of no more use; the daemon sees that it has ended.

@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 
 /// What a pipe is to hold: the pages of the longest frame, and one for what goes before it.
-const PIPE: usize = 128 * 1024;
+const PIPE: usize = 256 * 1024;
 
 /// Own bytes of a batch at most: they are copied.
 const OWN_MAX: usize = 4096;

@@ -15,7 +15,11 @@ use crate::transport::socket::{self, Keys, Records, Unfit, is_ready};
 use muster_base::limits::GATEWAY_PIECE;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvFlags, SendFlags, Shutdown, recv, recvmsg, send,
+    shutdown, sockopt,
+};
+use std::io::IoSliceMut;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -177,6 +181,21 @@ impl Wire<Arc<Mapped>> for Line {
         while taken < whole {
             match sys::receive(self.socket.as_fd(), memory.words(), (bytes, bodies), taken) {
                 Ok(size) if size > 0 => taken += size,
+                Err(Errno::INTR) => {}
+                // It was there, and nobody else takes anything.
+                _ => return Err(Broken::Ended),
+            }
+        }
+        Ok(())
+    }
+
+    fn get(&self, first: &mut [u8], then: &mut [u8]) -> std::result::Result<(), Broken> {
+        let mut places = [IoSliceMut::new(first), IoSliceMut::new(then)];
+        let (mut places, flags) = (&mut places[..], RecvFlags::DONTWAIT);
+        IoSliceMut::advance_slices(&mut places, 0);
+        while !places.is_empty() {
+            match recvmsg(&self.socket, places, &mut RecvAncillaryBuffer::default(), flags) {
+                Ok(got) if got.bytes > 0 => IoSliceMut::advance_slices(&mut places, got.bytes),
                 Err(Errno::INTR) => {}
                 // It was there, and nobody else takes anything.
                 _ => return Err(Broken::Ended),

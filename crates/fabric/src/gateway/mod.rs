@@ -12,8 +12,8 @@
 //! the one who receives, brings each piece to a slot of the rank that it is for (`receive.rs`), and
 //! wakes that rank if it sleeps (`gate.rs`). When the rank has taken a piece, the sender's node is
 //! told, and only then the sender's slot is free. Between nodes of one machine the pieces of a long
-//! message go in runs from slots to slots: the kernel's packets hold the sender's own pages
-//! (`lender.rs`).
+//! message go in runs: the kernel's packets hold the sender's own pages (`lender.rs`), and whoever
+//! finds there what is for itself takes it from the packets to where it belongs.
 //!
 //! *Once and in order.* The pieces of each two ranks are numbered by the sender, and only the
 //! receiving rank judges the numbers: it takes the next, and ignores what it has taken before. So a

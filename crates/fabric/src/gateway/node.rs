@@ -371,7 +371,7 @@ impl Node {
             return self.part(node, None);
         }
         if self.gate.is_sentinel(node) {
-            self.gate.receive(node);
+            self.gate.receive(node, false);
         }
         self.gate.send(node);
     }
@@ -429,7 +429,7 @@ impl Node {
     fn stand_in(&mut self, node: usize) {
         let at = self.gate.core.layout.endpoint(node, Endpoint::Sentinel);
         let daemon = self.gate.core.layout.here() as u64 + 1;
-        if self.gate.receive(node) {
+        if self.gate.receive(node, false) {
             self.gate.core.memory.store(at, daemon);
         } else {
             self.gate.core.memory.replace(at, 0, daemon);

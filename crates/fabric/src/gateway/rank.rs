@@ -105,6 +105,13 @@ enum What<'a> {
     Delivery,
 }
 
+impl What<'_> {
+    /// Whether who waits takes pieces when there are some.
+    fn takes(self) -> bool {
+        matches!(self, What::Piece | What::Any(_))
+    }
+}
+
 impl Rank {
     /// Joins the gateway of a job as one of its ranks, by the socket at which this node's daemon
     /// listens ([`super::Desk`]).
@@ -346,7 +353,7 @@ impl Rank {
             if self.gate.core.layout.peers().any(is_new) {
                 self.listen()?;
             }
-            self.gate.pass();
+            self.gate.pass(true);
         }
         Err(Error::WouldBlock)
     }
@@ -365,11 +372,13 @@ impl Rank {
         if !self.has_peers() {
             return Ok(false);
         }
-        if self.inbox.take(&self.gate.core, take).is_none() {
-            return Ok(false);
-        }
+        let taken = match self.inbox.take(&self.gate.core, take) {
+            Some(_) => Some(1),
+            None => self.gate.land(take)?,
+        };
+        let Some(taken) = taken else { return Ok(false) };
         self.was_near = false;
-        self.taken += 1;
+        self.taken += taken;
         if self.taken >= TAKEN {
             self.gate.core.layout.peers().for_each(|node| self.gate.send(node));
             (self.taken, self.held) = (0, 0);
@@ -593,7 +602,7 @@ impl Rank {
     fn is_ready(&mut self, what: What<'_>) -> bool {
         self.is_there(what) || {
             (self.taken, self.held) = (0, 0);
-            self.gate.pass();
+            self.gate.pass(what.takes());
             self.is_there(what)
         }
     }
@@ -621,7 +630,7 @@ impl Rank {
     /// Whether what is waited for is there; only hears what comes if not.
     fn is_heard(&mut self, what: What<'_>) -> bool {
         self.is_there(what) || {
-            self.gate.hear();
+            self.gate.hear(what.takes());
             self.is_there(what)
         }
     }
@@ -638,7 +647,7 @@ impl Rank {
     #[inline]
     fn has_piece(&mut self) -> bool {
         self.near.is_ready(&self.gate.core)
-            || self.has_peers() && self.inbox.is_ready(&self.gate.core)
+            || self.has_peers() && (self.inbox.is_ready(&self.gate.core) || self.gate.has_own())
     }
 
     #[inline]

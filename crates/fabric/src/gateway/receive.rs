@@ -4,15 +4,28 @@
 //! stopped in between has lost nothing. *A long one*, where the wire permits that, goes from the
 //! socket to slots that were claimed for it, at once and whole. Who is stopped in between has the
 //! role and the slots: the connection is replaced, on which all of it comes again.
+//!
+//! *Its own.* A rank that waits for pieces leaves a long frame that is for itself, and is its next,
+//! where it is, and takes it from there to where it belongs ([`Core::land`]): that saves the copy
+//! by the slots. Whoever else takes the role meanwhile brings it to slots as ever.
 
-use super::endpoint::{Broken, Core, Wire, tag};
+use super::bytes::Bytes;
+use super::endpoint::{Broken, Core, Wire, count, tag};
 use super::frame::{Frame, HEAD, Kind};
 use super::layout::{Boxes, Endpoint, Local, Memory, Pair};
+use super::{Piece, Place};
 use muster_base::limits::GATEWAY_RUN;
 
 /// Bytes that are looked at where longer frames are taken without a look at all of them. What is
 /// no longer reaches its rank sooner when it is copied out with its head, and taken away later.
 const LOOK: usize = 20 * 1024;
+
+/// After a long frame, of so many others only the head is looked at first: a long message may end
+/// with a short one.
+const LONG: u8 = 2;
+
+/// Bytes from which on a rank takes such a short one from where it is, if it is its own.
+const LANDED: usize = 2048;
 
 /// How a pass of receiving ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +38,31 @@ pub(super) enum Received {
     Part,
     /// A rank has no room for the next piece.
     Blocked,
+    /// What is next is for whom looks, who is to take it from there.
+    Own,
     /// Somebody else does it, or there is no connection.
     Other,
+}
+
+/// What one who receives does with what it finds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    /// It leaves a piece for which there is no room where it is, unless the rank is known to take
+    /// nothing.
+    pub(super) is_patient: bool,
+    /// It is a rank that takes what is for itself at once, from where it is.
+    pub(super) lands: bool,
+}
+
+/// How a rank has taken a frame of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Landed {
+    /// Somebody else has it, or will.
+    Not,
+    /// So many pieces of it.
+    Pieces(u32),
+    /// The connection did not give what had arrived, and who has taken it has got something else.
+    Torn,
 }
 
 /// The frame that begins there, if its head is complete.
@@ -36,19 +72,18 @@ fn begun(bytes: &[u8]) -> Result<Option<Frame>, Broken> {
 }
 
 impl<M: Memory> Core<M> {
-    /// Takes what has arrived from a node to the ranks here. Who is patient leaves a piece for
-    /// which there is no room where it is, unless the rank is known to take nothing.
+    /// Takes what has arrived from a node to the ranks here.
     pub(super) fn receive(
         &mut self,
         node: usize,
         wire: &impl Wire<M>,
-        is_patient: bool,
+        manner: Manner,
     ) -> Result<Received, Broken> {
         let Some(held) = self.claim(node, Endpoint::Receiving, wire.epoch()) else {
             return Ok(Received::Other);
         };
         let mut incoming = std::mem::take(&mut self.incoming);
-        let received = self.receive_pass(node, wire, &mut incoming, is_patient);
+        let received = self.receive_pass(node, wire, &mut incoming, manner);
         self.incoming = incoming;
         self.release(node, Endpoint::Receiving, held);
         received
@@ -59,24 +94,16 @@ impl<M: Memory> Core<M> {
         node: usize,
         wire: &impl Wire<M>,
         buffer: &mut [u8],
-        is_patient: bool,
+        manner: Manner,
     ) -> Result<Received, Broken> {
-        let at_consumed = self.layout.endpoint(node, Endpoint::Consumed);
-        let consumed = self.memory.load(at_consumed);
-        let (none, count) = (tag(wire.epoch(), 0), consumed as u32 as usize);
-        if consumed != none {
-            if consumed & !u64::from(u32::MAX) == none {
-                wire.consume(buffer.get_mut(..count).ok_or(Broken::Ended)?)?;
-            }
-            self.memory.replace(at_consumed, consumed, none);
-        }
-        let size = self.look(node, wire, buffer)?;
+        self.clear(node, wire, buffer)?;
+        let size = self.look(node, wire, buffer, manner)?;
         if size == 0 {
             return Ok(Received::Nothing);
         }
         let at_opened = self.layout.endpoint(node, Endpoint::Opened);
         let opened = self.memory.load(at_opened);
-        let number = opened & u64::from(u32::MAX);
+        let Some(number) = count(opened, wire.epoch()) else { return Ok(Received::Other) };
         let (mut at, mut frames, mut is_blocked) = (0, 0, false);
         while let Some((inside, next)) = wire.open(number + frames as u64, &mut buffer[at..size])? {
             let (head, body) = buffer[at..][inside].split_first_chunk().ok_or(Broken::Malformed)?;
@@ -84,7 +111,7 @@ impl<M: Memory> Core<M> {
             if body.len() != frame.bytes() {
                 return Err(Broken::Malformed);
             }
-            if !self.deliver(node, &frame, body, (wire.epoch(), is_patient))? {
+            if !self.deliver(node, &frame, body, (wire.epoch(), manner.is_patient))? {
                 is_blocked = true;
                 break;
             }
@@ -96,14 +123,15 @@ impl<M: Memory> Core<M> {
             && wire.is_bare()
             && let Some(frame) = begun(&buffer[..size])?
         {
-            let fetched = self.fetch(node, wire, &frame, buffer, is_patient)?;
+            let fetched = self.fetch(node, wire, &frame, buffer, manner)?;
             if let Received::Frames(_) = fetched {
                 self.memory.replace(at_opened, opened, tag(wire.epoch(), number + 1));
             }
             return Ok(fetched);
         }
         // The next one takes it away: whom the pieces are for does not wait for that.
-        self.memory.replace(at_consumed, none, tag(wire.epoch(), at as u64));
+        let at_consumed = self.layout.endpoint(node, Endpoint::Consumed);
+        self.memory.replace(at_consumed, tag(wire.epoch(), 0), tag(wire.epoch(), at as u64));
         self.memory.replace(at_opened, opened, tag(wire.epoch(), number + frames as u64));
         Ok(match (frames, is_blocked) {
             (0, true) => Received::Blocked,
@@ -112,24 +140,39 @@ impl<M: Memory> Core<M> {
         })
     }
 
+    /// Takes away what the one before has brought already.
+    fn clear(&self, node: usize, wire: &impl Wire<M>, buffer: &mut [u8]) -> Result<(), Broken> {
+        let at = self.layout.endpoint(node, Endpoint::Consumed);
+        let (consumed, none) = (self.memory.load(at), tag(wire.epoch(), 0));
+        if consumed != none {
+            if let Some(count) = count(consumed, wire.epoch()) {
+                wire.consume(buffer.get_mut(..count as usize).ok_or(Broken::Ended)?)?;
+            }
+            self.memory.replace(at, consumed, none);
+        }
+        Ok(())
+    }
+
     /// Looks at what has arrived; how much of it was copied out.
     fn look(
         &mut self,
         node: usize,
         wire: &impl Wire<M>,
         buffer: &mut [u8],
+        manner: Manner,
     ) -> Result<usize, Broken> {
         if !wire.is_bare() {
             return wire.peek(buffer);
         }
         // Long ones come in a row, and of those only the head is needed.
-        if self.is_long[node] {
+        if self.long[node] > 0 {
             let size = wire.peek(&mut buffer[..HEAD])?;
-            let frame = begun(&buffer[..size])?;
-            self.is_long[node] = frame.is_none_or(|frame| HEAD + frame.bytes() > LOOK);
-            if self.is_long[node] {
+            let Some(frame) = begun(&buffer[..size])? else { return Ok(size) };
+            let lands = manner.lands && frame.bytes() >= LANDED && self.is_own(node, &frame);
+            if lands || HEAD + frame.bytes() > LOOK {
                 return Ok(size);
             }
+            self.long[node] -= 1;
         }
         wire.peek(&mut buffer[..LOOK])
     }
@@ -142,12 +185,15 @@ impl<M: Memory> Core<M> {
         wire: &impl Wire<M>,
         frame: &Frame,
         buffer: &mut [u8],
-        is_patient: bool,
+        Manner { is_patient, lands }: Manner,
     ) -> Result<Received, Broken> {
         let (_, to) = self.ends(node, frame)?;
         let (whole, count) = (HEAD + frame.bytes(), frame.pieces().count());
         if wire.arrived()? < whole {
             return Ok(Received::Part);
+        }
+        if lands && self.is_own(node, frame) {
+            return Ok(Received::Own);
         }
         let mut claims = std::mem::take(&mut self.claims);
         claims.clear();
@@ -178,9 +224,70 @@ impl<M: Memory> Core<M> {
                 self.drop_piece(node, &piece, body, wire.epoch());
             }
         }
-        self.is_long[node] = true;
+        self.long[node] = LONG;
         self.note(to);
         Ok(Received::Frames(1))
+    }
+
+    /// Whether a frame is the next one that this rank takes.
+    fn is_own(&self, node: usize, frame: &Frame) -> bool {
+        let taken = self.layout.pair(node, self.me, frame.from.into(), Pair::Taken);
+        frame.kind == Kind::Piece
+            && usize::from(frame.to) == self.me
+            && self.memory.load(taken) + 1 == frame.number
+    }
+
+    /// Takes the next frame, if it is a long one and this rank's own, from where it is to where it
+    /// belongs. Who is stopped in between has taken nothing so far as others know, and has no
+    /// other frame before it when it goes on: no other process takes anything for it.
+    pub(super) fn land(
+        &mut self,
+        node: usize,
+        wire: &impl Wire<M>,
+        take: &mut impl FnMut(Piece<'_>),
+    ) -> Result<Landed, Broken> {
+        let Some(held) = self.claim(node, Endpoint::Receiving, wire.epoch()) else {
+            return Ok(Landed::Not);
+        };
+        let mut incoming = std::mem::take(&mut self.incoming);
+        let landed = self.land_next(node, wire, &mut incoming, take);
+        self.incoming = incoming;
+        self.release(node, Endpoint::Receiving, held);
+        landed
+    }
+
+    fn land_next(
+        &mut self,
+        node: usize,
+        wire: &impl Wire<M>,
+        buffer: &mut [u8],
+        take: &mut impl FnMut(Piece<'_>),
+    ) -> Result<Landed, Broken> {
+        self.clear(node, wire, buffer)?;
+        let size = wire.peek(&mut buffer[..HEAD])?;
+        let Some(frame) = begun(&buffer[..size])? else { return Ok(Landed::Not) };
+        self.ends(node, &frame)?;
+        let (from, size) = (Place { node: node as u32, rank: frame.from.into() }, frame.bytes());
+        if !self.is_own(node, &frame) || wire.arrived()? < HEAD + size {
+            return Ok(Landed::Not);
+        }
+        let (mut head, mut left, mut is_torn) = (HEAD, size, false);
+        let mut get = |into: &mut [u8]| {
+            left -= into.len();
+            is_torn |= wire.get(&mut buffer[..std::mem::take(&mut head)], into).is_err();
+        };
+        let bytes = Bytes::of_line(&mut get, size);
+        take(Piece { from, total: frame.total, offset: frame.offset, bytes });
+        // What the taker has no use for.
+        is_torn |= left + head > 0 && wire.consume(&mut buffer[..head + left]).is_err();
+        if is_torn {
+            return Ok(Landed::Torn);
+        }
+        self.long[node] = if HEAD + size > LOOK { LONG } else { self.long[node].saturating_sub(1) };
+        let taken = self.layout.pair(node, self.me, frame.from.into(), Pair::Taken);
+        self.memory.store(taken, frame.number + u64::from(frame.more));
+        self.memory.count(self.layout.local(node, self.me, Local::Posts));
+        Ok(Landed::Pieces(1 + u32::from(frame.more)))
     }
 
     /// The ranks that a frame is from and for.

@@ -14,6 +14,7 @@ use super::endpoint::{Broken, Core, Wire};
 use super::frame;
 use super::layout::{Layout, Memory};
 use super::near::Near;
+use super::receive::{Landed, Manner, Received};
 use super::{Piece, Place};
 use crate::transport::shared::sys::Mapped;
 use muster_base::limits::GATEWAY_PIECE;
@@ -208,6 +209,20 @@ impl Queue {
 const BEFORE: usize = 8;
 const AROUND: usize = BEFORE + 3;
 
+/// What a connection is like, and who receives over it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Frames are sealed, and short.
+    Sealed,
+    /// Frames are bare, and long ones are brought to slots.
+    Bare,
+    /// They are bare, and ranks take long ones of their own from where they are.
+    Landing,
+}
+
+/// All of them.
+const WAYS: [Way; 3] = [Way::Sealed, Way::Bare, Way::Landing];
+
 /// A node's end of a connection.
 #[derive(Clone)]
 struct Line {
@@ -216,14 +231,18 @@ struct Line {
     inn: Arc<Mutex<Queue>>,
     /// Bytes that each direction holds.
     limit: usize,
-    is_bare: bool,
+    way: Way,
 }
 
 impl Line {
-    fn pair(epoch: u32, (limit, is_bare): (usize, bool)) -> [Line; 2] {
+    fn pair(epoch: u32, (limit, way): (usize, Way)) -> [Line; 2] {
         let (one, two) = (Arc::<Mutex<Queue>>::default(), Arc::<Mutex<Queue>>::default());
-        let there = Line { epoch, out: two.clone(), inn: one.clone(), limit, is_bare };
-        [Line { epoch, out: one, inn: two, limit, is_bare }, there]
+        let there = Line { epoch, out: two.clone(), inn: one.clone(), limit, way };
+        [Line { epoch, out: one, inn: two, limit, way }, there]
+    }
+
+    fn is_bare(&self) -> bool {
+        self.way != Way::Sealed
     }
 
     fn shut(&self) {
@@ -316,7 +335,7 @@ impl Wire<Stepping> for Braked {
     }
 
     fn is_bare(&self) -> bool {
-        self.line.is_bare
+        self.line.is_bare()
     }
 
     fn arrived(&self) -> Result<usize, Broken> {
@@ -343,13 +362,20 @@ impl Wire<Stepping> for Braked {
         Ok(())
     }
 
+    fn get(&self, first: &mut [u8], then: &mut [u8]) -> Result<(), Broken> {
+        self.remove(first)?;
+        then.chunks_mut(2048).try_for_each(|part| self.remove(part))?;
+        self.brake.step();
+        Ok(())
+    }
+
     fn around(&self) -> (usize, usize) {
-        if self.line.is_bare { (0, 0) } else { (BEFORE, AROUND) }
+        if self.line.is_bare() { (0, 0) } else { (BEFORE, AROUND) }
     }
 
     fn seal(&self, number: u64, batch: &mut Vec<u8>, start: usize) -> Result<(), Broken> {
         self.brake.step();
-        if self.line.is_bare {
+        if self.line.is_bare() {
             return Ok(());
         }
         batch[start..start + BEFORE].copy_from_slice(&number.to_le_bytes());
@@ -364,7 +390,7 @@ impl Wire<Stepping> for Braked {
         number: u64,
         arrived: &mut [u8],
     ) -> Result<Option<(Range<usize>, usize)>, Broken> {
-        if self.line.is_bare {
+        if self.line.is_bare() {
             return frame::find(arrived).map_err(|_| Broken::Malformed);
         }
         let Some((before, rest)) = arrived.split_first_chunk() else { return Ok(None) };
@@ -384,6 +410,8 @@ struct Process {
     inbox: Inbox,
     near: Near,
     line: Braked,
+    /// Whether the connection has something that this rank is to take from there.
+    has_own: bool,
     /// How many messages were sent to, and received from, whom.
     sent: BTreeMap<Place, u64>,
     got: BTreeMap<Place, u64>,
@@ -418,6 +446,7 @@ impl Process {
             near: Near::new(&core),
             core,
             line: Braked { line: line.clone(), brake },
+            has_own: false,
             sent: BTreeMap::new(),
             got: BTreeMap::new(),
             begun: BTreeMap::new(),
@@ -478,7 +507,7 @@ impl Process {
         send: impl FnOnce(&mut Process, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let number = self.sent.get(&to).copied().unwrap_or(0);
-        let is_bare = self.line.line.is_bare && to.node != self.place().node;
+        let is_bare = self.line.line.is_bare() && to.node != self.place().node;
         let bytes = message(self.place(), to, number, is_bare);
         // Counted first: a killed process may have posted its last one or not.
         self.sent.insert(to, number + 1);
@@ -494,12 +523,15 @@ impl Process {
         let peer = self.peer();
         // A connection that has ended is the daemons' business.
         let _ = self.core.send(peer, &self.line);
-        let _ = self.core.receive(peer, &self.line, is_patient);
+        let is_rank = self.core.me < self.core.layout.here();
+        let lands = is_rank && self.line.line.way == Way::Landing;
+        let received = self.core.receive(peer, &self.line, Manner { is_patient, lands });
+        self.has_own |= received == Ok(Received::Own);
     }
 
     /// Takes a piece, which has to be the next of its sender.
     fn take(&mut self) -> bool {
-        let (me, is_bare) = (self.place(), self.line.line.is_bare);
+        let (me, is_bare) = (self.place(), self.line.line.is_bare());
         let (got, parts) = (&mut self.got, &mut self.parts);
         let mut take = |Piece { from, total, offset, mut bytes }: Piece<'_>| {
             let number = got.entry(from).or_insert(0);
@@ -508,13 +540,22 @@ impl Process {
             assert_eq!((total, offset), (expected.len() as u64, arrived.len() as u64));
             arrived.extend(bytes.to_vec());
             if arrived.len() == expected.len() {
-                assert!(*arrived == expected, "message {number} from {from} to {me}: {arrived:?}");
+                assert!(*arrived == expected, "message {number} from {from} to {me} is another");
                 arrived.clear();
                 *number += 1;
             }
         };
-        self.near.take(&self.core, &mut take).is_some()
+        if self.near.take(&self.core, &mut take).is_some()
             || self.inbox.take(&self.core, &mut take).is_some()
+        {
+            return true;
+        }
+        if !std::mem::take(&mut self.has_own) {
+            return false;
+        }
+        let landed = self.core.land(1 - self.core.layout.node, &self.line, &mut take);
+        assert_ne!(landed, Ok(Landed::Torn), "what had arrived is there");
+        matches!(landed, Ok(Landed::Pieces(_)))
     }
 }
 
@@ -522,12 +563,12 @@ impl Process {
 struct World {
     nodes: [Vec<Process>; 2],
     epoch: u32,
-    /// What each direction of a connection holds, and whether it is bare.
-    line: (usize, bool),
+    /// What each direction of a connection holds, and what it is like.
+    line: (usize, Way),
 }
 
 impl World {
-    fn new(ranks: [u16; 2], line: (usize, bool)) -> World {
+    fn new(ranks: [u16; 2], line: (usize, Way)) -> World {
         let lines = Line::pair(0, line);
         let node = |node: usize| {
             let layout = Layout::new(node, &ranks);

@@ -120,11 +120,11 @@ proptest! {
     fn messages_come_once_and_in_order_whatever_happens(
         steps in proptest::collection::vec(step(), 1..120),
         limit in 200_usize..20_000,
-        is_bare in any::<bool>(),
+        way in proptest::sample::select(&WAYS),
     ) {
         // It holds a piece at least.
-        let limit = if is_bare { 4 * limit + 8300 } else { limit };
-        let mut world = World::new(RANKS, (limit, is_bare));
+        let limit = if way == Way::Sealed { limit } else { 4 * limit + 8300 };
+        let mut world = World::new(RANKS, (limit, way));
         let mut dead = RANKS.map(|ranks| vec![false; usize::from(ranks) + 1]);
         quietly(|| steps.into_iter().for_each(|step| run(&mut world, &mut dead, step)));
         prop_assert!(finish(&mut world, &dead), "something has not come");
@@ -140,9 +140,9 @@ proptest! {
     #[test]
     fn whatever_a_rank_writes_into_its_slots_the_others_messages_come(
         slots in proptest::collection::vec(([word(), word(), word(), word()], 0..3_u64), 1..20),
-        is_bare in any::<bool>(),
+        way in proptest::sample::select(&WAYS),
     ) {
-        let mut world = World::new(RANKS, (1 << 20, is_bare));
+        let mut world = World::new(RANKS, (1 << 20, way));
         let subject = &world.nodes[0][0];
         let (layout, memory) = (&subject.core.layout, &subject.core.memory);
         for (slot, ([number, size, total, offset], rank)) in slots.into_iter().enumerate() {
@@ -169,8 +169,8 @@ proptest! {
 
 #[test]
 fn a_rank_that_takes_nothing_keeps_others_waiting_for_nobody_and_gets_all_when_it_takes() {
-    for is_bare in [false, true] {
-        let mut world = World::new(RANKS, (1 << 20, is_bare));
+    for way in WAYS {
+        let mut world = World::new(RANKS, (1 << 20, way));
         for rank in 0..6 {
             while world.nodes[0][rank].post(0).is_ok() {}
             assert_eq!(world.nodes[0][rank].post(0), Err(Refusal::Window));
@@ -194,16 +194,16 @@ fn a_rank_that_takes_nothing_keeps_others_waiting_for_nobody_and_gets_all_when_i
     }
 }
 
-#[test]
-fn a_long_frame_for_which_there_is_no_room_comes_again_when_there_is() {
-    let mut world = World::new(RANKS, (1 << 20, true));
+/// Fills all room that rank 0 of node 1 has: two windows. Others of its node then find none for
+/// what rank 2 sends it first, which is long.
+fn without_room(way: Way) -> World {
+    let mut world = World::new(RANKS, (1 << 20, way));
     let bring = |world: &mut World| {
         for _ in 0..30 {
             world.nodes[0][6].pass(false);
             world.nodes[1][1].pass(false);
         }
     };
-    // Two windows are all the room that there is.
     for rank in 0..2 {
         while world.nodes[0][rank].post(0).is_ok() {}
     }
@@ -211,15 +211,35 @@ fn a_long_frame_for_which_there_is_no_room_comes_again_when_there_is() {
     world.nodes[0][2].post(0).expect("it has posted nothing so far");
     bring(&mut world);
     assert!(world.nodes[1][0].got.is_empty());
+    world
+}
+
+#[test]
+fn a_long_frame_for_which_there_is_no_room_comes_again_when_there_is() {
+    let mut world = without_room(Way::Bare);
     world.settle();
     let from = world.nodes[0][2].place();
     assert_eq!(world.nodes[1][0].got.get(&from), Some(&1));
 }
 
+#[test]
+fn a_rank_takes_no_long_frame_from_where_it_is_before_one_that_it_had_no_room_for() {
+    let mut world = without_room(Way::Landing);
+    // The last of these is long, and the first that the rank itself finds.
+    (0..4).for_each(|_| world.nodes[0][2].post(0).expect("a few are on their way"));
+    world.nodes[0][6].pass(false);
+    world.nodes[1][0].pass(false);
+    while world.nodes[1][0].take() {}
+    let from = world.nodes[0][2].place();
+    assert_eq!(world.nodes[1][0].got.get(&from), None);
+    world.settle();
+    assert_eq!(world.nodes[1][0].got.get(&from), Some(&5));
+}
+
 /// What was taken was sent again with each grant, and took the room of the one piece that was not.
 #[test]
 fn a_grant_brings_what_is_missing_and_not_what_was_taken() {
-    let mut world = World::new(RANKS, (8820, false));
+    let mut world = World::new(RANKS, (8820, Way::Sealed));
     for (rank, count) in [(1, 25), (0, 19), (2, 21), (5, 32), (3, 32)] {
         (0..count).for_each(|_| world.nodes[0][rank].post(1).expect("there is room"));
     }
@@ -229,7 +249,7 @@ fn a_grant_brings_what_is_missing_and_not_what_was_taken() {
 /// The end of a rank was told at once, and what its receiver had no room for came after it.
 #[test]
 fn a_rank_is_gone_for_another_when_that_has_taken_all_of_it() {
-    let mut world = World::new(RANKS, (1 << 20, false));
+    let mut world = World::new(RANKS, (1 << 20, Way::Sealed));
     for rank in 0..6 {
         while world.nodes[0][rank].post(0).is_ok() {}
     }

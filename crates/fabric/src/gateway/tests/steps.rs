@@ -15,8 +15,8 @@ fn script(rank: &mut Process) {
 }
 
 /// Two nodes of two ranks, with something under way to everybody.
-fn world(is_bare: bool) -> World {
-    let mut world = World::new([2, 2], (if is_bare { 40_000 } else { 4096 }, is_bare));
+fn world(way: Way) -> World {
+    let mut world = World::new([2, 2], (if way == Way::Sealed { 4096 } else { 40_000 }, way));
     for node in 0..2 {
         for rank in 0..2 {
             for to in [0, 1, 1, 0] {
@@ -64,8 +64,8 @@ fn check(world: &World, steps: usize, is_all: bool) {
 
 /// Runs the script for so many steps in a thread of its own, and others beside it; whether it was
 /// stopped.
-fn freeze(steps: usize, is_bare: bool) -> bool {
-    let mut world = world(is_bare);
+fn freeze(steps: usize, way: Way) -> bool {
+    let mut world = world(way);
     let mut subject = world.nodes[0].remove(0);
     let (memory, line) = (subject.core.memory.memory.clone(), subject.line.line.clone());
     let stand_in = Process::new(&memory, &subject.core.layout, 0, &line);
@@ -123,8 +123,8 @@ fn go_on(world: &mut World) {
     }
 }
 
-fn kill(steps: usize, is_bare: bool) -> bool {
-    let mut world = world(is_bare);
+fn kill(steps: usize, way: Way) -> bool {
+    let mut world = world(way);
     let brake = world.nodes[0][0].brake();
     brake.set(steps, false);
     let ended = catch_unwind(AssertUnwindSafe(|| script(&mut world.nodes[0][0])));
@@ -159,7 +159,7 @@ fn kill(steps: usize, is_bare: bool) -> bool {
 /// A rank is killed after so many steps of a send, and its daemon stopped after so many of seeing
 /// to it; whether both were.
 fn end(steps: usize, seen_to: usize) -> bool {
-    let mut world = World::new([2, 1], (4096, false));
+    let mut world = World::new([2, 1], (4096, Way::Sealed));
     let mut stopped = |process: usize, steps: usize, does: &dyn Fn(&mut Process)| {
         let process = &mut world.nodes[0][process];
         let brake = process.brake();
@@ -197,9 +197,9 @@ fn who_knows_that_a_rank_of_its_node_has_ended_finds_all_that_it_had_sent() {
 
 #[test]
 fn others_go_on_wherever_a_rank_is_frozen_and_nothing_breaks_when_it_wakes() {
-    for is_bare in [false, true] {
+    for way in WAYS {
         let mut steps = 0;
-        while freeze(steps, is_bare) {
+        while freeze(steps, way) {
             steps += 1;
         }
         assert!(steps > 500, "there are more steps than {steps}");
@@ -209,9 +209,9 @@ fn others_go_on_wherever_a_rank_is_frozen_and_nothing_breaks_when_it_wakes() {
 #[test]
 fn others_go_on_wherever_a_rank_is_killed_and_what_it_had_sent_arrives() {
     quietly(|| {
-        for is_bare in [false, true] {
+        for way in WAYS {
             let mut steps = 0;
-            while kill(steps, is_bare) {
+            while kill(steps, way) {
                 steps += 1;
             }
             assert!(steps > 500, "there are more steps than {steps}");
