@@ -101,6 +101,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             incoming: HashMap::default(),
             claims: Slab::new(),
             errands: Vec::new(),
+            brought: None,
             waited: 0,
             released: Vec::new(),
             order: None,
@@ -389,7 +390,10 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
                     return Ok(soon);
                 }
                 // There may be something to do for others first.
-                None => break,
+                None => {
+                    state.is_free();
+                    break;
+                }
             }
         }
         self.receive_into(wanted, from, buffer).map(Soon::Posted)
@@ -535,6 +539,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             if !self.carrier.take(&mut |arrival| state.take(me, arrival))? {
                 break;
             }
+            state.is_free();
             moved = true;
             // What comes next is of the next epoch.
             if state.order.as_ref().is_some_and(|order| order.is_due) {

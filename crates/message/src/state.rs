@@ -81,6 +81,9 @@ pub(crate) struct State<B> {
     pub(crate) incoming: HashMap<u32, Incoming, Mixed>,
     pub(crate) claims: Slab<(Envelope, Unexpected)>,
     pub(crate) errands: Vec<Errand>,
+    /// The receive that was brought a part of its message, and how much: what follows from that
+    /// may take longer than a carrier is to be held.
+    pub(crate) brought: Option<(u32, usize)>,
     /// Messages that have waited so far.
     pub(crate) waited: u64,
     /// Operations that nobody polls any more.
@@ -144,6 +147,14 @@ impl<B: Buffer> State<B> {
         self.arrived(number, came);
     }
 
+    /// The carrier is free again.
+    #[inline]
+    pub(crate) fn is_free(&mut self) {
+        if let Some((receive, came)) = self.brought.take() {
+            self.arrived(receive, came);
+        }
+    }
+
     /// So many bytes more of a receive's message have come.
     #[inline]
     fn arrived(&mut self, number: u32, bytes: usize) {
@@ -191,7 +202,7 @@ impl<B: Buffer> State<B> {
         }
     }
 
-    /// A part of a message has come.
+    /// A part of a message has come. [`State::is_free`] follows.
     #[inline]
     pub(crate) fn take(&mut self, me: u32, arrival: Arrival<'_>) {
         let Arrival { from, total, offset, first, bytes } = arrival;
@@ -468,7 +479,12 @@ impl<B: Buffer> State<B> {
         let Some(incoming) = self.incoming.get(&from) else { return };
         let (target, at) = (incoming.target, offset - incoming.head);
         match target {
-            Target::Receive(receive) => self.write(receive, at, bytes),
+            Target::Receive(receive) => {
+                if let Some(Operation::Receive { buffer, .. }) = self.operations.get_mut(receive) {
+                    self.brought = Some((receive, bytes.left()));
+                    bring(buffer, at, bytes);
+                }
+            }
             Target::Kept(envelope, id) => {
                 let is_it = |message: &Unexpected| message.id == id;
                 let mut claimed = self.claims.iter_mut().map(|(_, message)| message);

@@ -215,6 +215,7 @@ impl Endpoint<Queue, Bytes> {
     fn take_one(&mut self) {
         let (state, me) = (&mut self.state, self.me);
         self.carrier.take(&mut |arrival| state.take(me, arrival)).unwrap();
+        state.is_free();
     }
 }
 

@@ -32,7 +32,7 @@ pub struct Gateway {
 /// Looks for a message that is waited for: a few times what one needs from processor to processor.
 const LOOKS: u32 = 64;
 
-/// Bytes that are still in the node's segment.
+/// Bytes that are still in the node's segment, or in a connection.
 struct Lying<'a, 'b>(&'a mut Bytes<'b>);
 
 impl muster_message::Bytes for Lying<'_, '_> {

@@ -3,8 +3,9 @@
 //!
 //! *Roles.* There are two, to send and to receive. Each is a word: epoch, how often it was taken,
 //! and the process that has it. It is taken and given back by compare-and-swap, for one pass, in
-//! which nobody sleeps. A role that is kept is taken away together with the connection
-//! ([`Core::close`], [`Core::open`]), because nobody knows what its holder has written or read.
+//! which nobody sleeps, unless for a page that a rank takes a frame of its own to. A role that is
+//! kept is taken away together with the connection ([`Core::close`], [`Core::open`]), because
+//! nobody knows what its holder has written or read.
 //!
 //! *Who has lost a role* does not know it, and may go on at any time. Whatever it does then does no
 //! harm:
@@ -68,6 +69,11 @@ pub(super) trait Wire<M> {
     /// what has arrived may be taken to where it belongs. Then there are long frames.
     fn is_bare(&self) -> bool {
         false
+    }
+
+    /// How many pieces a frame has at most. Asked of those that are bare.
+    fn run(&self) -> usize {
+        GATEWAY_RUN
     }
 
     /// How many bytes have arrived. Asked of those that are bare.

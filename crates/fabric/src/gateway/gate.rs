@@ -20,6 +20,7 @@ use crate::transport::shared::sys::Mapped;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use rustix::io::Errno;
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -69,8 +70,8 @@ pub(super) struct Gate {
     /// Whether it has woken a rank, which may find itself on this processor.
     has_woken: Cell<bool>,
     lender: Arc<Lender>,
-    /// From which node something has come that this rank is to take from the connection.
-    landing: Option<usize>,
+    /// From which nodes something has come that this rank is to take from the connections.
+    landing: VecDeque<usize>,
 }
 
 /// A new bell.
@@ -105,7 +106,7 @@ impl Gate {
             is_daemon,
             has_woken,
             lender,
-            landing: None,
+            landing: VecDeque::new(),
         })
     }
 
@@ -154,6 +155,7 @@ impl Gate {
 
     /// A node is no longer reached over what it was.
     pub(super) fn cut(&mut self, node: usize) {
+        self.landing.retain(|other| *other != node);
         if let Some(peer) = self.peers[node].take() {
             peer.line.hang_up();
             self.arrivals.remove(peer.line.descriptor());
@@ -243,26 +245,26 @@ impl Gate {
             Received::Other => {}
             _ => peer.blocked = None,
         }
-        if received == Received::Own {
-            self.landing = Some(node);
+        if received == Received::Own && !self.landing.contains(&node) {
+            self.landing.push_back(node);
         }
         peer.is_held = received == Received::Blocked;
         peer.is_part = received == Received::Part;
         matches!(received, Received::Frames(_))
     }
 
-    /// Whether a connection has something that this rank is to take from there.
+    /// Whether any connection has something that this rank is to take from there.
     #[inline]
     pub(super) fn has_own(&self) -> bool {
-        self.landing.is_some()
+        !self.landing.is_empty()
     }
 
-    /// Takes that; how many pieces, or none where somebody else was faster.
+    /// Takes the first of that; how many pieces, or none where somebody else was faster.
     ///
     /// # Errors
     /// [`Error::Io`] where the kernel does not give what has arrived, or has no place for it.
     pub(super) fn land(&mut self, take: &mut impl FnMut(Piece<'_>)) -> Result<Option<u32>> {
-        let Some(node) = self.landing.take().filter(|node| self.is_up(*node)) else {
+        let Some(node) = self.landing.pop_front().filter(|node| self.is_up(*node)) else {
             return Ok(None);
         };
         let Some(peer) = &self.peers[node] else { return Ok(None) };

@@ -203,7 +203,7 @@ pub(super) enum Endpoint {
     Receiving = 16,
     /// Bytes that were brought and still stand in the socket, with the epoch.
     Consumed = 17,
-    /// Frames that were brought, with the epoch.
+    /// Sealed frames that were brought, with the epoch.
     Opened = 18,
     /// How often ranks there have asked to be sent again what they had no room for.
     Kicks = 24,

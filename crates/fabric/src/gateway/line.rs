@@ -12,7 +12,7 @@ use crate::strategy::Bare;
 use crate::transport::Adapter;
 use crate::transport::shared::sys::Mapped;
 use crate::transport::socket::{self, Keys, Records, Unfit, is_ready};
-use muster_base::limits::GATEWAY_PIECE;
+use muster_base::limits::{GATEWAY_PIECE, GATEWAY_RUN};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
@@ -51,6 +51,7 @@ pub(super) struct Line {
     keys: Option<Keys>,
     records: Option<Records>,
     epoch: u32,
+    run: usize,
 }
 
 impl Line {
@@ -58,7 +59,10 @@ impl Line {
         let records = keys.as_ref().map(Records::new);
         let is_local = sockopt::socket_domain(&socket) == Ok(AddressFamily::UNIX);
         let lender = is_local.then(|| lender.clone());
-        Line { socket, lender, keys, records, epoch }
+        // Where one is under way, another one has room.
+        let limit = sys::queue(socket.as_fd()).map_or(0, |(_, limit)| limit);
+        let run = (limit / 3 / GATEWAY_PIECE).clamp(1, GATEWAY_RUN);
+        Line { socket, lender, keys, records, epoch, run }
     }
 
     pub(super) fn keys(&self) -> Option<&Keys> {
@@ -163,6 +167,10 @@ impl Wire<Arc<Mapped>> for Line {
     // TCP holds a long frame in many packets, and throws away what was looked at without a copy.
     fn is_bare(&self) -> bool {
         self.lender.is_some() && self.records.is_none()
+    }
+
+    fn run(&self) -> usize {
+        self.run
     }
 
     fn arrived(&self) -> std::result::Result<usize, Broken> {

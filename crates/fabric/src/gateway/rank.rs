@@ -30,7 +30,7 @@ const NAP: Duration = Duration::from_millis(50);
 /// when it goes to sleep it may not see.
 const NAP_UNFENCED: Duration = Duration::from_millis(1);
 
-/// Pieces taken after which their senders are told: they then have room for long frames again.
+/// Pieces taken after which their senders are told: they then have room for more of a long message.
 const TAKEN: u32 = GATEWAY_WINDOW as u32 / 4;
 
 /// Looks for more before it is told of fewer: some microseconds.

@@ -14,7 +14,8 @@ use super::endpoint::{Broken, Core, Wire, count, tag};
 use super::frame::{Frame, HEAD, Kind};
 use super::layout::{Boxes, Endpoint, Local, Memory, Pair};
 use super::{Piece, Place};
-use muster_base::limits::GATEWAY_RUN;
+use muster_base::limits::{GATEWAY_PIECE, GATEWAY_RUN};
+use std::ops::Range;
 
 /// Bytes that are looked at where longer frames are taken without a look at all of them. What is
 /// no longer reaches its rank sooner when it is copied out with its head, and taken away later.
@@ -26,6 +27,10 @@ const LONG: u8 = 2;
 
 /// Bytes from which on a rank takes such a short one from where it is, if it is its own.
 const LANDED: usize = 2048;
+
+/// Bytes of such a frame that are got at once at least: a call takes as long as the copy of some
+/// thousands.
+const STAGED: usize = GATEWAY_PIECE;
 
 /// How a pass of receiving ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +68,50 @@ pub(super) enum Landed {
     Pieces(u32),
     /// The connection did not give what had arrived, and who has taken it has got something else.
     Torn,
+}
+
+/// A whole frame in a connection, of which a rank takes the bytes.
+struct Lying<'a, M> {
+    wire: &'a dyn Wire<M>,
+    /// Room for the frame's head, and for some bytes.
+    buffer: &'a mut [u8],
+    /// How much of the head, and of the bytes, is still in the connection.
+    head: usize,
+    left: usize,
+    /// Which bytes of the buffer come before those.
+    staged: Range<usize>,
+    is_torn: bool,
+}
+
+impl<M> Lying<'_, M> {
+    /// Gets the next ones: many straight to where they go, and where few are asked for some more.
+    fn get(&mut self, into: &mut [u8]) {
+        let (first, then) = into.split_at_mut(into.len().min(self.staged.len()));
+        first.copy_from_slice(&self.buffer[self.staged.clone()][..first.len()]);
+        self.staged.start += first.len();
+        if then.is_empty() {
+            return;
+        }
+        let (head, room) = self.buffer.split_at_mut(HEAD);
+        let head = &mut head[..std::mem::take(&mut self.head)];
+        if then.len() >= STAGED.min(self.left) {
+            self.left -= then.len();
+            self.is_torn |= self.wire.get(head, then).is_err();
+            return;
+        }
+        let size = STAGED.min(self.left);
+        self.left -= size;
+        self.is_torn |= self.wire.get(head, &mut room[..size]).is_err();
+        self.staged = HEAD..HEAD + size;
+        self.get(then);
+    }
+
+    /// Throws away what nobody has asked for; whether all came as it was.
+    fn end(mut self) -> bool {
+        let rest = self.head + self.left;
+        self.is_torn |= rest > 0 && self.wire.consume(&mut self.buffer[..rest]).is_err();
+        !self.is_torn
+    }
 }
 
 /// The frame that begins there, if its head is complete.
@@ -143,13 +192,15 @@ impl<M: Memory> Core<M> {
     /// Takes away what the one before has brought already.
     fn clear(&self, node: usize, wire: &impl Wire<M>, buffer: &mut [u8]) -> Result<(), Broken> {
         let at = self.layout.endpoint(node, Endpoint::Consumed);
-        let (consumed, none) = (self.memory.load(at), tag(wire.epoch(), 0));
-        if consumed != none {
-            if let Some(count) = count(consumed, wire.epoch()) {
-                wire.consume(buffer.get_mut(..count as usize).ok_or(Broken::Ended)?)?;
-            }
-            self.memory.replace(at, consumed, none);
+        let consumed = self.memory.load(at);
+        match count(consumed, wire.epoch()) {
+            Some(0) => return Ok(()),
+            Some(count) => wire.consume(buffer.get_mut(..count as usize).ok_or(Broken::Ended)?)?,
+            // Of a connection before this one, or, to who was stopped meanwhile, behind it.
+            None if consumed < tag(wire.epoch(), 0) => {}
+            None => return Ok(()),
         }
+        self.memory.replace(at, consumed, tag(wire.epoch(), 0));
         Ok(())
     }
 
@@ -233,13 +284,13 @@ impl<M: Memory> Core<M> {
     fn is_own(&self, node: usize, frame: &Frame) -> bool {
         let taken = self.layout.pair(node, self.me, frame.from.into(), Pair::Taken);
         frame.kind == Kind::Piece
-            && usize::from(frame.to) == self.me
-            && self.memory.load(taken) + 1 == frame.number
+            && self.ends(node, frame).is_ok_and(|(_, to)| to == self.me)
+            && self.memory.load(taken).wrapping_add(1) == frame.number
     }
 
-    /// Takes the next frame, if it is a long one and this rank's own, from where it is to where it
-    /// belongs. Who is stopped in between has taken nothing so far as others know, and has no
-    /// other frame before it when it goes on: no other process takes anything for it.
+    /// Takes the next frame, if it is this rank's own, from where it is to where it belongs. Who is
+    /// stopped in between has taken nothing so far as others know, and finds the same frame next
+    /// when it goes on: no other process takes anything for it.
     pub(super) fn land(
         &mut self,
         node: usize,
@@ -252,7 +303,10 @@ impl<M: Memory> Core<M> {
         let mut incoming = std::mem::take(&mut self.incoming);
         let landed = self.land_next(node, wire, &mut incoming, take);
         self.incoming = incoming;
-        self.release(node, Endpoint::Receiving, held);
+        // What then comes next is no frame, and for nobody.
+        if landed != Ok(Landed::Torn) {
+            self.release(node, Endpoint::Receiving, held);
+        }
         landed
     }
 
@@ -266,21 +320,16 @@ impl<M: Memory> Core<M> {
         self.clear(node, wire, buffer)?;
         let size = wire.peek(&mut buffer[..HEAD])?;
         let Some(frame) = begun(&buffer[..size])? else { return Ok(Landed::Not) };
-        self.ends(node, &frame)?;
         let (from, size) = (Place { node: node as u32, rank: frame.from.into() }, frame.bytes());
         if !self.is_own(node, &frame) || wire.arrived()? < HEAD + size {
             return Ok(Landed::Not);
         }
-        let (mut head, mut left, mut is_torn) = (HEAD, size, false);
-        let mut get = |into: &mut [u8]| {
-            left -= into.len();
-            is_torn |= wire.get(&mut buffer[..std::mem::take(&mut head)], into).is_err();
-        };
+        let mut lying =
+            Lying { wire, buffer, head: HEAD, left: size, staged: 0..0, is_torn: false };
+        let mut get = |into: &mut [u8]| lying.get(into);
         let bytes = Bytes::of_line(&mut get, size);
         take(Piece { from, total: frame.total, offset: frame.offset, bytes });
-        // What the taker has no use for.
-        is_torn |= left + head > 0 && wire.consume(&mut buffer[..head + left]).is_err();
-        if is_torn {
+        if !lying.end() {
             return Ok(Landed::Torn);
         }
         self.long[node] = if HEAD + size > LOOK { LONG } else { self.long[node].saturating_sub(1) };

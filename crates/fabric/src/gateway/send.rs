@@ -10,7 +10,7 @@ use super::boxes;
 use super::endpoint::{BATCH, Broken, CLOSED, Core, Wire, tag};
 use super::frame::{Frame, HEAD, Kind};
 use super::layout::{Boxes, Endpoint, Local, Memory, Pair, Process, SETS, Slot};
-use muster_base::limits::{GATEWAY_PIECE, GATEWAY_RUN};
+use muster_base::limits::GATEWAY_PIECE;
 
 /// How a pass of sending ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -254,7 +254,8 @@ impl<M: Memory> Core<M> {
         self.run.clear();
         let mut outcome = Ok(true);
         for due in found.drain(..) {
-            let goes_on = self.run.is_empty() || wire.is_bare() && self.follows(&due);
+            let goes_on = self.run.is_empty()
+                || wire.is_bare() && self.run.len() < wire.run() && self.follows(&due);
             if !goes_on {
                 outcome = self.frame(here, wire, room);
                 if !matches!(outcome, Ok(true)) {
@@ -317,10 +318,7 @@ impl<M: Memory> Core<M> {
             offset: last.offset.wrapping_add(GATEWAY_PIECE as u64),
             ..*last
         };
-        self.run.len() < GATEWAY_RUN
-            && usize::from(last.size) == GATEWAY_PIECE
-            && frame.size > 0
-            && *frame == expected
+        usize::from(last.size) == GATEWAY_PIECE && frame.size > 0 && *frame == expected
     }
 
     /// Puts the pieces of the run, or as many as there is room for, into the batch as one frame;

@@ -1,8 +1,10 @@
 //! Frames that a socket takes by reference.
 
 use crate::gateway::batch::Batch;
+use crate::gateway::endpoint::Wire;
 use crate::gateway::layout::Memory;
 use crate::gateway::lender::Lender;
+use crate::gateway::line::{Kept, Line};
 use crate::gateway::sys;
 use crate::transport::shared::sys::Mapped;
 use muster_base::limits::GATEWAY_RUN;
@@ -133,4 +135,13 @@ fn a_connection_that_has_ended_is_an_error_and_the_next_one_gets_nothing_of_it()
     let mut begin = [0; 5];
     theirs.read_exact(&mut begin).expect("it is there");
     assert_eq!(&begin, b"later");
+}
+
+#[test]
+fn a_frame_is_as_long_as_the_socket_has_room_for_beside_another() {
+    let (one, _other) = pair();
+    // The kernel makes that twice as much, of which a third is for a frame.
+    rustix::net::sockopt::set_socket_send_buffer_size(&one, 64 * 1024).unwrap();
+    let line = Line::new(Kept { socket: one, keys: None }, 1, &Arc::new(Lender::new()));
+    assert_eq!(line.run(), 5);
 }

@@ -171,18 +171,27 @@ impl Memory for Stepping {
     }
 }
 
-/// What a connection holds: a byte, or where in the sender's segment one is, as a packet does that
-/// refers to a page.
-#[derive(Clone, Copy)]
+/// What a connection holds: bytes, or where in the sender's segment some are, as a packet does that
+/// refers to pages.
 enum Held {
-    Byte(u8),
-    Lent(usize),
+    Own(Vec<u8>),
+    Lent(Range<usize>),
+}
+
+impl Held {
+    fn len(&self) -> usize {
+        match self {
+            Held::Own(bytes) => bytes.len(),
+            Held::Lent(range) => range.len(),
+        }
+    }
 }
 
 /// One direction of a connection.
 #[derive(Default)]
 struct Queue {
-    bytes: VecDeque<Held>,
+    held: VecDeque<Held>,
+    size: usize,
     /// The sender's.
     segment: Option<Arc<Mapped>>,
     is_shut: bool,
@@ -191,16 +200,45 @@ struct Queue {
 }
 
 impl Queue {
+    fn put(&mut self, held: Held) {
+        self.size += held.len();
+        self.held.push_back(held);
+    }
+
     /// Copies the first ones out, as they are now.
     fn copy(&self, bytes: &mut [u8]) {
-        for (to, from) in bytes.iter_mut().zip(&self.bytes) {
-            *to = match *from {
-                Held::Byte(byte) => byte,
-                Held::Lent(at) => {
+        let mut rest = bytes;
+        for held in &self.held {
+            let (to, then) = rest.split_at_mut(rest.len().min(held.len()));
+            match held {
+                Held::Own(bytes) => to.copy_from_slice(&bytes[..to.len()]),
+                Held::Lent(range) => {
                     let segment = self.segment.as_ref().expect("who lends has one");
-                    segment.load(at / 8).to_ne_bytes()[at % 8]
+                    let odd = range.start % 8;
+                    let mut words = vec![0; odd + to.len()];
+                    segment.read(range.start / 8, &mut words);
+                    to.copy_from_slice(&words[odd..]);
                 }
-            };
+            }
+            rest = then;
+            if rest.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Throws the first ones away.
+    fn cut(&mut self, mut count: usize) {
+        self.size -= count;
+        while count > 0 {
+            let first = self.held.front_mut().expect("there are as many");
+            let size = first.len().min(count);
+            count -= size;
+            match first {
+                held if held.len() == size => drop(self.held.pop_front()),
+                Held::Own(bytes) => drop(bytes.drain(..size)),
+                Held::Lent(range) => range.start += size,
+            }
         }
     }
 }
@@ -259,15 +297,15 @@ struct Braked {
 
 impl Braked {
     /// Puts bytes into the queue.
-    fn add(&self, memory: &Stepping, bytes: impl Iterator<Item = Held>) -> Result<(), Broken> {
+    fn add(&self, memory: &Stepping, held: Held) -> Result<(), Broken> {
         self.brake.step();
         let mut queue = self.line.out.lock().unwrap();
         if queue.is_shut {
             return Err(Broken::Ended);
         }
         queue.segment.get_or_insert_with(|| memory.memory.clone());
-        queue.bytes.extend(bytes);
-        assert!(queue.bytes.len() <= self.line.limit, "more than there was room for");
+        queue.put(held);
+        assert!(queue.size <= self.line.limit, "more than there was room for");
         Ok(())
     }
 
@@ -275,11 +313,11 @@ impl Braked {
     fn remove(&self, bytes: &mut [u8]) -> Result<(), Broken> {
         self.brake.step();
         let mut queue = self.line.inn.lock().unwrap();
-        if queue.bytes.len() < bytes.len() {
+        if queue.size < bytes.len() {
             return Err(Broken::Ended);
         }
         queue.copy(bytes);
-        drop(queue.bytes.drain(..bytes.len()));
+        queue.cut(bytes.len());
         Ok(())
     }
 }
@@ -291,7 +329,7 @@ impl Wire<Stepping> for Braked {
 
     fn room(&self) -> usize {
         self.brake.step();
-        self.line.limit - self.line.out.lock().unwrap().bytes.len()
+        self.line.limit - self.line.out.lock().unwrap().size
     }
 
     fn write(&self, memory: &Stepping, batch: &Batch) -> Result<(), Broken> {
@@ -300,13 +338,13 @@ impl Wire<Stepping> for Braked {
             match part {
                 Part::Bytes(bytes) => {
                     for part in bytes.chunks(20) {
-                        self.add(memory, part.iter().map(|byte| Held::Byte(*byte)))?;
+                        self.add(memory, Held::Own(part.to_vec()))?;
                     }
                 }
                 Part::Words(at, size) => {
                     for begin in (0..size).step_by(1500) {
                         let end = size.min(begin + 1500);
-                        self.add(memory, (at * 8 + begin..at * 8 + end).map(Held::Lent))?;
+                        self.add(memory, Held::Lent(at * 8 + begin..at * 8 + end))?;
                     }
                 }
             }
@@ -318,7 +356,7 @@ impl Wire<Stepping> for Braked {
     fn peek(&self, bytes: &mut [u8]) -> Result<usize, Broken> {
         self.brake.step();
         let queue = self.line.inn.lock().unwrap();
-        let size = queue.bytes.len().min(bytes.len());
+        let size = queue.size.min(bytes.len());
         if size == 0 && queue.is_shut {
             return Err(Broken::Ended);
         }
@@ -340,7 +378,7 @@ impl Wire<Stepping> for Braked {
 
     fn arrived(&self) -> Result<usize, Broken> {
         self.brake.step();
-        Ok(self.line.inn.lock().unwrap().bytes.len())
+        Ok(self.line.inn.lock().unwrap().size)
     }
 
     fn take(
@@ -426,7 +464,11 @@ fn message(from: Place, to: Place, number: u64, is_bare: bool) -> Vec<u8> {
     let sizes = if is_bare { [30_000, 0, 40, 9000] } else { [8, 0, 40, 100] };
     let size = sizes[number as usize % 4];
     let seed = u64::from(from.node * 50 + from.rank * 10 + to.rank) * 1000 + number;
-    (0..size).map(|at| (seed * 31 + at * 7) as u8).collect()
+    // The same again every 256 bytes.
+    let mut bytes: Vec<u8> = (0..256).map(|at| (seed * 31 + at * 7) as u8).collect();
+    bytes = bytes.repeat(size / 256 + 1);
+    bytes.truncate(size);
+    bytes
 }
 
 /// Its two parts.
@@ -538,7 +580,14 @@ impl Process {
             let expected = message(from, me, *number, is_bare && from.node != me.node);
             let arrived = parts.entry(from).or_default();
             assert_eq!((total, offset), (expected.len() as u64, arrived.len() as u64));
-            arrived.extend(bytes.to_vec());
+            let begun = arrived.len();
+            arrived.resize(begun + bytes.len(), 0);
+            let mut rest = &mut arrived[begun..];
+            for most in [16, 1000, usize::MAX] {
+                let (now, then) = rest.split_at_mut(rest.len().min(most));
+                bytes.read(now);
+                rest = then;
+            }
             if arrived.len() == expected.len() {
                 assert!(*arrived == expected, "message {number} from {from} to {me} is another");
                 arrived.clear();

@@ -236,6 +236,28 @@ fn a_rank_takes_no_long_frame_from_where_it_is_before_one_that_it_had_no_room_fo
     assert_eq!(world.nodes[1][0].got.get(&from), Some(&5));
 }
 
+#[test]
+fn what_a_rank_does_not_read_of_a_long_frame_is_gone_and_the_next_ones_come_whole() {
+    for read in [0, 10, 9000] {
+        let mut world = World::new(RANKS, (1 << 20, Way::Landing));
+        (0..5).for_each(|_| world.nodes[0][0].post(0).expect("there is room"));
+        world.nodes[0][0].pass(false);
+        let from = world.nodes[0][0].place();
+        let receiver = &mut world.nodes[1][0];
+        receiver.pass(false);
+        assert!(receiver.has_own, "the first one is long");
+        let landed =
+            receiver.core.land(0, &receiver.line, &mut |Piece { total, mut bytes, .. }| {
+                assert_eq!(bytes.len() as u64, total);
+                bytes.read(&mut vec![0; read]);
+            });
+        assert_eq!(landed, Ok(Landed::Pieces(4)));
+        receiver.got.insert(from, 1);
+        world.settle();
+        assert_eq!(world.nodes[1][0].got.get(&from), Some(&5));
+    }
+}
+
 /// What was taken was sent again with each grant, and took the room of the one piece that was not.
 #[test]
 fn a_grant_brings_what_is_missing_and_not_what_was_taken() {
