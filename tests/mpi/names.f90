@@ -170,6 +170,15 @@ contains
     call MPI_Session_detach_buffer(session, unused, length, ierr)
     call check(ierr == MPI_SUCCESS .and. length == 3000, 'the length of a session''s')
     call MPI_Session_finalize(session, ierr)
+    ! One that the library sees to.
+    call MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0, ierr)
+    memory = 5
+    call MPI_Bsend(memory, 1000, MPI_INTEGER, 0, 1, MPI_COMM_SELF, ierr)
+    memory = 0
+    call MPI_Recv(memory, 1000, MPI_INTEGER, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE, ierr)
+    call check(ierr == MPI_SUCCESS .and. all(memory == 5), 'a message from no buffer of ours')
+    call MPI_Buffer_detach(unused, length, ierr)
+    call check(ierr == MPI_SUCCESS .and. length == 0, 'the length of the library''s buffer')
     call check(all(unused == 7), 'an argument that is not used')
   end subroutine
 

@@ -90,6 +90,7 @@ mod blocks {
     blocks! {
         muster_bottom_: AtomicI32 = AtomicI32::new(0);
         muster_in_place_: AtomicI32 = AtomicI32::new(0);
+        muster_buffer_automatic_: AtomicI32 = AtomicI32::new(0);
         muster_status_ignore_: [AtomicI32; 8] = [const { AtomicI32::new(0) }; 8];
         muster_statuses_ignore_: [AtomicI32; 8] = [const { AtomicI32::new(0) }; 8];
         muster_errcodes_ignore_: AtomicI32 = AtomicI32::new(0);
@@ -104,6 +105,7 @@ mod blocks {
 struct Places {
     bottom: *mut c_void,
     in_place: *mut c_void,
+    automatic: *mut c_void,
     status_ignore: *mut c_void,
     statuses_ignore: *mut c_void,
     unweighted: *mut c_void,
@@ -127,6 +129,7 @@ fn places() -> &'static Places {
         Places {
             bottom: place(c"muster_bottom_"),
             in_place: place(c"muster_in_place_"),
+            automatic: place(c"muster_buffer_automatic_"),
             status_ignore: place(c"muster_status_ignore_"),
             statuses_ignore: place(c"muster_statuses_ignore_"),
             unweighted: place(c"muster_unweighted_"),
@@ -142,6 +145,7 @@ fn address(place: *mut c_void) -> *mut c_void {
     let number = match place {
         it if it == places.in_place => MPI_IN_PLACE,
         it if it == places.bottom => MPI_BOTTOM,
+        it if it == places.automatic => MPI_BUFFER_AUTOMATIC,
         it => return it,
     };
     std::ptr::without_provenance_mut(number)

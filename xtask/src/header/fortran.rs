@@ -10,9 +10,10 @@ use muster_mpi_standard::{Constant, constants};
 
 /// Constants that are places, each alone in its block: the library compares addresses. The names
 /// of the blocks are ours, the types those of the parameters that the places stand for.
-const PLACES: [(&str, &str); 9] = [
+const PLACES: [(&str, &str); 10] = [
     ("MPI_BOTTOM", "INTEGER MPI_BOTTOM"),
     ("MPI_IN_PLACE", "INTEGER MPI_IN_PLACE"),
+    ("MPI_BUFFER_AUTOMATIC", "INTEGER MPI_BUFFER_AUTOMATIC(1)"),
     ("MPI_STATUS_IGNORE", "INTEGER MPI_STATUS_IGNORE(8)"),
     ("MPI_STATUSES_IGNORE", "INTEGER MPI_STATUSES_IGNORE(8, 1)"),
     ("MPI_ERRCODES_IGNORE", "INTEGER MPI_ERRCODES_IGNORE(1)"),
