@@ -84,7 +84,7 @@ const COMMANDS: [Command; 16] = [
     },
     Command {
         name: "mpi4py",
-        arguments: "[RANKS...]",
+        arguments: "[-N NODES] [RANKS...]",
         about: "build mpi4py and run its own tests over our MPI library",
         run: mpi4py::run,
     },

@@ -1,5 +1,5 @@
 //! mpi4py's own test suite over our MPI library: mpi4py is built from its sources with `bin/mpicc`,
-//! and its suite runs area by area on one node. What fails and is not in the list of
+//! and its suite runs area by area, on one node or several. What fails and is not in the list of
 //! `docs/decisions/mpi4py.md` is an error; an area that hangs is ended and named.
 
 use std::collections::BTreeSet;
@@ -51,10 +51,21 @@ struct Places {
     work: PathBuf,
 }
 
-/// Runs the suite on 1, 2 and 4 ranks, or on as many as are named.
+/// Runs the suite on 1, 2 and 4 ranks of one node, or on as many as are named; behind `-N`, on so
+/// many nodes.
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
-    let ranks: Vec<u32> = arguments.iter().map(|it| number(it)).collect::<Result<_>>()?;
-    let ranks = if ranks.is_empty() { vec![1, 2, 4] } else { ranks };
+    let (nodes, ranks) = match arguments {
+        [flag, nodes, ranks @ ..] if flag == "-N" => (number(nodes, "nodes")?, ranks),
+        ranks => (1, ranks),
+    };
+    let ranks: Vec<u32> = ranks.iter().map(|it| number(it, "ranks")).collect::<Result<_>>()?;
+    let ranks = match ranks.is_empty() {
+        true => [1, 2, 4].into_iter().filter(|ranks| *ranks >= nodes).collect(),
+        false => ranks,
+    };
+    if let Some(few) = ranks.iter().find(|ranks| **ranks < nodes) {
+        return Err(Usage(format!("{few} ranks are fewer than the {nodes} nodes")).into());
+    }
     let root = root()?;
     let target = target_dir(&root);
     let places = Places { work: target.join("peers/mpi4py"), root, target };
@@ -65,15 +76,17 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     // The cluster's directory has to be this user's alone.
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&run);
     made.with_context(|| format!("creating {}", run.display()))?;
-    check(places.muster().args(["up", "-N", "1"]))?;
-    let done = ranks.iter().map(|ranks| suite(&places, *ranks, &known)).collect::<Result<Vec<_>>>();
+    check(places.muster().args(["up", "-N", &nodes.to_string()]))?;
+    let suites = ranks.iter().map(|ranks| suite(&places, (nodes, *ranks), &known));
+    let done = suites.collect::<Result<Vec<_>>>();
     check(places.muster().arg("down"))?;
     let is_well = done?.into_iter().all(|is_well| is_well);
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn number(argument: &str) -> Result<u32> {
-    argument.parse().map_err(|_| Usage(format!("'{argument}' is no number of ranks")).into())
+fn number(argument: &str, what: &str) -> Result<u32> {
+    let number = argument.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| Usage(format!("'{argument}' is no number of {what}")).into())
 }
 
 impl Places {
@@ -118,19 +131,19 @@ fn build(places: &Places) -> Result<()> {
     output(&mut setup).map(drop)
 }
 
-/// Runs all areas on so many ranks; whether only what is known has failed.
-fn suite(places: &Places, ranks: u32, known: &[String]) -> Result<bool> {
+/// Runs all areas on so many nodes and ranks; whether only what is known has failed.
+fn suite(places: &Places, (nodes, ranks): (u32, u32), known: &[String]) -> Result<bool> {
     let mut is_well = true;
     println!(
         "{:<24} {:>6} {:>6} {:>7} {:>6}",
-        format!("{ranks} ranks"),
+        format!("{ranks} ranks on {nodes}"),
         "ran",
         "passed",
         "skipped",
         "failed"
     );
     for (name, files) in AREAS {
-        let area = area(places, ranks, files)?;
+        let area = area(places, (nodes, ranks), files)?;
         let failed = area.failed.len();
         let passed = area.ran.saturating_sub(area.skipped + failed);
         println!("{name:<24} {:>6} {passed:>6} {:>7} {failed:>6}", area.ran, area.skipped);
@@ -146,7 +159,7 @@ fn suite(places: &Places, ranks: u32, known: &[String]) -> Result<bool> {
 }
 
 /// Runs an area. Each rank writes its own report.
-fn area(places: &Places, ranks: u32, files: &str) -> Result<Area> {
+fn area(places: &Places, (nodes, ranks): (u32, u32), files: &str) -> Result<Area> {
     let reports = places.work.join("reports");
     if reports.exists() {
         fs::remove_dir_all(&reports).with_context(|| format!("removing {}", reports.display()))?;
@@ -160,7 +173,8 @@ fn area(places: &Places, ranks: u32, files: &str) -> Result<Area> {
     );
     let mut timed = Command::new("timeout");
     timed.args(["-k", "10", SECONDS]).arg(places.target.join("debug/muster"));
-    timed.args(["run", "-N", "1", "-n", &ranks.to_string(), "sh", "-c", &script]);
+    timed.args(["run", "-N", &nodes.to_string(), "-n", &ranks.to_string()]);
+    timed.args(["sh", "-c", &script]);
     timed.env("MUSTER_RUNTIME", places.work.join("run")).env("PYTHONDONTWRITEBYTECODE", "1");
     timed.env("PYTHONPATH", places.work.join("site")).env("OPENBLAS_NUM_THREADS", "1");
     // What fails is in the reports.
