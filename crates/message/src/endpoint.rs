@@ -536,10 +536,11 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         let mut moved = state.order.is_some() && state.take_held();
         // Not all that may be there: others have to be answered meanwhile.
         for _ in 0..TAKEN {
-            if !self.carrier.take(&mut |arrival| state.take(me, arrival))? {
+            let is_taken = self.carrier.take(&mut |arrival| state.take(me, arrival))?;
+            state.is_free();
+            if !is_taken {
                 break;
             }
-            state.is_free();
             moved = true;
             // What comes next is of the next epoch.
             if state.order.as_ref().is_some_and(|order| order.is_due) {
