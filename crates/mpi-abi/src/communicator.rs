@@ -270,6 +270,11 @@ pub fn split(comm: &Comm, colour: i32, key: i32) -> Result<MPI_Comm> {
     handle(comm, comm.inner.with(context, group, None))
 }
 
+/// The hint that names a kind of hardware, and the one kind that is known by its name (MPI-5.0,
+/// section 7.4.2).
+const RESOURCE: &str = "mpi_hw_resource_type";
+const MEMORY: &str = "mpi_shared_memory";
+
 /// Splits a communicator by nodes, the only level of hardware that there is below it; where all its
 /// ranks are of one node there is none.
 fn split_hardware(comm: &Comm, node: i32, key: i32) -> Result<MPI_Comm> {
@@ -347,7 +352,8 @@ export! {
         part.set(split(&*communicator(comm)?, color, key)?)
     }
 
-    /// One for each node, which is where memory can be shared.
+    /// One for each node, which is where memory can be shared. Who asks for whatever hardware there
+    /// is finds its name in the hints.
     fn MPI_Comm_split_type(
         comm: MPI_Comm,
         kind: c_int,
@@ -355,14 +361,19 @@ export! {
         info: MPI_Info,
         part: Out<MPI_Comm>,
     ) on comm {
-        let info = info::infos(info)?;
+        let hints = info::infos(info)?;
         let node = world()?.neighbours.start.cast_signed();
         let comm = communicator(comm)?;
-        // The one resource that is known by its name.
-        let is_memory = info.get("mpi_hw_resource_type") == Some("mpi_shared_memory");
+        let is_memory = hints.get(RESOURCE) == Some(MEMORY);
         let colour = match kind {
             MPI_COMM_TYPE_SHARED => node,
-            MPI_COMM_TYPE_HW_UNGUIDED => return part.set(split_hardware(&comm, node, key)?),
+            MPI_COMM_TYPE_HW_UNGUIDED => {
+                let made = split_hardware(&comm, node, key)?;
+                if made != MPI_COMM_NULL && ![MPI_INFO_NULL, MPI_INFO_ENV].contains(&info) {
+                    info::change(info, |info| info.set(RESOURCE.to_owned(), MEMORY.to_owned()))?;
+                }
+                return part.set(made);
+            }
             MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED if is_memory => node,
             MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED | MPI_UNDEFINED => {
                 MPI_UNDEFINED

@@ -90,7 +90,10 @@ fn read<T>(handle: MPI_Info, look: impl FnOnce(&Info) -> T) -> Result<T> {
 }
 
 /// Changes an object.
-fn change<T>(handle: MPI_Info, change: impl FnOnce(&mut Info) -> T) -> Result<T> {
+///
+/// # Errors
+/// [`Class::Info`] where there is none.
+pub fn change<T>(handle: MPI_Info, change: impl FnOnce(&mut Info) -> T) -> Result<T> {
     let info = INFOS.get(handle.0)?;
     // A thread that panicked had not begun to change it.
     let mut info = info.lock().unwrap_or_else(PoisonError::into_inner);

@@ -273,8 +273,9 @@ both! {
         allocated((comm, info), (MPI_WIN_FLAVOR_SHARED, unit), shared, (baseptr, win))
     }
 
-    /// Where the memory of a rank lies here, or of the first that has any. Memory that ranks do not
-    /// share is only where its own rank is, and the first rank is 0 then.
+    /// Where the memory of a rank lies here, or of the first that has any: nowhere where that is on
+    /// another node. Memory that ranks do not share is only where its own rank is, and the first
+    /// rank is 0 then.
     fn MPI_Win_shared_query or MPI_Win_shared_query_c(
         win: MPI_Win, rank: c_int, size: Out<MPI_Aint>, disp_unit: Out<D>, baseptr: OutPointer,
     ) on win {
@@ -287,7 +288,7 @@ both! {
         let nowhere = (0, 1, std::ptr::null_mut());
         let (bytes, unit, base) = match (&known.shared, rank) {
             (Some(shared), rank) => {
-                let part = shared.part(rank.or_else(|| shared.first()).unwrap_or(own));
+                let part = shared.part(rank.or(shared.first).unwrap_or(own));
                 part.map_or(nowhere, |(part, base)| {
                     (part.size as MPI_Aint, part.unit, base.cast())
                 })

@@ -46,6 +46,8 @@ pub struct Shared {
     length: usize,
     /// By rank in the window.
     parts: BTreeMap<u32, Part>,
+    /// The first rank of all that has any memory, here or elsewhere.
+    pub first: Option<u32>,
 }
 
 // SAFETY: the addresses are only handed on to the program.
@@ -70,11 +72,6 @@ impl Shared {
     /// The ranks that have parts.
     pub fn ranks(&self) -> impl Iterator<Item = u32> {
         self.parts.keys().copied()
-    }
-
-    /// The first rank that has any memory.
-    pub fn first(&self) -> Option<u32> {
-        self.parts.iter().find(|(_, part)| part.size > 0).map(|(rank, _)| *rank)
     }
 }
 
@@ -131,7 +128,8 @@ pub fn allocate(comm: &Comm, (size, unit): (usize, i64), is_apart: bool) -> Resu
     let errno = mapped.as_ref().err().map_or(0, |errno| errno.raw_os_error());
     let failed = all_say(comm, &[errno])?.into_iter().flatten().find(|errno| *errno != 0);
     // It is unmapped again where another rank has none.
-    let shared = mapped.map(|base| Shared { base, length, parts });
+    let first = (0..).zip(&said).find(|(_, of)| whole(of[0], of[1]) > 0).map(|(rank, _)| rank);
+    let shared = mapped.map(|base| Shared { base, length, parts, first });
     match (failed, shared) {
         (None, Ok(shared)) => Ok(shared),
         (errno, _) => Err(lacking(length, Errno::from_raw_os_error(errno.unwrap_or(0)))),
