@@ -422,6 +422,10 @@ pub const NEAR_LINES: usize = 512;
 /// sender copies the next.
 pub const NEAR_PIECE: usize = 8 * 1024;
 
+/// The same of a message of 64 KiB and more, in chunks: a receiver copies the halves of a piece
+/// side by side, and each is to be some pages (`docs/decisions/near.md`).
+pub const NEAR_LONG_PIECE: usize = 16 * 1024;
+
 /// Chunks that a rank has for the longer pieces of its messages to all others of its node: 2 MiB,
 /// so that none is in a processor's own caches any more when it is written again
 /// (`docs/decisions/near.md`).

@@ -27,6 +27,7 @@ pub mod protocol;
 pub mod region;
 pub mod shell;
 pub mod strategy;
+mod sys;
 pub mod transport;
 pub mod wait;
 

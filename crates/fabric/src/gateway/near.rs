@@ -43,7 +43,9 @@ use super::bytes::{Bytes, Parts};
 use super::endpoint::Core;
 use super::layout::{About, CALLS, Memory, Process, Sleep};
 use super::{Piece, Place, barrier};
-use muster_base::limits::{NEAR_CHUNK, NEAR_CHUNKS, NEAR_ENTRIES, NEAR_LINES, NEAR_PIECE};
+use muster_base::limits::{
+    NEAR_CHUNK, NEAR_CHUNKS, NEAR_ENTRIES, NEAR_LINES, NEAR_LONG_PIECE, NEAR_PIECE,
+};
 use std::time::{Duration, Instant};
 
 /// Bytes of a whole message that stand in its entry.
@@ -71,6 +73,9 @@ const LONG: usize = 384;
 fn chunks(bytes: usize) -> usize {
     bytes.div_ceil(NEAR_CHUNK)
 }
+
+/// From how many bytes on a message goes in long pieces. One of 32 KiB by itself would take longer.
+const LONG_MESSAGE: usize = 64 * 1024;
 
 /// From how many bytes on it matters where in a page a message's pieces begin. Of shorter ones it
 /// matters more that they touch few pages: what the processor fetches ahead ends with a page.
@@ -421,13 +426,17 @@ impl Near {
         let inside = message.head.len().saturating_sub(offset).min(HEAD);
         let (start, total) = (offset + inside, message.len());
         assert!(offset <= total, "{offset} is behind a message of {total} bytes");
-        let end = total.min(start + NEAR_PIECE);
-        let (bytes, piece) = (end - start, message.cut(start, end));
-        let is_chunked = bytes >= LONG && self.fits(core, to, 0);
-        let from = (total >= ALIASED).then(|| piece.body.as_ptr().addr());
+        let most = if total >= LONG_MESSAGE { NEAR_LONG_PIECE } else { NEAR_PIECE };
+        let mut end = total.min(start + most);
+        let is_chunked = end - start >= LONG && self.fits(core, to, 0);
+        let from = (total >= ALIASED).then(|| message.cut(start, end).body.as_ptr().addr());
         let gap = if end == total || total < ALIASED { GAP } else { 0 };
-        let room = chunks(bytes + gap);
+        let room = chunks(end - start + gap);
         let chunk = if is_chunked { self.free_chunks(core, room, from) } else { None };
+        if chunk.is_none() {
+            end = total.min(start + NEAR_PIECE);
+        }
+        let (bytes, piece) = (end - start, message.cut(start, end));
         let lines = if chunk.is_some() { 0 } else { bytes.div_ceil(64) };
         if !self.fits(core, to, lines) {
             return None;
@@ -555,7 +564,7 @@ impl Near {
         core.memory.expect(core.layout.entry(from, core.me, ahead));
         // What a rank writes that cannot be harms its own job, but reaches nothing else.
         let inside = (flag >> INSIDE) as usize & 0x3f;
-        let behind = ((flag & BEHIND) as usize).min(NEAR_PIECE);
+        let behind = ((flag & BEHIND) as usize).min(NEAR_LONG_PIECE);
         let mut begun = None;
         let (total, offset, head, body, next) = if flag & PIECE != 0 {
             let [total, place] = [1, 2].map(|word| core.memory.load(entry + word));

@@ -167,7 +167,7 @@ pub(super) fn copy_out(words: &[AtomicU64], bytes: &mut [u8]) {
     let from = words.as_ptr().cast();
     // SAFETY: the length was checked, and what is exclusively borrowed is elsewhere. There is no
     // reference to the bytes in the segment, so they may change at any time.
-    unsafe { std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len()) };
+    unsafe { crate::sys::copy(from, bytes.as_mut_ptr(), bytes.len()) };
 }
 
 /// Copies bytes into words. By the protocol nobody accesses them meanwhile.

@@ -7,7 +7,8 @@
 //! [`stage::Stage`]s are fitted and make up its [`costs::Costs`], the best plans for all lengths
 //! are a table ([`choice::Ranges`]), and [`adapt::Adaptive`] answers each message out of it, looks
 //! at how long some of them took, and changes to another table when the medium has changed; a
-//! `tune::Tuner` tries what lies beside the table's plans.
+//! `tune::Tuner` tries what lies beside the table's plans, a `stream::Stream` what is faster where
+//! messages follow one another closely.
 
 pub mod adapt;
 pub mod cache;
@@ -19,4 +20,5 @@ pub mod figure;
 pub mod plan;
 pub mod probe;
 pub mod stage;
+mod stream;
 mod tune;

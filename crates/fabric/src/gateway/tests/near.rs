@@ -3,7 +3,7 @@
 use super::*;
 use crate::gateway::layout::About;
 use crate::gateway::near::ROW;
-use muster_base::limits::{NEAR_CHUNK, NEAR_CHUNKS, NEAR_ENTRIES, NEAR_PIECE};
+use muster_base::limits::{NEAR_CHUNK, NEAR_CHUNKS, NEAR_ENTRIES, NEAR_LONG_PIECE, NEAR_PIECE};
 use proptest::prelude::*;
 
 /// More than are watched at all times.
@@ -95,9 +95,13 @@ proptest! {
     #[test]
     fn messages_of_all_sizes_come_whole_and_in_order(
         sizes in proptest::collection::vec(
-            (0_usize..=64, prop_oneof![0_usize..80, 0_usize..3 * NEAR_PIECE]), 1..6),
+            (0_usize..=64, prop_oneof![
+                4 => 0_usize..80,
+                4 => 0_usize..3 * NEAR_PIECE,
+                1 => 3 * NEAR_PIECE..5 * NEAR_LONG_PIECE,
+            ]), 1..6),
         steps in proptest::collection::vec(
-            (0..RANKS, 1..RANKS, any::<bool>(), 1_usize..100, 1_usize..9000), 1..40),
+            (0..RANKS, 1..RANKS, any::<bool>(), 1_usize..100, 1_usize..20_000), 1..40),
     ) {
         let mut ends = ends();
         for (rank, other, is_sender, count, read) in steps {
@@ -155,15 +159,20 @@ fn a_ring_holds_what_the_limits_say_and_has_room_for_a_piece_once_all_was_taken(
 
 #[test]
 fn what_receivers_leave_lying_stays_as_it_is_and_holds_up_no_other() {
-    let (mut ends, sizes) = (ends(), [(24, 3 * NEAR_PIECE)]);
+    leave_lying(3 * NEAR_PIECE, NEAR_PIECE);
+    leave_lying(5 * NEAR_LONG_PIECE, NEAR_LONG_PIECE);
+}
+
+fn leave_lying(size: usize, piece: usize) {
+    let (mut ends, sizes) = (ends(), [(24, size)]);
     for to in 2..RANKS {
         while ends[0].send(to, &sizes) {}
     }
     // Together they could have used up all chunks, and one goes on.
-    let all = NEAR_CHUNKS * NEAR_CHUNK / NEAR_PIECE;
+    let all = NEAR_CHUNKS * NEAR_CHUNK / piece;
     assert!((2..RANKS).len() * NEAR_ENTRIES > all);
     for _ in 0..2 * all {
-        assert!(ends[0].send(1, &sizes) && ends[1].take(1000, &sizes));
+        assert!(ends[0].send(1, &sizes) && ends[1].take(20_000, &sizes));
     }
     for to in 2..RANKS {
         while ends[to].take(1000, &sizes) || ends[0].sending[to].1 != 0 && ends[0].send(to, &sizes)

@@ -76,8 +76,41 @@ pub struct Link {
     looks: u32,
     /// Messages since the last one was received.
     pub(super) sends: u32,
+    /// Of these, those that a planner was asked for.
+    pub(super) planned: u32,
+    /// The peer's memory, where the kernel lets it be read.
+    pub(super) memory: Option<PeerMemory>,
     /// What the peer reads to see whether it reads the right process.
     _proof: Box<AtomicU64>,
+}
+
+/// The memory of a process that showed a word of it.
+#[derive(Clone, Copy)]
+pub(super) struct PeerMemory {
+    pid: u32,
+    /// Where the word stands, and which it is.
+    proof: (u64, u64),
+}
+
+impl PeerMemory {
+    /// Reads all of `to` from an address; false where that cannot be, as of a process that has
+    /// ended. Another one of its number, which may have followed it, does not have the word there:
+    /// both are read in one call, so of one process.
+    pub(super) fn read(&self, address: u64, to: &mut [u8]) -> bool {
+        let (mut word, mut done) = ([0; 8], 0);
+        while done < to.len() {
+            let here = address.wrapping_add(done as u64);
+            let parts = [(self.proof.0, &mut word[..]), (here, &mut to[done..])];
+            match sys::read_memory(self.pid, parts) {
+                Ok(count) if count > word.len() => done += count - word.len(),
+                _ => return false,
+            }
+            if u64::from_ne_bytes(word) != self.proof.1 {
+                return false;
+            }
+        }
+        true
+    }
 }
 
 impl Link {
@@ -111,6 +144,8 @@ impl Link {
             waiter: Waiter::default(),
             looks: 0,
             sends: 0,
+            planned: 0,
+            memory: None,
             _proof: proof,
             segment,
             peer,
@@ -119,16 +154,13 @@ impl Link {
     }
 
     /// Sees whether the kernel lets this side read the peer's memory, and tells the peer.
-    pub(super) fn probe(&self) {
+    pub(super) fn probe(&mut self) {
         let theirs = self.side.other().words();
         let at = self.segment.word64(theirs + segment::PROOF_AT).load(Ordering::Relaxed);
         let value = self.segment.word64(theirs + segment::PROOF).load(Ordering::Acquire);
-        let mut bytes = [0; 8];
-        let is_right = match self.peer.pid {
-            Some(pid) => matches!(sys::read_memory(pid, at, &mut bytes), Ok(8)),
-            None => false,
-        };
-        if is_right && u64::from_ne_bytes(bytes) == value {
+        let memory = self.peer.pid.map(|pid| PeerMemory { pid, proof: (at, value) });
+        self.memory = memory.filter(|memory| memory.read(at, &mut [0; 8]));
+        if self.memory.is_some() {
             self.own(segment::READS).store(1, Ordering::Release);
         }
     }
@@ -285,12 +317,6 @@ impl Link {
                 self.end = Some(End::Dead("its end of the socket is closed, without a farewell"));
             }
         }
-    }
-
-    /// Whether the peer's end of the socket is closed.
-    pub(super) fn is_gone(&mut self) -> bool {
-        self.look();
-        self.end.is_some()
     }
 
     /// Nothing has arrived: why, or nothing to say if it has meanwhile.

@@ -111,7 +111,7 @@ pub(super) fn connect(
     let who = hello.name.clone();
     let seat = (segment, Side::Connector);
     let other = socket.try_clone().map_err(|error| Error::io("cannot share a socket", error))?;
-    let link = Link::new(seat, other, (peer, who), hello.clone(), planners(hello));
+    let mut link = Link::new(seat, other, (peer, who), hello.clone(), planners(hello));
     let gone = |error: Errno| Error::Refused { peer: name.clone(), why: error.to_string() };
     socket::send(socket.as_fd(), &hello::write(hello), Some(memory.as_fd())).map_err(gone)?;
     if !readable(&mut [PollFd::new(&socket, PollFlags::IN)], deadline)? {
@@ -146,9 +146,9 @@ pub(in crate::transport) fn pair(
     let listener = (peer(&here, name.to_owned())?, hello.name.clone());
     let connector = (peer(&there, hello.name.clone())?, name.to_owned());
     let seat = (segment.clone(), Side::Connector);
-    let mine = Link::new(seat, here, listener, hello.clone(), planners(hello));
+    let mut mine = Link::new(seat, here, listener, hello.clone(), planners(hello));
     let seat = (segment, Side::Listener);
-    let theirs = Link::new(seat, there, connector, hello.clone(), planners(hello));
+    let mut theirs = Link::new(seat, there, connector, hello.clone(), planners(hello));
     mine.probe();
     theirs.probe();
     Ok((mine, theirs))
@@ -256,7 +256,7 @@ impl Meeting {
         let planner = (self.planners)(&hello);
         let answer = stranger.try_clone();
         let answer = answer.map_err(|error| Error::io("cannot share a socket", error))?;
-        let link = Link::new((segment, Side::Listener), stranger, (peer, who), hello, planner);
+        let mut link = Link::new((segment, Side::Listener), stranger, (peer, who), hello, planner);
         link.probe();
         // A connector that is gone meanwhile shows as every peer's death does.
         let _ = socket::send(answer.as_fd(), &hello::welcome(), None);

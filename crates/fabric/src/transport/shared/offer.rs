@@ -30,7 +30,6 @@ use super::link::{ARRIVAL, Link, ROOM};
 use super::ring::{Kind, Place, Record};
 use super::segment::{self, READS, Side};
 use super::send::time_to_receive;
-use super::sys;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::protocol::Payload;
@@ -231,10 +230,7 @@ impl Link {
         let (before, to) = to.split_at_mut(head);
         self.inn.read(record, |bytes| before.copy_from_slice(&bytes[OFFER..]));
         let address = self.segment.word64(at - 8).load(Ordering::Relaxed);
-        let is_read = self.own(READS).load(Ordering::Relaxed) == 1
-            && self.peer.pid.is_some_and(|pid| read_all(pid, address, to));
-        // A process that has ended may have been followed by another one of the same number.
-        let is_read = is_read && !self.is_gone();
+        let is_read = self.memory.is_some_and(|memory| memory.read(address, to));
         let ended = if is_read { TAKEN } else { UNREADABLE };
         let state = self.segment.word64(at);
         let swapped = state.compare_exchange(offered, ended, Ordering::AcqRel, Ordering::Acquire);
@@ -245,15 +241,4 @@ impl Link {
         }
         Ok(is_read && swapped.is_ok())
     }
-}
-
-fn read_all(pid: u32, address: u64, to: &mut [u8]) -> bool {
-    let mut done = 0;
-    while done < to.len() {
-        match sys::read_memory(pid, address.wrapping_add(done as u64), &mut to[done..]) {
-            Ok(count) if count > 0 => done += count,
-            _ => return false,
-        }
-    }
-    true
 }

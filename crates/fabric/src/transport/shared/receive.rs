@@ -10,6 +10,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::protocol::Payload;
 use crate::strategy::{Ready, Taken};
+use crate::sys::copy_slice;
 use muster_base::limits::SHARED_MESSAGE_MAX;
 use std::sync::Arc;
 
@@ -138,7 +139,7 @@ impl Link {
 
     #[inline]
     fn done(&mut self, record: &Record) {
-        self.sends = 0;
+        (self.sends, self.planned) = (0, 0);
         if self.inn.pop(record) {
             self.ring(ROOM);
         }
@@ -146,6 +147,7 @@ impl Link {
 
     /// As [`Link::done`], for one of several packets.
     fn free(&mut self, record: &Record) {
+        (self.sends, self.planned) = (0, 0);
         if self.inn.pop(record) {
             self.nudge(ROOM);
         }
@@ -204,7 +206,7 @@ impl Link {
                     if self.inn.take_short(size, |bytes| into.copy_from_slice(bytes)) {
                         self.ring(ROOM);
                     }
-                    self.sends = 0;
+                    (self.sends, self.planned) = (0, 0);
                     return Some(size);
                 }
                 Glance::Nothing => std::hint::spin_loop(),
@@ -360,7 +362,7 @@ impl Link {
             return Err(self.malformed("a packet that does not fit its message"));
         }
         self.inn.read(record, |bytes| match given {
-            Some(given) => given[incoming.have..end].copy_from_slice(bytes),
+            Some(given) => copy_slice(bytes, &mut given[incoming.have..end]),
             None => incoming.buffer.extend_from_slice(bytes),
         });
         incoming.have = end;

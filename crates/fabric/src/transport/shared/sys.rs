@@ -97,14 +97,16 @@ impl Drop for Mapped {
     }
 }
 
-/// Copies from the memory of another process; how many bytes that were.
-pub(crate) fn read_memory(pid: u32, address: u64, to: &mut [u8]) -> io::Result<usize> {
+/// Copies from two places in the memory of another process, which is the same for both; how many
+/// bytes that were.
+pub(super) fn read_memory(pid: u32, parts: [(u64, &mut [u8]); 2]) -> io::Result<usize> {
     let pid = i32::try_from(pid).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
-    let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
-    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: to.len() };
-    // SAFETY: the kernel writes into `to`, and checks the other process's addresses.
-    let count =
-        unsafe { libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) };
+    let vector = |base: *mut libc::c_void, iov_len| libc::iovec { iov_base: base, iov_len };
+    let remote = [0, 1].map(|at: usize| vector(parts[at].0 as *mut _, parts[at].1.len()));
+    let local = parts.map(|(_, to)| vector(to.as_mut_ptr().cast(), to.len()));
+    // SAFETY: the kernel writes into what is exclusively borrowed, and checks the other process's
+    // addresses.
+    let count = unsafe { libc::process_vm_readv(pid, local.as_ptr(), 2, remote.as_ptr(), 2, 0) };
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 

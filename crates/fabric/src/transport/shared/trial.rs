@@ -23,11 +23,11 @@
 use super::link::{ARRIVAL, Link};
 use super::ring::{ENTRIES, INLINE, Kind, Place, Record};
 use super::segment::{self, READS};
-use super::sys;
 use crate::deadline::Deadline;
 use crate::error::Result;
 use crate::pipeline::calibrate::{Medium, Sample};
 use crate::pipeline::choice::median;
+use crate::sys::copy_slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -312,11 +312,10 @@ impl Link {
         let at = place(&mut self.incoming.trial.at, count, message);
         let to = &mut into[at..][..count];
         let is_done = if address == 0 {
-            self.inn.read(record, |bytes| to.copy_from_slice(bytes));
+            self.inn.read(record, |bytes| copy_slice(bytes, to));
             true
         } else {
-            let pid = self.peer.pid.filter(|_| self.own(READS).load(Ordering::Relaxed) == 1);
-            pid.is_some_and(|pid| sys::read_memory(pid, address, to).is_ok_and(|got| got == count))
+            self.memory.is_some_and(|memory| memory.read(address, to))
         };
         // It is cleared when the next message begins.
         self.incoming.buffer = into;
