@@ -18,7 +18,7 @@ pub(super) const PACKET_MAX: usize = 7 + 2 * GATEWAY_NODES_MAX;
 const MAGIC: [u8; 4] = *b"MSGR";
 
 /// Counts the changes of what a rank and its daemon share: these packets and the segment.
-const VERSION: u16 = 5;
+const VERSION: u16 = 6;
 
 /// Bytes of what a rank says.
 pub(super) const ASK: usize = 14;
