@@ -167,6 +167,6 @@ mod tests {
         (6..ASK).for_each(|end| assert!(why(&asked[..end]).contains("are not how"), "{end}"));
         assert!(why(&[&asked[..], b"x"].concat()).contains("15 bytes"));
         let other = [&asked[..4], &[9, 0], &asked[6..]].concat();
-        assert_eq!(why(&other), "version 9 of the gateway is asked for, it has 5");
+        assert_eq!(why(&other), "version 9 of the gateway is asked for, it has 6");
     }
 }

@@ -52,6 +52,8 @@ pub(super) trait Memory {
     fn barrier(&self);
     /// A word that is likely to be read soon.
     fn expect(&self, _at: usize) {}
+    /// Of what was written there, the first one who reads it waits: it may be brought nearer.
+    fn pass_on(&self, _at: usize, _bytes: usize) {}
     /// Copies bytes out, from the beginning of a word on.
     fn read(&self, at: usize, bytes: &mut [u8]);
     /// Copies bytes in; what the rest of the last word is then is open.
@@ -114,6 +116,11 @@ impl Memory for Arc<Mapped> {
     #[inline]
     fn expect(&self, at: usize) {
         sys::prefetch(&self.words()[at]);
+    }
+
+    #[inline]
+    fn pass_on(&self, at: usize, bytes: usize) {
+        sys::demote(&self.words()[at..], bytes);
     }
 
     fn read(&self, at: usize, bytes: &mut [u8]) {

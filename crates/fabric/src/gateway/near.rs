@@ -174,6 +174,8 @@ struct Out {
     pace: Pace,
     /// Pieces since copies are slow.
     streamed: u32,
+    /// Whether something came of that rank since the last message to it: it waits for the answer.
+    is_asked: bool,
 }
 
 /// What a receiver knows of one.
@@ -412,7 +414,8 @@ impl Near {
         message.write(&core.memory, entry + 1);
         core.memory.publish(entry, sent.tag() << 32 | (total as u64) << INSIDE);
         core.call_unwatched(to);
-        self.to[to].sent = sent.next(0).1;
+        let to = &mut self.to[to];
+        (to.sent, to.is_asked) = (sent.next(0).1, false);
         Some(total)
     }
 
@@ -447,11 +450,18 @@ impl Near {
         if let Some(chunk) = chunk {
             self.chunks.uses[chunk..chunk + chunks(bytes)].fill((to, next));
             place = (chunk as u64 + 1) << CHUNK;
-            if self.write_chunks(core, to, (piece, core.layout.chunk(core.me, chunk))) {
+            let at = core.layout.chunk(core.me, chunk);
+            if self.write_chunks(core, to, (piece, at)) {
                 place |= STREAMED;
+            } else if self.to[to].is_asked && total < ALIASED {
+                core.memory.pass_on(at, bytes);
             }
         } else {
-            piece.write(&core.memory, core.layout.line(core.me, to, line));
+            let at = core.layout.line(core.me, to, line);
+            piece.write(&core.memory, at);
+            if self.to[to].is_asked && total < LONG {
+                core.memory.pass_on(at, bytes);
+            }
         }
         let entry = core.layout.entry(core.me, to, sent.entry());
         core.memory.store(entry + 1, total as u64);
@@ -460,7 +470,9 @@ impl Near {
         let sizes = (inside as u64) << INSIDE | bytes as u64;
         core.memory.publish(entry, sent.tag() << 32 | PIECE | sizes);
         core.call_unwatched(to);
-        self.to[to].sent = next;
+        let to = &mut self.to[to];
+        to.sent = next;
+        to.is_asked &= end < total;
         Some(end - offset)
     }
 
@@ -558,6 +570,7 @@ impl Near {
         let (from, flag) = self.find(core)?;
         self.last = from;
         self.talking.insert(from);
+        self.to[from].is_asked = true;
         let In { taken, told, flag: entry, .. } = self.from[from];
         // What the sender has written already comes while this one is seen to.
         let ahead = (taken.entry() + AHEAD) % NEAR_ENTRIES;

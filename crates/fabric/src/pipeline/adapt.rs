@@ -30,12 +30,11 @@ use super::calibrate::{CONTACT, Medium, calibrate};
 use super::choice::{Grid, RANGES, Range, Ranges, Tuned, is_ring, range_of};
 use super::costs::{Costs, Predict};
 use super::plan::{Plan, Planner};
-use super::stream::Stream;
 use super::tune::Tuner;
 use muster_base::limits::PIPELINE_PEERS_MAX;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// One message in so many is sampled,
 const EVERY: u32 = 256;
@@ -280,7 +279,6 @@ pub struct Adaptive {
     credit: f64,
     switches: u64,
     tuning: Option<Tuning>,
-    stream: Option<Stream>,
 }
 
 /// What is tuned at present.
@@ -324,7 +322,6 @@ impl Adaptive {
             credit: 0.0,
             switches: 0,
             tuning: None,
-            stream: None,
         }
     }
 
@@ -384,22 +381,6 @@ impl Adaptive {
         }
         self.credit -= extra;
         range.other
-    }
-
-    /// How a message of a stream goes.
-    fn streamed(&mut self, bytes: usize, now: &dyn Fn() -> Instant) -> Plan {
-        let alone = self.state().ranges.at(bytes);
-        let known = match self.stream.as_mut().map(|stream| (stream.has(bytes), stream)) {
-            Some((Some(true), stream)) => stream.plan(bytes, now),
-            Some((Some(false), _)) => return alone.plan,
-            Some((None, _)) | None => None,
-        };
-        known.unwrap_or_else(|| {
-            let mut stream = Stream::new(bytes, alone, &self.grid, &self.state().model.costs);
-            let plan = stream.plan(bytes, now).unwrap_or(alone.plan);
-            self.stream = Some(stream);
-            plan
-        })
     }
 
     /// How a message goes whose range is being tuned, or is due: by the plan in use, or another.
@@ -555,15 +536,6 @@ impl Planner for Adaptive {
             return self.tune(bytes, plan);
         }
         self.interrupt(bytes);
-        plan
-    }
-
-    fn stream(&mut self, bytes: usize, now: &dyn Fn() -> Instant) -> Plan {
-        let alone = self.state().ranges.at(bytes);
-        self.sampling = false;
-        self.interrupt(bytes);
-        let plan = if alone.plan == Plan::Short { alone.plan } else { self.streamed(bytes, now) };
-        (self.was_ring, self.settling) = (is_ring(plan), self.settles(bytes));
         plan
     }
 

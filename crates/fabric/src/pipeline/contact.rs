@@ -6,7 +6,7 @@ use super::adapt::{Adaptive, Peers};
 use super::calibrate::Medium;
 use super::plan::{Fixed, Plan, Planner};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Messages that pass after a peer could not be measured, at first; then twice as many, and so on.
 const AGAIN: u32 = 16;
@@ -49,10 +49,6 @@ impl Contact {
 impl Planner for Contact {
     fn plan(&mut self, bytes: usize) -> Plan {
         self.present().plan(bytes)
-    }
-
-    fn stream(&mut self, bytes: usize, now: &dyn Fn() -> Instant) -> Plan {
-        self.present().stream(bytes, now)
     }
 
     fn is_sampling(&mut self) -> bool {

@@ -7,8 +7,7 @@
 //! [`stage::Stage`]s are fitted and make up its [`costs::Costs`], the best plans for all lengths
 //! are a table ([`choice::Ranges`]), and [`adapt::Adaptive`] answers each message out of it, looks
 //! at how long some of them took, and changes to another table when the medium has changed; a
-//! `tune::Tuner` tries what lies beside the table's plans, a `stream::Stream` what is faster where
-//! messages follow one another closely.
+//! `tune::Tuner` tries what lies beside the table's plans.
 
 pub mod adapt;
 pub mod cache;
@@ -20,5 +19,4 @@ pub mod figure;
 pub mod plan;
 pub mod probe;
 pub mod stage;
-mod stream;
 mod tune;

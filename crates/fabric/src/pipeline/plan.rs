@@ -1,7 +1,7 @@
 //! How to move one message: what a transport asks before each, and tells after some.
 
 use super::calibrate::Medium;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How a message moves through shared memory or a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,13 +23,6 @@ pub enum Plan {
 pub trait Planner: Send {
     /// How to move a message of this many bytes: asked once for each.
     fn plan(&mut self, bytes: usize) -> Plan;
-
-    /// How to move a message that follows others closely which nobody has answered: asked in the
-    /// place of [`Planner::plan`]. `now` is the time.
-    fn stream(&mut self, bytes: usize, now: &dyn Fn() -> Instant) -> Plan {
-        let _ = now;
-        self.plan(bytes)
-    }
 
     /// Whether the message that was planned last is to be timed and told of with
     /// [`Planner::observe`]: one in 256, more while something is found out. Asked between the two.

@@ -163,6 +163,16 @@ fn what_receivers_leave_lying_stays_as_it_is_and_holds_up_no_other() {
     leave_lying(5 * NEAR_LONG_PIECE, NEAR_LONG_PIECE);
 }
 
+#[test]
+fn messages_of_64_kib_and_more_go_in_long_pieces() {
+    for (size, piece) in [(65_535, NEAR_PIECE), (65_536, NEAR_LONG_PIECE)] {
+        let (mut ends, body) = (ends(), vec![1; size]);
+        let end = &mut ends[0];
+        let message = Parts { head: &[], body: &body };
+        assert_eq!(end.near.send(&end.core, 1, message, 0), Some(piece), "{size} bytes");
+    }
+}
+
 fn leave_lying(size: usize, piece: usize) {
     let (mut ends, sizes) = (ends(), [(24, size)]);
     for to in 2..RANKS {

@@ -76,8 +76,6 @@ pub struct Link {
     looks: u32,
     /// Messages since the last one was received.
     pub(super) sends: u32,
-    /// Of these, those that a planner was asked for.
-    pub(super) planned: u32,
     /// The peer's memory, where the kernel lets it be read.
     pub(super) memory: Option<PeerMemory>,
     /// What the peer reads to see whether it reads the right process.
@@ -144,7 +142,6 @@ impl Link {
             waiter: Waiter::default(),
             looks: 0,
             sends: 0,
-            planned: 0,
             memory: None,
             _proof: proof,
             segment,
@@ -465,5 +462,25 @@ impl Drop for Link {
             self.own(CLOSED).store(1, Ordering::Release);
         }
         self.ring(ARRIVAL | ROOM);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_read_of_the_process_that_shows_its_word_and_of_no_other() {
+        let (word, message) = (0x1234_5678_9abc_u64, [7_u8; 10_000]);
+        let (word_at, message_at) = (&raw const word as u64, &raw const message as u64);
+        let read = |proof, from| {
+            let mut to = vec![0; message.len()];
+            let memory = PeerMemory { pid: std::process::id(), proof };
+            memory.read(from, &mut to).then_some(to)
+        };
+        assert_eq!(read((word_at, word), message_at), Some(message.to_vec()));
+        assert_eq!(read((word_at, word + 1), message_at), None, "another word");
+        assert_eq!(read((8, word), message_at), None, "nothing is where the word was");
+        assert_eq!(read((word_at, word), 8), None, "nothing is where the message was");
     }
 }

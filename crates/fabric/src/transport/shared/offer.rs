@@ -6,7 +6,7 @@
 //! | state | by | when |
 //! |---|---|---|
 //! | 0 offered | sender | with the record |
-//! | 1 taken | receiver | when all of it was read and the sender still lives |
+//! | 1 taken | receiver | when all of it was read, of the process that has offered it |
 //! | 2 withdrawn | sender | when its deadline has passed: its memory is its own again |
 //! | 3 unreadable | receiver | when the kernel does not let it; the sender sends it otherwise |
 //! | 4 lent | sender | instead of 0: it does not wait, and sends it no other way |

@@ -23,9 +23,6 @@ use std::time::{Duration, Instant};
 /// taken from it (docs/decisions/pipeline.md, the footprint).
 const SHORT_WINDOW: usize = 1024 * 1024;
 
-/// So many messages that nothing was received between are no stream.
-const ALONE: u32 = 8;
-
 /// What is done where a plan says single copy and cannot have it.
 const FALLBACK: (usize, usize) = (32 * 1024, 64);
 
@@ -121,7 +118,7 @@ impl Link {
         if size <= self.out.arena() / 4 {
             return self.push_whole(size, fill);
         }
-        let plan = self.plan(size);
+        let plan = self.planner.plan(size);
         let (packet, slots) = self.lengths(plan);
         let mut rest = std::mem::take(&mut self.outgoing.rest);
         rest.resize(size, 0);
@@ -142,7 +139,7 @@ impl Link {
             return self.try_fill(size, |to| Parts { parts, skip: 0 }.copy(to));
         }
         self.begin(size)?;
-        let plan = self.plan(size);
+        let plan = self.planner.plan(size);
         let Some((packet, slots)) = self.packets(plan, size) else {
             return self.try_whole(parts, size);
         };
@@ -189,7 +186,7 @@ impl Link {
             }
         }
         self.meet(size, deadline);
-        let plan = if size <= INLINE { Plan::Short } else { self.plan(size) };
+        let plan = if size <= INLINE { Plan::Short } else { self.planner.plan(size) };
         let is_sample = size > INLINE && self.planner.is_sampling() && self.is_drained(deadline)?;
         let since = is_sample.then(Instant::now);
         let single = plan == Plan::SingleCopy && self.offer(parts, deadline)?;
@@ -299,15 +296,6 @@ impl Link {
             return Ok(());
         }
         self.try_send(&all_parts(parts, body))
-    }
-
-    /// How the planner has a message go: by itself, or as one of a stream.
-    fn plan(&mut self, size: usize) -> Plan {
-        self.planned = self.planned.saturating_add(1);
-        if self.planned <= ALONE {
-            return self.planner.plan(size);
-        }
-        self.planner.stream(size, &Instant::now)
     }
 
     /// Before a message begins: it is not too long, the connection is there, the last one is gone.

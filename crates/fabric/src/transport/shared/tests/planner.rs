@@ -11,7 +11,6 @@ use std::sync::Mutex;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Said {
     Plan(usize),
-    Stream(usize),
     Sampling,
     Observed(usize),
 }
@@ -22,11 +21,6 @@ struct Scribe(Plan, Arc<Mutex<Vec<Said>>>);
 impl Planner for Scribe {
     fn plan(&mut self, bytes: usize) -> Plan {
         self.1.lock().unwrap().push(Said::Plan(bytes));
-        self.0
-    }
-
-    fn stream(&mut self, bytes: usize, _now: &dyn Fn() -> Instant) -> Plan {
-        self.1.lock().unwrap().push(Said::Stream(bytes));
         self.0
     }
 
@@ -73,40 +67,6 @@ fn a_planner_is_asked_once_for_each_message_and_told_of_samples_of_the_same() {
                 assert_eq!(said[at - 2..at], [Said::Plan(size), Said::Sampling]);
             }
         }
-    }
-}
-
-#[test]
-fn messages_are_a_stream_if_nobody_answers_them_and_only_then() {
-    for plan in [PIPELINED, Plan::SingleCopy] {
-        let (mut here, mut there) = pair(plan);
-        let said = Arc::new(Mutex::new(Vec::new()));
-        here.set_planner(Box::new(Scribe(plan, said.clone())));
-        let streamed = || {
-            let said = std::mem::take(&mut *said.lock().unwrap());
-            said.iter().filter(|said| **said == Said::Stream(LONG)).count()
-        };
-        let message = pattern(LONG, 3);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let mut buffer = vec![0; LONG];
-                for _ in 0..30 {
-                    there.receive(&mut buffer, soon()).unwrap();
-                    there.send(&[IoSlice::new(&message)], soon()).unwrap();
-                }
-                for _ in 0..30 {
-                    there.receive(&mut buffer, soon()).unwrap();
-                }
-            });
-            let mut buffer = vec![0; LONG];
-            for _ in 0..30 {
-                here.send(&[IoSlice::new(&message)], soon()).unwrap();
-                here.receive(&mut buffer, soon()).unwrap();
-            }
-            assert_eq!(streamed(), 0, "{plan:?}: each was answered");
-            (0..30).for_each(|_| here.send(&[IoSlice::new(&message)], soon()).unwrap());
-        });
-        assert_eq!(streamed(), 22, "{plan:?}: all but the first eight");
     }
 }
 
