@@ -446,22 +446,19 @@ impl Near {
         }
         let sent = self.to[to].sent;
         let (line, next) = sent.next(lines);
-        let mut place = 0;
+        let (mut place, mut at) = (0, core.layout.line(core.me, to, line));
         if let Some(chunk) = chunk {
             self.chunks.uses[chunk..chunk + chunks(bytes)].fill((to, next));
             place = (chunk as u64 + 1) << CHUNK;
-            let at = core.layout.chunk(core.me, chunk);
+            at = core.layout.chunk(core.me, chunk);
             if self.write_chunks(core, to, (piece, at)) {
                 place |= STREAMED;
-            } else if self.to[to].is_asked && total < ALIASED {
-                core.memory.pass_on(at, bytes);
             }
         } else {
-            let at = core.layout.line(core.me, to, line);
             piece.write(&core.memory, at);
-            if self.to[to].is_asked && total < LONG {
-                core.memory.pass_on(at, bytes);
-            }
+        }
+        if self.to[to].is_asked && total < ALIASED && place & STREAMED == 0 {
+            core.memory.pass_on(at, bytes);
         }
         let entry = core.layout.entry(core.me, to, sent.entry());
         core.memory.store(entry + 1, total as u64);
