@@ -94,8 +94,11 @@ static void unrooted(MPI_Comm comm, int count) {
 
 /* Nobody of either group leaves before all of both have come, the last one too. */
 static void met(MPI_Comm comm, int late) {
-    char name[64];
-    if (rank == 0) snprintf(name, sizeof name, "/tmp/muster-between-%d-%d", getpid(), late);
+    char name[256];
+    const char *folder = getenv("TMPDIR");
+    if (rank == 0)
+        snprintf(name, sizeof name, "%s/muster-between-%d-%d", folder ? folder : "/tmp", getpid(),
+            late);
     MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == late) {

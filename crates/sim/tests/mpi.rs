@@ -11,7 +11,9 @@ mod cluster {
 
 use cluster::MUSTER;
 use mpi::Mpi;
+use std::fs;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How a job has ended.
 struct Done {
@@ -53,7 +55,15 @@ impl Job<'_> {
         if self.is_coscheduled {
             simulator.env("MUSTER_MPI", "bcs").env("MUSTER_MPI_DIGEST", "1");
         }
-        let done = simulator.output().unwrap();
+        // What a rank that is killed has not removed goes with it.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("muster-sim-test-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir(&folder).unwrap();
+        let done = simulator.env("TMPDIR", &folder).output();
+        fs::remove_dir_all(&folder).unwrap();
+        let done = done.unwrap();
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         let code = done.status.code().unwrap_or(-1);
         Done { code, out: text(&done.stdout), err: text(&done.stderr) }
