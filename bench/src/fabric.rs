@@ -54,6 +54,8 @@ struct Found {
     sides: Vec<(Samples, Samples)>,
     /// The flag's way beside each pair of samples.
     flags: Samples,
+    /// What peers said that had no figure to give in a round.
+    failures: Vec<String>,
 }
 
 /// A flag's way from one processor to the other, once they are near each other, or will not be.
@@ -108,12 +110,24 @@ impl Found {
             Ok(found)
         };
         for (side, (ours, theirs)) in trial.sides.iter().zip(&mut self.sides) {
-            let name = format!("{} {}", side.name, side.how);
-            let its = || (side.measure)().with_context(|| format!("{}: {name}", trial.case));
+            let name = format!("{} {}", side.name, side.how).trim_end().to_owned();
+            let has_failed = Cell::new(false);
+            let its = || {
+                let found = (side.measure)().with_context(|| format!("{}: {name}", trial.case));
+                found.inspect_err(|_| has_failed.set(true))
+            };
             let start = Instant::now();
             let both: [&dyn Fn() -> Result<f64>; 2] =
                 if ours_first { [&mine, &its] } else { [&its, &mine] };
-            let ([first, second], flag) = beside(tries, both)?;
+            let ([first, second], flag) = match beside(tries, both) {
+                Err(error) if has_failed.get() => {
+                    // A peer that hangs costs its own figure only.
+                    eprintln!("no figure: {error:#}");
+                    self.failures.push(format!("no figure: {error:#}"));
+                    continue;
+                }
+                found => found?,
+            };
             let (mine, its) = if ours_first { (first, second) } else { (second, first) };
             let (seconds, case) = (start.elapsed().as_secs_f64(), &trial.case);
             let figures = format!("{mine:.4} {}, {its:.4} {name}", trial.unit);
@@ -128,7 +142,8 @@ impl Found {
     /// A row for each side of a case; of sides with one name, the one that is best beside ours.
     fn rows(&self, trial: &Trial) -> Vec<Case> {
         let mut rows: BTreeMap<&str, Case> = BTreeMap::new();
-        for (side, (ours, theirs)) in trial.sides.iter().zip(&self.sides) {
+        let sides = trial.sides.iter().zip(&self.sides).filter(|(_, (_, its))| !its.0.is_empty());
+        for (side, (ours, theirs)) in sides {
             let row = Case {
                 case: trial.case.clone(),
                 unit: trial.unit,
@@ -176,6 +191,44 @@ pub fn run(quick: bool, only: Option<&str>) -> Result<Report> {
         "a flag from one processor to the other, median (range) beside each case:".to_owned(),
     ];
     notes.extend(trials.iter().zip(&found).map(|(trial, found)| found.note(trial)));
+    notes.extend(found.iter().flat_map(|found| found.failures.iter().cloned()));
     let cases = trials.iter().zip(&found).flat_map(|(trial, found)| found.rows(trial)).collect();
     Ok(Report { bench: "fabric", notes, cases })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Better;
+    use trials::Side;
+
+    #[test]
+    fn a_peer_that_hangs_costs_its_own_figure_only() {
+        let side = |name, measure: fn() -> Result<f64>| Side {
+            name,
+            how: String::new(),
+            limit: 1.0,
+            measure: Box::new(measure),
+        };
+        let trial = |ours: fn() -> Result<f64>| Trial {
+            case: "a case".to_owned(),
+            unit: "us",
+            better: Better::Lower,
+            rounds: 1,
+            wants_near: false,
+            ours_once: true,
+            ours: Box::new(ours),
+            sides: vec![
+                side("hangs", || anyhow::bail!("no end after 20s")),
+                side("runs", || Ok(2.0)),
+            ],
+        };
+        let (mut found, good) = (Found::default(), trial(|| Ok(1.0)));
+        found.measure(&good, true, true).expect("ours has a figure");
+        let rows = found.rows(&good);
+        assert_eq!(rows.iter().map(|row| row.peer_name.as_str()).collect::<Vec<_>>(), ["runs"]);
+        assert_eq!(found.failures, ["no figure: a case: hangs: no end after 20s"]);
+        // Where ours has none there is nothing to compare.
+        assert!(found.measure(&trial(|| anyhow::bail!("broken")), true, true).is_err());
+    }
 }

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use muster_base::limits::SHARED_ARENA;
 use muster_fabric::pipeline::calibrate::{CONTACT, Injection, Medium, calibrate};
 use muster_fabric::pipeline::choice::{Grid, exhaustive};
-use muster_fabric::pipeline::costs::Costs as Fitted;
+use muster_fabric::pipeline::costs::{Costs as Fitted, Predict};
 use muster_fabric::pipeline::plan::{Plan, Planner};
 use muster_fabric::transport::shared::{Link, Planners, Shared, adaptive};
 use muster_fabric::{Address, Deadline, Error};

@@ -22,6 +22,11 @@
 //! of lengths is used first and now and then; that is not paid from the credit, as neighbours cost
 //! nearly the same. All messages of a range that is tuned are samples.
 //!
+//! Messages of a *stream*, which nobody answers, have a plan of their own in the table: for them
+//! counts what goes by in a time. It is predicted by the model as it was fitted, made as much
+//! slower or faster as the ring was found to be in this state, and not by what samples take, which
+//! are messages by themselves.
+//!
 //! The methods leave bytes in other caches, which the next message finds there: one of 64 KB that
 //! takes 3 us through the ring takes 9 after a single copy, and the next one 5. So the first ones
 //! after a change of the method are no samples, and one that is to be a sample waits for them.
@@ -45,6 +50,8 @@ const EVERY_TIME: f64 = 2e6;
 const NEXT: u32 = 8;
 /// What is no drift.
 const DRIFT: f64 = 1.3;
+/// A model that is off by more was fitted to another medium: it has changed since.
+const WRONG: f64 = 2.0;
 /// What no medium does.
 const ABSENT: f64 = 8.0;
 /// So many samples in a row change the state.
@@ -107,6 +114,10 @@ struct Cell {
 struct Corrected {
     costs: Costs,
     cells: [[Cell; CLASSES]; METHODS],
+    /// How many times as long the ring takes as when the costs were fitted (the logarithm).
+    /// Streams through it are predicted by this: how far the model is off for a message by itself
+    /// says nothing of them.
+    shift: f64,
 }
 
 impl Predict for Corrected {
@@ -117,6 +128,18 @@ impl Predict for Corrected {
     fn time(&self, plan: Plan, bytes: usize) -> f64 {
         let cell = &self.cells[method_of(plan)][class_of(bytes)];
         self.costs.time(plan, bytes) * cell.log.exp()
+    }
+
+    fn streamed(&self, plan: Plan, bytes: usize) -> f64 {
+        match plan {
+            // Each is one by itself.
+            Plan::SingleCopy => self.time(plan, bytes),
+            plan => self.costs.streamed(plan, bytes) * self.shift.exp(),
+        }
+    }
+
+    fn cache(&self) -> usize {
+        self.costs.cache
     }
 }
 
@@ -136,7 +159,7 @@ struct State {
 impl State {
     fn new(grid: &Grid, costs: Costs) -> State {
         let cell = Cell { log: 0.0, tabled: 0.0, seen: false };
-        let model = Corrected { costs, cells: [[cell; CLASSES]; METHODS] };
+        let model = Corrected { costs, cells: [[cell; CLASSES]; METHODS], shift: 0.0 };
         let ranges = Arc::new(Ranges::new(grid, &model));
         State { model, ranges, tuned: [None; RANGES], due: [0; RANGES], used: 0 }
     }
@@ -160,6 +183,9 @@ impl State {
     /// The model is wrong for a class that was not observed before: correct it there, and where
     /// nothing is known beside it.
     fn correct(&mut self, method: usize, class: usize, log: f64, grid: &Grid) {
+        if method == 1 && log.abs() > WRONG.ln() {
+            self.model.shift += log;
+        }
         let cells = &mut self.model.cells[method];
         let (below, rest) = cells.split_at_mut(class);
         let (cell, above) = rest.split_first_mut().expect("class is one of them");
@@ -181,6 +207,7 @@ impl State {
             }
         }
         state.model.cells[method][class].seen = true;
+        state.model.shift += if is_same(2) { 0.0 } else { log };
         state.due = [0; RANGES];
         state.table(grid);
         state
@@ -506,10 +533,9 @@ impl Adaptive {
         self.known.states[oldest] = state;
         oldest
     }
-}
 
-impl Planner for Adaptive {
-    fn plan(&mut self, bytes: usize) -> Plan {
+    /// How a message goes, by itself or as one of a stream.
+    fn choose(&mut self, bytes: usize, is_stream: bool) -> Plan {
         if self.tuning.as_ref().is_some_and(|tuning| tuning.sampling) {
             self.interrupt(bytes);
         }
@@ -524,7 +550,11 @@ impl Planner for Adaptive {
             self.time_left = f64::INFINITY;
         }
         let is_due = self.burst > 0 || self.countdown == 0;
-        let plan = if is_due { self.sampled(range, bytes) } else { range.plan };
+        let plan = match (is_due, is_stream) {
+            (true, _) => self.sampled(range, bytes),
+            (false, true) => range.stream,
+            (false, false) => range.plan,
+        };
         self.settling = match is_ring(plan) == self.was_ring {
             true => self.settling.saturating_sub(1),
             false => self.settles(bytes),
@@ -532,11 +562,22 @@ impl Planner for Adaptive {
         self.was_ring = is_ring(plan);
         self.sampling = is_due && self.settling == 0;
         let is_tuned = self.tuning.as_ref().is_none_or(|tuning| tuning.range == range_of(bytes));
-        if let (false, 0, Plan::Pipelined { .. }, true) = (is_due, self.settling, plan, is_tuned) {
+        let is_open = !is_due && !is_stream && self.settling == 0 && is_tuned;
+        if is_open && matches!(plan, Plan::Pipelined { .. }) {
             return self.tune(bytes, plan);
         }
         self.interrupt(bytes);
         plan
+    }
+}
+
+impl Planner for Adaptive {
+    fn plan(&mut self, bytes: usize) -> Plan {
+        self.choose(bytes, false)
+    }
+
+    fn stream(&mut self, bytes: usize) -> Plan {
+        self.choose(bytes, true)
     }
 
     fn is_sampling(&mut self) -> bool {

@@ -210,6 +210,10 @@ impl<P: Planner> Planner for Injected<P> {
         self.inner.plan(bytes)
     }
 
+    fn stream(&mut self, bytes: usize) -> Plan {
+        self.inner.stream(bytes)
+    }
+
     fn is_sampling(&mut self) -> bool {
         self.inner.is_sampling()
     }

@@ -61,6 +61,22 @@ impl Grid {
         self.best_where(bytes, costs, |_| true)
     }
 
+    /// The plan by which most messages go by in a time, close behind one another: the single copy,
+    /// or a ring no smaller than a second-level cache. A stream fills its ring, and both sides
+    /// fetch the lines of a smaller one from each other's caches, which nobody sees who measures
+    /// the sides one at a time (docs/decisions/fabric-speed.md). A message of half a cache or more
+    /// is a stream by itself.
+    pub(super) fn stream(&self, costs: &impl Predict, bytes: usize) -> Plan {
+        let least = costs.cache().min(self.ring);
+        let is_meant = |plan: &Plan| match plan {
+            Plan::Pipelined { packet, slots } => packet * slots >= least,
+            plan => *plan == Plan::SingleCopy,
+        };
+        let plans = self.plans(bytes, costs.depth()).filter(is_meant);
+        let times = plans.map(|plan| (plan, costs.streamed(plan, bytes)));
+        times.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(Plan::SingleCopy, |(plan, _)| plan)
+    }
+
     /// The best of some plans.
     pub fn best_where(
         &self,
@@ -90,6 +106,8 @@ pub struct Range {
     pub other: Plan,
     /// Nanoseconds predicted for that; infinite where there is no other.
     pub other_time: f64,
+    /// The best plan for messages close behind one another.
+    pub stream: Plan,
 }
 
 /// A pipelined plan that was found to be the best of its range.
@@ -160,7 +178,9 @@ impl Ranges {
                 best(bytes, tuned, &|plan| plan != Plan::Short)
             };
             let (other, other_time) = best(bytes, tuned, &|other| is_ring(other) != is_ring(plan));
-            Range { plan, time, other, other_time }
+            let is_alone = plan == Plan::Short || 2 * bytes >= costs.cache();
+            let stream = if is_alone { plan } else { grid.stream(costs, bytes) };
+            Range { plan, time, other, other_time, stream }
         });
         Ranges { short, ranges }
     }
@@ -177,7 +197,7 @@ impl Ranges {
             if range.plan == Plan::SingleCopy {
                 (range.other, range.other_time) = (range.plan, range.time);
             }
-            range.plan = Plan::Short;
+            (range.plan, range.stream) = (Plan::Short, Plan::Short);
         }
         range
     }

@@ -51,6 +51,10 @@ impl Planner for Contact {
         self.present().plan(bytes)
     }
 
+    fn stream(&mut self, bytes: usize) -> Plan {
+        self.present().stream(bytes)
+    }
+
     fn is_sampling(&mut self) -> bool {
         self.present().is_sampling()
     }

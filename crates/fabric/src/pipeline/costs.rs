@@ -84,6 +84,12 @@ pub trait Predict {
 
     /// Nanoseconds from a message's first byte to the last, acknowledged.
     fn time(&self, plan: Plan, bytes: usize) -> f64;
+
+    /// Nanoseconds for each of many messages, one close behind the other.
+    fn streamed(&self, plan: Plan, bytes: usize) -> f64;
+
+    /// Bytes that stay in the cache of a core.
+    fn cache(&self) -> usize;
 }
 
 impl Predict for Costs {
@@ -101,11 +107,27 @@ impl Predict for Costs {
             Plan::Pipelined { packet, slots } => {
                 let packets = bytes.div_ceil(packet).max(1);
                 let last = bytes - (packets - 1) * packet;
-                let period = self.period(bytes, packet, slots);
+                let period = self.period(bytes, packet, (packet.saturating_mul(slots), slots));
                 let last = self.once(bytes, last, packet * slots);
                 there_and_back + (packets - 1) as f64 * period + last
             }
         }
+    }
+
+    fn streamed(&self, plan: Plan, bytes: usize) -> f64 {
+        match plan {
+            Plan::Pipelined { packet, slots } => {
+                let packets = bytes.div_ceil(packet).max(1);
+                let each = bytes.div_ceil(packets);
+                packets as f64 * self.period(bytes, each, (packet.saturating_mul(slots), slots))
+            }
+            Plan::Short => self.pace(bytes, bytes, 0),
+            Plan::SingleCopy => self.time(plan, bytes),
+        }
+    }
+
+    fn cache(&self) -> usize {
+        self.cache
     }
 }
 
@@ -114,19 +136,6 @@ impl Costs {
     fn stages(&self, bytes: usize, ring: usize) -> impl Iterator<Item = (Side, Stage)> {
         let (ring, message) = (farness(ring, self.cache), spilled(bytes, self.cache));
         self.copies.iter().map(move |copy| (copy.side, copy.at(ring, message)))
-    }
-
-    /// Nanoseconds for each of many messages, one close behind the other.
-    pub fn streamed(&self, plan: Plan, bytes: usize) -> f64 {
-        match plan {
-            Plan::Pipelined { packet, slots } => {
-                let packets = bytes.div_ceil(packet).max(1);
-                let packet = packet.min(bytes.div_ceil(packets));
-                packets as f64 * self.period(bytes, packet, slots)
-            }
-            Plan::Short => self.pace(bytes, bytes, 0),
-            Plan::SingleCopy => self.time(plan, bytes),
-        }
     }
 
     /// The packet length that EPOS's formula gives, which knows neither slots nor caches.
@@ -146,8 +155,7 @@ impl Costs {
     }
 
     /// The time between two packets: the busier side's, or that until a slot is free again.
-    fn period(&self, bytes: usize, packet: usize, slots: usize) -> f64 {
-        let ring = packet.saturating_mul(slots);
+    fn period(&self, bytes: usize, packet: usize, (ring, slots): (usize, usize)) -> f64 {
         let round = (self.once(bytes, packet, ring) + 2.0 * self.hop) / slots as f64;
         self.pace(bytes, packet, ring).max(round)
     }

@@ -24,6 +24,11 @@ pub trait Planner: Send {
     /// How to move a message of this many bytes: asked once for each.
     fn plan(&mut self, bytes: usize) -> Plan;
 
+    /// The same for one of a *stream*: messages close behind one another that nobody answers.
+    fn stream(&mut self, bytes: usize) -> Plan {
+        self.plan(bytes)
+    }
+
     /// Whether the message that was planned last is to be timed and told of with
     /// [`Planner::observe`]: one in 256, more while something is found out. Asked between the two.
     fn is_sampling(&mut self) -> bool {

@@ -79,6 +79,21 @@ impl World {
         }
     }
 
+    /// One of a stream: close behind the one before, unless it is a sample.
+    fn stream(&mut self, planner: &mut dyn Planner, bytes: usize, bill: &mut Bill) {
+        let plan = planner.stream(bytes);
+        let best = || self.truth.streamed(grid().stream(&self.truth, bytes), bytes);
+        bill.best += *self.best.entry(bytes).or_insert_with(best);
+        bill.messages += 1;
+        let mut took = self.truth.streamed(plan, bytes);
+        if planner.is_sampling() {
+            took = self.truth.time(plan, bytes);
+            planner.observe(bytes, plan, Duration::from_nanos(took.round() as u64));
+        }
+        self.clock += took;
+        bill.paid += took;
+    }
+
     /// Moves messages of these lengths in turn until the time has passed.
     fn run(&mut self, planner: &mut dyn Planner, lengths: &[usize], time: f64) -> Bill {
         let (mut bill, end) = (Bill::default(), self.clock + time);
@@ -121,6 +136,43 @@ fn a_flip_is_noticed_within_100_ms_by_messages_of_any_length() {
 fn a_flip_is_noticed_within_100_ms_by_messages_of_many_lengths() {
     flip(&[64, 64 << 10, 4 << 10, 1 << 20, 300, 20_000], 0.0);
     flip(&[1 << 20, 64 << 10, 64 << 10, 64 << 10], 0.0);
+}
+
+#[test]
+fn a_flip_is_noticed_within_100_ms_by_streams() {
+    for bytes in [16 << 10, 64 << 10, 200 << 10] {
+        let mut world = World::new(medium(false));
+        let mut planner = Peers::new(grid()).meet("b", &mut Simulated::new(medium(false))).unwrap();
+        let flow = |world: &mut World, planner: &mut Adaptive, bill: &mut Bill| {
+            let end = world.clock + 100.0 * MS;
+            while world.clock < end {
+                world.stream(planner, bytes, bill);
+            }
+        };
+        for flip in 0..8 {
+            // Where the ring is eight times slower, a stream is copied singly as well.
+            let far = if flip % 4 == 2 { medium(false).scaled(8.0, 1.0) } else { medium(true) };
+            world.become_other(if flip % 2 == 0 { far } else { medium(false) });
+            flow(&mut world, &mut planner, &mut Bill::default());
+            let mut bill = Bill::default();
+            flow(&mut world, &mut planner, &mut bill);
+            assert!(bill.regret() <= 1.1, "{bytes}, flip {flip}: {}", bill.regret());
+        }
+    }
+}
+
+#[test]
+fn a_stream_goes_through_the_ring_where_a_message_by_itself_does_not() {
+    let (bytes, costs) = (16 << 10, medium(true));
+    let mut planner = Adaptive::new(grid(), costs.clone());
+    assert_eq!(planner.plan(bytes), Plan::SingleCopy);
+    let Plan::Pipelined { packet, slots } = planner.stream(bytes) else { panic!("a single copy") };
+    // As large as a cache: nobody fetches lines that the other side has just used.
+    assert!(packet * slots >= costs.cache, "{packet} in {slots}");
+    // What is short goes as by itself, and so does what is a stream by itself.
+    for bytes in [1, 100, 512 << 10, 16 << 20] {
+        assert_eq!(planner.stream(bytes), planner.plan(bytes));
+    }
 }
 
 #[test]

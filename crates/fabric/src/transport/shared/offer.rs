@@ -73,8 +73,11 @@ impl Link {
             if let Err(garbage) = self.out.refresh() {
                 return Err(self.garbage(garbage));
             }
-            // Behind others it would have to wait for them.
-            if self.out.live() > 0 || self.outgoing.offers.rests() {
+            // Behind others it would have to wait for them. In a stream it does: there it is to be
+            // found out what single copies one behind another take.
+            let is_behind =
+                self.out.live() > 0 && !(self.is_stream() && self.is_drained(deadline)?);
+            if is_behind || self.outgoing.offers.rests() {
                 return Ok(false);
             }
         }

@@ -23,6 +23,9 @@ use std::time::{Duration, Instant};
 /// taken from it (docs/decisions/pipeline.md, the footprint).
 const SHORT_WINDOW: usize = 1024 * 1024;
 
+/// So many sends without anything received are no stream.
+const ALONE: u32 = 16;
+
 /// What is done where a plan says single copy and cannot have it.
 const FALLBACK: (usize, usize) = (32 * 1024, 64);
 
@@ -118,7 +121,7 @@ impl Link {
         if size <= self.out.arena() / 4 {
             return self.push_whole(size, fill);
         }
-        let plan = self.planner.plan(size);
+        let plan = self.plan(size);
         let (packet, slots) = self.lengths(plan);
         let mut rest = std::mem::take(&mut self.outgoing.rest);
         rest.resize(size, 0);
@@ -139,7 +142,7 @@ impl Link {
             return self.try_fill(size, |to| Parts { parts, skip: 0 }.copy(to));
         }
         self.begin(size)?;
-        let plan = self.planner.plan(size);
+        let plan = self.plan(size);
         let Some((packet, slots)) = self.packets(plan, size) else {
             return self.try_whole(parts, size);
         };
@@ -186,7 +189,7 @@ impl Link {
             }
         }
         self.meet(size, deadline);
-        let plan = if size <= INLINE { Plan::Short } else { self.planner.plan(size) };
+        let plan = if size <= INLINE { Plan::Short } else { self.plan(size) };
         let is_sample = size > INLINE && self.planner.is_sampling() && self.is_drained(deadline)?;
         let since = is_sample.then(Instant::now);
         let single = plan == Plan::SingleCopy && self.offer(parts, deadline)?;
@@ -306,6 +309,16 @@ impl Link {
         }
         self.check()?;
         if self.outgoing.is_idle() || self.pump()? { Ok(()) } else { self.full() }
+    }
+
+    /// How the planner has a message go: by itself, or as one of a stream.
+    fn plan(&mut self, size: usize) -> Plan {
+        if self.is_stream() { self.planner.stream(size) } else { self.planner.plan(size) }
+    }
+
+    /// Whether messages follow one another that nobody answers.
+    pub(super) fn is_stream(&self) -> bool {
+        self.sends > ALONE
     }
 
     /// How a message goes in packets; none if it goes whole.

@@ -70,6 +70,45 @@ fn a_planner_is_asked_once_for_each_message_and_told_of_samples_of_the_same() {
     }
 }
 
+/// Writes down which messages it took for ones of a stream.
+struct Streams(Arc<Mutex<Vec<bool>>>);
+
+impl Planner for Streams {
+    fn plan(&mut self, _: usize) -> Plan {
+        self.0.lock().unwrap().push(false);
+        PIPELINED
+    }
+
+    fn stream(&mut self, _: usize) -> Plan {
+        self.0.lock().unwrap().push(true);
+        PIPELINED
+    }
+}
+
+#[test]
+fn messages_that_nobody_answers_are_planned_as_a_stream_until_somebody_does() {
+    let (mut here, mut there) = pair(PIPELINED);
+    let said = Arc::new(Mutex::new(Vec::new()));
+    here.set_planner(Box::new(Streams(said.clone())));
+    let mut asked = |answers: usize, messages: usize| {
+        said.lock().unwrap().clear();
+        for _ in 0..messages {
+            here.try_send(&[IoSlice::new(&[1; 5000])]).unwrap();
+            assert_eq!(take(&mut there).len(), 5000);
+            for _ in 0..answers {
+                there.try_send(&[IoSlice::new(&[1])]).unwrap();
+                assert_eq!(take(&mut here).len(), 1);
+            }
+        }
+        said.lock().unwrap().clone()
+    };
+    assert!(!asked(1, 100).contains(&true));
+    let alone = asked(0, 100).partition_point(|is_stream| !is_stream);
+    assert!((2..=16).contains(&alone), "{alone}");
+    assert!(!asked(1, 1)[1..].contains(&true));
+    assert!(!asked(1, 100).contains(&true));
+}
+
 /// A pair that asks `peers` at its first long message.
 fn strangers(peers: &Arc<Peers>) -> (Link, Link) {
     let peers = peers.clone();
