@@ -9,6 +9,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail};
 
@@ -82,11 +83,26 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     }
     let programs = build(&root)?;
     let seconds = request.seconds.unwrap_or(SECONDS_DEFAULT) / chosen.len() as u64;
-    let mut found = false;
-    for target in chosen {
-        found |= !fuzz(&root, &programs, target, seconds.max(1))?;
-    }
-    Ok(if found { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let is_good = in_turn(&chosen, |target| fuzz(&root, &programs, target, seconds.max(1)))?;
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs all targets, as many at once as there are processors; false if one broke.
+fn in_turn(targets: &[&String], fuzz: impl Fn(&str) -> Result<bool> + Send + Sync) -> Result<bool> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut is_good = true;
+        while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            is_good &= fuzz(target)?;
+        }
+        Ok(is_good)
+    };
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..processors).map(|_| scope.spawn(work)).collect();
+        let ends = workers.into_iter().map(|worker| worker.join().expect("it does not panic"));
+        ends.collect::<Result<Vec<bool>>>().map(|ends| !ends.contains(&false))
+    })
 }
 
 /// The names of all targets.
@@ -195,6 +211,27 @@ fn replay(root: &Path, file: &Path, target: Option<&str>) -> Result<ExitCode> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_target_runs_once_and_one_that_breaks_is_told() {
+        let names: Vec<String> = (0..20).map(|number| format!("target{number}")).collect();
+        let targets: Vec<&String> = names.iter().collect();
+        let ran = std::sync::Mutex::new(Vec::new());
+        let run = |broken: &'static str| {
+            ran.lock().unwrap().clear();
+            let is_good = in_turn(&targets, |target| {
+                ran.lock().unwrap().push(target.to_owned());
+                Ok(target != broken)
+            });
+            let mut ran = ran.lock().unwrap().clone();
+            ran.sort_by_key(|name| targets.iter().position(|target| *target == name));
+            assert_eq!(ran, names);
+            is_good.unwrap()
+        };
+        assert!(run("none"));
+        assert!(!run("target7"));
+        assert!(in_turn(&targets, |_| bail!("it left no input")).is_err());
+    }
 
     fn words(line: &str) -> Vec<String> {
         line.split_whitespace().map(str::to_owned).collect()
