@@ -153,6 +153,9 @@ fn a_session_is_driven_with_ls_cp_write_and_cat() {
     user.must(&["write", &file("ctl"), "close", "stdin"]);
     assert_eq!(user.must(&["cat", &file("stdout")]), "3145728\ninput");
     assert_eq!(user.must(&["cat", &file("wait")]).trim(), (3 << 8).to_string());
+    // By whatever name: what is copied onto itself would be emptied first.
+    let (data, again) = (format!("{fs}/in/deep/data"), format!("{fs}/in/../in/deep/data"));
+    assert!(user.must_not(&["cp", &data, &again], 1).contains("are the same; nothing was copied"));
     user.must(&["cp", "-r", &fs, &text(&here.join("out"))]);
     let back = std::fs::read(here.join("out/in/deep/data")).expect("copied back");
     assert!(back == vec![b'x'; 3 << 20]);

@@ -50,6 +50,8 @@ struct Found {
     directory: bool,
     mode: u32,
     size: u64,
+    /// The file, whatever it is called; none outside of the cluster.
+    qid: Option<u64>,
 }
 
 impl Place {
@@ -144,13 +146,14 @@ impl Copier {
                     directory: meta.is_dir(),
                     mode: meta.permissions().mode(),
                     size: meta.len(),
+                    qid: None,
                 })),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
                 Err(error) => bail!("{place}: {error}  [E161]"),
             },
             Place::Cluster(path) => match self.client.getattr(path) {
                 Ok(Attr { qid, mode, size, .. }) => {
-                    Ok(Some(Found { directory: qid.is_dir(), mode, size }))
+                    Ok(Some(Found { directory: qid.is_dir(), mode, size, qid: Some(qid.path) }))
                 }
                 Err(error) if error.errno == Errno::NOENT => Ok(None),
                 Err(error) => Err(refused(error)),
@@ -229,6 +232,11 @@ impl Copier {
     }
 
     fn copy_file(&mut self, from: &Place, to: &Place, found: Found) -> Result<()> {
+        // Two names of one file, as by a link or by `..`.
+        let is_one = |other: Option<Found>| other.is_some_and(|other| other.qid == found.qid);
+        if found.qid.is_some() && matches!(to, Place::Cluster(_)) && is_one(self.find(to)?) {
+            bail!("{from} and {to} are the same; nothing was copied  [E160]");
+        }
         let mut reader = self.reader(from, found)?;
         let mut writer = self.writer(to, found.mode)?;
         self.total += found.size;
