@@ -142,8 +142,7 @@ impl Found {
     /// A row for each side of a case; of sides with one name, the one that is best beside ours.
     fn rows(&self, trial: &Trial) -> Vec<Case> {
         let mut rows: BTreeMap<&str, Case> = BTreeMap::new();
-        let sides = trial.sides.iter().zip(&self.sides).filter(|(_, (_, its))| !its.0.is_empty());
-        for (side, (ours, theirs)) in sides {
+        for (side, (ours, theirs)) in trial.sides.iter().zip(&self.sides) {
             let row = Case {
                 case: trial.case.clone(),
                 unit: trial.unit,
@@ -154,7 +153,9 @@ impl Found {
                 limit: side.limit,
                 in_pairs: true,
             };
-            let is_best = rows.get(side.name).is_none_or(|other| row.ratio() < other.ratio());
+            // Who never had a figure has none to be beaten: a row by itself it is missed.
+            let is_best = |other: &Case| row.ratio() < other.ratio() || other.ratio().is_nan();
+            let is_best = rows.get(side.name).is_none_or(is_best);
             if is_best {
                 rows.insert(side.name, row);
             }
@@ -226,7 +227,8 @@ mod tests {
         let (mut found, good) = (Found::default(), trial(|| Ok(1.0)));
         found.measure(&good, true, true).expect("ours has a figure");
         let rows = found.rows(&good);
-        assert_eq!(rows.iter().map(|row| row.peer_name.as_str()).collect::<Vec<_>>(), ["runs"]);
+        let verdicts = rows.iter().map(|row| (row.peer_name.as_str(), row.ratio() >= row.limit));
+        assert_eq!(verdicts.collect::<Vec<_>>(), [("hangs", false), ("runs", true)]);
         assert_eq!(found.failures, ["no figure: a case: hangs: no end after 20s"]);
         // Where ours has none there is nothing to compare.
         assert!(found.measure(&trial(|| anyhow::bail!("broken")), true, true).is_err());

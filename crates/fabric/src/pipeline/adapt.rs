@@ -20,12 +20,12 @@
 //!
 //! Within the ring the model's best plan is compared with its neighbours (`tune.rs`), when a range
 //! of lengths is used first and now and then; that is not paid from the credit, as neighbours cost
-//! nearly the same. All messages of a range that is tuned are samples.
+//! nearly the same. All messages of a range that is tuned are samples, but for those of streams.
 //!
 //! Messages of a *stream*, which nobody answers, have a plan of their own in the table: for them
-//! counts what goes by in a time. It is predicted by the model as it was fitted, made as much
-//! slower or faster as the ring was found to be in this state, and not by what samples take, which
-//! are messages by themselves.
+//! counts what goes by in a time. Samples go on as for messages by themselves, in between. What
+//! these take is no measure for a stream through the ring: that is predicted by the model as it was
+//! fitted, unless samples say that the medium is another one now.
 //!
 //! The methods leave bytes in other caches, which the next message finds there: one of 64 KB that
 //! takes 3 us through the ring takes 9 after a single copy, and the next one 5. So the first ones
@@ -50,8 +50,9 @@ const EVERY_TIME: f64 = 2e6;
 const NEXT: u32 = 8;
 /// What is no drift.
 const DRIFT: f64 = 1.3;
-/// A model that is off by more was fitted to another medium: it has changed since.
-const WRONG: f64 = 2.0;
+/// A model that is off by more was fitted to another medium: it has changed since. By less it is
+/// off for messages by themselves, which says nothing of streams.
+const WRONG: f64 = 2.5;
 /// What no medium does.
 const ABSENT: f64 = 8.0;
 /// So many samples in a row change the state.
@@ -114,10 +115,6 @@ struct Cell {
 struct Corrected {
     costs: Costs,
     cells: [[Cell; CLASSES]; METHODS],
-    /// How many times as long the ring takes as when the costs were fitted (the logarithm).
-    /// Streams through it are predicted by this: how far the model is off for a message by itself
-    /// says nothing of them.
-    shift: f64,
 }
 
 impl Predict for Corrected {
@@ -134,7 +131,11 @@ impl Predict for Corrected {
         match plan {
             // Each is one by itself.
             Plan::SingleCopy => self.time(plan, bytes),
-            plan => self.costs.streamed(plan, bytes) * self.shift.exp(),
+            plan => {
+                let log = self.cells[method_of(plan)][class_of(bytes)].log;
+                let other = if log.abs() > WRONG.ln() { log } else { 0.0 };
+                self.costs.streamed(plan, bytes) * other.exp()
+            }
         }
     }
 
@@ -159,7 +160,7 @@ struct State {
 impl State {
     fn new(grid: &Grid, costs: Costs) -> State {
         let cell = Cell { log: 0.0, tabled: 0.0, seen: false };
-        let model = Corrected { costs, cells: [[cell; CLASSES]; METHODS], shift: 0.0 };
+        let model = Corrected { costs, cells: [[cell; CLASSES]; METHODS] };
         let ranges = Arc::new(Ranges::new(grid, &model));
         State { model, ranges, tuned: [None; RANGES], due: [0; RANGES], used: 0 }
     }
@@ -183,9 +184,6 @@ impl State {
     /// The model is wrong for a class that was not observed before: correct it there, and where
     /// nothing is known beside it.
     fn correct(&mut self, method: usize, class: usize, log: f64, grid: &Grid) {
-        if method == 1 && log.abs() > WRONG.ln() {
-            self.model.shift += log;
-        }
         let cells = &mut self.model.cells[method];
         let (below, rest) = cells.split_at_mut(class);
         let (cell, above) = rest.split_first_mut().expect("class is one of them");
@@ -207,7 +205,6 @@ impl State {
             }
         }
         state.model.cells[method][class].seen = true;
-        state.model.shift += if is_same(2) { 0.0 } else { log };
         state.due = [0; RANGES];
         state.table(grid);
         state
@@ -300,6 +297,8 @@ pub struct Adaptive {
     trying: bool,
     /// Whether the last message went through the ring.
     was_ring: bool,
+    /// Whether it went as one of a stream, through another part of the ring.
+    was_flowing: bool,
     /// Messages until the caches are as this method leaves them.
     settling: u32,
     /// Nanoseconds that may be spent on trying.
@@ -345,6 +344,7 @@ impl Adaptive {
             tried: false,
             trying: false,
             was_ring: true,
+            was_flowing: false,
             settling: 0,
             credit: 0.0,
             switches: 0,
@@ -555,11 +555,10 @@ impl Adaptive {
             (false, true) => range.stream,
             (false, false) => range.plan,
         };
-        self.settling = match is_ring(plan) == self.was_ring {
-            true => self.settling.saturating_sub(1),
-            false => self.settles(bytes),
-        };
-        self.was_ring = is_ring(plan);
+        let is_flowing = is_stream && !is_due;
+        let is_same = (is_ring(plan), is_flowing) == (self.was_ring, self.was_flowing);
+        self.settling = if is_same { self.settling.saturating_sub(1) } else { self.settles(bytes) };
+        (self.was_ring, self.was_flowing) = (is_ring(plan), is_flowing);
         self.sampling = is_due && self.settling == 0;
         let is_tuned = self.tuning.as_ref().is_none_or(|tuning| tuning.range == range_of(bytes));
         let is_open = !is_due && !is_stream && self.settling == 0 && is_tuned;

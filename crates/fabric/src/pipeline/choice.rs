@@ -61,20 +61,24 @@ impl Grid {
         self.best_where(bytes, costs, |_| true)
     }
 
-    /// The plan by which most messages go by in a time, close behind one another: the single copy,
-    /// or a ring no smaller than a second-level cache. A stream fills its ring, and both sides
-    /// fetch the lines of a smaller one from each other's caches, which nobody sees who measures
-    /// the sides one at a time (docs/decisions/fabric-speed.md). A message of half a cache or more
-    /// is a stream by itself.
-    pub(super) fn stream(&self, costs: &impl Predict, bytes: usize) -> Plan {
+    /// The plan by which most messages go by in a time, close behind one another, where one by
+    /// itself goes best by `alone`: the single copy, or a ring no smaller than a second-level
+    /// cache. A stream fills its ring, and both sides fetch the lines of a smaller one from each
+    /// other's caches, which nobody sees who measures the sides one at a time
+    /// (docs/decisions/fabric-speed.md). A message of half a cache or more is a stream by itself.
+    fn stream(&self, costs: &impl Predict, bytes: usize, alone: Plan) -> Plan {
         let least = costs.cache().min(self.ring);
-        let is_meant = |plan: &Plan| match plan {
+        let is_large = |plan: &Plan| match plan {
             Plan::Pipelined { packet, slots } => packet * slots >= least,
-            plan => *plan == Plan::SingleCopy,
+            _ => false,
         };
+        if alone == Plan::Short || 2 * bytes >= costs.cache() || is_large(&alone) {
+            return alone;
+        }
+        let is_meant = |plan: &Plan| *plan == Plan::SingleCopy || is_large(plan);
         let plans = self.plans(bytes, costs.depth()).filter(is_meant);
         let times = plans.map(|plan| (plan, costs.streamed(plan, bytes)));
-        times.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(Plan::SingleCopy, |(plan, _)| plan)
+        times.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(alone, |(plan, _)| plan)
     }
 
     /// The best of some plans.
@@ -98,7 +102,7 @@ impl Grid {
 /// The best plan of a range of lengths, and of the other method, in case it is to be tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// The best plan.
+    /// The best plan for a message by itself.
     pub plan: Plan,
     /// Nanoseconds predicted for the longest message of the range.
     pub time: f64,
@@ -178,8 +182,7 @@ impl Ranges {
                 best(bytes, tuned, &|plan| plan != Plan::Short)
             };
             let (other, other_time) = best(bytes, tuned, &|other| is_ring(other) != is_ring(plan));
-            let is_alone = plan == Plan::Short || 2 * bytes >= costs.cache();
-            let stream = if is_alone { plan } else { grid.stream(costs, bytes) };
+            let stream = grid.stream(costs, bytes, plan);
             Range { plan, time, other, other_time, stream }
         });
         Ranges { short, ranges }

@@ -24,7 +24,7 @@ pub trait Planner: Send {
     /// How to move a message of this many bytes: asked once for each.
     fn plan(&mut self, bytes: usize) -> Plan;
 
-    /// The same for one of a *stream*: messages close behind one another that nobody answers.
+    /// The same for one of a *stream*: messages one behind another that nobody answers.
     fn stream(&mut self, bytes: usize) -> Plan {
         self.plan(bytes)
     }

@@ -82,7 +82,16 @@ impl World {
     /// One of a stream: close behind the one before, unless it is a sample.
     fn stream(&mut self, planner: &mut dyn Planner, bytes: usize, bill: &mut Bill) {
         let plan = planner.stream(bytes);
-        let best = || self.truth.streamed(grid().stream(&self.truth, bytes), bytes);
+        let best = || {
+            // Of all rings that are as large as a cache, and the single copy.
+            let is_meant = |plan: &Plan| match plan {
+                Plan::Pipelined { packet, slots } => packet * slots >= self.truth.cache,
+                plan => *plan == Plan::SingleCopy,
+            };
+            let grid = grid();
+            let plans = grid.plans(bytes, self.truth.depth()).filter(is_meant);
+            plans.map(|plan| self.truth.streamed(plan, bytes)).fold(f64::INFINITY, f64::min)
+        };
         bill.best += *self.best.entry(bytes).or_insert_with(best);
         bill.messages += 1;
         let mut took = self.truth.streamed(plan, bytes);

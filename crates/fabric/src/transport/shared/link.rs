@@ -74,8 +74,10 @@ pub struct Link {
     pub(super) is_trusted: bool,
     pub(super) waiter: Waiter,
     looks: u32,
-    /// Messages since the last one was received.
+    /// Looks at the connection by those who send since a message was received.
     pub(super) sends: u32,
+    /// Long messages that were not answered, as far as that tells a stream (`send.rs`).
+    pub(super) unanswered: u32,
     /// The peer's memory, where the kernel lets it be read.
     pub(super) memory: Option<PeerMemory>,
     /// What the peer reads to see whether it reads the right process.
@@ -142,6 +144,7 @@ impl Link {
             waiter: Waiter::default(),
             looks: 0,
             sends: 0,
+            unanswered: 0,
             memory: None,
             _proof: proof,
             segment,

@@ -19,7 +19,7 @@
 //! *Rid of it.* Of a message up to [`RING_LEAST`] bytes a send is rid without its receiver, as the
 //! ring has room for it. So its offer stands for as long only as a receiver takes that is there;
 //! then it is withdrawn, the message goes through the ring, and so do the next ones, ever more of
-//! them while nobody is there.
+//! them while nobody is there. So it is where what a stream has in the ring does not leave it.
 //!
 //! *Lent.* A long body that many may hold is not copied by who queues it, but held until the
 //! receiver has fetched it; who leaves before has not left in order. What the message begins with
@@ -37,6 +37,7 @@ use crate::strategy::Ready;
 use muster_base::limits::QUEUE_BYTES_MAX;
 use std::io::IoSlice;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 const OFFERED: u64 = 0;
 const TAKEN: u64 = 1;
@@ -48,6 +49,10 @@ const LOST: u64 = 5;
 /// What ends a connection with a message that was lent.
 const LEFT: &str = "it has left before a message of it was fetched";
 const UNREAD: &str = "a message in its memory cannot be read, as of a process that ends";
+
+/// How long a stream waits for the ring to be empty before an offer: a full one is after 250 us,
+/// if its receiver is there.
+const DRAINED: Duration = Duration::from_micros(500);
 
 /// Bytes of an offer.
 const OFFER: usize = 16;
@@ -62,6 +67,19 @@ pub(super) struct Lent {
 }
 
 impl Link {
+    /// Whether what is under way has gone by: in a stream, where it is to be found out what single
+    /// copies one behind another take, a moment is waited for that.
+    fn is_let_by(&mut self, deadline: Deadline) -> Result<bool> {
+        if !self.is_stream() {
+            return Ok(false);
+        }
+        let is_drained = self.is_drained(deadline.sooner(DRAINED))?;
+        if !is_drained {
+            self.outgoing.offers.in_vain();
+        }
+        Ok(is_drained)
+    }
+
     /// Sends a message by an offer; false when it has to go another way.
     pub(super) fn offer(&mut self, parts: &[IoSlice<'_>], deadline: Deadline) -> Result<bool> {
         let [bytes] = parts else { return Ok(false) };
@@ -73,11 +91,9 @@ impl Link {
             if let Err(garbage) = self.out.refresh() {
                 return Err(self.garbage(garbage));
             }
-            // Behind others it would have to wait for them. In a stream it does: there it is to be
-            // found out what single copies one behind another take.
-            let is_behind =
-                self.out.live() > 0 && !(self.is_stream() && self.is_drained(deadline)?);
-            if is_behind || self.outgoing.offers.rests() {
+            // Behind others it would have to wait for them.
+            let is_first = self.out.live() == 0;
+            if self.outgoing.offers.rests() || !is_first && !self.is_let_by(deadline)? {
                 return Ok(false);
             }
         }

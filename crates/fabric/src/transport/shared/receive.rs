@@ -139,7 +139,7 @@ impl Link {
 
     #[inline]
     fn done(&mut self, record: &Record) {
-        self.sends = 0;
+        self.answered();
         if self.inn.pop(record) {
             self.ring(ROOM);
         }
@@ -147,7 +147,7 @@ impl Link {
 
     /// As [`Link::done`], for one of several packets.
     fn free(&mut self, record: &Record) {
-        self.sends = 0;
+        self.answered();
         if self.inn.pop(record) {
             self.nudge(ROOM);
         }
@@ -206,7 +206,7 @@ impl Link {
                     if self.inn.take_short(size, |bytes| into.copy_from_slice(bytes)) {
                         self.ring(ROOM);
                     }
-                    self.sends = 0;
+                    self.answered();
                     return Some(size);
                 }
                 Glance::Nothing => std::hint::spin_loop(),

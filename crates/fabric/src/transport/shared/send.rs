@@ -23,8 +23,10 @@ use std::time::{Duration, Instant};
 /// taken from it (docs/decisions/pipeline.md, the footprint).
 const SHORT_WINDOW: usize = 1024 * 1024;
 
-/// So many sends without anything received are no stream.
+/// More messages than these that nobody answers are a stream, until an answer to each of the next
+/// few. Windows of them are one, too: an answer halves what was counted.
 const ALONE: u32 = 16;
+const COUNTED: u32 = 4 * ALONE;
 
 /// What is done where a plan says single copy and cannot have it.
 const FALLBACK: (usize, usize) = (32 * 1024, 64);
@@ -313,12 +315,20 @@ impl Link {
 
     /// How the planner has a message go: by itself, or as one of a stream.
     fn plan(&mut self, size: usize) -> Plan {
+        self.unanswered = COUNTED.min(self.unanswered + 1);
         if self.is_stream() { self.planner.stream(size) } else { self.planner.plan(size) }
     }
 
     /// Whether messages follow one another that nobody answers.
     pub(super) fn is_stream(&self) -> bool {
-        self.sends > ALONE
+        self.unanswered > ALONE
+    }
+
+    /// A message was received.
+    #[inline]
+    pub(super) fn answered(&mut self) {
+        self.sends = 0;
+        self.unanswered /= 2;
     }
 
     /// How a message goes in packets; none if it goes whole.
