@@ -145,6 +145,14 @@ fn a_job_that_waits_ends_at_ctrl_c_and_when_it_is_killed_and_others_go_on() {
     two.wait().code(143).says("while it waited: it was told to end  [E305, exit 143]");
     // Nobody is ahead of it now.
     three.await_out("began");
+    // A signal ends one that has no ranks to get it, or is refused; and no number that is none
+    // keeps others from what they are told.
+    let four = job(&cluster, "four", &["-N", "2"]);
+    let waiting = await_state(&cluster, "four", "pending")["id"].as_u64().unwrap().to_string();
+    let refused = cluster.muster(&["kill", "-s", "USR1", &waiting]).run();
+    refused.code(1).says("the job waits for its nodes: nothing of it runs");
+    cluster.muster(&["kill", "-s", "TERM", "4000", &waiting]).run().code(1).says("no job 4000");
+    four.wait().code(143).says("while it waited: it got the signal TERM");
     ["first", "three"].iter().for_each(|name| end(&cluster, name));
     [first, three].into_iter().for_each(|one| drop(one.wait().ok()));
     cluster.no_job_processes();

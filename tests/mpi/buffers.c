@@ -35,6 +35,10 @@ static void of_communicators(void) {
     MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
     MPI_Comm_dup(MPI_COMM_WORLD, &other);
     CHECK(class_of(MPI_Bsend(numbers, N, MPI_INT, rank, 0, copy)) == MPI_ERR_BUFFER);
+    /* Nobody needs no room, and who is wrong is told of that. */
+    CHECK(MPI_Bsend(numbers, N, MPI_INT, MPI_PROC_NULL, 0, copy) == MPI_SUCCESS);
+    CHECK(class_of(MPI_Bsend(numbers, N, MPI_INT, size, 0, copy)) == MPI_ERR_RANK);
+    CHECK(class_of(MPI_Bsend(numbers, N, MPI_INT, rank, -5, copy)) == MPI_ERR_TAG);
     MPI_Buffer_attach(more, sizeof more);
     MPI_Comm_attach_buffer(copy, room, sizeof room);
     CHECK(class_of(MPI_Comm_attach_buffer(copy, room, sizeof room)) == MPI_ERR_BUFFER);

@@ -83,6 +83,12 @@ static void looked_at(void) {
     CHECK(flag && index == MPI_UNDEFINED && status.MPI_ERROR == MPI_SUCCESS);
     MPI_Request_get_status_some(2, requests, &number, which, statuses);
     CHECK(number == MPI_UNDEFINED);
+    statuses[0].MPI_ERROR = statuses[1].MPI_ERROR = MPI_ERR_OTHER;
+    MPI_Waitall(2, requests, statuses);
+    CHECK(statuses[0].MPI_ERROR == MPI_SUCCESS && statuses[1].MPI_SOURCE == MPI_ANY_SOURCE);
+    statuses[1].MPI_ERROR = MPI_ERR_OTHER;
+    MPI_Testall(2, requests, &flag, statuses);
+    CHECK(flag && statuses[1].MPI_ERROR == MPI_SUCCESS);
     MPI_Irecv(&in[0], 1, MPI_INT, last, 1, MPI_COMM_WORLD, &requests[0]);
     MPI_Irecv(&in[1], 1, MPI_INT, last, 2, MPI_COMM_WORLD, &requests[1]);
     MPI_Request_get_status_all(2, requests, &flag, statuses);

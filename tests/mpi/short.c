@@ -1,6 +1,7 @@
 /* Short collectives of communicators that come and go, overlap, and are more than a node has
  * boards; ranks are now and then late, so that some are ahead of others. */
 #include "check.h"
+#include <stddef.h>
 
 enum { ROUNDS = 40, MANY = 20, SIDE = 2 };
 
@@ -79,6 +80,48 @@ static void once(MPI_Comm comm, int round, const Kinds *kinds) {
     MPI_Allreduce(NULL, NULL, 0, MPI_INT, MPI_SUM, comm);
 }
 
+/* Its key alone is told of; what is copied is all of it. */
+typedef struct {
+    char before[72];
+    int key;
+    char host[200];
+} Wide;
+
+static void latest(void *in, void *out, int *count, MPI_Datatype *type) {
+    Wide *from = in, *into = out;
+    (void)type;
+    for (int at = 0; at < *count; at++)
+        if (from[at].key > into[at].key) into[at] = from[at];
+}
+
+/* An operation of the program may copy what lies around the data: that is nobody else's. */
+static void copied_whole(void) {
+    enum { WIDE = 40 };
+    int one = 1;
+    MPI_Aint at = offsetof(Wide, key);
+    MPI_Datatype key = MPI_INT, inner, type;
+    MPI_Op op;
+    MPI_Type_create_struct(1, &one, &at, &key, &inner);
+    MPI_Type_create_resized(inner, 0, sizeof(Wide), &type);
+    MPI_Type_commit(&type);
+    MPI_Op_create(latest, 1, &op);
+    for (int count = 1; count <= WIDE; count += 13) {
+        Wide *mine = calloc(count, sizeof *mine), *most = calloc(count, sizeof *most);
+        for (int each = 0; each < count; each++) mine[each].key = (rank + each) % size;
+        MPI_Allreduce(mine, most, count, type, op, MPI_COMM_WORLD);
+        for (int each = 0; each < count; each++) CHECK(most[each].key == size - 1);
+        memset(most, 0, count * sizeof *most);
+        MPI_Scan(mine, most, count, type, op, MPI_COMM_WORLD);
+        for (int each = 0; rank == size - 1 && each < count; each++)
+            CHECK(most[each].key == rank);
+        free(mine);
+        free(most);
+    }
+    MPI_Op_free(&op);
+    MPI_Type_free(&inner);
+    MPI_Type_free(&type);
+}
+
 /* Communicators of one collective each, of all and then of some, who go on while the others may
  * still look at what they were shown. */
 static void in_turn(void) {
@@ -152,6 +195,7 @@ int main(int argc, char **argv) {
     }
     in_turn();
     last();
+    copied_whole();
     MPI_Op_free(&kinds.times);
     MPI_Op_free(&kinds.larger);
     MPI_Type_free(&kinds.whole);

@@ -91,13 +91,14 @@ impl Context {
         Ok(Client::connect(&directory.manager(), options)?)
     }
 
-    /// Whether a job gets a cluster of its own: none is up, and none was named.
+    /// Whether a job gets a cluster of its own: none is up, and neither one nor a view was named.
     ///
     /// # Errors
     /// The directory of clusters cannot be used.
     pub fn embeds(&self) -> Result<bool> {
         let absent = matches!(self.runtime.state(&self.cluster)?, None | Some(State::Dead));
-        Ok(absent && self.cluster == "default")
+        let is_whole = self.view.as_deref().is_none_or(|view| view == "/");
+        Ok(absent && is_whole && self.cluster == "default")
     }
 
     /// One of so many nodes for this process alone or, with none, the cluster that is up.

@@ -291,6 +291,7 @@ fn mistakes_are_told_in_one_sentence_with_status_2() {
     for (words, part) in [
         (vec!["pss"], "'ps'"),
         (vec!["up", "-N", "0"], "1..=256"),
+        (vec!["up", "--tolerate-missing"], "--hosts"),
         (vec!["kill", "-s", "FOO", "1"], "[E163]"),
         (vec!["cp", "a", "b"], "colon"),
         (vec!["export", "/", "--listen", "0.0.0.0:0"], "[E150]"),

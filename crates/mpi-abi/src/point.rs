@@ -162,6 +162,25 @@ fn send_again(
     })
 }
 
+/// Sends a copy, which needs room in a buffer that was attached; none where nobody gets it.
+fn send_copy(comm: &Comm, dest: c_int, label: c_int, bytes: Elements) -> Result<()> {
+    tag(label)?;
+    if comm.peer(dest)?.is_none() {
+        return Ok(());
+    }
+    attached::send(comm, bytes, |copy| send(comm, dest, label, Mode::Standard, copy))
+}
+
+/// Takes back the receive of an exchange whose send has failed.
+fn take_back(received: Option<Ticket>) -> Result<()> {
+    if let Some(ticket) = received {
+        let endpoint = &mut world()?.process.state().endpoint;
+        endpoint.cancel(ticket);
+        endpoint.release(ticket);
+    }
+    Ok(())
+}
+
 /// Sends and receives. Where it cannot send, nothing is received.
 fn exchange_now(
     comm: &Comm,
@@ -172,10 +191,8 @@ fn exchange_now(
     tag(sendtag)?;
     let received = receive(comm, source, recvtag, into)?;
     let sent = send(comm, dest, sendtag, Mode::Standard, bytes).and_then(finish_send);
-    if let (Err(_), Some(ticket)) = (&sent, received) {
-        let endpoint = &mut world()?.process.state().endpoint;
-        endpoint.cancel(ticket);
-        endpoint.release(ticket);
+    if sent.is_err() {
+        take_back(received)?;
     }
     sent?;
     finish_receive(received)
@@ -191,8 +208,11 @@ fn exchange(
     comm.peer(dest)?;
     tag(sendtag)?;
     let received = receive(comm, source, recvtag, into)?;
-    let sent = send(comm, dest, sendtag, Mode::Standard, bytes)?;
-    began(comm.handle, request, Active::Exchange(sent, received))
+    let sent = send(comm, dest, sendtag, Mode::Standard, bytes);
+    if sent.is_err() {
+        take_back(received)?;
+    }
+    began(comm.handle, request, Active::Exchange(sent?, received))
 }
 
 both! {
@@ -229,7 +249,7 @@ both! {
         comm: MPI_Comm,
     ) on comm {
         let (comm, bytes) = (communicator(comm)?, elements(buf.0, count, datatype)?);
-        attached::send(&comm, bytes, |copy| send(&comm, dest, tag, Mode::Standard, copy))?;
+        send_copy(&comm, dest, tag, bytes)?;
         Ok(())
     }
 
@@ -328,7 +348,7 @@ both! {
         request: Out<MPI_Request>,
     ) on comm {
         let (comm, bytes) = (communicator(comm)?, elements(buf.0, count, datatype)?);
-        attached::send(&comm, bytes, |copy| send(&comm, dest, tag, Mode::Standard, copy))?;
+        send_copy(&comm, dest, tag, bytes)?;
         began_sending(comm.handle, request, None)
     }
 
@@ -382,8 +402,7 @@ both! {
         crate::buffer::tag(tag)?;
         comm.peer(dest)?;
         to_be_started(comm.handle, request, move || {
-            let send = |copy| send(&comm, dest, tag, Mode::Standard, copy);
-            attached::send(&comm, bytes.clone(), send)?;
+            send_copy(&comm, dest, tag, bytes.clone())?;
             Ok(sending(None))
         })
     }

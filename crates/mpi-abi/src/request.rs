@@ -86,6 +86,8 @@ impl From<Failed> for Error {
 
 /// What became of a handle's operation when it was asked for.
 pub enum Step {
+    /// There is none, or it was not started.
+    Nothing,
     /// It has ended.
     Ended(Ended),
     /// It goes on.
@@ -140,12 +142,12 @@ impl Requests {
                     *handle = MPI_REQUEST_NULL;
                     Ok(Step::Ended(Ok(EMPTY)))
                 }
-                MPI_REQUEST_NULL => Ok(Step::Ended(Ok(EMPTY))),
+                MPI_REQUEST_NULL => Ok(Step::Nothing),
                 _ => Err(wrong(*handle)),
             };
         };
         let ended = match &request.active {
-            None => return Ok(Step::Ended(Ok(EMPTY))),
+            None => return Ok(Step::Nothing),
             Some(Active::Receive(ticket)) => {
                 state.outcome(*ticket).map(|outcome| received(&outcome))
             }

@@ -51,10 +51,10 @@ export! {
         provided.set(world::level()?)
     }
 
-    /// Whether this is the thread that began, which is the process's first.
+    /// Whether this is the thread that began.
     fn MPI_Is_thread_main(flag: Out<c_int>) {
         world()?;
-        flag.set(c_int::from(rustix::thread::gettid() == rustix::process::getpid()))
+        flag.set(world::is_main_thread().into())
     }
 
     /// Ends: nobody before all have come, so nobody waits for one who is gone.

@@ -82,11 +82,13 @@ fn finish_all(
     drop(state);
     let mut statuses = Statuses::new(statuses);
     for (place, (at, ended)) in which.into_iter().zip(polled).enumerate() {
-        let ended = match active[at] {
-            None => Ok(EMPTY),
-            Some(_) => request::finish(&mut handles[at], ended.unwrap_or(Ok(EMPTY))),
-        };
-        statuses.set(place, ended);
+        match active[at] {
+            None => statuses.set_empty(place),
+            Some(_) => {
+                let ended = ended.unwrap_or(Ok(EMPTY));
+                statuses.set(place, request::finish(&mut handles[at], ended));
+            }
+        }
     }
     statuses.done()
 }
@@ -100,6 +102,13 @@ struct Statuses<'a> {
 impl<'a> Statuses<'a> {
     fn new(all: Option<&'a mut [MPI_Status]>) -> Statuses<'a> {
         Statuses { all, failed: Vec::new() }
+    }
+
+    /// There was none, of which the status says so.
+    fn set_empty(&mut self, place: usize) {
+        if let Some(all) = self.all.as_deref_mut() {
+            all[place] = EMPTY;
+        }
     }
 
     /// How one has ended.
@@ -172,6 +181,7 @@ export! {
             let mut requests = request::requests();
             while let Some(handle) = handles.get_mut(next) {
                 match requests.end(state, handle)? {
+                    Step::Nothing => statuses.set_empty(next),
                     Step::Ended(ended) => statuses.set(next, ended),
                     Step::UnderWay => return Ok(None),
                     Step::Other(other) => {

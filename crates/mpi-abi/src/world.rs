@@ -68,6 +68,9 @@ const FORKED: u8 = 3;
 /// What threads may do (`MPI_THREAD_...`), as `MPI_Init_thread` has said.
 static LEVEL: AtomicI32 = AtomicI32::new(0);
 
+/// The thread that has called `MPI_Init`; 0 before.
+static MAIN: AtomicI32 = AtomicI32::new(0);
+
 /// Sessions that are open. They need no `MPI_Init`, and outlast `MPI_Finalize`.
 static SESSIONS: AtomicUsize = AtomicUsize::new(0);
 
@@ -124,8 +127,19 @@ pub fn begin(level: i32, has_threads: bool) -> Result<()> {
     let world = enter(has_threads)?;
     let level = if world.is_watched { level.min(MPI_THREAD_SERIALIZED) } else { level };
     LEVEL.store(level, Ordering::Relaxed);
+    MAIN.store(thread(), Ordering::Relaxed);
     PHASE.store(RUNNING, Ordering::Release);
     Ok(())
+}
+
+/// The number of this thread.
+fn thread() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
+}
+
+/// Whether this thread is the one that has called `MPI_Init`.
+pub fn is_main_thread() -> bool {
+    MAIN.load(Ordering::Relaxed) == thread()
 }
 
 /// Joins the job, once.

@@ -52,11 +52,20 @@ impl<M: Memory> Typed<M> {
         Typed { memory: M::scratch(0), count: 0, datatype }
     }
 
-    /// Room for as many, of the library's.
+    /// Room for as many, of the library's; also for what lies around their data, as programs'
+    /// operations may copy whole structures.
     pub fn scratch(&self) -> Typed<M> {
-        let span = self.datatype.span(self.count).expect("it was looked at when this was made");
-        let memory = M::scratch((span.end - span.start) as usize).offset(-span.start);
+        let room = self.datatype.room(self.count).expect("it was looked at when this was made");
+        let memory = M::scratch((room.end - room.start) as usize).offset(-room.start);
         Typed { memory, ..self.clone() }
+    }
+
+    /// Whether their bytes lie one behind the other, and nothing that belongs to them around them.
+    pub fn is_solid(&self) -> bool {
+        let around = self.datatype.room(self.count).ok();
+        self.run()
+            .zip(around)
+            .is_some_and(|(run, around)| (run.at, run.length) == (around.start, around.len()))
     }
 
     /// Room for their bytes one behind the other, of the library's: as much as a message of them

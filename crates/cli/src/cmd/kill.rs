@@ -5,8 +5,9 @@
 
 use super::{Usage, job_path, job_refused};
 use crate::cluster::Context;
-use anyhow::Result;
+use anyhow::{Error, Result};
 use muster_machine::manager::spec::{Phase, Status as Job};
+use muster_ninep::client::Client;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -38,21 +39,29 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         None => "end\n".to_owned(),
     };
     let client = context.connect()?;
+    let mut failed: Option<Error> = None;
     for &job in &args.jobs {
-        // One that has ended takes orders and does nothing: it is told who asks.
-        if let Ok(text) = client.read(&format!("{}/status", job_path(job)))
-            && let Ok(status) = serde_json::from_slice::<Job>(&text)
-            && status.state == Phase::Done
-        {
-            let exit = status.exit.map(|code| format!(" with exit status {code}"));
-            let line = format!("job {job} has ended already{}", exit.unwrap_or_default());
-            writeln!(io::stdout(), "{line}")?;
-            continue;
+        // The others are told all the same.
+        if let Some(before) = tell(&client, job, &order).err().and_then(|it| failed.replace(it)) {
+            writeln!(io::stderr(), "muster: {before}")?;
         }
-        let told = client.write(&format!("{}/ctl", job_path(job)), &order);
-        told.map_err(|error| job_refused(job, error))?;
     }
-    Ok(ExitCode::SUCCESS)
+    failed.map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// Gives a job an order.
+fn tell(client: &Client, job: u32, order: &str) -> Result<()> {
+    // One that has ended takes orders and does nothing: it is told who asks.
+    if let Ok(text) = client.read(&format!("{}/status", job_path(job)))
+        && let Ok(status) = serde_json::from_slice::<Job>(&text)
+        && status.state == Phase::Done
+    {
+        let exit = status.exit.map(|code| format!(" with exit status {code}"));
+        let line = format!("job {job} has ended already{}", exit.unwrap_or_default());
+        return Ok(writeln!(io::stdout(), "{line}")?);
+    }
+    let told = client.write(&format!("{}/ctl", job_path(job)), order);
+    told.map_err(|error| job_refused(job, error))
 }
 
 /// The number of a signal, however it was given.

@@ -42,6 +42,7 @@ const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 #[command(after_help = "Examples:\n  muster up -N 8\n  muster --cluster lab up -N 2\n  \
                         muster up --hosts lab.txt      lines: [user@]host[:port] [nodes=N]\n  \
                         muster up --slurm              inside of salloc or sbatch")]
+#[command(group(clap::ArgGroup::new("elsewhere").args(["hosts", "slurm"])))]
 pub struct Args {
     /// Number of nodes on this machine
     #[arg(short = 'N', long, value_name = "COUNT", default_value_t = 4)]
@@ -67,13 +68,13 @@ pub struct Args {
     #[arg(conflicts_with_all = ["hosts", "slurm"])]
     arch: Vec<StandIn>,
     /// Where hosts reach this machine, if ssh or Slurm do not know
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", requires = "elsewhere")]
     address: Option<IpAddr>,
     /// Go on without hosts that cannot be brought up
-    #[arg(long)]
+    #[arg(long, requires = "elsewhere")]
     tolerate_missing: bool,
     /// Files go from node to node only, not to all hosts at once by UDP multicast
-    #[arg(long, conflicts_with = "nodes")]
+    #[arg(long, requires = "elsewhere")]
     no_multicast: bool,
     /// Who starts jobs when: share, fcfs, easy or gang (see muster scheduler --help)
     #[arg(long, value_name = "NAME")]

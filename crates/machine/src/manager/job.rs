@@ -22,8 +22,10 @@ use crate::launch::Order;
 use crate::memory::id_of;
 use crate::output::Output;
 use crate::usage::Usage;
+use muster_base::ending::signal_name;
 use muster_fabric::primitive::Nodes;
 use muster_fabric::protocol::NodeId;
+use muster_ninep::error::{Errno, Result, fail};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -560,9 +562,25 @@ impl Job {
         self.act(state, actions);
     }
 
-    /// Sends a signal to all ranks that run.
-    pub(super) fn signal(self: &Arc<Job>, number: i32) {
-        self.act(self.state(), vec![Action::Signal(number)]);
+    /// Sends a signal to all ranks that run. A job that waits for its nodes has none, and ends by
+    /// what ends a program that does not expect it from a terminal or a batch system.
+    ///
+    /// # Errors
+    /// It waits, and this is another signal.
+    pub(super) fn signal(self: &Arc<Job>, number: i32) -> Result<()> {
+        let state = self.state();
+        if !state.progress.is_unplaced() {
+            self.act(state, vec![Action::Signal(number)]);
+            return Ok(());
+        }
+        drop(state);
+        let name = signal_name(number as u8);
+        if ![libc::SIGINT, libc::SIGTERM, libc::SIGHUP].contains(&number) {
+            let why = "the job waits for its nodes: nothing of it runs that could get the signal";
+            return fail(Errno::BUSY, format!("{why} {name}"));
+        }
+        self.end(End::Killed, 128 + number as u8, &format!("it got the signal {name}"));
+        Ok(())
     }
 
     /// A rank has written. False if that cannot be kept: the job ends, without grace, since

@@ -450,10 +450,7 @@ impl Commands for JobCtl {
         let job = &self.job.latest();
         match line.split_whitespace().collect::<Vec<_>>()[..] {
             ["start"] => launch::start(job),
-            ["signal", name] => {
-                job.signal(signal(name)?);
-                Ok(())
-            }
+            ["signal", name] => job.signal(signal(name)?),
             ["kill"] => {
                 job.kill();
                 Ok(())

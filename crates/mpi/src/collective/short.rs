@@ -204,7 +204,7 @@ impl<'a, M: Memory> Short<'a, M> {
             boards.read(self.comm.group().world(rank), self.spot, &mut shown.0[..bytes]);
             shown
         };
-        let is_whole = into.whole().is_some();
+        let is_whole = into.is_solid();
         let combine = |from: Shown<ROOM>, mut with: Shown<ROOM>| {
             if is_whole {
                 let (from, with) = (&from.0[..bytes], &mut with.0[..bytes]);

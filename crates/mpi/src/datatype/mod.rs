@@ -306,6 +306,23 @@ impl Datatype {
         span.ok_or_else(|| self.too_many(count))
     }
 
+    /// The displacements between which `count` copies lie with all that belongs to them: their
+    /// data, and from the lower to the upper bound of each. Where that is more than memory can
+    /// hold it is [`Datatype::span`].
+    ///
+    /// # Errors
+    /// As [`Datatype::span`].
+    pub fn room(&self, count: usize) -> Result<std::ops::Range<isize>> {
+        let span = self.span(count)?;
+        let Some(others) = count.checked_sub(1) else { return Ok(span) };
+        let last = self.extent() * others as isize;
+        let lower = self.lower_bound().checked_add(last.min(0));
+        let upper = self.upper_bound().checked_add(last.max(0));
+        let (Some(lower), Some(upper)) = (lower, upper) else { return Ok(span) };
+        let room = span.start.min(lower)..span.end.max(upper);
+        Ok(if room.end.checked_sub(room.start).is_some() { room } else { span })
+    }
+
     #[cold]
     fn too_many(&self, count: usize) -> Error {
         let size = self.size();
