@@ -52,6 +52,7 @@ fn with_fcfs_jobs_start_in_order_and_say_what_they_wait_for() {
     let small = job(&cluster, "small", &["-N", "1", "--time", "1s"]);
     let waiting = await_state(&cluster, "small", "pending");
     assert_eq!(waiting["why"], "1 node asked, 2 free; ahead of it: job 2");
+    let followed = cluster.muster(&["logs", "-f", &waiting["id"].to_string()]).start();
     until("it is said what they wait for", || {
         all.err().contains("job 2 waits: 4 nodes asked, 2 free  [N110]")
             && small.err().contains("job 3 waits: 1 node asked, 2 free; ahead of it: job 2  [N110]")
@@ -66,6 +67,7 @@ fn with_fcfs_jobs_start_in_order_and_say_what_they_wait_for() {
     assert_eq!(all.wait().ok().err.matches("waits").count(), 1, "it is said once");
     end(&cluster, "small");
     assert_eq!(small.wait().ok().out, "began\n");
+    assert_eq!(followed.wait().ok().out, "began\n", "who follows waits with it");
     cluster.down();
 }
 
@@ -149,6 +151,7 @@ fn a_job_that_waits_ends_at_ctrl_c_and_when_it_is_killed_and_others_go_on() {
     // keeps others from what they are told.
     let four = job(&cluster, "four", &["-N", "2"]);
     let waiting = await_state(&cluster, "four", "pending")["id"].as_u64().unwrap().to_string();
+    cluster.muster(&["logs", &waiting]).run().code(0).says("waits and has printed nothing");
     let refused = cluster.muster(&["kill", "-s", "USR1", &waiting]).run();
     refused.code(1).says("the job waits for its nodes: nothing of it runs");
     cluster.muster(&["kill", "-s", "TERM", "4000", &waiting]).run().code(1).says("no job 4000");

@@ -84,8 +84,8 @@ pub const SPARE_DIRECTORIES_MAX: usize = 32;
 /// more is a mistake in typing, and would stop the machine before it could be taken back.
 pub const NODES_HERE_MAX: usize = 256;
 
-/// Bytes of a cluster's history of jobs before it is put aside; twice that is kept. A line is about
-/// 500 bytes, so the last 8,000 jobs are there at least, in 4 to 8 MiB.
+/// Bytes of a cluster's history of jobs before it is put aside; twice that is kept. A line has
+/// about 500 bytes, so 8,000 jobs are there, and fewer with many nodes or long arguments.
 pub const HISTORY_FILE_MAX: u64 = 4 * 1024 * 1024;
 
 /// How often a job may begin again: one that loses a node each time will do so a hundredth time.

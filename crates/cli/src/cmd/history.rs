@@ -11,8 +11,9 @@ use std::process::ExitCode;
 
 /// List jobs that have ended, the last ones at the end.
 ///
-/// The cluster remembers the last 8,000 jobs at least for as long as it is up. Output and single
-/// ranks are kept of the last 256 only: muster ps --all.
+/// The cluster remembers thousands of jobs for as long as it is up: 4 to 8 MiB of them, 500 bytes
+/// each and more for many nodes or long command lines. Output and single ranks are kept of the last
+/// 256 only: muster ps --all.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster history --since 1h --state failed,lost\n  \
                         muster history -n 20 --json")]

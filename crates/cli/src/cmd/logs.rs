@@ -4,7 +4,7 @@ use super::{job_path, job_refused, refused};
 use crate::cluster::Context;
 use anyhow::{Result, bail};
 use muster_base::nodeset::fold_numbers;
-use muster_machine::manager::spec::Status;
+use muster_machine::manager::spec::{Phase, Status};
 use muster_ninep::client::Client;
 use muster_ninep::error::Errno;
 use muster_ninep::tree::OpenFlags;
@@ -19,7 +19,7 @@ use std::sync::Mutex;
 pub struct Args {
     /// Number of the job
     job: u32,
-    /// Go on until the job ends
+    /// Go on until the job ends, also if it still waits for its nodes
     #[arg(short, long)]
     follow: bool,
     /// Only this rank's output
@@ -37,7 +37,9 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let client = context.connect()?;
     let file = if args.stderr { "stderr" } else { "stdout" };
     let directory = job_path(args.job);
-    let mut ranks = ranks(&client, args.job)?;
+    let Some(mut ranks) = ranks(&client, args.job, args.follow)? else {
+        return Ok(ExitCode::SUCCESS);
+    };
     if let Some(rank) = args.rank {
         if !ranks.contains(&rank) {
             let all: Vec<usize> = ranks.iter().map(|&rank| rank as usize).collect();
@@ -74,20 +76,46 @@ fn tell_attempts(client: &Client, job: u32) {
     }
 }
 
-/// The ranks of a job, in order.
-fn ranks(client: &Client, job: u32) -> Result<Vec<u32>> {
+/// The ranks of a job, in order. One that waits for its nodes has none: who follows it waits until
+/// it has, others are told.
+fn ranks(client: &Client, job: u32, follow: bool) -> Result<Option<Vec<u32>>> {
+    loop {
+        let ranks = placed(client, job)?;
+        if !ranks.is_empty() {
+            return Ok(Some(ranks));
+        }
+        let status = client.read(&format!("{}/status", job_path(job)));
+        let status = status.map_err(|error| job_refused(job, error))?;
+        let Status { state, why, .. } = serde_json::from_slice(&status)?;
+        if !matches!(state, Phase::New | Phase::Pending) {
+            // It may have got them meanwhile.
+            let ranks = placed(client, job)?;
+            if ranks.is_empty() {
+                bail!("job {job} was not started and printed nothing; see: muster ps --all  [E160]")
+            }
+            return Ok(Some(ranks));
+        }
+        if !follow {
+            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+            writeln!(io::stderr(), "muster: job {job} waits and has printed nothing{why}  [N110]")?;
+            return Ok(None);
+        }
+        // It is answered when the job runs, or has ended.
+        client.read(&format!("{}/begun", job_path(job))).map_err(refused)?;
+    }
+}
+
+/// The ranks that have places, in order.
+fn placed(client: &Client, job: u32) -> Result<Vec<u32>> {
     let directory = job_path(job);
     let entries = match client.readdir(&format!("{directory}/ranks")) {
         Err(error) if error.errno == Errno::NOENT && client.getattr(&directory).is_ok() => {
-            bail!("job {job} was not started and printed nothing; see: muster ps --all  [E160]")
+            return Ok(Vec::new());
         }
         other => other.map_err(|error| job_refused(job, error))?,
     };
     let number = |name: &[u8]| std::str::from_utf8(name).ok()?.parse::<u32>().ok();
     let mut ranks: Vec<u32> = entries.iter().filter_map(|entry| number(&entry.name)).collect();
-    if ranks.is_empty() {
-        bail!("job {job} was not started and printed nothing; see: muster ps --all  [E160]");
-    }
     ranks.sort_unstable();
     Ok(ranks)
 }

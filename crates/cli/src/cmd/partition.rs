@@ -37,7 +37,8 @@ enum Order {
         #[arg(long, value_name = "TIME")]
         time: Option<String>,
         /// When its nodes are for its jobs only: each day HH:MM-HH:MM (UTC), or once
-        /// @SECONDS-@SECONDS (since 1970); may be repeated
+        /// @SECONDS-@SECONDS (since 1970); may be repeated. A job without a --time never gets nodes
+        /// that are reserved each day, as nobody knows whether it ends before
         #[arg(long, value_name = "FROM-TO")]
         reserve: Vec<String>,
     },

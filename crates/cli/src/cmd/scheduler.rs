@@ -52,9 +52,10 @@ impl Settings {
 ///
 /// share starts every job at once, and the nodes' kernels share the processors. fcfs gives a node
 /// to one job at a time, in order of submission. easy does too, but lets jobs with a --time pass
-/// where they delay nobody. gang lets jobs take turns on all their nodes at the same moment; their
-/// ranks are nicer than other processes, and bound to processors where they fill a machine (see
-/// muster run --no-bind). Jobs that run stay where they are.
+/// where they delay nobody (behind one without a --time nobody knows that, and they pass). gang
+/// lets jobs take turns on all their nodes at the same moment; their ranks are nicer than other
+/// processes, and bound to processors where they fill a machine (see muster run --no-bind). Jobs
+/// that run stay where they are.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster scheduler easy\n  \
                         muster scheduler gang --slice 2ms --slots 4\n  \
