@@ -166,7 +166,8 @@ fn hosts_that_fail_are_named_with_their_words_and_the_rest_is_taken_down() {
     said.says("Connection refused");
     hosts.leftovers();
     let tolerant = ["up", "--tolerate-missing", "--hosts", "lab.txt"];
-    hosts.muster(&tolerant).run().ok().says("without h5: ");
+    let said = hosts.muster(&tolerant).run().ok().says("without h5: ");
+    assert!(said.out.contains(", on h1, over TLS."), "{}", said.out);
     assert_eq!(hosts.muster(&["run", "hostname"]).run().ok().out, "h1\n");
     hosts.muster(&["down"]).run().ok();
     hosts.leftovers();

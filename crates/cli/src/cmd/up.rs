@@ -15,6 +15,7 @@ use muster_machine::hosts::list::{self, Host};
 use muster_machine::keeper::{self, State};
 use muster_ninep::client::Client;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
@@ -398,12 +399,20 @@ fn told(
     seconds: f64,
 ) -> Result<()> {
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    // Some may be missing.
+    let hosts = order.map(|order| {
+        names.iter().filter_map(|name| host_of(order, name)).collect::<BTreeSet<String>>()
+    });
     if args.json {
-        let transport = if order.is_some() { "tls" } else { "unix" };
-        return print_json(&json!({
+        let transport = if hosts.is_some() { "tls" } else { "unix" };
+        let mut told = json!({
             "schema": SCHEMA, "cluster": context.cluster, "nodes": names, "transport": transport,
             "cpus": cpus, "seconds": seconds,
-        }));
+        });
+        if let Some(hosts) = hosts {
+            told["hosts"] = json!(hosts);
+        }
+        return print_json(&told);
     }
     let (count, s) = (names.len(), if names.len() == 1 { "" } else { "s" });
     let cores = if cpus == 1 { "one core".to_owned() } else { format!("{cpus} cores") };
@@ -412,16 +421,15 @@ fn told(
         name => format!("--cluster {name} "),
     };
     let mut out = std::io::stdout().lock();
-    match order {
+    match hosts {
         None => writeln!(
             out,
             "{count} embedded node{s} {} up in {seconds:.2} s, sharing {cores}. Only you can \
              reach them.",
             fold(names)
         )?,
-        Some(order) => {
-            let hosts = fold(order.hosts.iter().map(Host::short));
-            let names = fold(names);
+        Some(hosts) => {
+            let (names, hosts) = (fold(names), fold(&hosts));
             writeln!(out, "{count} node{s} {names} up in {seconds:.2} s, on {hosts}, over TLS.")?;
         }
     }
