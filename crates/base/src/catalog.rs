@@ -79,7 +79,8 @@ catalog! {
         "muster nodes shows what there is. A larger one: muster down && muster up -N K"
     N110 "The job waits for its nodes."
         "Others have them or wait ahead of it, or some are down, drained or reserved. It starts \
-         by itself."
+         by itself, but never on nodes that are reserved each day if it does not say how long it \
+         runs (--time)."
         "muster ps shows who waits for what; Ctrl-C or muster kill ends the wait. muster scheduler \
          tells by which rule nodes are given."
     E111 "The ranks do not fit the nodes that were asked for."

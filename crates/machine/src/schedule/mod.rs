@@ -263,7 +263,12 @@ impl Schedule {
         if candidates.len() < ask.nodes {
             let can = candidates.len();
             let others = "the others are down, drained or reserved";
-            return Some(format!("{asked}, {can} can take it; {others}"));
+            // Who says that he is soon gone may have some of those: nobody would know but for this.
+            let brief = Ask { time: Some(Duration::from_secs(1)), ..ask.clone() };
+            let more = cluster.candidates(&brief, cluster.now).len();
+            let hint = format!(" (with a --time that ends before they are, {more} can)");
+            let hint = if more > can { hint } else { String::new() };
+            return Some(format!("{asked}, {can} can take it; {others}{hint}"));
         }
         let room = self.scheduler.room(cluster, &candidates);
         let reach: BTreeSet<u32> = candidates.into_iter().collect();

@@ -295,6 +295,32 @@ fn priority_goes_first_and_a_reserved_partition_is_kept_free() {
     assert_eq!(at(&mut schedule, 200), [(3, vec![2, 3])]);
 }
 
+#[test]
+fn who_waits_for_nodes_that_are_reserved_each_day_is_told_to_say_how_long() {
+    let mut schedule = Schedule::default();
+    (0..4).for_each(|node| schedule.set_up(node, true));
+    let hours = |hours: u64| Duration::from_secs(hours * 3600);
+    let reserved = vec![Window { from: hours(22), to: hours(30), daily: true }];
+    let night = Partition { nodes: (0..4).collect(), priority: 0, time: None, reserved };
+    schedule.set_partitions(BTreeMap::from([("night".to_owned(), night)]));
+    let ask = |job, time| Ask { job, nodes: 2, time, ..Ask::default() };
+    schedule.submit(ask(1, None));
+    schedule.submit(ask(2, Some(hours(17))));
+    assert_eq!(schedule.step(hours(12)), []);
+    for job in [1, 2] {
+        let told = schedule.reason(job).unwrap();
+        assert!(
+            told.ends_with("reserved (with a --time that ends before they are, 4 can)"),
+            "{told}"
+        );
+    }
+    schedule.submit(ask(3, Some(hours(9))));
+    assert_eq!(schedule.step(hours(12)).len(), 1);
+    // At night there is nothing to be done.
+    schedule.step(hours(23));
+    assert!(schedule.reason(1).unwrap().ends_with("reserved"));
+}
+
 /// Six nodes, and jobs 0, 1, ... of so many nodes each, all at once.
 fn matrix(config: &str, jobs: &[usize]) -> Schedule {
     let mut schedule = Schedule::default();
