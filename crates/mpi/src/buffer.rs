@@ -62,10 +62,9 @@ impl<M: Memory> Typed<M> {
 
     /// Whether their bytes lie one behind the other, and nothing that belongs to them around them.
     pub fn is_solid(&self) -> bool {
-        let around = self.datatype.room(self.count).ok();
-        self.run()
-            .zip(around)
-            .is_some_and(|(run, around)| (run.at, run.length) == (around.start, around.len()))
+        let (lower, extent) = (self.datatype.lower_bound(), self.datatype.extent());
+        let around = extent.wrapping_mul(self.count as isize);
+        self.run().is_some_and(|run| run.at == lower && run.length as isize == around)
     }
 
     /// Room for their bytes one behind the other, of the library's: as much as a message of them
