@@ -307,15 +307,18 @@ impl Datatype {
     }
 
     /// The displacements between which `count` copies lie with all that belongs to them: their
-    /// data, and from the lower to the upper bound of each. Where that is more than memory can
-    /// hold it is [`Datatype::span`].
+    /// data, and from the lower to the upper bound of each. Where there are no data, or that is
+    /// more than memory can hold, it is [`Datatype::span`].
     ///
     /// # Errors
     /// As [`Datatype::span`].
     pub fn room(&self, count: usize) -> Result<std::ops::Range<isize>> {
         let span = self.span(count)?;
-        let Some(others) = count.checked_sub(1) else { return Ok(span) };
-        let last = self.extent() * others as isize;
+        if span.is_empty() {
+            return Ok(span);
+        }
+        // `span` has looked at this product.
+        let last = self.extent() * (count - 1) as isize;
         let lower = self.lower_bound().checked_add(last.min(0));
         let upper = self.upper_bound().checked_add(last.max(0));
         let (Some(lower), Some(upper)) = (lower, upper) else { return Ok(span) };
