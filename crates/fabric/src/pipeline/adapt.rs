@@ -29,7 +29,8 @@
 //!
 //! The methods leave bytes in other caches, which the next message finds there: one of 64 KB that
 //! takes 3 us through the ring takes 9 after a single copy, and the next one 5. So the first ones
-//! after a change of the method are no samples, and one that is to be a sample waits for them.
+//! after a change of the method are no samples, and one that is to be a sample waits for them. A
+//! method that is tried goes on for as long as each of its messages takes less than the one before.
 
 use super::calibrate::{CONTACT, Medium, calibrate};
 use super::choice::{Grid, RANGES, Range, Ranges, Tuned, is_ring, range_of};
@@ -61,8 +62,13 @@ const AGREE: u32 = 3;
 const BURST: u32 = 16;
 /// The share of the time for trying the other method.
 const TRIAL: f64 = 0.03;
-/// The most credit, nanoseconds, unless one message takes longer.
+/// The most credit, nanoseconds, unless one message takes longer. A planner begins with that much,
+/// as first contact does not know what programs leave in the caches.
 const CREDIT: f64 = 1e6;
+/// A try whose messages take so much less each than the one before has not settled yet,
+const FALLING: f64 = 0.95;
+/// unless it has taken so many.
+const FALLS: u32 = 6;
 /// A table is made anew when a prediction has moved so far since.
 const STALE: f64 = 1.08;
 /// Known states.
@@ -97,6 +103,11 @@ fn method_of(plan: Plan) -> usize {
 fn class_of(bytes: usize) -> usize {
     let power = bytes.max(2) - 1;
     ((power.ilog2().saturating_sub(7)) as usize / 3).min(CLASSES - 1)
+}
+
+/// Whether a sample tells anything, and not only that the peer was not there.
+fn is_told(log: f64) -> bool {
+    log.is_finite() && log <= ABSENT.ln()
 }
 
 /// How far the model is off, for one method and one class of lengths.
@@ -295,6 +306,8 @@ pub struct Adaptive {
     tried: bool,
     /// Whether the last message tries it.
     trying: bool,
+    /// The try that has not settled yet.
+    falling: Option<Falling>,
     /// Whether the last message went through the ring.
     was_ring: bool,
     /// Whether it went as one of a stream, through another part of the ring.
@@ -305,6 +318,18 @@ pub struct Adaptive {
     credit: f64,
     switches: u64,
     tuning: Option<Tuning>,
+}
+
+/// A try of the other method that goes on.
+#[derive(Clone, Copy, Debug)]
+struct Falling {
+    /// Its last message,
+    bytes: usize,
+    plan: Plan,
+    /// and the logarithm of what the last message took by what was predicted.
+    log: f64,
+    /// So many more at most.
+    left: u32,
 }
 
 /// What is tuned at present.
@@ -343,10 +368,11 @@ impl Adaptive {
             sampling: false,
             tried: false,
             trying: false,
+            falling: None,
             was_ring: true,
             was_flowing: false,
             settling: 0,
-            credit: 0.0,
+            credit: CREDIT,
             switches: 0,
             tuning: None,
         }
@@ -398,6 +424,9 @@ impl Adaptive {
             self.doubts[method_of(range.other)][class_of(bytes)].count > 0
         } else if self.settling > 0 {
             is_ring(range.plan) != self.was_ring && extra <= self.credit
+        } else if self.falling.is_some() {
+            self.trying = true;
+            true
         } else {
             self.trying = !self.tried && extra * f64::from(1 + self.settles(bytes)) <= self.credit;
             self.tried |= self.trying;
@@ -534,10 +563,54 @@ impl Adaptive {
         oldest
     }
 
+    /// What a sample says; none for a try that goes on, as it took less than the one before.
+    fn settled(&mut self, (bytes, plan): (usize, Plan), is_try: bool, log: f64) -> Option<f64> {
+        let falling = self.falling.take();
+        if !is_try {
+            return Some(log);
+        }
+        let (before, left) = falling.map_or((f64::INFINITY, FALLS), |one| (one.log, one.left));
+        if left > 0 && log < before + FALLING.ln() {
+            self.falling = Some(Falling { bytes, plan, log, left: left - 1 });
+            return None;
+        }
+        Some(log.min(before))
+    }
+
+    /// Learns from a sample: the logarithm of what it took by what was predicted.
+    fn learn(&mut self, bytes: usize, plan: Plan, log: f64) {
+        let (method, class) = (method_of(plan), class_of(bytes));
+        let doubt = &mut self.doubts[method][class];
+        if log.abs() <= DRIFT.ln() {
+            *doubt = Doubt::default();
+            let grid = self.grid.clone();
+            return self.state_mut().follow(method, class, log, &grid);
+        }
+        if !is_told(log) {
+            return;
+        }
+        if doubt.count == 0 || doubt.log.signum() != log.signum() {
+            *doubt = Doubt { count: 1, log };
+            self.burst = BURST;
+            return;
+        }
+        doubt.count += 1;
+        doubt.log = doubt.log.min(log);
+        let Doubt { count, log } = *doubt;
+        if count >= AGREE {
+            self.change(bytes, plan, log);
+        }
+    }
+
     /// How a message goes, by itself or as one of a stream.
     fn choose(&mut self, bytes: usize, is_stream: bool) -> Plan {
         if self.tuning.as_ref().is_some_and(|tuning| tuning.sampling) {
             self.interrupt(bytes);
+        }
+        // A try ends with its messages.
+        let is_over = |one: &mut Falling| range_of(one.bytes) != range_of(bytes);
+        if let Some(Falling { bytes, plan, log, .. }) = self.falling.take_if(is_over) {
+            self.learn(bytes, plan, log);
         }
         let range = self.state().ranges.at(bytes);
         self.time_left -= range.time;
@@ -592,12 +665,11 @@ impl Planner for Adaptive {
     }
 
     fn observe(&mut self, bytes: usize, plan: Plan, time: Duration) {
-        let (method, class) = (method_of(plan), class_of(bytes));
         let like = self.like(plan, bytes);
         let log = (time.as_nanos() as f64 / self.predict(plan, bytes)).ln();
-        let is_told = log.is_finite() && log <= ABSENT.ln();
         let settles = self.settles(bytes);
-        if let Some(tuning) = self.tuning.as_mut().filter(|tuning| tuning.sampling && is_told) {
+        let is_meant = |tuning: &&mut Tuning| tuning.sampling && is_told(log);
+        if let Some(tuning) = self.tuning.as_mut().filter(is_meant) {
             (tuning.sampling, tuning.missed) = (false, 0);
             let best = tuning.tuner.best();
             let costs = &self.known.states[self.known.present].model.costs;
@@ -607,27 +679,10 @@ impl Planner for Adaptive {
                 return;
             }
         }
-        let doubt = &mut self.doubts[method][class];
-        if log.abs() <= DRIFT.ln() {
-            *doubt = Doubt::default();
-            let grid = self.grid.clone();
-            return self.state_mut().follow(method, class, log, &grid);
-        }
-        if !is_told {
-            return;
-        }
-        if doubt.count == 0 || doubt.log.signum() != log.signum() {
-            *doubt = Doubt { count: 1, log };
-            self.burst = BURST;
-            return;
-        }
-        doubt.count += 1;
-        if log.abs() < doubt.log.abs() {
-            doubt.log = log;
-        }
-        let Doubt { count, log } = *doubt;
-        if count >= AGREE {
-            self.change(bytes, like, log);
+        let is_try = std::mem::take(&mut self.trying);
+        match self.settled((bytes, like), is_try, log) {
+            Some(log) => self.learn(bytes, like, log),
+            None => self.countdown = 0,
         }
     }
 }

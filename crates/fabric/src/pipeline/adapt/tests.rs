@@ -180,7 +180,8 @@ fn a_stream_goes_through_the_ring_where_a_message_by_itself_does_not() {
     assert!(packet * slots >= costs.cache, "{packet} in {slots}");
     // What is short goes as by itself, and so does what is a stream by itself.
     for bytes in [1, 100, 512 << 10, 16 << 20] {
-        assert_eq!(planner.stream(bytes), planner.plan(bytes));
+        let range = planner.ranges().at(bytes);
+        assert_eq!(range.stream, range.plan);
     }
 }
 
@@ -241,6 +242,29 @@ fn a_state_that_is_right_about_one_method_only_is_not_taken_up() {
     let bill = world.run(&mut planner, &lengths, 200.0 * MS);
     assert!(bill.regret() < 1.1, "{}", bill.regret());
     assert_eq!(planner.switches(), switches);
+}
+
+#[test]
+fn a_method_whose_first_messages_are_slow_is_tried_for_long_enough() {
+    let (bytes, truth) = (1 << 20, medium(true));
+    let single = truth.time(Plan::SingleCopy, bytes);
+    // First contact has taken single copies for slower than the ring.
+    let mut planner = Adaptive::new(grid(), truth.scaled(1.0, 2.0));
+    let before = planner.ranges().at(bytes);
+    assert!(is_ring(before.plan) && before.time > 1.2 * single);
+    let (mut in_a_row, mut singly) = (0, 0);
+    for message in 0..400 {
+        let plan = planner.plan(bytes);
+        in_a_row = if plan == Plan::SingleCopy { in_a_row + 1 } else { 0 };
+        singly += u32::from(message >= 200 && in_a_row > 0);
+        // What the ring has left in the caches is gone after some of them.
+        let slow = [0.0, 3.2, 2.7, 2.0, 1.3].get(in_a_row).map_or(1.0, |slow| f64::max(*slow, 1.0));
+        let time = truth.time(plan, bytes) * slow;
+        if planner.is_sampling() {
+            planner.observe(bytes, plan, Duration::from_nanos(time as u64));
+        }
+    }
+    assert!(singly > 180, "{singly} of 200");
 }
 
 #[test]
