@@ -252,7 +252,7 @@ fn a_deadlock_is_told_and_who_only_waits_for_long_is_not_taken_for_one() {
         let says = says.replace("rank 0", "rank 1");
         assert!(done.code == 58 && done.err.contains(&says), "{how}: {}", done.err);
     }
-    for how in ["slow", "thread-slow"] {
+    for how in ["slow", "thread-slow", "thread-slow-probe", "slow-post"] {
         assert_eq!(ran(&cluster, "3", "5", &[&program, how]), "ok 5\n");
     }
 }

@@ -1,9 +1,9 @@
 /* What a program is told that depends on who is fast: receives from any source, tests, probes,
- * waits for any. Prints all that rank 0 was told; in the coscheduled mode it is the same in every
+ * waits for any, what is taken back, whose access to a window is the last. Prints all that rank 0 was told; in the coscheduled mode it is the same in every
  * run. */
 #include "check.h"
 
-enum { TASKS = 40, WORK = 1, STOP = 2, RESULT = 3, LONG = 4 };
+enum { TASKS = 40, WORK = 1, STOP = 2, RESULT = 3, LONG = 4, BACK = 5 };
 
 static unsigned dice;
 
@@ -90,6 +90,49 @@ static void speak(void) {
     dawdle();
 }
 
+/* Takes a receive back, whose message may be there. */
+static void take_back(void) {
+    int value = 0, is_back;
+    MPI_Request request;
+    MPI_Status status;
+    if (rank == 1) {
+        dawdle();
+        value = 17;
+        MPI_Send(&value, 1, MPI_INT, 0, BACK, MPI_COMM_WORLD);
+    } else if (rank == 0) {
+        MPI_Irecv(&value, 1, MPI_INT, 1, BACK, MPI_COMM_WORLD, &request);
+        dawdle();
+        MPI_Cancel(&request);
+        MPI_Wait(&request, &status);
+        MPI_Test_cancelled(&status, &is_back);
+        if (is_back)
+            MPI_Recv(&value, 1, MPI_INT, 1, BACK, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(value == 17);
+        printf("taken back %d\n", is_back);
+    }
+}
+
+/* All write to the same place; the window's memory is shared by those of a node. */
+static void write_last(void) {
+    int *memory, i;
+    MPI_Win window;
+    MPI_Win_allocate(2 * sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                     &window);
+    for (i = 0; i < 10; i++) {
+        dawdle();
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
+        MPI_Accumulate(&rank, 1, MPI_INT, 0, i % 2, 1, MPI_INT, MPI_REPLACE, window);
+        MPI_Win_unlock(0, window);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0) printf("%d ", memory[i % 2]);
+        MPI_Win_fence(0, window);
+        MPI_Put(&rank, 1, MPI_INT, (rank + 1) % size, 1 - i % 2, 1, MPI_INT, window);
+        MPI_Win_fence(0, window);
+    }
+    if (rank == 0) printf("were last\n");
+    MPI_Win_free(&window);
+}
+
 int main(int argc, char **argv) {
     int i;
     double sum = 0, all;
@@ -103,6 +146,8 @@ int main(int argc, char **argv) {
         worker();
         speak();
     }
+    take_back();
+    write_last();
     /* As sums of floating-point numbers depend on their order. */
     for (i = 0; i < 10; i++) {
         double part = 1.0 / (rank + i + 1);

@@ -15,6 +15,15 @@ static void *sleeps(void *nothing) {
     return nothing;
 }
 
+/* Waits for a message from rank 2, and then sends one to rank 1. */
+static void *passes_on(void *nothing) {
+    int own;
+    MPI_Probe(2, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(&own, 1, MPI_INT, 2, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Send(&own, 1, MPI_INT, 1, 2, MPI_COMM_WORLD);
+    return nothing;
+}
+
 /* Begins, with a thread besides that might call MPI, for all that anybody knows. */
 static void begin_with_thread(int *argc, char ***argv) {
     pthread_t thread;
@@ -28,7 +37,12 @@ static void begin_with_thread(int *argc, char ***argv) {
 int main(int argc, char **argv) {
     MPI_Comm halo;
     const char *how = argv[1];
-    if (strncmp(how, "thread", 6) == 0) begin_with_thread(&argc, &argv);
+    if (strcmp(how, "thread-slow-probe") == 0) {
+        /* All threads of the process are in calls. */
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &value);
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+    } else if (strncmp(how, "thread", 6) == 0) begin_with_thread(&argc, &argv);
     else begin(&argc, &argv);
     int next = (rank + 1) % size, before = (rank + size - 1) % size;
     MPI_Comm_dup(MPI_COMM_WORLD, &halo);
@@ -112,6 +126,34 @@ int main(int argc, char **argv) {
     } else if (strcmp(how, "gone-probe") == 0) {
         if (rank == 0) MPI_Probe(MPI_ANY_SOURCE, 5, halo, MPI_STATUS_IGNORE);
         exit(0);
+    } else if (strcmp(how, "thread-slow-probe") == 0) {
+        /* Another thread will send what is waited for, and waits for a message itself before. */
+        pthread_t thread;
+        if (rank == 0) CHECK(pthread_create(&thread, NULL, passes_on, NULL) == 0);
+        if (rank == 0) receive(1, 1, MPI_COMM_WORLD);
+        if (rank == 0) CHECK(pthread_join(thread, NULL) == 0);
+        if (rank == 1) receive(0, 2, MPI_COMM_WORLD);
+        if (rank == 1) MPI_Send(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+        if (rank == 2) sleep(5);
+        if (rank == 2) MPI_Send(&value, 1, MPI_INT, 0, 3, MPI_COMM_WORLD);
+    } else if (strcmp(how, "slow-post") == 0) {
+        /* Who waits for others to post takes part in a barrier meanwhile, for which they wait. */
+        MPI_Win window;
+        MPI_Group group;
+        MPI_Request barrier;
+        int peer = rank == 0 ? 2 : 0;
+        MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+        MPI_Comm_group(MPI_COMM_WORLD, &group);
+        MPI_Group_incl(group, 1, &peer, &group);
+        if (rank == 1) sleep(5);
+        MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
+        if (rank == 0) MPI_Win_start(group, 0, window);
+        MPI_Wait(&barrier, MPI_STATUS_IGNORE);
+        if (rank == 0) MPI_Win_complete(window);
+        if (rank == 2) MPI_Win_post(group, 0, window);
+        if (rank == 2) MPI_Win_wait(window);
+        MPI_Group_free(&group);
+        MPI_Win_free(&window);
     } else if (strncmp(how, "thread-slow", 11) == 0) {
         /* One rank comes late to its end, others wait there for it. */
         if (rank == 1) sleep(5);

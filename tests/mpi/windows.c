@@ -234,6 +234,27 @@ static void long_ones(void) {
 }
 
 /* Memory that comes to the window and goes, in two parts that follow one another. */
+/* One access to two memories that are apart. */
+static void between_regions(MPI_Win win, MPI_Aint own) {
+    int next = (rank + 1) % size, last = (rank + size - 1) % size;
+    int far[3] = {0, 0, 0}, out[2] = {rank + 7, rank + 9};
+    MPI_Aint places[2], theirs[2];
+    MPI_Datatype both;
+    MPI_Win_attach(win, far + 1, sizeof(int));
+    places[0] = own;
+    MPI_Get_address(&far[1], &places[1]);
+    MPI_Sendrecv(places, 2, MPI_AINT, last, 0, theirs, 2, MPI_AINT, next, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    MPI_Type_create_hindexed_block(2, 1, theirs, MPI_INT, &both);
+    MPI_Type_commit(&both);
+    MPI_Win_fence(0, win);
+    MPI_Put(out, 2, MPI_INT, next, 0, 1, both, win);
+    MPI_Win_fence(0, win);
+    CHECK(far[0] == 0 && far[1] == last + 9 && far[2] == 0);
+    MPI_Type_free(&both);
+    MPI_Win_detach(win, far + 1);
+}
+
 static void dynamic(void) {
     int next = (rank + 1) % size, last = (rank + size - 1) % size;
     int memory[4] = {0, 0, 0, 0}, out[2] = {rank + 7, rank + 8};
@@ -249,6 +270,7 @@ static void dynamic(void) {
     MPI_Put(out, 2, MPI_INT, next, theirs, 2, MPI_INT, win);
     MPI_Win_fence(0, win);
     CHECK(memory[0] == 0 && memory[1] == last + 7 && memory[2] == last + 8 && memory[3] == 0);
+    between_regions(win, own);
     MPI_Win_detach(win, memory);
     MPI_Win_detach(win, memory + 2);
     MPI_Win_free(&win);

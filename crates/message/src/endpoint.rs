@@ -316,13 +316,14 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         buffer: &mut B,
     ) -> Result<Ticket, Failure> {
         self.state.activity += 1;
+        let operations = &mut self.state.operations;
         let (wanted, number) = match &mut self.state.order {
             None => (wanted, None),
-            Some(order) => order.number(wanted)?,
+            Some(order) => order.number(wanted, operations.next())?,
         };
         let buffer = buffer.keep();
         let receive = Operation::Receive { wanted, from, buffer, taken: None, number };
-        let number = self.state.operations.insert(receive);
+        let number = operations.insert(receive);
         if let Some((envelope, message)) = self.state.matching.take_or_post(wanted, number) {
             self.state.hand_over(number, envelope, message);
             self.run_errands()?;
@@ -460,14 +461,20 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     /// Takes a receive back that has taken no message; it ends as cancelled.
     pub fn cancel(&mut self, ticket: Ticket) {
         let operation = self.state.operations.get_mut(ticket.0);
-        let Some(Operation::Receive { wanted, taken: None, .. }) = operation else { return };
-        let wanted = *wanted;
+        let Some(Operation::Receive { wanted, taken: None, number, .. }) = operation else {
+            return;
+        };
+        let (wanted, any) = (*wanted, *number);
+        if self.state.order.as_ref().is_some_and(|order| !order.can_cancel(wanted)) {
+            return;
+        }
         if self.state.matching.withdraw(wanted, |number| *number == ticket.0).is_some() {
             let envelope = Envelope { context: wanted.context, source: 0, tag: 0 };
             let outcome = Outcome { cancelled: true, ..Outcome::of(envelope, 0) };
             self.state.end(ticket.0, outcome);
             // Others may take now what it might have taken.
             if let Some(order) = &mut self.state.order {
+                order.cancelled(wanted.context, ticket.0, any);
                 order.unsettled.push(wanted.context);
                 self.state.settle();
             }
@@ -553,6 +560,8 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         }
         if !self.state.errands.is_empty() {
             self.run_errands()?;
+            // With what these say what had waited for room may have left.
+            moved = true;
         }
         if !self.outgoing.waiting().is_empty() {
             moved |= self.push_out()?;
@@ -667,6 +676,12 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     #[inline]
     pub fn is_coscheduled(&self) -> bool {
         self.state.order.as_ref().is_some_and(|order| order.quiescence.is_some())
+    }
+
+    /// Whether a digest or a log is made of the order of messages, or one is followed.
+    pub fn is_told(&self) -> bool {
+        let told = |it: &Order| it.digest.is_some() || it.log.is_some() || it.followed.is_some();
+        self.state.order.as_deref().is_some_and(told)
     }
 
     /// How many times there was quiescence.

@@ -7,7 +7,8 @@
 //! The log of a job is text: a line `rank R`, and below it a line for each kind of choice, in the
 //! order in which the program came to it. `receive C: 3 - 1` are the sources of the receives from
 //! any source in the context C (`-`: it got none), `serve C: 3 1` those of requests to a window or
-//! a counter, `choice 2: 0` what two calls after each other were told.
+//! a counter, `cancel C: 4` which of the receives from a certain source were taken back, `choice 2:
+//! 0` what two calls after each other were told.
 
 use crate::descriptor::Envelope;
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ pub struct Log {
     receives: BTreeMap<u64, Vec<Option<u32>>>,
     /// The sources of messages that were claimed from any source.
     claims: BTreeMap<u64, Vec<u32>>,
+    /// Which of the receives from a certain source were taken back, by context.
+    cancels: BTreeMap<u64, Vec<usize>>,
     /// What calls were told, and how many after each other the same.
     choices: Vec<(Vec<i64>, u64)>,
 }
@@ -43,6 +46,11 @@ impl Log {
         self.claims.entry(context).or_default().push(source);
     }
 
+    /// A receive from a certain source was taken back.
+    pub(crate) fn cancel(&mut self, context: u64, number: usize) {
+        self.cancels.entry(context).or_default().push(number);
+    }
+
     /// A call was told something.
     pub fn choose(&mut self, told: &[i64]) {
         match self.choices.last_mut() {
@@ -64,6 +72,10 @@ impl Log {
         for (context, row) in &self.claims {
             let sources = row.iter().map(|source| format!(" {source}"));
             text += &format!("serve {context:x}:{}\n", sources.collect::<String>());
+        }
+        for (context, row) in &self.cancels {
+            let numbers = row.iter().map(|number| format!(" {number}"));
+            text += &format!("cancel {context:x}:{}\n", numbers.collect::<String>());
         }
         for (told, times) in &self.choices {
             let told = told.iter().map(|number| format!(" {number}"));
@@ -109,6 +121,10 @@ impl Log {
                 let row = values.map(|value| value.parse().ok()).collect::<Option<_>>()?;
                 self.claims.insert(u64::from_str_radix(context, 16).ok()?, row);
             }
+            ("cancel", context) => {
+                let row = values.map(|value| value.parse().ok()).collect::<Option<_>>()?;
+                self.cancels.insert(u64::from_str_radix(context, 16).ok()?, row);
+            }
             ("choice", times) => {
                 let told = values.map(|value| value.parse().ok()).collect::<Option<_>>()?;
                 self.choices.push((told, times.parse().ok()?));
@@ -152,6 +168,11 @@ impl Followed {
     /// It has been claimed.
     pub(crate) fn claimed(&mut self, context: u64) {
         *self.claims.entry(context).or_default() += 1;
+    }
+
+    /// Whether a receive from a certain source was taken back.
+    pub(crate) fn is_cancelled(&self, context: u64, number: usize) -> bool {
+        self.log.cancels.get(&context).is_some_and(|row| row.contains(&number))
     }
 
     /// What the next call was told.
@@ -205,6 +226,15 @@ impl Digest {
         self.add(&hash);
     }
 
+    /// A message was claimed from any source, as the one with that number in its context.
+    pub(crate) fn claim(&mut self, number: usize, Envelope { context, source, .. }: Envelope) {
+        let mut hash = blake3::Hasher::new();
+        for word in [3, number as u64, context, source.into()] {
+            hash.update(&word.to_le_bytes());
+        }
+        self.add(&hash);
+    }
+
     /// A call was told something.
     pub fn choice(&mut self, told: &[i64]) {
         let mut hash = blake3::Hasher::new();
@@ -240,6 +270,8 @@ mod tests {
         log.take(2, first, 7);
         log.claim(4, 3);
         log.claim(4, 0);
+        log.cancel(2, 5);
+        log.cancel(2, 3);
         log.choose(&[1, -1]);
         log.choose(&[]);
         log.choose(&[]);

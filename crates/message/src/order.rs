@@ -10,6 +10,8 @@ use crate::descriptor::{Envelope, Head};
 use crate::log::{Digest, Followed, Log};
 use crate::matching::Wanted;
 use crate::quiescence::Quiescence;
+use crate::waits::ASIDE;
+use std::collections::BTreeMap;
 
 /// What is wanted of it.
 #[derive(Default)]
@@ -34,6 +36,9 @@ impl Orders {
         !self.is_coscheduled && !self.has_digest && !self.has_log && !self.has_leader
     }
 }
+
+/// A source of which nothing comes: it is no rank.
+const NOBODY: u32 = u32::MAX;
 
 /// What is said where a run is not that of the log.
 pub(crate) fn departs() -> Failure {
@@ -67,8 +72,27 @@ pub(crate) struct Order {
     pub(crate) digest: Option<Digest>,
     pub(crate) log: Option<Log>,
     pub(crate) followed: Option<Followed>,
-    /// Receives from any source so far, where no log counts them.
-    posted: std::collections::BTreeMap<u64, usize>,
+    /// Receives from any source so far, where no log counts them,
+    posted: Counts,
+    /// claims, for the digest,
+    claimed: Counts,
+    /// and receives from a certain source, where a log is made or followed.
+    named: Counts,
+    /// Their numbers, by their operations': it is said of those that are taken back.
+    names: BTreeMap<u32, usize>,
+}
+
+/// How often something was done, by context.
+#[derive(Default)]
+struct Counts(BTreeMap<u64, usize>);
+
+impl Counts {
+    /// The number of the next one.
+    fn next(&mut self, context: u64) -> usize {
+        let count = self.0.entry(context).or_default();
+        *count += 1;
+        *count - 1
+    }
 }
 
 impl Order {
@@ -86,22 +110,38 @@ impl Order {
                 digest: has_digest.then(Digest::default),
                 log: has_log.then(Log::default),
                 followed: None,
-                posted: std::collections::BTreeMap::new(),
+                posted: Counts::default(),
+                claimed: Counts::default(),
+                named: Counts::default(),
+                names: BTreeMap::new(),
             })
         })
     }
 
-    /// What a receive wants that is posted, and its number of those from any source in its context:
-    /// where a log is followed, it becomes one from the source that the log has.
-    pub(crate) fn number(&mut self, wanted: Wanted) -> Result<(Wanted, Option<usize>), Failure> {
+    /// What a receive wants that is posted as an operation, and its number of those from any source
+    /// in its context: where a log is followed, it becomes one from the source that the log has,
+    /// and one that was taken back there takes nothing.
+    pub(crate) fn number(
+        &mut self,
+        wanted: Wanted,
+        operation: u32,
+    ) -> Result<(Wanted, Option<usize>), Failure> {
         let mut now = wanted;
         if wanted.source.is_some() {
+            if self.log.is_some() || self.followed.is_some() {
+                let number = self.named.next(wanted.context);
+                self.names.insert(operation, number);
+                let followed = self.followed.as_ref();
+                if followed.is_some_and(|it| it.is_cancelled(wanted.context, number)) {
+                    now.source = Some(NOBODY);
+                }
+            }
             return Ok((now, None));
         }
         if let Some(followed) = &mut self.followed {
             let source = followed.receive(wanted.context).ok_or_else(departs)?;
             // The receive of the log took none, so this one takes none either.
-            now.source = Some(source.unwrap_or(u32::MAX));
+            now.source = Some(source.unwrap_or(NOBODY));
         }
         Ok((now, Some(self.post(wanted.context))))
     }
@@ -110,13 +150,26 @@ impl Order {
         if let Some(log) = &mut self.log {
             return log.post(context);
         }
-        let posted = self.posted.entry(context).or_default();
-        *posted += 1;
-        *posted - 1
+        self.posted.next(context)
+    }
+
+    /// Whether a receive can be taken back: where a log is followed, only one that was there.
+    pub(crate) fn can_cancel(&self, wanted: Wanted) -> bool {
+        self.followed.is_none() || wanted.source == Some(NOBODY)
+    }
+
+    /// A receive was taken back; `number`: of those from any source.
+    pub(crate) fn cancelled(&mut self, context: u64, operation: u32, number: Option<usize>) {
+        if let (Some(log), None, Some(name)) = (&mut self.log, number, self.names.get(&operation)) {
+            log.cancel(context, *name);
+        }
     }
 
     /// A message was claimed from any source.
     pub(crate) fn claim(&mut self, envelope: Envelope) {
+        if let Some(digest) = self.digest.as_mut().filter(|_| envelope.context & ASIDE == 0) {
+            digest.claim(self.claimed.next(envelope.context), envelope);
+        }
         if let Some(log) = &mut self.log {
             log.claim(envelope.context, envelope.source);
         }

@@ -20,6 +20,11 @@ impl<T> Slab<T> {
         (self.places.len() - 1) as u32
     }
 
+    /// The number of what is inserted next.
+    pub(crate) fn next(&self) -> u32 {
+        self.free.last().copied().unwrap_or(self.places.len() as u32)
+    }
+
     #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<&T> {
         self.places.get(number as usize)?.as_ref()

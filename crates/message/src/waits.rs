@@ -51,12 +51,24 @@ pub(crate) fn is_note(head: &Head) -> bool {
 
 impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     /// A wait for something that each of some ranks is to do, and that no operation here stands
-    /// for; none where it may have been done.
-    pub fn waits_on(&self, ranks: Vec<u32>, besides: Besides, what: String) -> Option<Wait> {
+    /// for; none where it may have been done. It waits on those as well who could end an operation
+    /// that goes on: other ranks may wait for what this one does then.
+    pub fn waits_on(
+        &self,
+        ranks: Vec<u32>,
+        besides: Besides,
+        what: String,
+        communicators: Communicators<'_>,
+    ) -> Option<Wait> {
         let is_here = ranks.contains(&self.me) && besides == Besides::Anything;
-        let mut on = ranks;
-        on.retain(|rank| *rank != self.me);
-        let needs = on.clone();
+        let mut needs = ranks;
+        needs.retain(|rank| *rank != self.me);
+        let mut on = needs.clone();
+        for (wanted, other, _) in self.state.operations.iter().filter_map(under_way) {
+            on.extend(self.who(wanted, other, communicators)?);
+        }
+        on.sort_unstable();
+        on.dedup();
         (!self.has_hope() && !is_here).then_some(Wait { on, needs, besides, what })
     }
 

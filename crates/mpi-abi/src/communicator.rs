@@ -207,10 +207,7 @@ fn remove(handle: MPI_Comm) -> Result<()> {
     attached::remove(Owner::Comm(handle.0))?;
     contexts().remove(&context);
     let mut state = world()?.process.state();
-    state.endpoint.forget(context);
-    for context in Communicator::of_collectives(context) {
-        state.endpoint.forget(context);
-    }
+    state.forget(context);
     state.endpoint.forget(removed.inner.offers());
     if let Some(Some(board)) = removed.board.get() {
         state.boards.release(context, board.number.load(Ordering::Relaxed));

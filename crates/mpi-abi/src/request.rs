@@ -415,7 +415,9 @@ pub fn is_settled(state: &mut State, active: Active) -> bool {
             [sent, received].into_iter().flatten().all(|it| message(state, it))
         }
         Active::Collective(began) => state.is_settled(began),
-        _ => has_ended(state, active),
+        Active::Access(access) => state.is_access_settled(access),
+        Active::Partitioned(channel) => state.is_round_settled(channel),
+        Active::Generalized(_) | Active::Flush(_) | Active::Ended(_) => has_ended(state, active),
     }
 }
 

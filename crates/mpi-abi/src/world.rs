@@ -1,5 +1,6 @@
 //! The process's MPI, from `MPI_Init` to `MPI_Finalize`.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -17,6 +18,7 @@ use muster_mpi::strobe::Strobed;
 use muster_mpi::watch::Waits;
 
 use crate::abi::constants::*;
+use crate::communicator;
 use crate::door::{self, Door};
 use crate::line::Line;
 use crate::order;
@@ -164,6 +166,10 @@ fn enter(has_threads: bool) -> Result<&'static World> {
         let world = WORLD.get_or_init(|| World { process, rank, size, neighbours, is_watched });
         // SAFETY: the handler stores numbers, and does nothing else.
         unsafe { libc::pthread_atfork(None, None, Some(fork)) };
+        if is_watched {
+            // SAFETY: it is a function of this library, which glibc calls before it is unloaded.
+            unsafe { libc::atexit(leave) };
+        }
         order::begin(world)?;
     }
     Ok(WORLD.get().expect("it has joined"))
@@ -197,6 +203,20 @@ pub fn end_session() -> Result<()> {
     let flushed = flush(Waits::Other);
     SESSIONS.fetch_sub(1, Ordering::Relaxed);
     flushed
+}
+
+/// Where the order of messages is of interest ranks that had nothing but sessions end together,
+/// too, as `MPI_Finalize` has the others: there is no quiescence without one that is gone, and only
+/// at the end there is a digest. Who sees a session end cannot know that it is the last.
+extern "C" fn leave() {
+    if PHASE.load(Ordering::Relaxed) != BEFORE || SESSIONS.load(Ordering::Relaxed) > 0 {
+        return;
+    }
+    SESSIONS.fetch_add(1, Ordering::Relaxed);
+    if let Err(error) = communicator::before_end().and_then(|()| end()) {
+        // Where nobody reads there is nobody to tell.
+        let _ = writeln!(std::io::stderr(), "muster: at the end of a rank with sessions: {error}");
+    }
 }
 
 /// Waits until what was sent has come to where it goes. Who takes nothing any more is not waited

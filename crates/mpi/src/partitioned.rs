@@ -123,6 +123,16 @@ enum End<M> {
     Receiving(Receiving<M>),
 }
 
+impl<M: Memory> End<M> {
+    /// Whether its round has.
+    fn has_ended(&self) -> bool {
+        match self {
+            End::Sending(sending) => sending.has_ended(),
+            End::Receiving(receiving) => receiving.has_ended(),
+        }
+    }
+}
+
 /// How a round has ended: of a receive, what has come.
 pub type Ended = Result<Option<(Envelope, usize)>>;
 
@@ -130,11 +140,13 @@ pub type Ended = Result<Option<(Envelope, usize)>>;
 pub struct Channels<M> {
     all: BTreeMap<u64, End<M>>,
     last: u64,
+    /// In which epoch of the coscheduled mode a round was found to have ended.
+    ended: BTreeMap<u64, u32>,
 }
 
 impl<M> Default for Channels<M> {
     fn default() -> Channels<M> {
-        Channels { all: BTreeMap::new(), last: 0 }
+        Channels { all: BTreeMap::new(), last: 0, ended: BTreeMap::new() }
     }
 }
 
@@ -380,6 +392,7 @@ impl<M: Memory> Channels<M> {
         endpoint: &mut Endpoint<C, Typed<M>>,
         channel: Channel,
     ) -> Result<()> {
+        self.ended.remove(&channel.0);
         match self.all.get_mut(&channel.0) {
             Some(End::Sending(sending)) => sending.ready = Some(vec![false; sending.parts.len()]),
             Some(End::Receiving(receiving)) => {
@@ -438,22 +451,29 @@ impl<M: Memory> Channels<M> {
         endpoint: &mut Endpoint<C, Typed<M>>,
         is_idle: bool,
     ) -> Result<bool> {
-        self.all.values_mut().try_fold(false, |moved, end| {
+        let now = endpoint.is_coscheduled().then(|| endpoint.epoch());
+        let ended = &mut self.ended;
+        self.all.iter_mut().try_fold(false, |moved, (number, end)| {
             let more = match end {
                 End::Sending(sending) => sending.advance(endpoint, is_idle),
                 End::Receiving(receiving) => receiving.advance(endpoint, is_idle)?,
             };
+            if let Some(now) = now.filter(|_| end.has_ended()) {
+                ended.entry(*number).or_insert(now);
+            }
             Ok(moved | more)
         })
     }
 
     /// Whether a round has ended; it stays to be polled.
     pub fn has_ended(&self, channel: Channel) -> bool {
-        match self.all.get(&channel.0) {
-            Some(End::Sending(sending)) => sending.has_ended(),
-            Some(End::Receiving(receiving)) => receiving.has_ended(),
-            None => true,
-        }
+        self.all.get(&channel.0).is_none_or(End::has_ended)
+    }
+
+    /// Whether it is settled that it has: in the coscheduled mode, in an earlier epoch than `now`.
+    pub fn is_settled(&self, channel: Channel, now: Option<u32>) -> bool {
+        let is_earlier = |now| self.ended.get(&channel.0).is_some_and(|ended| *ended != now);
+        self.has_ended(channel) && now.is_none_or(is_earlier)
     }
 
     /// How a round has ended, if it has: another may begin then.
@@ -461,6 +481,7 @@ impl<M: Memory> Channels<M> {
         if !self.has_ended(channel) {
             return None;
         }
+        self.ended.remove(&channel.0);
         let (failed, received) = match self.all.get_mut(&channel.0)? {
             End::Sending(sending) => {
                 sending.ready = None;
@@ -481,6 +502,7 @@ impl<M: Memory> Channels<M> {
 
     /// Gives a channel up. What is on its way out goes on, what is to come does not.
     pub fn remove<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>, channel: Channel) {
+        self.ended.remove(&channel.0);
         let (context, tickets) = match self.all.remove(&channel.0) {
             Some(End::Sending(sending)) => (sending.context, sending.leaving),
             Some(End::Receiving(receiving)) => {

@@ -6,9 +6,10 @@
 use crate::boards::Uses;
 use crate::buffer::{Memory, Typed};
 use crate::collective::{Plan, Short};
+use crate::communicator::Communicator;
 use crate::counter::Keeper;
 use crate::error::{Error, Result};
-use crate::partitioned::Channels;
+use crate::partitioned::{Channel, Channels};
 use crate::threads::{Door, HasTurns, Threads, Turns};
 use crate::watch::{Outside, Patience, Waits, Watch};
 use crate::window::{Access, Window, Windows};
@@ -52,7 +53,7 @@ pub struct State<C, M: Memory> {
     keepers: Vec<Keeper<M>>,
     /// Whether nothing came when it was last looked: time to look who is still there.
     is_idle: bool,
-    turns: Turns,
+    pub(crate) turns: Turns,
     pub(crate) watch: Watch,
 }
 
@@ -179,7 +180,12 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
         mut ask: impl FnMut(&mut State<C, M>) -> Result<Option<T>>,
     ) -> Result<T> {
         let (mut is_keeper, mut patience) = (false, Patience::new(waits));
+        let is_other = waits != Waits::Messages;
+        if is_other {
+            state.turns.begin_other();
+        }
         let answer = loop {
+            state.endpoint.despair();
             if let Some(answer) = ask(&mut state).transpose() {
                 break answer;
             }
@@ -191,15 +197,20 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
                 (state.turns.has_keeper, is_keeper) = (true, true);
                 state.watch.is_long = false;
             }
-            match state.progress() {
-                Ok(false) => {}
-                Ok(true) => continue,
+            let moved = match state.progress() {
+                Ok(moved) => moved,
                 Err(error) => break Err(error),
-            }
+            };
+            // Also while there is always something that has come: others may be to take it.
             let (again, has_let_in) = self.threads.let_in(&self.state, state);
             state = again;
-            if has_let_in {
+            if moved || has_let_in {
                 continue;
+            }
+            match state.endpoint.rest() {
+                Ok(false) => {}
+                Ok(true) => continue,
+                Err(failure) => break Err(failure.into()),
             }
             let threads = state.turns.waiting();
             let most = state.look_out(&mut patience, Some(threads));
@@ -214,6 +225,9 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
                 Err(error) => break Err(error),
             }
         };
+        if is_other {
+            state.turns.end_other();
+        }
         if is_keeper {
             self.threads.leave(state);
         }
@@ -373,6 +387,14 @@ impl<C: Carrier, M: Memory> State<C, M> {
         self.endpoint.poll(ticket)
     }
 
+    /// Forgets a communicator's context, and those of its collectives.
+    pub fn forget(&mut self, context: u64) {
+        self.endpoint.forget(context);
+        for context in Communicator::of_collectives(context) {
+            self.endpoint.forget(context);
+        }
+    }
+
     /// Whether a send goes on that nobody will ask after.
     pub fn owes(&mut self) -> bool {
         self.endpoint.owes(self.is_idle)
@@ -431,7 +453,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
 
     /// Whether it is settled that it has: see [`Endpoint::is_settled`].
     pub fn is_settled(&self, began: Began) -> bool {
-        let now = self.endpoint.is_coscheduled().then(|| self.endpoint.epoch());
+        let now = self.logical_now();
         self.ended.iter().any(|(other, _, epoch)| *other == began && Some(*epoch) != now)
     }
 
@@ -456,6 +478,23 @@ impl<C: Carrier, M: Memory> State<C, M> {
     pub fn has_access_ended(&mut self, access: Access) -> bool {
         let is_gone = gone(&mut self.endpoint, self.is_idle);
         self.windows.of(access).is_none_or(|window| window.has_ended(access, is_gone))
+    }
+
+    /// Whether it is settled that it has: see [`Endpoint::is_settled`].
+    pub fn is_access_settled(&mut self, access: Access) -> bool {
+        let now = self.logical_now();
+        self.has_access_ended(access)
+            && self.windows.of(access).is_none_or(|window| window.is_settled(access, now))
+    }
+
+    /// Whether it is settled that a round of partitioned messages has ended.
+    pub fn is_round_settled(&self, channel: Channel) -> bool {
+        self.channels.is_settled(channel, self.logical_now())
+    }
+
+    /// The epoch, in the coscheduled mode.
+    fn logical_now(&self) -> Option<u32> {
+        self.endpoint.is_coscheduled().then(|| self.endpoint.epoch())
     }
 
     /// Asks a window, with what says whether a rank is gone.

@@ -38,6 +38,8 @@ pub(crate) struct Turns {
     pub(crate) has_keeper: bool,
     /// How many stand by.
     standing: u32,
+    /// How many wait for what no operation stands for, such as a probe.
+    others: u32,
     /// How often something may have changed, and of how many of these those who stand by were told.
     changes: u64,
     told: u64,
@@ -47,6 +49,21 @@ impl Turns {
     /// How many threads wait.
     pub(crate) fn waiting(&self) -> u32 {
         self.standing + 1
+    }
+
+    /// A thread begins to wait for what no operation stands for, and has ended.
+    pub(crate) fn begin_other(&mut self) {
+        self.others += 1;
+    }
+
+    /// See [`Turns::begin_other`].
+    pub(crate) fn end_other(&mut self) {
+        self.others -= 1;
+    }
+
+    /// Whether a thread does, beside the one that asks if that does, too.
+    pub(crate) fn others(&self, does_this: bool) -> bool {
+        self.others > u32::from(does_this)
     }
 
     /// Something has come, or somebody has been in.

@@ -10,8 +10,8 @@ use crate::datatype::{Datatype, Predefined};
 use crate::error::Result;
 use crate::process::State;
 use muster_message::{
-    Besides, Buffer, Carrier, Detector, Endpoint, Envelope, Failure, Mode, NOTES, Note, Ticket,
-    Told, Wait, Wanted,
+    Besides, Buffer, Carrier, Communicators, Detector, Endpoint, Envelope, Failure, Mode, NOTES,
+    Note, Ticket, Told, Wait, Wanted,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -175,6 +175,8 @@ impl<C: Carrier, M: Memory> State<C, M> {
         let told = self.tell(found);
         for (to, note) in std::mem::take(&mut self.watch.detector.notes) {
             self.say(to, &note)?;
+            // With a note what had waited for room before it may have left, and that be waited for.
+            most = Duration::ZERO;
         }
         if let (Some(told), Some(outside)) = (told, &self.watch.outside) {
             outside.deadlock(&told);
@@ -243,27 +245,29 @@ impl<C: Carrier, M: Memory> State<C, M> {
         if self.endpoint.carrier().boards().is_some_and(|boards| boards.has_shown()) {
             return None;
         }
-        let goes_on = || threads.is_some_and(|waiting| outside.has_threads(waiting));
+        // Another thread may wait for what no operation stands for.
+        let others = self.turns.others(waits != Waits::Messages);
+        let goes_on = || threads.is_some_and(|all| others || outside.has_threads(all));
         let besides = || if goes_on() { Besides::Anything } else { Besides::Nothing };
+        let communicator = |context: u64| outside.communicator(Communicator::of_message(context));
         let probe = match waits {
             Waits::Other => return None,
             Waits::End => {
                 let what = format!("{} was called, so nothing is sent any more", outside.call());
-                return self.endpoint.waits_on(Vec::new(), Besides::Never, what);
+                return self.endpoint.waits_on(Vec::new(), Besides::Never, what, &communicator);
             }
             Waits::Posts(context) => {
                 let on = self.windows.get(context).ok()?.awaits_posts();
-                return self.wait_on(on, besides(), "MPI_Win_post");
+                return self.wait_on(on, besides(), "MPI_Win_post", &communicator);
             }
             Waits::Completes(context) => {
                 let on = self.windows.get(context).ok()?.awaits_completes();
-                return self.wait_on(on, besides(), "MPI_Win_complete");
+                return self.wait_on(on, besides(), "MPI_Win_complete", &communicator);
             }
             Waits::Probe(wanted, from) => Some((wanted, from)),
             Waits::Messages => None,
         };
         let besides = besides();
-        let communicator = |context: u64| outside.communicator(Communicator::of_message(context));
         let (at, needs) = &self.watch.needs;
         let needs = if *at == self.endpoint.activity() { &needs[..] } else { &[] };
         let mut wait = self.endpoint.waits(probe, needs, besides, &communicator)?;
@@ -272,12 +276,21 @@ impl<C: Carrier, M: Memory> State<C, M> {
     }
 
     /// What this rank waits on that waits until others call a function.
-    fn wait_on(&self, on: Vec<u32>, besides: Besides, function: &str) -> Option<Wait> {
+    fn wait_on(
+        &self,
+        on: Vec<u32>,
+        besides: Besides,
+        function: &str,
+        communicators: Communicators<'_>,
+    ) -> Option<Wait> {
         let ranks = on.iter().take(TOLD).map(|rank| format!("rank {rank}")).collect::<Vec<_>>();
         let more = if on.len() > TOLD { " and others" } else { "" };
         let call = self.watch.outside.as_ref()?.call();
         let what = format!("{call} waits for {}{more} to call {function}", ranks.join(", "));
-        if on.is_empty() { None } else { self.endpoint.waits_on(on, besides, what) }
+        if on.is_empty() {
+            return None;
+        }
+        self.endpoint.waits_on(on, besides, what, communicators)
     }
 
     fn say(&mut self, to: u32, note: &Note) -> Result<()> {

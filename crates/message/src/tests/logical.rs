@@ -46,6 +46,7 @@ type End = Endpoint<super::Queue, Bytes>;
 impl Runner {
     /// Begins a call, or goes on with it; whether anything came of it.
     fn step(&mut self, end: &mut End) -> bool {
+        while end.take_note().is_some() {}
         end.despair();
         if self.call(end) {
             self.calls.pop_front();
@@ -149,6 +150,15 @@ impl Runner {
         self.seen.push(format!("{at}: {outcome:?} {:?}", bytes.borrow()));
     }
 
+    /// Says something to a rank, as who has waited for long does.
+    fn note(&mut self, end: &mut End, to: u32) {
+        let envelope = crate::Envelope { context: crate::NOTES, source: self.me, tag: 0 };
+        let bytes = Bytes::new(vec![7; 9], false);
+        if let Some(ticket) = end.send(to, envelope, Mode::Standard, bytes).unwrap() {
+            end.release(ticket);
+        }
+    }
+
     fn tell(&mut self, end: &mut End, told: i64) {
         end.told(&[told]);
         self.seen.push(format!("told {told}"));
@@ -186,13 +196,18 @@ fn run(programs: &[Vec<Call>], dice: u64) -> Seen {
         seen: Vec::new(),
     };
     let mut runners: Vec<Runner> = programs.iter().enumerate().map(runner).collect();
-    let mut still = 0;
+    let (mut still, mut notes) = (0, 200);
     while still < 400 * size as usize {
         // Some are fast for a while, and others slow.
         let rank = job.roll(programs.len());
         for _ in 0..=job.roll(30) {
             let moved = runners[rank].step(&mut job.ranks[rank]);
             still = if moved { 0 } else { still + 1 };
+            if !moved && notes > 0 && job.roll(8) == 0 {
+                notes -= 1;
+                let to = job.roll(programs.len()) as u32;
+                runners[rank].note(&mut job.ranks[rank], to);
+            }
         }
     }
     let ends = runners.into_iter().zip(&job.ranks);

@@ -116,7 +116,9 @@ fn close(file: &File) -> Result<()> {
         true => fs::remove_file(&file.name).map_err(|error| failed("delete", &file.name, error)),
         false => Ok(()),
     };
-    file.together(deleted)
+    let ended = file.together(deleted);
+    world()?.process.state().forget(file.comm.inner.context());
+    ended
 }
 
 export! {

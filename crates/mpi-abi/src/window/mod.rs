@@ -176,7 +176,10 @@ fn make(
     let sizes = (!is_dynamic).then_some(sizes);
     let shape = Shape { context, group, rank: inner.rank(), sizes, units };
     let mut window = Window::new(shape, region.into_iter().collect());
-    match (&shared, base) {
+    // What a digest or a log tells must not depend on where ranks are: those of a node ask each
+    // other, too, unless the program shares their memory anyway.
+    let is_apart = flavor != MPI_WIN_FLAVOR_SHARED && world()?.process.state().endpoint.is_told();
+    match (shared.as_ref().filter(|_| !is_apart), base) {
         (Some(shared), _) => {
             let parts = shared.ranks().filter_map(|rank| Some((rank, shared.part(rank)?.1)));
             parts.for_each(|(rank, base)| window.lies_at(rank, Place::of(base.cast())));
@@ -353,7 +356,7 @@ export! {
         WINDOWS.remove(handle.0)?;
         let mut state = world()?.process.state();
         state.windows.remove(context);
-        state.endpoint.forget(context);
+        state.forget(context);
         win.set(MPI_WIN_NULL)?;
         flushed
     }

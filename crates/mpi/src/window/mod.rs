@@ -84,6 +84,8 @@ pub struct Window<M: Memory> {
     last: u64,
     pending: BTreeMap<u64, Pending<M>>,
     failed: BTreeMap<u64, Class>,
+    /// In which epoch of the coscheduled mode an access has ended that somebody will ask after.
+    ended: BTreeMap<u64, u32>,
     /// Targets that were asked something since their last flush.
     unflushed: BTreeSet<u32>,
     epochs: Epochs,
@@ -120,6 +122,7 @@ impl<M: Memory> Window<M> {
             last: 0,
             pending: BTreeMap::new(),
             failed: BTreeMap::new(),
+            ended: BTreeMap::new(),
             unflushed: BTreeSet::new(),
             epochs: Epochs::default(),
         }
@@ -369,6 +372,7 @@ impl<M: Memory> Window<M> {
             self.pending.remove(&access.number);
             return Some(Err(failure.into()));
         }
+        self.ended.remove(&access.number);
         Some(match self.failed.remove(&access.number) {
             None => Ok(()),
             Some(class) => {
@@ -382,6 +386,12 @@ impl<M: Memory> Window<M> {
     pub fn has_ended(&self, access: Access, is_gone: impl FnOnce(u32) -> Option<Failure>) -> bool {
         let pending = self.pending.get(&access.number);
         pending.is_none_or(|pending| is_gone(self.group.world(pending.target)).is_some())
+    }
+
+    /// Whether it is settled that something that has ended has: in the coscheduled mode, in an
+    /// earlier epoch than `now`.
+    pub fn is_settled(&self, access: Access, now: Option<u32>) -> bool {
+        now.is_none_or(|now| self.ended.get(&access.number) != Some(&now))
     }
 
     /// Takes what has come, and carries it out; whether anything was done.
@@ -435,7 +445,7 @@ impl<M: Memory> Window<M> {
             return Ok(());
         };
         if head.kind == Kind::Answer {
-            self.take_answer(&head, data);
+            self.take_answer(&head, data, endpoint.is_coscheduled().then(|| endpoint.epoch()));
             return Ok(());
         }
         let answers = self.own.carry_out(from, &head, data);
@@ -465,8 +475,11 @@ impl<M: Memory> Window<M> {
         Ok(())
     }
 
-    fn take_answer(&mut self, head: &Head, data: &[u8]) {
+    fn take_answer(&mut self, head: &Head, data: &[u8], now: Option<u32>) {
         let Some(pending) = self.pending.remove(&head.number) else { return };
+        if let Some(now) = now.filter(|_| pending.is_awaited) {
+            self.ended.insert(head.number, now);
+        }
         let class = Class::of_number(head.code.into());
         match (class, pending.into) {
             (Some(class), _) if pending.is_awaited => {

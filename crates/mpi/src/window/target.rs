@@ -137,24 +137,26 @@ impl<M: Memory> Target<M> {
 
     /// Uses the memory; what was there, for whoever wants it.
     fn access(&mut self, head: &Head, data: &[u8]) -> Result<Vec<u8>> {
-        let (mut memory, by) = self.memory(head)?;
-        let runs = |run: &Run| Run { at: run.at + by, length: run.length };
-        let runs: Vec<Run> = head.runs.iter().map(runs).collect();
+        let mut places = self.places(head)?;
         if head.kind == Kind::Put {
-            write(&mut memory, &runs, data);
+            write(&mut places, data);
             return Ok(Vec::new());
         }
         let mut old = Vec::with_capacity(head.size());
-        runs.iter().for_each(|run| old.extend_from_slice(memory.bytes(run.at, run.length)));
+        for (memory, run) in &places {
+            old.extend_from_slice(memory.bytes(run.at, run.length));
+        }
         match head.kind {
             Kind::Accumulate => {
-                let new = combined(head, data, &old)?;
-                write(&mut memory, &runs, &new);
+                // What only reads must not write: the owner may store to it meanwhile.
+                if let Some(new) = combined(head, data, &old)? {
+                    write(&mut places, &new);
+                }
             }
             Kind::Swap => {
                 let (new, expected) = data.split_at(data.len() / 2);
                 if old == expected {
-                    write(&mut memory, &runs, new);
+                    write(&mut places, new);
                 }
             }
             _ => {}
@@ -162,9 +164,21 @@ impl<M: Memory> Target<M> {
         Ok(old)
     }
 
-    /// The memory that a request is about, and how far behind its address the runs begin.
-    fn memory(&self, head: &Head) -> Result<(M, isize)> {
-        let (lowest, highest) = reach(head.at, &head.runs)?;
+    /// Where each run of a request is. In a dynamic window they may be in memories apart.
+    fn places(&self, head: &Head) -> Result<Vec<(M, Run)>> {
+        let place = |(memory, by): (M, isize), run: &Run| {
+            (memory, Run { at: run.at + by, length: run.length })
+        };
+        if let Ok((memory, by)) = self.memory(head.at, &head.runs) {
+            return Ok(head.runs.iter().map(|run| place((memory.clone(), by), run)).collect());
+        }
+        let own = |run: &Run| Ok(place(self.memory(head.at, std::slice::from_ref(run))?, run));
+        head.runs.iter().map(own).collect()
+    }
+
+    /// The memory that runs are in, and how far behind its address they begin.
+    fn memory(&self, at: i64, runs: &[Run]) -> Result<(M, isize)> {
+        let (lowest, highest) = reach(at, runs)?;
         let first = self.regions.iter().find(|it| it.start <= lowest && lowest < it.end());
         // Memory that was attached in parts which follow one another is one memory.
         let mut end = first.map(Region::end);
@@ -172,9 +186,9 @@ impl<M: Memory> Target<M> {
             end = self.regions.iter().find(|it| it.start <= at && at < it.end()).map(Region::end);
         }
         if let (Some(region), Some(_)) = (first, end) {
-            return Ok((region.memory.clone(), (head.at - region.start) as isize));
+            return Ok((region.memory.clone(), (at - region.start) as isize));
         }
-        if head.size() == 0 {
+        if runs.iter().all(|run| run.length == 0) {
             return Ok((M::scratch(0), 0));
         }
         let what = format!("no memory of the window holds the bytes {lowest} to {highest}");
@@ -201,20 +215,20 @@ pub(super) fn reach(at: i64, runs: &[Run]) -> Result<(i64, i64)> {
 }
 
 /// Writes as many bytes as there are.
-fn write<M: Memory>(memory: &mut M, runs: &[Run], mut data: &[u8]) {
-    for run in runs {
+fn write<M: Memory>(places: &mut [(M, Run)], mut data: &[u8]) {
+    for (memory, run) in places {
         let (next, rest) = data.split_at(run.length.min(data.len()));
         memory.bytes_mut(run.at, next.len()).copy_from_slice(next);
         data = rest;
     }
 }
 
-/// What elements become.
-fn combined(head: &Head, data: &[u8], old: &[u8]) -> Result<Vec<u8>> {
+/// What elements become; none where nothing does.
+fn combined(head: &Head, data: &[u8], old: &[u8]) -> Result<Option<Vec<u8>>> {
     let wrong = || Error::new(Class::Op, "there is no such operation, or no such datatype");
     let op = op::Predefined::of_handle(head.code.into()).ok_or_else(wrong)?;
     if op == op::Predefined::NoOp || old.is_empty() {
-        return Ok(old.to_vec());
+        return Ok(None);
     }
     let element = Predefined::of_handle(head.element.into()).ok_or_else(wrong)?;
     let element = Datatype::of(element);
@@ -226,7 +240,7 @@ fn combined(head: &Head, data: &[u8], old: &[u8]) -> Result<Vec<u8>> {
     if element.size() as isize == element.extent() {
         let mut new = old.to_vec();
         kernel(data, &mut new);
-        return Ok(new);
+        return Ok(Some(new));
     }
     // Loops take elements as they lie in C: pairs may have gaps.
     let spread = |packed: &[u8]| {
@@ -238,7 +252,7 @@ fn combined(head: &Head, data: &[u8], old: &[u8]) -> Result<Vec<u8>> {
     kernel(&from, &mut into);
     let mut new = vec![0; old.len()];
     element.cursor(count).pack(&Area::new(into, 0), &mut new);
-    Ok(new)
+    Ok(Some(new))
 }
 
 #[cfg(test)]
