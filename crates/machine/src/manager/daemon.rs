@@ -34,6 +34,7 @@ pub fn run(directory: &Path) -> io::Result<()> {
     if let Some(beyond) = roster.line(MANAGER).filter(|_| roster.is_beyond()) {
         doors.push(Door::open(&listening(beyond), server.clone())?);
     }
+    manager.opened();
     // Nothing is ever written to the lifeline.
     io::stdin().lock().read_to_end(&mut Vec::new())?;
     drop(doors);

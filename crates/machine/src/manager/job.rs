@@ -583,11 +583,14 @@ impl Job {
         Ok(())
     }
 
-    /// A rank has written. False if that cannot be kept: the job ends, without grace, since
-    /// what it wrote on would be lost.
+    /// A rank has written. False if that is not wanted any more, or cannot be kept: the job ends
+    /// then, without grace, since what it wrote on would be lost.
     pub(super) fn wrote(self: &Arc<Job>, rank: usize, output: Output, bytes: &[u8]) -> bool {
         let Some(placed) = self.placed.get() else { return false };
-        let Err(error) = placed.log.append(rank, output, bytes) else { return true };
+        let error = match placed.log.append(rank, output, bytes) {
+            Ok(is_wanted) => return is_wanted,
+            Err(error) => error,
+        };
         let place = self.manager.upgrade().map(|manager| manager.directory.clone());
         let place = place.unwrap_or_default();
         let why = format!("its output cannot be kept in {}: {error}  [E310]", place.display());

@@ -78,6 +78,11 @@ type Partial = Vec<(u64, u64)>;
 struct State {
     file: fs::File,
     length: u64,
+    /// How many ranks the job has.
+    count: usize,
+    /// The job is done, and nobody has asked for a stream: what is in the file is not known, and
+    /// there is nothing by rank.
+    is_resting: bool,
     /// By rank, then [`Output`].
     ranks: Vec<[Index; 2]>,
     merged: [Index; 2],
@@ -107,22 +112,20 @@ impl JobLog {
     /// # Errors
     /// When the file cannot be made or read.
     pub fn open(path: &Path, ranks: usize) -> Result<JobLog> {
-        let file = fs::File::options().read(true).append(true).create(true).open(path)?;
-        let mut state = State {
-            length: file.metadata()?.len(),
-            file,
-            ranks: std::iter::repeat_with(Default::default).take(ranks).collect(),
-            merged: Default::default(),
-            partial: std::iter::repeat_with(Default::default).take(ranks).collect(),
-            open: [ranks; 2],
-            attempt: 0,
-            bases: vec![[0; 2]; ranks],
-            is_held: false,
-            waiting: Waiting::default(),
-        };
+        let mut state = State::new(path, ranks)?;
+        state.begin();
         state.recover()?;
         let attempt = state.attempt;
         Ok(JobLog { state: Arc::new(Mutex::new(state)), attempt })
+    }
+
+    /// The log of a job that is done. What is in it is looked for when somebody asks.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn resting(path: &Path, ranks: usize) -> Result<JobLog> {
+        let state = State::new(path, ranks)?;
+        Ok(JobLog { state: Arc::new(Mutex::new(state)), attempt: 0 })
     }
 
     /// Lets no stream end before [`end_all`](JobLog::end_all).
@@ -154,31 +157,32 @@ impl JobLog {
     /// How far a stream has come in this attempt.
     pub fn end_of(&self, rank: usize, output: Output) -> u64 {
         let (state, at) = (self.locked(), output as usize);
-        state.ranks[rank][at].end - state.bases[rank][at]
+        let stream = state.ranks.get(rank);
+        stream.map_or(0, |stream| stream[at].end - state.bases[rank][at])
     }
 
-    /// Appends output of a rank.
+    /// Appends output of a rank; false if nobody wants that any more.
     ///
     /// # Errors
     /// When it cannot be written: the disk is full.
-    pub fn append(&self, rank: usize, output: Output, bytes: &[u8]) -> Result<()> {
+    pub fn append(&self, rank: usize, output: Output, bytes: &[u8]) -> Result<bool> {
         for bytes in bytes.chunks(PIECE_MAX) {
             let mut state = self.locked();
-            if state.attempt != self.attempt {
-                return Ok(());
+            if state.attempt != self.attempt || state.is_resting {
+                return Ok(false);
             }
             let at = state.write(rank, output, bytes)?;
             state.index(rank, output, at, bytes);
             state.serve_row();
             state.serve(rank, output);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Streams of ranks have ended.
     pub fn end(&self, streams: impl IntoIterator<Item = (usize, Output)>) {
         let mut state = self.locked();
-        if state.attempt != self.attempt || state.is_held {
+        if state.attempt != self.attempt || state.is_held || state.is_resting {
             return;
         }
         let mut ended: Vec<(usize, Output)> = streams.into_iter().collect();
@@ -214,8 +218,12 @@ impl JobLog {
             Some(rank) => state.ranks[rank][at].end,
             None => state.merged[at].end,
         };
-        File::new(0o444, move |_| Ok(Reader { log: log.clone(), rank, output }))
-            .sized(move || pick(&size.locked()))
+        let sized = move || {
+            let mut state = size.locked();
+            // What cannot be read is told to who reads it.
+            state.awaken().map_or(0, |()| pick(&state))
+        };
+        File::new(0o444, move |_| Ok(Reader { log: log.clone(), rank, output })).sized(sized)
     }
 
     /// The row of records, as a file.
@@ -226,6 +234,59 @@ impl JobLog {
 }
 
 impl State {
+    /// Of a job that is done, as far as that goes without reading the file.
+    fn new(path: &Path, count: usize) -> Result<State> {
+        let file = fs::File::options().read(true).append(true).create(true).open(path)?;
+        Ok(State {
+            length: file.metadata()?.len(),
+            file,
+            count,
+            is_resting: true,
+            ranks: Vec::new(),
+            merged: Default::default(),
+            partial: Vec::new(),
+            open: [0; 2],
+            attempt: 0,
+            bases: Vec::new(),
+            is_held: false,
+            waiting: Waiting::default(),
+        })
+    }
+
+    /// Has room for what is found out from the file.
+    fn begin(&mut self) {
+        let count = self.count;
+        self.ranks = std::iter::repeat_with(Default::default).take(count).collect();
+        self.merged = Default::default();
+        self.partial = std::iter::repeat_with(Default::default).take(count).collect();
+        (self.open, self.attempt, self.bases) = ([count; 2], 0, vec![[0; 2]; count]);
+        self.is_resting = false;
+    }
+
+    /// Knows nothing any more that is in the file.
+    fn rest(&mut self) {
+        (self.ranks, self.partial, self.bases) = Default::default();
+        self.merged = Default::default();
+        (self.open, self.is_resting) = ([0; 2], true);
+    }
+
+    /// Finds out what is in the file of a job that is done, if that is not known.
+    fn awaken(&mut self) -> Result<()> {
+        if !self.is_resting {
+            return Ok(());
+        }
+        self.begin();
+        let found = self.recover();
+        if found.is_err() {
+            self.rest();
+            return found;
+        }
+        for (rank, output) in (0..self.count).flat_map(|rank| Output::BOTH.map(|one| (rank, one))) {
+            self.end(rank, output);
+        }
+        Ok(())
+    }
+
     /// Appends a record; where its bytes are.
     fn write(&mut self, rank: usize, output: Output, bytes: &[u8]) -> Result<u64> {
         let head = Head { rank, output, length: bytes.len() };
@@ -369,6 +430,7 @@ struct Reader {
 impl Handle for Reader {
     fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
         let mut state = self.log.locked();
+        state.awaken()?;
         let State { file, ranks, merged, .. } = &mut *state;
         let index = match self.rank {
             Some(rank) => &mut ranks[rank][self.output as usize],
@@ -468,6 +530,33 @@ mod tests {
         check(&log);
         log.end_all();
         assert_eq!(log.locked().open, [0, 0]);
+        fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn what_a_job_that_is_done_has_written_is_looked_for_when_somebody_asks() {
+        let path = std::env::temp_dir().join(format!("muster-log-rest-{}", std::process::id()));
+        let _ = fs::remove_file(&path);
+        let log = JobLog::open(&path, 2).unwrap();
+        fill(&log);
+        log.append(1, Output::Stdout, b"end").unwrap();
+        log.end_all();
+        let length = log.locked().length;
+        drop(log);
+        let log = JobLog::resting(&path, 2).unwrap();
+        assert!(!log.append(0, Output::Stdout, b"late").unwrap(), "nobody wants that any more");
+        log.end([(0, Output::Stdout)]);
+        assert_eq!(log.end_of(0, Output::Stdout), 0);
+        let state = |log: &JobLog| {
+            let state = log.locked();
+            (state.length, state.open, state.ranks.len())
+        };
+        assert_eq!(state(&log), (length, [0; 2], 0));
+        log.locked().awaken().unwrap();
+        assert_eq!(merged(&log), "one\nab\ntwo\ncd\nend");
+        assert_eq!(of_rank(&log, 0, 0, 100), "ab\ncd\n");
+        assert_eq!(state(&log), (length, [0; 2], 2));
+        assert!(log.locked().merged[0].ended);
         fs::remove_file(&path).unwrap();
     }
 

@@ -108,7 +108,8 @@ pub(crate) fn uptime() -> f64 {
 
 impl Manager {
     /// A manager that keeps its files in `directory`, and takes up the jobs that one before it
-    /// has left there. `down` is called when it is told to end the cluster.
+    /// has left there. `down` is called when it is told to end the cluster. Whoever lets nodes and
+    /// clients in says so by [`opened`](Manager::opened).
     ///
     /// # Errors
     /// When the directory cannot be used.
@@ -146,6 +147,12 @@ impl Manager {
         epochs::follow(&manager, memory)?;
         manager.strobe.serve(&manager, memory)?;
         Ok(manager)
+    }
+
+    /// Nodes and clients can come from now on: the time that they have to come back begins.
+    pub fn opened(self: &Arc<Manager>) {
+        self.nodes.open();
+        self.all_jobs().iter().for_each(|job| job.await_back(self));
     }
 
     fn jobs(&self) -> MutexGuard<'_, Jobs> {

@@ -22,7 +22,7 @@ use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::remote::Remote;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
 /// How long a node may take to answer a request that should be answered at once.
@@ -79,8 +79,8 @@ struct Known {
 pub(super) struct Nodes {
     table: Mutex<BTreeMap<String, Known>>,
     joined: Condvar,
-    /// When the manager was started.
-    begun: Instant,
+    /// When nodes could begin to join.
+    opened: OnceLock<Instant>,
 }
 
 /// Orders `n2` before `n10`.
@@ -118,16 +118,27 @@ impl Nodes {
             (name, Known { since, why, ..Known::default() })
         };
         let table = Mutex::new(names.map(away).collect());
-        Nodes { table, joined: Condvar::new(), begun: Instant::now() }
+        Nodes { table, joined: Condvar::new(), opened: OnceLock::new() }
+    }
+
+    /// From now on nodes can join.
+    pub(super) fn open(&self) {
+        self.opened.get_or_init(Instant::now);
     }
 
     /// Waits for those that are yet to come back: a job should not have to do without them.
     pub(super) fn await_back(&self) {
-        let left = REJOIN.saturating_sub(self.begun.elapsed());
         let is_away = |known: &Known| known.why.as_deref() == Some(AWAY);
-        let some_are = |table: &mut BTreeMap<_, Known>| table.values().any(is_away);
-        let waited = self.joined.wait_timeout_while(self.table(), left, some_are);
-        drop(waited.expect("no holder panics"));
+        let mut table = self.table();
+        while table.values().any(is_away) {
+            // As long as they cannot come their time does not run.
+            let waited = self.opened.get().map_or(Duration::ZERO, Instant::elapsed);
+            let left = REJOIN.saturating_sub(waited);
+            if left.is_zero() {
+                return;
+            }
+            table = self.joined.wait_timeout(table, left).expect("no holder panics").0;
+        }
     }
 
     fn table(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {

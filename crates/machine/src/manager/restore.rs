@@ -170,13 +170,19 @@ impl Told {
 /// Opens the log of a job that has one.
 fn open_log(manager: &Manager, job: &Job, told: &Told) -> Result<()> {
     let Some(ranks) = told.ranks else { return Ok(()) };
-    let log = JobLog::open(&manager.log_of(job.id), ranks)?;
-    let spec = told.placed.as_ref().map(|(spec, _)| spec);
-    let spec = spec.or(told.queued.as_ref().map(|(_, spec)| spec));
-    if told.done.is_none() && spec.is_some_and(|spec| spec.requeue > 0) {
-        log.hold();
-    }
-    let log = again::log_of(log, job.id, &job.requeued)?;
+    let path = manager.log_of(job.id);
+    let log = match told.done {
+        Some(_) => JobLog::resting(&path, ranks)?,
+        None => {
+            let log = JobLog::open(&path, ranks)?;
+            let spec = told.placed.as_ref().map(|(spec, _)| spec);
+            let spec = spec.or(told.queued.as_ref().map(|(_, spec)| spec));
+            if spec.is_some_and(|spec| spec.requeue > 0) {
+                log.hold();
+            }
+            again::log_of(log, job.id, &job.requeued)?
+        }
+    };
     let waits = vec![(); ranks].into_iter().map(|()| Default::default()).collect();
     let _ = job.placed.set(Placed { log, waits });
     Ok(())
@@ -193,8 +199,6 @@ fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
         if let Some((_, spec)) = told.queued {
             job.restored_times(None, told.detached);
             manager.restore_pending(job, spec);
-            let waiting = job.clone();
-            manager.timer.after(OWNER, move || waiting.check_owner());
             return;
         }
         return job.end(End::Killed, 125, "the manager died while the job was being made");
@@ -224,10 +228,6 @@ fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
             job.end(end, 125, "the manager died while the job was being started");
         }
     }
-    let waiting = job.clone();
-    manager.timer.after(REJOIN, move || waiting.lose_absent());
-    let waiting = job.clone();
-    manager.timer.after(OWNER, move || waiting.check_owner());
 }
 
 fn rank_of((rank, placed): (usize, journal::Placed)) -> RankStatus {
@@ -248,7 +248,6 @@ impl Job {
     /// Takes up a job that was done.
     fn restore_done(&self, status: &Status) {
         if let Some(placed) = self.placed.get() {
-            placed.log.end_all();
             for (rank, wait) in status.ranks.iter().zip(&placed.waits) {
                 wait.set(rank.status.map(|raw| raw.to_string()).unwrap_or_default());
             }
@@ -257,6 +256,20 @@ impl Job {
         self.set_past(status.clone());
         self.begun.set("");
         self.wait.set(serde_json::to_vec(status).unwrap_or_default());
+    }
+
+    /// Nodes and clients can come back: those that do not are not waited for any longer than they
+    /// may take.
+    pub(super) fn await_back(self: &Arc<Job>, manager: &Manager) {
+        if self.is_done() {
+            return;
+        }
+        if self.state().is_restored {
+            let waiting = self.clone();
+            manager.timer.after(REJOIN, move || waiting.lose_absent());
+        }
+        let waiting = self.clone();
+        manager.timer.after(OWNER, move || waiting.check_owner());
     }
 
     /// A node has joined: its ranks of this job are followed again.
