@@ -250,6 +250,14 @@ impl Job {
         self.state().progress.phase() == Phase::Done
     }
 
+    /// When it ended, if nothing of it is left to be wiped.
+    pub(super) fn ended(&self) -> Option<f64> {
+        match &*self.past.lock().expect("no holder panics") {
+            Some(past) => past.ended.or(Some(past.submitted)),
+            None => self.state().ended,
+        }
+    }
+
     fn is_pending(&self) -> bool {
         self.state().progress.phase() == Phase::Pending
     }

@@ -106,6 +106,14 @@ pub(crate) fn uptime() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
+/// Which jobs are not remembered any more, of those that ended at these times: the first, whenever
+/// they were made. Who has waited for a long one may not have looked at it yet.
+fn outdated(mut ended: Vec<(u32, f64)>) -> Vec<u32> {
+    ended.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+    ended.truncate(ended.len().saturating_sub(REMEMBERED));
+    ended.into_iter().map(|(id, _)| id).collect()
+}
+
 impl Manager {
     /// A manager that keeps its files in `directory`, and takes up the jobs that one before it
     /// has left there. `down` is called when it is told to end the cluster. Whoever lets nodes and
@@ -203,13 +211,11 @@ impl Manager {
         Ok(job)
     }
 
-    /// Takes the oldest jobs that are done out of a table that has become too long.
+    /// Takes the jobs that ended first out of a table that has become too long.
     fn outdated(jobs: &mut Jobs) -> Vec<Arc<Job>> {
-        let done = jobs.table.values().filter(|job| job.is_done()).cloned();
-        let mut done: Vec<Arc<Job>> = done.collect();
-        done.truncate(done.len().saturating_sub(REMEMBERED));
-        done.iter().for_each(|job| drop(jobs.table.remove(&job.id)));
-        done
+        let ended = jobs.table.values().filter_map(|job| Some((job.id, job.ended()?)));
+        let outdated = outdated(ended.collect());
+        outdated.iter().filter_map(|id| jobs.table.remove(id)).collect()
     }
 
     fn log_of(&self, job: u32) -> PathBuf {
@@ -233,5 +239,20 @@ impl Manager {
     fn event(&self, mut event: serde_json::Value) {
         event["at"] = now().into();
         self.events.push(format!("{event}\n").as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_job_that_has_just_ended_is_remembered_though_its_number_is_the_lowest() {
+        let kept = REMEMBERED as u32;
+        let mut ended = vec![(1, 1e6)];
+        ended.extend((2..=kept).map(|id| (id, f64::from(id))));
+        assert!(outdated(ended.clone()).is_empty());
+        ended.extend([(kept + 1, 2.5), (kept + 2, 1e3)]);
+        assert_eq!(outdated(ended), [2, kept + 1]);
     }
 }

@@ -122,11 +122,13 @@ impl Read {
 /// Makes the jobs that `records` tell of.
 pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
     let Read { mut told, attempts } = Read::of(records);
-    let done = told.iter().filter(|(_, told)| told.done.is_some()).map(|(id, _)| *id);
-    let done: Vec<u32> = done.collect();
-    for id in &done[..done.len().saturating_sub(super::REMEMBERED)] {
-        told.remove(id);
-        let _ = std::fs::remove_file(manager.log_of(*id));
+    let ended = |(id, told): (&u32, &Told)| {
+        let status = told.done.as_ref()?;
+        Some((*id, status.ended.unwrap_or(status.submitted)))
+    };
+    for id in super::outdated(told.iter().filter_map(ended).collect()) {
+        told.remove(&id);
+        let _ = std::fs::remove_file(manager.log_of(id));
     }
     // A full disk costs a longer journal.
     let known = |number: &u32| told.contains_key(attempts.get(number).unwrap_or(number));
