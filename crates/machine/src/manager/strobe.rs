@@ -181,6 +181,11 @@ impl Shared {
         }
         self.changed.notify_all();
     }
+
+    /// Some strobers do not have what was sent, perhaps for the second time.
+    fn failed(&self) {
+        self.lock().due.get_or_insert_with(Instant::now);
+    }
 }
 
 /// Who tells the strobers.
@@ -204,6 +209,7 @@ impl Teller {
                 self.shared.taken(number, there.iter().count());
                 pause = PAUSES.0;
             } else {
+                self.shared.failed();
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(PAUSES.1);
             }
@@ -255,6 +261,23 @@ fn machine(address: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_repetition_that_does_not_arrive_is_made_up_for() {
+        let slots = vec![vec![1], vec![2]];
+        let slots = Slots { slice: REPEAT, slots };
+        let state = State { slots, number: 3, taken: 3, ..State::default() };
+        let (state, changed) = (Mutex::new(state), Condvar::new());
+        let shared = Shared { state, changed, start: Instant::now() };
+        let is_due = || shared.lock().due.is_some_and(|due| due <= Instant::now());
+        shared.lock().due = Some(Instant::now());
+        assert_eq!(shared.next().map(|(number, _)| number), Some(3));
+        shared.failed();
+        assert!(is_due());
+        assert!(shared.next().is_some());
+        shared.taken(3, 2);
+        assert!(!is_due() && shared.lock().due.is_some(), "the next one is due in a while");
+    }
 
     #[test]
     fn nodes_of_one_keeper_are_one_machine() {
