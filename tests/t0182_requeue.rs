@@ -3,7 +3,8 @@
 
 mod cluster;
 
-use cluster::{Cluster, Running, until};
+use cluster::{Cluster, Running, signal, stop, until};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 
@@ -129,6 +130,25 @@ fn a_job_that_waits_to_begin_again_survives_the_manager_and_goes_on_when_it_can(
     let said = running.wait();
     assert_eq!(said.code, 2, "{said:?}");
     assert_eq!(said.err.matches("begins again, attempt").count(), 2, "{said:?}");
+    stage.is_clean(3);
+    stage.cluster.down();
+}
+
+/// What a node runs goes on while its daemon stands still: a second attempt would be beside it.
+#[test]
+fn a_job_is_not_begun_again_beside_a_silent_node_by_the_next_manager() {
+    let stage = Stage::up(3);
+    let mut running = stage.start(&["-N", "2", "--requeue"]);
+    until("it has begun", || begun(&running, 0) == 2);
+    let node = stage.job()["nodes"][0].as_str().expect("it runs").to_owned();
+    let pid = stage.cluster.await_pid(&node);
+    stop(pid);
+    stage.cluster.kill("manager");
+    until("it has ended", || running.ended());
+    let said = running.wait();
+    signal(pid, Signal::CONT);
+    assert_eq!((said.code, said.out.contains("of 1 with")), (125, false), "{said:?}");
+    assert!(said.err.contains("was lost: its node has not come back after"), "{said:?}");
     stage.is_clean(3);
     stage.cluster.down();
 }

@@ -126,14 +126,24 @@ impl Nodes {
         self.opened.get_or_init(Instant::now);
     }
 
+    /// How long nodes may still take to come back: as long as they cannot, their time does not run.
+    pub(super) fn rejoin_left(&self) -> Duration {
+        REJOIN.saturating_sub(self.opened.get().map_or(Duration::ZERO, Instant::elapsed))
+    }
+
+    /// What is known of the death of a node that has not come to this manager.
+    pub(super) fn death(&self, name: &str) -> Option<String> {
+        let table = self.table();
+        let known = table.get(name).filter(|known| known.link.is_none())?;
+        known.why.clone().filter(|why| why != AWAY)
+    }
+
     /// Waits for those that are yet to come back: a job should not have to do without them.
     pub(super) fn await_back(&self) {
         let is_away = |known: &Known| known.why.as_deref() == Some(AWAY);
         let mut table = self.table();
         while table.values().any(is_away) {
-            // As long as they cannot come their time does not run.
-            let waited = self.opened.get().map_or(Duration::ZERO, Instant::elapsed);
-            let left = REJOIN.saturating_sub(waited);
+            let left = self.rejoin_left();
             if left.is_zero() {
                 return;
             }

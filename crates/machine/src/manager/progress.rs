@@ -327,6 +327,13 @@ impl Progress {
         actions
     }
 
+    /// Nothing is heard of a rank, whose node is not known to have died: it may run on, and the job
+    /// does not begin again beside it.
+    pub fn rank_absent(&mut self, rank: usize, reason: &str) -> Vec<Action> {
+        (self.bears.again, self.again) = (false, false);
+        self.rank_lost(rank, reason)
+    }
+
     /// A rank has failed: the job ends, or goes on with its first failure noted.
     fn fail(&mut self, end: End, exit: u8, why: String) -> Vec<Action> {
         let first = self.cause.is_none();
@@ -598,6 +605,23 @@ mod tests {
         assert!(job.rank_lost(0, "n0 died").contains(&Action::Finish));
         assert_eq!(job.drain_over(), []);
         assert!(job.cleared().is_some());
+    }
+
+    #[test]
+    fn a_job_does_not_begin_again_beside_a_rank_that_only_is_not_heard_of() {
+        let mut job = begun_again(2);
+        job.rank_lost(0, "n0 died");
+        assert!(job.rank_absent(1, "it has not come back").contains(&Action::Finish));
+        assert_eq!(job.cleared(), None);
+        let (end, _, why) = job.verdict().unwrap();
+        assert_eq!((end, why.unwrap().contains("n0 died")), (End::Lost, true));
+        let mut job = begun_again(2);
+        assert_eq!(job.rank_absent(1, "it has not come back")[0], Action::Signal(TERM));
+        job.rank_lost(0, "n0 died");
+        assert_eq!(job.cleared(), None);
+        // One that is not to begin again bears it as any other loss.
+        let mut job = bearing(2, Bears { losses: true, ..Bears::default() });
+        assert_eq!(job.rank_absent(0, "it has not come back"), []);
     }
 
     #[test]

@@ -303,7 +303,7 @@ impl Job {
                 // Whoever watches the connection says why it is gone.
                 Err(_) if over.client.ended().is_some() => {}
                 // Its node may be about to make it. It has as long as nodes have to come back.
-                Err(error) if error.errno == Errno::NOENT => {
+                Err(error) if error.errno == Errno::NOENT && job.may_come_back() => {
                     job.state().claimed[rank] = false;
                     job.later(RETRY, move |job| job.node_joined(&over));
                 }
@@ -336,15 +336,37 @@ impl Job {
         }
     }
 
-    /// Gives up ranks whose nodes have not come back.
+    /// Whether nodes have time yet to come back with what they run.
+    fn may_come_back(&self) -> bool {
+        self.manager.upgrade().is_some_and(|manager| !manager.nodes.rejoin_left().is_zero())
+    }
+
+    /// Gives up ranks whose nodes have not come back. Those of one that has are looked for there.
     fn lose_absent(self: &Arc<Job>) {
-        let absent: Vec<usize> = {
+        let Some(manager) = self.manager.upgrade() else { return };
+        let absent: Vec<(usize, String)> = {
             let state = self.state();
             let open = |rank: &usize| !state.claimed[*rank] && !state.progress.is_closed(*rank);
-            (0..state.holds.len()).filter(open).collect()
+            let ranks = (0..state.holds.len()).filter(open);
+            ranks.map(|rank| (rank, state.progress.ranks()[rank].node.clone())).collect()
         };
+        for (rank, node) in absent {
+            match (manager.nodes.link(&node), manager.nodes.death(&node)) {
+                (Ok(_), _) => {}
+                (_, Some(why)) => self.rank_lost(rank, &why),
+                (_, None) => self.rank_absent(rank),
+            }
+        }
+    }
+
+    /// A rank's node has not come back, nor has anybody told that it died.
+    fn rank_absent(self: &Arc<Job>, rank: usize) {
         let why = "its node has not come back after the manager was started again";
-        absent.into_iter().for_each(|rank| self.rank_lost(rank, why));
+        let mut state = self.state();
+        if state.is_awaited(rank) {
+            let actions = state.progress.rank_absent(rank, why);
+            self.act(state, actions);
+        }
     }
 }
 
