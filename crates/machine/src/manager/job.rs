@@ -570,21 +570,25 @@ impl Job {
         self.act(state, actions);
     }
 
-    /// Sends a signal to all ranks that run. A job that waits for its nodes has none, and ends by
-    /// what ends a program that does not expect it from a terminal or a batch system.
+    /// Sends a signal to all ranks that run. A job that waits for its nodes or its files has none,
+    /// and ends by what ends a program that does not expect it from a terminal or a batch system.
     ///
     /// # Errors
     /// It waits, and this is another signal.
     pub(super) fn signal(self: &Arc<Job>, number: i32) -> Result<()> {
-        let state = self.state();
-        if !state.progress.is_unplaced() {
-            self.act(state, vec![Action::Signal(number)]);
+        let mut state = self.state();
+        if !state.progress.is_unstarted() {
+            let actions = state.progress.signal(number);
+            self.act(state, actions);
             return Ok(());
         }
+        let waits_for = if state.progress.is_unplaced() { "nodes" } else { "files" };
         drop(state);
         let name = signal_name(number as u8);
         if ![libc::SIGINT, libc::SIGTERM, libc::SIGHUP].contains(&number) {
-            let why = "the job waits for its nodes: nothing of it runs that could get the signal";
+            let why = format!(
+                "the job waits for its {waits_for}: nothing of it runs that could get the signal"
+            );
             return fail(Errno::BUSY, format!("{why} {name}"));
         }
         self.end(End::Killed, 128 + number as u8, &format!("it got the signal {name}"));

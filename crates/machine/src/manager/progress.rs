@@ -69,6 +69,8 @@ pub struct Progress {
     bears: Bears,
     /// The programs are being run: some may run already.
     executing: bool,
+    /// Signals that came meanwhile.
+    signals: Vec<i32>,
     cause: Option<Cause>,
     /// It ends because a node was lost, and begins again when nothing of it is left.
     again: bool,
@@ -85,6 +87,7 @@ impl Progress {
             closed: Vec::new(),
             bears: Bears::default(),
             executing: false,
+            signals: Vec::new(),
             cause: None,
             again: false,
             finishing: false,
@@ -136,6 +139,11 @@ impl Progress {
         matches!(self.phase, Phase::New | Phase::Pending)
     }
 
+    /// Whether nothing of it runs yet, nor is about to.
+    pub fn is_unstarted(&self) -> bool {
+        self.is_unplaced() || self.phase == Phase::Starting && !self.executing
+    }
+
     /// What the job went on in spite of.
     fn borne(&self) -> Option<String> {
         let lost = self.ranks.iter().filter(|rank| rank.state == RankPhase::Lost);
@@ -185,7 +193,22 @@ impl Progress {
         for rank in self.ranks.iter_mut().filter(|rank| rank.state == RankPhase::Waiting) {
             rank.state = RankPhase::Running;
         }
-        if self.phase == Phase::Ending { vec![Action::EndAll] } else { Vec::new() }
+        let signals = std::mem::take(&mut self.signals);
+        match self.phase {
+            Phase::Ending => vec![Action::EndAll],
+            _ => signals.into_iter().map(Action::Signal).collect(),
+        }
+    }
+
+    /// Somebody has sent a signal. Some ranks may not be there yet to get it: it waits for them.
+    pub fn signal(&mut self, number: i32) -> Vec<Action> {
+        if self.phase != Phase::Starting {
+            return vec![Action::Signal(number)];
+        }
+        if !self.signals.contains(&number) {
+            self.signals.push(number);
+        }
+        Vec::new()
     }
 
     /// Why the job ends: how, exit status, reason.
@@ -377,7 +400,7 @@ impl Progress {
 
     /// Somebody kills the job: nothing is asked to end first.
     pub fn kill(&mut self, why: &str) -> Vec<Action> {
-        if self.is_unplaced() || self.phase == Phase::Starting && !self.executing {
+        if self.is_unstarted() {
             return self.end(End::Killed, 137, why);
         }
         if std::mem::take(&mut self.again) {
@@ -686,6 +709,18 @@ mod tests {
         job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
         assert_eq!(job.end(End::Killed, 143, "its client went away"), [Action::Finish]);
         assert!(!job.executing(), "its programs must not be run any more");
+    }
+
+    #[test]
+    fn a_signal_that_comes_while_programs_are_being_run_waits_for_them() {
+        let mut job = Progress::new();
+        assert!(job.is_unstarted());
+        job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
+        assert!(job.is_unstarted(), "its files come");
+        assert!(job.executing() && !job.is_unstarted());
+        assert_eq!([10, 12, 10].map(|number| job.signal(number)), [(); 3].map(|()| vec![]));
+        assert_eq!(job.started(), [Action::Signal(10), Action::Signal(12)]);
+        assert_eq!((job.signal(10), job.started()), (vec![Action::Signal(10)], vec![]));
     }
 
     /// The order to kill came before there was a process, and the program ran for ever.
