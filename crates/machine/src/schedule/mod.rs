@@ -107,9 +107,18 @@ pub struct Cluster {
 }
 
 impl Cluster {
+    /// The partition that a job is in and that is not there any more.
+    fn missing<'a>(&self, ask: &'a Ask) -> Option<&'a str> {
+        ask.partition.as_deref().filter(|name| !self.partitions.contains_key(*name))
+    }
+
     /// The nodes on which a job could run from `at` on if no other job were there, in the order in
-    /// which it takes them.
+    /// which it takes them. A job whose partition was deleted has none: what it asked for was not
+    /// the whole cluster.
     fn candidates(&self, ask: &Ask, at: Moment) -> Vec<u32> {
+        if self.missing(ask).is_some() {
+            return Vec::new();
+        }
         let usable = |node: &u32| self.nodes.get(node).is_some_and(|c| c.up && !c.drained);
         let part = ask.partition.as_ref().and_then(|name| self.partitions.get(name));
         let within = |node: &u32| part.is_none_or(|part| part.has(*node));
@@ -257,6 +266,9 @@ impl Schedule {
         let cluster = &self.cluster;
         let at = cluster.pending.iter().position(|ask| ask.job == job)?;
         let ask = &cluster.pending[at];
+        if let Some(name) = cluster.missing(ask) {
+            return Some(format!("its partition {name} was deleted"));
+        }
         let s = if ask.nodes == 1 { "" } else { "s" };
         let asked = format!("{} node{s} asked", ask.nodes);
         let candidates = cluster.candidates(ask, cluster.now);

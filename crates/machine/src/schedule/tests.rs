@@ -296,6 +296,30 @@ fn priority_goes_first_and_a_reserved_partition_is_kept_free() {
 }
 
 #[test]
+fn who_waits_in_a_partition_that_is_deleted_is_not_let_loose_on_all_nodes() {
+    for config in ["share", "fcfs", "easy", "gang slots=2"] {
+        let mut schedule = Schedule::default();
+        (0..4).for_each(|node| schedule.set_up(node, true));
+        schedule.set_config(Config::parse(config).unwrap());
+        let part = || {
+            let part = Partition { nodes: [9].into(), priority: 0, time: None, reserved: vec![] };
+            BTreeMap::from([("lab".to_owned(), part)])
+        };
+        schedule.set_partitions(part());
+        let partition = Some("lab".to_owned());
+        schedule.submit(Ask { job: 1, nodes: 1, partition, ..Ask::default() });
+        schedule.submit(Ask { job: 2, nodes: 4, ..Ask::default() });
+        schedule.set_partitions(BTreeMap::new());
+        let starts = schedule.step(Duration::ZERO);
+        assert_eq!(starts.iter().map(|start| start.job).collect::<Vec<_>>(), [2], "{config}");
+        assert_eq!(schedule.reason(1).unwrap(), "its partition lab was deleted");
+        schedule.set_partitions(part());
+        schedule.set_up(9, true);
+        assert_eq!(schedule.step(Duration::ZERO)[0].nodes, [9], "{config}");
+    }
+}
+
+#[test]
 fn who_waits_for_nodes_that_are_reserved_each_day_is_told_to_say_how_long() {
     let mut schedule = Schedule::default();
     (0..4).for_each(|node| schedule.set_up(node, true));
