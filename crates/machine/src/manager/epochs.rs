@@ -6,6 +6,7 @@ use super::job::Job;
 use super::spec::{Phase, RankStatus};
 use crate::launch::{Order, Rank};
 use crate::memory::{MANAGER, Memory, id_of};
+use muster_base::limits::LETTER_MAX;
 use muster_fabric::Deadline;
 use muster_fabric::primitive::Nodes;
 use std::io;
@@ -14,6 +15,25 @@ use std::time::Duration;
 
 /// How long to wait for an epoch at once.
 const WAIT: Duration = Duration::from_secs(60);
+
+/// Most ranks of one order: one takes 100 bytes of a letter at most.
+const UNHEARD_MAX: usize = LETTER_MAX / 2 / 128;
+
+/// A rank that nobody has heard of: its node, the attempt that it is of, and which.
+type Unheard = (String, u32, Rank);
+
+/// The orders that tell which jobs there are and which ranks nobody has heard of, each with as many
+/// as a letter holds.
+fn orders(last: u32, jobs: &[u32], unheard: &[Unheard]) -> Vec<Order> {
+    let order = |expected: &[Unheard]| Order::Keep {
+        last,
+        jobs: jobs.to_vec(),
+        expected: expected.to_vec(),
+    };
+    let first = &unheard[..unheard.len().min(UNHEARD_MAX)];
+    let others = unheard[first.len()..].chunks(UNHEARD_MAX);
+    std::iter::once(first).chain(others).map(order).collect()
+}
 
 pub(super) fn follow(manager: &Arc<Manager>, memory: &Arc<Memory>) -> io::Result<()> {
     let (manager, memory) = (Arc::downgrade(manager), memory.clone());
@@ -53,16 +73,18 @@ impl Manager {
         if last == 0 || nodes.is_empty() {
             return;
         }
-        let expected = open.iter().flat_map(|job| job.unheard(&nodes)).collect();
-        let jobs = open.iter().map(|job| job.attempt).collect();
-        self.mail.send(nodes, Order::Keep { last, jobs, expected }, || ());
+        let expected: Vec<Unheard> = open.iter().flat_map(|job| job.unheard(&nodes)).collect();
+        let jobs: Vec<u32> = open.iter().map(|job| job.attempt).collect();
+        for order in orders(last, &jobs, &expected) {
+            self.mail.send(nodes.clone(), order, || ());
+        }
     }
 }
 
 impl Job {
     /// Light ranks on these nodes, which have the order to run them by now, and of which nobody has
     /// heard.
-    fn unheard(&self, nodes: &Nodes) -> Vec<(String, u32, Rank)> {
+    fn unheard(&self, nodes: &Nodes) -> Vec<Unheard> {
         let state = self.state();
         // What was being started when a manager died is ended.
         if state.progress.phase() == Phase::Starting || state.started.is_none() {
@@ -78,5 +100,27 @@ impl Job {
             (rank.node.clone(), self.attempt, Rank { rank: number, local, session })
         };
         unheard.map(each).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn however_many_ranks_nobody_has_heard_of_each_is_told_of_and_each_letter_is_taken() {
+        assert_eq!(orders(9, &[3], &[]).len(), 1, "which jobs there are is told all the same");
+        let rank = |rank| Rank { rank, local: 4_000_000_000, session: u32::MAX };
+        let unheard: Vec<Unheard> = (1_000_000_000..1_000_010_000)
+            .map(|number| ("n1000000000".to_owned(), u32::MAX, rank(number)))
+            .collect();
+        let jobs: Vec<u32> = (u32::MAX - 10_000..u32::MAX).collect();
+        let all = orders(u32::MAX, &jobs, &unheard);
+        assert!(all.iter().all(|order| order.letter().len() < LETTER_MAX));
+        let expected = all.into_iter().flat_map(|order| match order {
+            Order::Keep { expected, .. } => expected,
+            _ => unreachable!("they are told nothing else"),
+        });
+        assert_eq!(expected.collect::<Vec<_>>(), unheard);
     }
 }

@@ -10,7 +10,7 @@ use crate::memory::Memory;
 use muster_fabric::primitive::Nodes;
 use muster_fabric::{Deadline, Error};
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -147,6 +147,7 @@ impl Shared {
 }
 
 fn send(memory: &Memory, to: Nodes, order: &Order) {
+    let mut last = String::new();
     for _ in 0..TRIES {
         let there = memory.members_of(&to);
         if there.is_empty() {
@@ -155,8 +156,12 @@ fn send(memory: &Memory, to: Nodes, order: &Order) {
         let sent = memory.send(&there, order.letter());
         match sent.and_then(|transfer| transfer.wait(Deadline::after(PATIENCE))) {
             Ok(()) | Err(Error::Closed { .. }) => return,
-            // Somebody has just left, or the manager itself may not speak for a moment.
-            Err(_) => std::thread::sleep(PAUSE),
+            Err(error) => last = error.to_string(),
         }
+        // Somebody has just left, or the manager itself may not speak for a moment.
+        std::thread::sleep(PAUSE);
     }
+    let (said, size) = (format!("{order:?}"), order.letter().len());
+    let kind = said.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let _ = writeln!(io::stderr(), "an order ({kind}, {size} bytes) is given up: {last}");
 }
