@@ -204,6 +204,34 @@ fn what_stood_still_is_no_slice_time() {
     cluster.down();
 }
 
+/// The session that knew it is gone by then.
+#[test]
+fn what_a_rank_has_used_that_ended_before_the_manager_died_is_not_forgotten() {
+    let cluster = Cluster::up("t0155closed", 2);
+    let flag = cluster.work().join("flag");
+    let wait = format!("until [ -e {} ]; do sleep 0.1; done", flag.display());
+    let line = format!("if [ $MUSTER_RANK = 0 ]; then {BURN}; else {wait}; fi");
+    let running = cluster.muster(&["run", "-N", "2", "--input", "none", "sh", "-c", &line]).start();
+    let first = || cluster.job(1)["ranks"][0].clone();
+    until("the job runs", || cluster.muster(&["ps"]).run().out.contains("running"));
+    until("the first rank has ended and its session is gone", || {
+        let rank = first();
+        rank["state"] == "done" && rank["usage"].is_object() && cluster.sessions(0) == 0
+    });
+    let used = first()["usage"].clone();
+    assert!(cpu(&used) >= 300_000, "{used}");
+    let old = cluster.kill("manager");
+    until("there is another manager", || cluster.pid("manager").is_some_and(|pid| pid != old));
+    cluster.await_nodes(2);
+    assert_eq!(first()["usage"], used);
+    fs::write(&flag, "").unwrap();
+    running.wait().ok();
+    let job = cluster.job(1);
+    assert_eq!(job["ranks"][0]["usage"], used);
+    assert_sums(&job);
+    cluster.down();
+}
+
 #[test]
 fn the_history_outlives_the_manager() {
     let cluster = Cluster::up("t0155history", 2);

@@ -4,6 +4,7 @@
 
 use super::hold::{self, Hold};
 use super::job::Job;
+use super::journal::Record;
 use super::nodes::Link;
 use crate::output::Output;
 use crate::usage::Usage;
@@ -99,6 +100,10 @@ fn close(job: &Arc<Job>, rank: usize, hold: Hold, session: u32) {
     let (job, link) = (job.clone(), hold.link.clone());
     let closed = move |usage: Option<Usage>| {
         let ctl = hold.ctl.clone();
+        if let Some(manager) = job.manager.upgrade() {
+            // The next manager cannot ask any more. A full disk costs what is known of its use.
+            let _ = manager.record(&Record::Closed { job: job.attempt, rank, usage });
+        }
         // Told only when it is done: who restarts the manager must find no session of a job that
         // the journal calls done. If the node is gone, so is the session.
         ctl.write_then(0, b"wipe\n", move |_| {

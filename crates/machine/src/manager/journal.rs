@@ -6,6 +6,7 @@
 //! since no process does.
 
 use super::spec::{End, Spec, Status};
+use crate::usage::Usage;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
@@ -101,6 +102,15 @@ pub enum Record {
         /// Raw wait(2) status.
         status: i32,
     },
+    /// The session of a rank whose program has ended is about to be wiped.
+    Closed {
+        /// The job's number.
+        job: u32,
+        /// The rank.
+        rank: usize,
+        /// What it has used.
+        usage: Option<Usage>,
+    },
     /// Nothing of it is left.
     Done {
         /// All that is told of it.
@@ -119,7 +129,8 @@ impl Record {
             | Record::Started { job, .. }
             | Record::Detached { job }
             | Record::Ending { job, .. }
-            | Record::Exited { job, .. } => *job,
+            | Record::Exited { job, .. }
+            | Record::Closed { job, .. } => *job,
             Record::Done { status } => status.id,
         }
     }

@@ -16,6 +16,7 @@ use super::nodes::{Link, REJOIN};
 use super::progress::{Bears, Progress};
 use super::spec::{End, Phase, RankPhase, RankStatus, Spec, Status};
 use super::{again, follow, launch};
+use crate::usage::Usage;
 use muster_ninep::error::{Errno, Result};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -27,6 +28,7 @@ const RETRY: Duration = Duration::from_millis(200);
 /// What has brought a job nearer to its end.
 enum Ended {
     Rank(usize, i32),
+    Closed(usize, Option<Usage>),
     Job(End, u8, String),
 }
 
@@ -108,6 +110,11 @@ impl Read {
             Record::Exited { job, rank, status } => {
                 if let Some(told) = self.attempt(job) {
                     told.ends.push(Ended::Rank(rank, status));
+                }
+            }
+            Record::Closed { job, rank, usage } => {
+                if let Some(told) = self.attempt(job) {
+                    told.ends.push(Ended::Closed(rank, usage));
                 }
             }
             Record::Ending { job, end, exit, why } => {
@@ -216,6 +223,7 @@ fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
     for end in told.ends {
         match end {
             Ended::Rank(rank, status) => job.has_exited(rank, status),
+            Ended::Closed(rank, usage) => job.restore_closed(rank, usage),
             Ended::Job(end, exit, why) => job.end(end, exit, &why),
         }
     }
@@ -258,6 +266,17 @@ impl Job {
         self.set_past(status.clone());
         self.begun.set("");
         self.wait.set(serde_json::to_vec(status).unwrap_or_default());
+    }
+
+    /// A rank had ended, and its session may be wiped: nobody need follow it again.
+    fn restore_closed(self: &Arc<Job>, rank: usize, usage: Option<Usage>) {
+        let mut state = self.state();
+        let told = state.progress.ranks().get(rank);
+        if told.is_some_and(|told| told.state == RankPhase::Done) {
+            state.progress.used(rank, usage);
+            let actions = state.progress.rank_closed(rank);
+            self.act(state, actions);
+        }
     }
 
     /// Nodes and clients can come back: those that do not are not waited for any longer than they
