@@ -466,6 +466,7 @@ impl Job {
         }
         if let Some(placed) = self.placed.get() {
             placed.log.end_all();
+            placed.log.rest();
             placed.waits.iter().for_each(|wait| wait.set(""));
         }
         let status = self.status();

@@ -2,8 +2,10 @@
 //!
 //! The file is a row of records ([`crate::output`]), appended as output arrives; it can be read as
 //! it is. Each stream, and the merged stream of whole lines, is an index into it, so content is
-//! stored once. After a restart the index is made anew from the file, and its end says where to go
-//! on reading at the node; a record cut off by a crash is dropped.
+//! stored once; neighbouring records are one piece of an index, whose heads are looked through when
+//! it is read. After a restart the index is made anew from the file, and its end says where to go
+//! on reading at the node; a record cut off by a crash is dropped. When the job is done its index
+//! goes, and is made anew if somebody reads a stream.
 //!
 //! A job that begins again writes on into the same log, behind a record that says so. Streams go
 //! on, and end with the last attempt; what is still to come of an earlier one is dropped.
@@ -11,7 +13,7 @@
 use crate::files::latch::Waiting;
 use crate::output::{AGAIN, HEADER, Head, Output, PIECE_MAX};
 use muster_ninep::call::{Answer, Data, Ticket};
-use muster_ninep::error::Result;
+use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::synthetic::{File, Handle, SynCall};
 use std::fs;
 use std::io::Write;
@@ -22,37 +24,100 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// Most that a read which has waited is given, as in [`crate::files::stream`].
 const WAITED_MAX: usize = 8 * 1024;
 
+/// Bytes of the file that one piece of an index reaches over at most, unless it is one record.
+const SPAN_MAX: u64 = 64 * 1024;
+
+/// How many bytes of the file may be looked through for one of a stream: a piece does not reach
+/// over more of others.
+const SPARSE: u64 = 16;
+
 /// Bytes of the file that are part of a stream.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     /// Where they are in the stream.
     at: u64,
-    /// Where they are in the file.
+    /// Where the first of them is in the file.
     file: u64,
     length: u64,
+    /// Bytes of the file from the first to the last. If there are more of them than of the stream
+    /// they are whole records, of which those that are the stream's are part of it.
+    span: u64,
+}
+
+impl Piece {
+    /// Reads bytes of it, from `skip` on.
+    fn read(&self, file: &fs::File, whose: Whose, skip: u64, bytes: &mut [u8]) -> Result<()> {
+        if self.span == self.length {
+            return Ok(file.read_exact_at(bytes, self.file + skip)?);
+        }
+        let mut records = vec![0; HEADER + self.span as usize];
+        file.read_exact_at(&mut records, self.file - HEADER as u64)?;
+        let (mut rest, mut skip, mut done) = (&records[..], skip as usize, 0);
+        while let Some((head, behind)) = rest.split_first_chunk().filter(|_| done < bytes.len()) {
+            let head =
+                Head::read(head).map_err(|error| Error::new(Errno::IO, error.to_string()))?;
+            let (own, behind) = behind.split_at(head.length.min(behind.len()));
+            rest = behind;
+            if !whose.is_of(&head) {
+                continue;
+            }
+            let own = &own[skip.min(own.len())..];
+            skip = skip.saturating_sub(head.length);
+            let count = own.len().min(bytes.len() - done);
+            bytes[done..done + count].copy_from_slice(&own[..count]);
+            done += count;
+        }
+        Ok(())
+    }
+}
+
+/// Which stream: a rank's, or with none that of all.
+#[derive(Debug, Clone, Copy)]
+struct Whose(Option<usize>, Output);
+
+impl Whose {
+    fn is_of(self, head: &Head) -> bool {
+        let Whose(rank, output) = self;
+        head.output == output && head.rank != AGAIN && rank.is_none_or(|rank| rank == head.rank)
+    }
 }
 
 #[derive(Default)]
 struct Index {
     pieces: Vec<Piece>,
     end: u64,
+    /// All records of the stream since the last piece began are part of it, whole and in their
+    /// order.
+    in_step: bool,
     ended: bool,
     waiting: Waiting<(Ticket<Data>, (u64, usize))>,
 }
 
 impl Index {
-    fn add(&mut self, file: u64, length: u64) {
+    /// Adds bytes of the file: a whole record's, or a part of one's.
+    fn add(&mut self, file: u64, length: u64, is_whole: bool) {
         if length == 0 {
             return;
         }
+        let in_step = std::mem::replace(&mut self.in_step, is_whole) && is_whole;
+        let joins = |last: &Piece| {
+            let span = (file + length).saturating_sub(last.file);
+            in_step && span <= SPAN_MAX.min(SPARSE * (last.length + length))
+        };
         match self.pieces.last_mut() {
-            Some(last) if last.file + last.length == file => last.length += length,
-            _ => self.pieces.push(Piece { at: self.end, file, length }),
+            Some(last) if last.span == last.length && last.file + last.length == file => {
+                last.length += length;
+                last.span = last.length;
+            }
+            Some(last) if joins(last) => {
+                (last.span, last.length) = (file + length - last.file, last.length + length);
+            }
+            _ => self.pieces.push(Piece { at: self.end, file, length, span: length }),
         }
         self.end += length;
     }
 
-    fn read(&self, file: &fs::File, offset: u64, count: usize) -> Result<Vec<u8>> {
+    fn read(&self, file: &fs::File, whose: Whose, offset: u64, count: usize) -> Result<Vec<u8>> {
         let count = count.min(usize::try_from(self.end.saturating_sub(offset)).unwrap_or(count));
         let mut bytes = vec![0; count];
         let mut done = 0;
@@ -64,7 +129,7 @@ impl Index {
             }
             let skip = (offset + done as u64) - piece.at;
             let length = (piece.length - skip).min((count - done) as u64) as usize;
-            file.read_exact_at(&mut bytes[done..done + length], piece.file + skip)?;
+            piece.read(file, whose, skip, &mut bytes[done..done + length])?;
             done += length;
         }
         bytes.truncate(done);
@@ -210,6 +275,14 @@ impl JobLog {
         self.end((0..ranks).flat_map(|rank| Output::BOTH.map(|output| (rank, output))));
     }
 
+    /// The job is done: what is known of the file goes, and is looked for if somebody asks.
+    pub fn rest(&self) {
+        let mut state = self.locked();
+        if state.open == [0; 2] {
+            state.rest();
+        }
+    }
+
     /// One rank's stream, or with none that of all, as a file.
     pub fn file(&self, rank: Option<usize>, output: Output) -> File {
         let (log, size) = (self.clone(), self.clone());
@@ -312,7 +385,7 @@ impl State {
             return false;
         }
         for (file, length) in std::mem::take(&mut self.partial[rank][at]) {
-            self.merged[at].add(file, length);
+            self.merged[at].add(file, length, false);
         }
         self.open[at] -= 1;
         self.merged[at].ended = self.open[at] == 0;
@@ -363,16 +436,19 @@ impl State {
     /// Notes that `bytes` of a rank lie at `file`: in its stream, and whole lines in the merged.
     fn index(&mut self, rank: usize, output: Output, file: u64, bytes: &[u8]) {
         let at = output as usize;
-        self.ranks[rank][at].add(file, bytes.len() as u64);
+        let length = bytes.len() as u64;
+        self.ranks[rank][at].add(file, length, true);
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1) as u64;
+        let is_whole = whole == length && self.partial[rank][at].is_empty();
         if whole > 0 {
             for (file, length) in std::mem::take(&mut self.partial[rank][at]) {
-                self.merged[at].add(file, length);
+                self.merged[at].add(file, length, false);
             }
-            self.merged[at].add(file, whole);
+            self.merged[at].add(file, whole, is_whole);
         }
-        let rest = bytes.len() as u64 - whole;
+        let rest = length - whole;
         if rest > 0 {
+            self.merged[at].in_step = false;
             self.partial[rank][at].push((file + whole, rest));
         }
     }
@@ -398,7 +474,7 @@ impl State {
             for output in Output::BOTH {
                 let at = output as usize;
                 for (file, length) in std::mem::take(&mut partial[at]) {
-                    self.merged[at].add(file, length);
+                    self.merged[at].add(file, length, false);
                 }
                 self.bases[rank][at] = self.ranks[rank][at].end;
             }
@@ -408,12 +484,14 @@ impl State {
     /// Answers the reads that wait for this stream, or the merged one.
     fn serve(&mut self, rank: usize, output: Output) {
         let at = output as usize;
-        for index in [&mut self.ranks[rank][at], &mut self.merged[at]] {
+        let streams = [(&mut self.ranks[rank][at], Some(rank)), (&mut self.merged[at], None)];
+        for (index, rank) in streams {
+            let whose = Whose(rank, output);
             for (ticket, (offset, count)) in index.waiting.take() {
                 if offset >= index.end && !index.ended {
                     index.waiting.push((ticket, (offset, count)));
                 } else if ticket.claim() {
-                    let bytes = index.read(&self.file, offset, count.min(WAITED_MAX));
+                    let bytes = index.read(&self.file, whose, offset, count.min(WAITED_MAX));
                     ticket.answer(bytes.map(Data::from));
                 }
             }
@@ -437,7 +515,7 @@ impl Handle for Reader {
             None => &mut merged[self.output as usize],
         };
         if offset < index.end || index.ended || count == 0 {
-            return Ok(index.read(file, offset, count)?.into());
+            return Ok(index.read(file, Whose(self.rank, self.output), offset, count)?.into());
         }
         call.park(|ticket| index.waiting.push((ticket, (offset, count))))
     }
@@ -461,15 +539,19 @@ impl Handle for Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn merged(log: &JobLog) -> String {
         let state = log.locked();
-        String::from_utf8(state.merged[0].read(&state.file, 0, 1000).unwrap()).unwrap()
+        let whose = Whose(None, Output::Stdout);
+        String::from_utf8(state.merged[0].read(&state.file, whose, 0, 1000).unwrap()).unwrap()
     }
 
     fn of_rank(log: &JobLog, rank: usize, from: u64, count: usize) -> String {
         let state = log.locked();
-        String::from_utf8(state.ranks[rank][0].read(&state.file, from, count).unwrap()).unwrap()
+        let whose = Whose(Some(rank), Output::Stdout);
+        let read = state.ranks[rank][0].read(&state.file, whose, from, count);
+        String::from_utf8(read.unwrap()).unwrap()
     }
 
     fn fill(log: &JobLog) {
@@ -498,6 +580,95 @@ mod tests {
         log.append(1, Output::Stdout, b"end").unwrap();
         log.end_all();
         assert_eq!(merged(&log), "one\nab\ntwo\ncd\nend");
+        fs::remove_file(&path).unwrap();
+    }
+
+    /// What should be read of ranks, and of all, after such output and all ends.
+    fn model(written: &[(usize, bool, Vec<u8>)]) -> ([[Vec<u8>; 2]; RANKS], [Vec<u8>; 2]) {
+        let mut ranks: [[Vec<u8>; 2]; RANKS] = Default::default();
+        let mut partial = ranks.clone();
+        let mut merged: [Vec<u8>; 2] = Default::default();
+        for (rank, is_err, bytes) in written {
+            let at = usize::from(*is_err);
+            ranks[*rank][at].extend(bytes);
+            let line = &mut partial[*rank][at];
+            line.extend(bytes);
+            let whole = line.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+            merged[at].extend(line.drain(..whole));
+        }
+        for line in &partial {
+            (0..2).for_each(|at| merged[at].extend(&line[at]));
+        }
+        (ranks, merged)
+    }
+
+    const RANKS: usize = 3;
+
+    fn output() -> impl Strategy<Value = Vec<(usize, bool, Vec<u8>)>> {
+        let line = prop_oneof![
+            3 => "[a-z]{0,9}\n",
+            1 => "[a-z]{1,5}",
+            1 => "[a-z]{0,5}\n[a-z]{1,5}",
+        ];
+        let one = (0..RANKS, prop::bool::weighted(0.2), line.prop_map(String::into_bytes));
+        prop::collection::vec(one, 0..60)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+        #[test]
+        fn whatever_ranks_write_each_stream_is_read_as_it_was_written(written in output()) {
+            let name = format!("muster-log-model-{}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            let _ = fs::remove_file(&path);
+            let log = JobLog::open(&path, RANKS).unwrap();
+            for (rank, is_err, bytes) in &written {
+                log.append(*rank, Output::BOTH[usize::from(*is_err)], bytes).unwrap();
+            }
+            log.end_all();
+            let (ranks, merged) = model(&written);
+            for is_rested in [false, true] {
+                let mut state = log.locked();
+                state.awaken().unwrap();
+                let streams = (0..RANKS).map(|rank| (&ranks[rank], &state.ranks[rank], Some(rank)));
+                for (wanted, index, rank) in streams.chain([(&merged, &state.merged, None)]) {
+                    for output in Output::BOTH {
+                        let (wanted, index) = (&wanted[output as usize], &index[output as usize]);
+                        for from in (0..=wanted.len()).step_by(7) {
+                            let count = 11.min(wanted.len() - from);
+                            let whose = Whose(rank, output);
+                            let read = index.read(&state.file, whose, from as u64, 11).unwrap();
+                            prop_assert_eq!(&read, &wanted[from..from + count], "{}", is_rested);
+                        }
+                    }
+                }
+                drop(state);
+                log.rest();
+            }
+            fs::remove_file(&path).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_index_has_few_pieces_however_many_lines_there_are_and_none_when_the_job_is_done() {
+        let path = std::env::temp_dir().join(format!("muster-log-many-{}", std::process::id()));
+        let _ = fs::remove_file(&path);
+        let log = JobLog::open(&path, 4).unwrap();
+        let pieces = || {
+            let state = log.locked();
+            let ranks = state.ranks.iter().map(|rank| rank[0].pieces.len()).sum::<usize>();
+            (ranks, state.merged[0].pieces.len())
+        };
+        for line in 0..10_000 {
+            log.append(line % 4, Output::Stdout, format!("line {line:05}\n").as_bytes()).unwrap();
+        }
+        let blocks = log.locked().length.div_ceil(SPAN_MAX) as usize;
+        let (ranks, merged) = pieces();
+        assert!(ranks <= 4 * (blocks + 1) && merged <= blocks + 1, "{ranks} {merged} {blocks}");
+        assert_eq!(of_rank(&log, 3, 11 * 2000, 11), "line 08003\n");
+        log.end_all();
+        log.rest();
+        assert_eq!(pieces(), (0, 0));
         fs::remove_file(&path).unwrap();
     }
 
