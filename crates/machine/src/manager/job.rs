@@ -481,10 +481,11 @@ impl Job {
         }
         self.begun.set("");
         self.notes.end();
-        self.wait.set(serde_json::to_vec(&status).unwrap_or_default());
+        // Who is told that it is done finds its nodes free.
         if let Some(manager) = self.manager.upgrade() {
             manager.leaves(self.id);
         }
+        self.wait.set(serde_json::to_vec(&status).unwrap_or_default());
     }
 
     /// Its files are needed no more.

@@ -296,6 +296,30 @@ fn priority_goes_first_and_a_reserved_partition_is_kept_free() {
 }
 
 #[test]
+fn shared_nodes_get_jobs_by_turns_and_an_idle_cluster_its_first_nodes() {
+    let mut schedule = Schedule::default();
+    (0..4).for_each(|node| schedule.set_up(node, true));
+    let mut nodes_of = |asks: &[(u32, usize)]| {
+        let ask = |(job, nodes): &(u32, usize)| Ask { job: *job, nodes: *nodes, ..Ask::default() };
+        asks.iter().for_each(|one| schedule.submit(ask(one)));
+        let starts = schedule.step(Duration::ZERO);
+        starts.into_iter().map(|start| start.nodes).collect::<Vec<_>>()
+    };
+    assert_eq!(nodes_of(&[(1, 1)]), [[0]]);
+    assert_eq!(nodes_of(&[(2, 2), (3, 2)]), [[1, 2], [0, 3]]);
+    assert_eq!(nodes_of(&[(4, 1)]), [[1]]);
+    schedule.ended(3);
+    let named = Ask { job: 5, nodes: 1, among: Some(vec![1, 3]), ..Ask::default() };
+    schedule.submit(named);
+    schedule.submit(Ask { job: 6, nodes: 3, ..Ask::default() });
+    let starts = schedule.step(Duration::ZERO);
+    assert_eq!((&starts[0].nodes[..], &starts[1].nodes[..]), (&[1][..], &[0, 2, 3][..]));
+    (1..=6).for_each(|job| schedule.ended(job));
+    schedule.submit(Ask { job: 7, nodes: 2, ..Ask::default() });
+    assert_eq!(schedule.step(Duration::ZERO)[0].nodes, [0, 1]);
+}
+
+#[test]
 fn who_waits_in_a_partition_that_is_deleted_is_not_let_loose_on_all_nodes() {
     for config in ["share", "fcfs", "easy", "gang slots=2"] {
         let mut schedule = Schedule::default();
