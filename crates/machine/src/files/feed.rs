@@ -81,6 +81,8 @@ impl Feed {
     /// Forgets the first `count` bytes and lets waiting writers go on.
     pub fn taken(&self, count: usize) {
         let mut state = self.locked();
+        // Who refuses meanwhile forgets all of them.
+        let count = count.min(state.kept.len());
         state.kept.drain(..count);
         while state.kept.len() < KEPT
             && let Some((ticket, bytes)) = state.waiting.pop()
@@ -138,5 +140,20 @@ impl Handle for Feed {
         drop(state);
         (self.shared.kick)();
         Ok(data.len() as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_taken_may_be_forgotten_already() {
+        let feed = Feed::new(|| ());
+        feed.locked().kept.extend(b"input");
+        assert_eq!(feed.next(), Next::Bytes(b"input".to_vec()));
+        feed.refuse(Errno::PIPE, "the session was wiped");
+        feed.taken(5);
+        assert_eq!(feed.next(), Next::End);
     }
 }
