@@ -253,7 +253,7 @@ impl Roster {
 }
 
 /// Where one listens who is reached at an address: over the network at all of the host's, for they
-/// may look different from elsewhere.
+/// may look different from elsewhere. Those of IPv6 hear IPv4, too.
 pub fn listening(at: Address) -> Address {
     match at {
         Address::Tls(host, port) => {
@@ -398,6 +398,33 @@ mod tests {
         let refused = connect(0).expect_err("it is n0");
         assert!(refused.contains("its key is that of n0, and the manager is reached"), "{refused}");
         first.join().and_then(|()| second.join()).expect("they do not panic");
+    }
+
+    #[test]
+    fn who_listens_at_all_addresses_of_ipv6_is_reached_over_ipv4_too() {
+        let members = Members::default();
+        let identity = Identity::from_secret(&[1; 32]);
+        members.pin("0", identity.public_key()).expect("a name");
+        let tls = Tls::new(&identity, &members);
+        // A machine may have no IPv6.
+        let Ok(mut door) = tls.listen(&listening("tls!::1!0".parse().expect("an address"))) else {
+            return;
+        };
+        let Address::Tls(_, port) = *door.address() else { unreachable!("it is one") };
+        let deadline = Deadline::after(Duration::from_secs(20));
+        let wait = std::thread::spawn(move || {
+            [(); 2].map(|()| door.accept(deadline).map(drop).map_err(|error| error.to_string()))
+        });
+        for host in ["127.0.0.1", "::1"] {
+            let hello = transport::Hello {
+                name: "0.test".into(),
+                service: "9p".into(),
+                lane: transport::Lane::Bulk,
+            };
+            let connected = tls.connect(&Address::Tls(host.into(), port), &hello, deadline);
+            connected.unwrap_or_else(|error| panic!("{host}: {error}"));
+        }
+        assert_eq!(wait.join().expect("it does not panic"), [Ok(()), Ok(())]);
     }
 
     #[test]

@@ -114,7 +114,10 @@ pub fn bring_up(
     let random = Identity::generate().map_err(io::Error::other)?.public_key().to_string();
     let random = &random[random.len() - 8..];
     let part = format!("{PREFIX}{random}");
-    let (build, ports) = (Build::own()?, Ports::keep(is_ipv6)?);
+    // Hosts come to the manager over either; where there is no IPv6, over the other.
+    let ports = Ports::keep(true);
+    let ports = if is_ipv6 { ports } else { ports.or_else(|_| Ports::keep(false)) };
+    let (build, ports) = (Build::own()?, ports?);
     let group = order.multicasts.then(|| group(random, ports.shell));
     let head = Head { order, calls, build, identity, ports, part };
     let firsts = order.hosts.iter().scan(0, |next, host| {
@@ -257,8 +260,8 @@ impl Head<'_> {
 
     /// The manager's own.
     fn own_roster(&self, ready: &[Ready]) -> Vec<Entry> {
-        let any = ready.first().map_or(IpAddr::from([127, 0, 0, 1]), |one| one.answer.manager);
-        self.entries(any, ready, |address| address)
+        let own = own_address(ready.iter().map(|one| one.answer.manager));
+        self.entries(own, ready, |address| address)
     }
 
     fn entries(
@@ -288,6 +291,13 @@ impl Head<'_> {
         }
         entries
     }
+}
+
+/// The manager's own address, of those by which hosts reach it. It listens to all of that one's
+/// family: if some host comes over IPv6 that is IPv6, whose listeners hear IPv4, too.
+fn own_address(mut reached: impl Iterator<Item = IpAddr> + Clone) -> IpAddr {
+    let any = reached.clone().next().unwrap_or(Ipv4Addr::LOCALHOST.into());
+    reached.find(IpAddr::is_ipv6).unwrap_or(any)
 }
 
 /// A group of a cluster's own, by random digits, in the range that every site has for itself (RFC
@@ -321,6 +331,17 @@ fn towards(host: &Host) -> Option<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_manager_listens_where_each_host_reaches_it() {
+        let own = |reached: &[&str]| {
+            let reached = reached.iter().map(|address| address.parse().expect("an address"));
+            own_address(reached).to_string()
+        };
+        assert_eq!(own(&["10.0.0.1", "10.1.0.1"]), "10.0.0.1");
+        assert_eq!(own(&["10.0.0.1", "fd00::1", "10.1.0.1"]), "fd00::1");
+        assert_eq!(own(&[]), "127.0.0.1");
+    }
 
     #[test]
     fn all_is_done_in_order_and_once() {

@@ -143,6 +143,10 @@ fn keep_port(is_ipv6: bool) -> io::Result<(u16, std::os::fd::OwnedFd)> {
     };
     let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
+    if is_ipv6 {
+        // Of both families.
+        sockopt::set_ipv6_v6only(&socket, false)?;
+    }
     let any: std::net::SocketAddr = any.parse().expect("an address");
     bind(&socket, &any)?;
     let name: std::net::SocketAddr = rustix::net::getsockname(&socket)?.try_into()?;
@@ -165,13 +169,17 @@ mod tests {
 
     #[test]
     fn a_kept_port_is_there_for_daemons_that_start_again() {
-        let ports = Ports::keep(false).expect("two ports");
-        assert_ne!(ports.line, ports.shell);
-        for _ in 0..2 {
-            // The standard library reuses addresses.
-            let daemon = TcpListener::bind(("0.0.0.0", ports.line)).expect("it may listen");
-            assert!(TcpListener::bind(("0.0.0.0", ports.line)).is_err(), "one daemon at a time");
-            drop(daemon);
+        // A machine may have no IPv6.
+        let of_both = Ports::keep(true).ok().map(|ports| (ports, &["0.0.0.0", "::"][..]));
+        let of_one = (Ports::keep(false).expect("two ports"), &["0.0.0.0"][..]);
+        for (ports, families) in of_both.into_iter().chain([of_one]) {
+            assert_ne!(ports.line, ports.shell);
+            for any in families.iter().chain(families) {
+                // The standard library reuses addresses.
+                let daemon = TcpListener::bind((*any, ports.line)).expect("it may listen");
+                assert!(TcpListener::bind((*any, ports.line)).is_err(), "one daemon at a time");
+                drop(daemon);
+            }
         }
     }
 

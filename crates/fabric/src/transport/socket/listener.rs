@@ -239,6 +239,10 @@ fn listen_at(asked: &Address, host: &str, port: u16) -> Result<(OwnedFd, u16)> {
     let socket = socket_with(family, SocketType::STREAM, FLAGS, None).map_err(failed)?;
     // Connections of a listener that was here before do not keep the port.
     sockopt::set_socket_reuseaddr(&socket, true).map_err(failed)?;
+    if here.is_ipv6() {
+        // At all addresses of IPv6 those of IPv4 are heard, whatever this machine's default.
+        sockopt::set_ipv6_v6only(&socket, false).map_err(failed)?;
+    }
     bind(&socket, &here).map_err(failed)?;
     listen(&socket, BACKLOG).map_err(failed)?;
     let socket = TcpListener::from(socket);
