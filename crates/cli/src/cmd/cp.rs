@@ -300,9 +300,17 @@ fn check_apart(from: &Place, to: &Place) -> Result<()> {
     Ok(())
 }
 
-/// The names of a path in the cluster, without those that say nothing.
+/// The names of a path in the cluster, without those that say nothing or are taken back.
 fn names_of(path: &str) -> Vec<&str> {
-    path.split('/').filter(|name| !matches!(*name, "" | ".")).collect()
+    let mut names = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => drop(names.pop()),
+            name => names.push(name),
+        }
+    }
+    names
 }
 
 /// Whether a name that a server lists is one: it must not lead elsewhere.

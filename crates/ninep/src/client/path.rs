@@ -6,9 +6,18 @@ use crate::record::{Attr, DirEntry};
 use crate::tree::OpenFlags;
 use crate::wire::Name;
 
-/// The names in a path; empty ones and `.` lead nowhere and are left out.
+/// The names in a path. Empty ones and `.` lead nowhere and are left out, and so is what a `..`
+/// takes back: one server knows nothing of what is above its tree in another's.
 fn names(path: &str) -> Vec<Name<'_>> {
-    path.split('/').filter(|name| !matches!(*name, "" | ".")).map(str::as_bytes).collect()
+    let mut names = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => drop(names.pop()),
+            name => names.push(name.as_bytes()),
+        }
+    }
+    names
 }
 
 /// Every call fails with the server's refusal, the path in front; with ETIMEDOUT when the
@@ -136,5 +145,24 @@ impl Client {
         let (from_dir, from_name) = self.parent(from)?;
         let (to_dir, to_name) = self.parent(to)?;
         from_dir.renameat(from_name, &to_dir, to_name).map_err(|error| error.at(to))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_the_names_that_are_left_of_it() {
+        for (path, left) in [
+            ("/nodes/n1/0/../../n2/arch", "nodes n2 arch"),
+            ("a//./b/", "a b"),
+            ("/../..", ""),
+            ("../a/..", ""),
+            ("a/..b/...", "a ..b ..."),
+        ] {
+            let names = names(path).join(&b' ');
+            assert_eq!(String::from_utf8_lossy(&names), left, "{path}");
+        }
     }
 }
