@@ -8,7 +8,7 @@ use crate::message::{Fid, NOFID, NONUNAME, Tag, Tmessage};
 use crate::record::{LockRange, Qid};
 use crate::session::Session;
 use crate::tree::{Attach, OpenFlags, Peer, Tree};
-use crate::version::Dialect;
+use crate::version::{Dialect, Version};
 use crate::wire::Name;
 use muster_base::limits::{NAME_MAX, PATH_MAX, XATTR_MAX};
 
@@ -108,6 +108,8 @@ pub(crate) struct Desk<'a, T: Tree> {
     pub(crate) fids: &'a mut Fids<T::Fid>,
     pub(crate) call: Call<'a, T::Fid>,
     pub(crate) dialect: Dialect,
+    /// Whether a server of ours asks: it hands on what its own clients want.
+    pub(crate) is_ours: bool,
     /// Largest payload of an answer.
     pub(crate) payload: usize,
 }
@@ -121,6 +123,7 @@ impl<'a, T: Tree> Desk<'a, T> {
             fids,
             call: Call { tag, serial, origin: &*port, standing: None, outbox },
             dialect: version.map_or(Dialect::Plan9, |version| version.dialect),
+            is_ours: *version == Some(Version::MUSTER),
             payload: *msize as usize - muster_base::limits::HEADER - 4,
         }
     }
@@ -178,10 +181,14 @@ impl<'a, T: Tree> Desk<'a, T> {
             self.fids.vacant(newfid)?;
         }
         let slot = self.fids.get(fid)?;
-        if slot.opened.is_some() {
+        // v9fs copies the fid of a file that it has open, and uses the copy as one that is not.
+        let is_copy = names.is_empty() && newfid != fid && !slot.is_attribute;
+        if slot.opened.is_some() && !is_copy {
             return fail(Errno::BUSY, format!("fid {fid} is open; no walk starts from it"));
         }
-        if !names.is_empty() && !slot.qid.is_dir() {
+        // To rename a file where it is takes its directory, of which there may be no fid.
+        let goes_up = self.is_ours && names.first() == Some(&&b".."[..]);
+        if !names.is_empty() && !slot.qid.is_dir() && !goes_up {
             return fail(Errno::NOTDIR, format!("fid {fid} is not a directory"));
         }
         names.iter().try_for_each(|name| check_walk_name(name))?;

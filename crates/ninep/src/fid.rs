@@ -17,6 +17,8 @@ pub(crate) struct Slot<F> {
     pub(crate) opened: Option<OpenFlags>,
     /// A parked request is about to change it; nothing else may use it meanwhile.
     busy: bool,
+    /// It stands for an extended attribute.
+    pub(crate) is_attribute: bool,
     /// Remove the file at clunk (ORCLOSE of open(5)).
     pub(crate) remove: bool,
     /// Names from the root with '/' between, for dialects whose stat has a name; empty in
@@ -29,8 +31,9 @@ pub(crate) struct Slot<F> {
 impl<F> Slot<F> {
     /// A fid that is not open.
     pub(crate) fn new(fid: F, qid: Qid) -> Slot<F> {
-        let (opened, busy, remove) = (None, false, false);
-        Slot { fid, qid, opened, busy, remove, path: Vec::new(), cursor: (0, 0) }
+        let (opened, busy, is_attribute, remove) = (None, false, false, false);
+        let (path, cursor) = (Vec::new(), (0, 0));
+        Slot { fid, qid, opened, busy, is_attribute, remove, path, cursor }
     }
 
     /// The same, found at `path`.

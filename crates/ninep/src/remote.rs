@@ -203,7 +203,8 @@ impl Tree for Remote {
         if let Some(dir) = dir {
             return self.hand_on(call, |then| fid.rename_then(dir, name, then), as_it_is);
         }
-        // 9P2000.L has no rename in place: find the directory first.
+        // 9P2000.L has no rename in place: find the directory first, which a server of ours tells
+        // of any file.
         let (file, name) = (fid.clone(), name.to_vec());
         let send = |then: Then<()>| {
             fid.walk_then(&[b".."], move |parent| match parent {

@@ -22,6 +22,9 @@ use muster_base::limits::{IO_HEADER, MSIZE_FIRST, MSIZE_MAX, MSIZE_MIN, OUTBOX_M
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// The type of a request that makes its fid an attribute.
+const XATTRCREATE: u8 = 32;
+
 /// Bytes of a refusal's text that are sent.
 const TEXT_MAX: usize = 1024;
 
@@ -399,6 +402,7 @@ impl<T: Tree> Session<T> {
                 let Outcome::Xattr(attr, size) = outcome else { unreachable!() };
                 let mut slot = Slot::new(attr, Qid::default());
                 slot.opened = Some(crate::tree::OpenFlags::default());
+                slot.is_attribute = true;
                 self.fids.put(newfid, slot);
                 self.reply(tag, &Rmessage::Xattrwalk { size });
             }
@@ -410,6 +414,7 @@ impl<T: Tree> Session<T> {
                 let (qid, iounit) = (opened.qid, self.finish_open(fid, opened, name));
                 let slot = self.fids.mine(fid).expect("it was reserved");
                 (slot.opened, slot.remove) = (Some(flags), remove);
+                slot.is_attribute = number == XATTRCREATE;
                 self.reply_open(tag, number, qid, iounit);
             }
             Goal::Read { count } => self.finish_read(tag, number, count, outcome),

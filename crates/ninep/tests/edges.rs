@@ -164,8 +164,15 @@ fn fids_are_checked() {
         refused(peer.ask(Tmessage::Remove { fid: 9 }), Errno::BADF);
         peer.open(1).ok();
         refused(peer.open(1), Errno::BUSY);
-        refused(peer.ask(walk(1, 2, &[])), Errno::BUSY);
+        refused(peer.ask(walk(1, 1, &[])), Errno::BUSY);
+        refused(peer.ask(walk(1, 2, &["x"])), Errno::BUSY);
+        // A copy is not open, and may become so.
+        peer.ask(walk(1, 2, &[])).ok();
+        refused(peer.ask(read(2, 0, 1)), Errno::BADF);
+        peer.open(2).ok();
         peer.ask(Tmessage::Clunk { fid: 1 }).ok();
+        peer.ask(read(2, 0, 1)).ok();
+        peer.ask(Tmessage::Clunk { fid: 2 }).ok();
         refused(peer.ask(Tmessage::Clunk { fid: 1 }), Errno::BADF);
         refused(peer.open(0), Errno::ISDIR);
         assert_eq!(tree.fids.load(Ordering::Relaxed), 1);
@@ -578,6 +585,7 @@ fn an_attribute_is_written_until_its_clunk_and_read_through_a_fid() {
     assert_eq!(peer.ask(find(b"user.b")).refused(), Errno::NODATA);
     assert_eq!(peer.ask(find(b"user.a")).message(), Rmessage::Xattrwalk { size: 5 });
     assert_eq!(peer.ask(read(2, 1, 100)).data(), b"alue");
+    assert_eq!(peer.ask(walk(2, 3, &[])).refused(), Errno::BUSY);
     assert_eq!(peer.ask(find(b"")).refused(), Errno::INVAL, "newfid is in use");
     peer.ask(Tmessage::Clunk { fid: 2 }).ok();
     assert_eq!(peer.ask(find(b"")).message(), Rmessage::Xattrwalk { size: 7 });

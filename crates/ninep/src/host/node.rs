@@ -200,11 +200,8 @@ impl HostTree {
         Ok(path.into_bytes())
     }
 
-    /// Up from a directory, but never above the root.
+    /// Up from a file, but never above the root.
     fn step_up(&self, node: &Node) -> Result<(OwnedFd, Stat)> {
-        if node.kind != mode::DIR {
-            return fail(Errno::NOTDIR, "not a directory");
-        }
         if node.file == self.root.file {
             return self.step(self.root.fd(), b".");
         }
@@ -243,7 +240,9 @@ impl HostTree {
         let mut at = from.clone();
         for &name in names {
             let step = match name {
-                b".." => self.step_up(&at.0),
+                // The session says which walks may start at what is no directory.
+                b".." if qids.is_empty() || at.0.kind == mode::DIR => self.step_up(&at.0),
+                b".." => fail(Errno::NOTDIR, "not a directory"),
                 _ => self.step(at.0.fd(), name),
             };
             let (fd, stat) = match step {

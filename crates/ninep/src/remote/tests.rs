@@ -4,10 +4,13 @@ use super::Remote;
 use crate::call::{Answer, Data, HeldLock, LockStatus, Opened, Ticket, Walked};
 use crate::client::{Client, Options};
 use crate::error::{Errno, Result, fail};
-use crate::record::{Attr, DirEntry, LockRange, Qid, SetAttr, Statfs};
+use crate::message::{NOFID, NONUNAME, NOTAG, Tmessage, UserNumber};
+use crate::record::{Attr, Boxed, DirEntry, LockRange, Qid, SetAttr, Stat, Statfs};
 use crate::serve::{Server, same_user};
-use crate::tree::{Attach, C, OpenFlags, Tree};
-use crate::wire::Name;
+use crate::session::Session;
+use crate::tree::{Attach, C, OpenFlags, Peer, Tree};
+use crate::version::Dialect;
+use crate::wire::{Name, Names};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::time::Duration;
@@ -365,6 +368,66 @@ fn every_request_reaches_the_other_server_whole() {
     ] {
         relay.probe.wait_for(expected, 1);
     }
+}
+
+/// Puts a request of 9P2000 to a session and waits for its answer, which is no refusal.
+fn ask(session: &mut Session<Remote>, woken: &mpsc::Receiver<()>, message: &Tmessage<'_>) {
+    let tag = if matches!(message, Tmessage::Version { .. }) { NOTAG } else { 1 };
+    let mut bytes = Vec::new();
+    message.encode(tag, Dialect::Plan9, &mut bytes);
+    assert_eq!(session.receive(&bytes).expect("9P"), bytes.len());
+    while session.outbox().is_empty() {
+        woken.recv_timeout(Duration::from_secs(20)).expect("an answer");
+        session.conclude();
+    }
+    let (mut pieces, mut answer) = (Vec::new(), Vec::new());
+    session.outbox().pieces(&mut pieces);
+    pieces.iter().for_each(|piece| answer.extend_from_slice(piece));
+    session.outbox().consume(answer.len());
+    assert_eq!(answer[4], message.number() + 1, "{message:?}: {}", text(&answer));
+}
+
+#[test]
+fn a_file_is_renamed_where_it_is_by_who_speaks_9p2000() {
+    let relay = Relay::new();
+    let remote = Arc::new(Remote::new(&relay.between, "n3"));
+    let (wake, woken) = mpsc::channel();
+    let mut session = Session::new(remote, Peer::default(), move || {
+        let _ = wake.send(());
+    });
+    let n_uname = UserNumber(NONUNAME);
+    let names = |names| Names::new(names).expect("at most 16");
+    let untouched = Stat {
+        mode: u32::MAX,
+        atime: u32::MAX,
+        mtime: u32::MAX,
+        length: u64::MAX,
+        ..Stat::default()
+    };
+    let rename = |fid, name| Tmessage::Wstat { fid, stat: Boxed(Stat { name, ..untouched }) };
+    for message in [
+        Tmessage::Version { msize: 8192, version: "9P2000" },
+        Tmessage::Attach { fid: 0, afid: NOFID, uname: "", aname: "", n_uname },
+        Tmessage::Walk { fid: 0, newfid: 1, names: names(&[b"d", b"pipe"]) },
+        rename(1, b"tube"),
+        Tmessage::Walk { fid: 0, newfid: 2, names: names(&[b"d", b"e"]) },
+        rename(2, b"f"),
+    ] {
+        ask(&mut session, &woken, &message);
+    }
+    relay.probe.wait_for("rename /d/pipe Some(\"/d\") tube", 1);
+    relay.probe.wait_for("rename /d/e Some(\"/d\") f", 1);
+}
+
+#[test]
+fn what_is_open_at_the_other_server_is_copied_there() {
+    let relay = Relay::new();
+    let client = relay.client();
+    let fid = client.walk("pipe").expect("walked");
+    fid.open(OpenFlags::default()).expect("opened");
+    let copy = fid.walk(&[]).expect("copied");
+    copy.open(OpenFlags::default()).expect("opened");
+    relay.probe.wait_for("open /pipe 0", 2);
 }
 
 #[test]

@@ -211,3 +211,22 @@ fn an_attach_may_name_a_directory_below() {
     assert_eq!(attach("out/etc"), Err(Errno::NOTDIR));
     assert!(HostTree::new(&scratch.join("absent"), Options::default()).is_err());
 }
+
+#[test]
+fn a_copy_of_a_file_that_is_open_is_a_place_that_is_not() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.join("file"), "content").unwrap();
+    std::fs::create_dir(scratch.join("dir")).unwrap();
+    let mut client = Client::new(&scratch.0);
+    let open = client.open("file", OpenFlags::WRONLY).unwrap();
+    let copy = client.ask(|tree| tree.walk(&open, &[])).unwrap().fid.unwrap();
+    assert_eq!(client.attr(&copy).qid, client.attr(&open).qid);
+    assert!(client.read(&copy, 0, 7).is_err(), "it is not open");
+    client.ask(|tree| tree.rename(&copy, None, b"new")).unwrap();
+    let copy = client.ask(|tree| tree.open(&copy, OpenFlags(0))).unwrap().fid;
+    assert_eq!(client.read(&copy, 0, 7).unwrap(), b"content");
+    assert!(scratch.join("new").exists());
+    let open = client.open("dir", OpenFlags::DIRECTORY).unwrap();
+    let copy = client.ask(|tree| tree.walk(&open, &[])).unwrap().fid.unwrap();
+    assert_eq!(client.walk_from(&copy, "../new").map(|fid| client.attr(&fid).size), Ok(7));
+}
