@@ -328,6 +328,11 @@ impl Push {
         write_ranges(lacking.map(|(_, piece)| (piece.offset / CHUNK as u64) as u32))
     }
 
+    /// Bytes of the image.
+    pub(super) fn size(&self) -> u64 {
+        self.recipe.size
+    }
+
     /// Whether all are there.
     pub(super) fn is_whole(&self) -> bool {
         self.images.state().chunks.is_whole(&self.digest)

@@ -172,8 +172,8 @@ enum Coming {
     Told { images: Arc<Images>, said: Vec<u8> },
     /// Its chunks come.
     Taken(Push),
-    /// It is there.
-    Done,
+    /// It is there. Its chunks may have come from others, so that more is still on its way.
+    Done { size: u64 },
     /// It cannot come any more.
     Failed(Error),
 }
@@ -187,8 +187,7 @@ impl New {
 
 impl Coming {
     fn write(&mut self, offset: u64, data: &[u8]) -> Result<()> {
-        let now = std::mem::replace(self, Coming::Done);
-        let next = match now {
+        self.go_on(|now| match now {
             Coming::Told { images, mut said } => {
                 said.extend_from_slice(data);
                 begun(&images, &said).map(|push| match push {
@@ -197,11 +196,22 @@ impl Coming {
                 })
             }
             Coming::Taken(mut push) => push.take(offset, data).map(|()| Coming::Taken(push)),
-            Coming::Done => fail(Errno::INVAL, "this image has come already"),
+            Coming::Done { size } if size.checked_sub(offset) >= Some(data.len() as u64) => {
+                Ok(Coming::Done { size })
+            }
+            Coming::Done { .. } => fail(Errno::INVAL, "this image has come already"),
             Coming::Failed(error) => Err(error),
-        };
+        })
+    }
+
+    /// Takes a step, and the last one when all chunks are there.
+    fn go_on(&mut self, step: impl FnOnce(Coming) -> Result<Coming>) -> Result<()> {
+        let next = step(std::mem::replace(self, Coming::Done { size: 0 }));
         let next = next.and_then(|next| match next {
-            Coming::Taken(push) if push.is_whole() => push.commit().map(|()| Coming::Done),
+            Coming::Taken(push) if push.is_whole() => {
+                let size = push.size();
+                push.commit().map(|()| Coming::Done { size })
+            }
             other => Ok(other),
         });
         *self = next.unwrap_or_else(Coming::Failed);
@@ -211,11 +221,13 @@ impl Coming {
         }
     }
 
-    fn lacking(&self) -> Result<String> {
+    fn lacking(&mut self) -> Result<String> {
+        // Whoever lacks nothing any more writes nothing.
+        self.go_on(Ok)?;
         match self {
             Coming::Told { .. } => fail(Errno::INVAL, "the recipe comes first"),
             Coming::Taken(push) => Ok(push.lacking() + "\n"),
-            Coming::Done => Ok("\n".to_owned()),
+            Coming::Done { .. } => Ok("\n".to_owned()),
             Coming::Failed(error) => Err(error.clone()),
         }
     }
@@ -267,5 +279,48 @@ impl Handle for New {
                 }
             });
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::Hash;
+    use crate::scratch::Scratch;
+    use muster_base::limits::CHUNK;
+
+    /// An image that comes: what is told first of it.
+    fn coming(images: &Arc<Images>, name: &str, chunks: &[&[u8]]) -> Coming {
+        let size: usize = chunks.iter().map(|chunk| chunk.len()).sum();
+        let mut said = format!("{name} any {size}\n").into_bytes();
+        said.extend(chunks.iter().flat_map(|chunk| Hash::of(chunk).0));
+        let mut coming = Coming::Told { images: images.clone(), said: Vec::new() };
+        coming.write(0, &said).unwrap();
+        coming
+    }
+
+    #[test]
+    fn images_with_chunks_in_common_come_at_the_same_time() {
+        let scratch = Scratch::new("coming");
+        let images = Images::open(&scratch).unwrap();
+        let (common, own) = (vec![1; CHUNK], vec![2; 77]);
+        let mut one = coming(&images, "one", &[&common]);
+        let mut two = coming(&images, "two", &[&common, &own]);
+        let mut three = coming(&images, "three", &[&own]);
+        assert_eq!(two.lacking().unwrap(), "0-1\n");
+        // The first has said half of it when it comes from another.
+        one.write(0, &common[..CHUNK / 2]).unwrap();
+        two.write(0, &common).unwrap();
+        one.write(CHUNK as u64 / 2, &common[CHUNK / 2..]).unwrap();
+        assert!(images.get("one", "any").is_some());
+        // What is there already may be said on, and nothing beyond.
+        one.write(0, &common[..CHUNK / 2]).unwrap();
+        two.write(CHUNK as u64, &own).unwrap();
+        assert!(images.get("two", "any").is_some());
+        // Who lacks nothing any more when it asks writes nothing.
+        assert_eq!(three.lacking().unwrap(), "\n");
+        assert!(images.get("three", "any").is_some());
+        let beyond = one.write(CHUNK as u64, b"more").unwrap_err();
+        assert!(beyond.text.contains("has come already"), "{beyond}");
     }
 }
