@@ -60,6 +60,7 @@ struct Line {
 pub struct Images {
     directory: PathBuf,
     state: Mutex<State>,
+    /// Held while it is opened or closed, which waits for those behind it: they must not need it.
     door: Mutex<Option<Door>>,
 }
 
@@ -67,6 +68,8 @@ struct State {
     chunks: Chunks,
     all: BTreeMap<(String, String), Arc<Image>>,
     listen: Option<String>,
+    /// Where the door is, if it is open.
+    open: Option<String>,
 }
 
 fn unkept(error: io::Error) -> Error {
@@ -100,7 +103,7 @@ impl Images {
             }
         }
         let listen = index.listen;
-        let state = Mutex::new(State { chunks, all, listen: listen.clone() });
+        let state = Mutex::new(State { chunks, all, listen: listen.clone(), open: None });
         let images = Images { directory: directory.to_owned(), state, door: Mutex::default() };
         images.sweep();
         let images = Arc::new(images);
@@ -159,17 +162,13 @@ impl Images {
                 "clients": clients, "helpers": helpers,
             })
         };
-        let images: Vec<Value> = self.state().all.values().map(image).collect();
-        json!({"images": images, "door": self.door_address(), "key": self.key_file()})
+        let state = self.state();
+        let images: Vec<Value> = state.all.values().map(image).collect();
+        json!({"images": images, "door": state.open, "key": self.key_file()})
     }
 
     fn key_file(&self) -> PathBuf {
         self.directory.join("key")
-    }
-
-    fn door_address(&self) -> Option<String> {
-        let door = self.door.lock().expect("no holder panics");
-        door.as_ref().map(|door| door.address().to_string())
     }
 
     /// Removes an image, for one architecture or for all. Who is fetching it gets it all the same.
@@ -227,12 +226,46 @@ impl Images {
             })
     }
 
-    /// Opens the door, for whoever has the image key, and for the managers to come.
+    /// Opens the door, for whoever has the image key, and for the managers to come. Where that
+    /// fails, the one that is open stays so.
     pub(super) fn listen(self: &Arc<Images>, at: &Address) -> Result<()> {
-        if !matches!(at, Address::Tls(..)) {
+        let Address::Tls(host, port) = at else {
             let text = format!("{at} is no address for images: write HOST:PORT  [E172]");
             return fail(Errno::INVAL, text);
+        };
+        let circle = self.circle()?;
+        let mut door = self.door.lock().expect("no holder panics");
+        let mut opened = self.open_door(&circle, at);
+        let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::AddrInUse;
+        let is_own =
+            |door: &mut Door| matches!(door.address(), Address::Tls(_, own) if own == port);
+        if opened.as_ref().is_err_and(is_taken)
+            && let Some(before) = door.take_if(is_own)
+        {
+            let there = before.address().clone();
+            drop(before);
+            opened = self.open_door(&circle, at);
+            if opened.is_err() {
+                *door = self.open_door(&circle, &there).ok();
+            }
         }
+        let opened = opened.map_err(|error| {
+            self.state().open = door.as_ref().map(|door| door.address().to_string());
+            let text = format!("images cannot be served at {at}: {error}  [E172]");
+            Error::new(Errno::from_io_error(&error).unwrap_or(Errno::IO), text)
+        })?;
+        let Address::Tls(_, port) = *opened.address() else { unreachable!("it is TLS's") };
+        let is = opened.address().to_string();
+        // Who is behind the one before is done first, and may ask for the state meanwhile.
+        *door = Some(opened);
+        let mut state = self.state();
+        state.listen = Some(Address::Tls(host.clone(), port).to_string());
+        state.open = Some(is);
+        self.write_index(&state)
+    }
+
+    /// Those who have the image key, which is made if there is none.
+    fn circle(&self) -> Result<Circle> {
         fs::create_dir_all(&self.directory).map_err(unkept)?;
         let key = self.key_file();
         let bad = |error: &dyn std::fmt::Display| {
@@ -242,30 +275,20 @@ impl Images {
             let made = Identity::generate().and_then(|identity| identity.store(&key));
             made.map_err(|error| bad(&error))?;
         }
-        let circle = Circle::of(&Identity::load(&key).map_err(|error| bad(&error))?);
-        let unable = |error: io::Error| {
-            let text = format!("images cannot be served at {at}: {error}  [E172]");
-            Error::new(Errno::from_io_error(&error).unwrap_or(Errno::IO), text)
-        };
-        let mut door = self.door.lock().expect("no holder panics");
-        // It may be the same port.
-        *door = None;
+        Ok(Circle::of(&Identity::load(&key).map_err(|error| bad(&error))?))
+    }
+
+    fn open_door(self: &Arc<Images>, circle: &Circle, at: &Address) -> io::Result<Door> {
         let tree = Arc::new(tree::outside(self));
-        let server = Arc::new(Server::start(&tree, THREADS, same_user).map_err(unable)?);
-        let opened = Door::open_to(&circle, at, server).map_err(unable)?;
-        let mut state = self.state();
-        let Address::Tls(_, port) = opened.address() else { unreachable!("it is TLS's") };
-        let Address::Tls(host, _) = at else { unreachable!("that was looked at") };
-        state.listen = Some(Address::Tls(host.clone(), *port).to_string());
-        *door = Some(opened);
-        self.write_index(&state)
+        let server = Arc::new(Server::start(&tree, THREADS, same_user)?);
+        Door::open_to(circle, at, server)
     }
 
     /// Closes the door.
     pub(super) fn close(&self) -> Result<()> {
         *self.door.lock().expect("no holder panics") = None;
         let mut state = self.state();
-        state.listen = None;
+        (state.listen, state.open) = (None, None);
         self.write_index(&state)
     }
 
