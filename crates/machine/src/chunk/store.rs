@@ -239,6 +239,8 @@ impl Chunks {
         }
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        // What is there under the name may be a file that grew, and never leads elsewhere.
+        options.custom_flags(libc::O_NOFOLLOW);
         let file = options.open(self.path(name))?;
         let (stamp, used, users) = ((0, 0, 0, 0), self.clock, 0);
         let (missing, file) = (HashMap::new(), Some(file));

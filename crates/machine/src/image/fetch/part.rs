@@ -4,7 +4,7 @@ use super::{Error, Result, local};
 use rustix::fs::FlockOperation;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Locked by the fetch whose directory it is.
@@ -14,6 +14,25 @@ const LOCK: &str = "lock";
 pub(super) struct Part {
     pub(super) path: PathBuf,
     _lock: File,
+}
+
+/// Refuses a directory that others have made or may write to: what they put there would be
+/// written through, or taken for ours.
+fn check_own(path: &Path) -> Result<()> {
+    let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    let meta = File::options().read(true).custom_flags(flags).open(path);
+    let is_own = match meta.and_then(|directory| directory.metadata()) {
+        Ok(meta) => meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o022 == 0,
+        // A link, or what is no directory.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ELOOP | libc::ENOTDIR)) => false,
+        Err(error) => return Err(local(path, error)),
+    };
+    if is_own {
+        return Ok(());
+    }
+    let why = "it is there and not a directory that only you can write to; remove it, or fetch to \
+               another place";
+    Err(Error::Local { path: path.to_owned(), why: why.into() })
 }
 
 impl Part {
@@ -28,8 +47,11 @@ impl Part {
         {
             return Err(local(&path, error));
         }
+        check_own(&path)?;
         let name = path.join(LOCK);
-        let lock = File::options().write(true).create(true).truncate(false).open(&name);
+        let mut options = File::options();
+        options.write(true).create(true).truncate(false).custom_flags(libc::O_NOFOLLOW);
+        let lock = options.open(&name);
         let lock = lock.map_err(|error| local(&name, error))?;
         let is_locked = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
         // One that is just done removes what we locked.
@@ -53,5 +75,40 @@ impl Part {
     pub(super) fn remove(&self) {
         let _ = fs::remove_file(self.path.join(LOCK));
         let _ = fs::remove_dir(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn what_others_may_have_put_where_a_file_comes_together_is_refused() {
+        let scratch = Scratch::new("part");
+        let (file, part) = (scratch.join("image"), scratch.join("image.part"));
+        let refused = || match Part::of(&file) {
+            Err(Error::Local { path, why }) => path == part && why.contains("only you can write"),
+            _ => false,
+        };
+        let other = scratch.join("other");
+        fs::create_dir_all(&other).unwrap();
+        symlink(&other, &part).unwrap();
+        assert!(refused(), "a link");
+        fs::remove_file(&part).unwrap();
+        fs::write(&part, "").unwrap();
+        assert!(refused(), "a file");
+        fs::remove_file(&part).unwrap();
+        fs::create_dir(&part).unwrap();
+        for mode in [0o777, 0o720, 0o702] {
+            fs::set_permissions(&part, fs::Permissions::from_mode(mode)).unwrap();
+            assert!(refused(), "{mode:o}");
+        }
+        fs::set_permissions(&part, fs::Permissions::from_mode(0o755)).unwrap();
+        symlink(other.join("made"), part.join(LOCK)).unwrap();
+        assert!(Part::of(&file).is_err() && !other.join("made").exists(), "a lock elsewhere");
+        fs::remove_file(part.join(LOCK)).unwrap();
+        assert!(Part::of(&file).is_ok(), "it is ours");
     }
 }
