@@ -107,6 +107,18 @@ pub enum Error {
         /// Of which image.
         name: String,
     },
+    /// What the server has cannot be read there.
+    #[error(
+        "the server cannot read chunk {chunk} of image {name} ({why}); push the image again  [E174]"
+    )]
+    Unread {
+        /// Which chunk.
+        chunk: Chunk,
+        /// Of which image.
+        name: String,
+        /// The server's word.
+        why: String,
+    },
     /// A file here.
     #[error("{path}: {why}  [E175]", path = .path.display())]
     Local {
@@ -172,7 +184,7 @@ struct Shared {
     address: Option<String>,
     link: Mutex<Link>,
     helpers: Mutex<HashMap<String, Arc<Mutex<Option<Fid>>>>>,
-    /// Chunks that the server had wrong once.
+    /// Chunks that the server had wrong, or did not give, once.
     doubted: Mutex<HashSet<Chunk>>,
     words: mpsc::Sender<Word>,
     is_over: AtomicBool,
@@ -197,7 +209,7 @@ struct Session {
 
 /// What a source did not do.
 enum Failed {
-    Lost,
+    Lost(Refusal),
     Lied,
 }
 
@@ -465,6 +477,10 @@ fn session(
 }
 
 impl Session {
+    fn has_ended(&self) -> bool {
+        self.client.ended().is_some()
+    }
+
     /// Says something that needs no answer: if it does not arrive, the connection has ended.
     fn say(&self, line: &str) {
         self.sources.write_then(0, line.as_bytes(), |_| ());
@@ -516,9 +532,13 @@ fn work(shared: &Shared) -> Result<()> {
                 };
                 match shared.take(&session, (chunk, piece), &from, &room)? {
                     Ok(()) => session.say(&format!("have {chunk}\n")),
-                    Err(Failed::Lost) => {
+                    Err(Failed::Lost(why)) => {
                         room = Room::default();
                         session.say(&format!("lost {chunk}\n"));
+                        if from == "-" && is_for_now(&why) {
+                            // It has nobody else to name, perhaps, and is not to be pressed.
+                            std::thread::sleep(AGAIN);
+                        }
                     }
                     Err(Failed::Lied) => session.say(&format!("lied {chunk}\n")),
                 }
@@ -529,6 +549,11 @@ fn work(shared: &Shared) -> Result<()> {
             Err(_) => last = Some(number),
         }
     }
+}
+
+/// Whether a source that refused in these words may give the same a moment later.
+fn is_for_now(refusal: &Refusal) -> bool {
+    matches!(refusal.errno, Errno::TIMEDOUT | Errno::AGAIN | Errno::INTR | Errno::BUSY)
 }
 
 impl Shared {
@@ -590,7 +615,7 @@ impl Shared {
                 Err(error) if error.errno == Errno::BADMSG => Err(Failed::Lied),
                 Err(error) => return Err(disk(&self.ask.file, &error)),
             },
-            Err(_) => Err(Failed::Lost),
+            Err(why) => Err(Failed::Lost(why)),
         };
         match &taken {
             Ok(()) => {
@@ -598,15 +623,21 @@ impl Shared {
                 count.fetch_add(1, Ordering::Relaxed);
                 let _ = self.words.send(Word::More(piece.length as u64));
             }
-            Err(Failed::Lied) if is_server => {
+            // It is away, or slow.
+            Err(Failed::Lost(why)) if is_server && (session.has_ended() || is_for_now(why)) => {}
+            Err(failed) if is_server => {
                 // Somebody may have it right; if not, the server names itself again.
                 if !self.doubted.lock().expect("no holder panics").insert(chunk) {
-                    return Err(Error::Corrupt { chunk, name: self.ask.title() });
+                    let name = self.ask.title();
+                    return Err(match failed {
+                        Failed::Lied => Error::Corrupt { chunk, name },
+                        Failed::Lost(why) => Error::Unread { chunk, name, why: why.to_string() },
+                    });
                 }
             }
             Err(failed) => {
                 let count = match failed {
-                    Failed::Lost => &self.lost,
+                    Failed::Lost(_) => &self.lost,
                     Failed::Lied => &self.lied,
                 };
                 count.fetch_add(1, Ordering::Relaxed);
