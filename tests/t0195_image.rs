@@ -4,7 +4,8 @@
 mod cluster;
 
 use cluster::{Cluster, Running, stop, until};
-use muster_machine::line::{Door, read_address};
+use muster_fabric::transport::socket::Identity;
+use muster_machine::line::{Circle, Door, read_address};
 use muster_ninep::address::Address;
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::client::{Client, Fid, Options};
@@ -17,7 +18,7 @@ use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Bytes of a chunk.
 const CHUNK: usize = 512 * 1024;
@@ -254,6 +255,94 @@ fn what_is_corrupt_at_the_server_is_said_to_be_and_never_written() {
         (told["held"].as_u64().unwrap(), told["from_server"].as_u64().unwrap());
     assert!(held > 0 && held + from_server == 5, "{told}");
     same(&cluster, "out", &bytes);
+    cluster.down();
+}
+
+#[test]
+fn to_push_again_mends_what_is_corrupt_also_at_the_next_manager_and_for_all_its_names() {
+    let cluster = Cluster::up("t0195mend", 1);
+    let bytes = image(4, 9);
+    cluster.file("image", 0o644, &bytes);
+    let push = |name: &str, sent: &str| {
+        let said = cluster.muster(&["image", "push", name, "image"]).run().ok();
+        assert!(said.out.contains(sent), "{}", said.out);
+    };
+    push("boot", "5 of 5 chunks");
+    push("twin", "0 of 5 chunks");
+    let digest = status(&cluster)["images"][0]["digest"].as_str().unwrap().to_owned();
+    let file = cluster.directory().join("images").join(digest);
+    cluster.kill("manager");
+    // Before the next one looks at it, or after: its time is what tells that it was written to.
+    let open = fs::File::options().write(true).open(&file).unwrap();
+    let changed = open.metadata().unwrap().modified().unwrap();
+    open.write_all_at(&[!bytes[3 * CHUNK]], 3 * CHUNK as u64).unwrap();
+    open.set_modified(changed).unwrap();
+    cluster.await_nodes(1);
+    let said = fetch(&cluster, "boot", "out", &[]).wait().code(1);
+    said.says("chunk 3 of image boot").says("push the image again").says("[E174]");
+    push("boot", "1 of 5 chunks");
+    for name in ["boot", "twin"] {
+        fetch(&cluster, name, name, &["--term", "0"]).wait().ok();
+        same(&cluster, name, &bytes);
+    }
+    // The one that goes takes nothing from the other.
+    cluster.muster(&["image", "rm", "twin"]).run().ok();
+    fetch(&cluster, "boot", "left", &["--term", "0"]).wait().ok();
+    // What the server cannot read is not asked for until it can.
+    open.set_len(2 * CHUNK as u64).unwrap();
+    let said = fetch(&cluster, "boot", "short", &[]).wait().code(1);
+    said.says("the server cannot read chunk").says("of image boot").says("[E174]");
+    push("boot", "5 of 5 chunks");
+    fetch(&cluster, "boot", "short", &["--term", "0"]).wait().ok();
+    same(&cluster, "short", &bytes);
+    cluster.down();
+}
+
+#[test]
+fn the_door_says_where_it_is_while_it_moves_and_stays_where_another_cannot_be_opened() {
+    let cluster = Cluster::up("t0195door", 1);
+    let bytes = image(1, 10);
+    cluster.file("image", 0o644, &bytes);
+    cluster.muster(&["image", "push", "boot", "image"]).run().ok();
+    let listen = |at: &str| cluster.muster(&["image", "serve", "--listen", at]).run();
+    let door = || status(&cluster)["door"].as_str().unwrap_or_default().to_owned();
+    listen("127.0.0.1:0").ok();
+    let first = door();
+    let port = first.rsplit('!').next().unwrap().to_owned();
+    // An address of no machine, at its own port and at another; and one of a service.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    for at in [&format!("192.0.2.1:{port}"), "192.0.2.1:1", &taken] {
+        listen(at).code(1).says("images cannot be served").says("[E172]");
+        assert_eq!(door(), first, "{at}");
+    }
+    let key = cluster.directory().join("images/key");
+    let key = key.to_str().unwrap().to_owned();
+    let from = |at: &str| {
+        let at = at.replace("tls!", "").replace('!', ":");
+        ["--from".to_owned(), at, "--key".to_owned(), key.clone()]
+    };
+    let get = |file: &str, at: &str, term: &str| {
+        let from = from(at);
+        let more: Vec<&str> = from.iter().map(String::as_str).chain(["--term", term]).collect();
+        fetch(&cluster, "boot", file, &more)
+    };
+    get("first", &first, "0").wait().ok();
+    // Who comes in by the door asks what there is, again and again, while it moves.
+    let circle = Circle::of(&Identity::load(std::path::Path::new(&key)).unwrap());
+    let is_over = Arc::new(AtomicBool::new(false));
+    let (over, at) = (is_over.clone(), first.parse().unwrap());
+    let asking = std::thread::spawn(move || {
+        let client = circle.connect("test", &at, Options::default()).unwrap();
+        while !over.load(Ordering::Relaxed) && client.read("/images/status").is_ok() {}
+    });
+    for _ in 0..20 {
+        listen(&format!("127.0.0.1:{port}")).ok();
+    }
+    is_over.store(true, Ordering::Relaxed);
+    asking.join().unwrap();
+    get("again", &first, "0").wait().ok();
+    same(&cluster, "again", &bytes);
     cluster.down();
 }
 

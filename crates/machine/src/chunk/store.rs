@@ -55,6 +55,8 @@ struct Kept {
     used: u64,
     /// Those who wait for it to be whole, or for others to be, or want it to stay.
     users: u32,
+    /// A process before has left it, and nobody has looked yet whether it says what it should.
+    is_unseen: bool,
 }
 
 /// How a program begins that a kernel can run.
@@ -103,6 +105,17 @@ fn corrupt() -> Error {
 fn says(file: &File, offset: u64, length: usize, hash: &Hash) -> bool {
     let mut bytes = vec![0; length];
     file.read_exact_at(&mut bytes, offset).is_ok() && Hash::of(&bytes) == *hash
+}
+
+/// The chunks that a file should have and has not, and where they go.
+pub(crate) fn absent(file: &File, recipe: &Recipe) -> HashMap<Hash, Vec<u64>> {
+    let mut absent: HashMap<Hash, Vec<u64>> = HashMap::new();
+    for (hash, offset, length) in recipe.pieces() {
+        if !says(file, offset, length, &hash) {
+            absent.entry(hash).or_default().push(offset);
+        }
+    }
+    absent
 }
 
 impl Chunks {
@@ -173,20 +186,52 @@ impl Chunks {
         }
     }
 
-    /// Keeps a file that is there already, if it is whole.
+    /// Keeps a file that is there already, if it is whole by its length and mode. What it says is
+    /// not looked at, which may take long ([`Chunks::to_check`]).
     pub(crate) fn adopt(&mut self, mode: u32, recipe: &Recipe) -> Option<Name> {
         let name = name(mode, recipe);
+        if let Some(kept) = self.files.get_mut(&name) {
+            kept.users += 1;
+            return Some(name);
+        }
         let meta = fs::metadata(self.path(&name)).ok()?;
         if meta.len() != recipe.size || meta.mode() & 0o7777 != mode {
             return None;
         }
         let (stamp, used, users) = (stamp(&meta), self.clock, 1);
         let (missing, file) = (HashMap::new(), None);
-        let (recipe, is_shared) = (recipe.clone(), false);
+        let (recipe, is_shared, is_unseen) = (recipe.clone(), false, true);
         self.find(&name, &recipe);
-        let kept = Kept { recipe, mode, file, missing, stamp, is_shared, used, users };
+        let kept = Kept { recipe, mode, file, missing, stamp, is_shared, used, users, is_unseen };
         self.files.insert(name, kept);
         Some(name)
+    }
+
+    /// A file that is whole as far as is known. [`absent`] looks whether it is, without the store,
+    /// and [`Chunks::checked`] is told.
+    pub(crate) fn to_check(&self, name: &Name) -> Option<File> {
+        if self.is_whole(name) { self.open(name).ok() } else { None }
+    }
+
+    /// A file that is whole was looked at. If it lacks chunks it grows again, where it is: who has
+    /// it open gets them too.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn checked(&mut self, name: &Name, missing: HashMap<Hash, Vec<u64>>) -> Result<()> {
+        let path = self.path(name);
+        // One that was written to is made anew when it is wanted.
+        if !self.is_whole(name) || !self.is_intact(name) {
+            return Ok(());
+        }
+        let kept = self.files.get_mut(name).expect("it is whole");
+        if !missing.is_empty() {
+            kept.file = Some(File::options().read(true).write(true).open(path)?);
+            self.found.retain(|hash, (file, _)| file != name || !missing.contains_key(hash));
+            kept.missing = missing;
+        }
+        kept.is_unseen = false;
+        Ok(())
     }
 
     /// Has a file kept, with as much of it as is there, until it is [released](Chunks::release).
@@ -215,7 +260,7 @@ impl Chunks {
             }
             let found = self.found.get(&hash).copied();
             if let Some((other, from)) = found.filter(|_| !kept.missing.contains_key(&hash)) {
-                if self.copy(&kept, offset, (other, from, length)) {
+                if self.copy(&kept, offset, (other, from, length), &hash) {
                     continue;
                 }
                 // Where it was found it is no more.
@@ -244,21 +289,25 @@ impl Chunks {
         let file = options.open(self.path(name))?;
         let (stamp, used, users) = ((0, 0, 0, 0), self.clock, 0);
         let (missing, file) = (HashMap::new(), Some(file));
-        let is_shared = false;
-        Ok(Kept { recipe: recipe.clone(), mode, file, missing, stamp, is_shared, used, users })
+        let (recipe, is_shared, is_unseen) = (recipe.clone(), false, false);
+        Ok(Kept { recipe, mode, file, missing, stamp, is_shared, used, users, is_unseen })
     }
 
     /// Copies a chunk from another file; false if that is not what it was.
-    fn copy(&self, to: &Kept, at: u64, (from, offset, length): (Name, u64, usize)) -> bool {
+    fn copy(
+        &self,
+        to: &Kept,
+        at: u64,
+        (from, offset, length): (Name, u64, usize),
+        hash: &Hash,
+    ) -> bool {
+        let Some(kept) = self.files.get(&from) else { return false };
         let mut bytes = vec![0; length];
-        let open = || match self.files.get(&from)?.file.as_ref() {
-            Some(growing) => growing.try_clone().ok(),
-            None => File::open(self.path(&from)).ok(),
-        };
         let read = self.is_intact(&from)
-            && open().is_some_and(|file| file.read_exact_at(&mut bytes, offset).is_ok());
+            && self.open(&from).is_ok_and(|file| file.read_exact_at(&mut bytes, offset).is_ok());
+        let is_right = read && (!kept.is_unseen || Hash::of(&bytes) == *hash);
         let to = to.file.as_ref().expect("it grows");
-        read && to.write_all_at(&bytes, at).is_ok()
+        is_right && to.write_all_at(&bytes, at).is_ok()
     }
 
     /// Has a file that is kept for somebody made anew if it was written to since. Of such a file
@@ -469,6 +518,68 @@ mod tests {
         next.take(&one.chunks[1], &b).unwrap();
         assert_eq!(fs::read(next.path(&name)).unwrap(), [a, b, c].concat());
         assert_eq!(Chunks::new(kept.directory.clone()).adopt(0o755, &one), Some(name));
+    }
+
+    #[test]
+    fn a_link_under_the_name_of_a_file_that_grows_is_not_followed() {
+        let mut kept = chunks("link");
+        let of = recipe(&[&bytes(1, 5000)]);
+        let precious = kept.directory.with_extension("precious");
+        fs::create_dir_all(&kept.directory).unwrap();
+        fs::write(&precious, "precious").unwrap();
+        std::os::unix::fs::symlink(&precious, kept.path(&super::name(0o644, &of))).unwrap();
+        let refused = kept.keep(0o644, &of).unwrap_err();
+        assert_eq!(refused.errno, Errno::LOOP);
+        assert_eq!(fs::read(&precious).unwrap(), b"precious");
+        fs::remove_file(&precious).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_two_have_taken_over_goes_with_the_second_of_them() {
+        let mut kept = chunks("twice");
+        let a = bytes(1, 5000);
+        let of = recipe(&[&a]);
+        let name = kept.keep(0o644, &of).unwrap();
+        kept.take(&of.chunks[0], &a).unwrap();
+        let mut next = Chunks::new(kept.directory.clone());
+        assert_eq!([(); 2].map(|()| next.adopt(0o644, &of)), [Some(name); 2]);
+        next.release(&name);
+        // There is no room for so much, and still it stays.
+        next.make_room(u64::MAX);
+        assert!(next.path(&name).exists());
+        next.release(&name);
+        next.make_room(u64::MAX);
+        assert!(!next.path(&name).exists());
+    }
+
+    #[test]
+    fn what_was_taken_over_and_is_wrong_comes_again_where_it_is_and_is_copied_to_nobody() {
+        let mut kept = chunks("unseen");
+        let (a, b) = (bytes(1, CHUNK), bytes(2, CHUNK));
+        let of = recipe(&[&a, &b]);
+        let name = kept.keep(0o644, &of).unwrap();
+        of.chunks.iter().zip([&a, &b]).for_each(|(hash, part)| kept.take(hash, part).unwrap());
+        let file = File::options().write(true).open(kept.path(&name)).unwrap();
+        file.write_all_at(&[b[7] ^ 1], CHUNK as u64 + 7).unwrap();
+        let mut next = Chunks::new(kept.directory.clone());
+        assert_eq!(next.adopt(0o644, &of), Some(name));
+        let open = next.open(&name).unwrap();
+        let other = next.keep(0o600, &of).unwrap();
+        assert_eq!([0, 1].map(|at| next.lack(&[other], &of.chunks[at])), [false, true]);
+        let file = next.to_check(&name).expect("it seems to be whole");
+        next.checked(&name, absent(&file, &of)).unwrap();
+        assert!(next.to_check(&name).is_none() && !next.is_whole(&name));
+        assert_eq!(next.keep(0o644, &of).unwrap(), name);
+        assert_eq!([0, 1].map(|at| next.lack(&[name], &of.chunks[at])), [false, true]);
+        next.take(&of.chunks[1], &b).unwrap();
+        assert!(next.is_whole(&name));
+        let mut all = vec![0; 2 * CHUNK];
+        open.read_exact_at(&mut all, 0).unwrap();
+        assert_eq!(all, [a, b].concat(), "who had it open has what came again");
+        // What is right is not asked for again.
+        let right = absent(&next.to_check(&name).unwrap(), &of);
+        next.checked(&name, right).unwrap();
+        assert!(next.is_whole(&name));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use super::sources::Exchange;
 use super::{MODE, Plan, check_name, tree};
-use crate::chunk::store::{Chunks, Name, name as digest_of};
+use crate::chunk::store::{Chunks, Name, absent, name as digest_of};
 use crate::chunk::{HASH, Recipe, length, read, write_ranges};
 use crate::line::{Circle, Door};
 use muster_base::limits::{CHUNK, IMAGES_MAX, RECIPE_MAX};
@@ -301,16 +301,24 @@ impl Images {
     ) -> Result<Push> {
         check_name(name)?;
         check_name(arch)?;
+        let digest = digest_of(MODE, &recipe);
+        // What is there of it may have suffered. It may be long: nobody else waits meanwhile.
+        let there = self.state().chunks.to_check(&digest);
+        let absent = there.map(|file| absent(&file, &recipe));
         let mut state = self.state();
-        if state.all.len() >= IMAGES_MAX {
+        let key = (name.to_owned(), arch.to_owned());
+        if state.all.len() >= IMAGES_MAX && !state.all.contains_key(&key) {
             let text = format!("a cluster keeps {IMAGES_MAX} images at most  [E172]");
             return fail(Errno::NOSPC, text);
         }
         if recipe.size == 0 || recipe.chunks.len() * HASH > RECIPE_MAX {
             return fail(Errno::FBIG, "an image has 1 byte to 16 GiB  [E172]");
         }
-        let digest = state.chunks.keep(MODE, &recipe)?;
-        let (name, arch) = (name.to_owned(), arch.to_owned());
+        if let Some(absent) = absent {
+            state.chunks.checked(&digest, absent)?;
+        }
+        state.chunks.keep(MODE, &recipe)?;
+        let (name, arch) = key;
         let push = Push { images: self.clone(), name, arch, digest, recipe, part: Vec::new() };
         drop(state);
         Ok(push)
@@ -425,5 +433,32 @@ impl Drop for Push {
         if !is_known && state.chunks.is_whole(&self.digest) {
             self.images.discard(&mut state, self.digest);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::Hash;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn where_no_more_images_are_kept_one_of_them_may_still_become_another() {
+        let scratch = Scratch::new("replaced");
+        let images = Images::open(&scratch).unwrap();
+        let push = |name: &str, content: &[u8]| {
+            let recipe = Recipe { size: content.len() as u64, chunks: vec![Hash::of(content)] };
+            let mut push = images.begin(name, "any", recipe)?;
+            push.take(0, content)?;
+            push.commit()
+        };
+        push("i0", b"same").unwrap();
+        let one = images.get("i0", "any").unwrap();
+        for number in 1..IMAGES_MAX {
+            images.state().all.insert((format!("i{number}"), "any".to_owned()), one.clone());
+        }
+        assert!(push("more", b"same").unwrap_err().text.contains("images at most"));
+        push("i7", b"other").unwrap();
+        assert_eq!(images.get("i7", "any").unwrap().recipe.size, 5);
     }
 }
