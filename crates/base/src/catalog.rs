@@ -229,8 +229,8 @@ catalog! {
          somebody wrote to it. Nothing wrong was written here."
         "Push the image again. What has come of it is kept."
     E175 "A file here cannot be written."
-        "The disk is full, the directory is missing or not yours, or another fetch has the same \
-         FILE.part."
+        "The disk is full, the directory is missing or not yours, or FILE.part is another fetch's, \
+         or one that others may write to."
         "Mend that, and give the same command again: it goes on from where it was."
     E200 "You have no key for clusters of several hosts."
         "It proves to the nodes of a cluster that their manager is yours. A cluster on one \
