@@ -56,6 +56,7 @@ program names
   call labels
   call indices
   call fortrans
+  call kinds
   call MPI_Allreduce(MPI_IN_PLACE, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
   if (rank == 0 .and. failures == 0) print '(a, i0)', 'ok ', size
   call PMPI_Finalize(ierr)
@@ -316,5 +317,29 @@ contains
     call MPI_Register_datarep('odd', MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, in_file, &
          extra, ierr)
     call check(ierr == MPI_SUCCESS, 'a representation without conversions')
+  end subroutine
+
+  ! The kinds that the compiler has for more digits than a double has.
+  subroutine kinds
+    integer, parameter :: long = selected_real_kind(18), longest = selected_real_kind(33)
+    integer :: datatype
+    real(long) :: number
+    complex(long) :: point
+    real(longest) :: precise
+    number = 1 + 2 * epsilon(number)
+    call MPI_Type_create_f90_real(18, MPI_UNDEFINED, datatype, ierr)
+    call MPI_Allreduce(MPI_IN_PLACE, number, 1, datatype, MPI_MAX, MPI_COMM_WORLD, ierr)
+    call check(number == 1 + 2 * epsilon(number), 'the largest of reals of 18 digits')
+    call MPI_Type_create_f90_real(16, 4000, datatype, ierr)
+    call MPI_Allreduce(MPI_IN_PLACE, number, 1, datatype, MPI_SUM, MPI_COMM_WORLD, ierr)
+    call check(abs(number - size) < size * size * 4 * epsilon(number), 'a sum of such reals')
+    point = (1.0_long, -3.0_long)
+    call MPI_Type_create_f90_complex(17, MPI_UNDEFINED, datatype, ierr)
+    call MPI_Allreduce(MPI_IN_PLACE, point, 1, datatype, MPI_SUM, MPI_COMM_WORLD, ierr)
+    call check(point == size * (1.0_long, -3.0_long), 'a sum of complex numbers of them')
+    precise = 1 + epsilon(precise)
+    call MPI_Type_create_f90_real(33, MPI_UNDEFINED, datatype, ierr)
+    call MPI_Allreduce(MPI_IN_PLACE, precise, 1, datatype, MPI_MAX, MPI_COMM_WORLD, ierr)
+    call check(precise == 1 + epsilon(precise), 'the largest of reals of 33 digits')
   end subroutine
 end program names

@@ -220,8 +220,8 @@ impl Datatype {
     /// # Errors
     /// `MPI_ERR_ARG`: Fortran has none like it.
     pub fn f90_real(precision: Option<i32>, range: Option<i32>) -> Result<Datatype> {
-        use super::Predefined::{Real4, Real8, Real16};
-        let predefined = f90_kind(precision, range, [Real4, Real8, Real16])?;
+        use super::Predefined::{LongDouble, Real4, Real8, Real16};
+        let predefined = f90_kind(precision, range, [Real4, Real8, LongDouble, Real16])?;
         let arguments = f90_arguments(precision, range);
         Ok(Datatype::selected(Combiner::F90Real, arguments, predefined))
     }
@@ -231,8 +231,9 @@ impl Datatype {
     /// # Errors
     /// `MPI_ERR_ARG`: Fortran has none like it.
     pub fn f90_complex(precision: Option<i32>, range: Option<i32>) -> Result<Datatype> {
-        use super::Predefined::{Complex8, Complex16, Complex32};
-        let predefined = f90_kind(precision, range, [Complex8, Complex16, Complex32])?;
+        use super::Predefined::{CLongDoubleComplex, Complex8, Complex16, Complex32};
+        let kinds = [Complex8, Complex16, CLongDoubleComplex, Complex32];
+        let predefined = f90_kind(precision, range, kinds)?;
         let arguments = f90_arguments(precision, range);
         Ok(Datatype::selected(Combiner::F90Complex, arguments, predefined))
     }
@@ -257,10 +258,12 @@ fn f90_arguments(precision: Option<i32>, range: Option<i32>) -> [Argument; 2] {
     [Integer(precision.unwrap_or(UNDEFINED)), Integer(range.unwrap_or(UNDEFINED))]
 }
 
-/// The smallest kind with this precision and range; the kinds are those of 4, 8 and 16 bytes.
-fn f90_kind<T>(precision: Option<i32>, range: Option<i32>, kinds: [T; 3]) -> Result<T> {
+/// The smallest kind with this precision and range. The kinds are those of 4 and 8 bytes, that of
+/// the x87's registers, which compilers have on processors with these only, and that of 16 bytes.
+fn f90_kind<T>(precision: Option<i32>, range: Option<i32>, kinds: [T; 4]) -> Result<T> {
+    const EXTENDED: i32 = if cfg!(target_arch = "x86_64") { 18 } else { -1 };
     let (digits, exponent) = (precision.unwrap_or(0), range.unwrap_or(0));
-    let most = [(6, 37), (15, 307), (33, 4931)].into_iter().zip(kinds);
+    let most = [(6, 37), (15, 307), (EXTENDED, 4931), (33, 4931)].into_iter().zip(kinds);
     let fit = most.into_iter().find(|&((p, r), _)| digits <= p && exponent <= r);
     fit.map(|(_, kind)| kind).ok_or_else(|| {
         let what = format!("no REAL has {digits} decimal digits and an exponent of {exponent}");

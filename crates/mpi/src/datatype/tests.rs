@@ -304,6 +304,16 @@ fn fortrans_kinds_are_chosen_by_precision_and_range() {
     assert_eq!(size(Datatype::f90_real(Some(6), None)), 4);
     assert_eq!(size(Datatype::f90_real(Some(6), Some(100))), 8);
     assert_eq!(size(Datatype::f90_complex(Some(15), Some(307))), 16);
+    let kind = |datatype: Result<Datatype>| datatype.unwrap().uniform();
+    let longer = match cfg!(target_arch = "x86_64") {
+        true => [Predefined::LongDouble, Predefined::CLongDoubleComplex],
+        false => [Predefined::Real16, Predefined::Complex32],
+    };
+    assert_eq!(kind(Datatype::f90_real(Some(16), None)), Some(longer[0]));
+    assert_eq!(kind(Datatype::f90_real(None, Some(308))), Some(longer[0]));
+    assert_eq!(kind(Datatype::f90_complex(Some(18), Some(4931))), Some(longer[1]));
+    assert_eq!(kind(Datatype::f90_real(Some(19), None)), Some(Predefined::Real16));
+    assert_eq!(Datatype::f90_real(Some(34), None).unwrap_err().class, Class::Arg);
     assert_eq!(size(Datatype::f90_integer(9)), 4);
     assert_eq!(size(Datatype::f90_integer(10)), 8);
     assert_eq!(Datatype::f90_integer(39).unwrap_err().class, Class::Arg);
