@@ -118,10 +118,14 @@ fn said(command: &mut Command) -> String {
 fn is_right_in_fortran(name: &str, flags: &[&str]) {
     let mpi = Mpi::installed();
     let source = mpi::root().join(format!("tests/mpi/{name}.f90"));
-    let program = mpi.built(name, flags, &[source]);
+    is_right_as_built(name, &mpi.built(name, flags, &[source]));
+}
+
+/// A program is right on one rank and on several.
+fn is_right_as_built(name: &str, program: &str) {
     let cluster = Cluster::up(&format!("t0305{name}"), 2);
     for (nodes, ranks) in [("1", "1"), ("1", "4"), ("2", "3")] {
-        let done = cluster.muster(&["run", "-N", nodes, "-n", ranks, &program]).run().ok();
+        let done = cluster.muster(&["run", "-N", nodes, "-n", ranks, program]).run().ok();
         assert_eq!(done.out, format!("ok {ranks}\n"));
     }
 }
@@ -134,6 +138,18 @@ fn fortran_programs_find_the_module_mpi() {
 #[test]
 fn attributes_are_right_in_fortran() {
     is_right_in_fortran("attributes", &[]);
+}
+
+#[test]
+fn what_one_language_has_set_as_an_attribute_the_other_finds_as_the_standard_says() {
+    let mpi = Mpi::installed();
+    let of_c = mpi.place().join("mixed.o").display().to_string();
+    let folder = mpi::root().join("tests/mpi");
+    let source = folder.join("mixed.c").display().to_string();
+    let [include, _] = mpi.flags();
+    compiled(&["-std=c99", "-Wall", "-Wextra", "-Werror", "-c", &source, &include, "-o", &of_c]);
+    let program = mpi.built("mixed", &[], &[folder.join("mixed.f90"), of_c.into()]);
+    is_right_as_built("mixed", &program);
 }
 
 #[test]

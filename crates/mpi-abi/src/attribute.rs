@@ -2,11 +2,15 @@
 //! its own (MPI-5.0, section 7.7), with callbacks that run when the object is duplicated or freed.
 //! The standard's own attributes of communicators are here as well.
 //!
+//! C's values are addresses. Fortran's are numbers, which are kept as what they are (section
+//! 19.3.7): C gets the place where the number is, and Fortran an address of C's as a number.
+//!
 //! Callbacks may call MPI, so none runs while a table is locked.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicIsize, AtomicUsize, Ordering};
 
 use muster_mpi::error::{Class, Error, Result, SUCCESS};
 
@@ -18,10 +22,91 @@ use crate::object::{self, Id, Sort};
 use crate::pointer::{Address, Out, OutPointer};
 use crate::table::Table;
 
+/// What hangs under a key. A number stays where it is for as long as it hangs there, for C has its
+/// address.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// An address, of C.
+    Address(usize),
+    /// A number as wide as an address, of Fortran.
+    Wide(Arc<AtomicIsize>),
+    /// A default integer, by Fortran's older names.
+    Narrow(Arc<AtomicI32>),
+}
+
+/// What numbers a call of Fortran's has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// Those as wide as an address.
+    Wide,
+    /// Default integers.
+    Narrow,
+}
+
+impl Value {
+    /// A value of a call.
+    fn new(of: Option<Numbers>, value: usize) -> Value {
+        match of {
+            None => Value::Address(value),
+            Some(Numbers::Wide) => Value::Wide(Arc::new((value as isize).into())),
+            Some(Numbers::Narrow) => Value::Narrow(Arc::new((value as c_int).into())),
+        }
+    }
+
+    /// Another value of the same kind.
+    fn like(&self, value: usize) -> Value {
+        match self {
+            Value::Address(_) => Value::new(None, value),
+            Value::Wide(_) => Value::new(Some(Numbers::Wide), value),
+            Value::Narrow(_) => Value::new(Some(Numbers::Narrow), value),
+        }
+    }
+
+    /// What C has of it.
+    fn address(&self) -> usize {
+        match self {
+            Value::Address(address) => *address,
+            Value::Wide(number) => number.as_ptr() as usize,
+            Value::Narrow(number) => number.as_ptr() as usize,
+        }
+    }
+
+    /// What Fortran has of it.
+    fn number(&self) -> isize {
+        match self {
+            Value::Address(address) => *address as isize,
+            Value::Wide(number) => number.load(Ordering::Relaxed),
+            Value::Narrow(number) => number.load(Ordering::Relaxed) as isize,
+        }
+    }
+}
+
+thread_local! {
+    /// What numbers the call of this thread has that Fortran makes by the name of C's function.
+    static NUMBERS: Cell<Option<Numbers>> = const { Cell::new(None) };
+}
+
+/// Calls a function of C's that makes a key or sets a value, for Fortran.
+pub fn for_fortran<T>(numbers: Numbers, call: impl FnOnce() -> T) -> T {
+    NUMBERS.set(Some(numbers));
+    let done = call();
+    // A tool may have kept the call to itself.
+    NUMBERS.set(None);
+    done
+}
+
+/// What Fortran has of a value that C's function has told.
+pub fn number(id: Id, key: c_int, told: usize) -> isize {
+    let found = get(id, key).ok().flatten().filter(|value| value.address() == told);
+    found.map_or(told as isize, |value| value.number())
+}
+
 /// A key: the objects that it is for, and its callbacks, by address.
 #[derive(Debug)]
 struct Key {
     sort: Sort,
+    /// Whether its callbacks are Fortran's, which get numbers.
+    is_fortran: bool,
     /// 0 copies nothing, 1 copies the value.
     copy: usize,
     /// 0 does nothing.
@@ -43,11 +128,17 @@ type Copy =
 type Delete = unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void) -> c_int;
 
 impl Key {
+    /// What its callbacks get of a value.
+    fn passed(&self, value: &Value) -> *mut c_void {
+        let passed = if self.is_fortran { value.number() as usize } else { value.address() };
+        passed as *mut c_void
+    }
+
     /// The copy of a value for a duplicate of an object, if there is to be one.
-    fn copied(&self, key: c_int, value: usize, from: Id) -> Result<Option<usize>> {
+    fn copied(&self, key: c_int, value: &Value, from: Id) -> Result<Option<Value>> {
         match self.copy {
             0 => return Ok(None),
-            1 => return Ok(Some(value)),
+            1 => return Ok(Some(value.like(value.number() as usize))),
             _ => {}
         }
         let (mut copy, mut flag) = (0_usize, 0);
@@ -55,22 +146,23 @@ impl Key {
         // objects; a handle is as wide as a number, and the places are ours.
         let code = unsafe {
             let callback: Copy = std::mem::transmute(self.copy);
-            let (extra, value) = (self.extra as *mut c_void, value as *mut c_void);
+            let (extra, value) = (self.extra as *mut c_void, self.passed(value));
             callback(from.number, key, extra, value, (&raw mut copy).cast(), &mut flag)
         };
         returned(code)?;
-        Ok((flag != 0).then_some(copy))
+        let copied = || if self.is_fortran { value.like(copy) } else { Value::Address(copy) };
+        Ok((flag != 0).then(copied))
     }
 
     /// Tells the program that a value goes.
-    fn deleted(&self, key: c_int, value: usize, id: Id) -> Result<()> {
+    fn deleted(&self, key: c_int, value: &Value, id: Id) -> Result<()> {
         if self.delete == 0 {
             return Ok(());
         }
         // SAFETY: as above.
         let code = unsafe {
             let callback: Delete = std::mem::transmute(self.delete);
-            callback(id.number, key, value as *mut c_void, self.extra as *mut c_void)
+            callback(id.number, key, self.passed(value), self.extra as *mut c_void)
         };
         returned(code)
     }
@@ -88,7 +180,8 @@ fn returned(code: c_int) -> Result<()> {
 /// Makes a key.
 fn create(sort: Sort, copy: usize, delete: usize, extra: Address) -> c_int {
     let (values, is_freed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let key = Key { sort, copy, delete, extra: extra.0 as usize, values, is_freed };
+    let (is_fortran, extra) = (NUMBERS.take().is_some(), extra.0 as usize);
+    let key = Key { sort, is_fortran, copy, delete, extra, values, is_freed };
     KEYS.insert(key) as c_int
 }
 
@@ -122,7 +215,7 @@ fn forget(key: c_int) {
 }
 
 /// Hangs a value on an object.
-fn hang(id: Id, key: c_int, value: usize) -> Result<()> {
+fn hang(id: Id, key: c_int, value: Value) -> Result<()> {
     object::with(id, |it| it.attributes.push((key, value)))?;
     KEYS.get(key as usize)?.values.fetch_add(1, Ordering::Relaxed);
     Ok(())
@@ -130,27 +223,35 @@ fn hang(id: Id, key: c_int, value: usize) -> Result<()> {
 
 /// Sets a value. One that was there before is deleted first.
 fn set(id: Id, key: c_int, value: Address) -> Result<()> {
+    // A callback that deletes the old value may set others.
+    let value = Value::new(NUMBERS.take(), value.0 as usize);
     // A key that was freed must not go with the old value.
     let known = usable(id.sort, key)?;
     known.values.fetch_add(1, Ordering::Relaxed);
-    let set = delete(id, key).and_then(|()| hang(id, key, value.0 as usize));
+    let set = delete(id, key).and_then(|()| hang(id, key, value));
     known.values.fetch_sub(1, Ordering::Relaxed);
     forget(key);
     set
 }
 
 /// A value, if there is one.
-fn get(id: Id, key: c_int) -> Result<Option<usize>> {
+fn get(id: Id, key: c_int) -> Result<Option<Value>> {
     usable(id.sort, key)?;
-    object::with(id, |it| it.attributes.iter().find(|(it, _)| *it == key).map(|(_, it)| *it))
+    found(id, key)
+}
+
+/// The same, of any key.
+fn found(id: Id, key: c_int) -> Result<Option<Value>> {
+    object::with(id, |it| {
+        it.attributes.iter().find(|(it, _)| *it == key).map(|(_, value)| value.clone())
+    })
 }
 
 /// Deletes a value, if there is one.
 fn delete(id: Id, key: c_int) -> Result<()> {
-    let found = |it: &mut object::Object| it.attributes.iter().find(|(it, _)| *it == key).copied();
-    let Some((_, value)) = object::with(id, found)? else { return Ok(()) };
+    let Some(value) = found(id, key)? else { return Ok(()) };
     let known = KEYS.get(key as usize)?;
-    known.deleted(key, value, id)?;
+    known.deleted(key, &value, id)?;
     object::with(id, |it| it.attributes.retain(|(it, _)| *it != key))?;
     known.values.fetch_sub(1, Ordering::Relaxed);
     forget(key);
@@ -160,7 +261,7 @@ fn delete(id: Id, key: c_int) -> Result<()> {
 /// Copies the values of an object to its duplicate, as the callbacks say.
 pub fn copy(from: Id, to: Id) -> Result<()> {
     for (key, value) in object::with(from, |it| it.attributes.clone())? {
-        if let Some(copy) = KEYS.get(key as usize)?.copied(key, value, from)? {
+        if let Some(copy) = KEYS.get(key as usize)?.copied(key, &value, from)? {
             hang(to, key, copy)?;
         }
     }
@@ -169,7 +270,7 @@ pub fn copy(from: Id, to: Id) -> Result<()> {
 
 /// Deletes all values of an object, the youngest first.
 pub fn delete_all(id: Id) -> Result<()> {
-    while let Some((key, _)) = object::with(id, |it| it.attributes.last().copied())? {
+    while let Some((key, _)) = object::with(id, |it| it.attributes.last().cloned())? {
         delete(id, key)?;
     }
     Ok(())
@@ -179,6 +280,11 @@ pub fn delete_all(id: Id) -> Result<()> {
 fn tell(value: Option<usize>, place: OutPointer, flag: Out<c_int>) -> Result<()> {
     flag.set(c_int::from(value.is_some()))?;
     value.map_or(Ok(()), |value| place.set(value as *mut c_void))
+}
+
+/// Tells a value of the program's own.
+fn tell_own(id: Id, key: c_int, place: OutPointer, flag: Out<c_int>) -> Result<()> {
+    tell(get(id, key)?.map(|value| value.address()), place, flag)
 }
 
 /// The standard's attributes of every communicator: the program gets an integer's address.
@@ -222,7 +328,7 @@ fn of_comm(comm: MPI_Comm, key: c_int, place: OutPointer, flag: Out<c_int>) -> R
     object::with(comm.into(), |_| ())?;
     match of_standard(key) {
         Some(address) => tell(Some(address), place, flag),
-        None => tell(get(comm.into(), key)?, place, flag),
+        None => tell_own(comm.into(), key, place, flag),
     }
 }
 
@@ -236,7 +342,7 @@ pub fn of_window(
 ) -> Result<()> {
     match of_standard {
         Some(value) => tell(Some(value), place, flag),
-        None => tell(get(win.into(), key)?, place, flag),
+        None => tell_own(win.into(), key, place, flag),
     }
 }
 
@@ -330,7 +436,7 @@ export! {
     fn MPI_Type_get_attr(
         datatype: MPI_Datatype, keyval: c_int, value: OutPointer, flag: Out<c_int>,
     ) {
-        tell(get(datatype.into(), keyval)?, value, flag)
+        tell_own(datatype.into(), keyval, value, flag)
     }
 
     /// Deletes a datatype's value.

@@ -14,7 +14,7 @@ use muster_mpi::error::{Class, Error, Result};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
-use crate::attribute;
+use crate::attribute::{self, Value};
 use crate::errhandler;
 use crate::export::export;
 use crate::info::{self, Info};
@@ -78,7 +78,7 @@ pub struct Object {
     /// Its error handler.
     pub handler: MPI_Errhandler,
     /// Keys and values, in the order in which they were set.
-    pub attributes: Vec<(c_int, usize)>,
+    pub attributes: Vec<(c_int, Value)>,
     /// Its hints.
     pub info: Info,
 }

@@ -2,7 +2,8 @@
 //! address. C's keys carry the program's subroutines as their state, and call them by a callback of
 //! ours. By the older names values are default integers.
 //!
-//! The standard's attributes are numbers in Fortran, where C gets their places.
+//! The standard's attributes are numbers in Fortran, where C gets their places. So are the
+//! program's that Fortran has set; those that C has set are addresses, also for Fortran.
 
 use std::ffi::{c_int, c_void};
 
@@ -11,6 +12,8 @@ use muster_mpi::error::SUCCESS;
 use super::{load, store, subroutines};
 use crate::abi::constants::*;
 use crate::abi::types::*;
+use crate::attribute::{self, Numbers};
+use crate::object::Id;
 
 /// A callback that copies: object, key, state, value, its copy, whether there is one, error code.
 type Copy = unsafe extern "C" fn(
@@ -37,9 +40,10 @@ struct Callbacks {
 }
 
 impl Callbacks {
-    /// What a callback has written, as wide as it writes.
-    fn whole(&self, value: isize) -> isize {
-        if self.is_old { value as c_int as isize } else { value }
+    /// The copy of a value, as wide as the callback writes. What an older one hands on as it is was
+    /// copied as a whole, also where it is an address of C's.
+    fn whole(&self, copy: isize, value: isize) -> isize {
+        if self.is_old && copy != value { copy as c_int as isize } else { copy }
     }
 }
 
@@ -60,9 +64,10 @@ unsafe extern "C" fn copy(
     unsafe {
         let callbacks = &*state.cast::<Callbacks>();
         let (mut object, mut key, mut code) = (object as c_int, key, SUCCESS);
-        let (mut extra, mut value, mut copy) = (callbacks.extra, value as isize, 0);
+        let (given, mut extra) = (value as isize, callbacks.extra);
+        let (mut value, mut copy) = (given, given);
         (callbacks.copy)(&mut object, &mut key, &mut extra, &mut value, &mut copy, flag, &mut code);
-        place.cast::<isize>().write(callbacks.whole(copy));
+        place.cast::<isize>().write(callbacks.whole(copy, given));
         code
     }
 }
@@ -105,12 +110,11 @@ unsafe fn state(copy: *mut c_void, delete: *mut c_void, extra: isize, is_old: bo
     Box::into_raw(Box::new(callbacks)).cast()
 }
 
-/// What Fortran has of what C finds: of the standard's attributes that are told by their places,
-/// what is there.
+/// What Fortran has of what C finds: of what is told by its place, what is there.
 ///
 /// # Safety
 /// A place that the library told.
-unsafe fn number(key: c_int, found: *mut c_void) -> isize {
+unsafe fn number(id: Id, key: c_int, found: *mut c_void) -> isize {
     // SAFETY: as the caller promises.
     unsafe {
         match key {
@@ -119,9 +123,14 @@ unsafe fn number(key: c_int, found: *mut c_void) -> isize {
                 load::<c_int>(found) as isize
             }
             MPI_WIN_SIZE => load::<isize>(found),
-            _ => found as isize,
+            _ => attribute::number(id, key, found as usize),
         }
     }
+}
+
+/// What the values of subroutines are in Fortran.
+const fn numbers<T>() -> Numbers {
+    if size_of::<T>() < size_of::<isize>() { Numbers::Narrow } else { Numbers::Wide }
 }
 
 /// The subroutines of a kind of objects; `$value` is what its values are in Fortran.
@@ -135,11 +144,12 @@ macro_rules! of_objects {
         subroutines! {
             /// Makes a key; C's callbacks differ in the names of their handles only.
             $create $pcreate = $Create $PCreate (copies, deletes, key, extra, ierror) |create| {
-                let is_old = size_of::<$value>() < size_of::<isize>();
+                let is_old = numbers::<$value>() == Numbers::Narrow;
                 let state = state(copies, deletes, load::<$value>(extra) as isize, is_old);
                 let copy = std::mem::transmute::<*const (), $Copy>(copy as *const ());
                 let delete = std::mem::transmute::<*const (), $Remove>(delete as *const ());
-                store(ierror, create(Some(copy), Some(delete), key.cast(), state));
+                let create = || create(Some(copy), Some(delete), key.cast(), state);
+                store(ierror, attribute::for_fortran(numbers::<$value>(), create));
             }
 
             /// Frees a key.
@@ -152,7 +162,8 @@ macro_rules! of_objects {
                 let object = $object(load::<c_int>(object) as usize);
                 let value = load::<$value>(value) as isize as usize;
                 let value = std::ptr::without_provenance_mut(value);
-                store(ierror, set(object, load(key), value));
+                let set = || set(object, load(key), value);
+                store(ierror, attribute::for_fortran(numbers::<$value>(), set));
             }
 
             /// A value; the standard's are told by places of ours.
@@ -161,7 +172,7 @@ macro_rules! of_objects {
                 let (object, key) = ($object(load::<c_int>(object) as usize), load::<c_int>(key));
                 let code = get(object, key, (&raw mut found).cast(), flag.cast());
                 if code == SUCCESS && load::<c_int>(flag) != 0 {
-                    store(value, number(key, found) as $value);
+                    store(value, number(object.into(), key, found) as $value);
                 }
                 store(ierror, code);
             }
