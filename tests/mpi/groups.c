@@ -287,13 +287,44 @@ static void of_names(void) {
     if (size > 1) {
         MPI_Group_range_incl(world, 1, ranges, &even);
         MPI_Group_range_excl(world, 1, ranges, &odd);
-        MPI_Intercomm_create_from_groups(rank % 2 == 0 ? even : odd, 0,
-                                         rank % 2 == 0 ? odd : even, 0, "two halves",
-                                         MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
-        across(comm);
-        MPI_Comm_free(&comm);
+        /* Only leaders say who the other group is. */
+        MPI_Group own = rank % 2 == 0 ? even : odd, other = rank % 2 == 0 ? odd : even;
+        for (int turn = 0; turn < 2; turn++) {
+            int leader = rank % 2 == 0 ? (size - 1) / 2 : 0;
+            int remote = rank % 2 == 0 ? 0 : (size - 1) / 2;
+            int leads = rank / 2 == leader;
+            MPI_Intercomm_create_from_groups(own, leader, leads ? other : MPI_GROUP_NULL,
+                                             leads ? remote : -5, "two halves", MPI_INFO_NULL,
+                                             MPI_ERRORS_ARE_FATAL, &comm);
+            across(comm);
+            MPI_Comm_free(&comm);
+        }
+        /* What the leader has said wrongly all of its group are told, and nobody waits. */
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+        CHECK(MPI_Intercomm_create_from_groups(own, 0, other, size, "nobody", MPI_INFO_NULL,
+                                               MPI_ERRORS_RETURN, &comm) == MPI_ERR_RANK);
+        CHECK(MPI_Intercomm_create_from_groups(own, 0, own, 0, "ourselves", MPI_INFO_NULL,
+                                               MPI_ERRORS_RETURN, &comm) == MPI_ERR_COMM);
+        CHECK(MPI_Intercomm_create_from_groups(own, 0, MPI_GROUP_NULL, 0, "none", MPI_INFO_NULL,
+                                               MPI_ERRORS_RETURN, &comm) == MPI_ERR_GROUP);
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
         MPI_Group_free(&even);
         MPI_Group_free(&odd);
+    }
+    /* Groups without members make none, and one rank may say so by itself. */
+    if (rank == 0) {
+        comm = MPI_COMM_WORLD;
+        MPI_Comm_create_from_group(MPI_GROUP_EMPTY, "nobody", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
+                                   &comm);
+        CHECK(comm == MPI_COMM_NULL);
+        comm = MPI_COMM_WORLD;
+        MPI_Intercomm_create_from_groups(world, 0, MPI_GROUP_EMPTY, 0, "nobody", MPI_INFO_NULL,
+                                         MPI_ERRORS_ARE_FATAL, &comm);
+        CHECK(comm == MPI_COMM_NULL);
+        comm = MPI_COMM_WORLD;
+        MPI_Intercomm_create_from_groups(MPI_GROUP_EMPTY, 0, world, 0, "nobody", MPI_INFO_NULL,
+                                         MPI_ERRORS_ARE_FATAL, &comm);
+        CHECK(comm == MPI_COMM_NULL);
     }
     MPI_Group_free(&world);
 }

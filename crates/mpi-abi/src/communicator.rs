@@ -426,11 +426,19 @@ pub fn duplicate(comm: &Comm) -> Result<MPI_Comm> {
     let inner = inner.expect("who has a communicator is of its group");
     let made = insert(inner, comm.topology.clone())?;
     if let Err(error) = object::duplicate(comm.handle.into(), made.into()) {
-        object::remove(made.into())?;
-        remove(made)?;
+        discard(made)?;
         return Err(error);
     }
     Ok(made)
+}
+
+/// Takes a communicator away that the program has no handle of.
+///
+/// # Errors
+/// As [`world`].
+pub fn discard(comm: MPI_Comm) -> Result<()> {
+    object::remove(comm.into())?;
+    remove(comm)
 }
 
 /// Its other group.

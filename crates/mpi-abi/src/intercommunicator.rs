@@ -15,8 +15,8 @@ use muster_mpi::group::Group;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
-use crate::buffer::tag;
-use crate::communicator::{Comm, INT, all_say, communicator, duplicate, handle, remote};
+use crate::buffer::tag as checked_tag;
+use crate::communicator::{Comm, INT, all_say, communicator, discard, duplicate, handle, remote};
 use crate::errhandler;
 use crate::export::export;
 use crate::group::group;
@@ -132,20 +132,40 @@ fn apart(own: &Group, other: &Group) -> Result<()> {
     }
 }
 
-/// What a leader finds out from the other: the new context, and who is in the other group.
-fn meet(comm: &Comm, peer: MPI_Comm, leader: c_int, label: c_int) -> Result<Vec<i32>> {
-    let (peer, label) = (communicator(peer)?, tag(label)?);
+/// What a leader finds out from the other: the new context, and who is in the other group. `peer`
+/// has both leaders, and `other` is the other's rank in the world.
+fn meet(comm: &Comm, peer: &Comm, other: u32, label: i32) -> Result<Vec<i32>> {
     let own = world()?.rank;
-    let other = peer.peer(leader)?.filter(|other| *other != own).ok_or_else(|| {
-        let what = format!("the remote leader {leader} is this process itself, or nobody");
-        Error::new(Class::Rank, what)
-    })?;
     let both = Group::of(vec![own.min(other), own.max(other)])?;
     let (bridge, context) =
         (peer.inner.next_party(&both, label), peer.inner.next_party(&both, label));
     let mut found = vec![context as i32, (context >> 32) as i32];
     found.extend(exchange(bridge, other, &listed(comm.inner.group()))?);
     Ok(found)
+}
+
+/// A remote leader that a program names, which must be another process.
+fn leader_of(peer: &Comm, leader: c_int) -> Result<u32> {
+    let own = world()?.rank;
+    peer.peer(leader)?.filter(|other| *other != own).ok_or_else(|| {
+        let what = format!("the remote leader {leader} is this process itself, or nobody");
+        Error::new(Class::Rank, what)
+    })
+}
+
+/// Makes one communicator of two, of what this one's leader has found out (`meet`), or of nothing
+/// on its other ranks; `parent` has the error handler.
+fn join(
+    (comm, leader): (&Comm, u32),
+    parent: &Comm,
+    found: Option<Result<Vec<i32>>>,
+) -> Result<MPI_Comm> {
+    let found = tell(comm, leader, found)?;
+    let half = |at: usize| u64::from(found[at].cast_unsigned());
+    let (context, other) = (half(0) | half(1) << 32, group_of(&found[2..])?);
+    let own = comm.inner.group();
+    apart(own, &other)?;
+    handle(parent, comm.inner.with(context, own.clone(), Some(other)))
 }
 
 /// Splits both groups by colours; a colour that one of them lacks makes no communicator.
@@ -197,34 +217,44 @@ fn label(text: Text<'_>) -> Result<i32> {
 }
 
 /// A communicator that only its members make, out of all processes.
-fn from_groups(
-    own: Group,
-    other: Option<Group>,
-    label: i32,
-    handler: MPI_Errhandler,
-) -> Result<MPI_Comm> {
+fn from_group(own: Group, label: i32) -> Result<MPI_Comm> {
     let all = communicator(MPI_COMM_WORLD)?;
-    let members = match &other {
-        Some(other) if other.world(0) < own.world(0) => other.union(&own),
-        Some(other) => own.union(other),
-        None => own.clone(),
-    };
-    let context = all.inner.next_party(&members, label);
-    let new = handle(&all, all.inner.with(context, own, other))?;
-    if new != MPI_COMM_NULL {
-        errhandler::hold(handler);
-        object::with(new.into(), |it| it.handler = handler)?;
-    }
-    Ok(new)
+    let context = all.inner.next_party(&own, label);
+    handle(&all, all.inner.with(context, own, None))
 }
 
-/// A group that is not empty.
-fn members(handle: MPI_Group) -> Result<Group> {
-    let group = group(handle)?;
-    if group.size() == 0 {
-        return Err(Error::new(Class::Group, "the group of a communicator cannot be empty"));
+/// One of two groups, of which only their leaders know the other one.
+fn from_groups(
+    (own, leader): (Group, c_int),
+    (other, remote_leader): (MPI_Group, c_int),
+    label: i32,
+) -> Result<MPI_Comm> {
+    let leader = own.checked(leader)?;
+    // The group talks in a communicator of its own, which goes again.
+    let short_lived = from_group(own, label)?;
+    if short_lived == MPI_COMM_NULL {
+        return Ok(MPI_COMM_NULL);
     }
-    Ok(group)
+    let (all, comm) = (communicator(MPI_COMM_WORLD)?, communicator(short_lived)?);
+    let find = || {
+        let other = group(other)?;
+        apart(comm.inner.group(), &other)?;
+        meet(&comm, &all, other.world(other.checked(remote_leader)?), label)
+    };
+    let found = (comm.inner.rank() == leader).then(find);
+    let made = join((&comm, leader), &all, found);
+    discard(short_lived)?;
+    made
+}
+
+/// Gives a new communicator the error handler that the program has named for it.
+fn handled(new: MPI_Comm, handler: MPI_Errhandler) -> Result<MPI_Comm> {
+    if new != MPI_COMM_NULL {
+        errhandler::hold(handler);
+        let before = object::with(new.into(), |it| std::mem::replace(&mut it.handler, handler))?;
+        errhandler::release(before);
+    }
+    Ok(new)
 }
 
 export! {
@@ -238,36 +268,39 @@ export! {
             let what = "it is an intercommunicator, and has two groups already";
             return Err(Error::new(Class::Comm, what));
         }
-        let own = comm.inner.group();
-        let leader = own.checked(leader)?;
-        let is_leader = comm.inner.rank() == leader;
-        let found = is_leader.then(|| meet(&comm, peer, remote_leader, tag));
-        let found = tell(&comm, leader, found)?;
-        let half = |at: usize| u64::from(found[at].cast_unsigned());
-        let (context, other) = (half(0) | half(1) << 32, group_of(&found[2..])?);
-        apart(own, &other)?;
-        new.set(handle(&comm, comm.inner.with(context, own.clone(), Some(other)))?)
+        let leader = comm.inner.group().checked(leader)?;
+        let find = || {
+            let (peer, label) = (communicator(peer)?, checked_tag(tag)?);
+            meet(&comm, &peer, leader_of(&peer, remote_leader)?, label)
+        };
+        let found = (comm.inner.rank() == leader).then(find);
+        new.set(join((&comm, leader), &comm, found)?)
     }
 
-    /// The same of two groups, which all know.
+    /// The same of two groups. Without members of either there is none, and nobody else is needed.
     fn MPI_Intercomm_create_from_groups(
         own: MPI_Group, leader: c_int, other: MPI_Group, remote_leader: c_int, text: Text,
         info: MPI_Info, handler: MPI_Errhandler, new: Out<MPI_Comm>,
     ) {
         info::infos(info)?;
-        let (own, other) = (members(own)?, members(other)?);
-        own.checked(leader)?;
-        other.checked(remote_leader)?;
-        apart(&own, &other)?;
-        new.set(from_groups(own, Some(other), label(text)?, handler)?)
+        let (own, label) = (group(own)?, label(text)?);
+        if own.size() == 0 || other == MPI_GROUP_EMPTY {
+            return new.set(MPI_COMM_NULL);
+        }
+        let made = from_groups((own, leader), (other, remote_leader), label)?;
+        new.set(handled(made, handler)?)
     }
 
-    /// A communicator of a group.
+    /// A communicator of a group; none of one without members.
     fn MPI_Comm_create_from_group(
         own: MPI_Group, text: Text, info: MPI_Info, handler: MPI_Errhandler, new: Out<MPI_Comm>,
     ) {
         info::infos(info)?;
-        new.set(from_groups(members(own)?, None, label(text)?, handler)?)
+        let (own, label) = (group(own)?, label(text)?);
+        if own.size() == 0 {
+            return new.set(MPI_COMM_NULL);
+        }
+        new.set(handled(from_group(own, label)?, handler)?)
     }
 
     /// One group of both.
