@@ -3,8 +3,51 @@
 #include "check.h"
 #include <unistd.h>
 
+static MPI_Session told;
+static int tellings;
+
+static void note(MPI_Session *session, int *code, ...) {
+    (void)code;
+    told = *session;
+    tellings++;
+}
+
+/* Errors of what has to do with groups go to the handler of the session that they are of, those of
+   what makes an object to the handler that it is to have. */
+static void errors(void) {
+    MPI_Session session;
+    MPI_Group group, some, none;
+    MPI_Comm comm;
+    MPI_Errhandler handler;
+    int far = 1 << 20;
+    CHECK(MPI_Session_init((MPI_Info)12345, MPI_ERRORS_RETURN, &session) == MPI_ERR_INFO);
+    MPI_Session_create_errhandler(note, &handler);
+    CHECK(MPI_Session_init((MPI_Info)12345, handler, &session) == MPI_ERR_INFO);
+    CHECK(tellings == 1 && told == MPI_SESSION_NULL);
+    MPI_Session_init(MPI_INFO_NULL, handler, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    CHECK(MPI_Group_incl(group, 1, &far, &some) == MPI_ERR_RANK);
+    CHECK(tellings == 2 && told == session);
+    MPI_Group_union(MPI_GROUP_EMPTY, group, &some);
+    MPI_Group_difference(some, MPI_GROUP_EMPTY, &none);
+    CHECK(MPI_Group_excl(none, 1, &far, &none) == MPI_ERR_RANK && tellings == 3);
+    CHECK(MPI_Group_translate_ranks(MPI_GROUP_EMPTY, 1, &far, group, &far) == MPI_ERR_RANK);
+    CHECK(tellings == 4 && told == session);
+    CHECK(MPI_Comm_create_from_group(group, NULL, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) ==
+          MPI_ERR_ARG);
+    CHECK(MPI_Intercomm_create_from_groups(group, -1, group, 0, "self", MPI_INFO_NULL,
+                                           MPI_ERRORS_RETURN, &comm) == MPI_ERR_RANK);
+    MPI_Group_free(&none);
+    MPI_Group_free(&some);
+    MPI_Group_free(&group);
+    MPI_Session_finalize(&session);
+    MPI_Errhandler_free(&handler);
+    CHECK(tellings == 4);
+}
+
 int main(void) {
     (void)begin, (void)end;
+    errors();
     MPI_Session session, other;
     MPI_Group group;
     MPI_Info info;

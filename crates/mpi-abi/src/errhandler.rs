@@ -41,11 +41,26 @@ pub enum Action {
 
 /// What an object's handler does about an error.
 pub fn action(id: Id) -> Result<Action> {
-    Ok(match object::with(id, |it| it.handler)? {
+    Ok(action_of(object::with(id, |it| it.handler)?))
+}
+
+/// What a handler does about an error.
+fn action_of(handler: MPI_Errhandler) -> Action {
+    match handler {
         MPI_ERRORS_RETURN => Action::Return,
         MPI_ERRORS_ARE_FATAL | MPI_ERRORS_ABORT => Action::End,
         handler => HANDLERS.get(handler.0).map_or(Action::End, |made| Action::Call(made.function)),
-    })
+    }
+}
+
+/// Has the handler asked about the error of a call that it was meant for an object of, if it is one
+/// for such objects. There is no object, so a function of the program gets the handle of none.
+pub fn note<T>(handler: MPI_Errhandler, none: Id, result: Result<T>) -> Result<T> {
+    let is_for_such = || HANDLERS.get(handler.0).is_ok_and(|made| made.sort == none.sort);
+    if result.is_err() && (is_standard(handler) || is_for_such()) {
+        failure::note_for(none, action_of(handler));
+    }
+    result
 }
 
 /// Calls a handler of the program for an object. It gets a place with the code, and what it leaves

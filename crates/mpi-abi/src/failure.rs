@@ -21,14 +21,20 @@ const TURNS: u32 = 20;
 const MISSED: Duration = Duration::from_secs(2);
 
 thread_local! {
-    /// What the error is about that the call which is going on will tell.
-    static NOTED: Cell<Option<Id>> = const { Cell::new(None) };
+    /// What the error is about that the call which is going on will tell, and what is to be done
+    /// about it where that is not the object's to say.
+    static NOTED: Cell<Option<(Id, Option<Action>)>> = const { Cell::new(None) };
 }
 
 /// Notes that the error which this call will return is about an object that is not among its
 /// arguments: that of a request.
 pub fn note(id: Id) {
-    NOTED.set(Some(id));
+    NOTED.set(Some((id, None)));
+}
+
+/// Notes the same of an object that is no more or not yet, and what its handler does.
+pub fn note_for(id: Id, action: Action) {
+    NOTED.set(Some((id, Some(action))));
 }
 
 /// A function, and the names of its arguments.
@@ -64,12 +70,9 @@ fn wrong(arguments: &[&'static str], class: Class) -> String {
 
 /// Ends a call that failed: returns what the program gets, or ends the job.
 pub fn fail(id: Id, (function, arguments): Call, error: &Error) -> c_int {
-    let id = NOTED.take().unwrap_or(id);
-    let own = (id, errhandler::action(id));
-    let (id, action) = match own {
-        (id, Ok(action)) => (id, action),
-        _ => of_none(),
-    };
+    let (id, noted) = NOTED.take().unwrap_or((id, None));
+    let own = noted.map_or_else(|| errhandler::action(id), Ok);
+    let (id, action) = own.map_or_else(|_| of_none(), |action| (id, action));
     let code = error.class.number();
     match action {
         Action::Return => code,

@@ -11,6 +11,7 @@ use crate::array::{Array, OutArray};
 use crate::buffer::{count, tag};
 use crate::communicator::{Comm, communicator, handle, remote};
 use crate::export::export;
+use crate::failure;
 use crate::intercommunicator;
 use crate::pointer::Out;
 use crate::table::Table;
@@ -28,6 +29,24 @@ pub fn group(handle: MPI_Group) -> Result<Group> {
         MPI_GROUP_NULL => Err(Error::new(Class::Group, "the group is MPI_GROUP_NULL")),
         MPI_Group(handle) => GROUPS.get(handle).map(|group| (*group).clone()),
     }
+}
+
+/// Works with a group of a handle; errors go to the handler of the session that it comes of.
+fn with(handle: MPI_Group, work: impl FnOnce(&Group) -> Result<()>) -> Result<()> {
+    let group = group(handle)?;
+    work(&group).inspect_err(|_| match group.session() {
+        0 => {}
+        session => failure::note(MPI_Session(session).into()),
+    })
+}
+
+/// The same with two groups: as a rule they come of the same session.
+fn with_both(
+    one: MPI_Group,
+    other: MPI_Group,
+    work: impl FnOnce(&Group, &Group) -> Result<()>,
+) -> Result<()> {
+    with(one, |one| with(other, |other| work(one, other)))
 }
 
 /// Gives the program a new group. The empty one is always the same.
@@ -85,13 +104,15 @@ export! {
 
     /// How many there are.
     fn MPI_Group_size(handle: MPI_Group, size: Out<c_int>) {
-        size.set(group(handle)?.size().cast_signed())
+        with(handle, |group| size.set(group.size().cast_signed()))
     }
 
     /// This process's rank.
     fn MPI_Group_rank(handle: MPI_Group, rank: Out<c_int>) {
-        let own = group(handle)?.rank_of(world()?.rank);
-        rank.set(own.map_or(MPI_UNDEFINED, u32::cast_signed))
+        with(handle, |group| {
+            let own = group.rank_of(world()?.rank);
+            rank.set(own.map_or(MPI_UNDEFINED, u32::cast_signed))
+        })
     }
 
     /// The ranks in another group.
@@ -99,65 +120,67 @@ export! {
         handle: MPI_Group, number: c_int, ranks: Array<c_int>, other: MPI_Group,
         translated: OutArray<c_int>,
     ) {
-        let number = count(number)?;
-        let (one, other) = (group(handle)?, group(other)?);
-        let found = one.translate(ranks.slice(number)?, &other)?;
-        translated.slice(number)?.copy_from_slice(&found);
-        Ok(())
+        with_both(handle, other, |one, other| {
+            let number = count(number)?;
+            let found = one.translate(ranks.slice(number)?, other)?;
+            translated.slice(number)?.copy_from_slice(&found);
+            Ok(())
+        })
     }
 
     /// How alike two are.
     fn MPI_Group_compare(one: MPI_Group, other: MPI_Group, result: Out<c_int>) {
-        result.set(group(one)?.compare(&group(other)?) as c_int)
+        with_both(one, other, |one, other| result.set(one.compare(other) as c_int))
     }
 
     /// All of both.
     fn MPI_Group_union(one: MPI_Group, other: MPI_Group, new: Out<MPI_Group>) {
-        give(new, group(one)?.union(&group(other)?))
+        with_both(one, other, |one, other| give(new, one.union(other)))
     }
 
     /// Those that are in both.
     fn MPI_Group_intersection(one: MPI_Group, other: MPI_Group, new: Out<MPI_Group>) {
-        give(new, group(one)?.intersection(&group(other)?))
+        with_both(one, other, |one, other| give(new, one.intersection(other)))
     }
 
     /// Those that are in the first only.
     fn MPI_Group_difference(one: MPI_Group, other: MPI_Group, new: Out<MPI_Group>) {
-        give(new, group(one)?.difference(&group(other)?))
+        with_both(one, other, |one, other| give(new, one.difference(other)))
     }
 
     /// Some of its ranks.
     fn MPI_Group_incl(handle: MPI_Group, number: c_int, ranks: Array<c_int>, new: Out<MPI_Group>) {
-        give(new, group(handle)?.include(ranks.slice(count(number)?)?)?)
+        with(handle, |group| give(new, group.include(ranks.slice(count(number)?)?)?))
     }
 
     /// All but some of its ranks.
     fn MPI_Group_excl(handle: MPI_Group, number: c_int, ranks: Array<c_int>, new: Out<MPI_Group>) {
-        give(new, group(handle)?.exclude(ranks.slice(count(number)?)?)?)
+        with(handle, |group| give(new, group.exclude(ranks.slice(count(number)?)?)?))
     }
 
     /// Ranges of its ranks.
     fn MPI_Group_range_incl(
         handle: MPI_Group, number: c_int, ranges: OutArray<[c_int; 3]>, new: Out<MPI_Group>,
     ) {
-        give(new, group(handle)?.include_ranges(&triplets(number, ranges)?)?)
+        with(handle, |group| give(new, group.include_ranges(&triplets(number, ranges)?)?))
     }
 
     /// All but ranges of its ranks.
     fn MPI_Group_range_excl(
         handle: MPI_Group, number: c_int, ranges: OutArray<[c_int; 3]>, new: Out<MPI_Group>,
     ) {
-        give(new, group(handle)?.exclude_ranges(&triplets(number, ranges)?)?)
+        with(handle, |group| give(new, group.exclude_ranges(&triplets(number, ranges)?)?))
     }
 
     /// Gives it back.
     fn MPI_Group_free(place: Out<MPI_Group>) {
         let handle = place.get()?;
-        group(handle)?;
-        if handle != MPI_GROUP_EMPTY {
-            GROUPS.remove(handle.0)?;
-        }
-        place.set(MPI_GROUP_NULL)
+        with(handle, |_| {
+            if handle != MPI_GROUP_EMPTY {
+                GROUPS.remove(handle.0)?;
+            }
+            place.set(MPI_GROUP_NULL)
+        })
     }
 
     /// A communicator of some members, which all make.

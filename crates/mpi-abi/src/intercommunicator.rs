@@ -282,25 +282,31 @@ export! {
         own: MPI_Group, leader: c_int, other: MPI_Group, remote_leader: c_int, text: Text,
         info: MPI_Info, handler: MPI_Errhandler, new: Out<MPI_Comm>,
     ) {
-        info::infos(info)?;
-        let (own, label) = (group(own)?, label(text)?);
-        if own.size() == 0 || other == MPI_GROUP_EMPTY {
-            return new.set(MPI_COMM_NULL);
-        }
-        let made = from_groups((own, leader), (other, remote_leader), label)?;
-        new.set(handled(made, handler)?)
+        let made = || {
+            info::infos(info)?;
+            let (own, label) = (group(own)?, label(text)?);
+            if own.size() == 0 || other == MPI_GROUP_EMPTY {
+                return new.set(MPI_COMM_NULL);
+            }
+            let made = from_groups((own, leader), (other, remote_leader), label)?;
+            new.set(handled(made, handler)?)
+        };
+        errhandler::note(handler, MPI_COMM_NULL.into(), made())
     }
 
     /// A communicator of a group; none of one without members.
     fn MPI_Comm_create_from_group(
         own: MPI_Group, text: Text, info: MPI_Info, handler: MPI_Errhandler, new: Out<MPI_Comm>,
     ) {
-        info::infos(info)?;
-        let (own, label) = (group(own)?, label(text)?);
-        if own.size() == 0 {
-            return new.set(MPI_COMM_NULL);
-        }
-        new.set(handled(from_group(own, label)?, handler)?)
+        let made = || {
+            info::infos(info)?;
+            let (own, label) = (group(own)?, label(text)?);
+            if own.size() == 0 {
+                return new.set(MPI_COMM_NULL);
+            }
+            new.set(handled(from_group(own, label)?, handler)?)
+        };
+        errhandler::note(handler, MPI_COMM_NULL.into(), made())
     }
 
     /// One group of both.

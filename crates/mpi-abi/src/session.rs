@@ -9,7 +9,9 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::attached::{self, Owner};
 use crate::communicator::communicator;
+use crate::errhandler;
 use crate::export::export;
+use crate::failure;
 use crate::group::give;
 use crate::info::{self, Info};
 use crate::object;
@@ -39,25 +41,36 @@ fn members(name: Text<'_>) -> Result<Group> {
     Ok(communicator(*comm)?.inner.group().clone())
 }
 
+/// Opens a session.
+fn open(info: MPI_Info, handler: MPI_Errhandler, session: Out<MPI_Session>) -> Result<()> {
+    let hints = info::infos(info)?;
+    world::begin_session()?;
+    let opened = MPI_Session(OPEN.insert(()));
+    object::add(opened.into(), handler);
+    object::with(opened.into(), |it| it.info = hints)?;
+    session.set(opened)
+}
+
+/// Closes it, with what hangs on it.
+fn close(session: MPI_Session) -> Result<()> {
+    object::remove(session.into())?;
+    OPEN.remove(session.0)?;
+    attached::remove(Owner::Session(session.0))?;
+    world::end_session()
+}
+
 export! {
     /// Opens a session.
     fn MPI_Session_init(info: MPI_Info, handler: MPI_Errhandler, session: Out<MPI_Session>) {
-        let hints = info::infos(info)?;
-        world::begin_session()?;
-        let opened = MPI_Session(OPEN.insert(()));
-        object::add(opened.into(), handler);
-        object::with(opened.into(), |it| it.info = hints)?;
-        session.set(opened)
+        errhandler::note(handler, MPI_SESSION_NULL.into(), open(info, handler, session))
     }
 
     /// Closes it.
     fn MPI_Session_finalize(session: Out<MPI_Session>) {
         let handle = session.get()?;
         opened(handle)?;
-        object::remove(handle.into())?;
-        OPEN.remove(handle.0)?;
-        attached::remove(Owner::Session(handle.0))?;
-        world::end_session()?;
+        let action = errhandler::action(handle.into())?;
+        close(handle).inspect_err(|_| failure::note_for(handle.into(), action))?;
         session.set(MPI_SESSION_NULL)
     }
 

@@ -204,11 +204,13 @@ impl Group {
         ranks.iter().map(translate).collect()
     }
 
-    /// The members of this group, and then those of the other that are not in it.
+    /// The members of this group, and then those of the other that are not in it. Where this one is
+    /// of no session, all are of the other's.
     #[must_use]
     pub fn union(&self, other: &Group) -> Group {
         let more = other.members().filter(|&world| self.rank_of(world).is_none());
-        Group::of_different(self.members().chain(more).collect()).of_session(self.session)
+        let session = if self.session == 0 { other.session } else { self.session };
+        Group::of_different(self.members().chain(more).collect()).of_session(session)
     }
 
     /// The members of this group that are in the other too, in this one's order.
