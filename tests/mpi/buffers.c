@@ -12,9 +12,11 @@ static int class_of(int code) {
 /* Each sends to the next one so often, and then receives as much. Long messages wait for it. */
 static void around(MPI_Comm comm, int count, int times) {
     int *out = malloc((size_t)count * sizeof(int)), *in = malloc((size_t)count * sizeof(int));
-    int next = (rank + 1) % size, last = (rank + size - 1) % size;
+    int me, next, last;
+    MPI_Comm_rank(comm, &me);
+    next = (me + 1) % size, last = (me + size - 1) % size;
     for (int time = 0; time < times; time++) {
-        for (int at = 0; at < count; at++) out[at] = rank * 1000 + time + at;
+        for (int at = 0; at < count; at++) out[at] = me * 1000 + time + at;
         MPI_Bsend(out, count, MPI_INT, next, time, comm);
     }
     for (int time = 0; time < times; time++) {
@@ -106,6 +108,29 @@ static void of_sessions(void) {
     around(copy, N, 1);
     int code = MPI_Bsend(room, 3 * N, MPI_INT, rank, 0, copy);
     CHECK(class_of(code) == MPI_ERR_BUFFER);
+    /* So it is for those that are made of these: grids, and one group of two. */
+    int closes = 1, range_of_own[1][3] = {{rank % 2, size - 1, 2}};
+    MPI_Comm grid, half, between, merged;
+    MPI_Group own;
+    MPI_Session_flush_buffer(session);
+    MPI_Cart_create(comm, 1, &size, &closes, 0, &grid);
+    around(grid, N, 1);
+    MPI_Session_flush_buffer(session);
+    MPI_Comm_free(&grid);
+    if (size > 1) {
+        MPI_Group_range_incl(all, 1, range_of_own, &own);
+        MPI_Comm_create_from_group(own, "half", MPI_INFO_NULL, MPI_ERRORS_RETURN, &half);
+        MPI_Intercomm_create(half, 0, comm, 1 - rank % 2, 1, &between);
+        for (int high = 0; high < 2; high++) {
+            MPI_Intercomm_merge(between, high == rank % 2, &merged);
+            around(merged, N, 1);
+            MPI_Session_flush_buffer(session);
+            MPI_Comm_free(&merged);
+        }
+        MPI_Comm_free(&between);
+        MPI_Comm_free(&half);
+        MPI_Group_free(&own);
+    }
     MPI_Request request;
     MPI_Session_flush_buffer(session);
     MPI_Session_iflush_buffer(session, &request);

@@ -117,8 +117,10 @@ fn listed(group: &Group) -> Vec<i32> {
     group.members().map(u32::cast_signed).collect()
 }
 
-fn group_of(list: &[i32]) -> Result<Group> {
-    Group::of(list.iter().map(|member| member.cast_unsigned()).collect())
+/// The other group of one, which has told who its members are: it is of the same session.
+fn group_of(list: &[i32], own: &Group) -> Result<Group> {
+    let members = list.iter().map(|member| member.cast_unsigned()).collect();
+    Ok(Group::of(members)?.of_session(own.session()))
 }
 
 /// That two groups have nobody in common.
@@ -162,8 +164,8 @@ fn join(
 ) -> Result<MPI_Comm> {
     let found = tell(comm, leader, found)?;
     let half = |at: usize| u64::from(found[at].cast_unsigned());
-    let (context, other) = (half(0) | half(1) << 32, group_of(&found[2..])?);
     let own = comm.inner.group();
+    let (context, other) = (half(0) | half(1) << 32, group_of(&found[2..], own)?);
     apart(own, &other)?;
     handle(parent, comm.inner.with(context, own.clone(), Some(other)))
 }
@@ -191,7 +193,7 @@ pub fn split(comm: &Comm, colour: i32, key: i32) -> Result<MPI_Comm> {
 
 /// An intercommunicator of some members of both groups.
 pub fn create(comm: &Comm, own: Group) -> Result<MPI_Comm> {
-    let other = group_of(&consult(comm, &listed(&own))?)?;
+    let other = group_of(&consult(comm, &listed(&own))?, comm.inner.group())?;
     let context = comm.inner.next_context(0);
     if other.size() == 0 {
         return Ok(MPI_COMM_NULL);
@@ -207,7 +209,7 @@ fn merge(comm: &Comm, is_high: bool) -> Result<MPI_Comm> {
     let context = comm.inner.next_context(0);
     let is_first = (is_high, own.world(0)) < (is_other_high, other.world(0));
     let all = if is_first { own.union(other) } else { other.union(own) };
-    handle(comm, comm.inner.with(context, all, None))
+    handle(comm, comm.inner.with(context, all.of_session(own.session()), None))
 }
 
 /// The number of a text, which takes the place of a tag.

@@ -37,6 +37,7 @@ fn plain(comm: &Comm) -> Result<u32> {
 fn made(comm: &Comm, size: u32, topology: Topology) -> Result<MPI_Comm> {
     let first: Vec<u32> = comm.inner.group().members().take(size as usize).collect();
     let group = Group::of(first).expect("members of a group are different");
+    let group = group.of_session(comm.inner.group().session());
     let context = comm.inner.next_context(0);
     with_topology(comm, comm.inner.with(context, group, None), Some(topology))
 }
