@@ -31,14 +31,12 @@ pub fn opened(session: MPI_Session) -> Result<()> {
     OPEN.get(session.0).map(drop)
 }
 
-/// The processes of a set.
-fn members(name: Text<'_>) -> Result<Group> {
-    let name = name.text()?;
+/// The processes of a set; none where there is no such set.
+fn members(name: Text<'_>) -> Result<Option<Group>> {
+    let name = name.bytes()?;
     // The standard has such names match in either case.
-    let known = SETS.iter().find(|(set, _)| set.eq_ignore_ascii_case(&name));
-    let none = || Error::new(Class::Arg, format!("there is no set of processes {name:?}"));
-    let (_, comm) = known.ok_or_else(none)?;
-    Ok(communicator(*comm)?.inner.group().clone())
+    let known = SETS.iter().find(|(set, _)| set.as_bytes().eq_ignore_ascii_case(name));
+    known.map(|(_, comm)| Ok(communicator(*comm)?.inner.group().clone())).transpose()
 }
 
 /// Opens a session.
@@ -107,16 +105,20 @@ export! {
         session: MPI_Session, name: Text<'_>, place: Out<MPI_Info>,
     ) on session {
         opened(session)?;
+        let set = members(name)?.ok_or_else(|| Error::new(Class::Arg, "there is no such set"))?;
         let mut info = Info::default();
-        info.set("mpi_size".to_owned(), members(name)?.size().to_string());
+        info.set("mpi_size".to_owned(), set.size().to_string());
         place.set(info::add(info))
     }
 
-    /// The group of a set.
+    /// The group of a set. That there is none of a name is no error (MPI-5.0, section 7.3.2).
     fn MPI_Group_from_session_pset(
         session: MPI_Session, name: Text<'_>, group: Out<MPI_Group>,
     ) on session {
         opened(session)?;
-        give(group, members(name)?.of_session(session.0))
+        match members(name)? {
+            Some(members) => give(group, members.of_session(session.0)),
+            None => group.set(MPI_GROUP_NULL),
+        }
     }
 }
