@@ -362,6 +362,28 @@ static void mistakes(void) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static int tellings;
+
+static void note(MPI_File *at, int *code, ...) {
+    (void)code;
+    tellings += *at != MPI_FILE_NULL;
+}
+
+/* That a file cannot be closed well is told to its own handler, and it is closed. */
+static void closing(void) {
+    MPI_Errhandler handler;
+    MPI_File_create_errhandler(note, &handler);
+    new_file();
+    MPI_File_set_errhandler(file, handler);
+    MPI_Errhandler_free(&handler);
+    CHECK(MPI_File_write_all_begin(file, &rank, 1, MPI_INT) == MPI_SUCCESS);
+    CHECK(class_of(MPI_File_close(&file)) == MPI_ERR_FILE);
+    CHECK(tellings == 1 && file == MPI_FILE_NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) CHECK(MPI_File_delete(name, MPI_INFO_NULL) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* All call, and only rank 0 has a part of the file: the others' filetypes have no data. */
 static void without_a_part(void) {
     MPI_Datatype part;
@@ -399,6 +421,7 @@ int main(int argc, char **argv) {
     if (!getenv("NO_EXTERNAL32")) in_external32();
     what_it_is();
     mistakes();
+    closing();
     if (rank == 0) CHECK(rmdir(folder) == 0);
     return end();
 }

@@ -15,6 +15,7 @@ use super::{FILES, File, Form, State, file, together};
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::communicator::{Comm, all_say, communicator};
+use crate::errhandler;
 use crate::export::export;
 use crate::failure;
 use crate::info;
@@ -137,7 +138,9 @@ export! {
     /// Closes it, on all ranks.
     fn MPI_File_close(fh: Out<MPI_File>) on MPI_FILE_NULL {
         let handle = fh.get()?;
-        let closed = close(&*file(handle)?);
+        let known = file(handle)?;
+        let action = errhandler::action(handle.into())?;
+        let closed = close(&known).inspect_err(|_| failure::note_for(handle.into(), action));
         object::remove(handle.into()).inspect_err(|_| failure::note(handle.into()))?;
         FILES.remove(handle.0)?;
         fh.set(MPI_FILE_NULL)?;
