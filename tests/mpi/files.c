@@ -320,6 +320,8 @@ static void what_it_is(void) {
     CHECK(number == size);
     MPI_Group_free(&group);
     MPI_File_get_info(file, &info);
+    CHECK(MPI_Info_get_valuelen(info, "mpi_memory_alloc_kinds", &number, &mode) == MPI_SUCCESS);
+    CHECK(mode && number == 10);
     MPI_Info_free(&info);
     close_file();
     /* Behind what is there. */

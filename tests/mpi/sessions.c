@@ -45,9 +45,49 @@ static void errors(void) {
     CHECK(tellings == 4);
 }
 
+/* What the library says of itself, whatever it was asked for. */
+static void says(MPI_Info info, const char *key, const char *value) {
+    char text[MPI_MAX_INFO_VAL] = "";
+    int flag, room = sizeof text;
+    MPI_Info_get_string(info, key, &room, text, &flag);
+    CHECK(flag && strstr(value, text) && text[0]);
+    MPI_Info_free(&info);
+}
+
+static void hints(void) {
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm;
+    MPI_Win win;
+    MPI_Info asked, told;
+    int *memory;
+    MPI_Info_create(&asked);
+    MPI_Info_set(asked, "thread_level", "MPI_THREAD_SINGLE");
+    MPI_Info_set(asked, "mpi_memory_alloc_kinds", "cuda:device,system");
+    MPI_Session_init(asked, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Session_get_info(session, &told);
+    says(told, "thread_level", "MPI_THREAD_MULTIPLE MPI_THREAD_SERIALIZED");
+    MPI_Session_get_info(session, &told);
+    says(told, "mpi_memory_alloc_kinds", "mpi,system");
+    MPI_Group_from_session_pset(session, "mpi://SELF", &group);
+    MPI_Comm_create_from_group(group, "hints", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Comm_set_info(comm, asked);
+    MPI_Comm_get_info(comm, &told);
+    says(told, "mpi_memory_alloc_kinds", "mpi,system");
+    MPI_Win_allocate(4, 4, asked, comm, &memory, &win);
+    MPI_Win_get_info(win, &told);
+    says(told, "mpi_memory_alloc_kinds", "mpi,system");
+    MPI_Win_free(&win);
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&group);
+    MPI_Info_free(&asked);
+    MPI_Session_finalize(&session);
+}
+
 int main(void) {
     (void)begin, (void)end;
     errors();
+    hints();
     MPI_Session session, other;
     MPI_Group group;
     MPI_Info info;

@@ -172,9 +172,24 @@ fn set_info(id: Id, hints: MPI_Info) -> Result<()> {
     with(id, |it| it.info.extend(hints))
 }
 
+/// Memory that messages may lie in, whatever the program asks for (MPI-5.0, section 11.4.3): what
+/// the library has allocated, and what the system has.
+const MEMORY: (&str, &str) = ("mpi_memory_alloc_kinds", "mpi,system");
+
+/// What an object's hints are to the program: those that it has given, and of those that only the
+/// library can know, what it says itself.
+///
+/// # Errors
+/// As [`with`].
+pub fn hints(id: Id) -> Result<Info> {
+    let mut hints = with(id, |it| it.info.clone())?;
+    hints.set(MEMORY.0.to_owned(), MEMORY.1.to_owned());
+    Ok(hints)
+}
+
 /// Tells the hints, in an object of the caller's.
-fn get_info(id: Id, hints: Out<MPI_Info>) -> Result<()> {
-    hints.set(info::add(with(id, |it| it.info.clone())?))
+fn get_info(id: Id, place: Out<MPI_Info>) -> Result<()> {
+    place.set(info::add(hints(id)?))
 }
 
 export! {

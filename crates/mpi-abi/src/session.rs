@@ -17,7 +17,7 @@ use crate::info::{self, Info};
 use crate::object;
 use crate::pointer::{Out, Text, TextOut};
 use crate::table::Table;
-use crate::world;
+use crate::world::{self, world};
 
 /// The sets, and the communicators that are like them.
 const SETS: [(&str, MPI_Comm); 2] =
@@ -72,10 +72,14 @@ export! {
         session.set(MPI_SESSION_NULL)
     }
 
-    /// The hints that it was opened with.
+    /// The hints that it was opened with, and what of them it is: what threads may do is not as it
+    /// was asked for.
     fn MPI_Session_get_info(session: MPI_Session, used: Out<MPI_Info>) on session {
         opened(session)?;
-        used.set(info::add(object::with(session.into(), |it| it.info.clone())?))
+        let mut hints = object::hints(session.into())?;
+        let level = if world()?.is_watched { "SERIALIZED" } else { "MULTIPLE" };
+        hints.set("thread_level".to_owned(), format!("MPI_THREAD_{level}"));
+        used.set(info::add(hints))
     }
 
     /// How many sets of processes there are.

@@ -104,7 +104,7 @@ export! {
     /// Its hints.
     fn MPI_File_get_info(fh: MPI_File, hints: Out<MPI_Info>) on fh {
         file(fh)?;
-        hints.set(info::add(object::with(fh.into(), |it| it.info.clone())?))
+        hints.set(info::add(object::hints(fh.into())?))
     }
 
     /// Has each access be as if nobody else had one at that time, or not.
