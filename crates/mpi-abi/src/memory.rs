@@ -4,10 +4,20 @@ use muster_mpi::error::{Class, Error};
 
 use crate::abi::types::*;
 use crate::export::export;
+use crate::info::{self, Info};
 use crate::pointer::{Address, ConstAddress, Out, OutPointer};
 
 /// The alignment of memory that is asked of us: that of a cache line, which any datatype fits.
 const ALIGNMENT: usize = 64;
+
+/// The hint that asks for more (MPI-5.0, section 9.2).
+const MINIMUM: &str = "mpi_minimum_memory_alignment";
+
+/// The alignment that hints ask for; what is none is left out, as hints are that nobody knows.
+fn alignment(hints: &Info) -> usize {
+    let asked = hints.get(MINIMUM).and_then(|asked| asked.trim().parse().ok());
+    asked.filter(|asked: &usize| asked.is_power_of_two()).map_or(ALIGNMENT, |it| it.max(ALIGNMENT))
+}
 
 export! {
     /// An address so many bytes behind another.
@@ -25,14 +35,14 @@ export! {
         address.set(location.0 as MPI_Aint)
     }
 
-    /// Memory. Infos are hints, and we need none.
+    /// Memory.
     fn MPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, baseptr: OutPointer) {
-        let _ = info;
+        let alignment = alignment(&info::infos(info)?);
         let size = usize::try_from(size)
             .map_err(|_| Error::new(Class::Arg, format!("{size} bytes are asked for")))?;
         let mut place = std::ptr::null_mut();
         // SAFETY: the place is ours, the alignment a power of two of at least a pointer's size.
-        let failed = unsafe { libc::posix_memalign(&mut place, ALIGNMENT, size.max(1)) };
+        let failed = unsafe { libc::posix_memalign(&mut place, alignment, size.max(1)) };
         if failed != 0 {
             return Err(Error::new(Class::NoMem, format!("{size} bytes are not to be had")));
         }

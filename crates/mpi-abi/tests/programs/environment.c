@@ -33,6 +33,24 @@ int main(void)
     CHECK(MPI_Aint_diff(MPI_Aint_add(address, 24), address) == 24);
     CHECK(MPI_Free_mem(memory) == MPI_SUCCESS);
 
+    /* More than a cache line's alignment is for who asks; nonsense is left out. */
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_minimum_memory_alignment", "65536");
+    CHECK(MPI_Alloc_mem(1000, info, &memory) == MPI_SUCCESS && (uintptr_t)memory % 65536 == 0);
+    memset(memory, 1, 1000);
+    CHECK(MPI_Free_mem(memory) == MPI_SUCCESS);
+    for (int turn = 0; turn < 3; turn++) {
+        const char *values[] = {"100", "8", "much"};
+        MPI_Info_set(info, "mpi_minimum_memory_alignment", values[turn]);
+        CHECK(MPI_Alloc_mem(1000, info, &memory) == MPI_SUCCESS && (uintptr_t)memory % 64 == 0);
+        CHECK(MPI_Free_mem(memory) == MPI_SUCCESS);
+    }
+    MPI_Info freed = info;
+    MPI_Info_free(&info);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    CHECK(MPI_Alloc_mem(1000, freed, &memory) == MPI_ERR_INFO);
+
     int provided, number;
     CHECK(MPI_T_cvar_get_num(&number) == MPI_T_ERR_NOT_INITIALIZED);
     CHECK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS);
