@@ -165,7 +165,7 @@ pub fn of_context(context: u64) -> Option<(String, Vec<u32>)> {
     let Some(comm) = standard.or_else(|| COMMS.find(is_it).map(Held::Made)) else {
         return window::of_context(context);
     };
-    let name = object::with(comm.handle.into(), |it| it.name.clone()).unwrap_or_default();
+    let name = object::name(comm.handle.into()).unwrap_or_default();
     let name = if name.is_empty() { "a communicator without a name".to_owned() } else { name };
     let peers = comm.inner.peers();
     Some((name, peers.members().collect()))
@@ -361,13 +361,13 @@ export! {
         let hints = info::infos(info)?;
         let node = world()?.neighbours.start.cast_signed();
         let comm = communicator(comm)?;
-        let is_memory = hints.get(RESOURCE) == Some(MEMORY);
+        let is_memory = hints.get(RESOURCE) == Some(MEMORY.as_bytes());
         let colour = match kind {
             MPI_COMM_TYPE_SHARED => node,
             MPI_COMM_TYPE_HW_UNGUIDED => {
                 let made = split_hardware(&comm, node, key)?;
                 if made != MPI_COMM_NULL && ![MPI_INFO_NULL, MPI_INFO_ENV].contains(&info) {
-                    info::change(info, |info| info.set(RESOURCE.to_owned(), MEMORY.to_owned()))?;
+                    info::change(info, |info| info.set(RESOURCE, MEMORY))?;
                 }
                 return part.set(made);
             }

@@ -87,9 +87,10 @@ export! {
     /// Says what the program's compiler has.
     fn MPI_Abi_set_fortran_info(info: MPI_Info) {
         let (told, known) = (info::infos(info)?, kinds());
-        let differs = |(key, value): (&str, &str)| known.get(key).is_some_and(|it| it != value);
+        let differs = |(key, value): (&[u8], &[u8])| known.get(key).is_some_and(|it| it != value);
         let other = told.iter().find(|pair| differs(*pair)).map(|(key, _)| key);
-        is_as(other.is_none(), &format!("'{}' is other than known", other.unwrap_or("")))
+        let name = String::from_utf8_lossy(other.unwrap_or_default());
+        is_as(other.is_none(), &format!("'{name}' is other than known"))
     }
 
     /// What is true and what is false.

@@ -46,7 +46,7 @@ export! {
     fn MPI_Abi_get_info(info: Out<MPI_Info>) {
         let mut sizes = Info::default();
         for name in ["mpi_aint_size", "mpi_count_size", "mpi_offset_size"] {
-            sizes.set(name.to_owned(), size_of::<MPI_Count>().to_string());
+            sizes.set(name, size_of::<MPI_Count>().to_string());
         }
         info.set(info::add(sizes))
     }

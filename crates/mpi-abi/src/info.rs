@@ -1,6 +1,8 @@
-//! Info objects (MPI-5.0, chapter 10): keys and values, in the order in which the keys came.
+//! Info objects (MPI-5.0, chapter 10): keys and values, in the order in which the keys came. They
+//! are kept as the bytes that they came as, in whatever encoding.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{OsString, c_char, c_int};
+use std::os::unix::ffi::OsStringExt;
 use std::sync::{Mutex, PoisonError};
 
 use muster_mpi::error::{Class, Error, Result};
@@ -13,18 +15,20 @@ use crate::table::Table;
 
 /// Keys and values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Info(Vec<(String, String)>);
+pub struct Info(Vec<(Vec<u8>, Vec<u8>)>);
 
 static INFOS: Table<Mutex<Info>> = Table::new(Class::Info, "an info object");
 
 impl Info {
     /// The value of a key.
-    pub fn get(&self, key: &str) -> Option<&str> {
-        self.0.iter().find(|(it, _)| it == key).map(|(_, value)| value.as_str())
+    pub fn get(&self, key: impl AsRef<[u8]>) -> Option<&[u8]> {
+        let is_it = |(it, _): &&(Vec<u8>, Vec<u8>)| it == key.as_ref();
+        self.0.iter().find(is_it).map(|(_, value)| value.as_slice())
     }
 
     /// Sets a value, in the place of the one that was there.
-    pub fn set(&mut self, key: String, value: String) {
+    pub fn set(&mut self, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) {
+        let (key, value) = (key.into(), value.into());
         match self.0.iter_mut().find(|(it, _)| *it == key) {
             Some((_, old)) => *old = value,
             None => self.0.push((key, value)),
@@ -37,12 +41,12 @@ impl Info {
     }
 
     /// Keys and values.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.0.iter().map(|(key, value)| (key.as_slice(), value.as_slice()))
     }
 
     /// Removes a key; false if it was not there.
-    fn remove(&mut self, key: &str) -> bool {
+    fn remove(&mut self, key: &[u8]) -> bool {
         let before = self.0.len();
         self.0.retain(|(it, _)| it != key);
         self.0.len() < before
@@ -51,19 +55,18 @@ impl Info {
     /// What is known of how the program was started: `MPI_INFO_ENV`.
     fn of_program() -> Info {
         let mut info = Info::default();
-        let mut add = |key: &str, value: Option<String>| {
-            if let Some(value) = value {
-                info.set(key.to_owned(), value);
-            }
-        };
-        let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-        add("command", words.next());
-        add("argv", Some(words.collect::<Vec<_>>().join(" ")));
-        add("maxprocs", Some(std::env::var("MUSTER_SIZE").unwrap_or_else(|_| "1".to_owned())));
+        let mut words = std::env::args_os().map(OsString::into_vec);
+        if let Some(command) = words.next() {
+            info.set("command", command);
+        }
+        info.set("argv", words.collect::<Vec<_>>().join(&b' '));
+        info.set("maxprocs", std::env::var("MUSTER_SIZE").unwrap_or_else(|_| "1".to_owned()));
         let uname = rustix::system::uname();
-        add("host", Some(uname.nodename().to_string_lossy().into_owned()));
-        add("arch", Some(uname.machine().to_string_lossy().into_owned()));
-        add("wdir", std::env::current_dir().ok().map(|it| it.to_string_lossy().into_owned()));
+        info.set("host", uname.nodename().to_bytes());
+        info.set("arch", uname.machine().to_bytes());
+        if let Ok(folder) = std::env::current_dir() {
+            info.set("wdir", folder.into_os_string().into_vec());
+        }
         info
     }
 }
@@ -101,8 +104,8 @@ pub fn change<T>(handle: MPI_Info, change: impl FnOnce(&mut Info) -> T) -> Resul
 }
 
 /// A key: neither empty nor too long.
-fn key(text: Text<'_>) -> Result<String> {
-    let key = text.text()?;
+fn key(text: Text<'_>) -> Result<&[u8]> {
+    let key = text.bytes()?;
     match key.len() {
         0 => Err(Error::new(Class::InfoKey, "the key is empty")),
         length if length >= MPI_MAX_INFO_KEY as usize => {
@@ -113,8 +116,8 @@ fn key(text: Text<'_>) -> Result<String> {
 }
 
 /// A value that is not too long.
-fn value(text: Text<'_>) -> Result<String> {
-    let value = text.text()?;
+fn value(text: Text<'_>) -> Result<&[u8]> {
+    let value = text.bytes()?;
     match value.len() {
         length if length >= MPI_MAX_INFO_VAL as usize => {
             Err(Error::new(Class::InfoValue, format!("the value has {length} bytes")))
@@ -156,9 +159,12 @@ export! {
     /// Removes a key.
     fn MPI_Info_delete(info: MPI_Info, name: Text<'_>) {
         let key = key(name)?;
-        match change(info, |it| it.remove(&key))? {
+        match change(info, |it| it.remove(key))? {
             true => Ok(()),
-            false => Err(Error::new(Class::InfoNokey, format!("there is no key {key:?}"))),
+            false => {
+                let what = format!("there is no key {:?}", String::from_utf8_lossy(key));
+                Err(Error::new(Class::InfoNokey, what))
+            }
         }
     }
 
@@ -172,7 +178,7 @@ export! {
         let at = usize::try_from(n).unwrap_or(usize::MAX);
         let key = read(info, |it| it.0.get(at).map(|(key, _)| key.clone()))?;
         let none = || Error::new(Class::Arg, format!("there is no key number {n}"));
-        name.set(key.ok_or_else(none)?.as_bytes(), MPI_MAX_INFO_KEY).map(drop)
+        name.set(&key.ok_or_else(none)?, MPI_MAX_INFO_KEY).map(drop)
     }
 
     /// A value, as much as there is room for, and how much room it needs.
@@ -180,11 +186,11 @@ export! {
         info: MPI_Info, name: Text<'_>, room: Out<c_int>, text: TextOut, flag: Out<c_int>,
     ) {
         let key = key(name)?;
-        let found = read(info, |it| it.get(&key).map(str::to_owned))?;
+        let found = read(info, |it| it.get(key).map(<[u8]>::to_vec))?;
         flag.set(c_int::from(found.is_some()))?;
         match found {
             Some(value) => {
-                text.set(value.as_bytes(), room.get()?)?;
+                text.set(&value, room.get()?)?;
                 room.set(value.len() as c_int + 1)
             }
             None => Ok(()),
@@ -196,10 +202,10 @@ export! {
         info: MPI_Info, name: Text<'_>, valuelen: c_int, text: TextOut, flag: Out<c_int>,
     ) {
         let key = key(name)?;
-        let found = read(info, |it| it.get(&key).map(str::to_owned))?;
+        let found = read(info, |it| it.get(key).map(<[u8]>::to_vec))?;
         flag.set(c_int::from(found.is_some()))?;
         match found {
-            Some(value) => text.set(value.as_bytes(), valuelen.saturating_add(1)).map(drop),
+            Some(value) => text.set(&value, valuelen.saturating_add(1)).map(drop),
             None => Ok(()),
         }
     }
@@ -209,7 +215,7 @@ export! {
         info: MPI_Info, name: Text<'_>, valuelen: Out<c_int>, flag: Out<c_int>,
     ) {
         let key = key(name)?;
-        let length = read(info, |it| it.get(&key).map(str::len))?;
+        let length = read(info, |it| it.get(key).map(<[u8]>::len))?;
         flag.set(c_int::from(length.is_some()))?;
         match length {
             Some(length) => valuelen.set(length as c_int),

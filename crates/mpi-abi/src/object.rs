@@ -18,7 +18,7 @@ use crate::attribute::{self, Value};
 use crate::errhandler;
 use crate::export::export;
 use crate::info::{self, Info};
-use crate::pointer::{Out, Text, TextOut};
+use crate::pointer::{Out, Text, TextOut, cut};
 
 /// The sorts of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,7 +74,7 @@ ids! { MPI_Comm Comm MPI_Datatype Type MPI_Win Win MPI_File File MPI_Session Ses
 #[derive(Clone, Debug)]
 pub struct Object {
     /// Its name.
-    pub name: String,
+    pub name: Vec<u8>,
     /// Its error handler.
     pub handler: MPI_Errhandler,
     /// Keys and values, in the order in which they were set.
@@ -87,7 +87,7 @@ impl Object {
     /// One with a name and an error handler, and nothing else.
     fn new(name: &str, handler: MPI_Errhandler) -> Object {
         let (attributes, info) = (Vec::new(), Info::default());
-        Object { name: name.to_owned(), handler, attributes, info }
+        Object { name: name.into(), handler, attributes, info }
     }
 }
 
@@ -151,19 +151,22 @@ pub fn with<T>(id: Id, work: impl FnOnce(&mut Object) -> T) -> Result<T> {
 
 /// Sets a name, as much of it as the standard has room for.
 fn set_name(id: Id, name: Text<'_>) -> Result<()> {
-    let mut name = name.text()?;
-    let mut most = name.len().min(MPI_MAX_OBJECT_NAME as usize - 1);
-    while !name.is_char_boundary(most) {
-        most -= 1;
-    }
-    name.truncate(most);
-    with(id, |it| it.name = name)
+    let name = cut(name.bytes()?, MPI_MAX_OBJECT_NAME as usize - 1);
+    with(id, |it| it.name = name.to_vec())
+}
+
+/// A name for messages, which are UTF-8.
+///
+/// # Errors
+/// As [`with`].
+pub fn name(id: Id) -> Result<String> {
+    with(id, |it| String::from_utf8_lossy(&it.name).into_owned())
 }
 
 /// Tells a name.
 fn get_name(id: Id, name: TextOut, length: Out<c_int>) -> Result<()> {
     let said = with(id, |it| it.name.clone())?;
-    length.set(name.set(said.as_bytes(), MPI_MAX_OBJECT_NAME)?)
+    length.set(name.set(&said, MPI_MAX_OBJECT_NAME)?)
 }
 
 /// Adds hints.
@@ -183,7 +186,7 @@ const MEMORY: (&str, &str) = ("mpi_memory_alloc_kinds", "mpi,system");
 /// As [`with`].
 pub fn hints(id: Id) -> Result<Info> {
     let mut hints = with(id, |it| it.info.clone())?;
-    hints.set(MEMORY.0.to_owned(), MEMORY.1.to_owned());
+    hints.set(MEMORY.0, MEMORY.1);
     Ok(hints)
 }
 

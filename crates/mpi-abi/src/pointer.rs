@@ -184,10 +184,7 @@ impl TextOut {
         if self.0.is_null() {
             return Err(missing());
         }
-        let mut length = text.len().min(most);
-        while length < text.len() && length > 0 && text[length] & 0xc0 == 0x80 {
-            length -= 1;
-        }
+        let length = cut(text, most).len();
         // SAFETY: the program gives room for `room` bytes, of which `length` and a zero are used.
         unsafe {
             self.0.copy_from_nonoverlapping(text.as_ptr().cast(), length);
@@ -195,6 +192,15 @@ impl TextOut {
         }
         Ok(length as c_int)
     }
+}
+
+/// As much of a text as fits, cut between characters. No character has more than four bytes; where
+/// so many are none the text is in another encoding.
+pub fn cut(text: &[u8], most: usize) -> &[u8] {
+    let is_within = |at: &usize| text.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    let most = most.min(text.len());
+    let end = (most.saturating_sub(3)..=most).rev().find(|at| !is_within(at));
+    &text[..end.unwrap_or(most)]
 }
 
 impl Argument for TextOut {
@@ -243,6 +249,8 @@ mod tests {
         assert_eq!(written("abc", 0), (0, b"~~~~~~~~~~".to_vec()));
         assert_eq!(written("abcdef", 4), (3, b"abc\0~~~~~~".to_vec()));
         assert_eq!(written("ab\u{e9}", 4), (2, b"ab\0~~~~~~~".to_vec()));
+        assert_eq!(cut(b"caf\xe9 au lait", 4), b"caf\xe9", "Latin 1");
+        assert_eq!(cut(&[0xbf; 9], 5), [0xbf; 5]);
         assert_eq!(written("ab\u{e9}", 5), (4, "ab\u{e9}\0~~~~~".as_bytes().to_vec()));
     }
 

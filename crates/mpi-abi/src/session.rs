@@ -78,7 +78,7 @@ export! {
         opened(session)?;
         let mut hints = object::hints(session.into())?;
         let level = if world()?.is_watched { "SERIALIZED" } else { "MULTIPLE" };
-        hints.set("thread_level".to_owned(), format!("MPI_THREAD_{level}"));
+        hints.set("thread_level", format!("MPI_THREAD_{level}"));
         used.set(info::add(hints))
     }
 
@@ -111,7 +111,7 @@ export! {
         opened(session)?;
         let set = members(name)?.ok_or_else(|| Error::new(Class::Arg, "there is no such set"))?;
         let mut info = Info::default();
-        info.set("mpi_size".to_owned(), set.size().to_string());
+        info.set("mpi_size", set.size().to_string());
         place.set(info::add(info))
     }
 

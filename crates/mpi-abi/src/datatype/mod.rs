@@ -92,7 +92,7 @@ export! {
         let own = handle.get()?;
         let freed = datatype(own)?;
         if freed.predefined().is_some() || fortran::handle(&freed).is_some() {
-            let name = object::with(own.into(), |it| it.name.clone())?;
+            let name = object::name(own.into())?;
             let what = format!("{name} ({:#x}) is predefined and cannot be freed", own.0);
             return Err(Error::new(Class::Type, what));
         }

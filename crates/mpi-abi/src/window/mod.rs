@@ -69,7 +69,7 @@ fn window(win: MPI_Win) -> Result<Arc<Win>> {
 /// The name of the window of a context, and its ranks by their numbers in the job.
 pub fn of_context(context: u64) -> Option<(String, Vec<u32>)> {
     let win = WINDOWS.find(|win| win.context() == context)?;
-    let name = object::with(MPI_Win(win.handle).into(), |it| it.name.clone()).unwrap_or_default();
+    let name = object::name(MPI_Win(win.handle).into()).unwrap_or_default();
     let name = if name.is_empty() { "a window without a name".to_owned() } else { name };
     Some((name, win.inner.group().members().collect()))
 }
@@ -270,7 +270,7 @@ both! {
         win: Out<MPI_Win>,
     ) on comm {
         let (size, unit, of) = (size_of(size)?, unit_of(disp_unit)?, one_group(comm)?);
-        let is_apart = info::infos(info)?.get("alloc_shared_noncontig") == Some("true");
+        let is_apart = info::infos(info)?.get("alloc_shared_noncontig") == Some(b"true");
         shared::are_here(&of)?;
         let shared = shared::allocate(&of, (size, unit), is_apart)?;
         allocated((comm, info), (MPI_WIN_FLAVOR_SHARED, unit), shared, (baseptr, win))

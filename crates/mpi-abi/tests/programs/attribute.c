@@ -100,6 +100,9 @@ int main(void)
     CHECK(MPI_Comm_get_name(comm, name, &length) == MPI_SUCCESS && length == 0);
     CHECK(MPI_Comm_set_name(comm, "mine") == MPI_SUCCESS);
     CHECK(MPI_Comm_get_name(comm, name, &length) == MPI_SUCCESS && !strcmp(name, "mine"));
+    CHECK(MPI_Comm_set_name(comm, "caf\xe9") == MPI_SUCCESS);
+    CHECK(MPI_Comm_get_name(comm, name, &length) == MPI_SUCCESS && !strcmp(name, "caf\xe9"));
+    CHECK(length == 4);
     CHECK(MPI_Info_create(&hints) == MPI_SUCCESS);
     CHECK(MPI_Info_set(hints, "mpi_assert_no_any_tag", "true") == MPI_SUCCESS);
     CHECK(MPI_Comm_set_info(comm, hints) == MPI_SUCCESS);

@@ -39,6 +39,15 @@ int main(void)
     CHECK(MPI_Info_set(info, long_key, "v") == MPI_ERR_INFO_KEY);
     CHECK(MPI_Info_set(info, "", "v") == MPI_ERR_INFO_KEY);
 
+    /* Texts are bytes, in whatever encoding. */
+    CHECK(MPI_Info_set(info, "\xe9t\xe9", "\xff\x80 \xe9") == MPI_SUCCESS);
+    CHECK(MPI_Info_get(info, "\xe9t\xe9", 10, value, &flag) == MPI_SUCCESS && flag);
+    CHECK(!strcmp(value, "\xff\x80 \xe9"));
+    CHECK(MPI_Info_get_valuelen(info, "\xe9t\xe9", &length, &flag) == MPI_SUCCESS && length == 4);
+    CHECK(MPI_Info_get_nthkey(info, 1, key) == MPI_SUCCESS && !strcmp(key, "\xe9t\xe9"));
+    CHECK(MPI_Info_delete(info, "\xe8t\xe8") == MPI_ERR_INFO_NOKEY);
+    CHECK(MPI_Info_delete(info, "\xe9t\xe9") == MPI_SUCCESS);
+
     CHECK(MPI_Info_fromint(MPI_Info_toint(copy)) == copy);
     MPI_Info freed = copy;
     CHECK(MPI_Info_free(&copy) == MPI_SUCCESS && copy == MPI_INFO_NULL);
