@@ -136,6 +136,35 @@ fn fortran_programs_find_the_module_mpi() {
 }
 
 #[test]
+fn gfortran_is_known_by_any_name_and_before_version_10_without_what_it_did_not_know() {
+    let mpi = Mpi::installed();
+    let cluster = Cluster::none("t0305gfortran");
+    let shown = |compiler: &str| {
+        let mut wrapper = Command::new("sh");
+        wrapper.arg(mpi.place().join("bin/mpifort")).arg("-show").env("MPIFORT_FC", compiler);
+        said(&mut wrapper)
+    };
+    let another = "#!/bin/sh\nexec gfortran \"$@\"\n";
+    let older = "#!/bin/sh\n\
+                 case \"$*\" in\n\
+                 --version) echo 'GNU Fortran (SUSE Linux) 7.5.0'; exit ;;\n\
+                 *-fallow-argument-mismatch*) exit 1 ;;\n\
+                 esac\n\
+                 exec gfortran \"$@\"\n";
+    // It takes whatever it is given, and is no gfortran.
+    let other = "#!/bin/sh\n\
+                 [ \"$1\" != --version ] || exec echo 'flang version 19.1.7'\n\
+                 exec gfortran \"$@\"\n";
+    let all = [("f95", another, true), ("gfortran-7", older, false), ("flang", other, false)];
+    // What is found out the second time is what was known.
+    for (name, text, knows) in all.repeat(2) {
+        let compiler = cluster.file(name, 0o700, text);
+        let shown = shown(compiler.to_str().unwrap());
+        assert_eq!(shown.contains("-fallow-argument-mismatch"), knows, "{name}: {shown}");
+    }
+}
+
+#[test]
 fn attributes_are_right_in_fortran() {
     is_right_in_fortran("attributes", &[]);
 }
