@@ -182,6 +182,24 @@ fn what_one_language_has_set_as_an_attribute_the_other_finds_as_the_standard_say
 }
 
 #[test]
+fn libraries_in_fortran_that_are_loaded_for_one_caller_each_can_leave_arguments_out() {
+    let mpi = Mpi::installed();
+    let folder = mpi::root().join("tests/mpi");
+    let library = |name: &str| {
+        mpi.built(name, &["-shared", "-fPIC"], std::slice::from_ref(&folder.join("private.f90")))
+    };
+    let (one, other) = (library("one.so"), library("other.so"));
+    let program = mpi.place().join("private").display().to_string();
+    let source = folder.join("private.c").display().to_string();
+    compiled(&["-std=c99", "-Wall", "-Wextra", "-Werror", &source, "-ldl", "-o", &program]);
+    let cluster = Cluster::up("t0305private", 1);
+    for ranks in ["1", "3"] {
+        let done = cluster.muster(&["run", "-n", ranks, &program, &one, &other]).run().ok();
+        assert_eq!(done.out, format!("ok {ranks}\n"));
+    }
+}
+
+#[test]
 fn subroutines_that_are_unlike_their_c_functions_and_removed_names_are_right_in_fortran() {
     is_right_in_fortran("names", &[]);
 }

@@ -2,19 +2,16 @@
 //! lower case with an underscore behind. Most are made from the table (`build/fortran.rs`); here is
 //! what they use, and those that are unlike their C functions.
 //!
-//! Arguments that are left out are variables of common blocks. The library defines the blocks, too,
-//! so that the linker makes the program's known to the loader, and asks the loader where they are:
-//! the program's come first.
-
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 mod attribute;
 mod generalized;
 mod older;
+mod places;
 
 use self as f;
+use self::places::Meaning;
 use crate::abi::constants::*;
 use crate::abi::types::*;
 
@@ -75,103 +72,41 @@ fn own() -> *mut c_void {
     }
 }
 
-/// The common blocks, as long as the program's.
-mod blocks {
-    use super::AtomicI32;
-    use std::sync::atomic::AtomicU8;
-
-    macro_rules! blocks {
-        ($($name:ident: $type:ty = $value:expr;)*) => {
-            $(#[unsafe(no_mangle)]
-            static $name: $type = $value;)*
-        };
-    }
-
-    blocks! {
-        muster_bottom_: AtomicI32 = AtomicI32::new(0);
-        muster_in_place_: AtomicI32 = AtomicI32::new(0);
-        muster_buffer_automatic_: AtomicI32 = AtomicI32::new(0);
-        muster_status_ignore_: [AtomicI32; 8] = [const { AtomicI32::new(0) }; 8];
-        muster_statuses_ignore_: [AtomicI32; 8] = [const { AtomicI32::new(0) }; 8];
-        muster_errcodes_ignore_: AtomicI32 = AtomicI32::new(0);
-        muster_unweighted_: AtomicI32 = AtomicI32::new(0);
-        muster_weights_empty_: AtomicI32 = AtomicI32::new(0);
-        muster_argv_null_: AtomicU8 = AtomicU8::new(0);
-        muster_argvs_null_: AtomicU8 = AtomicU8::new(0);
-    }
-}
-
-/// Where the program's blocks are.
-struct Places {
-    bottom: *mut c_void,
-    in_place: *mut c_void,
-    automatic: *mut c_void,
-    status_ignore: *mut c_void,
-    statuses_ignore: *mut c_void,
-    unweighted: *mut c_void,
-    weights_empty: *mut c_void,
-    no_conversion: *mut c_void,
-}
-
-// SAFETY: they are compared and never followed.
-unsafe impl Send for Places {}
-// SAFETY: as above.
-unsafe impl Sync for Places {}
-
-/// Asks the loader, once.
-fn places() -> &'static Places {
-    static PLACES: OnceLock<Places> = OnceLock::new();
-    PLACES.get_or_init(|| {
-        let place = |name: &CStr| {
-            // SAFETY: the name ends with a zero.
-            unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
-        };
-        Places {
-            bottom: place(c"muster_bottom_"),
-            in_place: place(c"muster_in_place_"),
-            automatic: place(c"muster_buffer_automatic_"),
-            status_ignore: place(c"muster_status_ignore_"),
-            statuses_ignore: place(c"muster_statuses_ignore_"),
-            unweighted: place(c"muster_unweighted_"),
-            weights_empty: place(c"muster_weights_empty_"),
-            no_conversion: place(c"mpi_conversion_fn_null_"),
-        }
-    })
-}
-
 /// A buffer, or what stands for one.
 fn address(place: *mut c_void) -> *mut c_void {
-    let places = places();
-    let number = match place {
-        it if it == places.in_place => MPI_IN_PLACE,
-        it if it == places.bottom => MPI_BOTTOM,
-        it if it == places.automatic => MPI_BUFFER_AUTOMATIC,
-        it => return it,
+    let number = match places::meaning(place) {
+        Some(Meaning::InPlace) => MPI_IN_PLACE,
+        Some(Meaning::Bottom) => MPI_BOTTOM,
+        Some(Meaning::Automatic) => MPI_BUFFER_AUTOMATIC,
+        _ => return place,
     };
     std::ptr::without_provenance_mut(number)
 }
 
 /// A status or an array of them, which are alike in both languages; null where none is wanted.
 fn status(place: *mut c_void) -> *mut MPI_Status {
-    let places = places();
-    let is_none = place == places.status_ignore || place == places.statuses_ignore;
-    if is_none { std::ptr::null_mut() } else { place.cast() }
+    match places::meaning(place) {
+        Some(Meaning::NoStatus) => std::ptr::null_mut(),
+        _ => place.cast(),
+    }
 }
 
 /// Weights of edges, or what stands for them.
 fn weights(place: *mut c_void) -> *mut c_int {
-    let places = places();
-    let number = match place {
-        it if it == places.unweighted => MPI_UNWEIGHTED,
-        it if it == places.weights_empty => MPI_WEIGHTS_EMPTY,
-        it => return it.cast(),
+    let number = match places::meaning(place) {
+        Some(Meaning::Unweighted) => MPI_UNWEIGHTED,
+        Some(Meaning::NoWeights) => MPI_WEIGHTS_EMPTY,
+        _ => return place.cast(),
     };
     std::ptr::without_provenance_mut(number)
 }
 
 /// A function that converts data; null for the one that stands for none.
 fn conversion(place: *mut c_void) -> *mut c_void {
-    if place == places().no_conversion { std::ptr::null_mut() } else { place }
+    match places::meaning(place) {
+        Some(Meaning::NoConversion) => std::ptr::null_mut(),
+        _ => place,
+    }
 }
 
 /// A number.
