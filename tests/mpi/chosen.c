@@ -1,6 +1,6 @@
 /* What a program is told that depends on who is fast: receives from any source, tests, probes,
- * waits for any, what is taken back, whose access to a window is the last. Prints all that rank 0 was told; in the coscheduled mode it is the same in every
- * run. */
+ * waits for any, what is taken back, whose access to a window is the last. Prints all that rank 0
+ * was told; in the coscheduled mode it is the same in every run. */
 #include "check.h"
 
 enum { TASKS = 40, WORK = 1, STOP = 2, RESULT = 3, LONG = 4, BACK = 5 };

@@ -143,6 +143,7 @@ fn found_in_all() -> Places {
 
 /// The names of all that is loaded. The loader lets nobody open any of it while it tells them.
 fn names() -> Vec<CString> {
+    // SAFETY: the loader calls it with its structure, and with the list of below.
     unsafe extern "C" fn note(
         info: *mut libc::dl_phdr_info,
         _: libc::size_t,
@@ -163,6 +164,7 @@ fn names() -> Vec<CString> {
 
 /// How many libraries were loaded so far, with those that are gone.
 fn loaded_so_far() -> u64 {
+    // SAFETY: the loader calls it with its structure, and with the number of below.
     unsafe extern "C" fn note(
         info: *mut libc::dl_phdr_info,
         _: libc::size_t,
