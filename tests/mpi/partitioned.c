@@ -46,6 +46,25 @@ static void around(int sent, int received, int all, MPI_Comm comm) {
     free(in);
 }
 
+/* The offer for a receive that was freed before it came is not for the next one. */
+static void freed_before_its_offer(void) {
+    int out[2] = {rank, rank + 1}, in[2] = {-1, -1};
+    MPI_Request unused, requests[2];
+    MPI_Precv_init(in, 1, 1, MPI_INT, last, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &unused);
+    MPI_Request_free(&unused);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Psend_init(out, 1, 1, MPI_INT, next, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &unused);
+    MPI_Psend_init(&out[1], 1, 1, MPI_INT, next, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+    MPI_Precv_init(&in[1], 1, 1, MPI_INT, last, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+    MPI_Startall(2, requests);
+    MPI_Pready(0, requests[0]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    CHECK(in[0] == -1 && in[1] == last + 1);
+    MPI_Request_free(&unused);
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+}
+
 /* A part that is not ready has not come. All come while another message is waited for. */
 static void in_order(void) {
     int out[4] = {rank, rank + 1, rank + 2, rank + 3}, in[4] = {-1, -1, -1, -1}, flag, list[] = {1};
@@ -169,6 +188,7 @@ int main(int argc, char **argv) {
     around(3, 16, N, copy);
     around(3, 2, 100000 * 6, MPI_COMM_WORLD);
     MPI_Comm_free(&copy);
+    freed_before_its_offer();
     in_order();
     pairs();
     derived();

@@ -507,11 +507,12 @@ impl<M: Memory> Channels<M> {
             Some(End::Sending(sending)) => (sending.context, sending.leaving),
             Some(End::Receiving(receiving)) => {
                 let coming = receiving.coming.into_iter().flatten().filter_map(|it| it.ticket);
-                let mut tickets: Vec<_> = coming.collect();
+                let tickets: Vec<_> = coming.collect();
                 let context = match receiving.sender {
                     Sender::Known(offer) => offer.context,
+                    // Its offer comes all the same, and is not for the next channel.
                     Sender::Awaited(ticket, _) => {
-                        tickets.push(ticket);
+                        endpoint.release(ticket);
                         receiving.route.offers
                     }
                     Sender::Lost => receiving.route.offers,
