@@ -80,12 +80,18 @@ impl Core {
         Ok(())
     }
 
-    /// More time.
-    pub(super) fn granted(&mut self, from: NodeId, stamp: Time) -> Result<(), &'static str> {
+    /// More time, from when it was asked for. What is later than now an earlier life of this node
+    /// has asked for, whose clock was ahead of this one's.
+    pub(super) fn granted(
+        &mut self,
+        from: NodeId,
+        stamp: Time,
+        now: Time,
+    ) -> Result<(), &'static str> {
         if from != self.config.master {
             return Err("a lease from a node that does not lead");
         }
-        if self.standing != Standing::Outside(stamp) {
+        if self.standing != Standing::Outside(stamp) && stamp <= now {
             self.lease.extend(stamp, self.config.lease);
         }
         Ok(())

@@ -497,7 +497,7 @@ impl Protocol for Core {
             }
             Message::Taken { epoch, expected } => self.taken(from, epoch, expected),
             Message::Renew { epoch, stamp } => self.renew(now, from, epoch, stamp),
-            Message::Granted { stamp, .. } => self.granted(from, Time(stamp)),
+            Message::Granted { stamp, .. } => self.granted(from, Time(stamp), now),
             Message::Join { epoch, incarnation } => self.join(from, epoch, incarnation),
             Message::Standing { epoch, incarnation, member } => {
                 self.told_standing(now, from, epoch, incarnation, member)

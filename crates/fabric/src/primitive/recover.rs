@@ -158,8 +158,12 @@ impl Core {
         self.flights = Flights::after(self.epoch, stable);
         for known in all.into_values() {
             let outcome = known.outcome.unwrap_or(Outcome::Again);
-            if known.outcome.is_some_and(|outcome| outcome != Outcome::Again) {
-                let floor = sequencer.floor.entry(known.work.op.origin).or_default();
+            // What the last life of this node has asked for this one asks for no more; and if the
+            // clock was set back in between, all that it asks for has lower numbers.
+            let origin = known.work.op.origin;
+            let is_done = known.outcome.is_some_and(|outcome| outcome != Outcome::Again);
+            if is_done && origin != self.config.node {
+                let floor = sequencer.floor.entry(origin).or_default();
                 *floor = (*floor).max(known.work.op.number);
             }
             if let (Outcome::Committed, What::Compare { write: Some((variable, value)), .. }) =

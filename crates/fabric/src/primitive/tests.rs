@@ -223,6 +223,42 @@ fn a_node_that_is_restarted_with_lower_numbers_is_heard() {
     }
 }
 
+/// The master's clock was set back while it was down: nobody has heard that what it had asked for
+/// last is known everywhere, so its numbers are in what it collects.
+#[test]
+fn a_master_that_is_restarted_with_lower_numbers_is_heard() {
+    let mut cluster = Cluster::new(4);
+    let all = Nodes::range(0..=3);
+    let lives = [1 << 40, 1 << 20, 1 << 10].map(|incarnation| Config { incarnation, ..config(0) });
+    cluster.cores.insert(0, Core::restarted(lives[0].clone(), &all, 2, cluster.now));
+    cluster.beats(3);
+    for (term, life) in (3..).zip(&lives[1..]) {
+        cluster.transfer(0, term, all.clone());
+        cluster.settle();
+        assert_eq!(cluster.outcomes(0).last(), Some(&(term, Outcome::Committed)));
+        cluster.cores.insert(0, Core::restarted(life.clone(), &all, term as u32, cluster.now));
+        cluster.beats(3);
+    }
+    cluster.transfer(0, 9, all);
+    cluster.settle();
+    assert_eq!(cluster.outcomes(0).last(), Some(&(9, Outcome::Committed)));
+}
+
+/// A lease that an earlier life of a node has asked for, by a clock that was hours ahead.
+#[test]
+fn a_lease_of_a_time_that_has_not_come_is_none() {
+    let mut cluster = Cluster::new(3);
+    cluster.beats(3);
+    let stamp = cluster.now.0 + 3_600_000_000_000;
+    let epoch = cluster.cores[&2].epoch().0;
+    let (head, body) = Message::Granted { epoch, stamp }.encode();
+    let (now, node) = (cluster.now, cluster.cores.get_mut(&2).expect("a node"));
+    node.receive(now, NodeId(0), &head, body).expect("a message");
+    // Nobody hears of it any more: its lease ends.
+    cluster.now = Time(cluster.now.0 + 60_000_000_000);
+    assert_eq!(cluster.cores[&2].variable(cluster.now, 0), None);
+}
+
 #[test]
 fn a_restarted_master_finishes_what_was_decided_and_origins_ask_again() {
     let mut cluster = Cluster::new(7);

@@ -15,8 +15,10 @@ use std::time::Duration;
 /// How long a node may take to answer when a stream begins.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// How long a node may take with one piece of the stream, those below it included.
+/// How long a node may take with one piece of the stream, and how much longer for each level of
+/// nodes below it: who waits for one that does not answer tells it before it is given up itself.
 const PIECE: Duration = Duration::from_secs(60);
+const LEVEL: Duration = Duration::from_secs(5);
 
 /// Pieces on their way to one head; then the source waits.
 const AHEAD: usize = 4;
@@ -68,8 +70,9 @@ pub struct Fan {
     failures: Vec<Failure>,
 }
 
-/// A node that is sent to directly: where its pieces go, and what comes of it.
-type Head = (SyncSender<Arc<[u8]>>, JoinHandle<Sent>);
+/// A node that is sent to directly: where its pieces go, none for their end, and what comes of it.
+type Head = (SyncSender<Piece>, JoinHandle<Sent>);
+type Piece = Option<Arc<[u8]>>;
 
 impl Fan {
     /// Begins a stream to `targets`, to at most `most` nodes directly.
@@ -95,7 +98,7 @@ impl Fan {
     /// Sends the next piece. Waits while a head is behind; heads that have failed take nothing.
     pub fn push(&self, piece: &Arc<[u8]>) {
         for (pieces, _) in &self.heads {
-            let _ = pieces.send(piece.clone());
+            let _ = pieces.send(Some(piece.clone()));
         }
     }
 
@@ -103,7 +106,7 @@ impl Fan {
     pub fn finish(self) -> Sent {
         let mut all = Sent { failures: self.failures, orphans: Vec::new() };
         for (pieces, head) in self.heads {
-            drop(pieces);
+            let _ = pieces.send(None);
             let sent = head.join().expect("a head does not panic");
             all.failures.extend(sent.failures);
             all.orphans.extend(sent.orphans);
@@ -163,7 +166,7 @@ fn split(most: usize, mut nodes: Vec<Target>) -> Vec<Vec<Target>> {
 }
 
 /// Serves one group: through the first of its nodes that answers.
-fn send_to(most: usize, group: Vec<Target>, pieces: &Receiver<Arc<[u8]>>) -> Sent {
+fn send_to(most: usize, group: Vec<Target>, pieces: &Receiver<Piece>) -> Sent {
     let mut sent = Sent::default();
     let mut left = group.into_iter();
     while let Some(head) = left.next() {
@@ -182,16 +185,22 @@ fn send_to(most: usize, group: Vec<Target>, pieces: &Receiver<Arc<[u8]>>) -> Sen
         }
     }
     // Nobody takes the pieces; the source must not wait for that.
-    while pieces.recv().is_ok() {}
+    while let Ok(Some(_)) = pieces.recv() {}
     sent
+}
+
+/// How many levels there are of so many nodes below another.
+fn levels(most: usize, below: usize) -> u32 {
+    if below == 0 { 0 } else { 1 + levels(most, below.div_ceil(most.max(1)) - 1) }
 }
 
 /// Opens a head's `relay` file and tells it to whom to pass the stream on.
 fn begin(most: usize, head: &Target, rest: &[Target]) -> Result<(Fid, u64)> {
     let address = line::read_address(&head.address)?;
     let options = Options { deadline: Some(ANSWER), ..Options::default() };
+    let patience = PIECE + LEVEL * levels(most, rest.len());
     let client =
-        line::connect("relay", &address, options)?.with_deadlines(Some(ANSWER), Some(PIECE));
+        line::connect("relay", &address, options)?.with_deadlines(Some(ANSWER), Some(patience));
     let Some((first, others)) = head.sessions.split_first() else {
         return Err(Error::new(Errno::INVAL, "a target without a session"));
     };
@@ -212,11 +221,16 @@ fn begin(most: usize, head: &Target, rest: &[Target]) -> Result<(Fid, u64)> {
     Ok((file, offset))
 }
 
-/// Writes the pieces as they come, then waits for the report.
-fn pass_on(file: &(Fid, u64), pieces: &Receiver<Arc<[u8]>>) -> Result<Vec<Failure>> {
+/// Writes the pieces as they come, then waits for the report. Where the source goes before the end
+/// there is none to wait for.
+fn pass_on(file: &(Fid, u64), pieces: &Receiver<Piece>) -> Result<Vec<Failure>> {
     let (file, mut offset) = (&file.0, file.1);
     let mut failed = None;
-    for piece in pieces {
+    loop {
+        let Ok(piece) = pieces.recv() else {
+            return Err(Error::new(Errno::PIPE, "was cut off: its source has gone"));
+        };
+        let Some(piece) = piece else { break };
         if failed.is_none() {
             match file.write_at(offset, &piece) {
                 Ok(written) => offset += written as u64,
@@ -266,6 +280,12 @@ mod tests {
         assert_eq!(sizes(0), [7]);
         let merged = by_node(vec![node("a", &[1]), node("b", &[1]), node("a", &[2])]);
         assert_eq!(merged, [node("a", &[1, 2]), node("b", &[1])]);
+    }
+
+    #[test]
+    fn who_is_nearer_to_the_source_waits_longer() {
+        assert_eq!([0, 1, 2, 3, 6, 7, 62].map(|below| levels(2, below)), [0, 1, 1, 2, 2, 3, 5]);
+        assert_eq!((levels(1, 5), levels(0, 5), levels(100, 5)), (5, 5, 1));
     }
 
     #[test]
