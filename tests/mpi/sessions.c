@@ -101,7 +101,7 @@ int main(void) {
     MPI_Session_get_num_psets(session, MPI_INFO_NULL, &number);
     MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, name);
     CHECK(number == 2 && length == 12 && strcmp(name, "mpi://WORLD") == 0);
-    CHECK(MPI_Group_from_session_pset(other, "mpi://NONE", &group) == MPI_SUCCESS);
+    CHECK(MPI_Group_from_session_pset(other, "mpi://NONE", &group) == MPI_ERR_ARG);
     CHECK(group == MPI_GROUP_NULL);
     CHECK(MPI_Session_get_pset_info(other, "mpi://NONE", &info) == MPI_ERR_ARG);
     MPI_Session_finalize(&other);

@@ -39,6 +39,11 @@ fn members(name: Text<'_>) -> Result<Option<Group>> {
     known.map(|(_, comm)| Ok(communicator(*comm)?.inner.group().clone())).transpose()
 }
 
+/// That there is none of a name.
+fn no_set() -> Error {
+    Error::new(Class::Arg, "there is no set of processes of that name")
+}
+
 /// Opens a session.
 fn open(info: MPI_Info, handler: MPI_Errhandler, session: Out<MPI_Session>) -> Result<()> {
     let hints = info::infos(info)?;
@@ -109,20 +114,24 @@ export! {
         session: MPI_Session, name: Text<'_>, place: Out<MPI_Info>,
     ) on session {
         opened(session)?;
-        let set = members(name)?.ok_or_else(|| Error::new(Class::Arg, "there is no such set"))?;
+        let set = members(name)?.ok_or_else(no_set)?;
         let mut info = Info::default();
         info.set("mpi_size", set.size().to_string());
         place.set(info::add(info))
     }
 
-    /// The group of a set. That there is none of a name is no error (MPI-5.0, section 7.3.2).
+    /// The group of a set. Where there is none of a name it is MPI_GROUP_NULL (MPI-5.0, section
+    /// 7.3.2), and an error, as in other libraries.
     fn MPI_Group_from_session_pset(
         session: MPI_Session, name: Text<'_>, group: Out<MPI_Group>,
     ) on session {
         opened(session)?;
         match members(name)? {
             Some(members) => give(group, members.of_session(session.0)),
-            None => group.set(MPI_GROUP_NULL),
+            None => {
+                group.set(MPI_GROUP_NULL)?;
+                Err(no_set())
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 const MANY: usize = 3;
 
 /// Nodes told of at once; others come with the next look.
-const TOLD: usize = 64;
+pub(super) const TOLD: usize = 64;
 
 /// The connections of a process.
 pub(super) struct Arrivals {

@@ -122,16 +122,18 @@ impl Expected {
         }
     }
 
-    /// Forgets all who show what is expected of them.
-    pub(super) fn forget_shown<M: Memory>(&mut self, core: &Core<M>) {
-        for (spot, expected) in &mut self.all {
-            expected.retain(|rank| label(core, *rank, *spot).is_none());
+    /// Forgets all who show what is expected of them at a spot.
+    pub(super) fn forget_shown<M: Memory>(&mut self, core: &Core<M>, spot: Spot) {
+        if let Some((_, expected)) = self.all.iter_mut().find(|(other, _)| *other == spot) {
+            expected.retain(|rank| label(core, *rank, spot).is_none());
         }
     }
 
+    /// Whether any does. Where nobody is expected any more all have shown something, and who waits
+    /// for that has not looked since.
     pub(super) fn has_any<M: Memory>(&self, core: &Core<M>) -> bool {
         let is_any = |(spot, ranks): &(Spot, Vec<usize>)| {
-            ranks.iter().any(|rank| label(core, *rank, *spot).is_some())
+            ranks.is_empty() || ranks.iter().any(|rank| label(core, *rank, *spot).is_some())
         };
         self.all.iter().any(is_any)
     }

@@ -365,7 +365,11 @@ impl Inbox {
         take: &mut dyn FnMut(Piece<'_>),
     ) -> Option<usize> {
         self.look(core);
-        let Waiting { slot, node, rank, number } = self.next(core)?;
+        let Some(Waiting { slot, node, rank, number }) = self.next(core) else {
+            // Who only tries is to get on as well.
+            self.give_up(core);
+            return None;
+        };
         let word = |word| core.memory.load(core.layout.inbound(core.me, slot, word));
         let (size, total, offset) = (word(Slot::Size), word(Slot::Total), word(Slot::Offset));
         let size = usize::try_from(size).unwrap_or(usize::MAX).min(GATEWAY_PIECE);

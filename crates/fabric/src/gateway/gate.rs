@@ -193,7 +193,9 @@ impl Gate {
     fn receive_all(&mut self, lands: bool) -> bool {
         let mut arrived = std::mem::take(&mut self.arrived);
         self.arrivals.look(&self.core.layout, &mut arrived);
-        for node in self.core.layout.peers().filter(|node| !arrived.contains(node)) {
+        // Where there are more than are told of at once, nothing is known of the others.
+        let is_all = arrived.len() < super::arrivals::TOLD;
+        for node in self.core.layout.peers().filter(|node| is_all && !arrived.contains(node)) {
             if let Some(peer) = &mut self.peers[node] {
                 // Another rank has taken what lay there.
                 (peer.blocked, peer.is_held, peer.is_part) = (None, false, false);
@@ -322,6 +324,11 @@ impl Gate {
         self.tell();
     }
 
+    /// Wakes all, whatever they say: who was to wake one may have been killed just before.
+    pub(super) fn ring_all(&self) {
+        (0..self.core.layout.here()).for_each(|rank| ring_at(&self.bells, rank));
+    }
+
     /// Wakes a rank here, if it sleeps, for what was published before.
     #[inline]
     pub(super) fn wake(&self, rank: usize) {
@@ -372,7 +379,8 @@ impl Gate {
         }
         let is_asleep = |rank: &usize| {
             let asleep = self.core.layout.process(*rank, Process::Asleep);
-            *rank != self.core.me && self.core.memory.load(asleep) != 0
+            let is_other = *rank != self.core.me && !self.core.is_over(*rank);
+            is_other && self.core.memory.load(asleep) != 0
         };
         if has_left && let Some(rank) = (0..self.core.layout.here()).find(is_asleep) {
             ring_at(&self.bells, rank);
@@ -390,6 +398,10 @@ impl Gate {
         let mut time = most;
         for node in self.core.layout.peers() {
             let (is_up, is_sentinel) = (self.is_up(node), self.is_sentinel(node));
+            if !is_up && !self.is_daemon {
+                // It is dead, and the kernel would tell of that in each sleep.
+                self.cut(node);
+            }
             let Some(peer) = self.peers[node].as_mut().filter(|_| is_up) else { continue };
             let is_due = self.core.has_work(node, peer.line.epoch());
             let mut flags = epoll::EventFlags::empty();

@@ -328,8 +328,12 @@ impl Node {
         let most = LOOK.saturating_sub(self.looked.elapsed()).min(left);
         let mut ready = std::mem::take(&mut self.ready);
         self.gate.announce(Sleep::News);
-        self.gate.sleep(if self.is_idle() { left } else { most }, &mut ready);
+        let is_late = self.gate.sleep(if self.is_idle() { left } else { most }, &mut ready);
         self.gate.announce(Sleep::No);
+        if !is_late && ready.is_empty() {
+            // A rank has rung: it sends for others no more, and they rely on that.
+            self.gate.core.layout.peers().for_each(|node| self.gate.send(node));
+        }
         for ready in &ready {
             match usize::try_from(*ready).expect("a number here") {
                 node if node < self.peers.len() => self.see(node),
@@ -392,7 +396,7 @@ impl Node {
             }
             self.gate.send(node);
         }
-        self.gate.tell_all();
+        self.gate.ring_all();
     }
 
     /// Whether something lies there that nobody has come for, and whether somebody keeps a role.

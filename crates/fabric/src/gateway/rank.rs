@@ -472,7 +472,7 @@ impl Rank {
             }
             self.crowd.offer(core);
         }
-        self.expected.forget_shown(core);
+        self.expected.forget_shown(core, spot);
         false
     }
 

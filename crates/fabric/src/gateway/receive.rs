@@ -134,7 +134,10 @@ impl<M: Memory> Core<M> {
         let mut incoming = std::mem::take(&mut self.incoming);
         let received = self.receive_pass(node, wire, &mut incoming, manner);
         self.incoming = incoming;
-        self.release(node, Endpoint::Receiving, held);
+        // Where the next frame begins is not known then: the role ends with the connection.
+        if received.is_ok() {
+            self.release(node, Endpoint::Receiving, held);
+        }
         received
     }
 
@@ -304,7 +307,7 @@ impl<M: Memory> Core<M> {
         let landed = self.land_next(node, wire, &mut incoming, take);
         self.incoming = incoming;
         // What then comes next is no frame, and for nobody.
-        if landed != Ok(Landed::Torn) {
+        if matches!(landed, Ok(Landed::Pieces(_) | Landed::Not)) {
             self.release(node, Endpoint::Receiving, held);
         }
         landed

@@ -100,8 +100,10 @@ impl<M: Memory> Core<M> {
             }
             let passed = self.send_pass(node, wire, &mut room, (held >> 16) as usize);
             self.rooms[node] = Room { next: self.held(held & !CLOSED), ..room };
+            // After a frame in part nobody sends: the role ends with the connection.
+            let passed = passed?;
             self.release(node, Endpoint::Sending, held);
-            if !passed? {
+            if !passed {
                 return Ok(Sent::Full);
             }
             // Who posted meanwhile could not take the role: it relies on this look.
