@@ -87,8 +87,8 @@ impl Gateway {
         Place { node: node as u32, rank: number - self.firsts[node] }
     }
 
-    /// Why nothing can be sent to a rank: it has ended, also where some of what it had sent is still
-    /// to come; or nothing can be carried any more.
+    /// Why nothing can be sent to a rank: it has ended, also where some of what it had sent is
+    /// still to come; or nothing can be carried any more.
     fn failure(&self, to: u32, error: Error) -> Failure {
         match error {
             Error::Dead { peer, evidence } if peer == self.place(to).to_string() => {
