@@ -12,7 +12,7 @@ use crate::failure;
 /// The name of the function that was called last.
 static CALL: AtomicPtr<&'static str> = AtomicPtr::new(std::ptr::null_mut());
 
-/// What the node's environment has where nobody is to look for deadlocks.
+/// What a rank's environment has where nobody is to look for deadlocks; `muster run` passes it on.
 const SWITCH: &str = "MUSTER_MPI_DEADLOCK";
 
 /// Notes that a function is called.

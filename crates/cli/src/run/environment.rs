@@ -54,8 +54,12 @@ const LOCAL_PREFIXES: &[&str] = &[
     "XDG_VTNR",
 ];
 
+/// What users set for the ranks, and not Muster.
+const TOLD_TO_RANKS: &str = "MUSTER_MPI_DEADLOCK";
+
 fn passes(name: &str) -> bool {
-    !LOCAL.contains(&name) && !LOCAL_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    let is_local = || LOCAL_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    name == TOLD_TO_RANKS || !LOCAL.contains(&name) && !is_local()
 }
 
 /// Gathers the environment: `own` is the caller's, `wished` are the words after `--env`: `K=V`
@@ -125,6 +129,12 @@ mod tests {
             "A=b=c E= LANG=D PATH=/bin PWD=/x "
         );
         assert_eq!(gathered(&["LANG"], false).unwrap(), "LANG=C ");
+    }
+
+    #[test]
+    fn that_a_deadlock_is_to_last_the_ranks_are_told() {
+        assert!(passes("MUSTER_MPI_DEADLOCK"));
+        assert!(!passes("MUSTER_MPI_DEADLOCKS") && !passes("MUSTER_MPI"));
     }
 
     #[test]
