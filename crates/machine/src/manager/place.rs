@@ -48,11 +48,8 @@ pub fn wanted(spec: &Spec, up: &[String], down: &[String]) -> Result<Wanted, Str
     }
     let nodes = match (spec.nodes, spec.ranks, &spec.nodelist) {
         (Some(nodes), _, _) => nodes,
-        (None, Some(ranks), list) => match (spec.per_node, list) {
-            (Some(each), _) => ranks.div_ceil(each).min(most),
-            (None, Some(_)) => most,
-            (None, None) => ranks.min(most),
-        },
+        // Of more nodes than ranks the first have one each, also where they are named.
+        (None, Some(ranks), _) => ranks.div_ceil(spec.per_node.unwrap_or(1)).min(most),
         (None, None, Some(_)) => most,
         (None, None, None) => 1,
     };
@@ -154,6 +151,7 @@ mod tests {
             "n0.0 n0.1 n1.0 n1.1 n2.0 n2.1 "
         );
         assert_eq!(placed(r#"{"argv":["x"],"ranks":2}"#), "n0.0 n1.0 ");
+        assert_eq!(placed(r#"{"argv":["x"],"ranks":2,"nodelist":"n[1-3]"}"#), "n1.0 n2.0 ");
         assert_eq!(
             placed(r#"{"argv":["x"],"ranks":5,"nodelist":"n[2-3]"}"#).matches("n2").count(),
             3

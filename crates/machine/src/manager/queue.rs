@@ -79,7 +79,8 @@ fn moment() -> Moment {
 /// What the schedule is told of a job that asks for so many nodes.
 fn ask_of(job: u32, spec: &Spec, nodes: usize, among: Option<Vec<u32>>) -> Ask {
     let time = spec.time_ms.map(Duration::from_millis);
-    Ask { job, nodes, among, time, priority: spec.priority, partition: spec.partition.clone() }
+    let (is_named, priority) = (spec.nodelist.is_some(), spec.priority);
+    Ask { job, nodes, among, is_named, time, priority, partition: spec.partition.clone() }
 }
 
 /// What the job's client has written of it.

@@ -40,6 +40,8 @@ pub struct Ask {
     pub nodes: usize,
     /// The nodes that it may have, in the order in which they are taken; `None` is all.
     pub among: Option<Vec<u32>>,
+    /// Whether the user has named these nodes, and their order; else they are its view's.
+    pub is_named: bool,
     /// How long it runs at most.
     pub time: Option<Duration>,
     /// Higher ones go first.

@@ -12,12 +12,11 @@ type Load = HashMap<u32, usize>;
 
 fn choose(ask: &Ask, cluster: &Cluster, load: &Load) -> Option<Start> {
     let mut nodes = cluster.candidates(ask, cluster.now);
-    let names_none = ask.among.is_none();
-    if names_none {
+    if !ask.is_named {
         nodes.sort_by_key(|node| load.get(node).copied().unwrap_or(0));
     }
     nodes.truncate(ask.nodes);
-    if names_none {
+    if !ask.is_named {
         // Ranks follow the order of the nodes, whichever they are.
         nodes.sort_unstable();
     }

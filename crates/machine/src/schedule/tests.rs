@@ -66,6 +66,7 @@ impl World<'_> {
             job: job as u32,
             nodes: plan.nodes,
             among: plan.among.map(|first| (first..NODES).collect()),
+            is_named: plan.among.is_some(),
             time: plan.slack.map(|slack| Duration::from_secs(plan.runs + slack)),
             ..Ask::default()
         }
@@ -309,7 +310,7 @@ fn shared_nodes_get_jobs_by_turns_and_an_idle_cluster_its_first_nodes() {
     assert_eq!(nodes_of(&[(2, 2), (3, 2)]), [[1, 2], [0, 3]]);
     assert_eq!(nodes_of(&[(4, 1)]), [[1]]);
     schedule.ended(3);
-    let named = Ask { job: 5, nodes: 1, among: Some(vec![1, 3]), ..Ask::default() };
+    let named = Ask { job: 5, nodes: 1, among: Some(vec![1, 3]), is_named: true, ..Ask::default() };
     schedule.submit(named);
     schedule.submit(Ask { job: 6, nodes: 3, ..Ask::default() });
     let starts = schedule.step(Duration::ZERO);
@@ -317,6 +318,17 @@ fn shared_nodes_get_jobs_by_turns_and_an_idle_cluster_its_first_nodes() {
     (1..=6).for_each(|job| schedule.ended(job));
     schedule.submit(Ask { job: 7, nodes: 2, ..Ask::default() });
     assert_eq!(schedule.step(Duration::ZERO)[0].nodes, [0, 1]);
+}
+
+#[test]
+fn jobs_of_a_view_are_shared_among_its_nodes() {
+    let mut schedule = Schedule::default();
+    (0..4).for_each(|node| schedule.set_up(node, true));
+    for job in 0..3 {
+        schedule.submit(Ask { job, nodes: 1, among: Some(vec![2, 3]), ..Ask::default() });
+    }
+    let starts = schedule.step(Duration::ZERO);
+    assert_eq!(starts.iter().map(|start| start.nodes[0]).collect::<Vec<_>>(), [2, 3, 2]);
 }
 
 #[test]
