@@ -51,14 +51,16 @@ fn a_node_is_filled_before_the_next_and_full_ones_are_shared() {
     assert_eq!(nodes(&cluster, program, &one_more), expected);
     assert_eq!(nodes(&cluster, program, "-np 4 -ppn 3 WHERE"), "n0 n0 n0 n1");
     assert_eq!(nodes(&cluster, program, "-n 3 --map-by node WHERE"), "n0 n1 n2");
-    assert_eq!(nodes(&cluster, program, "--host n2:2,n1:2 WHERE"), "n1 n1 n2 n2");
+    assert_eq!(nodes(&cluster, program, "--host n2:2,n1:2 WHERE"), "n2 n2 n1 n1");
     let all = nodes(&cluster, program, &format!("-n {} --oversubscribe WHERE", 3 * processors + 3));
     for node in ["n0", "n1", "n2"] {
         assert_eq!(all.matches(node).count(), processors + 1, "{all}");
     }
     let file = cluster.file("hosts", 0o600, "n2 slots=1\nn0 slots=1 # the old one\n");
     let words = format!("-machinefile {} WHERE", file.display());
-    assert_eq!(nodes(&cluster, program, &words), "n0 n2");
+    assert_eq!(nodes(&cluster, program, &words), "n2 n0");
+    // Of more hosts than ranks the first are used.
+    assert_eq!(nodes(&cluster, program, "-n 2 -map-by node -host n2,n1,n0 WHERE"), "n2 n1");
 }
 
 #[test]
@@ -70,6 +72,12 @@ fn several_programs_are_one_job_and_each_knows_its_own() {
     let lines = ranks(&cluster, program, words);
     let told: Vec<&str> = lines.iter().map(|line| line.split_once(" app ").unwrap().1).collect();
     assert_eq!(told, ["0 a'b", "1 $HOME dark%red", "1 $HOME dark%red", "2 blue"]);
+    let words = "-genv COLOUR grey -n 1 WHERE a : -n 1 -env COLOUR red WHERE b : -n 1 WHERE c";
+    for no_env in ["", "-genvnone "] {
+        let lines = ranks(&cluster, program, &format!("{no_env}{words}"));
+        let told: Vec<_> = lines.iter().map(|line| line.split_once(" app ").unwrap().1).collect();
+        assert_eq!(told, ["0 a grey", "1 b red", "2 c grey"]);
+    }
 }
 
 /// Programs are not copied on their way: what they look for beside themselves is there.

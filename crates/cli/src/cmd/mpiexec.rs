@@ -3,7 +3,7 @@
 use super::run;
 use crate::cluster::{Context, Status};
 use crate::mpiexec::{Line, Tells, flags, place, programs};
-use crate::run::{Failure, say};
+use crate::run::{Failure, print_failure, say};
 use anyhow::Result;
 use clap::Parser;
 use muster_base::elf;
@@ -31,14 +31,20 @@ struct Run {
 /// # Errors
 /// Standard output is closed.
 pub fn main(args: &Args, context: &Context) -> Result<ExitCode> {
-    let tell = |failure: Failure| {
+    // What cannot be read as a whole is looked at word by word.
+    let is_json = args.words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
+    let tell = |failure: Failure, is_json: bool| {
+        if is_json {
+            print_failure(&failure);
+        }
         say(&format!("muster: {failure}"));
         Ok(ExitCode::from(failure.exit))
     };
     let line = match flags::read(&args.words) {
         Ok(line) => line,
-        Err(failure) => return tell(failure),
+        Err(failure) => return tell(failure, is_json),
     };
+    let is_json = line.run.iter().any(|word| word == "--json");
     match line.tells {
         Some(Tells::Help) => return print(&flags::help()),
         Some(Tells::Version) => return print(concat!("muster ", env!("CARGO_PKG_VERSION"), "\n")),
@@ -50,8 +56,8 @@ pub fn main(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     let words = match translated(&line, context) {
         Ok(Ok(words)) => words,
-        Ok(Err(failure)) => return tell(failure),
-        Err(error) => return tell(run::trouble(&error)),
+        Ok(Err(failure)) => return tell(failure, is_json),
+        Err(error) => return tell(run::trouble(&error), is_json),
     };
     match Run::try_parse_from(std::iter::once("mpiexec".to_owned()).chain(words)) {
         Ok(run) => run::main(run.args, context),

@@ -48,7 +48,11 @@ const FLAGS: &[Flag] = &[
         does: |line, values| {
             let text = std::fs::read_to_string(&values[0]);
             let text = text.map_err(|error| format!("{}: {}", values[0], crate::run::said(&error)));
-            line.hosts.get_or_insert_default().extend(host_file(&text?)?);
+            let told = host_file(&text?)?;
+            if told.is_empty() {
+                return Err(format!("{}: it names no host", values[0]));
+            }
+            line.hosts.get_or_insert_default().extend(told);
             Ok(())
         },
     },
@@ -84,11 +88,20 @@ const FLAGS: &[Flag] = &[
         },
     },
     Flag {
-        names: &["env", "genv"],
+        names: &["env"],
         values: &["NAME", "VALUE"],
         about: "set one",
         does: |line, values| {
             line.part().env.push(values.join("="));
+            Ok(())
+        },
+    },
+    Flag {
+        names: &["genv"],
+        values: &["NAME", "VALUE"],
+        about: "set one for all programs",
+        does: |line, values| {
+            line.global_env.push(values.join("="));
             Ok(())
         },
     },
@@ -99,12 +112,20 @@ const FLAGS: &[Flag] = &[
         does: |line, _| pass(line, &["--no-env"]),
     },
     Flag {
-        names: &["envlist", "genvlist"],
+        names: &["envlist"],
         values: &["NAMES"],
         about: "",
         does: |line, values| {
-            let names = values[0].split(',').map(str::to_owned);
-            line.part().env.extend(names);
+            line.part().env.extend(listed(&values[0]));
+            pass(line, &["--no-env"])
+        },
+    },
+    Flag {
+        names: &["genvlist"],
+        values: &["NAMES"],
+        about: "",
+        does: |line, values| {
+            line.global_env.extend(listed(&values[0]));
             pass(line, &["--no-env"])
         },
     },
@@ -210,6 +231,11 @@ const IGNORED: &[(&str, usize)] = &[
 fn pass(line: &mut Line, words: &[&str]) -> Result<(), String> {
     line.run.extend(words.iter().map(|&word| word.to_owned()));
     Ok(())
+}
+
+/// The names of a list.
+fn listed(names: &str) -> impl Iterator<Item = String> {
+    names.split(',').map(str::to_owned)
 }
 
 fn number(text: &str) -> Result<u32, String> {
@@ -407,9 +433,10 @@ mod tests {
         assert_eq!(all.per_node, Some(2));
         assert_eq!(all.ignored, ["--mca", "-bind-to core"]);
         assert_eq!(all.run, ["--label"]);
+        assert_eq!(all.global_env, ["K=V"]);
         let part = Part {
             ranks: Some(4),
-            env: ["A=1", "PATH", "K=V"].map(str::to_owned).into(),
+            env: ["A=1", "PATH"].map(str::to_owned).into(),
             directory: Some("/d".into()),
             command: ["./prog", "-n", "9", "--mca"].map(str::to_owned).into(),
         };
@@ -432,6 +459,11 @@ mod tests {
         let commands: Vec<String> = all.parts.iter().map(|part| part.command.join(" ")).collect();
         assert_eq!(commands, ["./a 1", "./b", "c"]);
         assert_eq!(all.parts[1].env, ["X=y"]);
+        let all = line("-n 1 a : -genv K V -genvlist A,B b").unwrap();
+        assert_eq!(
+            (all.global_env.join(" "), all.run),
+            ("K=V A B".into(), vec!["--no-env".into()])
+        );
     }
 
     #[test]
@@ -458,6 +490,7 @@ mod tests {
             ("-frobnicate 3 prog", "there is no flag -frobnicate"),
             ("-timing prog", "there is no flag -timing"),
             ("-f /no/such prog", "-f: /no/such: No such file or directory"),
+            ("-f /dev/null prog", "-f: /dev/null: it names no host"),
             ("-n 4", "no program comes after '-n 4'"),
             ("-n 1 a :", "no program"),
             ("", "no program was named"),

@@ -24,6 +24,8 @@ pub struct Line {
     pub spread: bool,
     /// The hosts, each with its places if they were told. A host may be named repeatedly.
     pub hosts: Option<Vec<(String, Option<u32>)>>,
+    /// Variables for the ranks of all parts, as `K=V` or `K`; a part's own come after them.
+    pub global_env: Vec<String>,
     /// Whether only ranks are to be heard.
     pub is_quiet: bool,
     /// The programs, with what was asked for each.
@@ -63,7 +65,8 @@ impl Line {
     /// All ranks, if any part says how many.
     fn ranks(&self) -> Option<u32> {
         let is_told = self.parts.len() > 1 || self.parts.iter().any(|part| part.ranks.is_some());
-        is_told.then(|| self.parts.iter().map(|part| part.ranks.unwrap_or(1)).sum())
+        let counts = self.parts.iter().map(|part| part.ranks.unwrap_or(1));
+        is_told.then(|| counts.fold(0, u32::saturating_add))
     }
 }
 

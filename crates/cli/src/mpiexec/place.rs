@@ -67,13 +67,15 @@ pub fn words(line: &Line, nodes: &Nodes) -> Result<Vec<String>, Failure> {
     }
     let mut per_node = line.per_node;
     if !chosen.is_empty() {
-        say("-w", nodeset::fold(&chosen));
+        say("-w", in_order(&chosen));
         // Places that differ from host to host are dealt evenly.
         let first = places.first().copied().flatten();
         let is_same = places.iter().all(|place| *place == first);
         per_node = per_node.or(first.filter(|_| is_same));
-        let sum = || places.iter().map(|place| place.unwrap_or(1)).sum();
-        ranks = ranks.or_else(|| Some(per_node.map_or_else(sum, |each| each * count(&chosen))));
+        let sum = || places.iter().map(|place| place.unwrap_or(1)).fold(0, u32::saturating_add);
+        ranks = ranks.or_else(|| {
+            Some(per_node.map_or_else(sum, |each| each.saturating_mul(count(&chosen))))
+        });
     }
     let ranks = ranks.unwrap_or(1);
     let says_nodes = |word: &String| {
@@ -90,7 +92,7 @@ pub fn words(line: &Line, nodes: &Nodes) -> Result<Vec<String>, Failure> {
         (Some(each), Some(all)) if line.ranks().is_none() && chosen.is_empty() => {
             let count = count(all);
             say("-N", count.to_string());
-            say("-n", (each * count).to_string());
+            say("-n", each.saturating_mul(count).to_string());
         }
         (Some(each), _) => {
             say(
@@ -113,6 +115,13 @@ pub fn words(line: &Line, nodes: &Nodes) -> Result<Vec<String>, Failure> {
     Ok(words)
 }
 
+/// A set of these nodes that has them in this order: the first one's is rank 0.
+fn in_order(names: &[String]) -> String {
+    let set = nodeset::fold(names);
+    let is_in_order = nodeset::expand(&set).is_ok_and(|all| all == names);
+    if is_in_order { set } else { names.join(",") }
+}
+
 fn count<T>(all: &[T]) -> u32 {
     u32::try_from(all.len()).unwrap_or(u32::MAX)
 }
@@ -128,7 +137,10 @@ fn chosen(line: &Line, nodes: &Nodes) -> Result<(Vec<String>, Vec<Option<u32>>),
         for node in nodes.called(name)? {
             match chosen.iter().position(|other| *other == node) {
                 // Open MPI counts how often a host is named.
-                Some(at) => places[at] = Some(places[at].unwrap_or(1) + told.unwrap_or(1)),
+                Some(at) => {
+                    let sum = places[at].unwrap_or(1).saturating_add(told.unwrap_or(1));
+                    places[at] = Some(sum);
+                }
                 None => {
                     chosen.push(node);
                     places.push(*told);
@@ -165,6 +177,7 @@ mod tests {
             ("-host n0:2,n1:2 x", "-w n[0-1] -n 4 --ntasks-per-node 2"),
             ("-host n0,n0,n1,n1 x", "-w n[0-1] -n 4 --ntasks-per-node 2"),
             ("-host n0:1,n1:3 x", "-w n[0-1] -n 4"),
+            ("-n 2 -host n3,n0 x", "-w n3,n0 -n 2 --ntasks-per-node 8"),
             ("-H n[1,3] -ppn 2 x", "-w n[1,3] -n 4 --ntasks-per-node 2"),
             ("-n 2 -H lab2 x", "-w n[2-3] -n 2 --ntasks-per-node 8"),
             ("-n 4 -H localhost:4 x", "-n 4 --ntasks-per-node 8"),

@@ -15,6 +15,10 @@ use std::path::{Path, PathBuf};
 pub fn words(line: &Line, here: &Path, in_place: bool) -> Result<Vec<String>, Failure> {
     let at = |part: &Part| here.join(part.directory.as_deref().unwrap_or_default());
     let mut words = vec!["--chdir".to_owned(), at(&line.parts[0]).display().to_string()];
+    // The whole job has them; what a part sets itself comes later, and counts there.
+    for wish in &line.global_env {
+        words.extend(["--env".to_owned(), wish.clone()]);
+    }
     if let [part] = &line.parts[..] {
         for wish in &part.env {
             words.extend(["--env".to_owned(), wish.clone()]);
@@ -32,10 +36,10 @@ pub fn words(line: &Line, here: &Path, in_place: bool) -> Result<Vec<String>, Fa
         words.extend(part.command[1..].iter().cloned());
         return Ok(words);
     }
-    let all: u32 = line.parts.iter().map(|part| part.ranks.unwrap_or(1)).sum();
+    let all = line.ranks().unwrap_or(1);
     let mut sent: Vec<PathBuf> = Vec::new();
     let mut script = String::new();
-    let mut ranks = 0;
+    let mut ranks: u32 = 0;
     for (number, part) in line.parts.iter().enumerate() {
         let named = &part.command[0];
         let place = found(named, &at(part), in_place)?;
@@ -55,7 +59,7 @@ pub fn words(line: &Line, here: &Path, in_place: bool) -> Result<Vec<String>, Fa
             }
             None => quoted(named),
         };
-        ranks += part.ranks.unwrap_or(1);
+        ranks = ranks.saturating_add(part.ranks.unwrap_or(1));
         script += &format!("if [ \"$MUSTER_RANK\" -lt {ranks} ]; then\n");
         for (name, value) in environment::gather(std::env::vars_os(), &part.env, false)? {
             script += &format!("export {name}={}\n", quoted(&value));
