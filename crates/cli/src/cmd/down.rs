@@ -1,6 +1,6 @@
 //! `muster down`: ends a cluster, whatever state it is in.
 
-use super::{SCHEMA, print_json};
+use super::{SCHEMA, Usage, print_json};
 use crate::cluster::{Context, Status};
 use anyhow::Result;
 use muster_base::nodeset::fold;
@@ -21,6 +21,12 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    if let Some(view) = context.view.as_deref().filter(|view| *view != "/") {
+        let text = format!(
+            "down ends the whole cluster, not the view {view} alone; say so: muster --view / down"
+        );
+        return Err(Usage(text).into());
+    }
     let jobs = running_jobs(context);
     let downed = down(&context.runtime, &context.cluster)?;
     if args.json {
@@ -37,9 +43,9 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How many jobs are about to be ended, where the manager tells.
+/// How many jobs are about to be ended, where the manager tells: those of all views.
 fn running_jobs(context: &Context) -> Option<usize> {
-    let client = context.connect().ok()?;
+    let client = Context { view: Some("/".into()), ..context.clone() }.connect().ok()?;
     let jobs = Status::read(&client).ok()?.jobs;
     Some(jobs.iter().filter(|job| job["state"] != "done").count())
 }
