@@ -1,6 +1,6 @@
 //! `muster run`: runs a program on the nodes of the cluster.
 
-use crate::cluster::Context;
+use crate::cluster::{Context, Status};
 use crate::run::failure::exit;
 use crate::run::program::Program;
 use crate::run::show::{Goal, Style};
@@ -12,6 +12,7 @@ use muster_base::limits::{NODES_HERE_MAX, REQUEUES_MAX};
 use muster_base::nodeset;
 use muster_base::span;
 use muster_machine::manager::spec::Spec;
+use muster_ninep::client::Client;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -47,7 +48,7 @@ pub struct Args {
     nodelist: Option<String>,
 
     /// Put the rank before each line of output
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with = "json")]
     label: bool,
 
     /// Show equal output of several ranks once, at the end
@@ -65,7 +66,8 @@ pub struct Args {
     /// Set a variable in the ranks' environment, or with --env K pass on its value here
     ///
     /// The environment here is passed on, except what belongs to this machine or terminal: PWD,
-    /// TMPDIR, DISPLAY, HOSTNAME, SSH_*, XDG_RUNTIME_*, MUSTER_* and the like.
+    /// TMPDIR, DISPLAY, HOSTNAME, SSH_*, XDG_RUNTIME_*, MUSTER_* (but MUSTER_MPI_DEADLOCK) and the
+    /// like.
     #[arg(long, value_name = "K=V", action = ArgAction::Append)]
     env: Vec<String>,
 
@@ -171,7 +173,8 @@ pub struct Args {
     quiet: bool,
 
     /// Start the job, print its number and leave it alone
-    #[arg(long, conflicts_with_all = ["input", "output", "error", "label", "fold", "raw"])]
+    #[arg(long, conflicts_with_all = ["input", "output", "error", "label", "fold", "raw",
+                                      "timing"])]
     detach: bool,
 
     /// Time between asking ranks to end and the next stronger means, after Ctrl-C for instance
@@ -211,6 +214,7 @@ impl Args {
     /// # Errors
     /// The mistake.
     pub fn wish(mut self) -> Result<Wish, Failure> {
+        self.order.look()?;
         let named = self.command[0].clone();
         let program = program::find(&named, !self.no_send)?;
         let mut env = environment::gather(std::env::vars_os(), &self.env, !self.no_env)?;
@@ -297,15 +301,16 @@ fn embedded_nodes(wish: &Wish) -> Result<usize, Failure> {
     let each = spec.per_node.unwrap_or(1);
     let wanted = spec.nodes.or(spec.ranks.map(|ranks| ranks.div_ceil(each).min(EMBEDDED_MAX)));
     let Some(list) = &spec.nodelist else { return Ok(wanted.unwrap_or(1)) };
-    let most = wanted.unwrap_or(EMBEDDED_MAX);
+    // Of more nodes than ranks the first are used, but all are to be there.
+    let most = spec.nodes.unwrap_or(EMBEDDED_MAX);
     let number = |name: &String| name.strip_prefix('n')?.parse::<usize>().ok();
     let mut count = 1;
     for name in nodeset::expand(list).unwrap_or_default() {
         match number(&name) {
-            Some(number) if number < most => count = count.max(number + 1),
+            Some(number) if number < most => count = count.max(number.saturating_add(1)),
             other => {
                 let has = if most == 1 { "n0".into() } else { format!("n[0-{}]", most - 1) };
-                let up = other.map_or(most, |number| (number + 1).min(NODES_HERE_MAX));
+                let up = other.map_or(most, |number| number.saturating_add(1).min(NODES_HERE_MAX));
                 let text = format!(
                     "no cluster is up, and one for this job alone has {has}, no {name}. Choose \
                      of these, or first: muster up -N {up}"
@@ -315,6 +320,11 @@ fn embedded_nodes(wish: &Wish) -> Result<usize, Failure> {
         }
     }
     Ok(count)
+}
+
+/// Whether all of a cluster's nodes see the files that are here.
+fn is_on_this_machine(client: &Client) -> bool {
+    Status::read(client).is_ok_and(|status| status.nodes.iter().all(|node| node.host.is_none()))
 }
 
 /// What kept a job from having a cluster.
@@ -339,6 +349,7 @@ pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
         }
         tell(failure)
     };
+    let order = args.order.clone();
     let embeds = match context.embeds() {
         Ok(embeds) => embeds,
         Err(error) => return Ok(tell_early(&trouble(&error))),
@@ -353,6 +364,19 @@ pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
         Ok(found) => found,
         Err(error) => return Ok(tell_early(&trouble(&error))),
     };
+    let is_here = || embeds || is_on_this_machine(&cluster.client);
+    if order.has_files()
+        && is_here()
+        && let Err(failure) = order.look_at_files()
+    {
+        return Ok(tell_early(&failure));
+    }
+    if wish.detach && !wish.quiet && Input::if_any() != Input::None {
+        say(
+            "muster: a detached job reads no input: what is on standard input stays there; send it \
+             along: --bcast FILE",
+        );
+    }
     match crate::run::run(wish, &cluster) {
         Ok(code) => Ok(ExitCode::from(code)),
         Err(failure) => Ok(tell(&failure)),
@@ -416,6 +440,11 @@ mod tests {
             ("-o a%q prog", "means nothing"),
             ("--raw -l prog", "cannot be used with"),
             ("--detach -i all prog", "cannot be used with"),
+            ("--detach --timing prog", "cannot be used with"),
+            ("-l --json prog", "cannot be used with"),
+            ("--strobe 1ms prog", "--strobe: only --mpi=bcs has strobes"),
+            ("--fixed-strobes prog", "--fixed-strobes: only --mpi=bcs"),
+            ("--mpi=bcs --strobe 0.5us prog", "1us at least"),
             ("./none", "not found here"),
             ("-N 2 -n 1 prog", "1 rank cannot be on 2 nodes: each needs one. Use -N 1  [E111, ex"),
             ("--bcast nofile prog", "--bcast nofile: No such file or directory"),
@@ -444,6 +473,7 @@ mod tests {
             ("-N 9 x", 9),
             ("-w n7 x", 8),
             ("-w n[0-1] x", 2),
+            ("-w n[0-3] -n 2 x", 4),
             ("-N 20 -w n[0-19] x", 20),
         ] {
             assert_eq!(embedded_nodes(&wish(words).expect(words)), Ok(nodes), "{words}");

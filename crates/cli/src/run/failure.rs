@@ -26,12 +26,14 @@ pub struct Failure {
     pub id: Cow<'static, str>,
     /// Exit status.
     pub exit: u8,
+    /// The job that it ended, if there was one by then.
+    pub job: Option<u64>,
 }
 
 impl Failure {
     /// A failure of ours.
     pub fn new(id: &'static str, exit: u8, text: impl Into<String>) -> Failure {
-        Failure { text: text.into(), id: id.into(), exit }
+        Failure { text: text.into(), id: id.into(), exit, job: None }
     }
 
     /// A failure in somebody else's words, which may end in an id of their own and an exit
@@ -46,7 +48,7 @@ impl Failure {
             let known = id.starts_with(['E', 'N']) && id.len() == 4;
             let number = known && id[1..].bytes().all(|byte| byte.is_ascii_digit());
             let (text, id) = (text.trim_end().to_owned(), id.to_owned().into());
-            number.then_some(Failure { text, id, exit })
+            number.then_some(Failure { text, id, exit, job: None })
         };
         own().unwrap_or_else(|| Failure::new(id, exit, text))
     }

@@ -49,7 +49,7 @@ fn rank_count(spec: &Spec) -> Option<usize> {
         (None, None, Some(list)) => nodeset::expand(list).ok()?.len(),
         (None, None, None) => 1,
     };
-    Some(nodes * spec.per_node.unwrap_or(1))
+    Some(nodes.saturating_mul(spec.per_node.unwrap_or(1)))
 }
 
 fn check_input(input: &Input, ranks: Option<usize>) -> Result<(), Failure> {

@@ -1,8 +1,21 @@
 //! In which order the messages of an MPI program are taken: what `muster run` has the ranks do.
 
+use super::failure::{Failure, exit};
 use muster_base::span;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Slices of `--mpi=bcs` if nothing is said.
+const STROBE: Duration = Duration::from_micros(20);
+/// The shortest: a strobe takes some of it itself.
+const STROBE_MIN: Duration = Duration::from_micros(1);
+
+fn strobe(text: &str) -> Result<Duration, String> {
+    match span::parse(text)? {
+        length if length < STROBE_MIN => Err("a slice is 1us at least; 20us if not given".into()),
+        length => Ok(length),
+    }
+}
 
 /// When messages go, and in which order they are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -15,7 +28,7 @@ pub enum Mode {
 }
 
 /// The flags for it.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Wanted {
     /// How MPI programs exchange messages
     ///
@@ -26,9 +39,10 @@ pub struct Wanted {
     #[arg(long, value_name = "MODE", value_enum, default_value_t)]
     mpi: Mode,
 
-    /// Length of the slices at whose beginnings ranks exchange messages with --mpi=bcs
-    #[arg(long, value_name = "TIME", default_value = "20us", value_parser = span::parse)]
-    strobe: Duration,
+    /// Length of the slices at whose beginnings ranks exchange messages with --mpi=bcs; 20us if not
+    /// given
+    #[arg(long, value_name = "TIME", value_parser = strobe)]
+    strobe: Option<Duration>,
 
     /// Keep to the strobes with --mpi=bcs also when all ranks of a node wait
     #[arg(long)]
@@ -50,6 +64,49 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// Looks for flags that would do nothing.
+    ///
+    /// # Errors
+    /// The first of them.
+    pub fn look(&self) -> Result<(), Failure> {
+        let asked = [("--strobe", self.strobe.is_some()), ("--fixed-strobes", self.fixed_strobes)];
+        match asked.iter().find(|(_, is_asked)| *is_asked) {
+            Some((flag, _)) if self.mpi != Mode::Bcs => {
+                let text = format!("{flag}: only --mpi=bcs has strobes. Add it, or omit {flag}");
+                Err(Failure::new("E100", exit::USAGE, text))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Looks for the files that rank 0 is to write or read, where it runs on this machine.
+    ///
+    /// # Errors
+    /// The one that cannot be.
+    pub fn look_at_files(&self) -> Result<(), Failure> {
+        let parent = |path: &Path| path.parent().unwrap_or(Path::new("")).to_owned();
+        if let Some(path) = &self.record
+            && !Path::new(".").join(parent(path)).is_dir()
+        {
+            let dir = parent(path).display().to_string();
+            let text = format!("--record: {dir}: no such directory. First: mkdir -p {dir}");
+            return Err(Failure::new("E140", exit::USAGE, text));
+        }
+        let Some(path) = &self.replay else { return Ok(()) };
+        let why = match path.metadata() {
+            Ok(meta) if meta.is_dir() => "is a directory".to_owned(),
+            Ok(_) => return Ok(()),
+            Err(error) => super::said(&error),
+        };
+        let text = format!("--replay {}: {why}. Use what --record has written", path.display());
+        Err(Failure::new("E100", exit::USAGE, text))
+    }
+
+    /// Whether rank 0 writes or reads a file.
+    pub fn has_files(&self) -> bool {
+        self.record.is_some() || self.replay.is_some()
+    }
+
     /// The variables that tell the ranks.
     pub fn variables(&self) -> Vec<(String, String)> {
         let absolute = |path: &Path| {
@@ -63,7 +120,7 @@ impl Wanted {
         let is_coscheduled = self.mpi == Mode::Bcs;
         add("MUSTER_MPI", is_coscheduled.then(|| "bcs".to_owned()));
         let early = if self.fixed_strobes { " fixed" } else { "" };
-        let strobe = || format!("{}{early}", self.strobe.as_nanos());
+        let strobe = || format!("{}{early}", self.strobe.unwrap_or(STROBE).as_nanos());
         add("MUSTER_MPI_STROBE", is_coscheduled.then(strobe));
         add("MUSTER_MPI_DIGEST", self.digest.then(|| "1".to_owned()));
         add("MUSTER_MPI_RECORD", self.record.as_deref().map(absolute));

@@ -54,7 +54,8 @@ pub fn run(wish: Wish, cluster: &Cluster) -> Result<u8, Failure> {
 /// Prints the JSON object of what kept a job from running to its end.
 pub fn print_failure(failure: &Failure) {
     let error = json!({"id": failure.id, "text": failure.to_string()});
-    print(&json!({"schema": SCHEMA, "exit": failure.exit, "error": error}).to_string());
+    let (exit, job) = (failure.exit, failure.job);
+    print(&json!({"schema": SCHEMA, "exit": exit, "job": job, "error": error}).to_string());
 }
 
 /// The same with events that somebody else may tell as well.
@@ -92,7 +93,9 @@ pub(super) fn run_told(
         begun,
         wish,
     };
-    session.decide(events)
+    let result = session.decide(events);
+    let job = session.job.as_ref().map(|job| job.id);
+    result.map_err(|failure| Failure { job, ..failure })
 }
 
 /// The files that go along; what the program is called then.
@@ -469,6 +472,8 @@ fn cannot_write(failed: &Unwritable) -> String {
 /// The JSON object at the end: the manager's status, and what the ranks said.
 fn report(mut status: Value, kept: &[Kept], told: &[String], style: Style) -> Value {
     status["schema"] = SCHEMA.into();
+    // As a detached job and the other commands call it.
+    status["job"] = status["id"].clone();
     status["messages"] = told.into();
     if style != Style::Keep {
         return status;
@@ -497,6 +502,7 @@ mod tests {
         let told = ["x".to_owned()];
         let report = report(status, &kept, &told, Style::Keep);
         assert_eq!(report["schema"], SCHEMA);
+        assert_eq!((&report["id"], &report["job"]), (&json!(3), &json!(3)));
         assert_eq!(report["messages"][0], "x");
         assert_eq!(report["ranks"][0]["stdout"], "a\n");
         assert_eq!(report["ranks"][0].get("stdout_truncated"), None);
