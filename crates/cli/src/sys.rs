@@ -24,10 +24,11 @@ impl EndSignals {
         EndSignals { set }
     }
 
-    /// Waits for one of them.
-    pub fn wait(&self) {
+    /// Waits for one of them; its number.
+    pub fn wait(&self) -> i32 {
         let mut signal = 0;
         // SAFETY: the set is initialised, and the signal's number has a place.
         unsafe { libc::sigwait(&raw const self.set, &raw mut signal) };
+        signal
     }
 }

@@ -3,6 +3,7 @@
 use super::progress::Progress;
 use super::{SCHEMA, print_json, refused, table};
 use crate::cluster::Context;
+use crate::run::failure::exit;
 use crate::sys::EndSignals;
 use anyhow::{Context as _, Result, anyhow, bail};
 use muster_base::limits::CHUNK;
@@ -22,6 +23,8 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Keep boot images in the cluster, and fetch them as a machine that boots does.
@@ -261,13 +264,19 @@ fn server(
     from: Option<&str>,
     key: Option<&Path>,
 ) -> Result<(Address, Option<Circle>)> {
+    let is_network =
+        from.is_some_and(|from| !from.starts_with(['/', '.']) && !from.starts_with("unix!"));
+    if key.is_some() && !is_network {
+        let text = "--key is for --from HOST:PORT; a cluster of this machine needs none".to_owned();
+        return Err(super::Usage(text).into());
+    }
     let Some(from) = from else {
         // That it is up, or a sentence.
         connect(context)?;
         let directory = context.runtime.open(&context.cluster)?.context("it has just ended")?;
         return Ok((read_address(&directory.manager().to_string())?, None));
     };
-    if from.starts_with(['/', '.']) || from.starts_with("unix!") {
+    if !is_network {
         return Ok((read_address(from).map_err(|e| super::Usage(format!("--from: {e}")))?, None));
     }
     // As daemons write it, too.
@@ -291,8 +300,10 @@ fn fetch(ask: Ask, term: Duration, json: bool) -> Result<ExitCode> {
     let title = format!("{} for {}", ask.name, ask.arch);
     let mut fetching = Fetching::start(ask)?;
     let stopper = fetching.stopper();
+    let ended_by = Arc::new(AtomicI32::new(0));
+    let heard = ended_by.clone();
     std::thread::spawn(move || {
-        signals.wait();
+        heard.store(signals.wait(), Ordering::SeqCst);
         // It may have ended by itself.
         let _ = stopper.send(Word::Stop);
     });
@@ -306,16 +317,13 @@ fn fetch(ask: Ask, term: Duration, json: bool) -> Result<ExitCode> {
         Ok(fetched) => say(&title, &fetched, start.elapsed(), json)?,
         Err(Error::Stopped) => {
             writeln!(std::io::stderr(), "muster: {title}: {}", Error::Stopped)?;
-            return Ok(ExitCode::from(INTERRUPTED));
+            return Ok(ExitCode::from(exit::SIGNAL + ended_by.load(Ordering::SeqCst) as u8));
         }
         Err(error) => return Err(error.into()),
     }
     fetching.serve(term);
     Ok(ExitCode::SUCCESS)
 }
-
-/// Exit status of a fetch that a signal ended, as the shell tells it.
-const INTERRUPTED: u8 = 128 + 2;
 
 fn say(title: &str, fetched: &Fetched, time: Duration, json: bool) -> Result<()> {
     let Fetched { size, chunks, held, from_server, from_helpers, helpers, lost, lied } = fetched;

@@ -4,6 +4,7 @@ use super::because;
 use super::umount::{Mount, mount_at, unmount};
 use crate::cluster::Context;
 use crate::fuse;
+use crate::sys::EndSignals;
 use anyhow::{Result, anyhow, bail};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -41,6 +42,8 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if let Some(Mount { source, .. }) = mount_at(&dir)? {
         bail!("{source} is mounted at {} already  [E151]", dir.display());
     }
+    // Before there are threads that would take them.
+    let signals = args.foreground.then(EndSignals::hold);
     let client = context.connect()?;
     if !args.foreground {
         drop(client);
@@ -52,8 +55,21 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         // Not on the thread that serves all connections: unmounting may take a while.
         std::thread::spawn(move || unmount(&at, true));
     });
+    if let Some(signals) = signals {
+        let at = dir.clone();
+        std::thread::spawn(move || unmount_at_signal(&signals, &at));
+    }
     fuse::mount(&client, &context.cluster, &dir)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Nobody else would take the mount away when this process has ended.
+fn unmount_at_signal(signals: &EndSignals, dir: &Path) {
+    let signal = signals.wait();
+    if unmount(dir, true).is_err() {
+        // Nothing is mounted yet, or it cannot be helped.
+        std::process::exit(128 + signal);
+    }
 }
 
 /// Starts a process that serves the mount; returns when it is there.
