@@ -9,9 +9,10 @@ mod stand_in;
 mod sys;
 mod top;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use cluster::Context;
+use cmd::table::{cut, shown};
 use muster_machine::keeper::Runtime;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -114,7 +115,7 @@ fn refuse(error: &clap::Error, help: &str) -> ExitCode {
             _ => ExitCode::SUCCESS,
         };
     }
-    let _ = writeln!(io::stderr(), "muster: {}", sentence(&error.to_string(), help));
+    let _ = writeln!(io::stderr(), "muster: {}", sentence(error, help));
     ExitCode::from(USAGE)
 }
 
@@ -122,9 +123,10 @@ fn refuse(error: &clap::Error, help: &str) -> ExitCode {
 fn help(words: impl Iterator<Item = String>) -> String {
     let command = Cli::command();
     let known = |word: &String| command.find_subcommand(word).is_some();
-    // Before the command there is at most the cluster's name.
+    // Before the command there are at most the cluster's name and the view's.
     let mut words = words.skip(1).scan(false, |value, word| {
-        let skip = std::mem::replace(value, word == "--cluster") || word.starts_with('-');
+        let names_one = ["--cluster", "--view"].contains(&word.as_str());
+        let skip = std::mem::replace(value, names_one) || word.starts_with('-');
         Some((!skip).then_some(word))
     });
     match words.find_map(|word| word).filter(known) {
@@ -141,8 +143,31 @@ const PLAIN: [(&str, &str); 4] = [
     (" is not in 0..=4294967295", " is no number that is used here"),
 ];
 
+/// How many letters of what was written are said again.
+const QUOTED: usize = 60;
+
+/// What clap says, the user's own words shortened and without what would begin a new line.
+fn told(error: &clap::Error) -> String {
+    let mut text = error.to_string();
+    for (_, value) in error.context() {
+        let words = match value {
+            ContextValue::String(word) => std::slice::from_ref(word),
+            ContextValue::Strings(words) => words,
+            _ => &[],
+        };
+        for word in words {
+            let plain = cut(&shown(word), QUOTED);
+            if plain != *word {
+                text = text.replace(word, &plain);
+            }
+        }
+    }
+    text
+}
+
 /// What clap says on several lines, in one: the mistake, the tip, where help is.
-fn sentence(text: &str, help: &str) -> String {
+fn sentence(error: &clap::Error, help: &str) -> String {
+    let text = told(error);
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut said = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
     for line in lines {
@@ -167,7 +192,7 @@ mod tests {
 
     fn mistake(words: &[&str]) -> String {
         let error = Cli::try_parse_from(words).expect_err("a mistake");
-        sentence(&error.to_string(), &help(words.iter().map(|&word| word.to_owned())))
+        sentence(&error, &help(words.iter().map(|&word| word.to_owned())))
     }
 
     #[test]
@@ -175,6 +200,12 @@ mod tests {
         let said = unnumbered("x: No such file (os error 2); y: Busy (os error 16)  [E151]");
         assert_eq!(said, "x: No such file; y: Busy  [E151]");
         assert_eq!(unnumbered("plain"), "plain");
+    }
+
+    #[test]
+    fn of_a_long_word_only_its_beginning_is_said_again() {
+        let said = mistake(&["muster", "run", "-t", &"x".repeat(9999), "prog"]);
+        assert!(said.contains(&"x".repeat(QUOTED - 1)) && said.len() < 400, "{said}");
     }
 
     #[test]
@@ -194,6 +225,8 @@ mod tests {
             (vec!["muster", "up", "-N", "0"], vec!["0", "1..=256", "muster up --help"]),
             (vec!["muster", "run", "-n", "0", "x"], vec!["at least 1", "muster run --help"]),
             (vec!["muster", "--cluster", "run", "kill", "a"], vec!["'a'", "muster kill --help"]),
+            (vec!["muster", "--view", "run", "kill", "a"], vec!["'a'", "muster kill --help"]),
+            (vec!["muster", "up", "-N", "a\nb"], vec!["'a?b'", "muster up --help"]),
             (vec!["muster", "run", "--grace", "0", "x"], vec!["such as 1s", "muster run --help"]),
             (vec!["muster", "kill"], vec!["required", "<JOB>", "muster kill --help"]),
             (vec!["muster", "completions", "ash"], vec!["'ash'", "bash", "--help"]),

@@ -196,6 +196,14 @@ fn print_json(value: &serde_json::Value) -> Result<()> {
     Ok(())
 }
 
+/// What has been done where there is nothing to list: `--json` says in which cluster.
+fn done(is_json: bool, context: &Context) -> Result<ExitCode> {
+    if is_json {
+        print_json(&serde_json::json!({"schema": SCHEMA, "cluster": context.cluster}))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Seconds since 1970.
 fn now() -> f64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

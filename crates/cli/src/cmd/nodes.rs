@@ -1,6 +1,6 @@
 //! `muster nodes`: what the cluster is made of. Each node's facts are files of its own.
 
-use super::{SCHEMA, now, print_json, refused, table};
+use super::{SCHEMA, Usage, done, now, print_json, refused, table};
 use crate::cluster::{Context, NodeStatus, Status};
 use anyhow::Result;
 use muster_base::nodeset::fold;
@@ -58,9 +58,7 @@ impl Args {
 struct Node {
     name: String,
     state: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     arch: Option<String>,
     cpus: Option<u64>,
     mem_total: Option<u64>,
@@ -72,10 +70,13 @@ struct Node {
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    if args.reason.as_ref().is_some_and(|reason| reason.contains(char::is_control)) {
+        return Err(Usage("--reason is one line, without control characters".into()).into());
+    }
     let client = context.connect()?;
     if let Some(order) = args.order() {
         client.write("ctl", quote::join(&order) + "\n").map_err(refused)?;
-        return Ok(ExitCode::SUCCESS);
+        return done(args.json, context);
     }
     let status = Status::read(&client)?;
     let patient = client.with_deadlines(PATIENCE, PATIENCE);

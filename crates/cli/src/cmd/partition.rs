@@ -1,6 +1,6 @@
 //! `muster partition`: named sets of nodes with rules of their own.
 
-use super::{SCHEMA, print_json, refused, table};
+use super::{SCHEMA, done, print_json, refused, table};
 use crate::cluster::Context;
 use anyhow::Result;
 use muster_base::quote;
@@ -23,7 +23,7 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Order {
-    /// Make a partition, or change it
+    /// Make a partition, or make one anew: what is not given is not kept
     Create {
         /// Its name
         name: String,
@@ -70,7 +70,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let client = context.connect()?;
     if let Some(order) = &args.order {
         client.write("partitions", order.line()).map_err(refused)?;
-        return Ok(ExitCode::SUCCESS);
+        return done(args.json, context);
     }
     let all = client.read_to_string("partitions").map_err(refused)?;
     let parts: Vec<Value> = all.lines().map(value).collect();
@@ -81,7 +81,8 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     let cell = |part: &Value, name: &str| match &part[name] {
         Value::Array(all) => all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
-        one => one.as_str().unwrap_or("-").to_owned(),
+        Value::Null => "-".to_owned(),
+        one => one.as_str().map_or_else(|| one.to_string(), str::to_owned),
     };
     let names = ["name", "nodes", "priority", "time", "reserve"];
     let rows: Vec<Vec<String>> =
@@ -93,10 +94,12 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 /// A line of the file `partitions`.
 fn value(line: &str) -> Value {
     let mut words = line.split(' ');
-    let mut value = json!({"name": words.next(), "reserve": []});
+    let mut value = json!({"name": words.next(), "nodes": null, "priority": null, "time": null,
+                           "reserve": []});
     for (name, set) in words.filter_map(|word| word.split_once('=')) {
         match &mut value[name] {
             Value::Array(all) => all.push(set.into()),
+            one if name == "priority" => *one = set.parse::<i64>().ok().into(),
             one => *one = set.into(),
         }
     }
@@ -122,6 +125,8 @@ mod tests {
         assert_eq!(words[1..], ["night"].into_iter().chain(said).collect::<Vec<_>>());
         let value = value(&words[1..].join(" "));
         assert_eq!((&value["name"], &value["time"]), (&"night".into(), &"8h".into()));
-        assert_eq!(value["reserve"], json!(["22:00-06:00"]));
+        assert_eq!((&value["reserve"], &value["priority"]), (&json!(["22:00-06:00"]), &json!(-5)));
+        let bare = super::value("lab nodes=n0");
+        assert!(bare["priority"].is_null() && bare.get("time").is_some(), "{bare}");
     }
 }

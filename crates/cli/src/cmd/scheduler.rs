@@ -83,7 +83,10 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             "schema": SCHEMA, "cluster": context.cluster, "scheduler": words.next(),
         });
         for (name, set) in words.filter_map(|word| word.split_once('=')) {
-            value[name] = set.into();
+            value[name] = match set.parse::<u64>() {
+                Ok(number) => number.into(),
+                Err(_) => set.into(),
+            };
         }
         print_json(&value)?;
     } else {

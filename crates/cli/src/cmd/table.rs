@@ -68,7 +68,14 @@ pub fn cut(text: &str, most: usize) -> String {
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// A text without what would move a terminal's cursor.
+pub fn shown(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
 fn text(head: &[&str], rows: &[Vec<String>]) -> String {
+    let row = |row: &Vec<String>| row.iter().map(|cell| shown(cell)).collect::<Vec<_>>();
+    let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
     let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
     let wide = |column: usize| {
         let cells = rows.iter().chain([&head]).filter_map(|row| row.get(column));
@@ -76,7 +83,7 @@ fn text(head: &[&str], rows: &[Vec<String>]) -> String {
     };
     let widths: Vec<usize> = (0..head.len()).map(wide).collect();
     let mut text = String::new();
-    for row in [&head].into_iter().chain(rows) {
+    for row in [&head].into_iter().chain(&rows) {
         let padded = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
         text.push_str(padded.collect::<Vec<_>>().join("  ").trim_end());
         text.push('\n');
@@ -122,6 +129,7 @@ mod tests {
         let rows = [vec!["1".into(), "running".into(), String::new()], vec!["12".into()]];
         assert_eq!(text(&["JOB", "STATE", "WHY"], &rows), "JOB  STATE    WHY\n1    running\n12\n");
         assert_eq!(text(&["JOB"], &[]), "JOB\n");
+        assert_eq!(text(&["JOB"], &[vec!["a\x1b[2Jb\n".into()]]), "JOB\na?[2Jb?\n");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `muster view`: logical clusters in one.
 
-use super::{SCHEMA, print_json, refused, table};
+use super::{SCHEMA, done, print_json, refused, table};
 use crate::cluster::Context;
 use anyhow::Result;
 use muster_base::quote;
@@ -61,7 +61,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let client = context.connect()?;
     if let Some(order) = &args.order {
         client.write("views/ctl", order.line()).map_err(refused)?;
-        return Ok(ExitCode::SUCCESS);
+        return done(args.json, context);
     }
     let all = client.read_to_string("views/ctl").map_err(refused)?;
     let views: Vec<Value> = all.lines().map(value).collect();
