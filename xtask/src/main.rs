@@ -120,8 +120,11 @@ const COMMANDS: [Command; 16] = [
     },
     Command {
         name: "sim",
-        arguments: "[--scenario NAME] [--first N] [--seeds N] [SEED]",
-        about: "run clusters under faults drawn from seeds; a seed: again, and compared",
+        arguments: "[--scenario NAME] [--first N] [--seeds N] [SEED] | --ranks N [--nodes N] \
+                    [--network calm|rough|wild] [--seed SEED] [--kill RANK@MICROSECONDS]... \
+                    PROGRAM [ARGUMENT]...",
+        about: "run clusters under faults drawn from seeds (a seed: again, and compared), or an \
+                MPI program on a simulated network",
         run: sim::run,
     },
 ];
