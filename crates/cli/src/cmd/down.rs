@@ -22,10 +22,7 @@ pub struct Args {
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if let Some(view) = context.view.as_deref().filter(|view| *view != "/") {
-        let text = format!(
-            "down ends the whole cluster, not the view {view} alone; say so: muster --view / down"
-        );
-        return Err(Usage(text).into());
+        return Err(Usage(not_alone(&context.cluster, view)).into());
     }
     let jobs = running_jobs(context);
     let downed = down(&context.runtime, &context.cluster)?;
@@ -41,6 +38,18 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let others = context.all_up();
     writeln!(std::io::stdout(), "{}", sentence(&context.cluster, jobs, downed.as_ref(), &others))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is said where somebody works in a view.
+fn not_alone(cluster: &str, view: &str) -> String {
+    let named = match cluster {
+        "default" => String::new(),
+        name => format!("--cluster {name} "),
+    };
+    format!(
+        "down ends the whole cluster, not the view {view} alone; say so: muster {named}--view / \
+         down"
+    )
 }
 
 /// How many jobs are about to be ended, where the manager tells: those of all views.
@@ -88,6 +97,15 @@ fn sentence(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_works_in_a_view_is_told_how_to_end_them_all() {
+        assert!(
+            not_alone("default", "lab")
+                .ends_with("the view lab alone; say so: muster --view / down")
+        );
+        assert!(not_alone("x", "lab").ends_with("muster --cluster x --view / down"));
+    }
 
     #[test]
     fn it_says_what_it_ended() {

@@ -17,7 +17,7 @@ pub struct Args {
     #[command(subcommand)]
     order: Option<Order>,
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, global = true)]
     json: bool,
 }
 

@@ -18,7 +18,7 @@ pub struct Args {
     #[command(subcommand)]
     order: Option<Order>,
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, global = true)]
     json: bool,
 }
 
