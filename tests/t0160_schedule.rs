@@ -5,6 +5,7 @@ mod cluster;
 use cluster::{Cluster, Running, until};
 use rustix::process::Signal;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// A cluster of four nodes whose jobs are chosen by this scheduler.
 fn up(test: &str, scheduler: &[&str]) -> Cluster {
@@ -323,6 +324,7 @@ fn a_view_has_its_nodes_and_jobs_and_shows_no_others() {
     assert_eq!(lab(&["ls", "/nodes"]).run().ok().sorted(), ["n2", "n3"]);
     assert_eq!(lab(&["history"]).run().ok().out.matches("outside").count(), 0);
     lab(&["kill", "1"]).run().code(1).says("there is no job 1");
+    lab(&["down"]).run().code(2).says("down ends the whole cluster, not the view lab alone");
     lab(&["cat", "/nodes/n0/name"]).run().code(1).says("/nodes/n0: No such file");
     lab(&["nodes", "--drain", "n2", "--reason", "x"]).run().code(1).says("see all: --view /");
     lab(&["partition"]).run().code(1).says("see all: --view /");
@@ -354,6 +356,25 @@ fn a_view_has_its_nodes_and_jobs_and_shows_no_others() {
     cluster.muster(&["view", "delete", "lab"]).run().ok();
     lab(&["ps"]).run().code(1).says("there is no view lab");
     cluster.down();
+}
+
+#[test]
+fn jobs_of_a_view_spread_over_its_nodes_and_down_counts_them_all() {
+    let cluster = Cluster::up("t0160spread", 4);
+    let made = ["view", "create", "lab", "--nodes", "n[2-3]", "--json"];
+    assert!(cluster.json(&made)["cluster"].is_string());
+    for _ in 0..2 {
+        cluster.muster(&["--view", "lab", "run", "--detach", "sleep", "1000"]).run().ok();
+    }
+    let status = cluster.json(&["ps", "--json"]);
+    let jobs = status["jobs"].as_array().unwrap();
+    let nodes: BTreeSet<String> = jobs.iter().map(|job| job["nodes"][0].to_string()).collect();
+    assert_eq!(nodes.len(), 2, "{status}");
+    // Of more nodes than ranks the first are used, in the order in which they are named.
+    let words = ["run", "-w", "n3,n1,n0", "-n", "2", "-l", "printenv", "MUSTER_NODE"];
+    assert_eq!(cluster.muster(&words).run().ok().sorted(), ["0: n3", "1: n1"]);
+    let done = cluster.muster(&["--view", "/", "down"]).run().ok();
+    assert!(done.out.contains("with 2 jobs"), "{}", done.out);
 }
 
 #[test]

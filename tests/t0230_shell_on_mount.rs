@@ -3,8 +3,25 @@
 mod cluster;
 mod foreign;
 
-use cluster::Cluster;
+use cluster::{Cluster, until};
+use rustix::process::Signal;
 use std::time::Duration;
+
+#[test]
+fn a_mount_that_is_served_in_the_foreground_goes_when_a_signal_ends_it() {
+    let cluster = Cluster::up("t0230signal", 1);
+    let mount = cluster.work().join("m");
+    std::fs::create_dir(&mount).expect("made");
+    let nodes = mount.join("nodes");
+    for signal in [Signal::INT, Signal::TERM] {
+        let serves = cluster.muster(&["mount", "-f", mount.to_str().expect("text")]).start();
+        until("it is mounted", || nodes.is_dir());
+        serves.signal(signal);
+        serves.wait().ok();
+        assert!(!nodes.exists() && std::fs::read_dir(&mount).is_ok(), "nothing is left of it");
+    }
+    cluster.down();
+}
 
 #[test]
 fn jobs_with_the_shell_alone() {

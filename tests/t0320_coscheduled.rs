@@ -71,6 +71,11 @@ fn a_log_that_cannot_be_followed_is_told_in_one_sentence() {
     let cluster = Cluster::up("t0320wrong", 1);
     let log = cluster.work().join("log");
     let log = log.to_str().unwrap();
+    // What cannot be written or read is known before anything runs.
+    let early = |words: &[&str]| cluster.muster(&[&["run", "--json"], words, &["true"]].concat());
+    let done = early(&["--record", "none/log"]).run().code(2).says("First: mkdir -p none");
+    assert!(done.out.contains("\"E140\""), "{}", done.out);
+    early(&["--replay", "nolog"]).run().code(2).says("--replay nolog: No such file or directory");
     ran(&cluster, "1", "3", &["--record", log, &program]);
     let fails = |ranks: &str, log: &str| {
         let done = cluster.muster(&["run", "-n", ranks, "--replay", log, &program]).run();
