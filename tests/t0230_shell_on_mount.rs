@@ -20,6 +20,15 @@ fn a_mount_that_is_served_in_the_foreground_goes_when_a_signal_ends_it() {
         serves.wait().ok();
         assert!(!nodes.exists() && std::fs::read_dir(&mount).is_ok(), "nothing is left of it");
     }
+    // Who uses it may go on; but who insists does not wait for that.
+    let serves = cluster.muster(&["mount", "-f", mount.to_str().expect("text")]).start();
+    until("it is mounted", || nodes.is_dir());
+    let used = std::fs::File::open(&nodes).expect("it is there");
+    serves.signal(Signal::INT);
+    until("it is unmounted", || !nodes.exists());
+    serves.signal(Signal::INT);
+    serves.wait().code(130);
+    drop(used);
     cluster.down();
 }
 

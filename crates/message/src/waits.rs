@@ -64,7 +64,9 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         let mut needs = ranks;
         needs.retain(|rank| *rank != self.me);
         let mut on = needs.clone();
-        for (wanted, other, _) in self.state.operations.iter().filter_map(under_way) {
+        // Who does nothing more for anybody ends no operation of others either.
+        let all = self.state.operations.iter().filter(|_| besides != Besides::Never);
+        for (wanted, other, _) in all.filter_map(under_way) {
             on.extend(self.who(wanted, other, communicators)?);
         }
         on.sort_unstable();

@@ -150,7 +150,12 @@ impl Key {
             callback(from.number, key, extra, value, (&raw mut copy).cast(), &mut flag)
         };
         returned(code)?;
-        let copied = || if self.is_fortran { value.like(copy) } else { Value::Address(copy) };
+        let copied = || match self.is_fortran {
+            true => value.like(copy),
+            // It has passed on what it got: that is the number's place, which goes with the number.
+            false if copy == value.address() => value.like(value.number() as usize),
+            false => Value::Address(copy),
+        };
         Ok((flag != 0).then(copied))
     }
 

@@ -166,11 +166,11 @@ fn enter(has_threads: bool) -> Result<&'static World> {
         let world = WORLD.get_or_init(|| World { process, rank, size, neighbours, is_watched });
         // SAFETY: the handler stores numbers, and does nothing else.
         unsafe { libc::pthread_atfork(None, None, Some(fork)) };
+        order::begin(world)?;
         if is_watched {
             // SAFETY: it is a function of this library, which glibc calls before it is unloaded.
             unsafe { libc::atexit(leave) };
         }
-        order::begin(world)?;
     }
     Ok(WORLD.get().expect("it has joined"))
 }

@@ -21,6 +21,9 @@ use std::sync::atomic::AtomicI64;
 /// Collectives on boards after which messages are looked for in any case.
 const SHORTS: u32 = 64;
 
+/// How often in a row something has come until those who stand by are called.
+const ROW: u32 = 16;
+
 /// What the process of a rank has, behind a door.
 pub struct Process<D, C, M: Memory> {
     state: Mutex<D, State<C, M>>,
@@ -135,7 +138,7 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
             }
             let most = state.look_out(&mut patience, None)?;
             state.endpoint.wait(most)?;
-            if !state.progress()? {
+            if !state.progress()? && !most.is_zero() {
                 patience.in_vain(&mut state.endpoint);
             }
         }
@@ -179,7 +182,7 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
         waits: Waits,
         mut ask: impl FnMut(&mut State<C, M>) -> Result<Option<T>>,
     ) -> Result<T> {
-        let (mut is_keeper, mut patience) = (false, Patience::new(waits));
+        let (mut is_keeper, mut patience, mut row) = (false, Patience::new(waits), 0_u32);
         let is_other = waits != Waits::Messages;
         if is_other {
             state.turns.begin_other();
@@ -201,8 +204,11 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
                 Ok(moved) => moved,
                 Err(error) => break Err(error),
             };
-            // Also while there is always something that has come: others may be to take it.
-            let (again, has_let_in) = self.threads.let_in(&self.state, state);
+            // Those who stand by are called when nothing more comes, and now and then where there
+            // is always something: it may be theirs. To call them takes longer than to look.
+            row = if moved { row + 1 } else { 0 };
+            let calls = row % ROW == 0;
+            let (again, has_let_in) = self.threads.let_in(&self.state, state, calls);
             state = again;
             if moved || has_let_in {
                 continue;
@@ -214,6 +220,7 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
             }
             let threads = state.turns.waiting();
             let most = state.look_out(&mut patience, Some(threads));
+            let is_long = most.as_ref().is_ok_and(|most| !most.is_zero());
             let waited = most.and_then(|most| Ok(state.endpoint.wait(most)?));
             // What is shown on a board one who stands by may wait for.
             if state.endpoint.carrier().boards().is_some_and(|boards| boards.has_shown()) {
@@ -221,7 +228,8 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
             }
             match waited.and_then(|()| state.progress()) {
                 Ok(true) => {}
-                Ok(false) => patience.in_vain(&mut state.endpoint),
+                Ok(false) if is_long => patience.in_vain(&mut state.endpoint),
+                Ok(false) => {}
                 Err(error) => break Err(error),
             }
         };

@@ -105,15 +105,16 @@ impl Threads {
         entered
     }
 
-    /// The keeper lets in those who want the state, and those who stand by where something has
-    /// changed; whether there were any.
+    /// The keeper lets in those who want the state, and if it calls them those who stand by where
+    /// something has changed; whether there were any.
     pub(crate) fn let_in<'a, D: Door, S: HasTurns>(
         &self,
         state: &'a Mutex<D, S>,
         mut guard: MutexGuard<'a, D, S>,
+        calls: bool,
     ) -> (MutexGuard<'a, D, S>, bool) {
         let turns = guard.turns();
-        if turns.told != turns.changes && turns.standing > 0 {
+        if calls && turns.told != turns.changes && turns.standing > 0 {
             turns.told = turns.changes;
             self.wanted.fetch_add(turns.standing, Ordering::SeqCst);
             self.call();

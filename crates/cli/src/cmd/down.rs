@@ -5,6 +5,7 @@ use crate::cluster::{Context, Status};
 use anyhow::Result;
 use muster_base::nodeset::fold;
 use muster_machine::keeper::{Downed, down};
+use muster_ninep::error::Errno;
 use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
@@ -22,7 +23,10 @@ pub struct Args {
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if let Some(view) = context.view.as_deref().filter(|view| *view != "/") {
-        return Err(Usage(not_alone(&context.cluster, view)).into());
+        return Err(Usage(not_alone(&context.cluster, &format!("the view {view}"))).into());
+    }
+    if context.view.is_none() && is_in_own_view(context) {
+        return Err(Usage(not_alone(&context.cluster, "your view")).into());
     }
     let jobs = running_jobs(context);
     let downed = down(&context.runtime, &context.cluster)?;
@@ -46,10 +50,13 @@ fn not_alone(cluster: &str, view: &str) -> String {
         "default" => String::new(),
         name => format!("--cluster {name} "),
     };
-    format!(
-        "down ends the whole cluster, not the view {view} alone; say so: muster {named}--view / \
-         down"
-    )
+    format!("down ends the whole cluster, not {view} alone; say so: muster {named}--view / down")
+}
+
+/// Whether the manager takes this user for one of a view, who sees no others.
+fn is_in_own_view(context: &Context) -> bool {
+    let Ok(client) = context.connect() else { return false };
+    matches!(client.read_to_string("views/ctl"), Err(error) if error.errno == Errno::NOENT)
 }
 
 /// How many jobs are about to be ended, where the manager tells: those of all views.
@@ -101,10 +108,10 @@ mod tests {
     #[test]
     fn who_works_in_a_view_is_told_how_to_end_them_all() {
         assert!(
-            not_alone("default", "lab")
+            not_alone("default", "the view lab")
                 .ends_with("the view lab alone; say so: muster --view / down")
         );
-        assert!(not_alone("x", "lab").ends_with("muster --cluster x --view / down"));
+        assert!(not_alone("x", "your view").ends_with("muster --cluster x --view / down"));
     }
 
     #[test]

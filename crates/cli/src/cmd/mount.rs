@@ -65,11 +65,13 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 
 /// Nobody else would take the mount away when this process has ended.
 fn unmount_at_signal(signals: &EndSignals, dir: &Path) {
-    let signal = signals.wait();
-    if unmount(dir, true).is_err() {
-        // Nothing is mounted yet, or it cannot be helped.
-        std::process::exit(128 + signal);
+    let mut signal = signals.wait();
+    // What is in use stays until nobody uses it, or somebody insists.
+    if unmount(dir, true).is_ok() {
+        signal = signals.wait();
     }
+    // Else nothing is mounted yet, or it cannot be helped.
+    std::process::exit(128 + signal);
 }
 
 /// Starts a process that serves the mount; returns when it is there.

@@ -371,7 +371,8 @@ pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
     {
         return Ok(tell_early(&failure));
     }
-    if wish.detach && !wish.quiet && Input::if_any() != Input::None {
+    let lies_there = || rustix::io::ioctl_fionread(std::io::stdin()).is_ok_and(|bytes| bytes > 0);
+    if wish.detach && !wish.quiet && Input::if_any() != Input::None && lies_there() {
         say(
             "muster: a detached job reads no input: what is on standard input stays there; send it \
              along: --bcast FILE",

@@ -330,8 +330,8 @@ impl Node {
         self.gate.announce(Sleep::News);
         let is_late = self.gate.sleep(if self.is_idle() { left } else { most }, &mut ready);
         self.gate.announce(Sleep::No);
-        if !is_late && ready.is_empty() {
-            // A rank has rung: it sends for others no more, and they rely on that.
+        if !is_late {
+            // A rank may have rung: it sends for others no more, and they rely on that.
             self.gate.core.layout.peers().for_each(|node| self.gate.send(node));
         }
         for ready in &ready {

@@ -421,6 +421,7 @@ impl Adaptive {
     fn sampled(&mut self, range: Range, bytes: usize) -> Plan {
         let extra = (range.other_time - range.time).max(0.0);
         let is_other = if self.burst > 0 {
+            self.trying = false;
             self.doubts[method_of(range.other)][class_of(bytes)].count > 0
         } else if self.settling > 0 {
             is_ring(range.plan) != self.was_ring && extra <= self.credit
@@ -433,6 +434,7 @@ impl Adaptive {
             self.trying
         };
         if !is_other {
+            self.trying = false;
             return range.plan;
         }
         self.credit -= extra;
@@ -607,8 +609,11 @@ impl Adaptive {
         if self.tuning.as_ref().is_some_and(|tuning| tuning.sampling) {
             self.interrupt(bytes);
         }
-        // A try ends with its messages.
-        let is_over = |one: &mut Falling| range_of(one.bytes) != range_of(bytes);
+        // A try ends with its messages, and where its method is the one in use.
+        let other = self.state().ranges.at(bytes).other;
+        let is_over = |one: &mut Falling| {
+            range_of(one.bytes) != range_of(bytes) || is_ring(one.plan) != is_ring(other)
+        };
         if let Some(Falling { bytes, plan, log, .. }) = self.falling.take_if(is_over) {
             self.learn(bytes, plan, log);
         }

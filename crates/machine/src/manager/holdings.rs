@@ -55,19 +55,26 @@ impl Holdings {
         self.table.lock().expect("no holder panics")
     }
 
-    /// For each chunk, those of some nodes that do not hold it.
+    /// For each chunk, those of some nodes that do not hold it. Those that hold it are about to use
+    /// it.
     pub fn lacking(&self, nodes: &[Holder], chunks: &[Hash]) -> Vec<Vec<String>> {
-        let table = self.table();
-        let held =
-            |(name, instance): &Holder| table.get(name).filter(|held| held.instance == *instance);
-        let each: Vec<(&String, Option<&Held>)> =
-            nodes.iter().map(|node| (&node.0, held(node))).collect();
-        let lacking = |chunk: &Hash| {
-            let lacks =
-                each.iter().filter(|(_, held)| held.is_none_or(|h| !h.used.contains_key(chunk)));
-            lacks.map(|(name, _)| (*name).clone()).collect()
-        };
-        chunks.iter().map(lacking).collect()
+        let mut table = self.table();
+        let mut lacking = vec![Vec::new(); chunks.len()];
+        for (name, instance) in nodes {
+            let held = table.get_mut(name).filter(|held| held.instance == *instance);
+            let Some(held) = held else {
+                lacking.iter_mut().for_each(|lacking| lacking.push(name.clone()));
+                continue;
+            };
+            held.clock += 1;
+            for (chunk, lacking) in chunks.iter().zip(&mut lacking) {
+                match held.used.get_mut(chunk) {
+                    Some(used) => *used = held.clock,
+                    None => lacking.push(name.clone()),
+                }
+            }
+        }
+        lacking
     }
 
     /// Some nodes hold these.
@@ -130,8 +137,9 @@ mod tests {
         assert!(is_held(0) && is_held(10));
         holdings.add(&node, &chunks(HELD_MAX, HELD_MAX + 1));
         assert_eq!(
-            [0, 9, 10, HELD_MAX - 1, HELD_MAX].map(is_held),
-            [true, true, false, true, true]
+            [0, 9, 10, 11, HELD_MAX - 1, HELD_MAX].map(is_held),
+            [true, true, true, false, true, true],
+            "whoever is asked for is about to be used"
         );
         assert_eq!(holdings.table()["n0"].used.len(), HELD_MAX / 4 * 3);
     }

@@ -4,8 +4,8 @@
 //! it is. Each stream, and the merged stream of whole lines, is an index into it, so content is
 //! stored once; neighbouring records are one piece of an index, whose heads are looked through when
 //! it is read. After a restart the index is made anew from the file, and its end says where to go
-//! on reading at the node; a record cut off by a crash is dropped. When the job is done its index
-//! goes, and is made anew if somebody reads a stream.
+//! on reading at the node; a record cut off by a crash is dropped. When the job is done a large
+//! index goes, and is made anew if somebody reads a stream.
 //!
 //! A job that begins again writes on into the same log, behind a record that says so. Streams go
 //! on, and end with the last attempt; what is still to come of an earlier one is dropped.
@@ -16,7 +16,7 @@ use muster_ninep::call::{Answer, Data, Ticket};
 use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::synthetic::{File, Handle, SynCall};
 use std::fs;
-use std::io::Write;
+use std::io::{BufReader, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -26,6 +26,12 @@ const WAITED_MAX: usize = 8 * 1024;
 
 /// Bytes of the file that one piece of an index reaches over at most, unless it is one record.
 const SPAN_MAX: u64 = 64 * 1024;
+
+/// Pieces of a job that is done which are kept in memory: 128 KiB of them.
+const KEPT: usize = 4096;
+
+/// Bytes that are read at once where all records are looked at.
+const BLOCK: usize = 1 << 20;
 
 /// How many bytes of the file may be looked through for one of a stream: a piece does not reach
 /// over more of others.
@@ -233,7 +239,7 @@ impl JobLog {
     pub fn append(&self, rank: usize, output: Output, bytes: &[u8]) -> Result<bool> {
         for bytes in bytes.chunks(PIECE_MAX) {
             let mut state = self.locked();
-            if state.attempt != self.attempt || state.is_resting {
+            if state.attempt != self.attempt || state.open == [0; 2] {
                 return Ok(false);
             }
             let at = state.write(rank, output, bytes)?;
@@ -275,10 +281,10 @@ impl JobLog {
         self.end((0..ranks).flat_map(|rank| Output::BOTH.map(|output| (rank, output))));
     }
 
-    /// The job is done: what is known of the file goes, and is looked for if somebody asks.
+    /// The job is done: if much is known of the file that goes, and is looked for if somebody asks.
     pub fn rest(&self) {
         let mut state = self.locked();
-        if state.open == [0; 2] {
+        if state.open == [0; 2] && state.pieces() > KEPT {
             state.rest();
         }
     }
@@ -324,6 +330,12 @@ impl State {
             is_held: false,
             waiting: Waiting::default(),
         })
+    }
+
+    /// How many pieces all indices have.
+    fn pieces(&self) -> usize {
+        let streams = self.ranks.iter().flatten().chain(&self.merged);
+        streams.map(|stream| stream.pieces.len()).sum()
     }
 
     /// Has room for what is found out from the file.
@@ -407,21 +419,24 @@ impl State {
     fn recover(&mut self) -> Result<()> {
         let mut at = 0;
         let mut bytes = Vec::new();
+        // Everybody waits for it who wants anything of the manager.
+        let mut records = BufReader::with_capacity(BLOCK, self.file.try_clone()?);
+        records.rewind()?;
         while at + HEADER as u64 <= self.length {
             let mut head = [0; HEADER];
-            self.file.read_exact_at(&mut head, at)?;
+            records.read_exact(&mut head)?;
             let Ok(Head { rank, output, length }) = Head::read(&head) else { break };
             let start = at + HEADER as u64;
             if start + length as u64 > self.length || rank >= self.ranks.len() && rank != AGAIN {
                 break;
             }
+            bytes.resize(length, 0);
+            records.read_exact(&mut bytes)?;
             if rank == AGAIN {
                 self.begin_again();
                 at = start + length as u64;
                 continue;
             }
-            bytes.resize(length, 0);
-            self.file.read_exact_at(&mut bytes, start)?;
             self.index(rank, output, start, &bytes);
             if length == 0 {
                 self.end(rank, output);
@@ -643,14 +658,14 @@ mod tests {
                     }
                 }
                 drop(state);
-                log.rest();
+                log.locked().rest();
             }
             fs::remove_file(&path).unwrap();
         }
     }
 
     #[test]
-    fn an_index_has_few_pieces_however_many_lines_there_are_and_none_when_the_job_is_done() {
+    fn an_index_has_few_pieces_however_many_lines_there_are() {
         let path = std::env::temp_dir().join(format!("muster-log-many-{}", std::process::id()));
         let _ = fs::remove_file(&path);
         let log = JobLog::open(&path, 4).unwrap();
@@ -668,6 +683,8 @@ mod tests {
         assert_eq!(of_rank(&log, 3, 11 * 2000, 11), "line 08003\n");
         log.end_all();
         log.rest();
+        assert_eq!(pieces(), (ranks, merged), "few are kept");
+        log.locked().rest();
         assert_eq!(pieces(), (0, 0));
         fs::remove_file(&path).unwrap();
     }

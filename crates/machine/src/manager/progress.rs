@@ -69,6 +69,8 @@ pub struct Progress {
     bears: Bears,
     /// The programs are being run: some may run already.
     executing: bool,
+    /// Whether nodes were told to run it, though some may lack files: then others may run it.
+    is_ordered: bool,
     /// Signals that came meanwhile.
     signals: Vec<i32>,
     cause: Option<Cause>,
@@ -87,6 +89,7 @@ impl Progress {
             closed: Vec::new(),
             bears: Bears::default(),
             executing: false,
+            is_ordered: false,
             signals: Vec::new(),
             cause: None,
             again: false,
@@ -141,7 +144,7 @@ impl Progress {
 
     /// Whether nothing of it runs yet, nor is about to.
     pub fn is_unstarted(&self) -> bool {
-        self.is_unplaced() || self.phase == Phase::Starting && !self.executing
+        self.is_unplaced() || self.phase == Phase::Starting && !self.is_ordered
     }
 
     /// What the job went on in spite of.
@@ -155,7 +158,7 @@ impl Progress {
 
     /// The ranks have places and sessions.
     pub fn placed(&mut self, places: Vec<Place>, sessions: Vec<u32>, bears: Bears) {
-        self.phase = Phase::Starting;
+        (self.phase, self.is_ordered) = (Phase::Starting, false);
         self.bears = bears;
         self.closed = vec![false; places.len()];
         let each = |(rank, (place, session)): (usize, (Place, u32))| RankStatus {
@@ -175,6 +178,7 @@ impl Progress {
     /// Programs are about to be run; `false` when the job was ended before that.
     pub fn executing(&mut self) -> bool {
         self.executing = self.phase == Phase::Starting;
+        self.is_ordered |= self.executing;
         self.executing
     }
 

@@ -7,35 +7,35 @@ use std::collections::HashMap;
 /// The scheduler.
 pub(super) struct Share;
 
-/// How many jobs each node has.
-type Load = HashMap<u32, usize>;
-
-fn choose(ask: &Ask, cluster: &Cluster, load: &Load) -> Option<Start> {
-    let mut nodes = cluster.candidates(ask, cluster.now);
-    if !ask.is_named {
-        nodes.sort_by_key(|node| load.get(node).copied().unwrap_or(0));
+/// How many jobs each node has, with those that start now.
+fn load(cluster: &Cluster, starts: &[Start]) -> HashMap<u32, usize> {
+    let running = cluster.running.values().flat_map(|job| &job.nodes);
+    let mut load = HashMap::new();
+    for node in running.chain(starts.iter().flat_map(|start| &start.nodes)) {
+        *load.entry(*node).or_default() += 1;
     }
-    nodes.truncate(ask.nodes);
-    if !ask.is_named {
+    load
+}
+
+fn choose(ask: &Ask, cluster: &Cluster, starts: &[Start]) -> Option<Start> {
+    let mut nodes = cluster.candidates(ask, cluster.now);
+    // To count takes long where there are many jobs, and is in vain where all nodes are wanted.
+    if !ask.is_named && nodes.len() > ask.nodes {
+        let load = load(cluster, starts);
+        nodes.sort_by_key(|node| load.get(node).copied().unwrap_or(0));
+        nodes.truncate(ask.nodes);
         // Ranks follow the order of the nodes, whichever they are.
         nodes.sort_unstable();
     }
+    nodes.truncate(ask.nodes);
     (nodes.len() == ask.nodes).then_some(Start { job: ask.job, nodes })
 }
 
 impl Scheduler for Share {
     fn choose(&mut self, cluster: &Cluster) -> Vec<Start> {
-        let mut load = Load::new();
-        let count = |load: &mut Load, nodes: &[u32]| {
-            nodes.iter().for_each(|node| *load.entry(*node).or_default() += 1);
-        };
-        cluster.running.values().for_each(|job| count(&mut load, &job.nodes));
         let mut starts = Vec::new();
         for ask in &cluster.pending {
-            if let Some(start) = choose(ask, cluster, &load) {
-                count(&mut load, &start.nodes);
-                starts.push(start);
-            }
+            starts.extend(choose(ask, cluster, &starts));
         }
         starts
     }

@@ -1,7 +1,8 @@
 //! Random schedules: who does what next, who is killed in the middle of it, when a connection ends.
 
 use super::*;
-use crate::gateway::layout::{Boxes, Local, Slot};
+use crate::gateway::board::{self, Expected, Spot};
+use crate::gateway::layout::{Boxes, Endpoint, Local, Slot};
 use muster_base::limits::GATEWAY_WINDOW;
 use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -291,4 +292,41 @@ fn a_rank_is_gone_for_another_when_that_has_taken_all_of_it() {
         }
     }
     assert!((0..6).all(|rank| world.nodes[1][1].core.is_gone(0, rank)));
+}
+
+/// Half a frame may have left, or been taken: nobody goes on behind that.
+#[test]
+fn a_role_in_which_something_failed_ends_only_with_the_connection() {
+    let mut world = World::new(RANKS, (1 << 20, Way::Bare));
+    let process = &mut world.nodes[0][2];
+    process.post(0).expect("there is room");
+    process.line.line.shut();
+    assert!(process.core.send(1, &process.line).is_err());
+    let manner = Manner { is_patient: true, lands: false };
+    assert!(process.core.receive(1, &process.line, manner).is_err());
+    for role in [Endpoint::Sending, Endpoint::Receiving] {
+        assert_eq!(process.core.holder(1, role), Some(2));
+    }
+    process.core.close(1, None);
+    for role in [Endpoint::Sending, Endpoint::Receiving] {
+        assert_eq!(process.core.holder(1, role), None);
+    }
+}
+
+/// One thread waits at a spot while another one offers the processor at the next.
+#[test]
+fn who_has_shown_what_a_thread_waits_for_is_not_forgotten_before_it_has_looked() {
+    let world = World::new(RANKS, (1 << 20, Way::Bare));
+    let (core, other) = (&world.nodes[0][0].core, &world.nodes[0][1].core);
+    let spots = [1, 2].map(|number| Spot { board: 0, number });
+    let mut expected = Expected::default();
+    spots.into_iter().for_each(|spot| expected.set(spot, [1].into_iter()));
+    assert!(!expected.has_any(core));
+    board::show(other, spots[0], 7, &[]);
+    expected.forget_shown(core, spots[1]);
+    assert!(expected.has_any(core));
+    expected.forget_shown(core, spots[0]);
+    assert!(expected.has_any(core), "all are there, and the thread has not looked");
+    expected.forget(spots[0]);
+    assert!(!expected.has_any(core));
 }

@@ -182,6 +182,10 @@ fn a_stream_goes_through_the_ring_where_a_message_by_itself_does_not() {
     for bytes in [1, 100, 512 << 10, 16 << 20] {
         let range = planner.ranges().at(bytes);
         assert_eq!(range.stream, range.plan);
+        let fresh = || Adaptive::new(grid(), costs.clone());
+        if bytes < 1 << 20 {
+            assert_eq!(fresh().stream(bytes), fresh().plan(bytes));
+        }
     }
 }
 
