@@ -172,19 +172,19 @@ impl Shared {
         }
     }
 
-    /// All of `machines` strobers have a table.
-    fn taken(&self, number: u32, machines: usize) {
+    /// A table was sent, and taken by the strobers of so many machines; none where some do not have
+    /// what was sent, perhaps for the second time.
+    fn sent(&self, number: u32, machines: Option<usize>) {
         let mut state = self.lock();
+        let Some(machines) = machines else {
+            state.due.get_or_insert_with(Instant::now);
+            return;
+        };
         state.taken = state.taken.max(number);
         if machines > 1 && state.slots.slots.len() > 1 {
             state.due.get_or_insert_with(|| Instant::now() + REPEAT);
         }
         self.changed.notify_all();
-    }
-
-    /// Some strobers do not have what was sent, perhaps for the second time.
-    fn failed(&self) {
-        self.lock().due.get_or_insert_with(Instant::now);
     }
 }
 
@@ -205,11 +205,11 @@ impl Teller {
             let there = self.memory.members_of(&speakers);
             // A machine whose speaker is away for a moment would keep its old table.
             let is_whole = there.iter().count() == speakers.iter().count();
-            if !there.is_empty() && self.tell(&there, number, &slots) && is_whole {
-                self.shared.taken(number, there.iter().count());
+            let is_taken = !there.is_empty() && self.tell(&there, number, &slots) && is_whole;
+            self.shared.sent(number, is_taken.then(|| there.iter().count()));
+            if is_taken {
                 pause = PAUSES.0;
             } else {
-                self.shared.failed();
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(PAUSES.1);
             }
@@ -272,10 +272,10 @@ mod tests {
         let is_due = || shared.lock().due.is_some_and(|due| due <= Instant::now());
         shared.lock().due = Some(Instant::now());
         assert_eq!(shared.next().map(|(number, _)| number), Some(3));
-        shared.failed();
+        shared.sent(3, None);
         assert!(is_due());
         assert!(shared.next().is_some());
-        shared.taken(3, 2);
+        shared.sent(3, Some(2));
         assert!(!is_due() && shared.lock().due.is_some(), "the next one is due in a while");
     }
 
