@@ -678,6 +678,11 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         self.state.order.as_ref().is_some_and(|order| order.quiescence.is_some())
     }
 
+    /// The epoch, where what is told depends on it: in the coscheduled mode.
+    pub fn logical_epoch(&self) -> Option<u32> {
+        self.is_coscheduled().then(|| self.epoch())
+    }
+
     /// Whether a digest or a log is made of the order of messages, or one is followed.
     pub fn is_told(&self) -> bool {
         let told = |it: &Order| it.digest.is_some() || it.log.is_some() || it.followed.is_some();

@@ -451,7 +451,7 @@ impl<M: Memory> Channels<M> {
         endpoint: &mut Endpoint<C, Typed<M>>,
         is_idle: bool,
     ) -> Result<bool> {
-        let now = endpoint.is_coscheduled().then(|| endpoint.epoch());
+        let now = endpoint.logical_epoch();
         let ended = &mut self.ended;
         self.all.iter_mut().try_fold(false, |moved, (number, end)| {
             let more = match end {

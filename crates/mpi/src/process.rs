@@ -206,9 +206,8 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
             };
             // Those who stand by are called when nothing more comes, and now and then where there
             // is always something: it may be theirs. To call them takes longer than to look.
-            row = if moved { row + 1 } else { 0 };
-            let calls = row % ROW == 0;
-            let (again, has_let_in) = self.threads.let_in(&self.state, state, calls);
+            row = if moved { (row + 1) % ROW } else { 0 };
+            let (again, has_let_in) = self.threads.let_in(&self.state, state, row == 0);
             state = again;
             if moved || has_let_in {
                 continue;
@@ -461,7 +460,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
 
     /// Whether it is settled that it has: see [`Endpoint::is_settled`].
     pub fn is_settled(&self, began: Began) -> bool {
-        let now = self.logical_now();
+        let now = self.endpoint.logical_epoch();
         self.ended.iter().any(|(other, _, epoch)| *other == began && Some(*epoch) != now)
     }
 
@@ -490,19 +489,14 @@ impl<C: Carrier, M: Memory> State<C, M> {
 
     /// Whether it is settled that it has: see [`Endpoint::is_settled`].
     pub fn is_access_settled(&mut self, access: Access) -> bool {
-        let now = self.logical_now();
+        let now = self.endpoint.logical_epoch();
         self.has_access_ended(access)
             && self.windows.of(access).is_none_or(|window| window.is_settled(access, now))
     }
 
     /// Whether it is settled that a round of partitioned messages has ended.
     pub fn is_round_settled(&self, channel: Channel) -> bool {
-        self.channels.is_settled(channel, self.logical_now())
-    }
-
-    /// The epoch, in the coscheduled mode.
-    fn logical_now(&self) -> Option<u32> {
-        self.endpoint.is_coscheduled().then(|| self.endpoint.epoch())
+        self.channels.is_settled(channel, self.endpoint.logical_epoch())
     }
 
     /// Asks a window, with what says whether a rank is gone.

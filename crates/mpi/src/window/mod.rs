@@ -445,7 +445,7 @@ impl<M: Memory> Window<M> {
             return Ok(());
         };
         if head.kind == Kind::Answer {
-            self.take_answer(&head, data, endpoint.is_coscheduled().then(|| endpoint.epoch()));
+            self.take_answer(&head, data, endpoint.logical_epoch());
             return Ok(());
         }
         let answers = self.own.carry_out(from, &head, data);
