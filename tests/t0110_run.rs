@@ -2,7 +2,7 @@
 
 mod cluster;
 
-use cluster::{Cluster, until};
+use cluster::{Cluster, MUSTER, until};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -227,6 +227,35 @@ fn ranks_find_their_environment_directory_and_files() {
     }
     let mode = fs::metadata(cluster.directory()).unwrap().permissions().mode();
     assert_eq!(mode & 0o77, 0);
+    cluster.down();
+}
+
+#[test]
+fn new_files_get_the_modes_that_the_callers_would() {
+    let cluster = Cluster::up("t0110umask", 2);
+    for (umask, mode) in [("077", "600"), ("002", "664"), ("022", "644")] {
+        let call = cluster.muster(&sh(&["-n", "2"], "umask; touch x; stat -c %a x"));
+        let said = call.after(&format!("umask {umask}")).run().ok();
+        let umask = format!("0{umask}");
+        assert_eq!(said.sorted(), [&umask[..], &umask, mode, mode], "{said:?}");
+    }
+    cluster.down();
+}
+
+#[test]
+fn a_job_that_runs_another_runs_it_in_its_own_cluster() {
+    let cluster = Cluster::up("t0110within", 3);
+    let line = format!("exec {MUSTER} run -N 3 printenv MUSTER_NODE");
+    let said = cluster.muster(&sh(&[], &line)).run().ok();
+    assert_eq!(said.sorted(), ["n0", "n1", "n2"]);
+    cluster.muster(&["view", "create", "half", "--nodes", "n[1-2]"]).run().ok();
+    let line = format!("exec {MUSTER} run -n 4 printenv MUSTER_NODE");
+    let said = cluster.muster(&[&["--view", "half"], &sh(&[], &line)[..]].concat()).run().ok();
+    assert_eq!(said.sorted(), ["n1", "n1", "n2", "n2"]);
+    // Where it cannot be reached there is none, and no other is made in its place.
+    let line = format!("MUSTER_RUNTIME=$PWD MUSTER_CLUSTER=default exec {MUSTER} run -n 4 true");
+    let said = cluster.muster(&sh(&[], &line)).run().code(125);
+    assert!(said.err.contains("no cluster is up"), "{said:?}");
     cluster.down();
 }
 

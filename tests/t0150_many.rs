@@ -187,3 +187,16 @@ fn many_jobs_with_files_at_once_all_get_them() {
     cluster.muster(&["run", "-N", "3", "true"]).run().ok();
     cluster.down();
 }
+
+/// A daemon has some descriptors for each rank, and users come with 1,024 at most.
+#[test]
+fn ranks_are_not_limited_by_the_descriptors_that_a_user_comes_with() {
+    let cluster = Cluster::none("t0150few");
+    let run = ["run", "-N", "1", "-n", "100", "-o", "%n.out", "sh", "-c", "ulimit -n; sleep 3"];
+    cluster.muster(&run).after("ulimit -S -n 96").run().ok();
+    for rank in 0..100 {
+        let said = fs::read_to_string(cluster.work().join(format!("{rank}.out"))).unwrap();
+        assert_eq!(said, "96\n", "what it would have had");
+    }
+    cluster.down();
+}

@@ -178,6 +178,9 @@ fn a_drained_node_gets_no_jobs_until_it_is_resumed_even_by_another_manager() {
     // What runs there goes on, and what fits elsewhere runs at once.
     let on = cluster.muster(&["run", "printenv", "MUSTER_NODE"]).run().ok();
     assert_eq!(on.out, "n0\n");
+    // Who names no number of nodes does without them.
+    let five = cluster.muster(&["run", "-n", "5", "printenv", "MUSTER_NODE"]).run().ok();
+    assert_eq!(five.out, "n0\n".repeat(5));
     let both = job(&cluster, "both", &["-N", "2"]);
     let why = await_state(&cluster, "both", "pending")["why"].clone();
     assert_eq!(why, "2 nodes asked, 1 can take it; the others are down, drained or reserved");

@@ -416,6 +416,23 @@ impl Call {
         self
     }
 
+    /// A shell does this before it becomes the command.
+    pub fn after(mut self, line: &str) -> Call {
+        let command = &self.command;
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("{line}; exec \"$@\""), "sh"]);
+        shell.arg(command.get_program()).args(command.get_args());
+        shell.current_dir(command.get_current_dir().unwrap_or(Path::new(".")));
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        self.command = shell;
+        self
+    }
+
     pub fn start(mut self) -> Running {
         let null = matches!(self.input, Input::Null);
         self.command.stdin(if null { Stdio::null() } else { Stdio::piped() });

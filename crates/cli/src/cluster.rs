@@ -91,14 +91,16 @@ impl Context {
         Ok(Client::connect(&directory.manager(), options)?)
     }
 
-    /// Whether a job gets a cluster of its own: none is up, and neither one nor a view was named.
+    /// Whether a job gets a cluster of its own: none is up, neither one nor a view was named, and
+    /// no job says so: it would leave its own cluster without a word, where that cannot be reached.
     ///
     /// # Errors
     /// The directory of clusters cannot be used.
     pub fn embeds(&self) -> Result<bool> {
         let absent = matches!(self.runtime.state(&self.cluster)?, None | Some(State::Dead));
         let is_whole = self.view.as_deref().is_none_or(|view| view == "/");
-        Ok(absent && is_whole && self.cluster == "default")
+        let is_in_job = std::env::var_os("MUSTER_JOB").is_some();
+        Ok(absent && is_whole && self.cluster == "default" && !is_in_job)
     }
 
     /// One of so many nodes for this process alone or, with none, the cluster that is up.

@@ -62,9 +62,14 @@ pub struct Launch {
     pub in_turns: bool,
     /// Whether ranks that fill the processors of their machine are bound to them then.
     pub binds: bool,
+    /// Bits that the modes of its ranks' new files do not get.
+    pub umask: u32,
     /// Where.
     pub nodes: Vec<Part>,
 }
+
+/// Bits that the modes of new files do not get where nobody says.
+pub const UMASK: u32 = 0o022;
 
 /// A node's part of a launch. It travels as a list, for all nodes read the parts of all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,6 +4,7 @@
 
 pub mod chunk;
 pub mod config;
+pub mod descriptors;
 pub mod files;
 pub mod hosts;
 pub mod image;

@@ -252,6 +252,7 @@ impl Args {
             tolerate: self.tolerate,
             requeue: self.requeue.unwrap_or(0),
             unbound: self.no_bind,
+            umask: environment::umask(),
             name: Some(self.name.unwrap_or_else(|| last.unwrap_or(&named).to_owned())),
             grace_ms: milliseconds(self.grace),
             argv: self.command,
@@ -364,6 +365,8 @@ pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
         Ok(found) => found,
         Err(error) => return Ok(tell_early(&trouble(&error))),
     };
+    // Each rank's output may go to a file of its own. What was usual here the cluster has already.
+    let _ = muster_machine::descriptors::take_all();
     let is_here = || embeds || is_on_this_machine(&cluster.client);
     if order.has_files()
         && is_here()

@@ -5,7 +5,8 @@ use super::list::Host;
 use super::session::{Calls, Session};
 use super::{Answer, Ask, PREFIX, Ports, Start, Started, Way, address_towards};
 use crate::config::{self, Config};
-use crate::keeper::{self, Keeper, Plan, Runtime, by_file, keep_descriptors, raise_descriptors};
+use crate::descriptors;
+use crate::keeper::{self, Keeper, Plan, Runtime, by_file, keep_descriptors};
 use crate::roster::{self, Entry, MANAGER};
 use muster_base::nodeset::fold;
 use muster_fabric::protocol::NodeId;
@@ -108,7 +109,7 @@ pub fn bring_up(
 ) -> Result<Keeper, Error> {
     // What the caller has open is not the sessions'; these take four each, and the manager as many.
     keep_descriptors()?;
-    raise_descriptors()?;
+    descriptors::take_all()?;
     let identity = Config::from_env()?.identity()?;
     let is_ipv6 = order.address.is_some_and(|address| address.is_ipv6());
     let random = Identity::generate().map_err(io::Error::other)?.public_key().to_string();

@@ -96,13 +96,6 @@ pub enum Error {
     },
 }
 
-/// Lets this process and those that it starts have as many descriptors as it may have.
-pub(crate) fn raise_descriptors() -> io::Result<()> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    Ok(setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?)
-}
-
 /// Tells the manager of the cluster in a directory one line of evidence.
 pub type Report = Arc<dyn Fn(&Directory, &str) -> io::Result<()> + Send + Sync>;
 

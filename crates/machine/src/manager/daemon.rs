@@ -2,6 +2,7 @@
 
 use super::{Manager, tree};
 use crate::config::Config;
+use crate::descriptors;
 use crate::keeper::{Directory, Presence};
 use crate::line::{self, Door};
 use crate::memory::Memory;
@@ -17,6 +18,8 @@ use std::sync::Arc;
 /// When the directory or its socket cannot be used.
 pub fn run(directory: &Path) -> io::Result<()> {
     let directory = Directory::at(directory).map_err(io::Error::other)?;
+    // It has some for each node, and for each command that is connected.
+    let _ = descriptors::take_all();
     let presence = Presence::enter(&directory).map_err(io::Error::other)?;
     let roster = Roster::of(&directory)?;
     if roster.is_beyond() {

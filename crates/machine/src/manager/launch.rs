@@ -13,7 +13,7 @@ use super::queue;
 use super::spec::{End, Phase, RankPhase, Spec, Stdin};
 use super::{Manager, report};
 use crate::chunk::{Hash, Recipe, write_ranges};
-use crate::launch::{Launch, Order, Part, exit_in, session_of};
+use crate::launch::{Launch, Order, Part, UMASK, exit_in, session_of};
 use crate::memory::{Letter, id_of};
 use crate::relay::format::{BadStream, Parser, Sink, Target};
 use crate::relay::pack::{Load, PackError};
@@ -134,6 +134,9 @@ fn texts(job: &Job, spec: &Spec, ranks: usize) -> (String, String) {
     env.entry("PATH".to_owned()).or_insert_with(|| PATH.to_owned());
     env.insert("MUSTER_SIZE".to_owned(), ranks.to_string());
     env.insert("MUSTER_JOB".to_owned(), job.id.to_string());
+    if let Some(view) = &job.view {
+        env.insert("MUSTER_VIEW".to_owned(), view.to_string());
+    }
     env.insert("MUSTER_RESTART_COUNT".to_owned(), job.requeued.len().to_string());
     let line = |(name, value): (&String, &String)| {
         format!("{}\n", quote::quote(&format!("{name}={value}")))
@@ -585,8 +588,9 @@ fn order(job: &Job) -> Result<(Nodes, Launch)> {
     let (argv, env) = texts(job, spec, ranks.len());
     let set = nodes.iter().filter_map(|part| id_of(&part.node)).collect();
     let (chdir, stdin) = (spec.chdir.clone(), spec.stdin);
-    let (id, known_as, binds) = (job.attempt, job.id, !spec.unbound);
-    let launch = Launch { job: id, known_as, argv, env, stdin, chdir, in_turns, binds, nodes };
+    let (known_as, binds, umask) = (job.id, !spec.unbound, spec.umask.unwrap_or(UMASK));
+    let job = job.attempt;
+    let launch = Launch { job, known_as, argv, env, stdin, chdir, in_turns, binds, umask, nodes };
     Ok((set, launch))
 }
 

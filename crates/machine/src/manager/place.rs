@@ -26,19 +26,32 @@ pub struct Wanted {
     pub among: Option<Vec<String>>,
 }
 
-/// What a job asks for of `up`, the nodes that are there, in the cluster's order; `down` are known
-/// but not there.
+/// The nodes that a job may ask for, in the cluster's order.
+#[derive(Debug, Default)]
+pub struct Nodes {
+    /// Those that are there.
+    pub up: Vec<String>,
+    /// Those of them that could take the job now if no other job were there. A job that gives no
+    /// number of nodes asks for no more than these, or it would wait for a node that is drained or
+    /// reserved though it could do without.
+    pub open: Vec<String>,
+    /// Those that are known, but not there.
+    pub down: Vec<String>,
+}
+
+/// What a job asks for.
 ///
 /// # Errors
 /// One sentence that says what was asked for, what there is, and what to do.
-pub fn wanted(spec: &Spec, up: &[String], down: &[String]) -> Result<Wanted, String> {
+pub fn wanted(spec: &Spec, nodes: &Nodes) -> Result<Wanted, String> {
+    let Nodes { up, open, down } = nodes;
     if spec.argv.is_empty() {
         return Err("the job has no program: give argv  [E112]".to_owned());
     }
     let chosen = candidates(spec, up, down)?;
     let most = chosen.len();
     if most == 0 {
-        return Err(match down {
+        return Err(match &down[..] {
             [] => "no node has joined yet. See: muster nodes  [E114]".to_owned(),
             _ => format!("all nodes are down ({}). See: muster nodes  [E114]", nodeset::fold(down)),
         });
@@ -49,7 +62,11 @@ pub fn wanted(spec: &Spec, up: &[String], down: &[String]) -> Result<Wanted, Str
     let nodes = match (spec.nodes, spec.ranks, &spec.nodelist) {
         (Some(nodes), _, _) => nodes,
         // Of more nodes than ranks the first have one each, also where they are named.
-        (None, Some(ranks), _) => ranks.div_ceil(spec.per_node.unwrap_or(1)).min(most),
+        (None, Some(ranks), list) => {
+            let now = open.len();
+            let most = if list.is_none() && now > 0 { now } else { most };
+            ranks.div_ceil(spec.per_node.unwrap_or(1)).min(most)
+        }
         (None, None, Some(_)) => most,
         (None, None, None) => 1,
     };
@@ -131,12 +148,16 @@ mod tests {
         (0..count).map(|n| format!("n{n}")).collect()
     }
 
+    fn all_open(count: usize) -> Nodes {
+        Nodes { up: names(count), open: names(count), down: Vec::new() }
+    }
+
     fn spec(json: &str) -> Spec {
         serde_json::from_str(json).unwrap()
     }
 
     fn placed(json: &str) -> String {
-        let wanted = wanted(&spec(json), &names(4), &[]).unwrap();
+        let wanted = wanted(&spec(json), &all_open(4)).unwrap();
         let nodes = wanted.among.unwrap_or_else(|| names(4));
         let places = place(wanted.ranks, &nodes[..wanted.nodes], spec(json).per_node);
         places.iter().map(|p| format!("{}.{} ", p.node, p.local)).collect()
@@ -176,10 +197,25 @@ mod tests {
 
     #[test]
     fn with_all_nodes_down_that_is_what_is_said() {
-        let said =
-            |down: &[String]| wanted(&spec(r#"{"argv":["x"],"ranks":4}"#), &[], down).unwrap_err();
-        assert!(said(&names(2)).contains("all nodes are down (n[0-1])"));
-        assert!(said(&[]).contains("no node has joined"));
+        let said = |down: Vec<String>| {
+            let nodes = Nodes { down, ..Nodes::default() };
+            wanted(&spec(r#"{"argv":["x"],"ranks":4}"#), &nodes).unwrap_err()
+        };
+        assert!(said(names(2)).contains("all nodes are down (n[0-1])"));
+        assert!(said(vec![]).contains("no node has joined"));
+    }
+
+    #[test]
+    fn who_gives_no_number_of_nodes_does_without_those_that_take_no_jobs() {
+        let nodes = |json: &str, open: usize| {
+            let nodes = Nodes { open: names(open), ..all_open(4) };
+            wanted(&spec(json), &nodes).unwrap().nodes
+        };
+        let many = r#"{"argv":["x"],"ranks":8}"#;
+        assert_eq!((nodes(many, 4), nodes(many, 3), nodes(many, 1)), (4, 3, 1));
+        assert_eq!(nodes(many, 0), 4, "it waits for all that are there");
+        assert_eq!(nodes(r#"{"argv":["x"],"ranks":8,"nodes":4}"#, 3), 4, "as it says");
+        assert_eq!(nodes(r#"{"argv":["x"],"ranks":8,"nodelist":"n[0-3]"}"#, 3), 4, "as it says");
     }
 
     #[test]
@@ -196,7 +232,7 @@ mod tests {
             (r#"{"argv":["x"],"ranks":99999}"#, "but a node runs 3072 at most"),
         ] {
             let down = if json.contains("nodelist") { vec!["n7".to_owned()] } else { vec![] };
-            let error = wanted(&spec(json), &names(4), &down).unwrap_err();
+            let error = wanted(&spec(json), &Nodes { down, ..all_open(4) }).unwrap_err();
             assert!(error.contains(said), "{json}: {error}");
         }
     }

@@ -17,7 +17,7 @@ use super::Manager;
 use super::job::Job;
 use super::journal::Record;
 use super::launch;
-use super::place::wanted;
+use super::place::{Nodes, wanted};
 use super::progress::Bears;
 use super::settings::{named, number_of};
 use super::spec::{Phase, Spec};
@@ -199,7 +199,11 @@ impl Manager {
                 "a time of 0 is none at all: give time_ms at least 1  [E116]".into(),
             ));
         }
-        let wanted = wanted(spec, &up, &down).map_err(|said| refuse(format!("{scope}{said}")))?;
+        let anywhere = ask_of(job.id, spec, 0, self.among(job, None));
+        let open = self.queue.state().schedule.open(&anywhere, moment());
+        let open = open.into_iter().map(named).collect();
+        let nodes = Nodes { up, open, down };
+        let wanted = wanted(spec, &nodes).map_err(|said| refuse(format!("{scope}{said}")))?;
         let among = self.among(job, wanted.among);
         Ok((ask_of(job.id, spec, wanted.nodes, among), wanted.ranks))
     }

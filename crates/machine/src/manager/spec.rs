@@ -55,6 +55,9 @@ pub struct Spec {
     /// bound to one each.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unbound: bool,
+    /// Bits that the modes of its ranks' new files do not get: umask(2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub umask: Option<u32>,
     /// What to call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,

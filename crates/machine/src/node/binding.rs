@@ -79,14 +79,16 @@ fn processors() -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::launch::UMASK;
     use crate::manager::spec::Stdin;
     use crate::scratch::Scratch;
 
     fn launch(nodes: Vec<Part>) -> Launch {
         let (job, stdin, chdir) = (1, Stdin::NONE, None);
         let (argv, env) = (String::new(), String::new());
-        let (in_turns, binds) = (true, true);
-        Launch { job, known_as: job, argv, env, stdin, chdir, in_turns, binds, nodes }
+        let (in_turns, binds, umask) = (true, true, UMASK);
+        let known_as = job;
+        Launch { job, known_as, argv, env, stdin, chdir, in_turns, binds, umask, nodes }
     }
 
     /// The processors of the ranks of nodes with so many; those named `h` are another machine's.

@@ -4,6 +4,7 @@ use super::gateway::Desk;
 use super::orders::Orders;
 use super::processor::Processor;
 use super::{Node, Setup, tree};
+use crate::descriptors;
 use crate::keeper::{Directory, Presence};
 use crate::line::{self, Door};
 use crate::memory::{Memory, id_of};
@@ -37,6 +38,8 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_m
 /// When the directory or its socket cannot be used.
 pub fn run(directory: &Path, name: &str, processor: Processor) -> io::Result<()> {
     let directory = Directory::at(directory).map_err(io::Error::other)?;
+    // It has some for each rank. With fewer it runs fewer.
+    let _ = descriptors::take_all();
     let presence = Presence::enter(&directory).map_err(io::Error::other)?;
     let roster = Roster::of(&directory)?;
     roster.enter_node(name)?;

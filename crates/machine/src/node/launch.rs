@@ -6,6 +6,8 @@ use super::session::{Phase, Session};
 use super::shepherd::{NsCommand, Spec, Stdio};
 use super::watch::Pipes;
 use super::{LIBRARIES, Node};
+use crate::descriptors;
+use crate::launch::UMASK;
 use crate::strober::place::Place;
 use muster_base::quote;
 use muster_ninep::error::{Errno, Error, Result, fail};
@@ -118,6 +120,8 @@ fn specify(node: &Node, session: &Arc<Session>, program: Option<&str>) -> Result
     spec.fresh_proc = true;
     spec.in_turns = session.light.is_some_and(|light| light.in_turns);
     spec.processor = session.light.and_then(|light| light.processor);
+    spec.umask = session.light.map_or(UMASK, |light| light.umask);
+    spec.descriptors = descriptors::usual();
     // Who reads the job's input is followed from its start.
     let reads = session.light.is_none_or(|light| light.reads);
     // Without control groups the strober stops those that it has heard of.
@@ -172,6 +176,12 @@ fn own_variables(node: &Node, session: &Arc<Session>) -> Vec<(String, String)> {
         ("XCPU_PARENT".to_owned(), state.parent.clone()),
         ("MUSTER_NODE".to_owned(), node.setup.name.clone()),
     ];
+    // Commands that a program runs are for the cluster that runs it.
+    let home = &node.setup.home;
+    if let (Some(runtime), Some(cluster)) = (home.parent(), home.file_name()) {
+        own.push(("MUSTER_RUNTIME".to_owned(), runtime.to_string_lossy().into_owned()));
+        own.push(("MUSTER_CLUSTER".to_owned(), cluster.to_string_lossy().into_owned()));
+    }
     let (rank, local) = &state.id;
     own.push(("XCPUID".to_owned(), format!("{rank}/{local}")));
     if !rank.is_empty() {

@@ -46,6 +46,8 @@ pub(super) struct Light {
     pub(super) in_turns: bool,
     /// The processor that it is bound to.
     pub(super) processor: Option<u32>,
+    /// Bits that the modes of its new files do not get.
+    pub(super) umask: u32,
 }
 
 /// What ranks have said and nobody has been told yet.
@@ -259,9 +261,10 @@ impl Crew {
         let binding = Binding::of(&launch, name, home);
         let each = |rank: Rank| {
             let reads = launch.stdin.includes(rank.rank);
-            let Launch { job, known_as, in_turns, .. } = launch;
+            let Launch { job, known_as, in_turns, umask, .. } = launch;
             let processor = binding.processor(rank.local);
-            let light = Light { job, known_as, rank: rank.rank, reads, in_turns, processor };
+            let number = rank.rank;
+            let light = Light { job, known_as, rank: number, reads, in_turns, processor, umask };
             let made = prepare(&self.node, light, &rank, &launch);
             made.inspect_err(|error| self.node.reports.push(light.failed(error), &[])).ok()
         };

@@ -181,6 +181,11 @@ impl Schedule {
         self.config = config;
     }
 
+    /// The nodes that could take a job from `at` on if no other job were there.
+    pub fn open(&self, ask: &Ask, at: Moment) -> Vec<u32> {
+        self.cluster.candidates(ask, at)
+    }
+
     /// A job waits from now on. Behind all that have its priority.
     pub fn submit(&mut self, ask: Ask) {
         let rank = self.cluster.rank(&ask);

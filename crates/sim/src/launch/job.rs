@@ -9,7 +9,7 @@ use muster_fabric::protocol::{NodeId, Time};
 use muster_machine::chunk::Hash;
 use muster_machine::launch::bundle::Bundle;
 use muster_machine::launch::{
-    Bytes, Kind, Launch, Order, Part, Said, Shipment, What, exit_in, session_of,
+    Bytes, Kind, Launch, Order, Part, Said, Shipment, UMASK, What, exit_in, session_of,
 };
 use muster_machine::manager::flow::{COUNTS, FLYING, Flow, HEAR, Lacking};
 use muster_machine::manager::place::place;
@@ -330,8 +330,8 @@ impl Job {
         let argv = self.wish.argv();
         let env = self.wish.env.clone();
         let (job, known_as, stdin, chdir) = (self.attempt, self.id, Stdin::NONE, None);
-        let (in_turns, binds) = (false, true);
-        Launch { job, known_as, argv, env, stdin, chdir, in_turns, binds, nodes }
+        let (in_turns, binds, umask) = (false, true, UMASK);
+        Launch { job, known_as, argv, env, stdin, chdir, in_turns, binds, umask, nodes }
     }
 
     fn hashes(&self) -> Vec<Hash> {

@@ -12,7 +12,7 @@ use rustix::process::{setpgid, setsid, umask};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use crate::prompt;
+use crate::{descriptors, prompt};
 
 use super::link::{Failure, Stage};
 use super::namespace::{Granted, run_script};
@@ -86,7 +86,11 @@ pub(super) fn launch(
         only.set(processor as usize);
         let _ = sched_setaffinity(None, &only);
     }
-    umask(Mode::WGRP | Mode::WOTH);
+    if let Some(usual) = spec.descriptors {
+        // Their number tells nothing of the program's: it has more than it expects.
+        let _ = descriptors::be_usual(usual);
+    }
+    umask(Mode::from_bits_truncate(spec.umask));
     let cwd = spec.cwd.to_string_lossy();
     rustix::process::chdir(&spec.cwd)
         .map_err(io::Error::from)

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::script::NsCommand;
+use crate::launch::UMASK;
 
 /// A program and everything about the place it runs in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +30,10 @@ pub struct Spec {
     pub in_turns: bool,
     /// The processor that it is bound to, if not to those of the daemon.
     pub processor: Option<u32>,
+    /// Bits that the modes of its new files do not get.
+    pub umask: u32,
+    /// The soft limit of its descriptors, if not the daemon's.
+    pub descriptors: Option<u64>,
     /// Whether `/proc` shows only the session's own processes. Where the machine does not allow
     /// it (containers with a masked `/proc`) the old one stays.
     pub fresh_proc: bool,
@@ -78,6 +83,8 @@ impl Spec {
             cgroup: None,
             in_turns: false,
             processor: None,
+            umask: UMASK,
+            descriptors: None,
             fresh_proc: true,
             tells_start: true,
         }
