@@ -11,7 +11,7 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use muster_machine::launch::{Launch, Order, Part};
+use muster_machine::launch::{Launch, Order, Part, UMASK};
 use muster_machine::manager::spec::Stdin;
 use muster_sim::launch::Prices;
 use muster_sim::launch::model::{Cluster, Machines, Took};
@@ -278,8 +278,8 @@ fn letter_price() -> u64 {
     let part = |first| Part { node: format!("n{first}"), instance: 1 << 60, first, count: 1 };
     let (env, nodes) = ("NAME=value\n".repeat(20), (0..64).map(part).collect());
     let (job, known_as, argv, stdin, chdir) = (1, 1, "true\n".to_owned(), Stdin::NONE, None);
-    let (in_turns, binds) = (false, true);
-    let launch = Launch { job, known_as, argv, env, stdin, chdir, in_turns, binds, nodes };
+    let (in_turns, binds, umask) = (false, true, UMASK);
+    let launch = Launch { job, known_as, argv, env, stdin, chdir, in_turns, binds, umask, nodes };
     let letter = Order::Launch(launch).letter();
     let mut times: Vec<f64> = Vec::new();
     for _ in 0..200 {
