@@ -48,7 +48,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
         ranks = vec![rank];
     }
-    tell_attempts(&client, args.job);
+    tell_what_follows(&client, args.job);
     if args.label {
         labelled(&client, &directory, file, &ranks, args.follow)?;
         return Ok(ExitCode::SUCCESS);
@@ -61,8 +61,9 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says of a job that has begun again that this is the output of all its attempts.
-fn tell_attempts(client: &Client, job: u32) {
+/// Says of a job that has begun again that this is the output of all its attempts, and of one whose
+/// output somebody takes that this is only the end of it.
+fn tell_what_follows(client: &Client, job: u32) {
     let status = client.read(&format!("{}/status", job_path(job))).unwrap_or_default();
     let status: Status = serde_json::from_slice(&status).unwrap_or_default();
     if !status.requeued.is_empty() {
@@ -72,6 +73,14 @@ fn tell_attempts(client: &Client, job: u32) {
             io::stderr(),
             "muster: job {job} has begun again: what its {attempts} attempts have printed follows, \
              one after another  [N304]"
+        );
+    }
+    if status.taken > 0 {
+        let _ = writeln!(
+            io::stderr(),
+            "muster: the end of what job {job} has printed follows: the {} MB before it went to \
+             its muster run and are not kept  [N113]",
+            status.taken / 1_000_000
         );
     }
 }

@@ -1,6 +1,6 @@
 //! Moves the ranks' output from the cluster to where it is shown, on a thread of its own.
 //!
-//! All of it is one row of records (`jobs/J/output`), of which one read is under way. Its answer
+//! All of it is one row of records (`jobs/J/take`), of which one read is under way. Its answer
 //! comes back as an [`Order`]; the next read is sent only when the bytes were written, so a slow
 //! reader of ours loses nothing. When the connection breaks, the pump waits for [`Order::Attach`]
 //! and goes on at the offset that it had come to. The thread ends when all streams have.
@@ -150,7 +150,7 @@ impl Pump {
     fn attach(&mut self, client: Client, generation: u64) {
         (self.generation, self.fid, self.owed) = (generation, None, false);
         let job = self.job.to_string();
-        let path = ["jobs", job.as_str(), "output"].map(str::as_bytes);
+        let path = ["jobs", job.as_str(), "take"].map(str::as_bytes);
         let back = self.back.clone();
         // Told only while the pump listens; afterwards nobody wants to know.
         let fail = move |back: &Sender<Order>, error| {

@@ -264,8 +264,9 @@ impl Job {
 
     /// All that is told of it.
     pub(super) fn status(&self) -> Status {
+        let taken = self.placed.get().map_or(0, |placed| placed.log.gone());
         if let Some(past) = &*self.past.lock().expect("no holder panics") {
-            return past.clone();
+            return Status { taken, ..past.clone() };
         }
         let manager = self.manager.upgrade();
         // The queue is asked first: it looks at jobs while it is locked.
@@ -298,6 +299,7 @@ impl Job {
             end: verdict.as_ref().map(|(end, _, _)| *end),
             why: verdict.map_or(waits, |(_, _, why)| why),
             requeued: self.requeued.clone(),
+            taken,
             ranks,
             transport: manager.map_or("", |manager| manager.nodes.transport()).to_owned(),
         }
@@ -329,6 +331,7 @@ impl Job {
                 Action::EndAll => {
                     holds.iter().for_each(|(_, hold)| command(hold, "end\n"));
                     self.order(&nodes, Order::End { job: self.attempt });
+                    self.placed.get().into_iter().for_each(|placed| placed.log.let_go());
                     self.later(DRAIN, |job| {
                         let mut state = job.state();
                         let actions = state.progress.drain_over();

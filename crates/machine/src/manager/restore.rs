@@ -135,7 +135,7 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
     };
     for id in super::outdated(told.iter().filter_map(ended).collect()) {
         told.remove(&id);
-        let _ = std::fs::remove_file(manager.log_of(id));
+        JobLog::remove(&manager.log_of(id));
     }
     // A full disk costs a longer journal.
     let known = |number: &u32| told.contains_key(attempts.get(number).unwrap_or(number));

@@ -236,8 +236,15 @@ pub struct Status {
     /// Why each attempt before this one failed. All else here is of this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requeued: Vec<String>,
+    /// Bytes of `output` that are not kept: who took them has them.
+    #[serde(skip_serializing_if = "is_none")]
+    pub taken: u64,
     /// What its nodes are reached by.
     pub transport: String,
+}
+
+fn is_none(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 /// How much of a job's files had to be sent.
