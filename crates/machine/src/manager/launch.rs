@@ -73,7 +73,7 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
         let (Some(spec), Some(nodes)) = (&state.spec, &state.allotted) else {
             return Err(ended_by(&state));
         };
-        (spec.clone(), place(spec.ranks.unwrap_or(nodes.len()), nodes, spec.per_node))
+        (spec.clone(), place(spec.ranks.unwrap_or(nodes.len()), nodes, spec.per_node.as_ref()))
     };
     let placed = named(&manager, job.attempt, &places)?;
     let sessions: Vec<u32> = placed.iter().map(|rank| rank.session).collect();
