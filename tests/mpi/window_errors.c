@@ -1,6 +1,8 @@
 /* What is wrong with the use of a window is told, by the standard's classes, and nothing hangs. */
 #include "check.h"
 
+#include <limits.h>
+
 /* The class that a call returned. */
 static int class_of(int code) {
     int class;
@@ -57,6 +59,7 @@ int main(int argc, char **argv) {
     GIVES(MPI_SUCCESS, MPI_Put(&out, 1, MPI_INT, 0, 64, 1, MPI_INT, win));
     GIVES(MPI_ERR_RMA_RANGE, MPI_Win_unlock(0, win));
     GIVES(MPI_ERR_BASE, MPI_Win_detach(win, memory));
+    GIVES(MPI_ERR_SIZE, MPI_Win_attach(win, memory, LONG_MAX));
     MPI_Win_free(&win);
     /* What cannot become a window. */
     GIVES(MPI_ERR_SIZE, MPI_Win_create(memory, -1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));

@@ -318,7 +318,10 @@ export! {
         let mut state = world()?.process.state();
         let regions = state.windows.get(win.context())?.regions();
         let end = |region: &Region<Place>| region.start + region.size as i64;
-        let behind = start + size as i64;
+        let behind = start.checked_add_unsigned(size as u64).ok_or_else(|| {
+            let what = format!("{size} bytes from {start:#x} on are more than memory has");
+            Error::new(Class::Size, what)
+        })?;
         let overlaps = |other: &Region<Place>| other.start < behind && start < end(other);
         if regions.iter().any(overlaps) {
             let what = format!("some of the {size} bytes at {start:#x} are attached already");
