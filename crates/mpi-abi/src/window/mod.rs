@@ -19,6 +19,7 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::attribute;
 use crate::communicator::{Held, all_say, communicator};
+use crate::errhandler;
 use crate::export::{Number, both, export};
 use crate::failure;
 use crate::group;
@@ -351,6 +352,7 @@ export! {
         let context = known.context();
         let ended = world()?.process.state().windows.get(context)?.epochs().are_ended();
         ended.inspect_err(|_| failure::note(handle.into()))?;
+        let action = errhandler::action(handle.into())?;
         let note = |_: &Error| failure::note(handle.into());
         let asked = epoch::flush(&known, None).inspect_err(note)?;
         let flushed = finish(asked);
@@ -361,7 +363,7 @@ export! {
         state.windows.remove(context);
         state.forget(context);
         win.set(MPI_WIN_NULL)?;
-        flushed
+        flushed.inspect_err(|_| failure::note_for(handle.into(), action))
     }
 
     /// Whose it is.
