@@ -10,7 +10,7 @@ use crate::error::{Errno, Error};
 use crate::message::{Fid as Number, Frame, Rmessage, Tmessage};
 use crate::stream::Stream;
 use crate::version::Version;
-use muster_base::limits::{FIDS_MAX, MSIZE_MAX, OUTBOX_MAX};
+use muster_base::limits::{FIDS_MAX, HANDED_ON_MAX, MSIZE_MAX, OUTBOX_MAX};
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::Instant;
@@ -342,7 +342,7 @@ impl State {
         match queue {
             Queue::Wait(_) if hub::is_here() => queued <= OUTBOX_MAX + MSIZE_MAX,
             Queue::Wait(_) => queued <= OUTBOX_MAX,
-            Queue::Refuse => queued <= OUTBOX_MAX + MSIZE_MAX,
+            Queue::Refuse => queued <= HANDED_ON_MAX,
         }
     }
 }

@@ -104,7 +104,8 @@ impl Tree for Probe {
     fn open(&self, _: &mut C<'_, Self>, fid: &String, flags: OpenFlags) -> Answer<Opened<String>> {
         self.note(format!("open {fid} {}", flags.0));
         let qid = if fid.ends_with("pipe") { file(5) } else { qid(2) };
-        Ok(Opened { fid: fid.clone(), qid, iounit: 5 })
+        let iounit = if fid.contains("wide") { 0 } else { 5 };
+        Ok(Opened { fid: fid.clone(), qid, iounit })
     }
 
     fn clunk(&self, fid: String) -> Result<()> {
@@ -428,6 +429,28 @@ fn what_is_open_at_the_other_server_is_copied_there() {
     let copy = fid.walk(&[]).expect("copied");
     copy.open(OpenFlags::default()).expect("opened");
     relay.probe.wait_for("open /pipe 0", 2);
+}
+
+/// A copy of more than 4 MiB to a node failed where the node was slower than what came.
+#[test]
+fn what_is_under_way_to_a_server_that_stands_still_waits_for_it() {
+    const PIECE: usize = 1 << 20;
+    const PIECES: usize = 16;
+    let relay = Relay::new();
+    let client = relay.client();
+    let fid = client.walk("wide-pipe").expect("walked");
+    fid.open(OpenFlags(OpenFlags::WRONLY)).expect("opened");
+    let standing = relay.probe.notes.lock().expect("no holder panics");
+    let (told, answers) = mpsc::channel();
+    let piece = vec![b'x'; PIECE];
+    for at in 0..PIECES {
+        let told = told.clone();
+        // It returns when the front server has nearly all that was sent before.
+        fid.write_then((at * PIECE) as u64, &piece, move |answer| drop(told.send(answer)));
+    }
+    drop(standing);
+    let answers: Vec<_> = answers.iter().take(PIECES).collect();
+    assert!(answers.iter().all(|answer| *answer == Ok(PIECE as u32)), "{answers:?}");
 }
 
 #[test]
