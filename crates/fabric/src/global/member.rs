@@ -10,7 +10,9 @@
 use super::board::{self, Board, Membership};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::primitive::{Config, Core, Nodes, Notice, Outcome, Refusal, Relation, Request};
+use crate::primitive::{
+    Config, Core, Nodes, Notice, Outcome, Refusal, Relation, Request, TERM_MAX,
+};
 use crate::protocol::{NodeId, Payload, Time};
 use crate::region::{Region, Rights};
 use crate::shell::{Hand, Handler, Setup, Shell, Traffic};
@@ -143,6 +145,9 @@ impl Begin {
             Begin::Again { .. } if node != master => Err(format!("{master} leads, not {node}")),
             Begin::Again { term: 0 | 1, .. } => {
                 Err("a master that begins again has a term of 2 or more".to_owned())
+            }
+            Begin::Again { term, .. } if *term > TERM_MAX => {
+                Err(format!("a master's term is {TERM_MAX} at most, not {term}"))
             }
             _ => Ok(()),
         }

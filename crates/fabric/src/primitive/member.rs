@@ -150,9 +150,22 @@ pub(super) enum Standing {
     Outside(Time),
 }
 
-/// An epoch's number of a term's first epoch; the term is the upper half.
+/// A term's epochs and sequence numbers are the lower bits of their numbers: with 100,000
+/// operations in a second they last for four months.
+const TERM_SHIFT: u32 = 40;
+
+/// The last term that there can be: a master that is started once a minute comes to it after 31
+/// years.
+pub const TERM_MAX: u32 = u32::MAX >> (TERM_SHIFT - 32);
+
+/// The number of a term's first epoch, and of its first operation.
 pub(super) const fn first_epoch(term: u32) -> u64 {
-    ((term as u64) << 32) | 1
+    ((term as u64) << TERM_SHIFT) | 1
+}
+
+/// Whether a number is the last of its term, after which the next would be another term's.
+pub(super) const fn is_last(number: u64) -> bool {
+    number & !(u64::MAX << TERM_SHIFT) == !(u64::MAX << TERM_SHIFT)
 }
 
 /// A member.

@@ -3,7 +3,7 @@
 
 use super::flight::Phase;
 use super::link::Link;
-use super::member::{Core, first_epoch};
+use super::member::{Core, first_epoch, is_last};
 use super::message::{Message, Op, Outcome, What, Work};
 use super::nodes::Nodes;
 use super::recover::Collection;
@@ -171,6 +171,8 @@ impl Core {
         }
         let Some((work, body)) = sequencer.queue.pop_front() else { return false };
         let seq = sequencer.next;
+        // In another term's numbers it would be taken for done. Who is started again has a new one.
+        assert!(!is_last(seq), "this term's numbers are used up: the master has to be restarted");
         sequencer.next += 1;
         if matches!(work.what, What::Compare { write: Some(_), .. }) {
             sequencer.writing = Some(seq);

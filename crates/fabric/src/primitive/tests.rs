@@ -244,6 +244,27 @@ fn a_master_that_is_restarted_with_lower_numbers_is_heard() {
     assert_eq!(cluster.outcomes(0).last(), Some(&(9, Outcome::Committed)));
 }
 
+/// Numbers of 32 bits would be those of the next term by then: what the next master does would be
+/// told as done, and left out as if it had been.
+#[test]
+fn after_more_operations_than_32_bits_can_count_a_restarted_master_is_heard() {
+    let mut cluster = Cluster::new(4);
+    let all = Nodes::range(0..=3);
+    let master = cluster.cores.get_mut(&0).expect("a node");
+    master.sequencer.as_mut().expect("it leads").next += 1 << 32;
+    cluster.transfer(1, 1, all.clone());
+    cluster.settle();
+    let again = Config { incarnation: 2 << 32, ..config(0) };
+    cluster.cores.insert(0, Core::restarted(again, &all, 2, cluster.now));
+    cluster.beats(3);
+    cluster.transfer(1, 2, all);
+    cluster.settle();
+    assert_eq!(cluster.outcomes(1), [(1, Outcome::Committed), (2, Outcome::Committed)]);
+    for node in 1..=3 {
+        assert_eq!(cluster.delivered(node).len(), 2, "node {node}");
+    }
+}
+
 /// A lease that an earlier life of a node has asked for, by a clock that was hours ahead.
 #[test]
 fn a_lease_of_a_time_that_has_not_come_is_none() {

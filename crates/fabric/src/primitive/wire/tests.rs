@@ -2,7 +2,10 @@ use super::super::message::Message;
 use super::*;
 use proptest::prelude::*;
 
-const TERM: u64 = 1 << 32;
+const TERM: u64 = 1 << 40;
+
+/// A node's first operation.
+const LIFE: u64 = 1 << 32;
 
 fn page() -> Vec<Vec<u8>> {
     let page = include_str!("../../../../../docs/wire/primitives.md");
@@ -39,11 +42,11 @@ fn compare(variable: u32, relation: Relation, value: u64, write: Option<(u32, u6
 fn meant() -> Vec<Message> {
     let epoch = TERM | 1;
     let what = What::Transfer { region: 1, offset: 16, event: Some(9) };
-    let put = Work { op: op(5, TERM | 2), set: nodes(&[(0, 4), (7, 7)]), what };
+    let put = Work { op: op(5, LIFE | 2), set: nodes(&[(0, 4), (7, 7)]), what };
     let what = compare(2, Relation::AtLeast, 300, Some((4, 1)));
-    let win = Work { op: op(3, TERM | 1), set: nodes(&[(3, 3)]), what };
+    let win = Work { op: op(3, LIFE | 1), set: nodes(&[(3, 3)]), what };
     let what = compare(0, Relation::NotEqual, 0, None);
-    let query = Work { op: op(1, TERM), set: nodes(&[(1, 1)]), what };
+    let query = Work { op: op(1, LIFE), set: nodes(&[(1, 1)]), what };
     let opening = Opening {
         members: nodes(&[(0, 9)]),
         joined: nodes(&[(4, 4)]),
@@ -90,7 +93,7 @@ fn a_set_of_more_ranges_than_a_set_may_have_is_an_error() {
     let message = |ranges: u32| {
         let set = (0..ranges).map(|node| NodeId(2 * node)).collect();
         let what = compare(0, Relation::Equal, 0, None);
-        let work = Arc::new(Work { op: op(1, TERM), set, what });
+        let work = Arc::new(Work { op: op(1, LIFE), set, what });
         linked(TERM, [0; 3], Carried::Stage(TERM, work, Payload::default())).encode()
     };
     let most = u32::try_from(SET_RANGES_MAX).unwrap();
