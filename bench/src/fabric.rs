@@ -153,7 +153,7 @@ impl Found {
                 limit: side.limit,
                 in_pairs: true,
             };
-            // Who never had a figure has none to be beaten: a row by itself it is missed.
+            // Who never had a figure has none to be beaten, and a row only if nobody had one.
             let is_best = |other: &Case| row.ratio() < other.ratio() || other.ratio().is_nan();
             let is_best = rows.get(side.name).is_none_or(is_best);
             if is_best {
