@@ -171,14 +171,17 @@ fn small(both: &Both<'_>, rounds: usize, home: &Path) -> Result<Vec<Case>> {
     let hydra = || Ok(vec![hydra(&list, &agent, &count)]);
     let pdsh = || Ok(vec![pdsh(nodes, hosts.is_some().then_some(&agent))]);
     let open = || Ok(vec![open_mpi(&list, &agent, &count)]);
-    let mut rows: Vec<(&str, f64, Launch<'_>)> =
-        vec![("ours", 0.0, Box::new(ours)), ("srun", limit(nodes, 10.0, 14.3), Box::new(srun))];
+    let mut rows: Vec<(&str, f64, Launch<'_>)> = vec![
+        ("ours", 0.0, Box::new(ours)),
+        ("srun", limit(nodes, 1.0 / 0.10, 1.0 / 0.07), Box::new(srun)),
+    ];
     rows.push(("Hydra", 4.0, Box::new(hydra)));
     rows.push(("pdsh", 1.0, Box::new(pdsh)));
     if hosts.is_some() {
         rows.push(("Open MPI", 4.0, Box::new(open)));
     }
-    let mut cases = beside(&format!("true on {nodes}"), rounds, &rows)?;
+    let most = Some(limit(nodes, 16.0, 50.0));
+    let mut cases = beside(&format!("true on {nodes}"), rounds, &rows, most)?;
     cases.extend(both.spent("true", rounds, [Box::new(ours), Box::new(srun)], [1.5, 13.3])?);
     Ok(cases)
 }
@@ -196,16 +199,17 @@ fn large(both: &Both<'_>, rounds: usize, home: &Path) -> Result<Vec<Case>> {
         Ok(vec![slurm.sbcast(&file), slurm.srun(nodes, "/mnt/big")?])
     };
     let rows: Vec<(&str, f64, Launch<'_>)> =
-        vec![("ours", 0.0, Box::new(sent)), ("sbcast + srun", 5.9, Box::new(slurms))];
-    let mut cases = beside(&format!("12 MiB sent and run on {nodes}"), rounds, &rows)?;
+        vec![("ours", 0.0, Box::new(sent)), ("sbcast + srun", 1.0 / 0.17, Box::new(slurms))];
+    let most = Some(limit(nodes, 110.0, 390.0));
+    let mut cases = beside(&format!("12 MiB sent and run on {nodes}"), rounds, &rows, most)?;
     let spent: [Launch<'_>; 2] = [Box::new(sent), Box::new(slurms)];
     cases.extend(both.spent("12 MiB", rounds, spent, [12.0, 5.9])?);
     let small = || Ok(vec![cluster.command(&["run", "-N", &count, "true"])]);
     // Of a file that was changed a moment ago nobody remembers what it says.
     std::thread::sleep(SETTLED);
     let rows: Vec<(&str, f64, Launch<'_>)> =
-        vec![("ours", 0.0, Box::new(there)), ("our own true", 0.91, Box::new(small))];
-    cases.extend(beside(&format!("12 MiB that are there run on {nodes}"), rounds, &rows)?);
+        vec![("ours", 0.0, Box::new(there)), ("our own true", 1.0 / 1.1, Box::new(small))];
+    cases.extend(beside(&format!("12 MiB that are there run on {nodes}"), rounds, &rows, None)?);
     Ok(cases)
 }
 
@@ -213,8 +217,13 @@ fn limit(nodes: usize, few: f64, many: f64) -> f64 {
     if nodes <= 16 { few } else { many }
 }
 
-/// Launches in turn; the first row is ours.
-fn beside(what: &str, rounds: usize, rows: &[(&str, f64, Launch<'_>)]) -> Result<Vec<Case>> {
+/// Launches in turn; the first row is ours, which may take so many milliseconds at most.
+fn beside(
+    what: &str,
+    rounds: usize,
+    rows: &[(&str, f64, Launch<'_>)],
+    most: Option<f64>,
+) -> Result<Vec<Case>> {
     let mut times = vec![Samples::default(); rows.len()];
     for round in 0..=rounds {
         let mut order: Vec<usize> = (0..rows.len()).collect();
@@ -240,7 +249,8 @@ fn beside(what: &str, rounds: usize, rows: &[(&str, f64, Launch<'_>)]) -> Result
         limit: *limit,
         in_pairs: false,
     };
-    Ok(rows.iter().enumerate().skip(1).map(case).collect())
+    let bound = most.map(|most| Case::bound(what, "ms", times[0].clone(), most));
+    Ok(bound.into_iter().chain(rows.iter().enumerate().skip(1).map(case)).collect())
 }
 
 /// Milliseconds that commands take, one after the other.
