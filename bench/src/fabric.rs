@@ -122,8 +122,11 @@ impl Found {
             let ([first, second], flag) = match beside(tries, both) {
                 Err(error) if has_failed.get() => {
                     // A peer that hangs costs its own figure only.
-                    eprintln!("no figure: {error:#}");
-                    self.failures.push(format!("no figure: {error:#}"));
+                    let failure = format!("no figure: {error:#}");
+                    eprintln!("{failure}");
+                    if !self.failures.contains(&failure) {
+                        self.failures.push(failure);
+                    }
                     continue;
                 }
                 found => found?,

@@ -396,6 +396,7 @@ pub fn run(quick: bool, only: Option<&str>, figure: Option<&Path>) -> Result<Rep
         notes.push(format!("a flag before runs of two ranks: {median:.0} ns ({range})"));
     }
     notes.extend(sides.iter().map(Side::note));
+    notes.extend(side::missing(&sides));
     notes.extend(late.iter().map(|(scene, side)| format!("{side}: no answer for {scene}")));
     Ok(Report { bench: "mpi", notes, cases: rows(&found)? })
 }
