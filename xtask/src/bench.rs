@@ -35,25 +35,37 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         Some(_) => {}
     }
     let root = root()?;
-    let name = arguments[0].as_str();
-    peers::prepare(&root, Some(name));
-    if name == "mpi" {
+    let build = ["build", "--quiet", "--release", "-p", "muster-cli", "-p", "muster-bench"];
+    check(cargo(&root).args(build))?;
+    let target = target_dir(&root);
+    let program = target.join("release/muster-bench");
+    let bench = |words: &[String]| -> Result<u8> {
+        let mut bench = Command::new(&program);
+        bench.current_dir(&root).env("MUSTER_BENCH_TARGET", &target).args(words);
+        let status = bench.status().context("cannot start the bench crate's program")?;
+        match status.code() {
+            Some(code) => Ok(u8::try_from(code).unwrap_or(1)),
+            None => bail!("the benchmark ended with {status}"),
+        }
+    };
+    if arguments.iter().any(|word| word == "--help" || word == "-h") {
+        return bench(arguments).map(ExitCode::from);
+    }
+    // Before minutes go into peers.
+    let read = bench(&[&["check".to_owned()], arguments].concat())?;
+    if read != 0 {
+        return Ok(ExitCode::from(read));
+    }
+    let name = arguments.iter().find(|word| NAMES.contains(&word.as_str()));
+    peers::prepare(&root, name.map(String::as_str));
+    if name.is_some_and(|name| name == "mpi") {
         peers::compile(&root)?;
         // It takes minutes, and only a figure needs it.
         if arguments.iter().any(|word| word == "hypre") {
             peers::build_hypre(&root)?;
         }
     }
-    let build = ["build", "--quiet", "--release", "-p", "muster-cli", "-p", "muster-bench"];
-    check(cargo(&root).args(build))?;
-    let target = target_dir(&root);
-    let mut bench = Command::new(target.join("release/muster-bench"));
-    bench.current_dir(&root).env("MUSTER_BENCH_TARGET", &target).args(arguments);
-    let status = bench.status().context("cannot start the bench crate's program")?;
-    Ok(match status.code() {
-        Some(code) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
-        None => bail!("the benchmark ended with {status}"),
-    })
+    bench(arguments).map(ExitCode::from)
 }
 
 #[cfg(test)]
