@@ -334,8 +334,12 @@ fn of_output_that_is_taken_little_is_kept_and_a_reader_that_stands_has_the_write
     let whole = end.lines().rev().skip(1).all(|line| line == "0123456789abcdef");
     assert!(whole, "the first line is a whole one: {:?}", &end[..40]);
 
+    let is_written = |job: u32| {
+        let path = cluster.directory().join(format!("jobs/{job}.log"));
+        path.metadata().is_ok_and(|about| about.len() > 0)
+    };
     let job = cluster.muster(&["run", "yes"]).after("exec > /dev/null").start();
-    until("it writes", || cluster.directory().join("jobs/2.log").exists() && log(2).len() > 0);
+    until("it writes", || is_written(2));
     cluster::stop(job.pid());
     let mut last = 0;
     until("it waits", || {
@@ -349,5 +353,14 @@ fn of_output_that_is_taken_little_is_kept_and_a_reader_that_stands_has_the_write
     until("the job is done, though nobody reads", || cluster.job(2)["state"] == "done");
     job.signal(Signal::CONT);
     job.wait().code(143);
+
+    // A program that has ended is not waited for longer than this; its output came to its end.
+    let drained = std::time::Duration::from_secs(12);
+    let job = cluster.muster(&sh(&[], "exec yes | head -c 17000000")).start();
+    until("it writes", || is_written(3));
+    cluster::stop(job.pid());
+    std::thread::sleep(drained);
+    job.signal(Signal::CONT);
+    assert_eq!(job.wait().ok().out.len(), 17_000_000);
     cluster.down();
 }

@@ -5,7 +5,7 @@ use crate::cluster::Context;
 use anyhow::{Result, bail};
 use muster_base::nodeset::fold_numbers;
 use muster_machine::manager::spec::{Phase, Status};
-use muster_ninep::client::Client;
+use muster_ninep::client::{Client, File};
 use muster_ninep::error::Errno;
 use muster_ninep::tree::OpenFlags;
 use std::io::{self, Write};
@@ -78,8 +78,8 @@ fn tell_what_follows(client: &Client, job: u32) {
     if status.taken > 0 {
         let _ = writeln!(
             io::stderr(),
-            "muster: the end of what job {job} has printed follows: the {} MB before it went to \
-             its muster run and are not kept  [N113]",
+            "muster: of all that job {job} has printed the first {} MB went to its muster run and \
+             are not kept: here is the rest  [N113]",
             status.taken / 1_000_000
         );
     }
@@ -161,18 +161,36 @@ struct Label<'a> {
     order: &'a Mutex<()>,
 }
 
-/// Prints a stream: what is there by now or, to follow it, all until it ends.
-fn copy(client: &Client, path: &str, follow: bool, label: Option<&Label<'_>>) -> Result<()> {
+/// Opens a stream; how far to read it.
+fn open(client: &Client, path: &str, follow: bool) -> Result<(File, u64)> {
     let file = client.open(path, OpenFlags::default()).map_err(refused)?;
+    // The first read decides where it begins, if not all of it is kept.
+    file.fid().read_at(0, 0).map_err(refused)?;
     let end = match follow {
         true => u64::MAX,
         false => file.fid().getattr().map_err(refused)?.size,
     };
+    Ok((file, end))
+}
+
+/// Prints a stream: what is there by now or, to follow it, all until it ends.
+fn copy(client: &Client, path: &str, follow: bool, label: Option<&Label<'_>>) -> Result<()> {
+    let (mut file, mut end) = open(client, path, follow)?;
     let mut offset = 0;
     let mut line = Vec::new();
     while offset < end {
         let count = u64::from(client.max_data()).min(end - offset) as u32;
-        let data = file.fid().read_at(offset, count).map_err(refused)?;
+        let data = match file.fid().read_at(offset, count) {
+            Err(error) if error.errno == Errno::STALE => {
+                let text = "some of the job's output went to its muster run and is not kept any \
+                            more: here is the rest  [N113]";
+                let _ = writeln!(io::stderr(), "muster: {text}");
+                (file, end) = open(client, path, follow)?;
+                offset = 0;
+                continue;
+            }
+            read => read.map_err(refused)?,
+        };
         if data.is_empty() {
             break;
         }

@@ -72,7 +72,7 @@ fn read_on(job: &Arc<Job>, rank: usize, output: Output, fid: Fid) {
         Ok([]) | Err(_) => ended(&job, rank, output),
         Ok(bytes) if job.wrote(rank, output, bytes) => {
             let next = job.clone();
-            log.when_room(move || read_on(&next, rank, output, fid));
+            log.when_room(rank, move || read_on(&next, rank, output, fid));
         }
         Ok(_) => ended(&job, rank, output),
     });

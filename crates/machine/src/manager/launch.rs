@@ -87,6 +87,7 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
         }
         let waits = vec![(); places.len()].into_iter().map(|()| Default::default()).collect();
         let _ = job.placed.set(Placed { log, waits });
+        job.keep_output();
     }
     let mut state = job.state();
     if !state.progress.is_unplaced() {
@@ -391,7 +392,8 @@ impl Sink for Check {
 pub(super) fn start(job: &Arc<Job>) -> Result<()> {
     {
         let mut state = job.state();
-        if state.progress.is_again() || !job.requeued.is_empty() {
+        let is_over = state.progress.phase() == Phase::Done;
+        if state.progress.is_again() || !job.requeued.is_empty() && !is_over {
             // It lost a node before this came, and starts by itself.
             return Ok(());
         }

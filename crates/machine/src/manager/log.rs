@@ -25,6 +25,7 @@ use std::fs;
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use taken::{Come, Mark, Taken};
 
@@ -45,7 +46,7 @@ struct State {
     file: fs::File,
     length: u64,
     /// What is before this in the file is not kept any more.
-    gone: u64,
+    gone: Arc<AtomicU64>,
     taken: Taken,
     /// How many ranks the job has.
     count: usize,
@@ -71,6 +72,8 @@ struct State {
 #[derive(Clone)]
 pub struct JobLog {
     state: Arc<Mutex<State>>,
+    /// As there; to look at it takes no lock, which who reads a long log holds for long.
+    gone: Arc<AtomicU64>,
     /// For which attempt this one writes.
     attempt: usize,
 }
@@ -85,7 +88,7 @@ impl JobLog {
         state.begin();
         state.recover()?;
         let attempt = state.attempt;
-        Ok(JobLog { state: Arc::new(Mutex::new(state)), attempt })
+        Ok(JobLog::of(state, attempt))
     }
 
     /// The log of a job that is done. What is in it is looked for when somebody asks.
@@ -93,8 +96,11 @@ impl JobLog {
     /// # Errors
     /// When the file cannot be opened.
     pub fn resting(path: &Path, ranks: usize) -> Result<JobLog> {
-        let state = State::new(path, ranks)?;
-        Ok(JobLog { state: Arc::new(Mutex::new(state)), attempt: 0 })
+        Ok(JobLog::of(State::new(path, ranks)?, 0))
+    }
+
+    fn of(state: State, attempt: usize) -> JobLog {
+        JobLog { gone: state.gone.clone(), state: Arc::new(Mutex::new(state)), attempt }
     }
 
     /// Lets no stream end before [`end_all`](JobLog::end_all).
@@ -104,30 +110,48 @@ impl JobLog {
 
     /// Removes the log at `path`.
     pub fn remove(path: &Path) {
-        for path in [path, &taken::beside(path)] {
+        for path in [path, &taken::beside(path), &path.with_extension("new")] {
             let _ = fs::remove_file(path);
         }
     }
 
-    /// Calls `go` when there is room for more output: who takes it is not far behind.
-    pub fn when_room(&self, go: impl FnOnce() + Send + 'static) {
+    /// Calls `go` when there is room for more output of a rank: who takes it is not far behind.
+    pub fn when_room(&self, rank: usize, go: impl FnOnce() + Send + 'static) {
         let mut state = self.locked();
         let length = state.length;
-        let now = state.taken.when_room(length, Box::new(go));
+        let now = state.taken.when_room(rank, length, Box::new(go));
         drop(state);
         now.into_iter().for_each(|go| go());
     }
 
-    /// The job is being ended: what is left of its output comes, whoever takes it.
+    /// A rank's program has ended: what is left of its output comes, whoever takes it.
+    pub fn rank_ended(&self, rank: usize) {
+        self.free(|taken| taken.rank_ended(rank));
+    }
+
+    /// The same of all ranks: they are being ended.
     pub fn let_go(&self) {
+        self.free(Taken::let_go);
+    }
+
+    fn free(&self, of: impl FnOnce(&mut Taken)) {
         let mut state = self.locked();
-        state.taken.let_go();
+        if state.attempt == self.attempt {
+            of(&mut state.taken);
+            State::go_on(state);
+        }
+    }
+
+    /// Whoever takes it, all is kept.
+    pub fn keep_all(&self) {
+        let mut state = self.locked();
+        state.taken.keep_all();
         State::go_on(state);
     }
 
     /// How many bytes of the row are gone, which somebody has taken.
     pub fn gone(&self) -> u64 {
-        self.locked().gone
+        self.gone.load(Ordering::Relaxed)
     }
 
     /// For which attempt it writes, from 0.
@@ -144,7 +168,7 @@ impl JobLog {
         state.write(AGAIN, Output::Stderr, &why.as_bytes()[..why.len().min(PIECE_MAX)])?;
         state.begin_again();
         state.serve_row();
-        Ok(JobLog { state: self.state.clone(), attempt: state.attempt })
+        Ok(JobLog { attempt: state.attempt, ..self.clone() })
     }
 
     fn locked(&self) -> MutexGuard<'_, State> {
@@ -242,8 +266,9 @@ impl JobLog {
     pub fn take(&self) -> File {
         let (log, size) = (self.clone(), self.clone());
         let taker = move || {
-            log.locked().taken.open();
-            Taker { row: Row { log: log.clone() } }
+            let mut state = log.locked();
+            let gone = state.gone();
+            Taker { row: Row { log: log.clone() }, number: state.taken.open(gone) }
         };
         File::new(0o400, move |_| Ok(taker())).sized(move || size.locked().length)
     }
@@ -257,7 +282,7 @@ impl State {
             path: path.to_owned(),
             length: file.metadata()?.len(),
             file,
-            gone: Mark::read(path)?.map_or(0, |mark| mark.at),
+            gone: Arc::new(Mark::read(path)?.map_or(0, |mark| mark.at).into()),
             taken: Taken::default(),
             count,
             is_resting: true,
@@ -272,6 +297,10 @@ impl State {
         })
     }
 
+    fn gone(&self) -> u64 {
+        self.gone.load(Ordering::Relaxed)
+    }
+
     fn stream(&self, Whose(rank, output): Whose) -> &Index {
         match rank {
             Some(rank) => &self.ranks[rank][output as usize],
@@ -281,8 +310,16 @@ impl State {
 
     /// Notes how far all has come, if it is time for that.
     fn make_mark(&mut self) {
-        if !self.taken.wants_mark(self.length, self.gone) {
+        if !self.taken.wants_mark(self.length, self.gone()) {
             return;
+        }
+        // A line that is older is no whole one in the merged stream, or what follows would be gone
+        // with its beginning.
+        let last = self.taken.last().unwrap_or(self.gone());
+        for (rank, output) in (0..self.count).flat_map(|rank| Output::BOTH.map(|one| (rank, one))) {
+            if self.partial[rank][output as usize].first().is_some_and(|(file, _)| *file < last) {
+                self.break_line(rank, output);
+            }
         }
         let come = |(rank, base): (&[Index; 2], &[u64; 2])| {
             let [stdout, stderr] = rank;
@@ -294,16 +331,19 @@ impl State {
     }
 
     /// Somebody has all before `offset`.
-    fn take(&mut self, offset: u64) {
-        self.taken.take(offset.min(self.length));
+    fn take(&mut self, taker: u64, offset: u64) {
+        self.taken.take(taker, offset.min(self.length));
         let Some(gone) = self.taken.release(&self.path, &self.file) else { return };
-        self.gone = gone;
+        self.gone.store(gone, Ordering::Relaxed);
         for stream in self.ranks.iter_mut().flatten().chain(&mut self.merged) {
             stream.forget(gone);
         }
-        // A line whose beginning is gone is one without it.
-        for partial in self.partial.iter_mut().flatten() {
-            partial.retain(|(file, _)| *file >= gone);
+    }
+
+    /// A line that is not whole goes into the merged stream as it is.
+    fn break_line(&mut self, rank: usize, output: Output) {
+        for (file, length) in std::mem::take(&mut self.partial[rank][output as usize]) {
+            self.merged[output as usize].add(file, length, false);
         }
     }
 
@@ -379,9 +419,7 @@ impl State {
         if std::mem::replace(&mut self.ranks[rank][at].ended, true) {
             return false;
         }
-        for (file, length) in std::mem::take(&mut self.partial[rank][at]) {
-            self.merged[at].add(file, length, false);
-        }
+        self.break_line(rank, output);
         self.open[at] -= 1;
         self.merged[at].ended = self.open[at] == 0;
         true
@@ -389,7 +427,7 @@ impl State {
 
     /// Bytes of the row, or none if they are still to come.
     fn piece(&self, offset: u64, count: usize) -> Option<Result<Vec<u8>>> {
-        if let Some(lacking) = self.gone.checked_sub(offset).filter(|lacking| *lacking > 0) {
+        if let Some(lacking) = self.gone().checked_sub(offset).filter(|lacking| *lacking > 0) {
             return Some(fail(Errno::STALE, format!("{lacking} bytes are gone: {TAKEN}")));
         }
         let left = self.length.saturating_sub(offset);
@@ -437,7 +475,8 @@ impl State {
     /// Where the first record is. What was before it is known without it.
     fn begin_at(&mut self) -> Result<u64> {
         let Some(mark) = Mark::read(&self.path)? else { return Ok(0) };
-        (self.gone, self.attempt) = (mark.at, mark.attempt);
+        self.gone.store(mark.at, Ordering::Relaxed);
+        self.attempt = mark.attempt;
         let streams = mark.streams.into_iter().take(self.count).enumerate();
         for (rank, come) in streams {
             for output in Output::BOTH {
@@ -460,9 +499,7 @@ impl State {
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1) as u64;
         let is_whole = whole == length && self.partial[rank][at].is_empty();
         if whole > 0 {
-            for (file, length) in std::mem::take(&mut self.partial[rank][at]) {
-                self.merged[at].add(file, length, false);
-            }
+            self.break_line(rank, output);
             self.merged[at].add(file, whole, is_whole);
         }
         let rest = length - whole;
@@ -489,14 +526,11 @@ impl State {
     /// What follows is of another attempt. Lines that were not ended are whole now.
     fn begin_again(&mut self) {
         self.attempt += 1;
-        for (rank, partial) in self.partial.iter_mut().enumerate() {
-            for output in Output::BOTH {
-                let at = output as usize;
-                for (file, length) in std::mem::take(&mut partial[at]) {
-                    self.merged[at].add(file, length, false);
-                }
-                self.bases[rank][at] = self.ranks[rank][at].end;
-            }
+        self.taken.begin_again();
+        for (rank, output) in (0..self.count).flat_map(|rank| Output::BOTH.map(|one| (rank, one))) {
+            self.break_line(rank, output);
+            let at = output as usize;
+            self.bases[rank][at] = self.ranks[rank][at].end;
         }
     }
 
@@ -563,12 +597,13 @@ impl Handle for Row {
 /// Who takes the row.
 struct Taker {
     row: Row,
+    number: u64,
 }
 
 impl Handle for Taker {
     fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
         let mut state = self.row.log.locked();
-        state.take(offset);
+        state.take(self.number, offset);
         State::go_on(state);
         self.row.read(call, offset, count)
     }
@@ -577,7 +612,7 @@ impl Handle for Taker {
 impl Drop for Taker {
     fn drop(&mut self) {
         let mut state = self.row.log.locked();
-        state.taken.close();
+        state.taken.close(self.number);
         State::go_on(state);
     }
 }

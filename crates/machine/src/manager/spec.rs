@@ -68,7 +68,7 @@ pub struct Spec {
 
 /// How many ranks a node gets before the next one gets any.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a number of ranks, or a list of them")]
 pub enum PerNode {
     /// Every node as many.
     Same(usize),

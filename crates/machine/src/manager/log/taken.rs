@@ -2,13 +2,16 @@
 //! the disk; and who takes it more slowly than it is written has the ranks wait, as a full pipe
 //! would.
 //!
-//! Who takes it (`jobs/J/take`) has all before the offset that he asks for. From time to time it is
+//! Who takes it (`jobs/J/take`) has all before the offset that he asks for; of several the last
+//! counts. All is kept of a job that needs nobody who takes it (`detach`). From time to time it is
 //! noted how far each stream has come ([`Mark`]); once more than [`KEPT`] bytes behind such a mark
 //! are taken, the mark is written beside the log, and what is before it goes: a hole in the file,
 //! whose offsets stay.
 
+use rustix::fs::FallocateFlags;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io, mem};
 
@@ -18,7 +21,7 @@ pub(super) const KEPT: u64 = 64 << 20;
 /// Bytes between two marks.
 pub(super) const STEP: u64 = 32 << 20;
 
-/// How much there may be that is not taken.
+/// How much there may be that is not taken, and a piece of each rank beyond that.
 pub(super) const AHEAD: u64 = 16 << 20;
 
 /// Where the log may begin: at the record there, of this attempt.
@@ -55,9 +58,13 @@ impl Mark {
 
     /// The log at `path` begins here from now on. The file is whole at any moment.
     fn write(&self, path: &Path) -> io::Result<()> {
-        let (file, new) = (beside(path), path.with_extension("new"));
-        fs::write(&new, serde_json::to_vec(self)?)?;
-        fs::rename(new, file)
+        let new = path.with_extension("new");
+        let written = fs::write(&new, serde_json::to_vec(self)?);
+        let written = written.and_then(|()| fs::rename(&new, beside(path)));
+        if written.is_err() {
+            let _ = fs::remove_file(new);
+        }
+        written
     }
 }
 
@@ -67,31 +74,50 @@ type Waits = Box<dyn FnOnce() + Send>;
 /// Who takes the output, and how far it is taken.
 #[derive(Default)]
 pub(super) struct Taken {
-    /// Open files.
-    takers: usize,
-    to: u64,
+    /// How far each open file has come.
+    takers: BTreeMap<u64, u64>,
+    opened: u64,
     marks: VecDeque<Mark>,
-    waits: Vec<Waits>,
-    /// The job is being ended: nothing waits any more.
+    /// What waits of each rank.
+    waits: Vec<(usize, Waits)>,
+    /// Ranks of this attempt whose programs have ended: what is left of their output is little, and
+    /// is read while they are there.
+    ended: BTreeSet<usize>,
+    /// All ranks of this attempt are being ended: none waits any more.
     is_let_go: bool,
-    /// The disk makes no holes.
-    is_whole: bool,
+    /// All is kept: the job needs nobody who takes it, or the disk makes no holes.
+    keeps_all: bool,
 }
 
 impl Taken {
-    /// Somebody takes it.
-    pub(super) fn open(&mut self) {
-        self.takers += 1;
+    /// Somebody takes it; his number.
+    pub(super) fn open(&mut self, gone: u64) -> u64 {
+        self.opened += 1;
+        self.takers.insert(self.opened, gone);
+        self.opened
     }
 
     /// He does not any more.
-    pub(super) fn close(&mut self) {
-        self.takers -= 1;
+    pub(super) fn close(&mut self, taker: u64) {
+        self.takers.remove(&taker);
     }
 
-    /// All before `offset` is taken.
-    pub(super) fn take(&mut self, offset: u64) {
-        self.to = self.to.max(offset);
+    /// He has all before `offset`.
+    pub(super) fn take(&mut self, taker: u64, offset: u64) {
+        if let Some(to) = self.takers.get_mut(&taker) {
+            *to = (*to).max(offset);
+        }
+    }
+
+    /// Nothing goes, and nobody waits.
+    pub(super) fn keep_all(&mut self) {
+        self.keeps_all = true;
+        self.marks.clear();
+    }
+
+    /// A rank's program has ended.
+    pub(super) fn rank_ended(&mut self, rank: usize) {
+        self.ended.insert(rank);
     }
 
     /// Nothing waits for who takes it any more.
@@ -99,29 +125,50 @@ impl Taken {
         self.is_let_go = true;
     }
 
-    /// Whether ranks may write more, of so many bytes that there are.
-    fn has_room(&self, length: u64) -> bool {
-        self.takers == 0 || self.is_let_go || length.saturating_sub(self.to) < AHEAD
+    /// Another attempt writes.
+    pub(super) fn begin_again(&mut self) {
+        self.is_let_go = false;
+        self.ended.clear();
+    }
+
+    /// Before this everybody has it.
+    fn to(&self) -> Option<u64> {
+        self.takers.values().min().copied()
+    }
+
+    /// Whether a rank may write more, of so many bytes that there are.
+    fn has_room(&self, rank: usize, length: u64) -> bool {
+        let is_near = self.to().is_none_or(|to| length.saturating_sub(to) < AHEAD);
+        is_near || self.keeps_all || self.is_let_go || self.ended.contains(&rank)
     }
 
     /// Goes on when there is room: now if it is given back.
-    pub(super) fn when_room(&mut self, length: u64, waits: Waits) -> Option<Waits> {
-        if self.has_room(length) {
+    pub(super) fn when_room(&mut self, rank: usize, length: u64, waits: Waits) -> Option<Waits> {
+        if self.has_room(rank, length) {
             return Some(waits);
         }
-        self.waits.push(waits);
+        self.waits.push((rank, waits));
         None
     }
 
     /// Those who can go on.
     pub(super) fn ready(&mut self, length: u64) -> Vec<Waits> {
-        if self.has_room(length) { mem::take(&mut self.waits) } else { Vec::new() }
+        let all = mem::take(&mut self.waits);
+        let (ready, left) = all.into_iter().partition(|(rank, _)| self.has_room(*rank, length));
+        self.waits = left;
+        let ready: Vec<(usize, Waits)> = ready;
+        ready.into_iter().map(|(_, waits)| waits).collect()
     }
 
     /// Whether a mark is to be made here.
     pub(super) fn wants_mark(&self, length: u64, gone: u64) -> bool {
         let last = self.marks.back().map_or(gone, |mark| mark.at);
-        self.takers > 0 && !self.is_whole && length - last >= STEP
+        !self.takers.is_empty() && !self.keeps_all && length - last >= STEP
+    }
+
+    /// Where the last mark is.
+    pub(super) fn last(&self) -> Option<u64> {
+        self.marks.back().map(|mark| mark.at)
     }
 
     pub(super) fn mark(&mut self, mark: Mark) {
@@ -130,15 +177,16 @@ impl Taken {
 
     /// Lets go of what need not be kept of the log at `path`. Where it begins from now on.
     pub(super) fn release(&mut self, path: &Path, file: &fs::File) -> Option<u64> {
-        let old = self.marks.iter().take_while(|mark| mark.at + KEPT <= self.to).count();
+        let to = self.to()?;
+        let old = self.marks.iter().take_while(|mark| mark.at + KEPT <= to).count();
         let mark = self.marks.drain(..old).next_back()?;
-        // First it is said. On a full disk all stays.
+        // Nothing is written beside a log that was removed, and on a full disk all stays.
+        file.metadata().ok().filter(|about| about.nlink() > 0)?;
         mark.write(path).ok()?;
-        let how = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
+        let how = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         if rustix::fs::fallocate(file, how, 0, mark.at).is_err() {
             // More than was said is there, which does no harm.
-            self.is_whole = true;
-            self.marks.clear();
+            self.keep_all();
         }
         Some(mark.at)
     }

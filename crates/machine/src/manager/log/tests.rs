@@ -215,7 +215,7 @@ fn a_read_may_end_inside_a_piece() {
 /// A log that somebody takes, with a record of 64 KiB from each of two ranks in turn.
 fn long(path: &Path, records: u64) -> JobLog {
     let log = JobLog::open(path, 2).unwrap();
-    log.locked().taken.open();
+    log.locked().taken.open(0);
     let mut line = vec![b'x'; PIECE_MAX];
     line[PIECE_MAX - 1] = b'\n';
     for at in 0..records {
@@ -238,7 +238,7 @@ fn what_was_taken_makes_room_and_the_rest_keeps_its_places() {
     let held = || fs::metadata(&path).unwrap().blocks() * 512;
     let length = log.locked().length;
     assert!(held() >= length && log.gone() == 0, "nothing is taken yet");
-    log.locked().take(length);
+    log.locked().take(1, length);
     let gone = log.gone();
     assert!((taken::KEPT..=taken::KEPT + 2 * taken::STEP).contains(&(length - gone)), "{gone}");
     assert!(held() < length - gone + (1 << 20), "{} of {length}", held());
@@ -246,7 +246,7 @@ fn what_was_taken_makes_room_and_the_rest_keeps_its_places() {
     let check = |log: &JobLog| {
         let mut state = log.locked();
         state.awaken().unwrap();
-        assert_eq!((state.length, state.gone), (length, gone));
+        assert_eq!((state.length, state.gone()), (length, gone));
         assert_eq!(state.open, [2, 1]);
         assert!(
             matches!(state.piece(gone - 1, 10), Some(Err(error)) if error.errno == Errno::STALE)
@@ -287,7 +287,7 @@ fn who_writes_more_than_is_taken_waits_until_it_is_or_nobody_takes_it() {
     let went = Arc::new(AtomicUsize::new(0));
     let wait = |log: &JobLog| {
         let went = went.clone();
-        log.when_room(move || {
+        log.when_room(0, move || {
             went.fetch_add(1, Ordering::Relaxed);
         });
     };
@@ -299,17 +299,71 @@ fn who_writes_more_than_is_taken_waits_until_it_is_or_nobody_takes_it() {
     wait(&log);
     assert_eq!(went.load(Ordering::Relaxed), 1);
     let mut state = log.locked();
-    state.take(PIECE_MAX as u64);
+    state.take(1, PIECE_MAX as u64);
     State::go_on(state);
     assert_eq!(went.load(Ordering::Relaxed), 1, "not yet");
     state = log.locked();
-    state.take(3 * PIECE_MAX as u64);
+    state.take(1, 3 * PIECE_MAX as u64);
     State::go_on(state);
     assert_eq!(went.load(Ordering::Relaxed), 2);
     log.append(0, Output::Stdout, &more.repeat(2)).unwrap();
     wait(&log);
     assert_eq!(went.load(Ordering::Relaxed), 2);
+    log.rank_ended(1);
+    assert_eq!(went.load(Ordering::Relaxed), 2, "that is another");
+    log.rank_ended(0);
+    assert_eq!(went.load(Ordering::Relaxed), 3, "its program has ended: this is the last of it");
+    let next = log.again("n1 was lost").unwrap();
+    wait(&next);
     log.let_go();
-    assert_eq!(went.load(Ordering::Relaxed), 3, "the job is being ended");
+    assert_eq!(went.load(Ordering::Relaxed), 3, "it is another attempt that waits");
+    next.let_go();
+    assert_eq!(went.load(Ordering::Relaxed), 4, "the job is being ended");
+    JobLog::remove(&path);
+}
+
+#[test]
+fn nothing_goes_that_one_of_several_who_take_it_has_not_or_of_a_job_that_needs_none() {
+    let path = std::env::temp_dir().join(format!("muster-log-several-{}", std::process::id()));
+    JobLog::remove(&path);
+    let log = long(&path, 4096);
+    let mut state = log.locked();
+    let (slow, length) = (state.taken.open(0), state.length);
+    state.take(1, length);
+    assert_eq!(state.gone(), 0);
+    state.take(slow, length);
+    assert!(state.gone() > 0);
+    drop(state);
+    JobLog::remove(&path);
+    let log = long(&path, 1024);
+    log.keep_all();
+    log.append(0, Output::Stdout, &vec![b'x'; 64 << 20]).unwrap();
+    let mut state = log.locked();
+    let length = state.length;
+    state.take(1, length);
+    assert_eq!(state.gone(), 0);
+    drop(state);
+    JobLog::remove(&path);
+}
+
+/// One rank printed dots while the others printed lines: all lines went with the first dots.
+#[test]
+fn a_line_that_takes_long_costs_the_merged_stream_nothing_that_is_kept() {
+    let path = std::env::temp_dir().join(format!("muster-log-dots-{}", std::process::id()));
+    JobLog::remove(&path);
+    let log = long(&path, 4);
+    log.append(1, Output::Stdout, b"....").unwrap();
+    let line = [vec![b'y'; PIECE_MAX - 1], vec![b'\n']].concat();
+    (0..2000).for_each(|_| drop(log.append(0, Output::Stdout, &line)));
+    log.append(1, Output::Stdout, b" done\n").unwrap();
+    let mut state = log.locked();
+    let length = state.length;
+    state.take(1, length);
+    let whose = Whose(None, Output::Stdout);
+    let index = state.stream(whose);
+    let kept = index.end - index.first(&state.file, whose);
+    assert!(state.gone() > 0 && kept >= taken::STEP, "{kept}");
+    assert_eq!(index.read(&state.file, whose, index.end - 6, 6).unwrap(), b" done\n");
+    drop(state);
     JobLog::remove(&path);
 }
