@@ -7,6 +7,7 @@ mod spawn;
 use cluster::{Cluster, signal, until};
 use muster_ninep::address::Address;
 use muster_ninep::client::{Client, Options};
+use muster_ninep::error::Errno;
 use muster_ninep::tree::OpenFlags;
 use rustix::process::Signal;
 use spawn::Session;
@@ -198,5 +199,31 @@ fn ranks_are_not_limited_by_the_descriptors_that_a_user_comes_with() {
         let said = fs::read_to_string(cluster.work().join(format!("{rank}.out"))).unwrap();
         assert_eq!(said, "96\n", "what it would have had");
     }
+    cluster.down();
+}
+
+/// One client had all requests under way that a node's connection takes: jobs there failed, or
+/// their output ended early and they with 0.
+#[test]
+fn a_client_that_waits_for_as_much_as_it_may_stops_no_job() {
+    let cluster = Cluster::up("t0150waits", 1);
+    let address = format!("unix!{}", cluster.directory().join("manager.sock").display());
+    let address: Address = address.parse().unwrap();
+    let client = Client::connect(&address, Options::default()).unwrap();
+    let session = client.open("nodes/n0/clone", OpenFlags::default()).unwrap().into_fid();
+    let id = String::from_utf8(session.read_at(0, 32).unwrap()).unwrap();
+    let wait = client.open(&format!("nodes/n0/{}/wait", id.trim()), OpenFlags::default()).unwrap();
+    let (told, refused) = std::sync::mpsc::channel();
+    for _ in 0..20_000 {
+        let told = told.clone();
+        // The test's end answers those that wait.
+        wait.fid().read_then(0, 64, move |answer| drop(told.send(answer.err())));
+    }
+    let error = refused.recv_timeout(Duration::from_secs(60)).expect("an answer");
+    assert_eq!(error.expect("it cannot wait so often").errno, Errno::AGAIN);
+    let line = "sleep 1; exec seq 100000";
+    let said = cluster.muster(&["run", "-w", "n0", "sh", "-c", line]).run().ok();
+    assert_eq!(said.out.lines().count(), 100_000);
+    drop((wait, session, client));
     cluster.down();
 }

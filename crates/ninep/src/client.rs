@@ -21,6 +21,7 @@ pub use fid::{Fid, Walked};
 pub use file::File;
 pub use link::Cancel;
 
+use self::core::Share;
 use crate::address::Address;
 use crate::error::{Errno, Error, Result};
 use crate::message::{NOFID, NONUNAME, Rmessage, Tmessage, UserNumber};
@@ -75,6 +76,8 @@ struct Patience {
     data: Option<Duration>,
     /// Whether a send waits for a server that is slow to take it.
     queue: bool,
+    /// Whose the requests are.
+    share: Share,
 }
 
 /// A connection to a server, attached to a tree. Clones share it.
@@ -142,7 +145,7 @@ impl Client {
         }
         let (told, answer) = mpsc::sync_channel(1);
         let attach = Tmessage::Attach {
-            fid: link.take_fid()?,
+            fid: link.take_fid(Share::Own)?,
             afid: NOFID,
             uname: &options.uname,
             aname: &options.aname,
@@ -155,11 +158,13 @@ impl Client {
             }));
         });
         let left = options.deadline.map(|limit| limit.saturating_sub(start.elapsed()));
-        link.send(&attach, then, Queue::Wait(left.map(|left| Instant::now() + left)));
+        let queue = Queue::Wait(left.map(|left| Instant::now() + left));
+        link.send(&attach, then, (queue, Share::Own));
         match await_answer("attach", "", &link.name, left, &answer) {
             Err(error) => hung_up(at_server(error, &link.name)),
             Ok(root_qid) => {
-                let patience = Patience { control: options.deadline, data: None, queue: true };
+                let (control, share) = (options.deadline, Share::Own);
+                let patience = Patience { control, data: None, queue: true, share };
                 let shared = Arc::new(Shared { link, root: 0, root_qid });
                 Ok(Client { shared, patience })
             }
@@ -179,6 +184,14 @@ impl Client {
     #[must_use]
     pub fn never_blocking(&self) -> Client {
         let patience = Patience { queue: false, ..self.patience };
+        Client { shared: self.shared.clone(), patience }
+    }
+
+    /// The same connection, for requests of others that are handed on. Of the requests under way
+    /// and of the fids half are kept from them all.
+    #[must_use]
+    pub fn for_guests(&self) -> Client {
+        let patience = Patience { share: Share::Guests, ..self.patience };
         Client { shared: self.shared.clone(), patience }
     }
 
@@ -226,7 +239,12 @@ impl Client {
         request: &Tmessage<'_>,
         then: impl FnOnce(Result<Rmessage<'_>>) + Send + 'static,
     ) -> Cancel {
-        self.shared.link.send(request, Box::new(then), self.queue())
+        self.shared.link.send(request, Box::new(then), (self.queue(), self.patience.share))
+    }
+
+    /// A number for a new fid.
+    fn take_fid(&self) -> Result<u32> {
+        self.shared.link.take_fid(self.patience.share)
     }
 
     fn queue(&self) -> Queue {

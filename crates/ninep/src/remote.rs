@@ -25,7 +25,8 @@ type Then<T> = Box<dyn FnOnce(Result<T>) + Send>;
 /// The tree of another server.
 #[derive(Debug)]
 pub struct Remote {
-    /// Never blocks: the thread that serves our clients must not wait for the other server.
+    /// Never blocks: the thread that serves our clients must not wait for the other server. They
+    /// leave enough of the connection for who else uses it.
     client: Client,
     place: Arc<Place>,
 }
@@ -56,7 +57,7 @@ impl Remote {
         let mut hasher = DefaultHasher::new();
         name.hash(&mut hasher);
         let place = Arc::new(Place { name, salt: hasher.finish() });
-        Remote { client: client.never_blocking(), place }
+        Remote { client: client.never_blocking().for_guests(), place }
     }
 
     /// The root of the other tree, for mounting.
@@ -68,7 +69,7 @@ impl Remote {
 
     /// A file of the other tree, for mounting.
     pub fn place_of(&self, fid: &Fid) -> (Fid, Qid) {
-        (fid.clone(), self.place.qid(fid.qid()))
+        (fid.through(&self.client), self.place.qid(fid.qid()))
     }
 
     /// Parks a request until the other server answers; `read` makes our answer of its.

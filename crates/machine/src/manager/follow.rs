@@ -8,9 +8,10 @@ use super::journal::Record;
 use super::nodes::Link;
 use crate::output::Output;
 use crate::usage::Usage;
-use muster_ninep::client::Fid;
-use muster_ninep::error::{Errno, Result};
+use muster_ninep::client::{Client, Fid};
+use muster_ninep::error::{Errno, Error, Result};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Most that is asked for at once.
 const CHUNK: u32 = 64 * 1024;
@@ -18,32 +19,47 @@ const CHUNK: u32 = 64 * 1024;
 /// More than what a rank has used takes: ten numbers.
 const USAGE_MAX: u32 = 512;
 
+/// How long a node that takes no more requests is left alone.
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// What files are opened for: reading.
 const READ: u32 = 0;
 
 /// Follows a rank from where its log ends.
 pub(super) fn rank(job: &Arc<Job>, rank: usize, link: &Arc<Link>, session: u32) {
     for output in Output::BOTH {
-        let job = job.clone();
-        hold::open(link, session, (output.name(), READ), move |opened| match opened {
-            Ok(fid) => read_on(&job, rank, output, fid),
-            Err(_) => ended(&job, rank, output),
-        });
+        follow_output(job, (rank, output), link, session);
     }
+    follow_end(job, rank, link, session);
+}
+
+fn follow_output(job: &Arc<Job>, stream: (usize, Output), link: &Arc<Link>, session: u32) {
+    let (job, over) = (job.clone(), link.clone());
+    hold::open(link, session, (stream.1.name(), READ), move |opened| match opened {
+        Ok(fid) => read_on(&job, stream, fid),
+        Err(error) => {
+            let link = over.clone();
+            let again = move |job: &Arc<Job>| follow_output(job, stream, &link, session);
+            unread(&job, stream, &over.client, error, again);
+        }
+    });
+}
+
+fn follow_end(job: &Arc<Job>, rank: usize, link: &Arc<Link>, session: u32) {
     let (job, over) = (job.clone(), link.clone());
     hold::open(link, session, ("wait", READ), move |opened| match opened {
         Ok(fid) => {
             fid.clone().read_then(0, 64, move |answer| {
                 drop(fid);
                 let told = answer.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-                waited(&job, rank, &over, told);
+                waited(&job, rank, &over, session, told);
             });
         }
-        Err(error) => waited(&job, rank, &over, Err(error)),
+        Err(error) => waited(&job, rank, &over, session, Err(error)),
     });
 }
 
-fn waited(job: &Arc<Job>, rank: usize, link: &Link, told: Result<String>) {
+fn waited(job: &Arc<Job>, rank: usize, link: &Arc<Link>, session: u32, told: Result<String>) {
     match told {
         Ok(text) => match text.trim().parse() {
             Ok(raw) => {
@@ -54,28 +70,57 @@ fn waited(job: &Arc<Job>, rank: usize, link: &Link, told: Result<String>) {
         },
         // Whoever watches the connection knows better why, in a moment.
         Err(_) if link.client.ended().is_some() => {}
+        Err(error) if error.errno == Errno::AGAIN => {
+            let link = link.clone();
+            job.later(PAUSE, move |job| follow_end(job, rank, &link, session));
+        }
         Err(error) => job.rank_lost(rank, &error.to_string()),
     }
 }
 
-fn read_on(job: &Arc<Job>, rank: usize, output: Output, fid: Fid) {
+fn read_on(job: &Arc<Job>, stream: (usize, Output), fid: Fid) {
+    let (rank, output) = stream;
     let Some(placed) = job.placed.get() else { return ended(job, rank, output) };
     let log = placed.log.clone();
     let offset = log.end_of(rank, output);
     let job = job.clone();
     fid.clone().read_then(offset, CHUNK, move |answer| match answer {
-        Err(error) if error.errno == Errno::STALE => {
-            let why = format!("output of rank {rank} was lost to other readers: {error}  [E310]");
-            job.attempt_failed(&why);
-            ended(&job, rank, output);
+        Err(error) => {
+            let client = fid.client().clone();
+            unread(&job, stream, &client, error, move |job| read_on(job, stream, fid));
         }
-        Ok([]) | Err(_) => ended(&job, rank, output),
+        Ok([]) => ended(&job, rank, output),
         Ok(bytes) if job.wrote(rank, output, bytes) => {
             let next = job.clone();
-            log.when_room(rank, move || read_on(&next, rank, output, fid));
+            log.when_room(rank, move || read_on(&next, stream, fid));
         }
         Ok(_) => ended(&job, rank, output),
     });
+}
+
+/// Output of a rank could not be had. While its node is only slow to take requests it is asked
+/// again; output that there may be and that nobody gets fails the job.
+fn unread(
+    job: &Arc<Job>,
+    (rank, output): (usize, Output),
+    client: &Client,
+    error: Error,
+    again: impl FnOnce(&Arc<Job>) + Send + 'static,
+) {
+    // Of a node that is gone nothing comes any more, nor of a session that is being wiped.
+    let is_over = client.ended().is_some() || job.state().progress.is_closed(rank);
+    if !is_over && error.errno == Errno::AGAIN {
+        job.later(PAUSE, again);
+        return;
+    }
+    if !is_over {
+        let why = match error.errno {
+            Errno::STALE => format!("output of rank {rank} was lost to other readers: {error}"),
+            _ => format!("output of rank {rank} cannot be read: {error}"),
+        };
+        job.attempt_failed(&format!("{why}  [E310]"));
+    }
+    ended(job, rank, output);
 }
 
 fn ended(job: &Arc<Job>, rank: usize, output: Output) {

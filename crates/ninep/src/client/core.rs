@@ -18,6 +18,24 @@ use muster_base::limits::{MSIZE_FIRST, MSIZE_MIN, TAGS_MAX};
 /// Requests under way at most: half of all tags, so that each of them can be flushed.
 const UNDER_WAY_MAX: usize = TAGS_MAX / 2;
 
+/// Whose a request or a fid is, of what there is only so much of on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Share {
+    /// Ours.
+    Own,
+    /// Somebody's for whom it is handed on: half is kept from them, so that they cannot stop us.
+    Guests,
+    /// A clunk: it may have one of the tags kept for flushes.
+    Clunks,
+}
+
+impl Share {
+    /// How much of `all` may be taken before there is no more for it.
+    pub fn of(self, all: usize) -> usize {
+        if self == Share::Guests { all / 2 } else { all }
+    }
+}
+
 /// A server that breaks the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
@@ -134,17 +152,17 @@ impl<P> Core<P> {
         if self.agreed { self.msize } else { MSIZE_FIRST as u32 }
     }
 
-    /// Queues a request. `spare` lets it have one of the tags kept for flushes: for clunks.
+    /// Queues a request.
     pub fn send(
         &mut self,
         request: &Tmessage<'_>,
         then: P,
-        spare: bool,
+        share: Share,
     ) -> Result<Sent, (Refusal, P)> {
         if let Err(error) = self.sendable(request) {
             return Err((Refusal::Never(error), then));
         }
-        if self.under_way >= UNDER_WAY_MAX && !spare {
+        if self.under_way >= share.of(UNDER_WAY_MAX) && share != Share::Clunks {
             return Err((Refusal::Full, then));
         }
         let Some(tag) = self.take_tag() else { return Err((Refusal::Full, then)) };

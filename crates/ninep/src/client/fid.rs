@@ -222,7 +222,7 @@ impl Fid {
     fn begin_walk<'a>(&self, names: &'a [Name<'a>]) -> Result<(Names<'a>, Number)> {
         let too_many = || Error::new(Errno::INVAL, "a walk has at most 16 names");
         let list = Names::new(names).ok_or_else(too_many)?;
-        Ok((list, self.client.shared.link.take_fid()?))
+        Ok((list, self.client.take_fid()?))
     }
 
     /// Walks to a fid of that number. If it tells of none, the number is free again.
@@ -575,7 +575,7 @@ impl Fid {
         then: impl FnOnce(Result<(Fid, u64)>) + Send + 'static,
     ) -> Cancel {
         let link = self.client.shared.link.clone();
-        let newfid = match link.take_fid() {
+        let newfid = match self.client.take_fid() {
             Ok(newfid) => newfid,
             Err(error) => return self.client.refuse(error, then),
         };

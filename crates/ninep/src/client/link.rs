@@ -4,7 +4,7 @@
 //! of threads; what it does not take at once waits in the outbox for the hub. The lock is held
 //! for encoding and non-blocking writes only, never while somebody is told an answer.
 
-use super::core::{Core, Refusal, Sent};
+use super::core::{Core, Refusal, Sent, Share};
 use super::hub;
 use crate::error::{Errno, Error};
 use crate::message::{Fid as Number, Frame, Rmessage, Tmessage};
@@ -109,7 +109,7 @@ impl Link {
         self: &Arc<Link>,
         request: &Tmessage<'_>,
         then: Then,
-        queue: Queue,
+        (queue, share): (Queue, Share),
     ) -> Cancel {
         let mut state = self.state();
         let mut then = then;
@@ -119,7 +119,7 @@ impl Link {
                 return self.give_up(state, then, error);
             }
             if state.has_room(queue) {
-                match state.core.send(request, then, false) {
+                match state.core.send(request, then, share) {
                     Ok(sent) => {
                         self.drain(&mut state);
                         let link = Arc::downgrade(self);
@@ -275,10 +275,11 @@ impl Link {
     }
 
     /// A number for a new fid.
-    pub(super) fn take_fid(&self) -> Result<Number, Error> {
+    pub(super) fn take_fid(&self, share: Share) -> Result<Number, Error> {
         let mut state = self.state();
-        if state.fids >= FIDS_MAX {
-            let text = format!("{FIDS_MAX} files are open at {}", self.name);
+        let most = share.of(FIDS_MAX);
+        if state.fids >= most {
+            let text = format!("{most} files are open at {}", self.name);
             return Err(Error::new(Errno::MFILE, text));
         }
         state.fids += 1;
@@ -317,7 +318,7 @@ impl Link {
                 link.release_fid(fid);
             }
         });
-        match state.core.send(&Tmessage::Clunk { fid }, then, true) {
+        match state.core.send(&Tmessage::Clunk { fid }, then, Share::Clunks) {
             Ok(_) => {
                 self.drain(state);
                 true

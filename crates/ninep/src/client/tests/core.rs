@@ -1,6 +1,6 @@
 //! Properties of the I/O-free core.
 
-use crate::client::core::{Core, Refusal, Sent};
+use crate::client::core::{Core, Refusal, Sent, Share};
 use crate::error::Errno;
 use crate::message::{Frame, NOTAG, Rmessage, Tag, Tmessage};
 use crate::version::Version;
@@ -123,7 +123,7 @@ proptest! {
             match step {
                 Step::Ask => {
                     let who = asked.len() as u32;
-                    let result = core.send(&Tmessage::Clunk { fid: who }, who, false);
+                    let result = core.send(&Tmessage::Clunk { fid: who }, who, Share::Own);
                     asked.push((result.expect("there is room"), false));
                 }
                 Step::Flush(nth) => {
@@ -166,7 +166,7 @@ proptest! {
         let mut core = agreed();
         let mut told = 0;
         let requests: Vec<Sent> = (0..asked)
-            .map(|who| core.send(&request(who), who as u32, false).expect("there is room"))
+            .map(|who| core.send(&request(who), who as u32, Share::Own).expect("there is room"))
             .collect();
         requests.iter().take(flushed).for_each(|sent| core.flush(*sent));
         for (number, tag, body) in messages {
@@ -195,11 +195,11 @@ fn request(which: usize) -> Tmessage<'static> {
 #[test]
 fn a_stale_handle_flushes_nobody_else() {
     let mut core = agreed();
-    let first = core.send(&request(4), 1, false).expect("sent");
+    let first = core.send(&request(4), 1, Share::Own).expect("sent");
     let bytes = message(&Rmessage::Clunk {}, first.tag);
     let told = core.accept(frame(&bytes)).expect("right");
     assert!(matches!(told, Some((1, Ok(_)))));
-    let second = core.send(&request(4), 2, false).expect("sent");
+    let second = core.send(&request(4), 2, Share::Own).expect("sent");
     assert_eq!(first.tag, second.tag);
     sent(&mut core);
     core.flush(first);
@@ -221,13 +221,26 @@ fn what_cannot_be_sent_is_refused() {
         (Tmessage::Stat { fid: 0 }, Errno::OPNOTSUPP),
         (Tmessage::Flush { oldtag: 0 }, Errno::OPNOTSUPP),
     ] {
-        let (refusal, back) = core.send(&request, 7, false).expect_err("too much");
+        let (refusal, back) = core.send(&request, 7, Share::Own).expect_err("too much");
         let Refusal::Never(error) = refusal else { panic!("{refusal:?}") };
         assert_eq!((error.errno, back), (errno, 7));
     }
     let data = Payload(&big[1..]);
-    core.send(&Tmessage::Write { fid: 0, offset: 0, data }, 7, false).expect("fits exactly");
+    core.send(&Tmessage::Write { fid: 0, offset: 0, data }, 7, Share::Own).expect("fits exactly");
     assert_eq!(sent(&mut core).len(), MSIZE as usize);
+}
+
+/// One client of a manager had all its requests under way at a node, and jobs there failed.
+#[test]
+fn requests_for_guests_leave_half_for_ours() {
+    let mut core = agreed();
+    let mut count = |core: &mut Core<u32>, share| {
+        (0..).take_while(|_| core.send(&request(4), 0, share).is_ok()).count()
+    };
+    let guests = count(&mut core, Share::Guests);
+    let own = count(&mut core, Share::Own);
+    assert!(own > guests && guests > 10_000, "{guests} {own}");
+    assert!(core.send(&request(4), 0, Share::Guests).is_err());
 }
 
 #[test]
@@ -235,7 +248,7 @@ fn tags_run_out_for_requests_before_they_do_for_flushes() {
     let mut core = agreed();
     let mut requests = Vec::new();
     let refusal = loop {
-        match core.send(&request(4), 0, false) {
+        match core.send(&request(4), 0, Share::Own) {
             Ok(sent) => requests.push(sent),
             Err((refusal, _)) => break refusal,
         }
@@ -244,7 +257,7 @@ fn tags_run_out_for_requests_before_they_do_for_flushes() {
     sent(&mut core);
     requests.iter().for_each(|sent| core.flush(*sent));
     assert_eq!(sent(&mut core).len(), requests.len() * 9);
-    assert!(core.send(&request(4), 0, true).is_ok(), "one is left for a clunk");
+    assert!(core.send(&request(4), 0, Share::Clunks).is_ok(), "one is left for a clunk");
     assert_eq!(core.end().len(), requests.len() + 1);
 }
 
