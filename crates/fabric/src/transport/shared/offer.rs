@@ -101,7 +101,10 @@ impl Link {
             match self.push_offer((bytes, OFFERED), &[])? {
                 Some(start) => break start,
                 None if is_short => return Ok(false),
-                None => self.wait(Ready::Send, deadline)?,
+                None => {
+                    self.wait(Ready::Send, deadline)?;
+                    self.check()?;
+                }
             }
         };
         let at = self.state(self.side, start);

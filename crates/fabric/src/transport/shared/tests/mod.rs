@@ -96,6 +96,24 @@ fn a_send_that_is_too_long_for_the_ring_waits_for_its_receiver_and_says_so() {
 }
 
 #[test]
+fn an_offer_that_waits_for_room_ends_with_its_peer() {
+    let (mut here, there) = pair(Plan::SingleCopy);
+    // It lies where offers do, and is not taken.
+    here.try_send(&[IoSlice::new(&[1; 5000])]).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while there.peers(segment::ASLEEP).load(Ordering::Relaxed) & link::ROOM == 0 {
+                std::thread::yield_now();
+            }
+            drop(there);
+        });
+        let bytes = pattern(RING_LEAST + 1, 3);
+        let error = here.send(&[IoSlice::new(&bytes)], soon()).unwrap_err();
+        assert!(matches!(error, Error::Closed { .. }), "{error}");
+    });
+}
+
+#[test]
 fn messages_of_all_sizes_arrive_whole_and_in_order_whatever_the_plan() {
     for plan in [Plan::Short, PIPELINED, Plan::SingleCopy, PLAN.long] {
         let (mut here, mut there) = pair(plan);
