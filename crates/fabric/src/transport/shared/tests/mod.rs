@@ -114,6 +114,29 @@ fn an_offer_that_waits_for_room_ends_with_its_peer() {
 }
 
 #[test]
+fn what_a_stream_says_has_left_is_received_after_its_writer_has_gone() {
+    let (here, there) = pair(PIPELINED);
+    let [mut here, mut there] = [here, there].map(|link| Box::new(link).stream().unwrap());
+    let (bytes, mut got, mut buffer) = (pattern(40_000, 5), Vec::new(), vec![0; 65_536]);
+    assert_eq!(here.try_write(&bytes).unwrap(), bytes.len());
+    assert!(!here.try_flush().unwrap(), "there is room for less");
+    while !here.try_flush().unwrap() {
+        match there.try_read(&mut buffer) {
+            Ok(size) => got.extend_from_slice(&buffer[..size]),
+            Err(error) => assert!(error.is_would_block(), "{error}"),
+        }
+    }
+    drop(here);
+    loop {
+        match there.read(&mut buffer, soon()).unwrap() {
+            0 => break,
+            size => got.extend_from_slice(&buffer[..size]),
+        }
+    }
+    assert!(got == bytes);
+}
+
+#[test]
 fn messages_of_all_sizes_arrive_whole_and_in_order_whatever_the_plan() {
     for plan in [Plan::Short, PIPELINED, Plan::SingleCopy, PLAN.long] {
         let (mut here, mut there) = pair(plan);
