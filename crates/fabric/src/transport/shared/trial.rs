@@ -17,8 +17,8 @@
 //!
 //! A ring is gone round once before it is measured in, so that its bytes are where they will be.
 //! All together has 2 ms. A receiver that does something else at the time answers late; then
-//! nothing was measured, and what is still in the ring costs it a copy. It waits for no sender for
-//! longer than [`HELD`].
+//! nothing was measured, what was held is let go, and what is still in the ring costs it a copy. It
+//! waits for no sender for longer than [`HELD`].
 
 use super::link::{ARRIVAL, Link};
 use super::ring::{ENTRIES, INLINE, Kind, Place, Record};
@@ -110,17 +110,32 @@ impl<'a> Trials<'a> {
         if self.source.len() < message {
             self.source = vec![1; message];
         }
-        let mut places = [0; 2];
         let since = Instant::now();
-        for number in 0..count {
-            let is_last = number + 1 == count;
-            let state = if is_last { GO_AND_ANSWER } else { GO };
-            let state = if number == 0 { 0 } else { state };
-            places[usize::from(number > 0)] = self.push(sample, message, state, is_single)?;
+        let first = self.push(sample, message, 0, is_single)?;
+        let measured = self.measure((sample, message), (first, count), is_single, since);
+        if measured.is_none() {
+            // A receiver that comes later, and then sleeps, is not to wait for it.
+            self.word(first + STATE).store(GO, Ordering::Release);
+            self.link.ring(ARRIVAL);
+        }
+        measured
+    }
+
+    /// Sends the trials behind the first one, which is held, and lets that go.
+    fn measure(
+        &mut self,
+        (sample, message): (Sample, usize),
+        (first, count): (usize, usize),
+        is_single: bool,
+        since: Instant,
+    ) -> Option<[Duration; 2]> {
+        let mut last = first;
+        for number in 1..count {
+            let state = if number + 1 == count { GO_AND_ANSWER } else { GO };
+            last = self.push(sample, message, state, is_single)?;
         }
         let ours = since.elapsed() / count as u32;
         self.link.ring(ARRIVAL);
-        let [first, last] = if count == 1 { [places[0]; 2] } else { places };
         (self.answer(first, self.end.min(since + PATIENCE + ours * count as u32))? == HERE)
             .then_some(())?;
         let since = Instant::now();
