@@ -2,7 +2,7 @@
 //! have in common. Sending is in `send.rs`, receiving in `receive.rs`.
 
 use super::receive::Incoming;
-use super::ring::{Consumer, Garbage, Producer, Shared, announce, wakes};
+use super::ring::{Consumer, ENTRIES, Garbage, Producer, Shared, announce, wakes};
 use super::segment::{self, ASLEEP, CLOSED, PLACE, Side};
 use super::send::Outgoing;
 use super::socket::{Heard, Line};
@@ -65,6 +65,8 @@ pub struct Link {
     pub(super) outgoing: Outgoing,
     pub(super) incoming: Incoming,
     end: Option<End>,
+    /// The number of records that can have been sent before the end.
+    last: Option<u64>,
     /// Whether somebody polls the socket for arrivals.
     is_polled: Cell<bool>,
     /// The peer was asked to ring, and may have done so.
@@ -138,6 +140,7 @@ impl Link {
             outgoing: Outgoing::default(),
             incoming: Incoming::default(),
             end: None,
+            last: None,
             is_polled: Cell::new(false),
             is_armed: false,
             is_trusted: peer.uid == Some(uid),
@@ -336,7 +339,7 @@ impl Link {
             if matches!(self.inn.peek(), Ok(Some(_)))
                 && !matches!(self.end, Some(End::Malformed(_)))
             {
-                return Ok(());
+                return self.left();
             }
             if self.incoming.is_active() && matches!(self.end, Some(End::Closed)) {
                 self.end = Some(End::Dead("it has left in the middle of a message"));
@@ -353,6 +356,20 @@ impl Link {
             }
         }
         Err(Error::WouldBlock)
+    }
+
+    /// Something is there to be received: once the connection has ended no more than a ring holds,
+    /// or a peer that goes on would keep a try for ever.
+    fn left(&mut self) -> Result<()> {
+        if self.end.is_some() {
+            let most = ENTRIES as u64;
+            let last = *self.last.get_or_insert(self.inn.taken() + most);
+            if self.inn.taken() >= last {
+                self.end = None;
+                return Err(self.malformed("it goes on after its end"));
+            }
+        }
+        Ok(())
     }
 
     /// Waits for something to arrive, or for room; it may return early.

@@ -18,7 +18,7 @@
 //! A ring is gone round once before it is measured in, so that its bytes are where they will be.
 //! All together has 2 ms. A receiver that does something else at the time answers late; then
 //! nothing was measured, what was held is let go, and what is still in the ring costs it a copy. It
-//! waits for no sender for longer than [`HELD`].
+//! waits for no sender for longer than [`HELD`], and for none that has gone.
 
 use super::link::{ARRIVAL, Link};
 use super::ring::{ENTRIES, INLINE, Kind, Place, Record};
@@ -284,17 +284,15 @@ impl Link {
         let read = |offset: usize| self.segment.word64(at + offset).load(Ordering::Acquire);
         let answer = |told: u64| self.segment.word64(at + ANSWER).store(told, Ordering::Release);
         let state = read(STATE);
+        // Who has gone lets nothing go any more.
+        let is_over = self.is_over();
         let trial = &mut self.incoming.trial;
         if state == 0 {
-            if trial
-                .held
-                .get_or_insert_with(|| {
-                    answer(HERE);
-                    Instant::now()
-                })
-                .elapsed()
-                < HELD
-            {
+            let begin = || {
+                answer(HERE);
+                Instant::now()
+            };
+            if !is_over && trial.held.get_or_insert_with(begin).elapsed() < HELD {
                 return Ok(false);
             }
             trial.held = None;
