@@ -84,6 +84,8 @@ pub struct Link {
     pub(super) memory: Option<PeerMemory>,
     /// What the peer reads to see whether it reads the right process.
     _proof: Box<AtomicU64>,
+    /// The process whose memory that is.
+    forks: u32,
 }
 
 /// The memory of a process that showed a word of it.
@@ -150,6 +152,7 @@ impl Link {
             unanswered: 0,
             memory: None,
             _proof: proof,
+            forks: sys::forks(),
             segment,
             peer,
             hello,
@@ -166,6 +169,12 @@ impl Link {
         if self.memory.is_some() {
             self.own(segment::READS).store(1, Ordering::Release);
         }
+    }
+
+    /// Whether the peer can read what stands in this process's memory. Of a fork of the one that
+    /// has connected it would read the parent's, where the word is the same.
+    pub(super) fn is_read(&self) -> bool {
+        self.peers(segment::READS).load(Ordering::Acquire) == 1 && self.forks == sys::forks()
     }
 
     #[inline]

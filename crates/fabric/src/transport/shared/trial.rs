@@ -22,7 +22,7 @@
 
 use super::link::{ARRIVAL, Link};
 use super::ring::{ENTRIES, INLINE, Kind, Place, Record};
-use super::segment::{self, READS};
+use super::segment;
 use crate::deadline::Deadline;
 use crate::error::Result;
 use crate::pipeline::calibrate::{Medium, Sample};
@@ -244,7 +244,7 @@ impl Medium for Trials<'_> {
     }
 
     fn single_copy(&mut self, sample: Sample) -> Option<Duration> {
-        if self.link.peers(READS).load(Ordering::Acquire) != 1 {
+        if !self.link.is_read() {
             return None;
         }
         self.burst(sample, 1, true).map(|[_, theirs]| theirs)
