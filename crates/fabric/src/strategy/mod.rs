@@ -201,6 +201,12 @@ pub trait Stream: Wait {
         }
         while !self.try_flush()? {
             self.wait(Ready::Send, deadline)?;
+            // Where there is room for more, that has not waited.
+            if deadline.left().is_none() && !self.try_flush()? {
+                let (who, whom) = ("a writer".to_owned(), self.peer().name.clone());
+                let what = "all that was written to leave".to_owned();
+                return Err(Error::Deadline { who, whom, what, waited: deadline.waited() });
+            }
         }
         Ok(())
     }

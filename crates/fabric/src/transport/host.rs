@@ -24,6 +24,13 @@ pub(super) fn resolve(
     resolve_by(ask, address, (host, port), deadline)
 }
 
+/// How long the first of so many addresses may be tried: one that says nothing, as of a network
+/// that is not there, leaves as long for each of the others.
+pub(super) fn share(deadline: Deadline, addresses: usize) -> Deadline {
+    let left = deadline.left().unwrap_or_default();
+    deadline.sooner(left / u32::try_from(addresses.max(1)).unwrap_or(u32::MAX))
+}
+
 fn ask(host: String, port: u16) -> io::Result<Vec<SocketAddr>> {
     (host, port).to_socket_addrs().map(Iterator::collect)
 }
@@ -82,6 +89,14 @@ mod tests {
             let found = resolve_by(nobody, &address(), (host, 7), Deadline::now());
             assert_eq!(found.unwrap(), [there.parse().unwrap()]);
         }
+    }
+
+    #[test]
+    fn each_of_several_addresses_has_its_share_of_the_time() {
+        let all = Deadline::after(Duration::from_secs(60));
+        assert_eq!(share(all, 1), all);
+        assert!(share(all, 3).left() <= Some(Duration::from_secs(20)));
+        assert_eq!(share(Deadline::now(), 3).left(), None);
     }
 
     #[test]

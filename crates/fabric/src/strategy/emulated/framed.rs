@@ -1,8 +1,9 @@
 //! Messages over a byte stream: before each its length, and at the end a goodbye.
 //!
 //! A frame is a length in four bytes and so many bytes. The length [`GOODBYE`] ends it all: who
-//! drops its end says so, and a stream that ends without it was cut off. A length above
-//! [`FRAME_MAX`] is no frame; memory is taken for a message only when its length was found good.
+//! drops its end says so, also where a socket is full, and a stream that ends without was cut off.
+//! A length above [`FRAME_MAX`] is no frame; memory is taken for a message only when its length was
+//! found good.
 //!
 //! Sending: a short message is gathered and leaves in one piece; of a long one the stream takes
 //! what it has room for straight from the caller's memory. What has no room then waits here
@@ -19,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::protocol::Payload;
 use crate::strategy::{Datagram, Ready, Stream, Taken, Wait};
 use crate::transport::Peer;
+use crate::transport::socket::widen;
 use crate::wait::Patience;
 use muster_base::limits::FRAME_MAX;
 use std::io::IoSlice;
@@ -455,7 +457,12 @@ impl<S: Stream> Drop for Framed<S> {
     fn drop(&mut self) {
         // Behind half a message there is no goodbye: the peer is to know that it was cut off.
         if let Ok(true) = self.push() {
-            let _ = self.inner.try_write(&GOODBYE.to_le_bytes());
+            let goodbye = GOODBYE.to_le_bytes();
+            let is_full = self.inner.try_write(&goodbye).is_err_and(|error| error.is_would_block());
+            // All messages have left, so the peer is not to take their end for a cut.
+            if is_full && self.inner.socket().is_some_and(widen) {
+                let _ = self.inner.try_write(&goodbye);
+            }
         }
     }
 }

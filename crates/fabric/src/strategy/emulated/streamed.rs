@@ -63,6 +63,10 @@ impl<D: Datagram> Stream for Streamed<D> {
         Ok(size)
     }
 
+    fn try_flush(&mut self) -> Result<bool> {
+        self.inner.try_flush()
+    }
+
     fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         if self.taken < self.rest.len() {
             let size = buffer.len().min(self.rest.len() - self.taken);

@@ -366,3 +366,41 @@ fn an_owner_that_sleeps_holds_a_bounded_part_of_what_is_asked() {
     }
     assert!(ends.0.try_put(key, 0, &vec![1; COPY_MAX + 1], 9).is_err());
 }
+
+/// Has room for everything, of which nothing leaves.
+struct Stuck(Peer);
+
+impl Wait for Stuck {
+    fn peer(&self) -> &Peer {
+        &self.0
+    }
+
+    fn wait(&mut self, _: Ready, _: Deadline) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Stream for Stuck {
+    fn try_write(&mut self, bytes: &[u8]) -> Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn try_flush(&mut self) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn try_read(&mut self, _: &mut [u8]) -> Result<usize> {
+        Err(Error::WouldBlock)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_write_waits_for_what_does_not_leave_until_its_deadline() {
+    let mut stuck = Stuck(Peer::new("far".to_owned(), Protection::Local));
+    let error = stuck.write(b"x", Deadline::after(Duration::from_millis(5))).unwrap_err();
+    assert!(matches!(&error, Error::Deadline { whom, .. } if whom == "far"), "{error}");
+}

@@ -36,7 +36,7 @@ mod sys;
 pub(crate) mod tests;
 
 use super::hello;
-use super::host::resolve;
+use super::host::{resolve, share};
 use super::{Adapter, Capabilities, Hello, Listener, Peer, Protection, Strategies, Transport};
 use crate::address::Address;
 use crate::deadline::Deadline;
@@ -169,11 +169,12 @@ impl Ofi {
             _ => Error::io(doing(), error),
         };
         let mut last = ErrorKind::AddrNotAvailable.into();
-        for address in resolve(to, place.0, place.1, deadline)? {
-            let Some(left) = deadline.left() else {
+        let places = resolve(to, place.0, place.1, deadline)?;
+        for (tried, address) in places.iter().enumerate() {
+            let Some(left) = share(deadline, places.len() - tried).left() else {
                 return Err(late(to, "a connection", deadline));
             };
-            match TcpStream::connect_timeout(&address, left) {
+            match TcpStream::connect_timeout(address, left) {
                 Ok(stream) => {
                     let mut meeting = Meeting::new(stream).map_err(io)?;
                     meeting.say(&hello::write(hello))?;

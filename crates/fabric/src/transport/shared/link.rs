@@ -2,7 +2,7 @@
 //! have in common. Sending is in `send.rs`, receiving in `receive.rs`.
 
 use super::receive::Incoming;
-use super::ring::{Consumer, Garbage, Producer, Shared, announce, wakes};
+use super::ring::{Consumer, ENTRIES, Garbage, Producer, Shared, announce, wakes};
 use super::segment::{self, ASLEEP, CLOSED, PLACE, Side};
 use super::send::Outgoing;
 use super::socket::{Heard, Line};
@@ -65,6 +65,8 @@ pub struct Link {
     pub(super) outgoing: Outgoing,
     pub(super) incoming: Incoming,
     end: Option<End>,
+    /// The number of records that can have been sent before the end.
+    last: Option<u64>,
     /// Whether somebody polls the socket for arrivals.
     is_polled: Cell<bool>,
     /// The peer was asked to ring, and may have done so.
@@ -82,6 +84,8 @@ pub struct Link {
     pub(super) memory: Option<PeerMemory>,
     /// What the peer reads to see whether it reads the right process.
     _proof: Box<AtomicU64>,
+    /// The process whose memory that is.
+    forks: u32,
 }
 
 /// The memory of a process that showed a word of it.
@@ -138,6 +142,7 @@ impl Link {
             outgoing: Outgoing::default(),
             incoming: Incoming::default(),
             end: None,
+            last: None,
             is_polled: Cell::new(false),
             is_armed: false,
             is_trusted: peer.uid == Some(uid),
@@ -147,6 +152,7 @@ impl Link {
             unanswered: 0,
             memory: None,
             _proof: proof,
+            forks: sys::forks(),
             segment,
             peer,
             hello,
@@ -163,6 +169,12 @@ impl Link {
         if self.memory.is_some() {
             self.own(segment::READS).store(1, Ordering::Release);
         }
+    }
+
+    /// Whether the peer can read what stands in this process's memory. Of a fork of the one that
+    /// has connected it would read the parent's, where the word is the same.
+    pub(super) fn is_read(&self) -> bool {
+        self.peers(segment::READS).load(Ordering::Acquire) == 1 && self.forks == sys::forks()
     }
 
     #[inline]
@@ -336,7 +348,7 @@ impl Link {
             if matches!(self.inn.peek(), Ok(Some(_)))
                 && !matches!(self.end, Some(End::Malformed(_)))
             {
-                return Ok(());
+                return self.left();
             }
             if self.incoming.is_active() && matches!(self.end, Some(End::Closed)) {
                 self.end = Some(End::Dead("it has left in the middle of a message"));
@@ -353,6 +365,20 @@ impl Link {
             }
         }
         Err(Error::WouldBlock)
+    }
+
+    /// Something is there to be received: once the connection has ended no more than a ring holds,
+    /// or a peer that goes on would keep a try for ever.
+    fn left(&mut self) -> Result<()> {
+        if self.end.is_some() {
+            let most = ENTRIES as u64;
+            let last = *self.last.get_or_insert(self.inn.taken() + most);
+            if self.inn.taken() >= last {
+                self.end = None;
+                return Err(self.malformed("it goes on after its end"));
+            }
+        }
+        Ok(())
     }
 
     /// Waits for something to arrive, or for room; it may return early.

@@ -16,6 +16,9 @@
 //! message was received, even when the receiver is stopped in the middle of reading; and what a
 //! receiver has read half before and half after counts for nothing.
 //!
+//! *Forks.* The memory that a receiver reads is that of the process which has connected, so a fork
+//! of it offers and lends nothing.
+//!
 //! *Rid of it.* Of a message up to [`RING_LEAST`] bytes a send is rid without its receiver, as the
 //! ring has room for it. So its offer stands for as long only as a receiver takes that is there;
 //! then it is withdrawn, the message goes through the ring, and so do the next ones, ever more of
@@ -28,7 +31,7 @@
 use super::RING_LEAST;
 use super::link::{ARRIVAL, Link, ROOM};
 use super::ring::{Kind, Place, Record};
-use super::segment::{self, READS, Side};
+use super::segment::{self, Side};
 use super::send::time_to_receive;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
@@ -83,7 +86,7 @@ impl Link {
     /// Sends a message by an offer; false when it has to go another way.
     pub(super) fn offer(&mut self, parts: &[IoSlice<'_>], deadline: Deadline) -> Result<bool> {
         let [bytes] = parts else { return Ok(false) };
-        if self.peers(READS).load(Ordering::Acquire) != 1 {
+        if !self.is_read() {
             return Ok(false);
         }
         let is_short = bytes.len() <= RING_LEAST;
@@ -101,7 +104,10 @@ impl Link {
             match self.push_offer((bytes, OFFERED), &[])? {
                 Some(start) => break start,
                 None if is_short => return Ok(false),
-                None => self.wait(Ready::Send, deadline)?,
+                None => {
+                    self.wait(Ready::Send, deadline)?;
+                    self.check()?;
+                }
             }
         };
         let at = self.state(self.side, start);
@@ -132,7 +138,7 @@ impl Link {
     pub(super) fn lend(&mut self, parts: &[&[u8]], body: &Payload) -> Result<bool> {
         let head: usize = parts.iter().map(|part| part.len()).sum();
         let limit = self.out.arena() / 4;
-        if body.len() <= limit || head > limit || self.peers(READS).load(Ordering::Acquire) != 1 {
+        if body.len() <= limit || head > limit || !self.is_read() {
             return Ok(false);
         }
         self.begin(head + body.len())?;

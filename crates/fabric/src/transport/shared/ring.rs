@@ -405,6 +405,11 @@ impl<C: Cells> Consumer<C> {
         }
     }
 
+    /// Records received so far.
+    pub(crate) fn taken(&self) -> u64 {
+        self.next
+    }
+
     /// How many freed records the producer was told of.
     pub(crate) fn told(&self) -> u64 {
         self.told

@@ -4,7 +4,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Memory that others may have mapped as well.
 pub(crate) struct Mapped {
@@ -95,6 +96,39 @@ impl Drop for Mapped {
         // SAFETY: the mapping is ours, and who points into it holds it.
         unsafe { libc::munmap(self.base().cast(), self.size) };
     }
+}
+
+/// How often this process, or one that it was forked from, has been forked since the first call.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// What tells this process from those that it was forked from, and those from each other.
+pub(super) fn forks() -> u32 {
+    static COUNTS: Once = Once::new();
+    extern "C" fn count() {
+        FORKS.fetch_add(1, Ordering::Relaxed);
+    }
+    COUNTS.call_once(|| {
+        // SAFETY: in the child it counts, and does nothing else.
+        let code = unsafe { libc::pthread_atfork(None, None, Some(count)) };
+        assert_eq!(code, 0, "there is memory for a number");
+    });
+    FORKS.load(Ordering::Relaxed)
+}
+
+/// Does something in a fork of this process, which ends with it; whether that went well.
+#[cfg(test)]
+pub(super) fn in_a_fork(work: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the C library has the child's memory ready for use, and nothing of ours is locked.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let status = i32::from(!work());
+        // SAFETY: it ends at once.
+        unsafe { libc::_exit(status) };
+    }
+    let mut status = -1;
+    // SAFETY: the call writes one int, which outlives it.
+    let ended = unsafe { libc::waitpid(child, &raw mut status, 0) };
+    ended == child && status == 0
 }
 
 /// Copies from two places in the memory of another process, which is the same for both; how many

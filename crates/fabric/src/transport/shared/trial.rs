@@ -17,12 +17,12 @@
 //!
 //! A ring is gone round once before it is measured in, so that its bytes are where they will be.
 //! All together has 2 ms. A receiver that does something else at the time answers late; then
-//! nothing was measured, and what is still in the ring costs it a copy. It waits for no sender for
-//! longer than [`HELD`].
+//! nothing was measured, what was held is let go, and what is still in the ring costs it a copy. It
+//! waits for no sender for longer than [`HELD`], and for none that has gone.
 
 use super::link::{ARRIVAL, Link};
 use super::ring::{ENTRIES, INLINE, Kind, Place, Record};
-use super::segment::{self, READS};
+use super::segment;
 use crate::deadline::Deadline;
 use crate::error::Result;
 use crate::pipeline::calibrate::{Medium, Sample};
@@ -110,17 +110,32 @@ impl<'a> Trials<'a> {
         if self.source.len() < message {
             self.source = vec![1; message];
         }
-        let mut places = [0; 2];
         let since = Instant::now();
-        for number in 0..count {
-            let is_last = number + 1 == count;
-            let state = if is_last { GO_AND_ANSWER } else { GO };
-            let state = if number == 0 { 0 } else { state };
-            places[usize::from(number > 0)] = self.push(sample, message, state, is_single)?;
+        let first = self.push(sample, message, 0, is_single)?;
+        let measured = self.measure((sample, message), (first, count), is_single, since);
+        if measured.is_none() {
+            // A receiver that comes later, and then sleeps, is not to wait for it.
+            self.word(first + STATE).store(GO, Ordering::Release);
+            self.link.ring(ARRIVAL);
+        }
+        measured
+    }
+
+    /// Sends the trials behind the first one, which is held, and lets that go.
+    fn measure(
+        &mut self,
+        (sample, message): (Sample, usize),
+        (first, count): (usize, usize),
+        is_single: bool,
+        since: Instant,
+    ) -> Option<[Duration; 2]> {
+        let mut last = first;
+        for number in 1..count {
+            let state = if number + 1 == count { GO_AND_ANSWER } else { GO };
+            last = self.push(sample, message, state, is_single)?;
         }
         let ours = since.elapsed() / count as u32;
         self.link.ring(ARRIVAL);
-        let [first, last] = if count == 1 { [places[0]; 2] } else { places };
         (self.answer(first, self.end.min(since + PATIENCE + ours * count as u32))? == HERE)
             .then_some(())?;
         let since = Instant::now();
@@ -229,7 +244,7 @@ impl Medium for Trials<'_> {
     }
 
     fn single_copy(&mut self, sample: Sample) -> Option<Duration> {
-        if self.link.peers(READS).load(Ordering::Acquire) != 1 {
+        if !self.link.is_read() {
             return None;
         }
         self.burst(sample, 1, true).map(|[_, theirs]| theirs)
@@ -269,17 +284,15 @@ impl Link {
         let read = |offset: usize| self.segment.word64(at + offset).load(Ordering::Acquire);
         let answer = |told: u64| self.segment.word64(at + ANSWER).store(told, Ordering::Release);
         let state = read(STATE);
+        // Who has gone lets nothing go any more.
+        let is_over = self.is_over();
         let trial = &mut self.incoming.trial;
         if state == 0 {
-            if trial
-                .held
-                .get_or_insert_with(|| {
-                    answer(HERE);
-                    Instant::now()
-                })
-                .elapsed()
-                < HELD
-            {
+            let begin = || {
+                answer(HERE);
+                Instant::now()
+            };
+            if !is_over && trial.held.get_or_insert_with(begin).elapsed() < HELD {
                 return Ok(false);
             }
             trial.held = None;

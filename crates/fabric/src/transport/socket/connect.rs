@@ -7,7 +7,7 @@ use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::transport::hello::{self, ANSWER_HEAD};
-use crate::transport::host::resolve;
+use crate::transport::host::{resolve, share};
 use crate::transport::{Hello, Lane, Peer, Protection};
 use rustix::event::PollFlags;
 use rustix::io::Errno;
@@ -34,10 +34,21 @@ pub fn tcp(
     hello: &Hello,
     deadline: Deadline,
 ) -> Result<OwnedFd> {
+    tcp_to_one(to, &resolve(to, host, port, deadline)?, hello, deadline)
+}
+
+fn tcp_to_one(
+    to: &Address,
+    places: &[SocketAddr],
+    hello: &Hello,
+    deadline: Deadline,
+) -> Result<OwnedFd> {
     let mut failed = None;
-    for there in resolve(to, host, port, deadline)? {
-        match tcp_to(to, there, hello, deadline) {
-            Err(error @ (Error::Refused { .. } | Error::Io { .. })) => failed = Some(error),
+    for (tried, there) in places.iter().enumerate() {
+        match tcp_to(to, *there, hello, share(deadline, places.len() - tried)) {
+            Err(error @ (Error::Refused { .. } | Error::Io { .. } | Error::Deadline { .. })) => {
+                failed = Some(error);
+            }
             done => return done,
         }
     }
@@ -214,5 +225,28 @@ fn wait(
             false if left.is_none() => return Err(late(ends, what, deadline)),
             false => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn an_address_that_says_nothing_leaves_time_for_the_next() {
+        let listener = || TcpListener::bind("127.0.0.1:0").unwrap();
+        let (deaf, other) = (listener(), listener());
+        let places = [&deaf, &other].map(|listener| listener.local_addr().unwrap());
+        // With one that waits to be accepted its queue is full, and it answers nobody else.
+        rustix::net::listen(&deaf, 0).unwrap();
+        let _first = std::net::TcpStream::connect(places[0]).unwrap();
+        let to = Address::Tcp("example".to_owned(), 7);
+        let hello = Hello { name: "x".into(), service: String::new(), lane: Lane::Bulk };
+        let soon = || Deadline::after(Duration::from_secs(2));
+        tcp_to_one(&to, &places, &hello, soon()).unwrap();
+        let brief = Deadline::after(Duration::from_millis(20));
+        let error = tcp_to_one(&to, &places[..1], &hello, brief).unwrap_err();
+        assert!(matches!(error, Error::Deadline { .. }), "{error}");
     }
 }

@@ -58,6 +58,7 @@ pub use tls::Tls;
 
 pub(crate) use connection::is_ready;
 pub(super) use connection::timespec;
+pub(crate) use option::widen;
 
 use connect::Line;
 

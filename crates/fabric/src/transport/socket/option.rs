@@ -30,6 +30,13 @@ pub fn lane(socket: BorrowedFd<'_>, lane: Lane) -> io::Result<()> {
     Ok(())
 }
 
+/// Has a socket that is full take a little more, which is to be the last: whether it does.
+pub fn widen(socket: BorrowedFd<'_>) -> bool {
+    // The kernel doubles what is asked for.
+    let size = sockopt::socket_send_buffer_size(socket);
+    size.and_then(|size| sockopt::set_socket_send_buffer_size(socket, size)).is_ok()
+}
+
 /// The addresses of both ends of a connection over TCP.
 fn ends(socket: BorrowedFd<'_>) -> io::Result<[IpAddr; 2]> {
     let ip = |address: Option<SocketAddrAny>| {

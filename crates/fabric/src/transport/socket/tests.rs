@@ -5,7 +5,7 @@ use crate::strategy::{Ready, Stream, Wait};
 use crate::transport::{Adapter, Lane, hello};
 use rustix::net::sockopt;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{IoSlice, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
@@ -193,4 +193,32 @@ fn a_descriptor_is_readable_when_something_has_arrived() {
     assert!(!readable(Duration::ZERO));
     assert_eq!(one.try_write(b"x").unwrap(), 1);
     assert!(readable(Duration::from_secs(20)));
+}
+
+#[test]
+fn who_leaves_when_its_last_message_has_filled_the_socket_has_said_goodbye() {
+    let folder = Folder::new();
+    // One packet of the kernel's each.
+    let message = [IoSlice::new(&[7; 30_000])];
+    for count in 1.. {
+        let mut listener = Unix.listen(&folder.address()).unwrap();
+        let connect = || Unix.connect(&folder.address(), &said(Lane::Bulk), soon()).unwrap();
+        let (mut here, mut there) = thread::scope(|scope| {
+            let here = scope.spawn(|| connect().datagram().unwrap());
+            let there = listener.accept(soon()).unwrap().datagram().unwrap();
+            (here.join().unwrap(), there)
+        });
+        let have_left =
+            (0..count).all(|_| here.try_send(&message).is_ok() && here.try_flush().unwrap());
+        if !have_left {
+            assert!(count > 1, "one has room");
+            return;
+        }
+        drop(here);
+        for _ in 0..count {
+            there.take(soon(), &mut |message| assert_eq!(message.len(), 30_000)).unwrap();
+        }
+        let error = there.take(soon(), &mut |_| ()).unwrap_err();
+        assert!(matches!(error, Error::Closed { .. }), "{count} messages: {error}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::transport::hello::{self, ANSWER_MAX};
+use crate::transport::shared::ring::{ENTRIES, Kind};
 use crate::transport::shared::segment;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -191,6 +192,34 @@ fn memory_that_cannot_be_mapped_is_its_senders_fault() {
         Shared::default().connect_link(&place.path(), &hello(Lane::Bulk), soon()).unwrap();
     assert_eq!(take(&mut link), b"ok");
     listener.join().unwrap();
+}
+
+#[test]
+fn a_peer_that_goes_on_after_its_farewell_keeps_no_try_for_ever() {
+    let (mut here, mut there) = pair(PIPELINED);
+    here.own(segment::CLOSED).store(1, Ordering::Release);
+    let mut send = || here.try_fill(1, |to| to[0] = 1).unwrap();
+    // What can have been sent before.
+    for _ in 0..ENTRIES {
+        send();
+        there.nothing().unwrap();
+        there.try_take(|_| ()).unwrap();
+    }
+    send();
+    let error = there.nothing().unwrap_err();
+    assert!(error.to_string().contains("it goes on after its end"), "{error}");
+    let error = there.try_take(|_| ()).map(|()| there.try_take(|_| ())).unwrap().unwrap_err();
+    assert!(matches!(error, Error::Malformed { .. }), "{error}");
+}
+
+#[test]
+fn a_trial_of_a_peer_that_has_gone_is_not_waited_for() {
+    let (mut here, mut there) = pair(PIPELINED);
+    here.out.push((Kind::Trial, 0), 64, 4096, |to| to.fill(0)).unwrap().unwrap();
+    let record = there.inn.peek().unwrap().unwrap();
+    assert!(!there.answer(&record).unwrap(), "it is held");
+    here.own(segment::CLOSED).store(1, Ordering::Release);
+    assert!(there.answer(&record).unwrap());
 }
 
 #[test]

@@ -96,6 +96,47 @@ fn a_send_that_is_too_long_for_the_ring_waits_for_its_receiver_and_says_so() {
 }
 
 #[test]
+fn an_offer_that_waits_for_room_ends_with_its_peer() {
+    let (mut here, there) = pair(Plan::SingleCopy);
+    // It lies where offers do, and is not taken.
+    here.try_send(&[IoSlice::new(&[1; 5000])]).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while there.peers(segment::ASLEEP).load(Ordering::Relaxed) & link::ROOM == 0 {
+                std::thread::yield_now();
+            }
+            drop(there);
+        });
+        let bytes = pattern(RING_LEAST + 1, 3);
+        let error = here.send(&[IoSlice::new(&bytes)], soon()).unwrap_err();
+        assert!(matches!(error, Error::Closed { .. }), "{error}");
+    });
+}
+
+#[test]
+fn what_a_stream_says_has_left_is_received_after_its_writer_has_gone() {
+    let (here, there) = pair(PIPELINED);
+    let [mut here, mut there] = [here, there].map(|link| Box::new(link).stream().unwrap());
+    let (bytes, mut got, mut buffer) = (pattern(40_000, 5), Vec::new(), vec![0; 65_536]);
+    assert_eq!(here.try_write(&bytes).unwrap(), bytes.len());
+    assert!(!here.try_flush().unwrap(), "there is room for less");
+    while !here.try_flush().unwrap() {
+        match there.try_read(&mut buffer) {
+            Ok(size) => got.extend_from_slice(&buffer[..size]),
+            Err(error) => assert!(error.is_would_block(), "{error}"),
+        }
+    }
+    drop(here);
+    loop {
+        match there.read(&mut buffer, soon()).unwrap() {
+            0 => break,
+            size => got.extend_from_slice(&buffer[..size]),
+        }
+    }
+    assert!(got == bytes);
+}
+
+#[test]
 fn messages_of_all_sizes_arrive_whole_and_in_order_whatever_the_plan() {
     for plan in [Plan::Short, PIPELINED, Plan::SingleCopy, PLAN.long] {
         let (mut here, mut there) = pair(plan);

@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::pipeline::adapt::Peers;
+use crate::pipeline::calibrate::{Medium, Sample};
 use crate::pipeline::choice::Grid;
 use crate::pipeline::contact::Contact;
+use crate::transport::shared::trial::Trials;
 use muster_base::limits::SHARED_ARENA;
 use std::sync::Mutex;
 
@@ -109,6 +111,18 @@ fn messages_that_nobody_answers_are_planned_as_a_stream_until_somebody_does() {
     let ended = asked(1, 100).partition_point(|is_stream| *is_stream);
     assert!((1..=4).contains(&ended), "{ended}");
     assert!(!asked(1, 100).contains(&true));
+}
+
+#[test]
+fn a_receiver_that_sleeps_is_not_kept_from_a_message_by_a_trial_that_was_given_up() {
+    let (mut here, mut there) = pair(PIPELINED);
+    let mut trials = Trials::new(&mut here, Duration::from_millis(20));
+    trials.copies(Sample { packet: 4096, ring: 1 << 18, message: 1 << 18 });
+    assert!(trials.is_over(), "nobody was there");
+    here.try_fill(1, |to| to[0] = 7).unwrap();
+    // Who sleeps on the descriptor is not rung for what was there before.
+    there.descriptor();
+    assert_eq!(there.try_take(|bytes| bytes[0]).unwrap(), 7);
 }
 
 /// A pair that asks `peers` at its first long message.

@@ -44,11 +44,8 @@ fn peer() {
     let Ok(path) = std::env::var(PATH) else { return };
     let path = PathBuf::from(path);
     let connect = || {
-        let plan = if std::env::var(ROLE).unwrap() == "echo-single" {
-            Plan::SingleCopy
-        } else {
-            PIPELINED
-        };
+        let is_single = ["echo-single", "forked"].contains(&&*std::env::var(ROLE).unwrap());
+        let plan = if is_single { Plan::SingleCopy } else { PIPELINED };
         Shared::new(planners(plan)).connect_link(&path, &hello(Lane::Bulk), soon()).unwrap()
     };
     match std::env::var(ROLE).unwrap().as_str() {
@@ -73,6 +70,14 @@ fn peer() {
             while link.try_take(|_| ()).map_or_else(|error| error.is_would_block(), |()| true) {
                 let _ = link.wait(Ready::Receive, soon());
             }
+        }
+        "forked" => {
+            let (mut link, mut bytes) = (connect(), vec![1; 1 << 20]);
+            let is_sent = sys::in_a_fork(|| {
+                bytes.fill(2);
+                link.send(&[IoSlice::new(&bytes)], soon()).is_ok()
+            });
+            assert!(is_sent && bytes[0] == 1);
         }
         "listen" => {
             let mut links = Shared::default().listen_link(&path).unwrap();
@@ -104,6 +109,15 @@ fn two_processes_exchange_messages_of_all_sizes() {
             assert!(buffer[..count] == bytes, "{size} bytes");
         }
     }
+}
+
+#[test]
+fn a_fork_sends_what_is_in_its_own_memory() {
+    let (mut process, mut link, _place) = meet("forked", PIPELINED);
+    let mut buffer = vec![0; 1 << 20];
+    assert_eq!(link.receive(&mut buffer, soon()).unwrap(), buffer.len());
+    assert!(buffer.iter().all(|byte| *byte == 2), "{} and so on", buffer[0]);
+    assert!(process.0.wait().unwrap().success());
 }
 
 #[test]
