@@ -9,6 +9,7 @@ use muster_mpi::error::{Class, Error, Result};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
+use crate::codes;
 use crate::export::export;
 use crate::failure;
 use crate::object::{self, Id, Sort};
@@ -137,7 +138,7 @@ fn call_for(id: Id, function: &str, code: c_int) -> Result<()> {
         Action::Call(address) => {
             call(address, id, code);
         }
-        Action::End => failure::end(function, &Error::from(Class::User(code))),
+        Action::End => failure::end(function, &codes::error(code)),
     }
     Ok(())
 }
