@@ -40,6 +40,19 @@ pub enum Action {
     Call(usize),
 }
 
+/// By what the launcher says which handler the standard's communicators have until the program sets
+/// others (`mpiexec -initial-errhandler`), in the standard's words.
+pub const INITIAL: &str = "MUSTER_MPI_ERRHANDLER";
+
+/// That handler. What is none of the standard's words is as if nothing was said (MPI-5.0, 9.3).
+pub fn initial() -> MPI_Errhandler {
+    match std::env::var(INITIAL).as_deref() {
+        Ok("mpi_errors_return") => MPI_ERRORS_RETURN,
+        Ok("mpi_errors_abort") => MPI_ERRORS_ABORT,
+        _ => MPI_ERRORS_ARE_FATAL,
+    }
+}
+
 /// What an object's handler does about an error.
 pub fn action(id: Id) -> Result<Action> {
     Ok(action_of(object::with(id, |it| it.handler)?))
