@@ -146,6 +146,16 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
             6,
             "rank 1: MPI_Send (argument dest) failed: MPI_ERR_RANK: there is no rank 9 in a",
         ),
+        (
+            "own",
+            1,
+            "rank 1: MPI_Comm_call_errhandler failed: an error class of the program: the stars",
+        ),
+        (
+            "standard",
+            15,
+            "rank 1: MPI_Comm_call_errhandler failed: MPI_ERR_TRUNCATE: the message is",
+        ),
         ("truncate", 15, "rank 0: MPI_Recv failed: MPI_ERR_TRUNCATE: the message from rank 1"),
         ("leave", 58, "MPI_Recv failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
         ("leave-send", 58, "MPI_Ssend failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),

@@ -66,6 +66,20 @@ fn a_node_is_filled_before_the_next_and_full_ones_are_shared() {
 }
 
 #[test]
+fn what_errors_do_until_the_program_says_it_the_command_line_can_say() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("handler");
+    let cluster = Cluster::up("t0305handler", 1);
+    let ran = |words: &[&str]| {
+        cluster.muster(&[&["mpiexec", "-n", "1"], words, &[&program]].concat()).run()
+    };
+    let flag = "-initial-errhandler";
+    assert_eq!(ran(&[flag, "mpi_errors_return"]).ok().out, "mpi_errors_return: 1\n");
+    ran(&[flag, "mpi_errors_abort"]).code(6).says("MPI_ERR_RANK");
+    ran(&[]).code(6).says("MPI_ERR_RANK");
+}
+
+#[test]
 fn several_programs_are_one_job_and_each_knows_its_own() {
     let mpi = Mpi::installed();
     let program = &mpi.program("where");

@@ -65,6 +65,24 @@ fn a_recorded_run_is_run_once_more_on_other_nodes() {
 }
 
 #[test]
+fn what_ranks_ask_of_one_another_is_asked_once_more_in_the_same_order() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("served");
+    let cluster = Cluster::up("t0320served", 2);
+    let (log, file) = (cluster.work().join("log"), cluster.work().join("file"));
+    let (log, file) = (log.to_str().unwrap(), file.to_str().unwrap());
+    for mode in ["--mpi=direct", "--mpi=bcs"] {
+        let first = ran(&cluster, "2", "5", &[mode, "--digest", "--record", log, &program, file]);
+        for nodes in ["1", "2", "2"] {
+            let flags = ["--digest", "--replay", log, &program, file];
+            let again = ran(&cluster, nodes, "5", &flags);
+            assert_eq!(again.out, first.out, "{mode}, again on {nodes} nodes");
+            assert_eq!(digest(&again), digest(&first), "{mode}, again on {nodes} nodes");
+        }
+    }
+}
+
+#[test]
 fn a_log_that_cannot_be_followed_is_told_in_one_sentence() {
     let mpi = Mpi::installed();
     let program = mpi.program("chosen");

@@ -10,6 +10,15 @@ int main(int argc, char **argv) {
         if (strcmp(how, "exit") == 0) exit(3);
         if (strcmp(how, "signal") == 0) abort();
         if (strcmp(how, "rank") == 0) MPI_Send(values, 1, MPI_INT, 9, 0, MPI_COMM_WORLD);
+        if (strcmp(how, "own") == 0) {
+            int code;
+            MPI_Add_error_code(MPI_ERR_OTHER, &code);
+            MPI_Add_error_string(code, "the stars are in no order");
+            MPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
+        }
+        if (strcmp(how, "standard") == 0) {
+            MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_TRUNCATE);
+        }
         if (strcmp(how, "truncate") == 0) MPI_Send(values, 4, MPI_INT, 0, 0, MPI_COMM_WORLD);
         if (strncmp(how, "leave", 5) == 0 && strcmp(how, "leave-locked") != 0) exit(0);
     }

@@ -34,6 +34,16 @@ pub fn last_used() -> c_int {
     codes().last
 }
 
+/// The error of a number that the program, or a function of it, has given: of a number that it has
+/// added, with what that says.
+pub fn error(number: c_int) -> Error {
+    match (Class::of_number(number), codes().text(number)) {
+        (Some(class), _) => class.into(),
+        (None, Ok(text)) if !text.is_empty() => Error::new(Class::User(number), text),
+        _ => Class::User(number).into(),
+    }
+}
+
 impl Codes {
     /// A new number, of a class or, without one, a class itself.
     fn add(&mut self, class: Option<c_int>) -> Result<c_int> {

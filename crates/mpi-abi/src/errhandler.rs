@@ -9,6 +9,7 @@ use muster_mpi::error::{Class, Error, Result};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
+use crate::codes;
 use crate::export::export;
 use crate::failure;
 use crate::object::{self, Id, Sort};
@@ -37,6 +38,19 @@ pub enum Action {
     End,
     /// To call the program's function, and return it.
     Call(usize),
+}
+
+/// By what the launcher says which handler the standard's communicators have until the program sets
+/// others (`mpiexec -initial-errhandler`), in the standard's words.
+pub const INITIAL: &str = "MUSTER_MPI_ERRHANDLER";
+
+/// That handler. What is none of the standard's words is as if nothing was said (MPI-5.0, 9.3).
+pub fn initial() -> MPI_Errhandler {
+    match std::env::var(INITIAL).as_deref() {
+        Ok("mpi_errors_return") => MPI_ERRORS_RETURN,
+        Ok("mpi_errors_abort") => MPI_ERRORS_ABORT,
+        _ => MPI_ERRORS_ARE_FATAL,
+    }
 }
 
 /// What an object's handler does about an error.
@@ -137,7 +151,7 @@ fn call_for(id: Id, function: &str, code: c_int) -> Result<()> {
         Action::Call(address) => {
             call(address, id, code);
         }
-        Action::End => failure::end(function, &Error::from(Class::User(code))),
+        Action::End => failure::end(function, &codes::error(code)),
     }
     Ok(())
 }

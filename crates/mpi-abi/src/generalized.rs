@@ -8,6 +8,7 @@ use muster_mpi::error::{Class, Error, Result, SUCCESS};
 
 use crate::abi::constants::MPI_COMM_SELF;
 use crate::abi::types::*;
+use crate::codes;
 use crate::export::export;
 use crate::pointer::{Address, Out};
 use crate::request::{self, Active, EMPTY};
@@ -31,11 +32,7 @@ static ALL: Table<Generalized> = Table::new(Class::Request, "a request of the pr
 
 /// What a function of the program returned as a result of ours.
 fn returned(code: c_int) -> Result<()> {
-    if code == SUCCESS {
-        Ok(())
-    } else {
-        Err(Error::from(Class::of_number(code).unwrap_or(Class::User(code))))
-    }
+    if code == SUCCESS { Ok(()) } else { Err(codes::error(code)) }
 }
 
 impl Generalized {

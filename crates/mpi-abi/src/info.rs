@@ -9,6 +9,7 @@ use muster_mpi::error::{Class, Error, Result};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
+use crate::errhandler;
 use crate::export::export;
 use crate::pointer::{Out, Text, TextOut, Unused};
 use crate::table::Table;
@@ -64,6 +65,9 @@ impl Info {
         let uname = rustix::system::uname();
         info.set("host", uname.nodename().to_bytes());
         info.set("arch", uname.machine().to_bytes());
+        if let Ok(handler) = std::env::var(errhandler::INITIAL) {
+            info.set("mpi_initial_errhandler", handler);
+        }
         if let Ok(folder) = std::env::current_dir() {
             info.set("wdir", folder.into_os_string().into_vec());
         }

@@ -92,7 +92,7 @@ impl Object {
 }
 
 static OBJECTS: LazyLock<Mutex<BTreeMap<Id, Object>>> = LazyLock::new(|| {
-    let comm = |name: &str| Object::new(name, MPI_ERRORS_ARE_FATAL);
+    let comm = |name: &str| Object::new(name, errhandler::initial());
     let mut objects = BTreeMap::from([
         (MPI_COMM_WORLD.into(), comm("MPI_COMM_WORLD")),
         (MPI_COMM_SELF.into(), comm("MPI_COMM_SELF")),

@@ -474,6 +474,12 @@ fn probe(state: &mut State, wanted: Wanted) -> Option<((), Envelope, usize)> {
     state.endpoint.probe(wanted).map(|(envelope, size)| ((), envelope, size))
 }
 
+/// Takes a message out. Where a log is followed the call knows by now whose it is; what is taken
+/// from any source the log says once more, and so it is counted as what it was.
+fn claim(state: &mut State, asked: Wanted, now: Wanted) -> Option<(Claim, Envelope, usize)> {
+    state.endpoint.claim(Wanted { source: asked.source, ..now })
+}
+
 /// The status of a message that waits.
 fn waiting(envelope: Envelope, size: usize) -> MPI_Status {
     status_of(envelope.source.cast_signed(), envelope.tag, size)
@@ -515,7 +521,7 @@ export! {
             status.set(NOBODY);
             return message.set(MPI_MESSAGE_NO_PROC);
         };
-        let found = choice::message(wanted, true, |state, wanted| state.endpoint.claim(wanted))?;
+        let found = choice::message(wanted, true, |state, now| claim(state, wanted.0, now))?;
         let Some((claim, envelope, size)) = found else { return Ok(()) };
         status.set(waiting(envelope, size));
         message.set(handle((claim, comm)))
@@ -531,7 +537,7 @@ export! {
             message.set(MPI_MESSAGE_NO_PROC)?;
             return flag.set(1);
         };
-        let found = choice::message(wanted, false, |state, wanted| state.endpoint.claim(wanted))?;
+        let found = choice::message(wanted, false, |state, now| claim(state, wanted.0, now))?;
         if let Some((claim, envelope, size)) = found {
             status.set(waiting(envelope, size));
             message.set(handle((claim, comm)))?;

@@ -58,6 +58,11 @@ fn mix(hash: u64, number: u64) -> u64 {
     mixed ^ mixed >> 33
 }
 
+/// The context in which the ranks of a window get answers to what they ask for in its own.
+pub fn answers_to(context: u64) -> u64 {
+    mix(context, 5) & CONTEXTS
+}
+
 impl Communicator {
     fn new(context: u64, group: Group, remote: Option<Group>, rank: u32) -> Communicator {
         let [children, collectives, channels] = [0; 3].map(AtomicU32::new);

@@ -6,7 +6,7 @@
 use crate::boards::Uses;
 use crate::buffer::{Memory, Typed};
 use crate::collective::{Plan, Short};
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, answers_to};
 use crate::counter::Keeper;
 use crate::error::{Error, Result};
 use crate::partitioned::{Channel, Channels};
@@ -400,6 +400,13 @@ impl<C: Carrier, M: Memory> State<C, M> {
         for context in Communicator::of_collectives(context) {
             self.endpoint.forget(context);
         }
+    }
+
+    /// Takes a window away, which nobody uses any more.
+    pub fn close_window(&mut self, context: u64) {
+        self.windows.remove(context);
+        self.forget(context);
+        self.endpoint.forget(answers_to(context));
     }
 
     /// Whether a send goes on that nobody will ask after.

@@ -163,6 +163,18 @@ const FLAGS: &[Flag] = &[
         does: |line, _| pass(line, &["--keep-going"]),
     },
     Flag {
+        names: &["initial-errhandler"],
+        values: &["HANDLER"],
+        about: "what an MPI error does until the program says it: mpi_errors_return or _abort",
+        does: |line, values| {
+            if !HANDLERS.contains(&values[0].as_str()) {
+                return Err(format!("'{}' is none of {}", values[0], HANDLERS.join(", ")));
+            }
+            line.global_env.push(format!("MUSTER_MPI_ERRHANDLER={}", values[0]));
+            Ok(())
+        },
+    },
+    Flag {
         names: &["quiet", "q"],
         values: &[],
         about: "say nothing besides what the program says",
@@ -190,6 +202,9 @@ const FLAGS: &[Flag] = &[
         },
     },
 ];
+
+/// The standard's words for error handlers.
+const HANDLERS: [&str; 3] = ["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"];
 
 /// Flags that ask for what is so anyway.
 const GRANTED: &[&str] = &[
@@ -490,6 +505,7 @@ mod tests {
             ("-frobnicate 3 prog", "there is no flag -frobnicate"),
             ("-timing prog", "there is no flag -timing"),
             ("-f /no/such prog", "-f: /no/such: No such file or directory"),
+            ("-initial-errhandler none prog", "'none' is none of mpi_errors_are_fatal, "),
             ("-f /dev/null prog", "-f: /dev/null: it names no host"),
             ("-n 4", "no program comes after '-n 4'"),
             ("-n 1 a :", "no program"),

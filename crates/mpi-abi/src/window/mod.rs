@@ -359,9 +359,7 @@ export! {
         known.barrier().inspect_err(note)?;
         object::remove(handle.into()).inspect_err(note)?;
         WINDOWS.remove(handle.0)?;
-        let mut state = world()?.process.state();
-        state.windows.remove(context);
-        state.forget(context);
+        world()?.process.state().close_window(context);
         win.set(MPI_WIN_NULL)?;
         flushed.inspect_err(|_| failure::note_for(handle.into(), action))
     }

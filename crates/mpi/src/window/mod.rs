@@ -20,7 +20,8 @@
 //!
 //! A window's messages have a context of their own; nobody posts receives in it, so they wait in
 //! the endpoint until [`Windows::advance`] takes them. Those that come before this rank has made
-//! the window wait, too.
+//! the window wait, too. Answers have another: when they are given depends on how fast ranks are,
+//! and a log that has the order of requests must not say in between whose answer came.
 
 mod epoch;
 mod target;
@@ -30,6 +31,7 @@ pub use epoch::Epochs;
 pub use target::Region;
 
 use crate::buffer::{Memory, Typed};
+use crate::communicator::answers_to;
 use crate::datatype::Datatype;
 use crate::error::{Class, Error, Result};
 use crate::group::Group;
@@ -157,7 +159,16 @@ impl<M: Memory> Window<M> {
         to: u32,
         message: Typed<M>,
     ) -> Result<(), Failure> {
-        let envelope = Envelope { context: self.context, source: self.rank, tag: 0 };
+        self.send(endpoint, (self.context, to), message)
+    }
+
+    fn send<C: Carrier>(
+        &self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        (context, to): (u64, u32),
+        message: Typed<M>,
+    ) -> Result<(), Failure> {
+        let envelope = Envelope { context, source: self.rank, tag: 0 };
         let sent = endpoint.send(self.group.world(to), envelope, Mode::Standard, message)?;
         if let Some(ticket) = sent {
             endpoint.release(ticket);
@@ -398,12 +409,8 @@ impl<M: Memory> Window<M> {
     fn advance<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) -> Result<bool> {
         let mut moved = false;
         loop {
-            let any = Wanted { context: self.context, source: None, tag: None };
-            while let Some((claim, envelope, size)) = endpoint.claim(any) {
-                let into = wire::bytes::<M>(size);
-                if let Some(ticket) = endpoint.receive_claimed(claim, into.clone())? {
-                    self.inbox.push_back((envelope.source, ticket, into));
-                }
+            for context in [self.context, answers_to(self.context)] {
+                self.collect(endpoint, Wanted { context, source: None, tag: None })?;
             }
             let Some((_, ticket, _)) = self.inbox.front() else {
                 if moved || !self.misses_holder(endpoint) {
@@ -432,6 +439,21 @@ impl<M: Memory> Window<M> {
                 self.take(endpoint, from, &message)?;
             }
         }
+    }
+
+    /// Takes the messages of a context that have begun to come.
+    fn collect<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        any: Wanted,
+    ) -> Result<()> {
+        while let Some((claim, envelope, size)) = endpoint.claim(any) {
+            let into = wire::bytes::<M>(size);
+            if let Some(ticket) = endpoint.receive_claimed(claim, into.clone())? {
+                self.inbox.push_back((envelope.source, ticket, into));
+            }
+        }
+        Ok(())
     }
 
     /// Carries out a message.
@@ -466,7 +488,7 @@ impl<M: Memory> Window<M> {
         for (to, number, code, bytes) in answers {
             let head = Head { code, ..Head::new(Kind::Answer, number) };
             let answer = head.encode(bytes.len(), |into| into.copy_from_slice(&bytes));
-            match self.tell(endpoint, to, answer) {
+            match self.send(endpoint, (answers_to(self.context), to), answer) {
                 // It wants no answer any more.
                 Ok(()) | Err(Failure::Gone { .. }) => {}
                 Err(failure) => return Err(failure.into()),
