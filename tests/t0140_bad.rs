@@ -223,6 +223,15 @@ fn commands_say_what_is_wrong_with_the_surroundings() {
         cluster.muster(&["up"]).env("MUSTER_RUNTIME", cluster.work().join(long).to_str().unwrap());
     sentence(&call.run().code(1), "E132");
     sentence(&cluster.muster(&["--cluster", "a/b", "up"]).run().code(2), "E130");
+    let odd = |runtime: &str| cluster.muster(&["up"]).env("MUSTER_RUNTIME", runtime).run();
+    sentence(&odd("/proc/none").code(1), "E133");
+    sentence(&odd(&format!("{}/a\nb", cluster.work().display())).code(1), "E132");
+    cluster.leftovers();
+    // What is relative is so to where each command is called.
+    let call = |args: &[&str]| cluster.muster(args).env("MUSTER_RUNTIME", "../r").run();
+    call(&["up", "-N", "1"]).ok();
+    assert_eq!(call(&["run", "echo", "well"]).ok().out, "well\n");
+    call(&["down"]).ok();
     cluster.leftovers();
 }
 

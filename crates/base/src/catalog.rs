@@ -164,9 +164,9 @@ catalog! {
          belongs to somebody else, lets others in, or is a link that somebody else made."
         "Choose a directory that is yours alone: mkdir -m 700 ~/.muster; \
          export MUSTER_RUNTIME=~/.muster"
-    E132 "The directory's path is too long."
+    E132 "The directory's path is too long, or no text."
         "The cluster's sockets are in it, and the kernel takes paths of at most 107 bytes for \
-         sockets."
+         sockets. Daemons are told of it in lines of text (UTF-8)."
         "export MUSTER_RUNTIME=/tmp/m or another short path."
     E133 "The directory of the cluster cannot be used."
         "The system refused, in the words given: no space, no permission, a read-only disk."
