@@ -94,7 +94,7 @@ catalog! {
         "docs/files.md lists its fields."
     N112 "A flag of mpiexec was left out."
         "It tells Open MPI or MPICH how to do what Muster does otherwise: how ranks are started, \
-         bound to processors and connected."
+         bound to processors and connected; or it passes on a variable that is not set here."
         "Nothing. mpiexec --help lists the flags that have an effect; -quiet has this not said."
     E113 "There is no such node."
         "The name is none of this cluster, or is not written as a set of nodes: n[0-3,7]."
