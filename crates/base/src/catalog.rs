@@ -38,9 +38,9 @@ catalog! {
         "A flag of muster run has a value that no job can have; nothing was started."
         "muster run --help explains each flag."
     E101 "The program was not found."
-        "A name without a slash is searched in the PATH of each node; a name with a slash is a \
-         file here that is sent to the nodes with the job."
-        "Send your own program: muster run ./NAME. Look at a node's PATH: muster cat /nodes/n0/env"
+        "A name without a slash is searched on each node, in the PATH that you have here (with \
+         --no-env the usual one); a name with a slash is a file here that is sent along."
+        "Send your own program: muster run ./NAME. Look there: muster run -w n0 ls /usr/local/bin"
     E102 "The program is built for another kind of processor than the nodes have."
         "Its ELF header names a machine that some of the chosen nodes are not."
         "Choose nodes that can run it (-w), or build it for them, too: beside ./NAME, or instead \
