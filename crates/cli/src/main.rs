@@ -113,7 +113,11 @@ fn refuse(error: &clap::Error, help: &str) -> ExitCode {
     if !error.use_stderr() {
         return match error.print() {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(PIPE),
-            _ => ExitCode::SUCCESS,
+            Err(error) => {
+                let _ = writeln!(io::stderr(), "muster: {}", unnumbered(&error.to_string()));
+                ExitCode::FAILURE
+            }
+            Ok(()) => ExitCode::SUCCESS,
         };
     }
     let _ = writeln!(io::stderr(), "muster: {}", sentence(error, help));

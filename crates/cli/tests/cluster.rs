@@ -245,6 +245,26 @@ fn a_reader_that_has_gone_changes_no_exit_status() {
 }
 
 #[test]
+fn what_could_not_be_told_is_no_success() {
+    let user = User::new("full");
+    user.must(&["up", "-N", "1"]);
+    for (words, part) in [
+        (vec!["run", "--json", "true"], "standard output cannot be written"),
+        (vec!["run", "--detach", "true"], "job 2 runs, but standard output cannot be written"),
+        (vec!["run", "--help"], "No space left on device"),
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
+        let Output { status, stderr, .. } =
+            user.command(&words).stdout(full).output().expect("the binary is built");
+        let said = String::from_utf8_lossy(&stderr);
+        assert!(!status.success(), "{words:?}");
+        assert!(said.contains(part) && said.lines().count() == 1, "{said}");
+    }
+    user.must(&["down"]);
+    user.nothing_is_left();
+}
+
+#[test]
 fn logs_are_complete_and_do_not_wait_for_what_is_not_there() {
     let user = User::new("logs");
     user.must(&["up", "-N", "2"]);
