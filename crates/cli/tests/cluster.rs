@@ -143,8 +143,11 @@ fn a_session_is_driven_with_ls_cp_write_and_cat() {
     let here = user.runtime.join("here");
     std::fs::create_dir_all(here.join("in/deep")).expect("made");
     std::fs::write(here.join("in/deep/data"), vec![b'x'; 3 << 20]).expect("written");
+    let _socket = std::os::unix::net::UnixListener::bind(here.join("in/a")).expect("a socket");
+    std::os::unix::fs::symlink("/dev/zero", here.join("in/zero")).expect("a link");
     let fs = format!(":{}", file("fs"));
     let text = |path: &Path| path.to_str().expect("text").to_owned();
+    // Nor does it wait for what is no file, or has no end.
     user.must(&["cp", "-r", &text(&here.join("in")), &fs]);
     assert!(user.must_not(&["cp", &fs, &text(&here)], 1).contains("give -r"));
     user.must(&["write", &file("argv"), "sh -c 'wc -c < in/deep/data; cat; exit 3'"]);
