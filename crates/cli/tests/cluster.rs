@@ -1,6 +1,7 @@
 //! A cluster of real daemons, driven with the commands.
 
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -207,10 +208,48 @@ fn a_mount_goes_with_its_cluster() {
     user.must(&["umount", at]);
     assert!(user.must_not(&["umount", at], 1).contains("[E153]"));
     user.must(&["mount", at]);
+    // It comes back with the manager, also where a job sees it and keeps the one before.
+    user.must(&["run", "--detach", "sleep", "1000"]);
+    let started = || {
+        let status = std::fs::read(dir.join("status")).ok()?;
+        serde_json::from_slice::<Value>(&status).ok()?["started"].as_f64()
+    };
+    let before = started().expect("a manager");
+    signal(&daemon(&user.directory(), "manager").expect("noted"), "KILL");
+    until("another manager's files", || started().filter(|now| *now != before));
     user.must(&["down"]);
     user.nothing_is_left();
     // What is mounted cannot be removed.
     until("an empty place", || std::fs::remove_dir(&dir).ok());
+}
+
+#[test]
+fn who_follows_a_jobs_output_misses_nothing_when_the_manager_dies() {
+    let user = User::new("follow");
+    user.must(&["up", "-N", "2"]);
+    let go = user.runtime.join("go");
+    let text = format!("seq 100; while ! [ -e {} ]; do sleep 0.05; done; seq 100", go.display());
+    let job = user.must(&["run", "-N", "2", "--detach", "sh", "-c", &text]);
+    let follow = |flags: &[&str]| {
+        let mut logs = user.command(&[&["logs", "-f", job.trim()], flags].concat());
+        let mut logs = logs.stdout(Stdio::piped()).spawn().expect("the binary is built");
+        let stdout = BufReader::new(logs.stdout.take().expect("it is piped"));
+        let mut lines = stdout.lines().map(|line| line.expect("text"));
+        assert_eq!(lines.by_ref().take(200).count(), 200);
+        (logs, lines)
+    };
+    let both = [follow(&[]), follow(&["--label"])];
+    let before = daemon(&user.directory(), "manager").expect("it is noted");
+    signal(&before, "KILL");
+    until("another", || daemon(&user.directory(), "manager").filter(|now| *now != before));
+    std::fs::write(&go, "").expect("written");
+    for (mut logs, lines) in both {
+        assert_eq!(lines.count(), 200);
+        assert!(logs.wait().expect("it is ours").success());
+    }
+    std::fs::remove_file(&go).expect("ours");
+    user.must(&["down"]);
+    user.nothing_is_left();
 }
 
 #[test]

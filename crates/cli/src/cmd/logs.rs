@@ -5,7 +5,7 @@ use crate::cluster::Context;
 use anyhow::{Result, bail};
 use muster_base::nodeset::fold_numbers;
 use muster_machine::manager::spec::{Phase, Status};
-use muster_ninep::client::Client;
+use muster_ninep::client::{Client, File};
 use muster_ninep::error::Errno;
 use muster_ninep::tree::OpenFlags;
 use std::io::{self, Write};
@@ -49,16 +49,43 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         ranks = vec![rank];
     }
     tell_attempts(&client, args.job);
+    let source = Source { context, client, follow: args.follow };
     if args.label {
-        labelled(&client, &directory, file, &ranks, args.follow)?;
+        labelled(&source, &directory, file, &ranks)?;
         return Ok(ExitCode::SUCCESS);
     }
     let path = match args.rank {
         Some(rank) => format!("{directory}/ranks/{rank}/{file}"),
         None => format!("{directory}/{file}"),
     };
-    copy(&client, &path, args.follow, None)?;
+    copy(&source, &path, None)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where output comes from.
+struct Source<'a> {
+    context: &'a Context,
+    client: Client,
+    /// All of it is wanted, until it ends.
+    follow: bool,
+}
+
+impl Source<'_> {
+    /// Opens a file; also at the manager that follows one which has died, if all is wanted.
+    fn open(&self, client: Client, path: &str) -> Result<(Client, File)> {
+        let mut client = client;
+        loop {
+            match client.open(path, OpenFlags::default()) {
+                Ok(file) => return Ok((client, file)),
+                Err(error) if client.ended().is_none() || !self.follow => {
+                    return Err(refused(error));
+                }
+                Err(error) => {
+                    client = self.context.connect_again().ok_or_else(|| refused(error))?;
+                }
+            }
+        }
+    }
 }
 
 /// Says of a job that has begun again that this is the output of all its attempts.
@@ -121,21 +148,15 @@ fn placed(client: &Client, job: u32) -> Result<Vec<u32>> {
 }
 
 /// Prints the output of each rank, a label before each line, as the lines come.
-fn labelled(
-    client: &Client,
-    directory: &str,
-    file: &str,
-    ranks: &[u32],
-    follow: bool,
-) -> Result<()> {
+fn labelled(source: &Source<'_>, directory: &str, file: &str, ranks: &[u32]) -> Result<()> {
     let width = ranks.last().map_or(1, |last| last.to_string().len());
     let order = Mutex::new(());
     let one = |rank: u32| {
         let path = format!("{directory}/ranks/{rank}/{file}");
         let label = Label { text: format!("{rank:>width$}: "), order: &order };
-        copy(client, &path, follow, Some(&label))
+        copy(source, &path, Some(&label))
     };
-    if !follow {
+    if !source.follow {
         // What is there already is clearer rank by rank.
         return ranks.iter().try_for_each(|&rank| one(rank));
     }
@@ -153,9 +174,9 @@ struct Label<'a> {
 }
 
 /// Prints a stream: what is there by now or, to follow it, all until it ends.
-fn copy(client: &Client, path: &str, follow: bool, label: Option<&Label<'_>>) -> Result<()> {
-    let file = client.open(path, OpenFlags::default()).map_err(refused)?;
-    let end = match follow {
+fn copy(source: &Source<'_>, path: &str, label: Option<&Label<'_>>) -> Result<()> {
+    let (mut client, mut file) = source.open(source.client.clone(), path)?;
+    let end = match source.follow {
         true => u64::MAX,
         false => file.fid().getattr().map_err(refused)?.size,
     };
@@ -163,7 +184,13 @@ fn copy(client: &Client, path: &str, follow: bool, label: Option<&Label<'_>>) ->
     let mut line = Vec::new();
     while offset < end {
         let count = u64::from(client.max_data()).min(end - offset) as u32;
-        let data = file.fid().read_at(offset, count).map_err(refused)?;
+        let data = match file.fid().read_at(offset, count) {
+            Err(_) if source.follow && client.ended().is_some() => {
+                (client, file) = source.open(client, path)?;
+                continue;
+            }
+            read => read.map_err(refused)?,
+        };
         if data.is_empty() {
             break;
         }
