@@ -240,6 +240,15 @@ fn commands_say_what_is_wrong_with_the_surroundings() {
         cluster.muster(&["up"]).env("MUSTER_RUNTIME", cluster.work().join(long).to_str().unwrap());
     sentence(&call.run().code(1), "E132");
     sentence(&cluster.muster(&["--cluster", "a/b", "up"]).run().code(2), "E130");
+    let odd = |runtime: &str| cluster.muster(&["up"]).env("MUSTER_RUNTIME", runtime).run();
+    sentence(&odd("/proc/none").code(1), "E133");
+    sentence(&odd(&format!("{}/a\nb", cluster.work().display())).code(1), "E132");
+    cluster.leftovers();
+    // What is relative is so to where each command is called.
+    let call = |args: &[&str]| cluster.muster(args).env("MUSTER_RUNTIME", "../r").run();
+    call(&["up", "-N", "1"]).ok();
+    assert_eq!(call(&["run", "echo", "well"]).ok().out, "well\n");
+    call(&["down"]).ok();
     cluster.leftovers();
 }
 
@@ -320,6 +329,30 @@ fn a_full_disk_costs_the_job_and_nothing_else() {
     let _ = fs::write(&filler, vec![0; 8 << 20]);
     call(&["down"]).run().ok();
     assert!(!runtime.exists());
+    // That there is no room is said, too, where nothing can be started.
+    let _ = fs::write(&filler, vec![0; 8 << 20]);
+    for args in [&["up"][..], &["run", "true"]] {
+        let said = call(args).run();
+        assert!(said.code != 0 && said.err.contains("No space left on device"), "{said:?}");
+        sentence(&said, "E133");
+        assert!(!runtime.exists());
+    }
+}
+
+#[test]
+fn a_file_that_may_grow_no_more_costs_the_job_and_not_the_manager() {
+    let cluster = Cluster::none("t0140limit");
+    // Blocks of 512 bytes or, in some shells, of 1024.
+    cluster.muster(&["up", "-N", "1"]).after("ulimit -f 3000").run().ok();
+    let pid = cluster.pid("manager");
+    let said = cluster.muster(&["run", "head", "-c", "9000000", "/dev/zero"]).run().code(125);
+    assert!(said.err.contains("File too large  [E310, exit 125]"), "{}", said.err);
+    assert_eq!(cluster.muster(&["run", "echo", "well"]).run().ok().out, "well\n");
+    assert_eq!(cluster.pid("manager"), pid);
+    let write = "head -c 9000000 /dev/zero > long";
+    let said = cluster.muster(&["run", "sh", "-c", write]).run();
+    assert_eq!(said.code, 128 + 25, "a program has the limit as everywhere: {said:?}");
+    cluster.down();
 }
 
 /// A mount that goes with the test.

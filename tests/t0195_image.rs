@@ -364,6 +364,8 @@ fn a_disk_that_is_full_and_what_there_is_not_are_one_sentence_each() {
     refused(&["rm", "nope"], 1, "there is no image nope", "[E171]");
     refused(&["push", "boot", "empty"], 1, "an image has 1 byte", "[E172]");
     refused(&["push", "a/b", "image"], 1, "'a/b' is no name", "[E170]");
+    refused(&["push", "a b", "image"], 1, "'a b' is no name", "[E170]");
+    refused(&["rm", "boot x86_64"], 1, "'boot x86_64' is no name", "[E170]");
     refused(&["push", "boot", "nope"], 1, "nope: No such file", "[E161]");
     refused(&["fetch", "boot", "-o", "x", "--from", "127.0.0.1:1"], 2, "needs --key", "");
     refused(&["fetch", "boot", "-o", "x", "--from", "here"], 2, "write HOST:PORT", "");

@@ -38,9 +38,9 @@ catalog! {
         "A flag of muster run has a value that no job can have; nothing was started."
         "muster run --help explains each flag."
     E101 "The program was not found."
-        "A name without a slash is searched in the PATH of each node; a name with a slash is a \
-         file here that is sent to the nodes with the job."
-        "Send your own program: muster run ./NAME. Look at a node's PATH: muster cat /nodes/n0/env"
+        "A name without a slash is searched on each node, in the PATH that you have here (with \
+         --no-env the usual one); a name with a slash is a file here that is sent along."
+        "Send your own program: muster run ./NAME. Look there: muster run -w n0 ls /usr/local/bin"
     E102 "The program is built for another kind of processor than the nodes have."
         "Its ELF header names a machine that some of the chosen nodes are not."
         "Choose nodes that can run it (-w), or build it for them, too: beside ./NAME, or instead \
@@ -94,7 +94,7 @@ catalog! {
         "docs/files.md lists its fields."
     N112 "A flag of mpiexec was left out."
         "It tells Open MPI or MPICH how to do what Muster does otherwise: how ranks are started, \
-         bound to processors and connected."
+         bound to processors and connected; or it passes on a variable that is not set here."
         "Nothing. mpiexec --help lists the flags that have an effect; -quiet has this not said."
     E113 "There is no such node."
         "The name is none of this cluster, or is not written as a set of nodes: n[0-3,7]."
@@ -169,9 +169,9 @@ catalog! {
          belongs to somebody else, lets others in, or is a link that somebody else made."
         "Choose a directory that is yours alone: mkdir -m 700 ~/.muster; \
          export MUSTER_RUNTIME=~/.muster"
-    E132 "The directory's path is too long."
+    E132 "The directory's path is too long, or no text."
         "The cluster's sockets are in it, and the kernel takes paths of at most 107 bytes for \
-         sockets."
+         sockets. Daemons are told of it in lines of text (UTF-8)."
         "export MUSTER_RUNTIME=/tmp/m or another short path."
     E133 "The directory of the cluster cannot be used."
         "The system refused, in the words given: no space, no permission, a read-only disk."

@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 /// How long a manager may take to answer.
 const ANSWER: Duration = Duration::from_secs(2);
 
+/// How long a manager that has died may take to be followed by another.
+const RETURN: Duration = Duration::from_secs(10);
+
 /// Time between two tries to reach a manager that begins.
 const AGAIN: Duration = Duration::from_millis(10);
 /// How long all nodes of a new cluster may take to join, on this machine and over a network.
@@ -70,12 +73,27 @@ impl Context {
             let refused = |error: &Error| error.errno == Errno::CONNREFUSED;
             let error = connected.as_ref().err().and_then(|error| error.downcast_ref());
             let is_between = error.is_some_and(refused);
-            let is_kept = || matches!(self.runtime.state(&self.cluster), Ok(Some(State::Kept(_))));
-            if !is_between || Instant::now() >= end || !is_kept() {
+            if !is_between || Instant::now() >= end || !self.is_kept() {
                 return connected;
             }
             std::thread::sleep(AGAIN);
         }
+    }
+
+    /// Connects to the manager that follows one which has died; none if the cluster is ending.
+    pub fn connect_again(&self) -> Option<Client> {
+        let end = Instant::now() + RETURN;
+        loop {
+            let connected = self.connect();
+            if connected.is_ok() || Instant::now() >= end || !self.is_kept() {
+                return connected.ok();
+            }
+            std::thread::sleep(AGAIN);
+        }
+    }
+
+    fn is_kept(&self) -> bool {
+        matches!(self.runtime.state(&self.cluster), Ok(Some(State::Kept(_))))
     }
 
     fn connect_now(&self) -> Result<Client> {

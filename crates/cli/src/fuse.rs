@@ -29,26 +29,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use table::Table;
 
-/// Mounts the tree of `cluster` at `directory` and serves it until it is unmounted.
-///
-/// # Errors
-/// When it cannot be mounted.
-pub fn mount(client: &Client, cluster: &str, directory: &Path) -> Result<()> {
-    let mut mounted = start(client, cluster, directory)?;
-    let session = mounted.session.take().expect("it was started");
-    let ended = session.join();
-    mounted.gone = ended.is_ok();
-    ended.map_err(|error| cannot(directory, &error.into()))
-}
-
 /// A mounted tree. Dropped, it is unmounted, even while somebody uses it.
 #[derive(Debug)]
-struct Mounted {
+pub struct Mounted {
     session: Option<BackgroundSession>,
+    client: Client,
     table: Arc<Table>,
     directory: PathBuf,
     /// Somebody has unmounted it.
     gone: bool,
+}
+
+impl Mounted {
+    /// Waits until somebody has unmounted it and nobody uses it any more.
+    ///
+    /// # Errors
+    /// When it cannot be served.
+    pub fn wait(mut self) -> Result<()> {
+        let session = self.session.take().expect("it was started");
+        let ended = session.join();
+        // Where the server is gone, so may be the mount, and another in its place.
+        self.gone = ended.is_ok() || self.client.ended().is_some();
+        ended.map_err(|error| cannot(&self.directory, &error.into()))
+    }
 }
 
 impl Drop for Mounted {
@@ -65,24 +68,28 @@ fn cannot(directory: &Path, why: &anyhow::Error) -> anyhow::Error {
     anyhow!("{}: {why:#}  [E151]", directory.display())
 }
 
-/// Mounts the client's tree and serves it from threads of its own.
-fn start(client: &Client, cluster: &str, directory: &Path) -> Result<Mounted> {
+/// Mounts the client's tree, of `cluster`, and serves it from threads of its own.
+///
+/// # Errors
+/// When it cannot be mounted.
+pub fn start(client: &Client, cluster: &str, directory: &Path) -> Result<Mounted> {
     let source = format!("{SOURCE}:{cluster}");
     let device = device::mount(&source, directory).map_err(|why| cannot(directory, &why))?;
     let table = Arc::new(Table::new(client.root()));
     // From here on an error unmounts it again: it is there, and nobody would answer.
     let (session, gone) = (None, false);
-    let mut mounted = Mounted { session, table, directory: directory.to_owned(), gone };
-    let bridge = Bridge::new(client, &mounted.table);
+    let (client, directory) = (client.clone(), directory.to_owned());
+    let mut mounted = Mounted { session, client, table, directory, gone };
+    let bridge = Bridge::new(&mounted.client, &mounted.table);
     let session = Session::from_fd(bridge, device, SessionACL::Owner, Config::default())
         .and_then(Session::spawn)
-        .map_err(|error| cannot(directory, &error.into()))?;
+        .map_err(|error| cannot(&mounted.directory, &error.into()))?;
     let (table, notifier) = (mounted.table.clone(), session.notifier());
     mounted.session = Some(session);
     std::thread::Builder::new()
         .name("fuse-trim".into())
         .spawn(move || trim(&table, &notifier))
-        .map_err(|error| cannot(directory, &error.into()))?;
+        .map_err(|error| cannot(&mounted.directory, &error.into()))?;
     Ok(mounted)
 }
 

@@ -57,6 +57,7 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == "shepherd") {
         return muster_machine::node::shepherd::child_main();
     }
+    sys::outlive_long_files();
     // For whoever waits for an answer, and for the daemons that are started from here.
     muster_machine::prompt::be_prompt();
     let cli = match Cli::try_parse() {
@@ -112,7 +113,11 @@ fn refuse(error: &clap::Error, help: &str) -> ExitCode {
     if !error.use_stderr() {
         return match error.print() {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(PIPE),
-            _ => ExitCode::SUCCESS,
+            Err(error) => {
+                let _ = writeln!(io::stderr(), "muster: {}", unnumbered(&error.to_string()));
+                ExitCode::FAILURE
+            }
+            Ok(()) => ExitCode::SUCCESS,
         };
     }
     let _ = writeln!(io::stderr(), "muster: {}", sentence(error, help));

@@ -1,6 +1,14 @@
 //! The system calls of the commands that the libraries do not wrap.
 #![allow(unsafe_code)]
 
+/// From now on a file that may grow no more (`ulimit -f`) is an error to who writes it, as a full
+/// disk is, and ends no process: a manager has the output of other jobs as well. Ranks are ended by
+/// the signal as usual.
+pub fn outlive_long_files() {
+    // SAFETY: to ignore a signal runs no code of ours; nobody here depends on its effect.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 /// INT, TERM and HUP, held back from every thread started afterwards, for one to wait for.
 pub struct EndSignals {
     set: libc::sigset_t,

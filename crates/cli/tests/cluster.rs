@@ -1,6 +1,7 @@
 //! A cluster of real daemons, driven with the commands.
 
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -143,8 +144,11 @@ fn a_session_is_driven_with_ls_cp_write_and_cat() {
     let here = user.runtime.join("here");
     std::fs::create_dir_all(here.join("in/deep")).expect("made");
     std::fs::write(here.join("in/deep/data"), vec![b'x'; 3 << 20]).expect("written");
+    let _socket = std::os::unix::net::UnixListener::bind(here.join("in/a")).expect("a socket");
+    std::os::unix::fs::symlink("/dev/zero", here.join("in/zero")).expect("a link");
     let fs = format!(":{}", file("fs"));
     let text = |path: &Path| path.to_str().expect("text").to_owned();
+    // Nor does it wait for what is no file, or has no end.
     user.must(&["cp", "-r", &text(&here.join("in")), &fs]);
     assert!(user.must_not(&["cp", &fs, &text(&here)], 1).contains("give -r"));
     user.must(&["write", &file("argv"), "sh -c 'wc -c < in/deep/data; cat; exit 3'"]);
@@ -204,10 +208,48 @@ fn a_mount_goes_with_its_cluster() {
     user.must(&["umount", at]);
     assert!(user.must_not(&["umount", at], 1).contains("[E153]"));
     user.must(&["mount", at]);
+    // It comes back with the manager, also where a job sees it and keeps the one before.
+    user.must(&["run", "--detach", "sleep", "1000"]);
+    let started = || {
+        let status = std::fs::read(dir.join("status")).ok()?;
+        serde_json::from_slice::<Value>(&status).ok()?["started"].as_f64()
+    };
+    let before = started().expect("a manager");
+    signal(&daemon(&user.directory(), "manager").expect("noted"), "KILL");
+    until("another manager's files", || started().filter(|now| *now != before));
     user.must(&["down"]);
     user.nothing_is_left();
     // What is mounted cannot be removed.
     until("an empty place", || std::fs::remove_dir(&dir).ok());
+}
+
+#[test]
+fn who_follows_a_jobs_output_misses_nothing_when_the_manager_dies() {
+    let user = User::new("follow");
+    user.must(&["up", "-N", "2"]);
+    let go = user.runtime.join("go");
+    let text = format!("seq 100; while ! [ -e {} ]; do sleep 0.05; done; seq 100", go.display());
+    let job = user.must(&["run", "-N", "2", "--detach", "sh", "-c", &text]);
+    let follow = |flags: &[&str]| {
+        let mut logs = user.command(&[&["logs", "-f", job.trim()], flags].concat());
+        let mut logs = logs.stdout(Stdio::piped()).spawn().expect("the binary is built");
+        let stdout = BufReader::new(logs.stdout.take().expect("it is piped"));
+        let mut lines = stdout.lines().map(|line| line.expect("text"));
+        assert_eq!(lines.by_ref().take(200).count(), 200);
+        (logs, lines)
+    };
+    let both = [follow(&[]), follow(&["--label"])];
+    let before = daemon(&user.directory(), "manager").expect("it is noted");
+    signal(&before, "KILL");
+    until("another", || daemon(&user.directory(), "manager").filter(|now| *now != before));
+    std::fs::write(&go, "").expect("written");
+    for (mut logs, lines) in both {
+        assert_eq!(lines.count(), 200);
+        assert!(logs.wait().expect("it is ours").success());
+    }
+    std::fs::remove_file(&go).expect("ours");
+    user.must(&["down"]);
+    user.nothing_is_left();
 }
 
 #[test]
@@ -241,6 +283,26 @@ fn a_reader_that_has_gone_changes_no_exit_status() {
         let status = command.stdout(gone()).stderr(gone()).status().expect("the binary is built");
         assert_eq!(status.code(), Some(code), "{words:?}");
     }
+    user.nothing_is_left();
+}
+
+#[test]
+fn what_could_not_be_told_is_no_success() {
+    let user = User::new("full");
+    user.must(&["up", "-N", "1"]);
+    for (words, part) in [
+        (vec!["run", "--json", "true"], "standard output cannot be written"),
+        (vec!["run", "--detach", "true"], "job 2 runs, but standard output cannot be written"),
+        (vec!["run", "--help"], "No space left on device"),
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
+        let Output { status, stderr, .. } =
+            user.command(&words).stdout(full).output().expect("the binary is built");
+        let said = String::from_utf8_lossy(&stderr);
+        assert!(!status.success(), "{words:?}");
+        assert!(said.contains(part) && said.lines().count() == 1, "{said}");
+    }
+    user.must(&["down"]);
     user.nothing_is_left();
 }
 

@@ -181,13 +181,15 @@ impl Copier {
         for (name, link) in self.names(from)? {
             let (source, target) = (from.join(&name), to.join(&name));
             // One that leads to a directory may lead back up, and round and round.
-            match self.find(&source)? {
-                Some(inner) if !(link && inner.directory) => self.copy(&source, &target, inner)?,
-                _ => {
-                    let note = format!("muster: {source} is a link, not copied");
-                    let _ = writeln!(io::stderr(), "{note}");
+            let what = match self.find(&source)? {
+                Some(inner) if is_endless(inner.mode) => "a pipe, socket or device",
+                Some(inner) if !(link && inner.directory) => {
+                    self.copy(&source, &target, inner)?;
+                    continue;
                 }
-            }
+                _ => "a link",
+            };
+            let _ = writeln!(io::stderr(), "muster: {source} is {what}, not copied");
         }
         Ok(())
     }
@@ -285,6 +287,11 @@ impl Copier {
             }
         }
     }
+}
+
+/// Whether what has this mode may have no end, or wait for somebody. Who names one wants it.
+fn is_endless(mode: u32) -> bool {
+    [mode::PIPE, mode::SOCKET, mode::CHAR, mode::BLOCK].contains(&(mode & mode::KIND))
 }
 
 /// What is copied onto itself would be emptied first, and a directory into itself has no end.

@@ -11,6 +11,7 @@ use muster_base::span;
 use muster_fabric::Address;
 use muster_fabric::transport::socket::Identity;
 use muster_machine::chunk::{Recipe, length, read_ranges};
+use muster_machine::image::check_name;
 use muster_machine::image::fetch::{Ask, Error, Fetched, Fetching, Word};
 use muster_machine::line::{Circle, read_address};
 use muster_machine::relay::recipe::Recipes;
@@ -112,7 +113,10 @@ fn term(text: &str) -> Result<Duration, String> {
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     match &args.order {
-        Order::Push { image, file } => push(&connect(context)?, context, image, file)?,
+        Order::Push { image, file } => {
+            named([&image.name, &image.arch])?;
+            push(&connect(context)?, context, image, file)?;
+        }
         Order::Fetch { image, output, from, key, term, json } => {
             let (server, circle) = server(context, from.as_deref(), key.as_deref())?;
             let (name, arch, file) = (image.name.clone(), image.arch.clone(), output.clone());
@@ -120,6 +124,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
         Order::Ls { json } => list(&connect(context)?, context, *json)?,
         Order::Rm { name, arch } => {
+            named([name].into_iter().chain(arch))?;
             let arch = arch.as_ref().map_or(String::new(), |arch| format!(" {arch}"));
             let line = format!("remove {name}{arch}\n");
             connect(context)?.write("images/ctl", line).map_err(refused)?;
@@ -127,6 +132,11 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Order::Serve { listen, .. } => serve(&connect(context)?, listen.as_deref())?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether these can be names: the manager is told them as words of a line.
+fn named<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<()> {
+    names.into_iter().try_for_each(|name| check_name(name)).map_err(refused)
 }
 
 /// The cluster, whatever view this user works in: images are for all of it.

@@ -48,22 +48,61 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
         ranks = vec![rank];
     }
-    tell_what_follows(&client, args.job);
+    let is_cut = tell_what_follows(&client, args.job);
+    let source = Source { context, client, follow: args.follow, is_cut };
     if args.label {
-        labelled(&client, &directory, file, &ranks, args.follow)?;
+        labelled(&source, &directory, file, &ranks)?;
         return Ok(ExitCode::SUCCESS);
     }
     let path = match args.rank {
         Some(rank) => format!("{directory}/ranks/{rank}/{file}"),
         None => format!("{directory}/{file}"),
     };
-    copy(&client, &path, args.follow, None)?;
+    copy(&source, &path, None)?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// Where output comes from.
+struct Source<'a> {
+    context: &'a Context,
+    client: Client,
+    /// All of it is wanted, until it ends.
+    follow: bool,
+    /// Its beginning is not kept.
+    is_cut: bool,
+}
+
+impl Source<'_> {
+    /// Opens a file; also at the manager that follows one which has died, if all is wanted.
+    fn open(&self, client: Client, path: &str) -> Result<(Client, File)> {
+        let mut client = client;
+        loop {
+            match client.open(path, OpenFlags::default()) {
+                Ok(file) => return Ok((client, file)),
+                Err(error) if client.ended().is_none() || !self.follow => {
+                    return Err(refused(error));
+                }
+                Err(error) => {
+                    client = self.context.connect_again().ok_or_else(|| refused(error))?;
+                }
+            }
+        }
+    }
+
+    /// How far to read a file that was opened to be read from its beginning.
+    fn end(&self, file: &File) -> Result<u64> {
+        // The first read decides where it begins, if not all of it is kept.
+        file.fid().read_at(0, 0).map_err(refused)?;
+        match self.follow {
+            true => Ok(u64::MAX),
+            false => Ok(file.fid().getattr().map_err(refused)?.size),
+        }
+    }
+}
+
 /// Says of a job that has begun again that this is the output of all its attempts, and of one whose
-/// output somebody takes that this is only the end of it.
-fn tell_what_follows(client: &Client, job: u32) {
+/// output somebody takes that this is only the end of it; whether it is.
+fn tell_what_follows(client: &Client, job: u32) -> bool {
     let status = client.read(&format!("{}/status", job_path(job))).unwrap_or_default();
     let status: Status = serde_json::from_slice(&status).unwrap_or_default();
     if !status.requeued.is_empty() {
@@ -83,6 +122,7 @@ fn tell_what_follows(client: &Client, job: u32) {
             status.taken / 1_000_000
         );
     }
+    status.taken > 0
 }
 
 /// The ranks of a job, in order. One that waits for its nodes has none: who follows it waits until
@@ -130,21 +170,15 @@ fn placed(client: &Client, job: u32) -> Result<Vec<u32>> {
 }
 
 /// Prints the output of each rank, a label before each line, as the lines come.
-fn labelled(
-    client: &Client,
-    directory: &str,
-    file: &str,
-    ranks: &[u32],
-    follow: bool,
-) -> Result<()> {
+fn labelled(source: &Source<'_>, directory: &str, file: &str, ranks: &[u32]) -> Result<()> {
     let width = ranks.last().map_or(1, |last| last.to_string().len());
     let order = Mutex::new(());
     let one = |rank: u32| {
         let path = format!("{directory}/ranks/{rank}/{file}");
         let label = Label { text: format!("{rank:>width$}: "), order: &order };
-        copy(client, &path, follow, Some(&label))
+        copy(source, &path, Some(&label))
     };
-    if !follow {
+    if !source.follow {
         // What is there already is clearer rank by rank.
         return ranks.iter().try_for_each(|&rank| one(rank));
     }
@@ -161,21 +195,10 @@ struct Label<'a> {
     order: &'a Mutex<()>,
 }
 
-/// Opens a stream; how far to read it.
-fn open(client: &Client, path: &str, follow: bool) -> Result<(File, u64)> {
-    let file = client.open(path, OpenFlags::default()).map_err(refused)?;
-    // The first read decides where it begins, if not all of it is kept.
-    file.fid().read_at(0, 0).map_err(refused)?;
-    let end = match follow {
-        true => u64::MAX,
-        false => file.fid().getattr().map_err(refused)?.size,
-    };
-    Ok((file, end))
-}
-
 /// Prints a stream: what is there by now or, to follow it, all until it ends.
-fn copy(client: &Client, path: &str, follow: bool, label: Option<&Label<'_>>) -> Result<()> {
-    let (mut file, mut end) = open(client, path, follow)?;
+fn copy(source: &Source<'_>, path: &str, label: Option<&Label<'_>>) -> Result<()> {
+    let (mut client, mut file) = source.open(source.client.clone(), path)?;
+    let (mut end, mut is_cut) = (source.end(&file)?, source.is_cut);
     let mut offset = 0;
     let mut line = Vec::new();
     while offset < end {
@@ -185,8 +208,13 @@ fn copy(client: &Client, path: &str, follow: bool, label: Option<&Label<'_>>) ->
                 let text = "some of the job's output went to its muster run and is not kept any \
                             more: here is the rest  [N113]";
                 let _ = writeln!(io::stderr(), "muster: {text}");
-                (file, end) = open(client, path, follow)?;
-                offset = 0;
+                (client, file) = source.open(client, path)?;
+                (offset, end, is_cut) = (0, source.end(&file)?, true);
+                continue;
+            }
+            // Where it goes on is known of one whose beginning is there.
+            Err(_) if source.follow && client.ended().is_some() && !is_cut => {
+                (client, file) = source.open(client, path)?;
                 continue;
             }
             read => read.map_err(refused)?,

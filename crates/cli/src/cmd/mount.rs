@@ -6,10 +6,12 @@ use crate::cluster::Context;
 use crate::fuse;
 use crate::sys::EndSignals;
 use anyhow::{Result, anyhow, bail};
+use muster_ninep::client::Client;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 /// How long a mount may take to appear.
@@ -18,6 +20,8 @@ const APPEAR: Duration = Duration::from_secs(10);
 /// Mount the cluster tree at a directory.
 ///
 /// It is served by a process in the background, which ends with the cluster or by muster umount.
+/// When the cluster's manager was started again it is mounted anew: what was open has to be opened
+/// again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  mkdir -p ~/m && muster mount ~/m && ls ~/m/nodes")]
 pub struct Args {
@@ -44,23 +48,44 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     // Before there are threads that would take them.
     let signals = args.foreground.then(EndSignals::hold);
-    let client = context.connect()?;
+    let mut client = context.connect()?;
     if !args.foreground {
         drop(client);
         background(context, &dir)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let at = dir.clone();
-    client.on_close(move |_| {
-        // Not on the thread that serves all connections: unmounting may take a while.
-        std::thread::spawn(move || unmount(&at, true));
-    });
     if let Some(signals) = signals {
         let at = dir.clone();
         std::thread::spawn(move || unmount_at_signal(&signals, &at));
     }
-    fuse::mount(&client, &context.cluster, &dir)?;
+    while serve(&client, context, &dir)? {
+        match context.connect_again() {
+            Some(next) => client = next,
+            None => break,
+        }
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Mounts the tree and serves it until it is unmounted; true if the manager is gone. Who has it
+/// then, as ranks of jobs do among all that is mounted, is told errors for as long as he has.
+fn serve(client: &Client, context: &Context, dir: &Path) -> Result<bool> {
+    let (tell, ended) = channel();
+    let mounted = fuse::start(client, &context.cluster, dir)?;
+    let gone = tell.clone();
+    client.on_close(move |_| {
+        // Who listens no more has been told.
+        let _ = gone.send(Ok(true));
+    });
+    std::thread::spawn(move || {
+        let _ = tell.send(mounted.wait().map(|()| false));
+    });
+    let is_gone = ended.recv()??;
+    if is_gone {
+        // Whether or not somebody has done so just now.
+        let _ = unmount(dir, true);
+    }
+    Ok(is_gone)
 }
 
 /// Nobody else would take the mount away when this process has ended.

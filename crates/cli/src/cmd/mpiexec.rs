@@ -1,6 +1,6 @@
 //! `muster mpiexec`: what `mpiexec` and `mpirun` beside it run.
 
-use super::run;
+use super::{because, run};
 use crate::cluster::{Context, Status};
 use crate::mpiexec::{Line, Tells, flags, place, programs};
 use crate::run::{Failure, print_failure, say};
@@ -40,7 +40,7 @@ pub fn main(args: &Args, context: &Context) -> Result<ExitCode> {
         say(&format!("muster: {failure}"));
         Ok(ExitCode::from(failure.exit))
     };
-    let line = match flags::read(&args.words) {
+    let mut line = match flags::read(&args.words) {
         Ok(line) => line,
         Err(failure) => return tell(failure, is_json),
     };
@@ -53,6 +53,11 @@ pub fn main(args: &Args, context: &Context) -> Result<ExitCode> {
     if !line.ignored.is_empty() && !line.is_quiet {
         let ignored = line.ignored.join(", ");
         say(&format!("muster: left out, because it means nothing here: {ignored}  [N112]"));
+    }
+    let unset = line.drop_unset(|name| std::env::var_os(name).is_some());
+    if !unset.is_empty() && !line.is_quiet {
+        let unset = unset.join(", ");
+        say(&format!("muster: left out, because it is not set here: {unset}  [N112]"));
     }
     let words = match translated(&line, context) {
         Ok(Ok(words)) => words,
@@ -82,7 +87,8 @@ fn translated(line: &Line, context: &Context) -> Result<Result<Vec<String>, Fail
             (place::Nodes::of(&status, first.unwrap_or(1)), is_here)
         }
     };
-    let here = std::env::current_dir()?;
+    let here = std::env::current_dir();
+    let here = here.map_err(because("the directory that you are in", "E161"))?;
     let all = || {
         let mut words = place::words(line, &nodes)?;
         words.extend(line.run.iter().cloned());

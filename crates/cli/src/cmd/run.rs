@@ -67,7 +67,7 @@ pub struct Args {
     ///
     /// The environment here is passed on, except what belongs to this machine or terminal: PWD,
     /// TMPDIR, DISPLAY, HOSTNAME, SSH_*, XDG_RUNTIME_*, MUSTER_* (but MUSTER_MPI_DEADLOCK) and the
-    /// like.
+    /// like, and what is no text (UTF-8).
     #[arg(long, value_name = "K=V", action = ArgAction::Append)]
     env: Vec<String>,
 

@@ -341,7 +341,7 @@ fn a_mount_is_served_until_it_is_unmounted() {
     let Some((mut fixture, _pipe)) = made("umount") else { return };
     drop(fixture.mounted.take());
     let (client, at) = (fixture.client.clone(), fixture.at.clone());
-    let serving = std::thread::spawn(move || super::mount(&client, "test", &at));
+    let serving = std::thread::spawn(move || start(&client, "test", &at)?.wait());
     let text = fixture.at.join("text");
     while !text.exists() {
         std::thread::sleep(Duration::from_millis(1));

@@ -62,6 +62,14 @@ impl Line {
         self.parts.last_mut().expect("there is one")
     }
 
+    /// Takes out the variables that are to be passed on and are not there, as Open MPI does; which.
+    pub fn drop_unset(&mut self, is_set: impl Fn(&str) -> bool) -> Vec<String> {
+        let parts = self.parts.iter_mut().map(|part| &mut part.env);
+        let all = std::iter::once(&mut self.global_env).chain(parts);
+        let is_unset = |wish: &mut String| !wish.contains('=') && !is_set(wish);
+        all.flat_map(|wishes| wishes.extract_if(.., is_unset).collect::<Vec<_>>()).collect()
+    }
+
     /// All ranks, if any part says how many.
     fn ranks(&self) -> Option<u32> {
         let is_told = self.parts.len() > 1 || self.parts.iter().any(|part| part.ranks.is_some());
@@ -73,4 +81,21 @@ impl Line {
 /// A mistake on the command line.
 fn mistake(text: impl std::fmt::Display) -> Failure {
     Failure::new("E100", exit::USAGE, format!("mpiexec: {text}. See: mpiexec --help"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_that_is_not_set_is_left_out() {
+        let words = "-x A -genvlist B,C -x D=1 x : -x E -x A y".split(' ').map(str::to_owned);
+        let mut line = flags::read(&words.collect::<Vec<_>>()).expect("flags");
+        assert_eq!(line.drop_unset(|name| name == "A" || name == "C"), ["B", "E"]);
+        assert_eq!(line.global_env, ["C"]);
+        assert_eq!(
+            (&line.parts[0].env, &line.parts[1].env),
+            (&vec!["A".to_owned(), "D=1".to_owned()], &vec!["A".to_owned()])
+        );
+    }
 }

@@ -61,9 +61,7 @@ pub fn words(line: &Line, here: &Path, in_place: bool) -> Result<Vec<String>, Fa
         };
         ranks = ranks.saturating_add(part.ranks.unwrap_or(1));
         script += &format!("if [ \"$MUSTER_RANK\" -lt {ranks} ]; then\n");
-        for (name, value) in environment::gather(std::env::vars_os(), &part.env, false)? {
-            script += &format!("export {name}={}\n", quoted(&value));
-        }
+        script += &exports(part)?;
         let directory = quoted(&at(part).display().to_string());
         let arguments: String =
             part.command[1..].iter().map(|word| " ".to_owned() + &quoted(word)).collect();
@@ -97,7 +95,52 @@ fn found(named: &str, directory: &Path, in_place: bool) -> Result<Option<PathBuf
     Ok(Some(chosen.and_then(Result::ok).unwrap_or(path)))
 }
 
+/// Lines that set the variables of one program among several.
+fn exports(part: &Part) -> Result<String, Failure> {
+    let mut lines = String::new();
+    for (name, value) in environment::gather(std::env::vars_os(), &part.env, false)? {
+        if !is_name(&name) {
+            let text = "of several programs, each sets its own by a shell, which knows names of \
+                        letters, digits and '_'. Use -genv";
+            return Err(mistake(format!("{name}: {text}")));
+        }
+        lines += &format!("export {name}={}\n", quoted(&value));
+    }
+    Ok(lines)
+}
+
+/// Whether `sh` takes it for a variable's name.
+fn is_name(word: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    word.chars().all(is_part) && word.starts_with(|c: char| !c.is_ascii_digit())
+}
+
 /// A word as `sh` takes it.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::flags::read;
+    use super::*;
+
+    #[test]
+    fn no_name_of_a_variable_is_taken_for_a_command() {
+        let words = |words: &[&str]| {
+            let line = read(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
+            super::words(&line.expect("flags"), Path::new("/"), true).map(|words| words.join(" "))
+        };
+        for odd in ["A;reboot;B", "a.b", "A B", "1A"] {
+            let set = format!("{odd}=1");
+            let failure = words(&["-x", &set, "true", ":", "true"]).expect_err(odd);
+            assert!(failure.text.starts_with(&format!("mpiexec: {odd}: of several")), "{failure}");
+            // Without a shell it is a name like others.
+            assert!(words(&["-x", &set, "true"]).expect(odd).contains(&format!("--env {set}")));
+            let all = words(&["-genv", odd, "1", "true", ":", "true"]).expect(odd);
+            assert!(all.contains(&format!("--env {set}")), "{all}");
+        }
+        let script = words(&["-x", "_a1=it's", "true", ":", "true"]).expect("a name");
+        assert!(script.contains("export _a1='it'\\''s'\n"), "{script}");
+    }
 }

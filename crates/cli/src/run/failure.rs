@@ -39,6 +39,7 @@ impl Failure {
     /// A failure in somebody else's words, which may end in an id of their own and an exit
     /// status: `[E110]`, `[E101, exit 127]`.
     pub fn told(id: &'static str, exit: u8, text: &str) -> Failure {
+        let text = &crate::unnumbered(text);
         let own = || {
             let (text, mark) = text.strip_suffix(']')?.rsplit_once(" [")?;
             let (id, exit) = match mark.split_once(", exit ") {
@@ -50,7 +51,7 @@ impl Failure {
             let (text, id) = (text.trim_end().to_owned(), id.to_owned().into());
             number.then_some(Failure { text, id, exit, job: None })
         };
-        own().unwrap_or_else(|| Failure::new(id, exit, text))
+        own().unwrap_or_else(|| Failure::new(id, exit, text.as_str()))
     }
 }
 
@@ -75,6 +76,7 @@ mod tests {
             ("4 exist [E110]", "4 exist  [E110, exit 125]"),
             ("x: not found  [E101, exit 127]", "x: not found  [E101, exit 127]"),
             ("no id [x]", "no id [x]  [E402, exit 125]"),
+            ("x: full (os error 28)  [E310]", "x: full  [E310, exit 125]"),
             ("é [Eé1]", "é [Eé1]  [E402, exit 125]"),
             ("", "  [E402, exit 125]"),
         ] {

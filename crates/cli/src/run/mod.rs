@@ -98,10 +98,10 @@ pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Prints a line on stdout, whether or not somebody reads it.
-fn print(line: &str) {
+/// Prints a line on stdout.
+fn print(line: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    writeln!(out, "{line}").and_then(|()| out.flush())
 }
 
 /// The system's sentence without the number that Rust adds.

@@ -20,7 +20,7 @@ use muster_machine::relay::pack::{Load, PackError};
 use muster_ninep::client::{Client, Fid};
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -55,7 +55,9 @@ pub fn run(wish: Wish, cluster: &Cluster) -> Result<u8, Failure> {
 pub fn print_failure(failure: &Failure) {
     let error = json!({"id": failure.id, "text": failure.to_string()});
     let (exit, job) = (failure.exit, failure.job);
-    print(&json!({"schema": SCHEMA, "exit": exit, "job": job, "error": error}).to_string());
+    let object = json!({"schema": SCHEMA, "exit": exit, "job": job, "error": error});
+    // It is said on stderr as well, and the exit status tells that something failed.
+    let _ = print(&object.to_string());
 }
 
 /// The same with events that somebody else may tell as well.
@@ -244,11 +246,14 @@ impl Session<'_> {
         self.progress.clear();
         let Started { id, owner, ctl, client, nodes } = started;
         if self.wish.detach {
-            match self.wish.json {
-                true => print(&json!({"schema": SCHEMA, "job": id}).to_string()),
-                false => print(&id.to_string()),
-            }
-            return Ok(Some(0));
+            let told = match self.wish.json {
+                true => json!({"schema": SCHEMA, "job": id}).to_string(),
+                false => id.to_string(),
+            };
+            return printed(&told, 0).map(Some).map_err(|failure| {
+                let text = format!("job {id} runs, but {}", failure.text);
+                Failure { text, job: Some(id), ..failure }
+            });
         }
         let [out, err] = &self.wish.goals;
         let style = self.wish.style;
@@ -459,10 +464,22 @@ impl Session<'_> {
         if let Some(line) = self.wish.timing.then(timing).flatten() {
             say(&line);
         }
-        if self.wish.json {
-            print(&report(raw, &kept, &told, self.wish.style).to_string());
+        let exit = status.exit.unwrap_or(exit::OURS);
+        match self.wish.json {
+            true => printed(&report(raw, &kept, &told, self.wish.style).to_string(), exit),
+            false => Ok(exit),
         }
-        Ok(status.exit.unwrap_or(exit::OURS))
+    }
+}
+
+/// Prints what the command is to tell; `exit` if that could be done, or nobody wants to know.
+fn printed(line: &str, exit: u8) -> Result<u8, Failure> {
+    match print(line) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            let text = format!("standard output cannot be written: {}", super::said(&error));
+            Err(Failure::new("E140", exit::OURS, text))
+        }
+        _ => Ok(exit),
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::time::Instant;
 
 /// What output looks like.
@@ -125,7 +126,7 @@ impl Show {
                         match known.get(&name) {
                             Some(at) => *at,
                             None => {
-                                let file = File::create(&name).map_err(|error| Unwritable {
+                                let file = created(&name).map_err(|error| Unwritable {
                                     name: name.clone(),
                                     ours: false,
                                     error,
@@ -305,6 +306,13 @@ impl Place {
     }
 }
 
+/// An empty file. What is written goes behind what others have written meanwhile: under another
+/// name of the file, or for another job.
+fn created(name: &str) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true).custom_flags(libc::O_APPEND).open(name)
+}
+
 /// Writes all, also to a terminal or pipe that somebody made non-blocking.
 fn write_all(mut file: &File, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
@@ -409,6 +417,25 @@ mod tests {
         assert_eq!((kept[0].bytes.len(), kept[0].truncated), (share, false));
         assert_eq!((kept[2].bytes.len(), kept[2].truncated), (share, true));
         assert_eq!(show.pending(), 0);
+    }
+
+    #[test]
+    fn what_goes_to_one_file_under_two_names_is_all_there() {
+        let dir = std::env::temp_dir().join(format!("muster-names-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let goal = |name: &str| {
+            Goal::Files(Template::parse(&format!("{}/{name}", dir.display())).unwrap())
+        };
+        let goals = [goal("o"), goal("./o")];
+        std::fs::write(dir.join("o"), "what was there before").unwrap();
+        let nodes = ["n0".to_owned()];
+        let mut show = Show::new(Style::Lines, false, [&goals[0], &goals[1]], 7, &nodes).unwrap();
+        for (tap, line) in [(0, "a long line\n"), (1, "b\n"), (0, "c\n")] {
+            show.data(tap, line.as_bytes(), Instant::now());
+            show.flush().unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(dir.join("o")).unwrap(), "a long line\nb\nc\n");
+        std::fs::remove_dir_all(&dir).unwrap();
     }
 
     #[test]

@@ -97,7 +97,9 @@ pub fn lines(status: &Status) -> Vec<String> {
     }
     if lines.is_empty() && exit != 0 {
         let why = why.unwrap_or("the manager does not say why");
-        lines.push(format!("muster: job {job} failed: {why}  [E402, exit {exit}]"));
+        // It may have an id of its own.
+        let failure = Failure::told("E402", exit, &format!("job {job} failed: {why}"));
+        lines.push(format!("muster: {failure}"));
     }
     lines
 }
@@ -253,5 +255,9 @@ mod tests {
     fn something_is_always_said() {
         let told = lines(&job(125, End::Failed, vec![]));
         assert_eq!(told, ["muster: job 3 failed: the manager does not say why  [E402, exit 125]"]);
+        let why = Some("its output cannot be kept: No space  [E310]".to_owned());
+        let told = lines(&Status { why, ..job(125, End::Failed, vec![]) });
+        let said = "muster: job 3 failed: its output cannot be kept: No space  [E310, exit 125]";
+        assert_eq!(told, [said], "one id is enough");
     }
 }

@@ -6,6 +6,7 @@
 use muster_base::limits::{HOSTS_MAX, NODES_HERE_MAX};
 use muster_base::nodeset;
 use serde::{Deserialize, Serialize};
+use std::net::Ipv6Addr;
 
 /// A host to call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,15 +74,20 @@ fn read_line(line: &str) -> Result<Vec<Host>, String> {
         let count = count.parse().ok().filter(|count| (1..=NODES_HERE_MAX).contains(count));
         nodes = count.ok_or_else(|| format!("'{word}': nodes are 1 to {NODES_HERE_MAX}"))?;
     }
-    // An address of version 6 has more colons.
-    let (place, port) = match place.split_once(':') {
-        Some((place, port)) if !port.contains(':') => {
-            let port = port.parse().map_err(|_| format!("'{port}' is no port"))?;
-            (place, Some(port))
+    let (names, port) = match bracketed(place) {
+        Some((name, "")) => (vec![name], None),
+        Some((name, port)) => (vec![name], port.strip_prefix(':')),
+        None => {
+            // An address of version 6 has more colons.
+            let (place, port) = match place.split_once(':') {
+                Some((place, port)) if !port.contains(':') => (place, Some(port)),
+                _ => (place, None),
+            };
+            (nodeset::expand(place).map_err(|error| error.to_string())?, port)
         }
-        _ => (place, None),
     };
-    let names = nodeset::expand(place).map_err(|error| error.to_string())?;
+    let port = port.map(|port| port.parse().map_err(|_| format!("'{port}' is no port")));
+    let port = port.transpose()?;
     let host = |name: String| {
         // ssh would take it for a flag.
         if name.starts_with('-') || name.rsplit_once('@').is_some_and(|(_, host)| host.is_empty()) {
@@ -90,6 +96,16 @@ fn read_line(line: &str) -> Result<Vec<Host>, String> {
         Ok(Host { name, port, nodes })
     };
     names.into_iter().map(host).collect()
+}
+
+/// An address of version 6 in brackets, as before a port: with its user and without them; and what
+/// is behind them.
+fn bracketed(place: &str) -> Option<(String, &str)> {
+    let (before, rest) = place.split_once('[')?;
+    let (address, behind) = rest.split_once(']')?;
+    let is_behind = behind.is_empty() || behind.starts_with(':');
+    let is_one = (before.is_empty() || before.ends_with('@')) && is_behind;
+    (is_one && address.parse::<Ipv6Addr>().is_ok()).then(|| (format!("{before}{address}"), behind))
 }
 
 #[cfg(test)]
@@ -106,6 +122,10 @@ mod tests {
         assert_eq!(hosts[2], host("ann@big", Some(2222), 8));
         assert_eq!(hosts[3], host("fd00::3", None, 1));
         assert_eq!((hosts.len(), hosts[2].short()), (4, "big"));
+        let hosts = read("[fd00::3]:22\nann@[fd00::4]\n[fd00::5] nodes=2").expect("hosts");
+        assert_eq!(hosts[0], host("fd00::3", Some(22), 1));
+        assert_eq!(hosts[1], host("ann@fd00::4", None, 1));
+        assert_eq!(hosts[2], host("fd00::5", None, 2));
     }
 
     #[test]
@@ -116,6 +136,8 @@ mod tests {
             ("a nodes=0", "line 1: 'nodes=0'"),
             ("a nodes=999", "line 1"),
             ("a:port", "'port' is no port"),
+            ("[fd00::3]:port", "'port' is no port"),
+            ("[fd00::3]x", "not a number"),
             ("a[1-", "lacks a closing"),
             ("-oProxyCommand=x", "is no host"),
             ("ann@", "is no host"),

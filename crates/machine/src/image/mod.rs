@@ -87,7 +87,7 @@ const RESERVED: [&str; 3] = ["ctl", "new", "status"];
 ///
 /// # Errors
 /// `EINVAL`.
-fn check_name(name: &str) -> Result<()> {
+pub fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let is_good = !name.is_empty() && name.len() <= 64 && name.chars().all(plain);
     if !is_good || name.starts_with(['-', '.']) || RESERVED.contains(&name) {

@@ -55,6 +55,15 @@ pub enum Error {
         /// Its length.
         length: usize,
     },
+    /// Daemons are told of it in lines of text.
+    #[error(
+        "{path:?} cannot be told in a line of text. Set MUSTER_RUNTIME to a plainer path, /tmp/m \
+         for instance  [E132]"
+    )]
+    Odd {
+        /// It.
+        path: PathBuf,
+    },
     /// The system refused.
     #[error("{path}: {error}  [E133]")]
     System {
@@ -88,7 +97,9 @@ impl Runtime {
             let base = set("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
             base.join(format!("muster-{uid}"))
         });
-        Runtime { path }
+        // Daemons work elsewhere than who starts them. Without a directory to work in there is
+        // no better path.
+        Runtime { path: std::path::absolute(&path).unwrap_or(path) }
     }
 
     /// The one at `path`.
@@ -150,6 +161,9 @@ impl Runtime {
         check_name(name)?;
         let base = resolve(&self.path)?;
         let path = base.join(name);
+        if path.to_str().is_none_or(|text| text.contains(char::is_control)) {
+            return Err(Error::Odd { path });
+        }
         check_length(&path.join(MANAGER_SOCKET))?;
         // The last cluster to end removes the base, so it may go while we are at it.
         for _ in 0..LINKS_MAX {
@@ -388,7 +402,8 @@ fn check_passed(path: &Path, stat: &Stat) -> Result<(), Error> {
 fn make_private(path: &Path) -> Result<(), Error> {
     let made = rustix::fs::mkdir(path, Mode::RWXU);
     match (made, path.parent()) {
-        (Err(Errno::NOENT), Some(parent)) => {
+        // Where there is a parent it is that which takes no directories, as /proc.
+        (Err(Errno::NOENT), Some(parent)) if !parent.exists() => {
             make_private(parent)?;
             make_private(path)
         }
@@ -541,6 +556,21 @@ mod tests {
         let said = why(long.make("x"));
         assert!(said.contains("too long for a socket") && said.contains("[E132]"), "{said}");
         assert!(!runtime.path().exists() && !long.path().exists());
+    }
+
+    #[test]
+    fn a_place_that_takes_no_directories_or_cannot_be_told_is_refused_in_a_sentence() {
+        let said = why(Runtime::at("/proc/none/such").make("x"));
+        assert!(said.starts_with("/proc/none: No such file") && said.contains("[E133]"), "{said}");
+        let scratch = Scratch::new("dir-odd");
+        let bytes = std::ffi::OsStr::from_bytes;
+        for name in [&b"a\nb"[..], b"\xff"] {
+            let runtime = Runtime::at(scratch.path().join(bytes(name)));
+            let said = why(runtime.make("x"));
+            assert!(said.contains("plainer path") && !said.contains('\n'), "{said:?}");
+            assert!(!runtime.path().exists());
+        }
+        assert!(Runtime::at(scratch.path().join("ü b")).make("x").expect("made").is_some());
     }
 
     #[test]

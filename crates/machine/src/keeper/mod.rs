@@ -261,8 +261,14 @@ fn settle(runtime: &Runtime, name: &str) -> Result<(Directory, Presence, KeeperL
         if let Some(directory) = runtime.make(name)? {
             let entered = Presence::enter(&directory);
             let lock = KeeperLock::take(&directory);
-            if let (Ok(presence), Ok(Some(lock))) = (entered, lock) {
-                return Ok((directory, presence, lock));
+            match (entered, lock) {
+                (Ok(presence), Ok(Some(lock))) => return Ok((directory, presence, lock)),
+                // The disk is full, for instance.
+                (Ok(presence), Err(error)) => {
+                    let _ = presence.leave(&directory);
+                    return Err(error.into());
+                }
+                _ => {}
             }
         } else if let Some(directory) = runtime.open(name)? {
             if let Some(pid) = keeper(&directory)? {

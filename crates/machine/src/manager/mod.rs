@@ -47,7 +47,7 @@ use job::{Birth, Job};
 use journal::{Journal, Record};
 use log::JobLog;
 use mail::Mail;
-use muster_ninep::error::{Errno, Result, fail};
+use muster_ninep::error::{Error, Result, fail};
 use nodes::Nodes;
 use queue::Queue;
 use settings::Settings;
@@ -231,8 +231,8 @@ impl Manager {
     /// Writes a record, before what it tells is acted upon.
     fn record(&self, record: &Record) -> Result<()> {
         self.journal.write(record).or_else(|error| {
-            let text = format!("the manager cannot write its journal: {error}  [E310]");
-            fail(Errno::from_io_error(&error).unwrap_or(Errno::IO), text)
+            let Error { errno, text } = Error::from(error);
+            fail(errno, format!("the manager cannot write its journal: {text}  [E310]"))
         })
     }
 

@@ -58,6 +58,8 @@ struct Told {
 struct Read {
     told: BTreeMap<u32, Told>,
     attempts: HashMap<u32, u32>,
+    /// The last number that was given, also if its job is not remembered any more.
+    last: u32,
 }
 
 impl Read {
@@ -78,7 +80,14 @@ impl Read {
         self.told.get_mut(self.attempts.get(&number)?)
     }
 
+    /// Whether what is told under a number is still needed: that of the last tells the next one's.
+    fn is_kept(&self, number: u32) -> bool {
+        let job = self.attempts.get(&number).unwrap_or(&number);
+        number == self.last || self.told.contains_key(job)
+    }
+
     fn take(&mut self, at: usize, record: Record) {
+        self.last = self.last.max(record.job());
         match record {
             Record::New { job, at, view, .. } => {
                 self.attempts.insert(job, job);
@@ -128,19 +137,19 @@ impl Read {
 
 /// Makes the jobs that `records` tell of.
 pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
-    let Read { mut told, attempts } = Read::of(records);
+    let mut read = Read::of(records);
     let ended = |(id, told): (&u32, &Told)| {
         let status = told.done.as_ref()?;
         Some((*id, status.ended.unwrap_or(status.submitted)))
     };
-    for id in super::outdated(told.iter().filter_map(ended).collect()) {
-        told.remove(&id);
+    for id in super::outdated(read.told.iter().filter_map(ended).collect()) {
+        read.told.remove(&id);
         JobLog::remove(&manager.log_of(id));
     }
     // A full disk costs a longer journal.
-    let known = |number: &u32| told.contains_key(attempts.get(number).unwrap_or(number));
-    let _ = manager.journal.keep(|number| known(&number));
-    let mut told: Vec<(u32, Told)> = told.into_iter().collect();
+    let _ = manager.journal.keep(|number| read.is_kept(number));
+    manager.jobs().last = read.last;
+    let mut told: Vec<(u32, Told)> = read.told.into_iter().collect();
     // Those who wait, in their order.
     told.sort_by_key(|(_, told)| told.queued.as_ref().map(|(at, _)| *at));
     for (id, told) in told {
@@ -392,6 +401,17 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An urgent one of a thousand runs first, and is the first to be forgotten.
+    #[test]
+    fn no_number_is_given_twice_though_its_job_is_not_remembered_any_more() {
+        let new = |job| Record::New { job, user: 0, at: 1.0, view: None };
+        let done = |id| Record::Done { status: Box::new(Status { id, ..Status::default() }) };
+        let mut read = Read::of(vec![new(7), new(8), new(9), done(9), done(8)]);
+        assert_eq!(read.last, 9);
+        assert!([8, 9].iter().all(|id| read.told.remove(id).is_some()));
+        assert_eq!([7, 8, 9].map(|number| read.is_kept(number)), [true, false, true]);
+    }
 
     #[test]
     fn what_an_earlier_attempt_had_to_say_is_not_told_of_the_next() {

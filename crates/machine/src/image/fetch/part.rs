@@ -38,6 +38,11 @@ fn check_own(path: &Path) -> Result<()> {
 impl Part {
     /// That of a file.
     pub(super) fn of(file: &Path) -> Result<Part> {
+        // The image takes the place of what has its name: that of a device is not ours to take.
+        if fs::metadata(file).is_ok_and(|meta| !meta.is_file()) {
+            let why = "it is there and no ordinary file, so no image can have its name";
+            return Err(Error::Local { path: file.to_owned(), why: why.into() });
+        }
         let mut path = file.as_os_str().to_owned();
         path.push(".part");
         let path = PathBuf::from(path);
@@ -110,5 +115,20 @@ mod tests {
         assert!(Part::of(&file).is_err() && !other.join("made").exists(), "a lock elsewhere");
         fs::remove_file(part.join(LOCK)).unwrap();
         assert!(Part::of(&file).is_ok(), "it is ours");
+    }
+
+    #[test]
+    fn no_device_directory_or_link_to_one_is_replaced_by_an_image() {
+        let scratch = Scratch::new("part-device");
+        fs::create_dir_all(scratch.join("folder")).unwrap();
+        symlink("/dev/null", scratch.join("device")).unwrap();
+        for name in ["folder", "device"] {
+            let refused = Part::of(&scratch.join(name));
+            let said = refused.err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(said.contains("no ordinary file") && said.ends_with("[E175]"), "{said}");
+            assert!(!scratch.join(&format!("{name}.part")).exists());
+        }
+        fs::write(scratch.join("image"), "of yesterday").unwrap();
+        assert!(Part::of(&scratch.join("image")).is_ok());
     }
 }
