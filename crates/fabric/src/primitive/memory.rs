@@ -65,13 +65,39 @@ impl Memory {
         self.written.iter().map(wrote).collect()
     }
 
-    /// Takes over what others have written: the state of a node that joins.
-    pub fn adopt(&mut self, written: &[Wrote]) {
+    /// Learns what others have written: a restarted master.
+    pub fn learn(&mut self, written: &[Wrote]) {
         for &wrote in written {
             self.note(wrote);
         }
         for (&variable, &(_, value)) in &self.written {
             self.variables[variable as usize] = value;
         }
+    }
+
+    /// Takes over what was written in place of what was written here: the state of a node that
+    /// joins. What it alone was told of, and the others did not do, is nowhere then.
+    pub fn adopt(&mut self, written: &[Wrote]) {
+        for variable in std::mem::take(&mut self.written).into_keys() {
+            self.variables[variable as usize] = 0;
+        }
+        self.learn(written);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It was cut off when it alone was told of a write, and the master was restarted.
+    #[test]
+    fn who_joins_again_has_what_the_others_have_written_and_nothing_else() {
+        let mut memory = Memory::new(4, 0);
+        memory.set(3, 9);
+        memory.learn(&[1, 2].map(|variable| Wrote { variable, seq: 5, value: 7 }));
+        memory.adopt(&[Wrote { variable: 1, seq: 4, value: 6 }]);
+        let values: Vec<_> = (0..4).filter_map(|variable| memory.variable(variable)).collect();
+        assert_eq!(values, [0, 6, 0, 9]);
+        assert_eq!(memory.written(), [Wrote { variable: 1, seq: 4, value: 6 }]);
     }
 }

@@ -1,10 +1,12 @@
 //! A restarted master: what was under way when it died?
 //!
 //! It tells all nodes to take part in no epoch before its first, and asks what they know. It waits
-//! for all of them, or until no lease of its predecessor can be good any more. Then what any of
-//! them saw decided is decided, because one of them may have delivered it, and all others have its
-//! data still; what nobody saw decided was delivered by nobody and is dropped, and its origin asks
-//! again.
+//! for all of them, or until no lease of its predecessor can be good any more. Then what any member
+//! saw decided is decided, because it may have delivered it, and all others have its data still;
+//! what no member saw decided was delivered by none of them and is dropped, and its origin asks
+//! again. Who is not in the last epoch that anyone knows was removed, and may not know it: the
+//! others may have gone on without what it saw, so it is not listened to, unless there is nobody
+//! else.
 
 use super::flight::{Flights, Phase};
 use super::member::{Config, Core, Standing, first_epoch};
@@ -135,18 +137,19 @@ impl Core {
     fn conclude(&mut self, now: Time) {
         let Some(sequencer) = &mut self.sequencer else { return };
         let Some(collection) = sequencer.collecting.take() else { return };
-        // Who is not in the last epoch that anyone knows was removed and does not know it; but what
-        // it saw decided was decided.
-        let accounts = collection.accounts;
+        let mut accounts = collection.accounts;
         let last = accounts.values().max_by_key(|account| account.epoch);
         let members = last.map_or(Nodes::none(), |account| account.members.clone());
+        let is_member =
+            |node: NodeId, account: &Account| account.epoch > 0 && members.contains(node);
+        if accounts.iter().any(|(node, account)| is_member(*node, account)) {
+            accounts.retain(|node, account| is_member(*node, account));
+            sequencer.heard.extend(accounts.keys().map(|node| (*node, now)));
+        }
         let mut all: BTreeMap<u64, Known> = BTreeMap::new();
         let mut stable = 0;
-        for (node, account) in accounts {
-            if account.epoch > 0 && members.contains(node) {
-                sequencer.heard.insert(node, now);
-            }
-            self.memory.adopt(&account.written);
+        for account in accounts.into_values() {
+            self.memory.learn(&account.written);
             stable = stable.max(account.stable);
             for known in account.known {
                 let entry = all.entry(known.seq).or_insert_with(|| known.clone());
@@ -170,7 +173,7 @@ impl Core {
                 (outcome, known.work.what)
             {
                 let wrote = Wrote { variable, seq: known.seq, value };
-                self.memory.adopt(&[wrote]);
+                self.memory.learn(&[wrote]);
             }
             let flight = self.flights.enter(known.seq, known.work, Payload::default());
             flight.phase = Phase::Decided(outcome);
@@ -184,6 +187,32 @@ mod tests {
     use super::*;
     use crate::primitive::message::{Op, Relation, What, Work};
     use std::sync::Arc;
+
+    /// Node 1 was cut off when it alone had seen a decision; the next master took it back. Told as
+    /// done by the one after that, it would be done nowhere.
+    #[test]
+    fn what_only_a_removed_node_saw_decided_is_not_decided_so_again() {
+        let mut master =
+            Core::restarted(Config::new(NodeId(0), 1), &Nodes::range(0..=2), 3, Time(0));
+        let epoch = master.epoch;
+        let (variable, relation, value, write) = (0, Relation::Equal, 0, Some((0, 5)));
+        let what = What::Compare { variable, relation, value, write };
+        let (op, set) = (Op { origin: NodeId(2), number: 1 }, Nodes::range(1..=2));
+        let work = Arc::new(Work { op, set, what });
+        let seq = first_epoch(1);
+        let mut report = |node, of, members, outcome| {
+            let known = vec![Known { seq, outcome: Some(outcome), work: work.clone() }];
+            let account = Account { epoch: of, members, stable: 0, written: vec![], known };
+            master.reported(Time(0), NodeId(node), epoch, account).unwrap();
+        };
+        report(1, first_epoch(1), Nodes::range(0..=2), Outcome::Committed);
+        report(2, first_epoch(2), Nodes::from_ranges(&[(0, 0), (2, 2)]).unwrap(), Outcome::Again);
+        assert_eq!(
+            master.flights.get(seq).and_then(|flight| flight.outcome()),
+            Some(Outcome::Again)
+        );
+        assert!(!master.members.contains(NodeId(1)));
+    }
 
     #[test]
     fn a_restarted_master_believes_only_whom_it_asked_and_only_what_can_have_been() {

@@ -2,8 +2,9 @@
 
 use super::cluster::{Ask, Cluster, Health, Saw, Setting};
 use muster_fabric::primitive::Outcome;
+use muster_fabric::protocol::Time;
 use stateright::{Model, Property};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What may happen.
 #[derive(Clone, Debug, PartialEq)]
@@ -199,7 +200,7 @@ impl Setting {
 
 impl Cluster {
     fn tick(&mut self, setting: &Setting, node: u32) {
-        use muster_fabric::protocol::{Protocol, Time};
+        use muster_fabric::protocol::Protocol;
         self.change(setting, node, |node| node.core.tick(Time(node.now)));
     }
 
@@ -347,8 +348,9 @@ fn progress(setting: &Setting, state: &Cluster) -> bool {
         && consistency(setting, &state)
 }
 
-/// All is over: every operation has ended at its origin, all living are members, and what is done
-/// is done at all nodes of its set that were members throughout, or at none.
+/// All is over: every operation has ended at its origin, all living are members, what is done is
+/// done at all nodes of its set that were members throughout, or at none, and all nodes of a set
+/// have the same variable, those that have joined again too.
 fn is_finished(setting: &Setting, state: &Cluster) -> bool {
     let (epoch, members) = state.nodes[0].core.epoch();
     let members: Vec<u32> = members.iter().map(|node| node.0).collect();
@@ -365,6 +367,13 @@ fn is_finished(setting: &Setting, state: &Cluster) -> bool {
             return false;
         }
         let Some((first, last, saw)) = trace(setting, ticket) else { return true };
+        let variables: BTreeSet<_> = living(state)
+            .filter(|(at, _)| (first..=last).contains(at))
+            .map(|(_, node)| node.core.variable(Time(node.now), 0))
+            .collect();
+        if variables.len() > 1 {
+            return false;
+        }
         let within = living(state).filter(|(at, _)| (first..=last).contains(at));
         let mut whole = within.filter(|(_, node)| !node.is_broken).map(|(_, node)| has(node, saw));
         match ended {

@@ -56,6 +56,8 @@ pub fn quick() -> Vec<Setting> {
         settings.push(setting(name, (3, 2), &WINS, budget));
         settings.push(setting(name, (3, 1), &MIXED, budget));
     }
+    let early = Budget { master_restarts: 1, ticks: 1, ..NONE };
+    settings.push(setting("master restart, early tick", (3, 2), &WINS, early));
     settings
 }
 
@@ -78,6 +80,15 @@ pub fn all() -> Vec<Setting> {
     // With two transfers over a chain this one has more than a million states: not explored.
     let cut = Budget { cuts: 1, master_restarts: 1, ..NONE };
     settings.push(setting("partition, master restart", (3, 2), &WINS, cut));
+    let early = Budget { master_restarts: 1, ticks: 1, ..NONE };
+    settings.push(setting("master restart, early tick", (3, 1), &PUTS, early));
+    // What only a node saw that the next master removed.
+    let twice = Budget { cuts: 1, master_restarts: 2, ..NONE };
+    let crash = Budget { crashes: 1, ..cut };
+    let (one, win) = ([(2, Ask::Put(2, 2))], [(2, Ask::Win(0, 2, 5))]);
+    settings.push(setting("partition, 2 master restarts", (3, 1), &one, twice));
+    settings.push(setting("partition, 2 master restarts", (3, 2), &win, twice));
+    settings.push(setting("crash, partition, master restart", (3, 2), &win, crash));
     let four = [(3, Ask::Put(1, 3))];
     let five = [(4, Ask::Win(1, 4, 5))];
     let six = [(5, Ask::Put(2, 5))];
