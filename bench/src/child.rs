@@ -33,10 +33,24 @@ fn end_all_on_panic() {
 
 /// A command that the kernel ends when we end, where that can be asked for.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
+    signalled("KILL", program)
+}
+
+/// A launcher of ranks that is asked to end after a time, and when we end: killed, it would leave
+/// its ranks behind. (`timeout` hands on what it is sent. It is in a group of its own, so Ctrl-C
+/// does not reach it.)
+pub fn launcher(program: impl AsRef<OsStr>, most: Duration) -> Command {
+    let mut command = signalled("TERM", "timeout");
+    command.args(["--kill-after=2", &most.as_secs().to_string()]).arg(program);
+    command
+}
+
+/// A command that gets a signal when we end.
+fn signalled(signal: &str, program: impl AsRef<OsStr>) -> Command {
     match in_path("setpriv") {
         Some(setpriv) => {
             let mut command = Command::new(setpriv);
-            command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+            command.args(["--pdeathsig", signal, "--"]).arg(program);
             command
         }
         None => Command::new(program),
@@ -147,4 +161,37 @@ pub fn first_line(program: impl AsRef<Path>, arguments: &[&str]) -> Option<Strin
     let output = Command::new(program.as_ref()).args(arguments).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     text.lines().next().filter(|_| output.status.success()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::Folder;
+
+    #[test]
+    fn a_launcher_is_asked_to_end_when_who_started_it_ends() {
+        let folder = Folder::new(&std::env::temp_dir(), "launcher").expect("a folder");
+        let [ready, asked] = ["ready", "asked"].map(|name| folder.path().join(name));
+        let (at_ready, at_asked) = (ready.display(), asked.display());
+        let script = format!(
+            "trap 'echo asked >{at_asked}; exit' TERM; echo ready >{at_ready}
+             while :; do sleep 0.02; done"
+        );
+        let until_there = |path: &Path| {
+            while !path.exists() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        };
+        // The kernel looks at the thread that has started it.
+        let child = std::thread::scope(|scope| {
+            let start = scope.spawn(|| {
+                let child = launcher("sh", Duration::from_secs(60)).args(["-c", &script]).spawn();
+                until_there(&ready);
+                child.expect("timeout starts")
+            });
+            start.join().expect("no panic")
+        });
+        until_there(&asked);
+        assert!(Child(child).ended().is_ok());
+    }
 }

@@ -24,6 +24,7 @@ impl Meter {
     pub fn new(name: &str) -> Option<Meter> {
         let root = ROOTS.map(PathBuf::from).into_iter().find(|root| root.is_dir())?;
         let group = root.join(format!("muster-bench-{}-{name}", std::process::id()));
+        crate::folder::watch(&group);
         fs::create_dir(&group).ok()?;
         Some(Meter { root, group })
     }

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use crate::cluster::Cluster;
+use crate::folder::Folder;
 use crate::report::{Better, Case, Report, Samples};
 use picture::Curve;
 pub use program::{PROGRAM, run as program};
@@ -46,11 +47,8 @@ const QUICK: usize = 3;
 /// When a job fails.
 pub fn measure(quick: bool, figure: Option<&Path>) -> Result<Report> {
     let base = PathBuf::from("/dev/shm");
-    let home = base.join(format!("muster-bench-gang-{}", std::process::id()));
-    fs::create_dir_all(&home)?;
-    let result = all(quick, figure, &base, &home);
-    let _ = fs::remove_dir_all(&home);
-    result
+    let home = Folder::new(&base, "gang")?;
+    all(quick, figure, &base, home.path())
 }
 
 fn all(quick: bool, figure: Option<&Path>, base: &Path, home: &Path) -> Result<Report> {

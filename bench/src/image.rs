@@ -20,6 +20,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::child::{self, Child, in_path, target};
+use crate::folder::Folder;
 use crate::namespaces::{self, Namespaces};
 use crate::report::{Better, Case, Report, Samples};
 
@@ -46,11 +47,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub fn run(quick: bool) -> Result<Report> {
     in_path("tc").context("no tc: cargo xtask setup")?;
     namespaces::become_head()?;
-    let home = PathBuf::from(format!("/dev/shm/muster-bench-image-{}", std::process::id()));
-    fs::create_dir_all(&home)?;
-    let result = measure(quick, &home);
-    let _ = fs::remove_dir_all(&home);
-    result
+    let home = Folder::new(Path::new("/dev/shm"), "image")?;
+    measure(quick, home.path())
 }
 
 fn measure(quick: bool, home: &Path) -> Result<Report> {

@@ -24,6 +24,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::child::{self, Child, in_path};
 use crate::cluster::Cluster;
 use crate::cpu::Meter;
+use crate::folder::Folder;
 use crate::namespaces::{self, Namespaces};
 use crate::report::{Better, Case, Report, Samples};
 pub use figure::{TRAFFIC, traffic};
@@ -62,11 +63,8 @@ pub fn run(settings: &Settings<'_>) -> Result<Report> {
         namespaces::become_head()?;
     }
     let base = PathBuf::from("/dev/shm");
-    let home = base.join(format!("muster-bench-launch-{}", std::process::id()));
-    fs::create_dir_all(&home)?;
-    let result = measure(settings, &base, &home);
-    let _ = fs::remove_dir_all(&home);
-    result
+    let home = Folder::new(&base, "launch")?;
+    measure(settings, &base, home.path())
 }
 
 fn measure(settings: &Settings<'_>, base: &Path, home: &Path) -> Result<Report> {

@@ -5,6 +5,7 @@ mod cluster;
 mod cpu;
 mod deaths;
 mod fabric;
+mod folder;
 mod gang;
 mod image;
 mod launch;
@@ -171,6 +172,7 @@ fn part(arguments: &[String]) -> Option<ExitCode> {
         primitives::NODE => primitives::node(rest).map(|()| String::new()),
         fabric::HALF => fabric::half(rest).map(|figures| format!("{figures}\n")),
         launch::TRAFFIC => launch::traffic().map(|()| String::new()),
+        folder::KEEPER => folder::keep(std::io::stdin().lock()).map(|()| String::new()),
         cluster::GUARD => cluster::guard(rest).map(|()| String::new()),
         gang::PROGRAM => gang::program(rest).map(|figures| format!("{figures}\n")),
         _ => return None,

@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::folder::Folder;
 use crate::report::{Better, Case, Report, Samples};
 use load::{Client, Load};
 use peers::{KINDS, Kind, Server};
@@ -92,33 +93,6 @@ impl Settings {
     }
 }
 
-/// A folder that goes when we go.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(parent: &Path) -> Result<Folder> {
-        const PREFIX: &str = "muster-bench-";
-        // A run that was killed has left its folder, named after its process.
-        for entry in fs::read_dir(parent).with_context(|| format!("no {}", parent.display()))? {
-            let entry = entry?;
-            let name = entry.file_name();
-            let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
-            if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
-        let path = parent.join(format!("{PREFIX}{}", std::process::id()));
-        fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
-        Ok(Folder(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Bytes without a pattern that a wrong offset would survive.
 fn content(size: usize, seed: u64) -> Vec<u8> {
     let mut state = seed | 1;
@@ -136,8 +110,8 @@ fn content(size: usize, seed: u64) -> Vec<u8> {
 pub fn run(settings: &Settings) -> Result<Report> {
     let ours = Kind::named(&settings.ours)?;
     ours.program()?;
-    let folder = Folder::new(&settings.folder)?;
-    let export = folder.0.join("export");
+    let folder = Folder::new(&settings.folder, "9p")?;
+    let export = folder.path().join("export");
     fs::create_dir(&export)?;
     let truth = content(settings.size, 1);
     fs::write(export.join(READ_FILE), &truth)?;
@@ -147,7 +121,7 @@ pub fn run(settings: &Settings) -> Result<Report> {
     let mut notes = Vec::new();
     let peers = KINDS[1..].iter().filter(|kind| kind.name != ours.name);
     for kind in std::iter::once(&ours).chain(peers) {
-        let log = folder.0.join(format!("{}.log", kind.name));
+        let log = folder.path().join(format!("{}.log", kind.name));
         let begun = Server::start(*kind, &export, &log).and_then(|server| {
             let msize = verify(&server, &export, &truth)
                 .with_context(|| format!("{} does not tell the truth", kind.name))?;

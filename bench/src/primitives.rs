@@ -11,12 +11,13 @@
 mod node;
 mod peers;
 
+use crate::folder::Folder;
 use crate::report::{Better, Case, Report, Samples};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::UdpSocket;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -200,13 +201,12 @@ struct Nodes {
     children: Vec<Child>,
     outputs: Vec<BufReader<std::process::ChildStdout>>,
     book: String,
-    dir: PathBuf,
+    dir: Folder,
 }
 
 impl Nodes {
     fn start(count: usize, scheme: &str) -> Result<Nodes> {
-        let dir = std::env::temp_dir().join(format!("muster-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&dir)?;
+        let dir = Folder::new(&std::env::temp_dir(), "primitives")?;
         let mut nodes = Nodes { children: vec![], outputs: vec![], book: String::new(), dir };
         for number in 0..count {
             nodes.spawn(number, count, scheme)?;
@@ -220,8 +220,8 @@ impl Nodes {
     fn spawn(&mut self, number: usize, count: usize, scheme: &str) -> Result<()> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg(NODE).args([number.to_string(), count.to_string(), ARITY.to_string()]);
-        command.arg(address(&self.dir, scheme, number, ""));
-        command.arg(address(&self.dir, scheme, number, "-bulk"));
+        command.arg(address(self.dir.path(), scheme, number, ""));
+        command.arg(address(self.dir.path(), scheme, number, "-bulk"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().context("cannot start a node process")?;
         self.outputs.extend(child.stdout.take().map(BufReader::new));
@@ -260,7 +260,6 @@ impl Drop for Nodes {
             let _ = child.kill();
             let _ = child.wait();
         }
-        let _ = std::fs::remove_dir_all(&self.dir);
     }
 }
 

@@ -8,13 +8,13 @@
 mod fit;
 mod measure;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use muster_fabric::pipeline::figure::{Mark, Series};
 
+use crate::folder::Folder;
 use crate::picture::{Figure, Label, Panel};
 use crate::report::{Better, Case, Report, Samples};
 use fit::Model;
@@ -42,11 +42,8 @@ const PROGRAMS: [Program; 2] = [Program::True, Program::Big];
 /// When a launch fails.
 pub fn run(quick: bool, figure: Option<&Path>) -> Result<Report> {
     let base = PathBuf::from("/dev/shm");
-    let home = base.join(format!("muster-bench-scale-{}", std::process::id()));
-    fs::create_dir_all(&home)?;
-    let result = all(quick, figure, &base, &home);
-    let _ = fs::remove_dir_all(&home);
-    result
+    let home = Folder::new(&base, "scale")?;
+    all(quick, figure, &base, home.path())
 }
 
 fn all(quick: bool, figure: Option<&Path>, base: &Path, home: &Path) -> Result<Report> {

@@ -2,7 +2,7 @@
 //! below `target/peers/mpi`, and fetched what PyPI has.
 
 use super::Scene;
-use crate::child::{exists, in_path, target};
+use crate::child::{self, exists, in_path, target};
 use crate::cluster::Cluster;
 use anyhow::Result;
 use std::path::PathBuf;
@@ -98,8 +98,7 @@ impl Side {
         let program = self.program(scene.program);
         // Ranks of ours have directories of their own, so a deck is named from the root.
         let decks = std::path::absolute("apps/sweep3d/decks")?;
-        let mut command = Command::new("timeout");
-        command.args(["--kill-after=2", &patience.as_secs().to_string()]).arg(&self.launcher);
+        let mut command = child::launcher(&self.launcher, patience);
         let ranks = scene.ranks.to_string();
         if self.name == OURS {
             command.args(["run", "-N", &scene.nodes.to_string(), "-n", &ranks]).args(scene.flags);

@@ -8,8 +8,7 @@
 //! with TLS as always there. In each round every point is measured once, and in the next round in
 //! the other order; what is told are medians.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use muster_fabric::pipeline::figure::{Mark, Series};
@@ -17,6 +16,7 @@ use muster_fabric::pipeline::figure::{Mark, Series};
 use super::side::{OPEN, OURS, Program, Side, sides};
 use super::{Digits, PATIENCE, QUICK, Scene, Words, play};
 use crate::cluster::Cluster;
+use crate::folder::Folder;
 use crate::namespaces::{self, Namespaces};
 use crate::picture::{Figure, Label, Panel};
 use crate::report::{Report, Samples};
@@ -92,11 +92,8 @@ pub fn measure(quick: bool, only: Option<&str>, path: &Path) -> Result<Report> {
         bail!("no program with a figure contains {:?}: sweep, hypre", only.unwrap_or_default());
     };
     namespaces::become_head()?;
-    let home = PathBuf::from(format!("/dev/shm/muster-bench-mpi-{}", std::process::id()));
-    fs::create_dir_all(&home)?;
-    let result = draw(subject, quick, path, &home);
-    let _ = fs::remove_dir_all(&home);
-    result
+    let home = Folder::new(Path::new("/dev/shm"), "mpi")?;
+    draw(subject, quick, path, home.path())
 }
 
 fn draw(subject: &Subject, quick: bool, path: &Path, home: &Path) -> Result<Report> {

@@ -1,10 +1,10 @@
 //! Open MPI and MPICH, from Debian's packages; `cargo xtask bench` has built the program.
 
 use super::{Found, read_found};
-use crate::child::in_path;
+use crate::child::{self, in_path};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 /// One of them, with one way between processes.
@@ -72,9 +72,7 @@ impl Peer {
     /// Measures for about so long with each operation. Who has not ended after `longest` is
     /// stopped, and what it has found until then counts: over TCP some hang at times.
     pub fn measure(&self, count: usize, milliseconds: u64, longest: Duration) -> Result<Found> {
-        let mut command = Command::new("timeout");
-        // Those that do not hear of it are killed.
-        command.args(["--kill-after=2", &longest.as_secs().to_string(), self.launcher]);
+        let mut command = child::launcher(self.launcher, longest);
         command.args(self.arguments).args(["-np", &count.to_string()]);
         command.arg(self.program()).arg(milliseconds.to_string());
         command.envs(self.environment.iter().copied());

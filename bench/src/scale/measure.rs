@@ -92,6 +92,7 @@ const KEPT: usize = 3 << 30;
 /// page costs more than to receive, check and write what stands there.
 fn touch_memory(base: &Path, bytes: usize) -> Result<()> {
     let path = base.join(format!("muster-bench-memory-{}", std::process::id()));
+    crate::folder::watch(&path);
     let (mut file, zeros) = (File::create(&path)?, vec![0; 1 << 20]);
     let done = (0..bytes >> 20).try_for_each(|_| file.write_all(&zeros));
     fs::remove_file(&path)?;
