@@ -234,7 +234,7 @@ fn what_cannot_be_sent_is_refused() {
 #[test]
 fn requests_for_guests_leave_half_for_ours() {
     let mut core = agreed();
-    let mut count = |core: &mut Core<u32>, share| {
+    let count = |core: &mut Core<u32>, share| {
         (0..).take_while(|_| core.send(&request(4), 0, share).is_ok()).count()
     };
     let guests = count(&mut core, Share::Guests);
