@@ -29,7 +29,7 @@ use rustix::net::{AddressFamily, SocketType, socketpair};
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{SendError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -104,14 +104,14 @@ impl Tunnel {
             return Ok(());
         }
         let system = Pump::of(lane)?;
-        // None: it has ended meanwhile, as its socket says.
+        // None: it has ended meanwhile, as its socket says, or stays where it is.
         if let Some(joint) = self.pump.ask(|tell| Order::Release(self.number, tell)).flatten() {
             let set = option::tcp(joint.tcp.as_fd(), lane);
             let set = set.and_then(|()| option::lane(joint.local.as_fd(), lane));
             set.map_err(|errno| Error::io("setting up a connection", errno))?;
             system.adopt(self.number, joint);
+            self.pump = system;
         }
-        self.pump = system;
         Ok(())
     }
 
@@ -121,6 +121,14 @@ impl Tunnel {
     pub fn leave(&mut self) -> Option<(OwnedFd, Session)> {
         self.pump.ask(|tell| Order::Settle(self.number, tell))?;
         self.pump.ask(|tell| Order::Release(self.number, tell)).flatten()?.give_away()
+    }
+
+    /// As [`Tunnel::enter`] and [`Tunnel::leave`] of one who does not wait for the answer.
+    #[cfg(test)]
+    pub fn ask_in_vain(&self) {
+        let (tell, told) = sync_channel(1);
+        drop(told);
+        self.pump.order(Order::Release(self.number, tell));
     }
 
     /// Why it has ended, if not in order.
@@ -337,18 +345,22 @@ impl Run {
         next
     }
 
+    fn adopt(&mut self, number: u64, joint: Joint, rest: &mut Vec<u64>) {
+        match self.pump.watch(number, &joint) {
+            Ok(()) => {
+                self.joints.insert(number, Seat { joint, asks_room: false });
+                rest.push(number);
+            }
+            Err(errno) => joint.refuse(errno.to_string()),
+        }
+    }
+
     fn obey(&mut self, rest: &mut Vec<u64>, chunk: &mut [u8]) {
         let _ = rustix::io::read(&self.pump.waker, &mut [0; 8]);
         let orders = std::mem::take(&mut *self.pump.orders());
         for order in orders {
             match order {
-                Order::Adopt(number, joint) => match self.pump.watch(number, &joint) {
-                    Ok(()) => {
-                        self.joints.insert(number, Seat { joint: *joint, asks_room: false });
-                        rest.push(number);
-                    }
-                    Err(errno) => joint.refuse(errno.to_string()),
-                },
+                Order::Adopt(number, joint) => self.adopt(number, *joint, rest),
                 Order::Release(number, tell) => {
                     let joint = self.joints.remove(&number).map(|seat| seat.joint);
                     if let Some(joint) = &joint {
@@ -356,7 +368,10 @@ impl Run {
                             epoll::delete(&self.pump.epoll, socket).expect("it is in the list");
                         }
                     }
-                    let _ = tell.send(joint);
+                    // Nobody waits for it any more: this process was stopped for long, say.
+                    if let Err(SendError(Some(joint))) = tell.send(joint) {
+                        self.adopt(number, joint, rest);
+                    }
                 }
                 Order::Settle(number, tell) => {
                     if let Some(seat) = self.joints.get_mut(&number) {

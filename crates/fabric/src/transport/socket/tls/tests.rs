@@ -6,6 +6,7 @@ use crate::strategy::{Bare, Datagram, Ready, Stream};
 use crate::transport::Lane;
 use std::io::{IoSlice, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -110,6 +111,32 @@ fn a_revoked_key_makes_no_new_connection() {
     end.send(&[IoSlice::new(b"still here")], soon()).unwrap();
     let mut other = accepted.unwrap().datagram().unwrap();
     other.take(soon(), &mut |message| assert_eq!(message, b"still here")).unwrap();
+}
+
+#[test]
+fn a_connection_that_is_asked_for_and_not_taken_stays_where_it_is() {
+    let list = members(&[1, 2]);
+    let [one, two] = [1, 2].map(|number| Keys::new(&identity(number), &list));
+    let door = TcpListener::bind("127.0.0.1:0").unwrap();
+    let tcp = TcpStream::connect(door.local_addr().unwrap()).unwrap();
+    let tcp = [tcp, door.accept().unwrap().0].map(|tcp| {
+        tcp.set_nonblocking(true).unwrap();
+        OwnedFd::from(tcp)
+    });
+    let [here, there] = tcp;
+    let lines = [one.line_to(here).unwrap(), two.line_from(there).unwrap()];
+    let [mut here, mut there] = lines.each_ref().map(|line| {
+        let near = UnixStream::from(line.socket.try_clone().unwrap());
+        near.set_nonblocking(false).unwrap();
+        near
+    });
+    for _ in 0..2 {
+        here.write_all(b"still here").unwrap();
+        let mut read = [0; 10];
+        there.read_exact(&mut read).unwrap();
+        assert_eq!(&read, b"still here");
+        lines.iter().for_each(|line| line.tunnel.as_ref().unwrap().ask_in_vain());
+    }
 }
 
 #[test]
