@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 /// Runs a shell line on the ranks.
 fn sh<'a>(flags: &[&'a str], line: &'a str) -> Vec<&'a str> {
@@ -316,5 +316,51 @@ fn a_detached_job_goes_on_and_is_listed_read_and_killed() {
     assert_eq!(job()["end"], "killed", "{}", job());
     cluster.no_job_processes();
     assert_eq!(logs().out.matches("begun").count(), 2, "it can still be read");
+    cluster.down();
+}
+
+/// What was read of a job's output filled the disk, and a reader that stood had it filled as well.
+#[test]
+fn of_output_that_is_taken_little_is_kept_and_a_reader_that_stands_has_the_writer_wait() {
+    let cluster = Cluster::up("t0110taken", 1);
+    let line = "exec yes 0123456789abcdef | head -c 200000000";
+    cluster.muster(&sh(&[], line)).after("exec > /dev/null").run().ok();
+    let log = |job: u32| fs::metadata(cluster.directory().join(format!("jobs/{job}.log"))).unwrap();
+    assert!(log(1).len() > 200_000_000, "its offsets stay");
+    assert!(log(1).blocks() * 512 < 120_000_000, "{} bytes are held", log(1).blocks() * 512);
+    let end = cluster.muster(&["logs", "1"]).run().ok().says("[N113]").out;
+    assert!((60_000_000..110_000_000).contains(&end.len()), "{}", end.len());
+    // The last line is what `head` has left of it.
+    let whole = end.lines().rev().skip(1).all(|line| line == "0123456789abcdef");
+    assert!(whole, "the first line is a whole one: {:?}", &end[..40]);
+
+    let is_written = |job: u32| {
+        let path = cluster.directory().join(format!("jobs/{job}.log"));
+        path.metadata().is_ok_and(|about| about.len() > 0)
+    };
+    let job = cluster.muster(&["run", "yes"]).after("exec > /dev/null").start();
+    until("it writes", || is_written(2));
+    cluster::stop(job.pid());
+    let mut last = 0;
+    until("it waits", || {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        std::mem::replace(&mut last, log(2).len()) == log(2).len()
+    });
+    job.signal(Signal::CONT);
+    until("it goes on", || log(2).len() > last + (64 << 20));
+    cluster::stop(job.pid());
+    cluster.muster(&["kill", "2"]).run().ok();
+    until("the job is done, though nobody reads", || cluster.job(2)["state"] == "done");
+    job.signal(Signal::CONT);
+    job.wait().code(143);
+
+    // A program that has ended is not waited for longer than this; its output came to its end.
+    let drained = std::time::Duration::from_secs(12);
+    let job = cluster.muster(&sh(&[], "exec yes | head -c 17000000")).start();
+    until("it writes", || is_written(3));
+    cluster::stop(job.pid());
+    std::thread::sleep(drained);
+    job.signal(Signal::CONT);
+    assert_eq!(job.wait().ok().out.len(), 17_000_000);
     cluster.down();
 }

@@ -140,6 +140,23 @@ fn what_is_written_to_the_files_may_be_anything() {
     cluster.down();
 }
 
+/// It was told that the job has been started or ended already, and not why.
+#[test]
+fn who_starts_a_job_that_has_lost_a_node_meanwhile_is_told_which() {
+    let cluster = Cluster::up("t0140lost", 2);
+    let client = manager(&cluster);
+    let (_owner, path) = job(&client);
+    client.write(&format!("{path}/spec"), "{\"argv\":[\"sleep\",\"600\"],\"nodes\":2}").unwrap();
+    let files = client.open(&format!("{path}/files"), OpenFlags(OpenFlags::WRONLY)).unwrap();
+    files.fid().write_at(0, b"file 644 1 x\nxend\n").unwrap();
+    cluster.kill("n1");
+    let state = || client.read_to_string(&format!("{path}/status")).unwrap();
+    until("the job has ended", || state().contains("\"state\":\"done\""));
+    let why = client.write(&format!("{path}/ctl"), "start\n").unwrap_err().to_string();
+    assert!(why.contains("n1") && why.contains("[E304"), "{why}");
+    cluster.down();
+}
+
 #[test]
 fn what_is_written_to_a_session_may_be_anything() {
     let cluster = Cluster::up("t0140session", 1);

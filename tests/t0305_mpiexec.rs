@@ -59,6 +59,8 @@ fn a_node_is_filled_before_the_next_and_full_ones_are_shared() {
     let file = cluster.file("hosts", 0o600, "n2 slots=1\nn0 slots=1 # the old one\n");
     let words = format!("-machinefile {} WHERE", file.display());
     assert_eq!(nodes(&cluster, program, &words), "n2 n0");
+    assert_eq!(nodes(&cluster, program, "-host n2:1,n1:3 WHERE"), "n2 n1 n1 n1");
+    assert_eq!(nodes(&cluster, program, "-n 2 -host n2:1,n1:3 WHERE"), "n2 n1");
     // Of more hosts than ranks the first are used.
     assert_eq!(nodes(&cluster, program, "-n 2 -map-by node -host n2,n1,n0 WHERE"), "n2 n1");
 }

@@ -122,8 +122,11 @@ impl Found {
             let ([first, second], flag) = match beside(tries, both) {
                 Err(error) if has_failed.get() => {
                     // A peer that hangs costs its own figure only.
-                    eprintln!("no figure: {error:#}");
-                    self.failures.push(format!("no figure: {error:#}"));
+                    let failure = format!("no figure: {error:#}");
+                    eprintln!("{failure}");
+                    if !self.failures.contains(&failure) {
+                        self.failures.push(failure);
+                    }
                     continue;
                 }
                 found => found?,
@@ -153,7 +156,7 @@ impl Found {
                 limit: side.limit,
                 in_pairs: true,
             };
-            // Who never had a figure has none to be beaten: a row by itself it is missed.
+            // Who never had a figure has none to be beaten, and a row only if nobody had one.
             let is_best = |other: &Case| row.ratio() < other.ratio() || other.ratio().is_nan();
             let is_best = rows.get(side.name).is_none_or(is_best);
             if is_best {

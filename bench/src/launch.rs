@@ -56,7 +56,7 @@ pub struct Settings<'a> {
 /// Measures; draws figure 1 if it is told where.
 ///
 /// # Errors
-/// When a peer is missing, or a launch fails.
+/// When one of our launches fails.
 pub fn run(settings: &Settings<'_>) -> Result<Report> {
     if settings.namespaces {
         namespaces::become_head()?;
@@ -83,24 +83,50 @@ fn measure(settings: &Settings<'_>, base: &Path, home: &Path) -> Result<Report> 
         true => "each node in a network namespace, on one bridge; ours over TLS",
         false => "all nodes on loopback",
     };
-    let mut notes = vec![
+    let mut notes: Vec<String> = PEERS.iter().filter_map(|peer| peer.missing()).collect();
+    notes.extend([
         place.to_owned(),
         format!("{}; load {}", first("slurmd", "-V"), load()),
         first("pdsh", "-V"),
         "ours and Slurm keep daemons and statuses; ours a control group a rank as well".to_owned(),
         "processor time is that of daemons, commands and programs, less what is used idly".into(),
-    ];
+    ]);
     if let Some(path) = settings.figure {
         notes.extend(figure::measure(settings.quick, path, base, home)?);
     }
     Ok(Report { bench: "launch", notes, cases })
 }
 
+/// A peer, and the programs that it is; each is there or costs its own rows.
+struct Peer(&'static str, &'static [&'static str]);
+
+const SLURM: Peer = Peer("Slurm", &["munged", "slurmctld", "slurmd", "salloc", "sbcast", "srun"]);
+const HYDRA: Peer = Peer("Hydra", &["mpiexec.hydra"]);
+const PDSH: Peer = Peer("pdsh", &["pdsh"]);
+const OPEN: Peer = Peer("Open MPI", &["mpirun.openmpi"]);
+const PEERS: [Peer; 4] = [SLURM, HYDRA, PDSH, OPEN];
+
+impl Peer {
+    /// Why it is not there.
+    fn missing(&self) -> Option<String> {
+        let Peer(name, programs) = self;
+        let missing = programs.iter().find(|program| in_path(program).is_none());
+        let why = missing.map(|program| format!("no {program}: cargo xtask setup --bench"));
+        let needs_root = *name == SLURM.0 && !rustix::process::geteuid().is_root();
+        let root = needs_root.then(|| "each slurmd has a tmpfs, which only root mounts".to_owned());
+        why.or(root).map(|why| format!("without {name}: {why}"))
+    }
+
+    fn is_there(&self) -> bool {
+        self.missing().is_none()
+    }
+}
+
 /// Ours and Slurm, with their counters.
 struct Both<'a> {
     nodes: usize,
     cluster: Cluster,
-    slurm: Slurm,
+    slurm: Option<Slurm>,
     meters: Option<(Meter, Meter)>,
     hosts: Option<&'a Namespaces>,
 }
@@ -112,7 +138,10 @@ impl<'a> Both<'a> {
             Some(hosts) => Cluster::up_on(hosts, nodes, base),
             None => Cluster::up(nodes, base),
         };
-        let slurm = || Slurm::up(&home.join("slurm"), nodes, hosts);
+        let slurm = || {
+            let slurm = SLURM.is_there().then(|| Slurm::up(&home.join("slurm"), nodes, hosts));
+            slurm.transpose()
+        };
         let (cluster, slurm) = match &meters {
             Some((one, other)) => (one.within(ours)?, other.within(slurm)?),
             None => (ours()?, slurm()?),
@@ -125,15 +154,15 @@ impl<'a> Both<'a> {
         &self,
         what: &str,
         rounds: usize,
-        [ours, slurms]: [Launch<'_>; 2],
+        (ours, slurms): (Launch<'_>, Option<Launch<'_>>),
         [most, ratio]: [f64; 2],
     ) -> Result<Vec<Case>> {
         let Some((of_ours, of_slurm)) = &self.meters else { return Ok(Vec::new()) };
         let (mut one, mut other) = (Samples::default(), Samples::default());
         for _ in 0..rounds {
-            for (meter, launch, samples) in
-                [(of_ours, &ours, &mut one), (of_slurm, &slurms, &mut other)]
-            {
+            let ours = Some((of_ours, &ours, &mut one));
+            let slurms = slurms.as_ref().map(|launch| (of_slurm, launch, &mut other));
+            for (meter, launch, samples) in ours.into_iter().chain(slurms) {
                 let commands = launch()?;
                 let cost = meter.cost(|| timed(commands).map(drop))?;
                 samples.0.push(cost / self.nodes as f64);
@@ -142,7 +171,9 @@ impl<'a> Both<'a> {
         let title = format!("processor time a node, {what} on {}", self.nodes);
         let bound = Case::bound(&title, "ms", one.clone(), most);
         let slurm = Case { peer: other, peer_name: "Slurm".to_owned(), limit: ratio, ..bound };
-        Ok(vec![Case::bound(&title, "ms", one, most), slurm])
+        let mut cases = vec![Case::bound(&title, "ms", one, most)];
+        cases.extend(slurms.map(|_| slurm));
+        Ok(cases)
     }
 }
 
@@ -167,19 +198,27 @@ fn small(both: &Both<'_>, rounds: usize, home: &Path) -> Result<Vec<Case>> {
     let (list, agent) = agents(home, nodes)?;
     let agent = hosts.map_or(agent, Namespaces::agent);
     let ours = || Ok(vec![cluster.command(&["run", "-N", &count, "true"])]);
-    let srun = || Ok(vec![slurm.srun(nodes, "true")?]);
+    let srun = |slurm: &Slurm| Ok(vec![slurm.srun(nodes, "true")?]);
     let hydra = || Ok(vec![hydra(&list, &agent, &count)]);
     let pdsh = || Ok(vec![pdsh(nodes, hosts.is_some().then_some(&agent))]);
     let open = || Ok(vec![open_mpi(&list, &agent, &count)]);
-    let mut rows: Vec<(&str, f64, Launch<'_>)> =
-        vec![("ours", 0.0, Box::new(ours)), ("srun", limit(nodes, 10.0, 14.3), Box::new(srun))];
-    rows.push(("Hydra", 4.0, Box::new(hydra)));
-    rows.push(("pdsh", 1.0, Box::new(pdsh)));
-    if hosts.is_some() {
+    let mut rows: Vec<(&str, f64, Launch<'_>)> = vec![("ours", 0.0, Box::new(ours))];
+    if let Some(slurm) = slurm {
+        rows.push(("srun", limit(nodes, 1.0 / 0.10, 1.0 / 0.07), Box::new(move || srun(slurm))));
+    }
+    if HYDRA.is_there() {
+        rows.push(("Hydra", 4.0, Box::new(hydra)));
+    }
+    if PDSH.is_there() {
+        rows.push(("pdsh", 1.0, Box::new(pdsh)));
+    }
+    if hosts.is_some() && OPEN.is_there() {
         rows.push(("Open MPI", 4.0, Box::new(open)));
     }
-    let mut cases = beside(&format!("true on {nodes}"), rounds, &rows)?;
-    cases.extend(both.spent("true", rounds, [Box::new(ours), Box::new(srun)], [1.5, 13.3])?);
+    let most = Some(limit(nodes, 16.0, 50.0));
+    let mut cases = beside(&format!("true on {nodes}"), rounds, &rows, most)?;
+    let slurms = slurm.as_ref().map(|slurm| -> Launch<'_> { Box::new(move || srun(slurm)) });
+    cases.extend(both.spent("true", rounds, (Box::new(ours), slurms), [1.5, 13.3])?);
     Ok(cases)
 }
 
@@ -191,21 +230,24 @@ fn large(both: &Both<'_>, rounds: usize, home: &Path) -> Result<Vec<Case>> {
     let program = Program::make(&file, BIG)?;
     let there = || Ok(vec![cluster.command(&["run", "-N", &count, &program.path])]);
     let sent = || program.renew().and_then(|()| there());
-    let slurms = || {
+    let slurms = |slurm: &Slurm| {
         program.renew()?;
         Ok(vec![slurm.sbcast(&file), slurm.srun(nodes, "/mnt/big")?])
     };
-    let rows: Vec<(&str, f64, Launch<'_>)> =
-        vec![("ours", 0.0, Box::new(sent)), ("sbcast + srun", 5.9, Box::new(slurms))];
-    let mut cases = beside(&format!("12 MiB sent and run on {nodes}"), rounds, &rows)?;
-    let spent: [Launch<'_>; 2] = [Box::new(sent), Box::new(slurms)];
-    cases.extend(both.spent("12 MiB", rounds, spent, [12.0, 5.9])?);
+    let mut rows: Vec<(&str, f64, Launch<'_>)> = vec![("ours", 0.0, Box::new(sent))];
+    if let Some(slurm) = slurm {
+        rows.push(("sbcast + srun", 1.0 / 0.17, Box::new(move || slurms(slurm))));
+    }
+    let most = Some(limit(nodes, 110.0, 390.0));
+    let mut cases = beside(&format!("12 MiB sent and run on {nodes}"), rounds, &rows, most)?;
+    let slurms = slurm.as_ref().map(|slurm| -> Launch<'_> { Box::new(move || slurms(slurm)) });
+    cases.extend(both.spent("12 MiB", rounds, (Box::new(sent), slurms), [12.0, 5.9])?);
     let small = || Ok(vec![cluster.command(&["run", "-N", &count, "true"])]);
     // Of a file that was changed a moment ago nobody remembers what it says.
     std::thread::sleep(SETTLED);
     let rows: Vec<(&str, f64, Launch<'_>)> =
-        vec![("ours", 0.0, Box::new(there)), ("our own true", 0.91, Box::new(small))];
-    cases.extend(beside(&format!("12 MiB that are there run on {nodes}"), rounds, &rows)?);
+        vec![("ours", 0.0, Box::new(there)), ("our own true", 1.0 / 1.1, Box::new(small))];
+    cases.extend(beside(&format!("12 MiB that are there run on {nodes}"), rounds, &rows, None)?);
     Ok(cases)
 }
 
@@ -213,9 +255,15 @@ fn limit(nodes: usize, few: f64, many: f64) -> f64 {
     if nodes <= 16 { few } else { many }
 }
 
-/// Launches in turn; the first row is ours.
-fn beside(what: &str, rounds: usize, rows: &[(&str, f64, Launch<'_>)]) -> Result<Vec<Case>> {
+/// Launches in turn; the first row is ours, which may take so many milliseconds at most.
+fn beside(
+    what: &str,
+    rounds: usize,
+    rows: &[(&str, f64, Launch<'_>)],
+    most: Option<f64>,
+) -> Result<Vec<Case>> {
     let mut times = vec![Samples::default(); rows.len()];
+    let mut failed = vec![false; rows.len()];
     for round in 0..=rounds {
         let mut order: Vec<usize> = (0..rows.len()).collect();
         if round % 2 == 1 {
@@ -223,10 +271,20 @@ fn beside(what: &str, rounds: usize, rows: &[(&str, f64, Launch<'_>)]) -> Result
         }
         for at in order {
             let (name, _, launch) = &rows[at];
-            let time = timed(launch()?).with_context(|| format!("{what}: {name}"))?;
-            // The first warms caches.
-            if round > 0 {
-                times[at].0.push(time);
+            if failed[at] {
+                continue;
+            }
+            match launch().and_then(timed).with_context(|| format!("{what}: {name}")) {
+                // The first warms caches.
+                Ok(time) if round > 0 => times[at].0.push(time),
+                Ok(_) => {}
+                Err(error) if at == 0 => return Err(error),
+                Err(error) => {
+                    // A peer costs its own row only, which has no figure then.
+                    eprintln!("no figure: {error:#}");
+                    failed[at] = true;
+                    times[at].0.clear();
+                }
             }
         }
     }
@@ -240,7 +298,8 @@ fn beside(what: &str, rounds: usize, rows: &[(&str, f64, Launch<'_>)]) -> Result
         limit: *limit,
         in_pairs: false,
     };
-    Ok(rows.iter().enumerate().skip(1).map(case).collect())
+    let bound = most.map(|most| Case::bound(what, "ms", times[0].clone(), most));
+    Ok(bound.into_iter().chain(rows.iter().enumerate().skip(1).map(case)).collect())
 }
 
 /// Milliseconds that commands take, one after the other.
@@ -309,4 +368,35 @@ fn first(program: &str, option: &str) -> String {
 fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').take(3).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &'static str) -> Launch<'static> {
+        Box::new(move || {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            Ok(vec![command])
+        })
+    }
+
+    #[test]
+    fn a_peer_that_fails_costs_its_own_row_only() {
+        let rows = [("ours", 0.0, shell("exit 0")), ("bad", 1.0, shell("exit 3"))];
+        let rows: Vec<_> = rows.into_iter().chain([("good", 1.0, shell("sleep 0.1"))]).collect();
+        let cases = beside("a case", 2, &rows, Some(1e6)).expect("ours has figures");
+        let told: Vec<(&str, bool)> =
+            cases.iter().map(|case| (case.peer_name.as_str(), case.ratio().is_nan())).collect();
+        assert_eq!(told, [("bound", false), ("bad", true), ("good", false)]);
+        assert!(beside("a case", 1, &[("ours", 0.0, shell("exit 3"))], None).is_err());
+    }
+
+    #[test]
+    fn a_peer_that_is_missing_says_how_to_get_it() {
+        let missing = Peer("it", &["sh", "no-such-program"]).missing().expect("it is missing");
+        assert_eq!(missing, "without it: no no-such-program: cargo xtask setup --bench");
+        assert!(Peer("sh", &["sh"]).is_there());
+    }
 }

@@ -17,7 +17,7 @@ mod report;
 mod scale;
 mod spawn;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
@@ -73,6 +73,25 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
       --connections N  over how many connections (default 10)
       --pid PID        the server's process (default: who listens on the Unix socket)";
 
+/// What `cargo xtask bench` says to have a command line read only, before it builds peers.
+const CHECK: &str = "check";
+
+/// The options of each benchmark. One that would do nothing is a mistake.
+const OPTIONS: [(&str, &[&str]); 12] = [
+    ("9p", &["--quick", "--json", "--dir", "--size", "--ours"]),
+    ("spawn", &["--quick", "--json"]),
+    ("launch", &["--quick", "--json", "--namespaces", "--figure"]),
+    ("scale", &["--quick", "--json", "--figure"]),
+    ("figures", &["--json", "--dir"]),
+    ("gang", &["--quick", "--json", "--figure"]),
+    ("image", &["--quick", "--json"]),
+    ("deaths", &["--quick", "--json"]),
+    ("primitives", &["--quick", "--json"]),
+    ("fabric", &["--quick", "--json", "--case"]),
+    ("mpi", &["--quick", "--json", "--case", "--figure"]),
+    ("parked", &["--json", "--address", "--path", "--count", "--connections", "--pid"]),
+];
+
 /// What the command line asks for.
 #[derive(Debug)]
 struct Options {
@@ -100,13 +119,16 @@ fn parse(arguments: &[String]) -> Result<(String, Options), String> {
         figure: None,
         parked: ninep::parked::Parked::default(),
     };
+    let mut given = Vec::new();
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         let mut value =
             || arguments.next().cloned().ok_or_else(|| format!("{argument} needs a value"));
         let number = |text: String| {
-            text.parse::<usize>().map_err(|_| format!("{argument} needs a number, not '{text}'"))
+            let number = text.parse::<usize>().ok().filter(|number| *number > 0);
+            number.ok_or_else(|| format!("{argument} needs a number, not '{text}'"))
         };
+        given.extend(argument.starts_with('-').then_some(argument));
         match argument.as_str() {
             "--quick" => options.quick = true,
             "--json" => options.json = true,
@@ -127,7 +149,19 @@ fn parse(arguments: &[String]) -> Result<(String, Options), String> {
             other => name = Some(other.to_owned()),
         }
     }
-    Ok((name.ok_or("which benchmark?")?, options))
+    let name = name.ok_or("which benchmark?")?;
+    let known = OPTIONS.iter().find(|(other, _)| *other == name);
+    let (_, known) = known.ok_or_else(|| format!("no benchmark '{name}'"))?;
+    if let Some(other) = given.iter().find(|option| !known.contains(&option.as_str())) {
+        return Err(format!("'{name}' has no {other}; it has {}", known.join(", ")));
+    }
+    ninep::peers::Kind::named(&options.ours).map_err(|error| format!("--ours: {error}"))?;
+    // It is drawn after all has been measured.
+    let folder = options.figure.as_deref().and_then(Path::parent);
+    if let Some(folder) = folder.filter(|it| !it.as_os_str().is_empty() && !it.is_dir()) {
+        return Err(format!("--figure: there is no folder {}", folder.display()));
+    }
+    Ok((name, options))
 }
 
 /// What a benchmark has this program do in a process of its own.
@@ -154,7 +188,7 @@ fn part(arguments: &[String]) -> Option<ExitCode> {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     if let Some(exit) = part(&arguments) {
         return exit;
     }
@@ -162,13 +196,15 @@ fn main() -> ExitCode {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
     }
-    let wrong = |error: String| {
-        eprintln!("bench: {error}\n{USAGE}");
-        ExitCode::from(2)
-    };
+    let checks = arguments.first().is_some_and(|word| word == CHECK);
+    arguments.drain(..usize::from(checks));
     let (name, options) = match parse(&arguments) {
+        Ok(_) if checks => return ExitCode::SUCCESS,
         Ok(parsed) => parsed,
-        Err(error) => return wrong(error),
+        Err(error) => {
+            eprintln!("bench: {error} (cargo xtask bench --help)");
+            return ExitCode::from(2);
+        }
     };
     let result = match name.as_str() {
         "9p" => {
@@ -189,7 +225,7 @@ fn main() -> ExitCode {
         "fabric" => fabric::run(options.quick, options.case.as_deref()),
         "mpi" => mpi::run(options.quick, options.case.as_deref(), options.figure.as_deref()),
         "parked" => ninep::parked::run(&options.parked),
-        _ => return wrong(format!("no benchmark '{name}'")),
+        _ => unreachable!("the command line was read"),
     };
     match result {
         Ok(report) => {
@@ -215,8 +251,46 @@ mod tests {
         let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let (name, options) = parse(&words("9p --quick --ours diod --dir /x")).expect("valid");
         assert_eq!((name.as_str(), options.quick, options.ours.as_str()), ("9p", true, "diod"));
-        for wrong in ["--quick", "9p 9p", "9p --count x", "9p --size", "9p --dir", "9p --what"] {
+        for wrong in ["--quick", "9p 9p", "9p --size x", "9p --size", "9p --dir", "9p --what"] {
             assert!(parse(&words(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_would_do_nothing_or_fail_in_the_end_is_told_before_anything_is_measured() {
+        let told = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            parse(&words).expect_err(line)
+        };
+        let text = told("gang --case four");
+        assert_eq!(text, "'gang' has no --case; it has --quick, --json, --figure");
+        assert_eq!(told("gang --figure /no/such/x.svg"), "--figure: there is no folder /no/such");
+        assert_eq!(told("gangs"), "no benchmark 'gangs'");
+        assert_eq!(told("9p --size 0"), "--size needs a number, not '0'");
+        assert!(told("9p --ours nfs").starts_with("--ours: no server 'nfs'"));
+    }
+
+    #[test]
+    fn each_benchmark_of_the_usage_has_its_options_and_no_others() {
+        let (mut name, mut told) = ("", Vec::new());
+        for line in USAGE.lines().skip(2) {
+            let first = line.split_whitespace().next().unwrap_or_default();
+            if !line.starts_with("   ") {
+                name = first;
+            }
+            let options = line.split_whitespace().take_while(|word| word.starts_with("--"));
+            told.extend(options.map(|option| (name, option)));
+        }
+        let known: Vec<(&str, &str)> = OPTIONS
+            .iter()
+            .flat_map(|(name, options)| options.iter().map(move |option| (*name, *option)))
+            .collect();
+        for option in &told {
+            assert!(known.contains(option), "{option:?} does nothing");
+        }
+        for option in &known {
+            let everybodys = option.1 == "--json";
+            assert!(everybodys || told.contains(option), "{option:?} is not told");
         }
     }
 }

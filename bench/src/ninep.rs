@@ -135,11 +135,7 @@ fn content(size: usize, seed: u64) -> Vec<u8> {
 /// The benchmark.
 pub fn run(settings: &Settings) -> Result<Report> {
     let ours = Kind::named(&settings.ours)?;
-    let mut kinds = vec![ours];
-    kinds.extend(KINDS[1..].iter().filter(|kind| kind.name != ours.name));
-    for kind in &kinds {
-        kind.program()?;
-    }
+    ours.program()?;
     let folder = Folder::new(&settings.folder)?;
     let export = folder.0.join("export");
     fs::create_dir(&export)?;
@@ -149,13 +145,23 @@ pub fn run(settings: &Settings) -> Result<Report> {
 
     let mut servers = Vec::new();
     let mut notes = Vec::new();
-    for kind in &kinds {
+    let peers = KINDS[1..].iter().filter(|kind| kind.name != ours.name);
+    for kind in std::iter::once(&ours).chain(peers) {
         let log = folder.0.join(format!("{}.log", kind.name));
-        let server = Server::start(*kind, &export, &log)?;
-        let msize = verify(&server, &export, &truth)
-            .with_context(|| format!("{} does not tell the truth", kind.name))?;
-        notes.push(format!("{}: msize {msize}", kind.title()));
-        servers.push(server);
+        let begun = Server::start(*kind, &export, &log).and_then(|server| {
+            let msize = verify(&server, &export, &truth)
+                .with_context(|| format!("{} does not tell the truth", kind.name))?;
+            Ok((server, msize))
+        });
+        match begun {
+            Ok((server, msize)) => {
+                notes.push(format!("{}: msize {msize}", kind.title()));
+                servers.push(server);
+            }
+            Err(error) if kind.name == ours.name => return Err(error),
+            // It costs its own rows only.
+            Err(error) => notes.push(format!("without {}: {error:#}", kind.name)),
+        }
     }
     notes.push(format!(
         "{} rounds of {} ms a case, one TCP connection on loopback, {} MiB file in {}",

@@ -57,7 +57,7 @@ pub struct Case {
     pub peer: Samples,
     /// Who the peer is.
     pub peer_name: String,
-    /// What the ratio must be at least.
+    /// What the ratio must be at least; 0 where nothing is asked.
     pub limit: f64,
     /// Whether the samples of the two were taken beside each other, and are compared so.
     pub in_pairs: bool,
@@ -92,8 +92,14 @@ impl Case {
         ratio(self.ours.median(), self.peer.median())
     }
 
+    /// Who has no figure is neither beaten nor missed, and who is only shown is not judged.
     fn verdict(&self) -> &'static str {
-        if self.ratio() >= self.limit { "ok" } else { "MISSED" }
+        match self.ratio() {
+            ratio if ratio.is_nan() => "no figure",
+            _ if self.limit == 0.0 => "",
+            ratio if ratio >= self.limit => "ok",
+            _ => "MISSED",
+        }
     }
 }
 
@@ -127,7 +133,7 @@ impl Report {
                 format!("±{:.0} %", case.peer.spread()),
                 case.peer_name.clone(),
                 format!("{:.2}", case.ratio()),
-                format!("{:.2}", case.limit),
+                if case.limit == 0.0 { "-".to_owned() } else { format!("{:.2}", case.limit) },
                 case.verdict().to_owned(),
             ]);
         }
@@ -228,6 +234,15 @@ mod tests {
         assert!(table.starts_with("a note\ncase") && table.ends_with("1.30  ok\n"), "{table}");
         let table = report(Better::Lower, &[300.0], &[200.0]).table();
         assert!(table.ends_with("0.67   1.30  MISSED\n"), "{table}");
+    }
+
+    #[test]
+    fn what_is_only_shown_and_who_has_no_figure_are_not_judged() {
+        let mut shown = report(Better::Higher, &[100.0], &[200.0]);
+        shown.cases[0].limit = 0.0;
+        assert!(shown.table().ends_with("0.50      -\n"), "{}", shown.table());
+        let table = report(Better::Higher, &[300.0], &[]).table();
+        assert!(table.ends_with("1.30  no figure\n"), "{table}");
     }
 
     #[test]

@@ -379,8 +379,11 @@ static void closing(void) {
     MPI_File_set_errhandler(file, handler);
     MPI_Errhandler_free(&handler);
     CHECK(MPI_File_write_all_begin(file, &rank, 1, MPI_INT) == MPI_SUCCESS);
+    MPI_File closed = file;
     CHECK(class_of(MPI_File_close(&file)) == MPI_ERR_FILE);
     CHECK(tellings == 1 && file == MPI_FILE_NULL);
+    /* Its handler is gone, so that of no file is asked, which returns, and not the world's. */
+    CHECK(class_of(MPI_File_sync(closed)) == MPI_ERR_FILE);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) CHECK(MPI_File_delete(name, MPI_INFO_NULL) == MPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -1,6 +1,8 @@
 /* What is wrong with the use of a window is told, by the standard's classes, and nothing hangs. */
 #include "check.h"
 
+#include <limits.h>
+
 /* The class that a call returned. */
 static int class_of(int code) {
     int class;
@@ -9,6 +11,13 @@ static int class_of(int code) {
 }
 
 #define GIVES(class, call) CHECK(class_of(call) == class)
+
+static int tellings;
+
+static void note(MPI_Win *win, int *code, ...) {
+    (void)code;
+    tellings += *win != MPI_WIN_NULL;
+}
 
 int main(int argc, char **argv) {
     int memory[4] = {0, 0, 0, 0}, out = 1, old = 0;
@@ -57,7 +66,16 @@ int main(int argc, char **argv) {
     GIVES(MPI_SUCCESS, MPI_Put(&out, 1, MPI_INT, 0, 64, 1, MPI_INT, win));
     GIVES(MPI_ERR_RMA_RANGE, MPI_Win_unlock(0, win));
     GIVES(MPI_ERR_BASE, MPI_Win_detach(win, memory));
-    MPI_Win_free(&win);
+    GIVES(MPI_ERR_SIZE, MPI_Win_attach(win, memory, LONG_MAX));
+    /* The window's own handler is asked to the last. */
+    MPI_Errhandler handler;
+    MPI_Win_create_errhandler(note, &handler);
+    MPI_Win_set_errhandler(win, handler);
+    MPI_Errhandler_free(&handler);
+    MPI_Win_fence(0, win);
+    MPI_Put(&out, 1, MPI_INT, (rank + 1) % size, 64, 1, MPI_INT, win);
+    GIVES(MPI_ERR_RMA_RANGE, MPI_Win_free(&win));
+    CHECK(tellings == 1 && win == MPI_WIN_NULL);
     /* What cannot become a window. */
     GIVES(MPI_ERR_SIZE, MPI_Win_create(memory, -1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
     GIVES(MPI_ERR_DISP, MPI_Win_create(memory, 4, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &win));

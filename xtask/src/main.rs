@@ -14,6 +14,7 @@ mod loom;
 mod miri;
 mod model;
 mod mpi4py;
+mod peers;
 mod setup;
 mod sim;
 mod sweep3d;
@@ -42,8 +43,8 @@ const COMMANDS: [Command; 16] = [
     },
     Command {
         name: "setup",
-        arguments: "",
-        about: "install what the tests and benchmarks need beyond Rust",
+        arguments: "[--bench]",
+        about: "install what the tests need beyond Rust, and the peers of the benchmarks, too",
         run: setup::run,
     },
     Command {

@@ -1,15 +1,15 @@
-//! `cargo xtask setup`: what the tests and benchmarks need beyond Rust. Debian packages are
-//! installed when we are root; otherwise the command to type is printed. Doing it twice is
-//! doing it once.
+//! `cargo xtask setup`: what the tests need beyond Rust; with `--bench`, the peers of all
+//! benchmarks, too. Debian packages are installed when we are root; otherwise the command to type
+//! is printed. What Debian does not have is built (`peers.rs`). Doing it twice is doing it once.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::Result;
 
-use crate::bench;
 use crate::libfabric;
-use crate::workspace::{check, find_program, no_arguments, output, root};
+use crate::peers;
+use crate::workspace::{Usage, check, find_program, output, root};
 
 /// A Debian package, and a program whose presence means that it is not needed.
 const PACKAGES: [(&str, &str); 20] = [
@@ -35,6 +35,20 @@ const PACKAGES: [(&str, &str); 20] = [
     ("xz-utils", "xz"),           // libfabric's source
 ];
 
+/// The same for the peers of benchmarks beyond these. What has no program of its own is told by a
+/// file, or by a module of Python.
+const PEERS: [(&str, &str); 9] = [
+    ("iperf3", "iperf3"),
+    ("libfabric-bin", "fi_pingpong"),
+    ("libmpich-dev", "/usr/include/ARCH-linux-gnu/mpich/mpi.h"),
+    ("libopenmpi-dev", "/usr/lib/ARCH-linux-gnu/openmpi/include/mpi.h"),
+    ("mpich", "mpiexec.mpich"),
+    ("openmpi-bin", "mpirun.openmpi"),
+    ("pdsh", "pdsh"),
+    ("python3-venv", "python3 -m ensurepip"), // MPIs that PyPI has
+    ("ucx-utils", "ucx_perftest"),
+];
+
 /// Prepares the Linux guest in which the kernel's own 9P client is tested.
 const GUEST: &str = "conformance/ninep/guest/setup";
 
@@ -43,9 +57,14 @@ const GO_CLIENT: &str = "conformance/ninep/go";
 
 /// The command.
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
-    no_arguments(arguments)?;
+    let with_peers = match arguments {
+        [] => false,
+        [flag] if flag == "--bench" => true,
+        [.., other] => return Err(Usage(format!("unexpected argument '{other}'")).into()),
+    };
     let root = root()?;
-    let missing = PACKAGES.iter().filter(|(_, program)| find_program(program).is_none());
+    let peers = if with_peers { &PEERS[..] } else { &[] };
+    let missing = PACKAGES.iter().chain(peers).filter(|(_, sign)| !is_there(sign));
     let missing: Vec<&str> = missing.map(|(package, _)| *package).collect();
     if !missing.is_empty() && !install(&missing)? {
         return Ok(ExitCode::FAILURE);
@@ -60,12 +79,23 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         check(Command::new("go").args(["mod", "download"]).current_dir(go_client))?;
     }
     libfabric::build(&root)?;
-    // Only a benchmark needs it, and that says so again.
-    if let Err(error) = bench::build_peers(&root) {
-        eprintln!("setup: `cargo xtask bench 9p` will lack a peer: {error:#}");
+    if with_peers && !peers::prepare(&root, None) {
+        eprintln!("setup: the benchmarks named above go without those peers");
+        return Ok(ExitCode::FAILURE);
     }
     println!("setup: all there");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a package's sign is there.
+fn is_there(sign: &str) -> bool {
+    match sign.strip_prefix("python3 -m ") {
+        Some(module) => {
+            let mut import = Command::new("python3");
+            output(import.args(["-c", &format!("import {module}")])).is_ok()
+        }
+        None => find_program(&sign.replace("ARCH", std::env::consts::ARCH)).is_some(),
+    }
 }
 
 /// Installs packages; false when that is up to the user.
@@ -91,4 +121,28 @@ fn apt() -> Command {
     let mut command = Command::new("apt-get");
     command.env("DEBIAN_FRONTEND", "noninteractive").current_dir(Path::new("/"));
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_told_by_a_program_a_file_or_a_module() {
+        for there in ["sh", "/proc/self/status", "python3 -m venv"] {
+            assert!(is_there(there), "{there}");
+        }
+        for missing in ["no-such-program", "/usr/lib/ARCH/no-such-file", "python3 -m no_such"] {
+            assert!(!is_there(missing), "{missing}");
+        }
+    }
+
+    #[test]
+    fn an_argument_that_is_none_is_told() {
+        for wrong in [&["--benches"][..], &["--bench", "all"]] {
+            let words: Vec<String> = wrong.iter().map(|&word| word.to_owned()).collect();
+            let error = run(&words).unwrap_err().to_string();
+            assert_eq!(error, format!("unexpected argument '{}'", wrong[wrong.len() - 1]));
+        }
+    }
 }

@@ -4,9 +4,14 @@
 
 use super::duel::{Call, Place, duel, figures, whole};
 use crate::child::{self, free_address, in_path};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+
+/// How to get a peer.
+fn missing(what: &str) -> String {
+    format!("no {what}: cargo xtask setup --bench")
+}
 
 /// How UCX is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +46,7 @@ impl Ucx {
         rounds: u64,
         place: Place,
     ) -> Result<Vec<f64>> {
-        let program =
-            in_path("ucx_perftest").context("no ucx_perftest: apt-get install ucx-utils")?;
+        let program = in_path("ucx_perftest").with_context(|| missing("ucx_perftest"))?;
         let port = free_address()?.port().to_string();
         let mut both = Call::new(&program, &["-p", &port, "-f", "-E", wait]);
         both = both.set("UCX_WARN_UNUSED_ENV_VARS", "n");
@@ -78,12 +82,13 @@ impl Ucx {
 /// libfabric, one way in microseconds: the program of Debian's with the library that `cargo xtask`
 /// has built, since Debian's own is older.
 pub fn libfabric(provider: &str, size: usize, rounds: u64, place: Place) -> Result<f64> {
-    let program =
-        in_path("fi_pingpong").context("no fi_pingpong: apt-get install libfabric-bin")?;
+    let program = in_path("fi_pingpong").with_context(|| missing("fi_pingpong"))?;
     let port = free_address()?.port().to_string();
     let (size, rounds) = (size.to_string(), rounds.to_string());
     let words = ["-p", provider, "-e", "rdm", "-I", &rounds, "-S", &size];
     let library = child::target().join("peers/libfabric/lib");
+    // The system's own would take its place, which is an older one.
+    ensure!(library.is_dir(), missing("libfabric 2.1"));
     let both = Call::new(&program, &words).set("LD_LIBRARY_PATH", library.display().to_string());
     let (server, client) = (both.clone().with(&["-B", &port]), both.with(&["-P", &port]));
     let who = format!("fi_pingpong over {provider}");
@@ -99,6 +104,7 @@ pub fn iceoryx2(size: usize, rounds: u64, place: Place) -> Result<f64> {
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let name = format!("muster-bench-{}-{number}-", std::process::id());
     let program = child::target().join("peers/iceoryx2/release/peer-iceoryx2");
+    let program = child::exists(program).with_context(|| missing("iceoryx2"))?;
     let rest = [name.clone(), size.to_string(), rounds.min(10_000).to_string()];
     let call = |role| Call::new(&program, &[role]).with(&rest.each_ref().map(String::as_str));
     let text = duel("iceoryx2", place, &call("second"), &call("first"));
@@ -115,7 +121,7 @@ pub fn iceoryx2(size: usize, rounds: u64, place: Place) -> Result<f64> {
 
 /// What iperf3 moves over one connection on loopback, in MB/s.
 pub fn iperf3(time: Duration) -> Result<f64> {
-    let program = in_path("iperf3").context("no iperf3: apt-get install iperf3")?;
+    let program = in_path("iperf3").with_context(|| missing("iperf3"))?;
     let port = free_address()?.port().to_string();
     let seconds = time.as_secs().max(1).to_string();
     let server = Call::new(&program, &["-s", "-1", "-p", &port]);

@@ -63,7 +63,15 @@ pub fn sides() -> Vec<Side> {
         wheel(MPICH_WHEEL, "wheel-mpich"),
         wheel(INTEL_WHEEL, "wheel-impi-rt"),
     ];
-    sides.into_iter().flatten().collect()
+    let sides = sides.into_iter().flatten();
+    // One may have a launcher, and no compiler.
+    sides.filter(|side| side.name == OURS || side.program(Program::Measure).exists()).collect()
+}
+
+/// A line for each peer that is not there.
+pub fn missing(there: &[Side]) -> Vec<String> {
+    let missing = PEERS.iter().filter(|peer| there.iter().all(|side| side.name != **peer));
+    missing.map(|peer| format!("without {peer}: cargo xtask setup --bench")).collect()
 }
 
 impl Side {

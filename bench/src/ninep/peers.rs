@@ -42,7 +42,7 @@ pub const KINDS: [Kind; 3] = [
     Kind {
         name: "diod",
         find: || in_path("diod"),
-        missing: "apt-get install diod",
+        missing: "cargo xtask setup",
         arguments: |folder, address| {
             let (folder, address) = (folder.display().to_string(), address.to_string());
             let fixed = ["--foreground", "--no-auth", "--no-userdb", "--logdest", "stderr"];
@@ -57,7 +57,7 @@ pub const KINDS: [Kind; 3] = [
     Kind {
         name: "p9ufs",
         find: || exists(target().join("peers/p9ufs")),
-        missing: "apt-get install golang-go, then cargo xtask setup",
+        missing: "cargo xtask setup --bench",
         arguments: |folder, address| {
             vec!["-root".into(), folder.display().to_string(), address.to_string()]
         },

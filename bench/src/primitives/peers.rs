@@ -1,7 +1,8 @@
 //! Open MPI and MPICH, from Debian's packages; `cargo xtask bench` has built the program.
 
 use super::{Found, read_found};
-use anyhow::{Context, Result, bail};
+use crate::child::in_path;
+use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -9,7 +10,6 @@ use std::time::Duration;
 /// One of them, with one way between processes.
 pub struct Peer {
     pub name: &'static str,
-    package: &'static str,
     launcher: &'static str,
     arguments: &'static [&'static str],
     environment: &'static [(&'static str, &'static str)],
@@ -33,39 +33,50 @@ const CONFIRM: (&str, &str) = ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
 
 const fn openmpi(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> Peer {
     let arguments: &[&str] = &["--oversubscribe", "--bind-to", "none"];
-    let (package, launcher) = ("openmpi-bin", "mpirun.openmpi");
-    Peer { name, package, launcher, arguments, environment, has_to_yield: false }
+    let launcher = "mpirun.openmpi";
+    Peer { name, launcher, arguments, environment, has_to_yield: false }
 }
 
 const fn mpich(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> Peer {
     let arguments: &[&str] = &["-bind-to", "none"];
-    let (package, launcher) = ("mpich", "mpirun.mpich");
-    Peer { name, package, launcher, arguments, environment, has_to_yield: true }
+    let launcher = "mpirun.mpich";
+    Peer { name, launcher, arguments, environment, has_to_yield: true }
 }
 
-/// All peers.
-///
-/// # Errors
-/// When one is missing.
-pub fn all() -> Result<Vec<Peer>> {
-    let present = |peer: Peer| {
-        let found = Command::new(peer.launcher).arg("--version").stdout(Stdio::null()).status();
-        found.with_context(|| format!("no {}: apt-get install {}", peer.name, peer.package))?;
-        Ok(peer)
-    };
-    PEERS.into_iter().map(present).collect()
+/// All peers that are there, and a line for each that is not.
+pub fn all() -> (Vec<Peer>, Vec<String>) {
+    let (mut there, mut missing) = (Vec::new(), Vec::new());
+    for peer in PEERS {
+        match peer.present() {
+            Ok(()) => there.push(peer),
+            Err(error) => missing.push(format!("without {}: {error}", peer.name)),
+        }
+    }
+    (there, missing)
 }
 
 impl Peer {
+    /// Its program, which `cargo xtask bench` has built.
+    fn program(&self) -> PathBuf {
+        let (_, kind) = self.launcher.split_once('.').expect("it is written so");
+        built(&format!("collectives-{kind}"))
+    }
+
+    fn present(&self) -> Result<()> {
+        let hint = "cargo xtask setup --bench";
+        ensure!(in_path(self.launcher).is_some(), "no {}: {hint}", self.launcher);
+        ensure!(self.program().exists(), "no {}: {hint}", self.program().display());
+        Ok(())
+    }
+
     /// Measures for about so long with each operation. Who has not ended after `longest` is
     /// stopped, and what it has found until then counts: over TCP some hang at times.
     pub fn measure(&self, count: usize, milliseconds: u64, longest: Duration) -> Result<Found> {
-        let (_, kind) = self.launcher.split_once('.').expect("it is written so");
         let mut command = Command::new("timeout");
         // Those that do not hear of it are killed.
         command.args(["--kill-after=2", &longest.as_secs().to_string(), self.launcher]);
         command.args(self.arguments).args(["-np", &count.to_string()]);
-        command.arg(built(&format!("collectives-{kind}"))).arg(milliseconds.to_string());
+        command.arg(self.program()).arg(milliseconds.to_string());
         command.envs(self.environment.iter().copied());
         if self.has_to_yield {
             command.env("LD_PRELOAD", built("yield.so"));

@@ -99,6 +99,11 @@ catalog! {
     E113 "There is no such node."
         "The name is none of this cluster, or is not written as a set of nodes: n[0-3,7]."
         "muster nodes lists them."
+    N113 "The beginning of the job's output is not kept."
+        "The muster run that started the job had it. Of what is taken so, 64 to 96 MiB are kept \
+         for others, or one job's output could fill the disk."
+        "Keep it where it goes: muster run ./a > FILE, or -o FILE. The output of a job that was \
+         started with --detach is kept whole."
     E114 "The node is down."
         "Its daemon died or does not answer. It is started again, and joins by itself."
         "muster nodes tells why; try again in a moment, or choose others: -w n[0-2]"

@@ -1,6 +1,7 @@
 //! What becomes of an error: what the error handler says that is set for the object that the call
 //! was about. A call about none, and one whose object is not valid, is about `MPI_COMM_SELF` since
-//! MPI-4.0, and was about `MPI_COMM_WORLD` before: most programs set the latter's handler alone.
+//! MPI-4.0, and was about `MPI_COMM_WORLD` before: most programs set the latter's handler alone. A
+//! call about a file that is not valid is about `MPI_FILE_NULL` (MPI-5.0, section 14.7).
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use muster_mpi::error::{Class, Error};
 
-use crate::abi::constants::{MPI_COMM_SELF, MPI_COMM_WORLD};
+use crate::abi::constants::{MPI_COMM_SELF, MPI_COMM_WORLD, MPI_FILE_NULL};
 use crate::errhandler::{self, Action};
 use crate::object::Id;
 use crate::world;
@@ -72,7 +73,7 @@ fn wrong(arguments: &[&'static str], class: Class) -> String {
 pub fn fail(id: Id, (function, arguments): Call, error: &Error) -> c_int {
     let (id, noted) = NOTED.take().unwrap_or((id, None));
     let own = noted.map_or_else(|| errhandler::action(id), Ok);
-    let (id, action) = own.map_or_else(|_| of_none(), |action| (id, action));
+    let (id, action) = own.map_or_else(|_| of_invalid(id), |action| (id, action));
     let code = error.class.number();
     match action {
         Action::Return => code,
@@ -89,6 +90,15 @@ fn of_none() -> (Id, Action) {
         (id, errhandler::action(id).unwrap_or(Action::End))
     });
     if asked[0].1 == Action::End { asked[1] } else { asked[0] }
+}
+
+/// Who is asked about an error of a call whose object is not valid.
+fn of_invalid(id: Id) -> (Id, Action) {
+    let no_file = Id::from(MPI_FILE_NULL);
+    match errhandler::action(no_file) {
+        Ok(action) if id.sort == no_file.sort => (no_file, action),
+        _ => of_none(),
+    }
 }
 
 /// Ends a call that failed and is about no object.

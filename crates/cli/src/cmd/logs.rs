@@ -48,8 +48,8 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
         ranks = vec![rank];
     }
-    tell_attempts(&client, args.job);
-    let source = Source { context, client, follow: args.follow };
+    tell_what_follows(&client, args.job);
+    let source = Source { context, client, job: args.job, follow: args.follow };
     if args.label {
         labelled(&source, &directory, file, &ranks)?;
         return Ok(ExitCode::SUCCESS);
@@ -66,32 +66,59 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 struct Source<'a> {
     context: &'a Context,
     client: Client,
+    job: u32,
     /// All of it is wanted, until it ends.
     follow: bool,
 }
 
+/// A stream while it is read.
+struct Stream {
+    client: Client,
+    file: File,
+    /// How far to read it.
+    end: u64,
+}
+
 impl Source<'_> {
-    /// Opens a file; also at the manager that follows one which has died, if all is wanted.
-    fn open(&self, client: Client, path: &str) -> Result<(Client, File)> {
-        let mut client = client;
+    /// Opens a stream where it begins.
+    fn open(&self, client: Client, path: &str) -> Result<Stream> {
+        let file = client.open(path, OpenFlags::default()).map_err(refused)?;
+        // The first read decides where it begins, if not all of it is kept.
+        file.fid().read_at(0, 0).map_err(refused)?;
+        let end = match self.follow {
+            true => u64::MAX,
+            false => file.fid().getattr().map_err(refused)?.size,
+        };
+        Ok(Stream { client, file, end })
+    }
+
+    /// Opens it at the manager that follows one which has died. Only where all of it is kept the
+    /// offsets are the same there.
+    fn open_again(&self, path: &str) -> Option<Stream> {
         loop {
+            let client = self.context.connect_again()?;
+            let status = status(&client, self.job);
             match client.open(path, OpenFlags::default()) {
-                Ok(file) => return Ok((client, file)),
-                Err(error) if client.ended().is_none() || !self.follow => {
-                    return Err(refused(error));
+                Ok(file) if status.is_some_and(|status| status.taken == 0) => {
+                    return Some(Stream { client, file, end: u64::MAX });
                 }
-                Err(error) => {
-                    client = self.context.connect_again().ok_or_else(|| refused(error))?;
-                }
+                _ if client.ended().is_some() => {}
+                _ => return None,
             }
         }
     }
 }
 
-/// Says of a job that has begun again that this is the output of all its attempts.
-fn tell_attempts(client: &Client, job: u32) {
-    let status = client.read(&format!("{}/status", job_path(job))).unwrap_or_default();
-    let status: Status = serde_json::from_slice(&status).unwrap_or_default();
+/// What the manager tells of a job.
+fn status(client: &Client, job: u32) -> Option<Status> {
+    let status = client.read(&format!("{}/status", job_path(job))).ok()?;
+    serde_json::from_slice(&status).ok()
+}
+
+/// Says of a job that has begun again that this is the output of all its attempts, and of one whose
+/// output somebody takes that this is only the end of it.
+fn tell_what_follows(client: &Client, job: u32) {
+    let status = status(client, job).unwrap_or_default();
     if !status.requeued.is_empty() {
         let attempts = status.requeued.len() + 1;
         // Nobody has to read it.
@@ -99,6 +126,14 @@ fn tell_attempts(client: &Client, job: u32) {
             io::stderr(),
             "muster: job {job} has begun again: what its {attempts} attempts have printed follows, \
              one after another  [N304]"
+        );
+    }
+    if status.taken > 0 {
+        let _ = writeln!(
+            io::stderr(),
+            "muster: of all that job {job} has printed the first {} MB went to its muster run and \
+             are not kept: here is the rest  [N113]",
+            status.taken / 1_000_000
         );
     }
 }
@@ -175,18 +210,22 @@ struct Label<'a> {
 
 /// Prints a stream: what is there by now or, to follow it, all until it ends.
 fn copy(source: &Source<'_>, path: &str, label: Option<&Label<'_>>) -> Result<()> {
-    let (mut client, mut file) = source.open(source.client.clone(), path)?;
-    let end = match source.follow {
-        true => u64::MAX,
-        false => file.fid().getattr().map_err(refused)?.size,
-    };
+    let mut stream = source.open(source.client.clone(), path)?;
     let mut offset = 0;
     let mut line = Vec::new();
-    while offset < end {
-        let count = u64::from(client.max_data()).min(end - offset) as u32;
-        let data = match file.fid().read_at(offset, count) {
-            Err(_) if source.follow && client.ended().is_some() => {
-                (client, file) = source.open(client, path)?;
+    while offset < stream.end {
+        let count = u64::from(stream.client.max_data()).min(stream.end - offset) as u32;
+        let data = match stream.file.fid().read_at(offset, count) {
+            Err(error) if error.errno == Errno::STALE => {
+                let text = "some of the job's output went to its muster run and is not kept any \
+                            more: here is the rest  [N113]";
+                let _ = writeln!(io::stderr(), "muster: {text}");
+                stream = source.open(stream.client, path)?;
+                offset = 0;
+                continue;
+            }
+            Err(error) if source.follow && stream.client.ended().is_some() => {
+                stream = source.open_again(path).ok_or_else(|| refused(error))?;
                 continue;
             }
             read => read.map_err(refused)?,

@@ -11,7 +11,7 @@ use clap::ArgAction;
 use muster_base::limits::{NODES_HERE_MAX, REQUEUES_MAX};
 use muster_base::nodeset;
 use muster_base::span;
-use muster_machine::manager::spec::Spec;
+use muster_machine::manager::spec::{PerNode, Spec};
 use muster_ninep::client::Client;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -38,10 +38,10 @@ pub struct Args {
           value_parser = clap::value_parser!(u32).range(1..))]
     ntasks: Option<u32>,
 
-    /// Fill a node with so many ranks before the next; without -n, so many on each node
-    #[arg(long, visible_alias = "ppn", value_name = "N",
-          value_parser = clap::value_parser!(u32).range(1..))]
-    ntasks_per_node: Option<u32>,
+    /// Fill a node with so many ranks before the next; without -n, so many on each node. Several,
+    /// such as 1,3, are those of each node that -w names
+    #[arg(long, visible_alias = "ppn", value_name = "N[,N...]", value_parser = per_node)]
+    ntasks_per_node: Option<PerNode>,
 
     /// Run on these nodes, such as n[1-3,7]
     #[arg(short = 'w', long, value_name = "NODES", value_parser = node_list)]
@@ -200,6 +200,17 @@ fn node_list(text: &str) -> Result<String, String> {
     nodeset::expand(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
+fn per_node(text: &str) -> Result<PerNode, String> {
+    let number = |word: &str| match word.parse() {
+        Ok(number @ 1..) => Ok(number),
+        _ => Err(format!("'{word}' is no number of ranks: at least 1 is needed")),
+    };
+    match text.split_once(',') {
+        None => number(text).map(PerNode::Same),
+        Some(_) => text.split(',').map(number).collect::<Result<_, _>>().map(PerNode::Each),
+    }
+}
+
 fn goal(text: &str) -> Result<Goal, String> {
     match text {
         "none" => Ok(Goal::Nowhere),
@@ -240,7 +251,7 @@ impl Args {
         let spec = Spec {
             nodes: self.nodes.map(|nodes| nodes as usize),
             ranks: self.ntasks.map(|ranks| ranks as usize),
-            per_node: self.ntasks_per_node.map(|ranks| ranks as usize),
+            per_node: self.ntasks_per_node,
             nodelist: self.nodelist,
             env,
             chdir: self.chdir,
@@ -299,7 +310,7 @@ fn embedded_nodes(wish: &Wish) -> Result<usize, Failure> {
         return Err(Failure::new("E142", exit::USAGE, text));
     }
     let spec = &wish.spec;
-    let each = spec.per_node.unwrap_or(1);
+    let each = spec.per_node.as_ref().map_or(1, |each| each.on(1));
     let wanted = spec.nodes.or(spec.ranks.map(|ranks| ranks.div_ceil(each).min(EMBEDDED_MAX)));
     let Some(list) = &spec.nodelist else { return Ok(wanted.unwrap_or(1)) };
     // Of more nodes than ranks the first are used, but all are to be there.

@@ -1,8 +1,9 @@
 //! Where the ranks of an `mpiexec` go: words for `muster run`.
 //!
 //! A node gets as many ranks as it has processors before the next one gets any, so that they are
-//! near each other; what is told of hosts and places comes before that. When all nodes are full the
-//! ranks share them: nothing is refused for a lack of places.
+//! near each other; what is told of hosts and places comes before that, and each host has its own
+//! number of them. When all nodes are full the ranks share them: nothing is refused for a lack of
+//! places.
 
 use super::{Line, mistake};
 use crate::cluster::Status;
@@ -66,12 +67,16 @@ pub fn words(line: &Line, nodes: &Nodes) -> Result<Vec<String>, Failure> {
         ranks = ranks.or_else(|| here.reduce(u32::saturating_add));
     }
     let mut per_node = line.per_node;
+    let mut each = None;
     if !chosen.is_empty() {
         say("-w", in_order(&chosen));
-        // Places that differ from host to host are dealt evenly.
         let first = places.first().copied().flatten();
         let is_same = places.iter().all(|place| *place == first);
         per_node = per_node.or(first.filter(|_| is_same));
+        if per_node.is_none() && !is_same {
+            let told = places.iter().map(|place| place.unwrap_or(1).to_string());
+            each = Some(told.collect::<Vec<_>>().join(","));
+        }
         let sum = || places.iter().map(|place| place.unwrap_or(1)).fold(0, u32::saturating_add);
         ranks = ranks.or_else(|| {
             Some(per_node.map_or_else(sum, |each| each.saturating_mul(count(&chosen))))
@@ -107,7 +112,9 @@ pub fn words(line: &Line, nodes: &Nodes) -> Result<Vec<String>, Failure> {
         }
         (None, _) => {
             say("-n", ranks.to_string());
-            if !line.spread && !places.iter().any(Option::is_some) {
+            if let Some(each) = each.filter(|_| !line.spread) {
+                say("--ntasks-per-node", each);
+            } else if !line.spread && !places.iter().any(Option::is_some) {
                 say("--ntasks-per-node", nodes.processors.max(1).to_string());
             }
         }
@@ -176,7 +183,10 @@ mod tests {
             ("-n 4 -host n0,n1 x", "-w n[0-1] -n 4 --ntasks-per-node 8"),
             ("-host n0:2,n1:2 x", "-w n[0-1] -n 4 --ntasks-per-node 2"),
             ("-host n0,n0,n1,n1 x", "-w n[0-1] -n 4 --ntasks-per-node 2"),
-            ("-host n0:1,n1:3 x", "-w n[0-1] -n 4"),
+            ("-host n0:1,n1:3 x", "-w n[0-1] -n 4 --ntasks-per-node 1,3"),
+            ("-n 6 -host n3:2,n1 x", "-w n3,n1 -n 6 --ntasks-per-node 2,1"),
+            ("-host n0:1,n1:3 -ppn 2 x", "-w n[0-1] -n 4 --ntasks-per-node 2"),
+            ("-host n0:1,n1:3 --map-by node x", "-w n[0-1] -n 4"),
             ("-n 2 -host n3,n0 x", "-w n3,n0 -n 2 --ntasks-per-node 8"),
             ("-H n[1,3] -ppn 2 x", "-w n[1,3] -n 4 --ntasks-per-node 2"),
             ("-n 2 -H lab2 x", "-w n[2-3] -n 2 --ntasks-per-node 8"),

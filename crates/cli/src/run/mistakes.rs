@@ -49,7 +49,7 @@ fn rank_count(spec: &Spec) -> Option<usize> {
         (None, None, Some(list)) => nodeset::expand(list).ok()?.len(),
         (None, None, None) => 1,
     };
-    Some(nodes.saturating_mul(spec.per_node.unwrap_or(1)))
+    Some(spec.per_node.as_ref().map_or(nodes, |each| each.on(nodes)))
 }
 
 fn check_input(input: &Input, ranks: Option<usize>) -> Result<(), Failure> {

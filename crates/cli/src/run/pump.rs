@@ -1,9 +1,10 @@
 //! Moves the ranks' output from the cluster to where it is shown, on a thread of its own.
 //!
-//! All of it is one row of records (`jobs/J/output`), of which one read is under way. Its answer
-//! comes back as an [`Order`]; the next read is sent only when the bytes were written, so a slow
-//! reader of ours loses nothing. When the connection breaks, the pump waits for [`Order::Attach`]
-//! and goes on at the offset that it had come to. The thread ends when all streams have.
+//! All of it is one row of records (`jobs/J/take`, or `output` where what is not shown is to stay),
+//! of which one read is under way. Its answer comes back as an [`Order`]; the next read is sent
+//! only when the bytes were written, so a slow reader of ours loses nothing. When the connection
+//! breaks, the pump waits for [`Order::Attach`] and goes on at the offset that it had come to. The
+//! thread ends when all streams have.
 
 use super::event::{Event, Events};
 use super::show::Show;
@@ -46,7 +47,6 @@ struct Pump {
     records: Records,
     offset: u64,
     fid: Option<Fid>,
-    job: u64,
     orders: Receiver<Order>,
     back: Sender<Order>,
     events: Events,
@@ -61,7 +61,7 @@ struct Pump {
 }
 
 /// Starts the thread for a job with so many ranks.
-pub fn start(show: Show, job: u64, ranks: usize, events: Events) -> Sender<Order> {
+pub fn start(show: Show, ranks: usize, events: Events) -> Sender<Order> {
     let (back, orders) = channel();
     let mut pump = Pump {
         show,
@@ -69,7 +69,6 @@ pub fn start(show: Show, job: u64, ranks: usize, events: Events) -> Sender<Order
         records: Records::default(),
         offset: 0,
         fid: None,
-        job,
         orders,
         back: back.clone(),
         events,
@@ -82,6 +81,25 @@ pub fn start(show: Show, job: u64, ranks: usize, events: Events) -> Sender<Order
     };
     std::thread::spawn(move || pump.run());
     back
+}
+
+/// Has the pump read this file of the job, over this connection from now on. It is opened by who
+/// calls: the pump may be waiting for whoever reads what it shows, and ranks are to wait for that
+/// meanwhile, also at a new manager.
+pub fn attach(pump: &Sender<Order>, (job, file): (u64, &str), client: &Client, generation: u64) {
+    // It is there until all output is; after that nobody has to know.
+    let _ = pump.send(Order::Attach(client.clone(), generation));
+    let job = job.to_string();
+    let path = ["jobs", job.as_str(), file].map(str::as_bytes);
+    let back = pump.clone();
+    client.root().walk_open_then(&path, OpenFlags::default(), move |opened| {
+        let order = match opened {
+            Ok((_, Some(fid))) => Order::Opened(generation, fid),
+            Ok((_, None)) => Order::Chunk(generation, Err(Errno::NOENT.into())),
+            Err(error) => Order::Chunk(generation, Err(error)),
+        };
+        let _ = back.send(order);
+    });
 }
 
 impl Pump {
@@ -132,7 +150,10 @@ impl Pump {
 
     fn obey(&mut self, order: Order) {
         match order {
-            Order::Attach(client, generation) => self.attach(client, generation),
+            Order::Attach(client, generation) => {
+                (self.generation, self.fid, self.owed) = (generation, None, false);
+                self.client = Some(client);
+            }
             Order::Opened(generation, fid) if generation == self.generation => {
                 self.fid = Some(fid);
                 self.read();
@@ -145,24 +166,6 @@ impl Pump {
             Order::JobEnded => self.job_ended = true,
             Order::Stop => self.stopped = true,
         }
-    }
-
-    fn attach(&mut self, client: Client, generation: u64) {
-        (self.generation, self.fid, self.owed) = (generation, None, false);
-        let job = self.job.to_string();
-        let path = ["jobs", job.as_str(), "output"].map(str::as_bytes);
-        let back = self.back.clone();
-        // Told only while the pump listens; afterwards nobody wants to know.
-        let fail = move |back: &Sender<Order>, error| {
-            let _ = back.send(Order::Chunk(generation, Err(error)));
-        };
-        let flags = OpenFlags::default();
-        client.root().walk_open_then(&path, flags, move |opened| match opened {
-            Ok((_, Some(fid))) => drop(back.send(Order::Opened(generation, fid))),
-            Ok((_, None)) => fail(&back, Error::from(Errno::NOENT)),
-            Err(error) => fail(&back, error),
-        });
-        self.client = Some(client);
     }
 
     fn read(&self) {

@@ -261,7 +261,7 @@ impl Session<'_> {
             // Dropping the owner's fid ends the job.
             Failure::new("E140", exit::OURS, cannot_write(&failed))
         })?;
-        let pump = pump::start(show, id, nodes.len(), self.told.clone());
+        let pump = pump::start(show, nodes.len(), self.told.clone());
         self.job = Some(Job { id, owner: Some(owner), ctl: None, pump, number: 0 });
         let number = client.as_ref().map_or(1, |client| self.line.set(client.clone()));
         if let Some(source) = self.source.take() {
@@ -276,8 +276,9 @@ impl Session<'_> {
         let Some(job) = &mut self.job else { return };
         job.number = number;
         job.ctl = Some(ctl);
-        // It is there until all output is; after that nobody has to know.
-        let _ = job.pump.send(pump::Order::Attach(client.clone(), number));
+        // What a report has no room for stays in the cluster.
+        let file = if self.wish.style == Style::Keep { "output" } else { "take" };
+        pump::attach(&job.pump, (job.id, file), &client, number);
         let (told, id) = (self.told.clone(), job.id.to_string());
         let done = move |answer| told.tell(Event::Done(number, answer));
         submit::read_object_then(&client, &["jobs", &id, "wait"], done);

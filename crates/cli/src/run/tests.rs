@@ -149,7 +149,7 @@ impl Fake {
             ("stdin", stdin.entry()),
             ("status", File::text(0o444, move || Ok(status.clone())).entry()),
             ("wait", wait.file(0o444).entry()),
-            ("output", output.file(0o444).entry()),
+            ("take", output.file(0o444).entry()),
         ]);
         let clone = File::text(0o444, || Ok("1".into())).entry();
         let cluster = r#"{"transport":"unix","nodes":[{"name":"n0"}]}"#;

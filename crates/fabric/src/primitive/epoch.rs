@@ -11,10 +11,13 @@ use crate::protocol::{NodeId, Time};
 use std::sync::Arc;
 
 impl Core {
-    /// At the master: there is proof that a node is dead.
+    /// At the master: there is proof that a node is dead. One that has asked to be taken in before
+    /// it died is not: all would wait for it until its lease is over.
     pub(super) fn evidence(&mut self, now: Time, node: NodeId) {
-        let master = self.is_master() && !self.is_collecting();
-        if master && node != self.config.node && self.members.contains(node) {
+        let Some(sequencer) = &mut self.sequencer else { return };
+        sequencer.joining.remove(&node);
+        let is_leading = sequencer.collecting.is_none();
+        if is_leading && node != self.config.node && self.members.contains(node) {
             self.reopen(now, &[node]);
         }
     }

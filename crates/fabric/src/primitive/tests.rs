@@ -205,6 +205,28 @@ fn a_silent_node_is_removed_and_what_needed_it_fails() {
     assert_eq!(cluster.outcomes(1), [(4, Outcome::Committed)]);
 }
 
+/// Its connection ends between its asking and the tick that would take it in.
+#[test]
+fn a_node_that_dies_after_asking_to_be_a_member_is_not_waited_for() {
+    let mut cluster = Cluster::new(3);
+    cluster.request(0, Request::Evidence { node: NodeId(2) });
+    cluster.cores.insert(2, Core::outside(config(2), cluster.now));
+    let now = cluster.now;
+    let tick = |cluster: &mut Cluster, node| {
+        cluster.cores.get_mut(&node).expect("a node").tick(now);
+        cluster.settle();
+    };
+    // It is told the epoch, and asks again.
+    tick(&mut cluster, 2);
+    cluster.cores.remove(&2);
+    cluster.request(0, Request::Evidence { node: NodeId(2) });
+    cluster.beats(1);
+    cluster.transfer(0, 1, Nodes::range(0..=1));
+    cluster.settle();
+    assert_eq!(*cluster.cores[&0].epoch().1, Nodes::range(0..=1));
+    assert_eq!(cluster.outcomes(0), [(1, Outcome::Committed)]);
+}
+
 /// Its clock was set back while it was down: the master took what it asked for long done.
 #[test]
 fn a_node_that_is_restarted_with_lower_numbers_is_heard() {

@@ -60,7 +60,8 @@ fn waited(job: &Arc<Job>, rank: usize, link: &Link, told: Result<String>) {
 
 fn read_on(job: &Arc<Job>, rank: usize, output: Output, fid: Fid) {
     let Some(placed) = job.placed.get() else { return ended(job, rank, output) };
-    let offset = placed.log.end_of(rank, output);
+    let log = placed.log.clone();
+    let offset = log.end_of(rank, output);
     let job = job.clone();
     fid.clone().read_then(offset, CHUNK, move |answer| match answer {
         Err(error) if error.errno == Errno::STALE => {
@@ -69,7 +70,10 @@ fn read_on(job: &Arc<Job>, rank: usize, output: Output, fid: Fid) {
             ended(&job, rank, output);
         }
         Ok([]) | Err(_) => ended(&job, rank, output),
-        Ok(bytes) if job.wrote(rank, output, bytes) => read_on(&job, rank, output, fid),
+        Ok(bytes) if job.wrote(rank, output, bytes) => {
+            let next = job.clone();
+            log.when_room(rank, move || read_on(&next, rank, output, fid));
+        }
         Ok(_) => ended(&job, rank, output),
     });
 }

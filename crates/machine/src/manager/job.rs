@@ -264,8 +264,9 @@ impl Job {
 
     /// All that is told of it.
     pub(super) fn status(&self) -> Status {
+        let taken = self.placed.get().map_or(0, |placed| placed.log.gone());
         if let Some(past) = &*self.past.lock().expect("no holder panics") {
-            return past.clone();
+            return Status { taken, ..past.clone() };
         }
         let manager = self.manager.upgrade();
         // The queue is asked first: it looks at jobs while it is locked.
@@ -298,6 +299,7 @@ impl Job {
             end: verdict.as_ref().map(|(end, _, _)| *end),
             why: verdict.map_or(waits, |(_, _, why)| why),
             requeued: self.requeued.clone(),
+            taken,
             ranks,
             transport: manager.map_or("", |manager| manager.nodes.transport()).to_owned(),
         }
@@ -319,6 +321,9 @@ impl Job {
         let grace = state.spec.as_ref().map_or(5000, |spec| spec.grace_ms);
         let cause = state.progress.cause();
         drop(state);
+        if actions.iter().any(|action| matches!(action, Action::EndAll | Action::Grace)) {
+            self.placed.get().into_iter().for_each(|placed| placed.log.let_go());
+        }
         for action in actions {
             match action {
                 Action::Signal(signal) => {
@@ -644,6 +649,7 @@ impl Job {
         }
         if let Some(placed) = self.placed.get() {
             placed.waits[rank].set(raw.to_string());
+            placed.log.rank_ended(rank);
         }
         let mut state = self.state();
         let actions = state.progress.rank_exited(rank, raw);
@@ -685,8 +691,18 @@ impl Job {
     /// The job goes on without its client.
     pub(super) fn detach(&self) {
         self.ties.is_detached.store(true, Ordering::Release);
+        self.keep_output();
         if let Some(manager) = self.manager.upgrade() {
             let _ = manager.record(&Record::Detached { job: self.id });
+        }
+    }
+
+    /// A job that needs nobody has its output kept for whoever comes.
+    pub(super) fn keep_output(&self) {
+        if let (true, Some(placed)) =
+            (self.ties.is_detached.load(Ordering::Acquire), self.placed.get())
+        {
+            placed.log.keep_all();
         }
     }
 
@@ -719,6 +735,7 @@ impl Job {
     pub(super) fn restored_times(&self, started: Option<f64>, detached: bool) {
         self.state().started = started;
         self.ties.is_detached.store(detached, Ordering::Release);
+        self.keep_output();
     }
 }
 

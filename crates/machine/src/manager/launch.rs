@@ -73,7 +73,7 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
         let (Some(spec), Some(nodes)) = (&state.spec, &state.allotted) else {
             return Err(ended_by(&state));
         };
-        (spec.clone(), place(spec.ranks.unwrap_or(nodes.len()), nodes, spec.per_node))
+        (spec.clone(), place(spec.ranks.unwrap_or(nodes.len()), nodes, spec.per_node.as_ref()))
     };
     let placed = named(&manager, job.attempt, &places)?;
     let sessions: Vec<u32> = placed.iter().map(|rank| rank.session).collect();
@@ -87,6 +87,7 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
         }
         let waits = vec![(); places.len()].into_iter().map(|()| Default::default()).collect();
         let _ = job.placed.set(Placed { log, waits });
+        job.keep_output();
     }
     let mut state = job.state();
     if !state.progress.is_unplaced() {
@@ -391,9 +392,17 @@ impl Sink for Check {
 pub(super) fn start(job: &Arc<Job>) -> Result<()> {
     {
         let mut state = job.state();
+        let is_over = state.progress.phase() == Phase::Done;
+        if state.progress.is_again() || !job.requeued.is_empty() && !is_over {
+            // It lost a node before this came, and starts by itself.
+            return Ok(());
+        }
         let early = matches!(state.progress.phase(), Phase::New | Phase::Starting);
-        if !early || std::mem::replace(&mut state.launching, true) {
-            return fail(Errno::BUSY, "the job has been started or ended already");
+        if std::mem::replace(&mut state.launching, true) {
+            return fail(Errno::BUSY, "the job has been started already");
+        }
+        if !early {
+            return Err(ended_by(&state));
         }
         let is_lacking = state.kept.as_ref().is_some_and(|kept| !kept.wanted().is_empty());
         if state.kept.is_some() && !state.files_end {
@@ -571,7 +580,7 @@ fn order(job: &Job) -> Result<(Nodes, Launch)> {
     let in_turns = job.manager.upgrade().is_some_and(|manager| manager.queue.takes_turns());
     let state = job.state();
     let (Some(spec), Phase::Starting) = (&state.spec, state.progress.phase()) else {
-        return fail(Errno::CANCELED, "the job has been started or ended already");
+        return Err(ended_by(&state));
     };
     let ranks = state.progress.ranks();
     let mut nodes: Vec<Part> = Vec::new();

@@ -45,6 +45,7 @@ use crate::roster::Roster;
 use history::History;
 use job::{Birth, Job};
 use journal::{Journal, Record};
+use log::JobLog;
 use mail::Mail;
 use muster_ninep::error::{Error, Result, fail};
 use nodes::Nodes;
@@ -206,7 +207,7 @@ impl Manager {
         }
         drop(jobs);
         for old in outdated {
-            let _ = std::fs::remove_file(self.log_of(old.id));
+            JobLog::remove(&self.log_of(old.id));
         }
         Ok(job)
     }

@@ -1,7 +1,7 @@
 //! What a job asks for in numbers, and which rank runs where on the nodes that it gets. A request
 //! that can never be met is refused at once.
 
-use super::spec::Spec;
+use super::spec::{PerNode, Spec};
 use muster_base::limits::SESSIONS_MAX;
 use muster_base::nodeset;
 use std::collections::BTreeSet;
@@ -56,21 +56,26 @@ pub fn wanted(spec: &Spec, nodes: &Nodes) -> Result<Wanted, String> {
             _ => format!("all nodes are down ({}). See: muster nodes  [E114]", nodeset::fold(down)),
         });
     }
-    if spec.per_node == Some(0) {
-        return Err("0 ranks asked on each node: at least 1 is needed  [E112]".to_owned());
-    }
+    let per_node = match &spec.per_node {
+        Some(PerNode::Each(each)) => return one_by_one(spec, each, chosen),
+        Some(PerNode::Same(0)) => {
+            return Err("0 ranks asked on each node: at least 1 is needed  [E112]".to_owned());
+        }
+        Some(PerNode::Same(each)) => *each,
+        None => 1,
+    };
     let nodes = match (spec.nodes, spec.ranks, &spec.nodelist) {
         (Some(nodes), _, _) => nodes,
         // Of more nodes than ranks the first have one each, also where they are named.
         (None, Some(ranks), list) => {
             let now = open.len();
             let most = if list.is_none() && now > 0 { now } else { most };
-            ranks.div_ceil(spec.per_node.unwrap_or(1)).min(most)
+            ranks.div_ceil(per_node).min(most)
         }
         (None, None, Some(_)) => most,
         (None, None, None) => 1,
     };
-    let ranks = spec.ranks.unwrap_or_else(|| nodes.saturating_mul(spec.per_node.unwrap_or(1)));
+    let ranks = spec.ranks.unwrap_or_else(|| nodes.saturating_mul(per_node));
     if nodes == 0 || ranks == 0 {
         return Err("0 nodes or ranks asked: at least 1 is needed  [E112]".to_owned());
     }
@@ -101,17 +106,72 @@ pub fn wanted(spec: &Spec, nodes: &Nodes) -> Result<Wanted, String> {
     Ok(Wanted { nodes, ranks, among })
 }
 
+/// What a job asks for that says of each of its nodes how many ranks it gets.
+fn one_by_one(spec: &Spec, each: &[usize], mut chosen: Vec<String>) -> Result<Wanted, String> {
+    let list = spec.nodelist.as_deref().unwrap_or("none");
+    if each.len() != chosen.len() || spec.nodelist.is_none() {
+        return Err(format!(
+            "numbers of ranks for {} nodes, and the nodes named are {list}: give one number for \
+             each of them  [E112]",
+            each.len()
+        ));
+    }
+    if each.contains(&0) {
+        return Err(format!("0 ranks asked on a node of {list}: at least 1 is needed  [E112]"));
+    }
+    let ranks = spec.ranks.unwrap_or_else(|| sum(each));
+    let dealt = dealt(ranks, each);
+    if let Some(at) = dealt.iter().position(|ranks| *ranks > SESSIONS_MAX) {
+        return Err(format!(
+            "{} ranks asked on {}, but a node runs {SESSIONS_MAX} at most  [E111]",
+            dealt[at], chosen[at]
+        ));
+    }
+    if let Some(nodes) = spec.nodes.filter(|nodes| *nodes != dealt.len()) {
+        return Err(format!(
+            "{nodes} nodes asked, but {ranks} ranks are on {} of {list}: leave the number of nodes \
+             out  [E111]",
+            dealt.len()
+        ));
+    }
+    if dealt.is_empty() {
+        return Err("0 nodes or ranks asked: at least 1 is needed  [E112]".to_owned());
+    }
+    chosen.truncate(dealt.len());
+    Ok(Wanted { nodes: dealt.len(), ranks, among: Some(chosen) })
+}
+
+/// How many ranks the first nodes get, of whom the others are not needed: `each` has its number
+/// before the next one has any, and if all have, they have as many once more.
+fn dealt(ranks: usize, each: &[usize]) -> Vec<usize> {
+    let (rounds, mut left) = (ranks / sum(each), ranks % sum(each));
+    let counts = each.iter().map(|&most| {
+        let more = left.min(most);
+        left -= more;
+        rounds * most + more
+    });
+    counts.take_while(|count| *count > 0).collect()
+}
+
+fn sum(each: &[usize]) -> usize {
+    each.iter().copied().fold(0, usize::saturating_add)
+}
+
 /// Places so many ranks on these nodes, in blocks: of `per_node` if that leaves no node empty and
 /// no rank over, and else of the same length, as near as can be.
-pub fn place(ranks: usize, nodes: &[String], per_node: Option<usize>) -> Vec<Place> {
-    let block = per_node.filter(|each| ranks.div_ceil(*each) == nodes.len());
-    let mut locals = vec![0; nodes.len()];
-    let put = |rank: usize| {
-        let at = block.map_or(rank * nodes.len() / ranks, |each| rank / each);
-        locals[at] += 1;
-        Place { node: nodes[at].clone(), local: locals[at] - 1 }
+pub fn place(ranks: usize, nodes: &[String], per_node: Option<&PerNode>) -> Vec<Place> {
+    let before = |node: usize| (node * ranks).div_ceil(nodes.len());
+    let counts: Vec<usize> = match per_node {
+        Some(PerNode::Each(each)) => dealt(ranks, each),
+        Some(PerNode::Same(each)) if ranks.div_ceil(*each) == nodes.len() => {
+            (0..nodes.len()).map(|at| (ranks - at * each).min(*each)).collect()
+        }
+        _ => (0..nodes.len()).map(|at| before(at + 1) - before(at)).collect(),
     };
-    (0..ranks).map(put).collect()
+    let on = |(node, count): (&String, usize)| {
+        (0..count).map(|local| Place { node: node.clone(), local }).collect::<Vec<_>>()
+    };
+    nodes.iter().zip(counts).flat_map(on).collect()
 }
 
 fn candidates(spec: &Spec, up: &[String], down: &[String]) -> Result<Vec<String>, String> {
@@ -159,7 +219,7 @@ mod tests {
     fn placed(json: &str) -> String {
         let wanted = wanted(&spec(json), &all_open(4)).unwrap();
         let nodes = wanted.among.unwrap_or_else(|| names(4));
-        let places = place(wanted.ranks, &nodes[..wanted.nodes], spec(json).per_node);
+        let places = place(wanted.ranks, &nodes[..wanted.nodes], spec(json).per_node.as_ref());
         places.iter().map(|p| format!("{}.{} ", p.node, p.local)).collect()
     }
 
@@ -196,6 +256,22 @@ mod tests {
     }
 
     #[test]
+    fn each_node_has_its_own_number_of_ranks_if_so_asked() {
+        let counts = |more: &str| {
+            let json = format!(r#"{{"argv":["x"],"nodelist":"n[1-3]","per_node":[1,3,2]{more}}}"#);
+            let placed = placed(&json);
+            ["n1.", "n2.", "n3."].map(|node| placed.matches(node).count())
+        };
+        assert_eq!(counts(""), [1, 3, 2]);
+        assert_eq!(counts(r#","ranks":6"#), [1, 3, 2]);
+        assert_eq!(counts(r#","ranks":3"#), [1, 2, 0], "a node is filled before the next one");
+        assert_eq!(counts(r#","ranks":3,"nodes":2"#), [1, 2, 0], "as it is kept when it waits");
+        assert_eq!(counts(r#","ranks":8"#), [2, 4, 2], "all are full: from the first once more");
+        let json = r#"{"argv":["x"],"nodelist":"n3,n0","per_node":[2,1]}"#;
+        assert_eq!(placed(json), "n3.0 n3.1 n0.0 ");
+    }
+
+    #[test]
     fn with_all_nodes_down_that_is_what_is_said() {
         let said = |down: Vec<String>| {
             let nodes = Nodes { down, ..Nodes::default() };
@@ -229,6 +305,11 @@ mod tests {
             (r#"{"argv":[]}"#, "no program"),
             (r#"{"argv":["x"],"ranks":0}"#, "at least 1"),
             (r#"{"argv":["x"],"ranks":2,"per_node":0}"#, "on each node: at least 1"),
+            (r#"{"argv":["x"],"per_node":[1,2]}"#, "the nodes named are none: give one number"),
+            (r#"{"argv":["x"],"nodelist":"n[0-2]","per_node":[1,2]}"#, "numbers of ranks for 2"),
+            (r#"{"argv":["x"],"nodelist":"n[0-1]","per_node":[0,2]}"#, "0 ranks asked on a node"),
+            (r#"{"argv":["x"],"nodelist":"n0","per_node":[9999]}"#, "9999 ranks asked on n0, but"),
+            (r#"{"argv":["x"],"nodelist":"n[0-1]","per_node":[1,2],"nodes":1}"#, "are on 2 of"),
             (r#"{"argv":["x"],"ranks":99999}"#, "but a node runs 3072 at most"),
         ] {
             let down = if json.contains("nodelist") { vec!["n7".to_owned()] } else { vec![] };

@@ -20,7 +20,7 @@ use super::launch;
 use super::place::{Nodes, wanted};
 use super::progress::Bears;
 use super::settings::{named, number_of};
-use super::spec::{Phase, Spec};
+use super::spec::{PerNode, Phase, Spec};
 use super::timer;
 use super::views::View;
 use crate::schedule::{Ask, Config, Moment, Schedule};
@@ -324,6 +324,13 @@ impl Manager {
     /// What a job asks for that has asked before.
     fn ask_again(&self, job: &Job, spec: &Spec) -> Ask {
         let named = spec.nodelist.as_ref().and_then(|set| muster_base::nodeset::expand(set).ok());
+        let named = named.map(|mut named| {
+            // Each of its own number, so these and no others.
+            if let (Some(PerNode::Each(_)), Some(nodes)) = (&spec.per_node, spec.nodes) {
+                named.truncate(nodes);
+            }
+            named
+        });
         let among = self.among(job, named);
         ask_of(job.id, spec, spec.nodes.unwrap_or(1), among)
     }

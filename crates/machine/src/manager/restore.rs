@@ -144,7 +144,7 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
     };
     for id in super::outdated(read.told.iter().filter_map(ended).collect()) {
         read.told.remove(&id);
-        let _ = std::fs::remove_file(manager.log_of(id));
+        JobLog::remove(&manager.log_of(id));
     }
     // A full disk costs a longer journal.
     let _ = manager.journal.keep(|number| read.is_kept(number));

@@ -20,7 +20,7 @@ pub struct Spec {
     pub ranks: Option<usize>,
     /// Ranks that a node gets before the next one gets any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub per_node: Option<usize>,
+    pub per_node: Option<PerNode>,
     /// Which nodes: a node set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodelist: Option<String>,
@@ -64,6 +64,26 @@ pub struct Spec {
     /// Time between TERM and KILL when the job is ended.
     #[serde(default = "grace")]
     pub grace_ms: u64,
+}
+
+/// How many ranks a node gets before the next one gets any.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "a number of ranks, or a list of them")]
+pub enum PerNode {
+    /// Every node as many.
+    Same(usize),
+    /// Each of the nodes that are named its own number.
+    Each(Vec<usize>),
+}
+
+impl PerNode {
+    /// How many ranks so many nodes have, if that is all that is said of them.
+    pub fn on(&self, nodes: usize) -> usize {
+        match self {
+            PerNode::Same(each) => nodes.saturating_mul(*each),
+            PerNode::Each(each) => each.iter().copied().fold(0, usize::saturating_add),
+        }
+    }
 }
 
 fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
@@ -236,8 +256,15 @@ pub struct Status {
     /// Why each attempt before this one failed. All else here is of this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requeued: Vec<String>,
+    /// Bytes of `output` that are not kept: who took them has them.
+    #[serde(skip_serializing_if = "is_none")]
+    pub taken: u64,
     /// What its nodes are reached by.
     pub transport: String,
+}
+
+fn is_none(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 /// How much of a job's files had to be sent.

@@ -286,6 +286,7 @@ impl Job {
                 named.push((output.name(), placed.log.file(None, output).entry()));
             }
             named.push(("output", placed.log.row().entry()));
+            named.push(("take", placed.log.take().entry()));
             let ranks = RanksDir { job: job.clone(), inode: Inode::new(0o555) };
             named.push(("ranks", Entry::Dir(Arc::new(ranks))));
         }

@@ -31,7 +31,13 @@ collective! {
     ) on comm {
         let comm = communicator(comm)?;
         one_group(&comm)?;
-        let (from, into) = operands(&comm, (sendbuf.0, recvbuf.0), (count, count), datatype)?;
+        // What the first rank names to receive into means nothing (MPI-5.0, section 6.11.2), unless
+        // it is what that gives.
+        let is_idle = comm.inner.rank() == 0 && !is_in_place(sendbuf.0);
+        let (from, into) = match is_idle {
+            true => (plain(sendbuf.0, count, datatype)?, Elements::nothing()),
+            false => operands(&comm, (sendbuf.0, recvbuf.0), (count, count), datatype)?,
+        };
         let op = combination(op, datatype, &from)?;
         steps(comm, move |plan| plan.exscan(&op, &from, &into))
     }

@@ -123,7 +123,7 @@ export! {
         datarep: Text<'_>, read: Option<MPI_Datarep_conversion_function>,
         write: Option<MPI_Datarep_conversion_function>,
         extent: Option<MPI_Datarep_extent_function>, extra: Address,
-    ) {
+    ) on MPI_FILE_NULL {
         let _ = (read, write, extent, extra);
         register(datarep)
     }
@@ -133,7 +133,7 @@ export! {
         datarep: Text<'_>, read: Option<MPI_Datarep_conversion_function_c>,
         write: Option<MPI_Datarep_conversion_function_c>,
         extent: Option<MPI_Datarep_extent_function>, extra: Address,
-    ) {
+    ) on MPI_FILE_NULL {
         let _ = (read, write, extent, extra);
         register(datarep)
     }

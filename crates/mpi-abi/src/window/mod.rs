@@ -19,6 +19,7 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::attribute;
 use crate::communicator::{Held, all_say, communicator};
+use crate::errhandler;
 use crate::export::{Number, both, export};
 use crate::failure;
 use crate::group;
@@ -318,7 +319,10 @@ export! {
         let mut state = world()?.process.state();
         let regions = state.windows.get(win.context())?.regions();
         let end = |region: &Region<Place>| region.start + region.size as i64;
-        let behind = start + size as i64;
+        let behind = start.checked_add_unsigned(size as u64).ok_or_else(|| {
+            let what = format!("{size} bytes from {start:#x} on are more than memory has");
+            Error::new(Class::Size, what)
+        })?;
         let overlaps = |other: &Region<Place>| other.start < behind && start < end(other);
         if regions.iter().any(overlaps) {
             let what = format!("some of the {size} bytes at {start:#x} are attached already");
@@ -348,6 +352,7 @@ export! {
         let context = known.context();
         let ended = world()?.process.state().windows.get(context)?.epochs().are_ended();
         ended.inspect_err(|_| failure::note(handle.into()))?;
+        let action = errhandler::action(handle.into())?;
         let note = |_: &Error| failure::note(handle.into());
         let asked = epoch::flush(&known, None).inspect_err(note)?;
         let flushed = finish(asked);
@@ -358,7 +363,7 @@ export! {
         state.windows.remove(context);
         state.forget(context);
         win.set(MPI_WIN_NULL)?;
-        flushed
+        flushed.inspect_err(|_| failure::note_for(handle.into(), action))
     }
 
     /// Whose it is.
