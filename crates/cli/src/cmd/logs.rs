@@ -97,11 +97,9 @@ impl Source<'_> {
     fn open_again(&self, path: &str) -> Option<Stream> {
         loop {
             let client = self.context.connect_again()?;
-            let status = status(&client, self.job);
+            let has_all = status(&client, self.job).is_some_and(|status| status.taken == 0);
             match client.open(path, OpenFlags::default()) {
-                Ok(file) if status.is_some_and(|status| status.taken == 0) => {
-                    return Some(Stream { client, file, end: u64::MAX });
-                }
+                Ok(file) if has_all => return Some(Stream { client, file, end: u64::MAX }),
                 _ if client.ended().is_some() => {}
                 _ => return None,
             }
