@@ -244,6 +244,9 @@ fn commands_say_what_is_wrong_with_the_surroundings() {
     sentence(&odd("/proc/none").code(1), "E133");
     sentence(&odd(&format!("{}/a\nb", cluster.work().display())).code(1), "E132");
     cluster.leftovers();
+    // It is one line also where a name has two.
+    cluster.file("a\nb", 0o644, "");
+    sentence(&cluster.muster(&["run", "--bcast", "a\nb", "true"]).run().code(125), "E104");
     // What is relative is so to where each command is called.
     let call = |args: &[&str]| cluster.muster(args).env("MUSTER_RUNTIME", "../r").run();
     call(&["up", "-N", "1"]).ok();

@@ -81,7 +81,8 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::from(PIPE),
         Err(error) => {
             // Nobody may be listening any more.
-            let _ = writeln!(io::stderr(), "muster: {}", unnumbered(&format!("{error:#}")));
+            let said = shown(&unnumbered(&format!("{error:#}")));
+            let _ = writeln!(io::stderr(), "muster: {said}");
             ExitCode::from(if error.is::<cmd::Usage>() { USAGE } else { 1 })
         }
     }

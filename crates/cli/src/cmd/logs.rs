@@ -48,8 +48,8 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
         ranks = vec![rank];
     }
-    let is_cut = tell_what_follows(&client, args.job);
-    let source = Source { context, client, follow: args.follow, is_cut };
+    tell_what_follows(&client, args.job);
+    let source = Source { context, client, job: args.job, follow: args.follow };
     if args.label {
         labelled(&source, &directory, file, &ranks)?;
         return Ok(ExitCode::SUCCESS);
@@ -66,45 +66,57 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 struct Source<'a> {
     context: &'a Context,
     client: Client,
+    job: u32,
     /// All of it is wanted, until it ends.
     follow: bool,
-    /// Its beginning is not kept.
-    is_cut: bool,
+}
+
+/// A stream while it is read.
+struct Stream {
+    client: Client,
+    file: File,
+    /// How far to read it.
+    end: u64,
 }
 
 impl Source<'_> {
-    /// Opens a file; also at the manager that follows one which has died, if all is wanted.
-    fn open(&self, client: Client, path: &str) -> Result<(Client, File)> {
-        let mut client = client;
-        loop {
-            match client.open(path, OpenFlags::default()) {
-                Ok(file) => return Ok((client, file)),
-                Err(error) if client.ended().is_none() || !self.follow => {
-                    return Err(refused(error));
-                }
-                Err(error) => {
-                    client = self.context.connect_again().ok_or_else(|| refused(error))?;
-                }
-            }
-        }
-    }
-
-    /// How far to read a file that was opened to be read from its beginning.
-    fn end(&self, file: &File) -> Result<u64> {
+    /// Opens a stream where it begins.
+    fn open(&self, client: Client, path: &str) -> Result<Stream> {
+        let file = client.open(path, OpenFlags::default()).map_err(refused)?;
         // The first read decides where it begins, if not all of it is kept.
         file.fid().read_at(0, 0).map_err(refused)?;
-        match self.follow {
-            true => Ok(u64::MAX),
-            false => Ok(file.fid().getattr().map_err(refused)?.size),
+        let end = match self.follow {
+            true => u64::MAX,
+            false => file.fid().getattr().map_err(refused)?.size,
+        };
+        Ok(Stream { client, file, end })
+    }
+
+    /// Opens it at the manager that follows one which has died. Only where all of it is kept the
+    /// offsets are the same there.
+    fn open_again(&self, path: &str) -> Option<Stream> {
+        loop {
+            let client = self.context.connect_again()?;
+            let has_all = status(&client, self.job).is_some_and(|status| status.taken == 0);
+            match client.open(path, OpenFlags::default()) {
+                Ok(file) if has_all => return Some(Stream { client, file, end: u64::MAX }),
+                _ if client.ended().is_some() => {}
+                _ => return None,
+            }
         }
     }
 }
 
+/// What the manager tells of a job.
+fn status(client: &Client, job: u32) -> Option<Status> {
+    let status = client.read(&format!("{}/status", job_path(job))).ok()?;
+    serde_json::from_slice(&status).ok()
+}
+
 /// Says of a job that has begun again that this is the output of all its attempts, and of one whose
-/// output somebody takes that this is only the end of it; whether it is.
-fn tell_what_follows(client: &Client, job: u32) -> bool {
-    let status = client.read(&format!("{}/status", job_path(job))).unwrap_or_default();
-    let status: Status = serde_json::from_slice(&status).unwrap_or_default();
+/// output somebody takes that this is only the end of it.
+fn tell_what_follows(client: &Client, job: u32) {
+    let status = status(client, job).unwrap_or_default();
     if !status.requeued.is_empty() {
         let attempts = status.requeued.len() + 1;
         // Nobody has to read it.
@@ -122,7 +134,6 @@ fn tell_what_follows(client: &Client, job: u32) -> bool {
             status.taken / 1_000_000
         );
     }
-    status.taken > 0
 }
 
 /// The ranks of a job, in order. One that waits for its nodes has none: who follows it waits until
@@ -197,24 +208,22 @@ struct Label<'a> {
 
 /// Prints a stream: what is there by now or, to follow it, all until it ends.
 fn copy(source: &Source<'_>, path: &str, label: Option<&Label<'_>>) -> Result<()> {
-    let (mut client, mut file) = source.open(source.client.clone(), path)?;
-    let (mut end, mut is_cut) = (source.end(&file)?, source.is_cut);
+    let mut stream = source.open(source.client.clone(), path)?;
     let mut offset = 0;
     let mut line = Vec::new();
-    while offset < end {
-        let count = u64::from(client.max_data()).min(end - offset) as u32;
-        let data = match file.fid().read_at(offset, count) {
+    while offset < stream.end {
+        let count = u64::from(stream.client.max_data()).min(stream.end - offset) as u32;
+        let data = match stream.file.fid().read_at(offset, count) {
             Err(error) if error.errno == Errno::STALE => {
                 let text = "some of the job's output went to its muster run and is not kept any \
                             more: here is the rest  [N113]";
                 let _ = writeln!(io::stderr(), "muster: {text}");
-                (client, file) = source.open(client, path)?;
-                (offset, end, is_cut) = (0, source.end(&file)?, true);
+                stream = source.open(stream.client, path)?;
+                offset = 0;
                 continue;
             }
-            // Where it goes on is known of one whose beginning is there.
-            Err(_) if source.follow && client.ended().is_some() && !is_cut => {
-                (client, file) = source.open(client, path)?;
+            Err(error) if source.follow && stream.client.ended().is_some() => {
+                stream = source.open_again(path).ok_or_else(|| refused(error))?;
                 continue;
             }
             read => read.map_err(refused)?,

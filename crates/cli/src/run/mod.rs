@@ -42,6 +42,7 @@ pub use mistakes::look;
 pub use session::{print_failure, run};
 pub use sys::watch as watch_signals;
 
+use crate::cmd::table::shown;
 use muster_machine::manager::spec::Spec;
 use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::Client;
@@ -93,9 +94,10 @@ pub struct Wish {
     pub grace: Duration,
 }
 
-/// Says a line on stderr. That nobody may be there to read it changes nothing.
+/// Says a line on stderr, one whatever names are in it. That nobody may be there to read it changes
+/// nothing.
 pub fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", shown(line));
 }
 
 /// Prints a line on stdout.

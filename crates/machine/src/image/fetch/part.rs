@@ -126,7 +126,7 @@ mod tests {
             let refused = Part::of(&scratch.join(name));
             let said = refused.err().map(|error| error.to_string()).unwrap_or_default();
             assert!(said.contains("no ordinary file") && said.ends_with("[E175]"), "{said}");
-            assert!(!scratch.join(&format!("{name}.part")).exists());
+            assert!(!scratch.join(format!("{name}.part")).exists());
         }
         fs::write(scratch.join("image"), "of yesterday").unwrap();
         assert!(Part::of(&scratch.join("image")).is_ok());
