@@ -516,6 +516,8 @@ impl Job {
         hands.told.push_back(Tell::Ended(Ended {
             job: self.id,
             attempt: self.attempt,
+            failed: (self.failed as u32, self.wish.requeue),
+            wanted: self.wish.nodes,
             end,
             exit,
             why,

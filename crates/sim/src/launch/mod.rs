@@ -79,6 +79,10 @@ pub struct Ended {
     pub job: u32,
     /// What the last attempt at it was called by letters.
     pub attempt: u32,
+    /// How many attempts before it have failed, and how many were allowed to.
+    pub failed: (u32, u32),
+    /// How many nodes were wanted.
+    pub wanted: usize,
     /// How.
     pub end: End,
     /// Its exit status.

@@ -4,12 +4,15 @@
 //! comes back is taken in. Node 0 may die as well: its next life strobes from a higher number on.
 //! What is checked: a strobe of a number says the same wherever it is seen; a node sees each number
 //! once and leaves none out, unless it is told which; each event that the master took is in one
-//! strobe, in its order; and after the faults, every node is in time, and known to be, or dead, and
-//! known to be.
+//! strobe, in its order; micro-heartbeats divide the period in their order; nobody is called lost
+//! whose connections have had no reason to end, nor late where nothing went wrong; who dies while
+//! all else is well is named within ten strobes, and who stands still is called late; early strobes
+//! do not wait for the period; and after the faults, every node is in time, and known to be, or
+//! dead, and known to be, and there are as many strobes and micro-heartbeats as the period says.
 
 use super::{MASTER, NODES, Outcome, Scenario, draw_faults};
 use crate::engine::{Agenda, Engine, Moment, User};
-use crate::fault::Schedule;
+use crate::fault::{Fault, Schedule};
 use crate::network::{Costs, Network};
 use crate::random::Random;
 use crate::{MICRO, MILLI, SECOND};
@@ -26,6 +29,18 @@ const FAULTS_END: u64 = 800 * MILLI;
 
 /// Within this everything is well again after the last fault has mended.
 const SETTLES: u64 = 2 * SECOND;
+
+/// For so long strobes are counted then.
+const LAST: u64 = 100 * MILLI;
+
+/// How late a message may be: a spike of the network.
+const SPIKE: u64 = 33 * MILLI;
+
+/// After so long all have begun.
+const BEGINS: u64 = 100 * MILLI;
+
+/// An early strobe that is asked for leaves within this time.
+const PROMPTLY: u64 = 200 * MICRO;
 
 /// Numbers of strobes of one life of the master.
 const LIFE: u64 = 1 << 24;
@@ -44,8 +59,12 @@ fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
         late: draw.between(32, 64),
         ..Config::new(MASTER, MASTER, 1)
     };
-    let mut engine =
-        Engine::new(seed, NODES, true, Network::rough(Costs::FAST), Manager::new(config));
+    let mut network = Network::rough(Costs::FAST);
+    if faults.is_empty() {
+        // Then nobody is late.
+        network.spikes = 0;
+    }
+    let mut engine = Engine::new(seed, NODES, true, network, Manager::new(config, faults));
     engine.keep_trace(trace);
     engine.plan(faults.clone());
     ask_for_events(&mut engine, draw);
@@ -56,8 +75,9 @@ fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
     engine.network.spikes = 0;
     engine.run(mends.max(FAULTS_END) + SETTLES, failed);
     let reached = engine.core(MASTER).map_or(0, Heartbeat::seen);
+    engine.user.parts = 0;
     // Longer than a message is ever late.
-    engine.run(engine.now() + 100 * MILLI, failed);
+    engine.run(engine.now() + LAST, failed);
     let failure = engine.user.failure.take().or_else(|| settled(&engine, reached).err());
     let (digest, events) = (engine.digest(), engine.events());
     Outcome { digest, events, failure, trace: engine.trace() }
@@ -69,15 +89,23 @@ fn ask_for_events(engine: &mut Engine<Heartbeat, Manager>, mut draw: Random) {
         let after = draw.below(FAULTS_END);
         let bytes = number.to_le_bytes().to_vec().into();
         engine.ask(after, MASTER, Request::Event(Event { kind: USER, bytes }));
+        engine.user.asked.push((after, number));
         if draw.happens(300_000) {
             engine.ask(after, MASTER, Request::Early);
+            engine.user.early.push(after);
         }
     }
+    // Of those at the same moment the first comes first.
+    engine.user.asked.sort_by_key(|(after, _)| *after);
+    engine.user.early.sort_by_key(|after| std::cmp::Reverse(*after));
     if draw.happens(300_000) {
         let period = Duration::from_micros(draw.between(300, 5000));
         let micro = draw.between(1, 4) as u16;
-        engine.ask(draw.below(FAULTS_END), MASTER, Request::Period { period, micro });
+        let after = draw.below(FAULTS_END);
+        engine.ask(after, MASTER, Request::Period { period, micro });
+        engine.user.rhythm = Some((after, period, micro));
     }
+    engine.user.expect();
 }
 
 /// What holds long after the last fault.
@@ -98,7 +126,9 @@ fn settled(engine: &Engine<Heartbeat, Manager>, reached: u64) -> Result<(), Stri
             return Err(format!("{node} is still called late"));
         }
     }
-    Ok(())
+    let strobes = engine.core(MASTER).map_or(0, Heartbeat::seen) - reached;
+    user.came()?;
+    user.has_beaten(strobes)
 }
 
 /// The user: a manager, and who compares.
@@ -112,13 +142,29 @@ struct Manager {
     seen: BTreeMap<NodeId, (u32, u64)>,
     /// Who is called late or lost.
     late: BTreeSet<NodeId>,
-    /// The last event of the master's life.
-    event: Option<u64>,
+    /// The events that are asked for, in their order: when, and which.
+    asked: Vec<(u64, u64)>,
+    /// Those that came with the master's strobes, in their order.
+    events: Vec<u64>,
+    /// When the master's life began.
+    begun: u64,
+    /// Which rhythm is asked for, and when.
+    rhythm: Option<(u64, Duration, u16)>,
+    /// The last part of the period that a node was told of.
+    micro: BTreeMap<NodeId, u16>,
+    /// How many of them the master was told of lately.
+    parts: u64,
+    /// When strobes are asked for before their time, the next one last.
+    early: Vec<u64>,
+    faults: Schedule,
+    /// Who is to be named, from when on and until when: it dies or stands still, and all else is
+    /// well.
+    unnamed: Vec<(NodeId, u64, u64)>,
     failure: Option<String>,
 }
 
 impl Manager {
-    fn new(config: Config) -> Manager {
+    fn new(config: Config, faults: &Schedule) -> Manager {
         Manager {
             config,
             alive: BTreeSet::new(),
@@ -126,8 +172,86 @@ impl Manager {
             strobes: HashMap::new(),
             seen: BTreeMap::new(),
             late: BTreeSet::new(),
-            event: None,
+            asked: Vec::new(),
+            events: Vec::new(),
+            begun: 0,
+            rhythm: None,
+            micro: BTreeMap::new(),
+            parts: 0,
+            faults: faults.clone(),
+            early: Vec::new(),
+            unnamed: Vec::new(),
             failure: None,
+        }
+    }
+
+    /// Whether all events came, each once and in the order of asking, but for those that a master
+    /// may have taken with it.
+    fn came(&self) -> Result<(), String> {
+        let mut came = self.events.iter().copied().peekable();
+        for (time, number) in self.asked.iter().copied() {
+            if came.next_if_eq(&number).is_none() && time > self.begun {
+                return Err(format!("event {number} is not where it belongs: {:?}", self.events));
+            }
+        }
+        match came.next() {
+            Some(more) => Err(format!("event {more} came again or late: {:?}", self.events)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether as many strobes and parts of periods were told of lately as the rhythm says.
+    fn has_beaten(&self, strobes: u64) -> Result<(), String> {
+        let asked = self.rhythm.filter(|(time, ..)| *time > self.begun);
+        let rhythm = (self.config.period, self.config.micro);
+        let (period, micro) = asked.map_or(rhythm, |(_, period, micro)| (period, micro));
+        let due = LAST / period.as_nanos() as u64;
+        let parts = due * u64::from(micro - 1);
+        if !(due - 1..=due + 1).contains(&strobes) || self.parts + 9 < parts {
+            return Err(format!(
+                "{strobes} strobes and {} parts of them, not {due} and {parts}",
+                self.parts
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether something has happened that ends a node's connections.
+    fn may_be_lost(&self, node: NodeId, now: u64) -> bool {
+        self.faults.iter().any(|(time, fault)| {
+            let may_end = match fault {
+                Fault::Kill(one, _) => *one == node,
+                Fault::Reset(one, other) => [*one, *other].contains(&node),
+                // Those between it and the master are among those cut off, or it is.
+                Fault::Cut(..) => true,
+                Fault::Pause(..) | Fault::Slow(..) | Fault::Spike(..) => false,
+            };
+            *time <= now && may_end
+        })
+    }
+
+    /// Finds out who is to be named, and when.
+    fn expect(&mut self) {
+        let (_, longest, _) = self.rhythm.unwrap_or_default();
+        let periods = |count| self.config.period.max(longest).as_nanos() as u64 * count;
+        // A report for each level of the tree.
+        let late = self.config.late + 8 * self.config.report_every;
+        for (at, (from, fault)) in self.faults.iter().enumerate() {
+            let (node, strobes, lasts) = match fault {
+                Fault::Kill(node, back) => (*node, 10, back.unwrap_or(u64::MAX)),
+                Fault::Pause(node, time) => (*node, late, *time),
+                _ => continue,
+            };
+            let until = from + periods(strobes) + SPIKE;
+            // What others have left behind is in order after so long.
+            let is_well = |(time, fault): &(u64, Fault)| {
+                *time > until || time + fault.lasts() + SETTLES / 4 < *from
+            };
+            let mut others = self.faults.iter().enumerate().filter(|(other, _)| *other != at);
+            let is_alone = others.all(|(_, fault)| is_well(fault));
+            if node != MASTER && lasts > until - from && *from > BEGINS && is_alone {
+                self.unnamed.push((node, *from, until));
+            }
         }
     }
 
@@ -144,10 +268,21 @@ impl Manager {
             self.fail(at, format!("strobe {sequence} comes after {last}"));
         }
         self.seen.insert(at.node, (at.life, sequence));
+        self.micro.insert(at.node, 0);
         if at.node == MASTER {
             for event in said.2.iter().filter(|event| event.kind == USER) {
                 let number = u64::from_le_bytes(event.bytes[..].try_into().expect("a number"));
-                self.events(at, number);
+                self.events.push(number);
+            }
+            if let Some((node, ..)) =
+                self.unnamed.iter().find(|(.., until)| *until < at.now).copied()
+            {
+                self.fail(at, format!("{node} has died or stands still, and is not named"));
+            }
+            while let Some(asked) = self.early.pop_if(|asked| *asked < at.now) {
+                if self.faults.is_empty() && at.now - asked > PROMPTLY {
+                    self.fail(at, format!("it was asked for early, at {asked} ns"));
+                }
             }
         }
         let known = self.strobes.entry(sequence).or_insert_with(|| said.clone());
@@ -157,12 +292,33 @@ impl Manager {
         }
     }
 
-    /// An event has come with a strobe of the master's.
-    fn events(&mut self, at: Moment, number: u64) {
-        if self.event.is_some_and(|last| last == number) {
-            self.fail(at, format!("event {number} comes again"));
+    /// A part of the period begins.
+    fn divide(&mut self, at: Moment, sequence: u64, index: u16) {
+        let last = self.micro.insert(at.node, index);
+        let seen = self.seen.get(&at.node).copied();
+        if seen != Some((at.life, sequence)) || last.is_none_or(|last| last >= index) || index > 3 {
+            self.fail(at, format!("part {index} of strobe {sequence} after {last:?} of {seen:?}"));
         }
-        self.event = Some(number);
+        if at.node == MASTER {
+            self.parts += 1;
+        }
+    }
+
+    /// The master says that a node is late or lost.
+    fn named(&mut self, at: Moment, node: NodeId, is_lost: bool, agenda: &mut Agenda<Request>) {
+        if is_lost && !self.may_be_lost(node, at.now) {
+            self.fail(at, format!("{node} is called lost, and has lost no connection"));
+        }
+        if self.faults.is_empty() {
+            self.fail(at, format!("{node} is called late, and nothing went wrong"));
+        }
+        self.unnamed.retain(|(one, from, _)| *one != node || at.now < *from);
+        self.late.insert(node);
+        // Death is certain here as it would be to a manager that looks.
+        if !self.alive.contains(&node) {
+            self.late.remove(&node);
+            self.name(agenda);
+        }
     }
 
     fn fail(&mut self, at: Moment, what: String) {
@@ -176,7 +332,7 @@ impl User<Heartbeat> for Manager {
         self.alive.insert(at.node);
         if at.node == MASTER {
             self.late.clear();
-            self.event = None;
+            self.begun = at.now;
         }
         // At the beginning all do so at the same moment: the last one names all.
         if at.now > 0 || at.node.0 == NODES - 1 {
@@ -205,21 +361,16 @@ impl User<Heartbeat> for Manager {
                 }
                 self.seen.insert(at.node, (at.life, sequence));
             }
-            Notice::Late { node, .. } | Notice::Lost { node } => {
-                self.late.insert(node);
-                // Death is certain here as it would be to a manager that looks.
-                if !self.alive.contains(&node) {
-                    self.late.remove(&node);
-                    self.name(agenda);
-                }
-            }
+            Notice::Late { node, .. } => self.named(at, node, false, agenda),
+            Notice::Lost { node } => self.named(at, node, true, agenda),
+            Notice::Micro { sequence, index } => self.divide(at, sequence, index),
             Notice::InTime { node } => {
                 self.late.remove(&node);
             }
             Notice::Refused { request, why } => {
                 self.fail(at, format!("{request:?} is refused: {why}"));
             }
-            Notice::Removed { .. } | Notice::Micro { .. } | Notice::Silent { .. } => {}
+            Notice::Removed { .. } | Notice::Silent { .. } => {}
         }
     }
 }

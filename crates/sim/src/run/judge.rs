@@ -4,12 +4,19 @@
 //! belongs to its *session*: the time from its becoming a member to its death or removal. At the
 //! end, what the sessions that go on have delivered is the *sequence*; then
 //! - a session has delivered a part of the sequence without gaps, in its order, each once: all of
-//!   it if it goes on and has from the beginning, the rest of it if it goes on, and if it has
-//!   ended, perhaps some more at its own end that died with the master;
+//!   it if it goes on and has from the beginning, the rest of it if it goes on (at least all that
+//!   was asked for since it began), and if it has ended, perhaps some more at its own end that died
+//!   with the master;
 //! - every number stands for one operation, and no operation has two;
 //! - an operation that its origin was told of as done is done, one that failed is not;
-//! - each comparison that wrote holds on what was written before it.
+//! - what failed had a reason: who is named as no member was none for a time, a master that is said
+//!   to be lost was restarted, who is not told how something ended was removed, and who is refused
+//!   was no member;
+//! - an origin's operations have numbers in the order of asking, and end in it;
+//! - each comparison that wrote holds on what was written before it, each that was answered was
+//!   answered so, and what is written last is what all nodes have.
 
+use super::MASTER;
 use crate::engine::Moment;
 use muster_fabric::primitive::{Nodes, Outcome, Refusal, Relation};
 use muster_fabric::protocol::NodeId;
@@ -19,7 +26,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// XFER-AND-SIGNAL.
-    Transfer,
+    Transfer {
+        /// Where in the region.
+        offset: u64,
+        /// Which event is signalled there.
+        event: Option<u32>,
+    },
     /// COMPARE-AND-WRITE; it writes its ticket.
     Compare {
         /// The variable compared and perhaps written.
@@ -39,15 +51,32 @@ pub struct Asked {
     origin: NodeId,
     set: Nodes,
     kind: Kind,
-    /// How it ended, and in which session of its origin.
-    ended: Option<(Outcome, usize)>,
+    /// It is asked for together with the one before it, and behind that.
+    follows: bool,
+    /// How it ended.
+    ended: Option<End>,
     refused: Option<Refusal>,
+}
+
+/// How an operation ended, and in which session of its origin.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    outcome: Outcome,
+    seq: Option<u64>,
+    session: usize,
+}
+
+impl End {
+    /// Its number, if it was carried out under it.
+    fn carried_out(&self) -> Option<u64> {
+        self.seq.filter(|_| matches!(self.outcome, Outcome::Committed | Outcome::NotHeld))
+    }
 }
 
 impl Asked {
     /// One that has not ended.
     pub fn new(origin: NodeId, set: Nodes, kind: Kind) -> Asked {
-        Asked { origin, set, kind, ended: None, refused: None }
+        Asked { origin, set, kind, follows: false, ended: None, refused: None }
     }
 }
 
@@ -58,6 +87,10 @@ struct Session {
     /// Since the cluster began.
     is_first: bool,
     has_ended: bool,
+    /// What was asked for from this ticket on was asked for when it had begun.
+    since: u64,
+    /// The number of what this node asked for last and was carried out.
+    last: u64,
     /// Numbers and tickets, in the order of delivery.
     delivered: Vec<(u64, u64)>,
 }
@@ -88,11 +121,18 @@ impl Judge {
         self.asked.len() as u64 - 1
     }
 
+    /// An operation is asked for together with the one before it.
+    pub fn follows(&mut self, ticket: u64) {
+        self.asked[ticket as usize].follows = true;
+    }
+
     /// A node becomes a member.
     pub fn begin(&mut self, node: NodeId, is_first: bool) {
         self.end(node);
         self.current.insert(node, self.sessions.len());
-        self.sessions.push(Session { node, is_first, has_ended: false, delivered: Vec::new() });
+        let (since, delivered) = (self.asked.len() as u64, Vec::new());
+        let session = Session { node, is_first, has_ended: false, since, last: 0, delivered };
+        self.sessions.push(session);
     }
 
     /// A node is no member any more.
@@ -103,11 +143,11 @@ impl Judge {
     }
 
     /// A transfer is delivered.
-    pub fn delivered(&mut self, at: Moment, seq: u64, body: &[u8]) {
+    pub fn delivered(&mut self, at: Moment, seq: u64, body: &[u8], kind: Kind) {
         let (head, rest) = body.split_first_chunk::<8>().expect("a ticket");
         let ticket = u64::from_le_bytes(*head);
         let asked = &self.asked[ticket as usize];
-        if asked.kind != Kind::Transfer || rest.iter().any(|byte| *byte != ticket as u8) {
+        if asked.kind != kind || rest.iter().any(|byte| *byte != ticket as u8) {
             return self.fail(at, format!("number {seq} delivers other bytes than were sent"));
         }
         self.visible(at, seq, ticket);
@@ -139,20 +179,34 @@ impl Judge {
     }
 
     /// An operation has ended, as its origin was told.
-    pub fn completed(&mut self, at: Moment, ticket: u64, outcome: Outcome) {
+    pub fn completed(&mut self, at: Moment, ticket: u64, seq: Option<u64>, outcome: Outcome) {
         let session = self.current.get(&at.node).copied();
         let asked = &mut self.asked[ticket as usize];
         let again = asked.ended.is_some() || asked.origin != at.node;
         // Who was removed is told so after its session; what it is told counts as its last.
-        asked.ended = Some((outcome, session.unwrap_or(usize::MAX)));
+        let end = End { outcome, seq, session: session.unwrap_or(usize::MAX) };
+        asked.ended = Some(end);
+        let follows = asked.follows;
         if again || outcome == Outcome::Again {
             self.fail(at, format!("ticket {ticket} ends with {outcome:?}, again"));
+        }
+        let before = &self.asked[ticket as usize - usize::from(follows)];
+        if before.ended.is_none() && before.refused.is_none() {
+            self.fail(at, format!("ticket {ticket} ends before the one that was asked for before"));
+        }
+        let (Some(session), Some(seq)) = (session, end.carried_out()) else { return };
+        let last = std::mem::replace(&mut self.sessions[session].last, seq);
+        if last >= seq {
+            self.fail(at, format!("ticket {ticket} has number {seq}, and the one before {last}"));
         }
     }
 
     /// An operation was not taken.
-    pub fn refused(&mut self, ticket: u64, why: Refusal) {
+    pub fn refused(&mut self, at: Moment, ticket: u64, why: Refusal) {
         self.asked[ticket as usize].refused = Some(why);
+        if why != Refusal::NotMember || self.current.contains_key(&at.node) {
+            self.fail(at, format!("ticket {ticket} is refused without a reason: {why}"));
+        }
     }
 
     fn fail(&mut self, at: Moment, what: String) {
@@ -160,11 +214,12 @@ impl Judge {
         self.failure.get_or_insert(format!("{}, life {life}, at {} ns: {what}", at.node, at.now));
     }
 
-    /// Whether all fits together; the operations from ticket `last` on have to be done.
+    /// Whether all fits together; the operations from ticket `last` on have to be done. What each
+    /// variable is in the end, if that is certain.
     ///
     /// # Errors
     /// What does not.
-    pub fn judge(&self, last: u64) -> Result<(), String> {
+    pub fn judge(&self, last: u64) -> Result<HashMap<u32, Option<u64>>, String> {
         let sequence = self.sequence()?;
         for session in &self.sessions {
             self.judge_session(session, &sequence)?;
@@ -172,14 +227,14 @@ impl Judge {
         let done: BTreeSet<u64> = sequence.values().copied().collect();
         for (ticket, asked) in self.asked.iter().enumerate() {
             self.judge_end(ticket as u64, asked, &done)?;
-            let is_done = matches!(asked.ended, Some((Outcome::Committed, _)));
+            let is_done = asked.ended.is_some_and(|end| end.outcome == Outcome::Committed);
             if ticket as u64 >= last && !is_done {
                 let (ended, refused) = (&asked.ended, &asked.refused);
                 let origin = asked.origin;
                 return Err(format!("{origin}'s last transfer: {ended:?}, refused {refused:?}"));
             }
         }
-        self.judge_writes(&sequence)
+        self.judge_comparisons(&sequence)
     }
 
     /// What the sessions that go on have delivered: tickets by numbers.
@@ -210,12 +265,14 @@ impl Judge {
         let node = session.node;
         let first = match session.delivered.first() {
             _ if session.is_first => 0,
-            Some((first, _)) => *first,
-            // It may have begun after all that was for it.
-            None => return Ok(()),
+            // It may have begun after much that was for it, but not after what is asked for since.
+            first => first.map_or(u64::MAX, |(first, _)| *first),
         };
-        let for_it = |(_, ticket): &(&u64, &u64)| self.asked[**ticket as usize].set.contains(node);
-        let wanted = sequence.range(first..).filter(for_it).map(|(seq, ticket)| (*seq, *ticket));
+        let for_it = |(seq, ticket): &(&u64, &u64)| {
+            let is_later = **seq >= first || **ticket >= session.since;
+            is_later && self.asked[**ticket as usize].set.contains(node)
+        };
+        let wanted = sequence.iter().filter(for_it).map(|(seq, ticket)| (*seq, *ticket));
         // Of what only ended sessions were to deliver, the sequence knows nothing.
         let is_witnessed = |(seq, ticket): &(u64, u64)| {
             let set = &self.asked[*ticket as usize].set;
@@ -247,9 +304,11 @@ impl Judge {
         let is_done = done.contains(&ticket);
         let keeps = !matches!(asked.kind, Kind::Compare { writes: false, .. });
         let origin = asked.origin;
-        match asked.ended {
+        let goes_on = |at: usize| self.sessions.get(at).is_some_and(|it| !it.has_ended);
+        let always = |node| self.sessions.iter().any(|it| it.witnesses(&Nodes::one(node)));
+        let told = |outcome| format!("{origin} was told {outcome:?} of {ticket}");
+        match asked.ended.map(|end| (end.outcome, end.session)) {
             Some((Outcome::Committed, session)) if keeps => {
-                let goes_on = |at: usize| self.sessions.get(at).is_some_and(|it| !it.has_ended);
                 // Who was told and died with the master takes that along.
                 if !is_done
                     && goes_on(session)
@@ -258,9 +317,23 @@ impl Judge {
                     return Err(format!("{origin} was told that {ticket} is done, and it is not"));
                 }
             }
+            Some((outcome @ Outcome::Unknown, session)) if goes_on(session) => {
+                return Err(format!("{}, and is still a member", told(outcome)));
+            }
             Some((Outcome::Committed | Outcome::Unknown, _)) | None => {}
-            Some((outcome, _)) if is_done => {
-                return Err(format!("{origin} was told {outcome:?} of {ticket}, and it is done"));
+            Some((outcome, _)) if is_done => return Err(format!("{}: it is done", told(outcome))),
+            Some((outcome @ Outcome::NotMember(node), _)) => {
+                if always(node) || !asked.set.contains(node) {
+                    return Err(format!("{}, which was a member all the time", told(outcome)));
+                }
+            }
+            Some((outcome @ Outcome::MasterLost, _)) if always(MASTER) => {
+                return Err(format!("{}, and no master was restarted", told(outcome)));
+            }
+            Some((outcome @ Outcome::NotHeld, _))
+                if !matches!(asked.kind, Kind::Compare { .. }) =>
+            {
+                return Err(format!("{}, which compares nothing", told(outcome)));
             }
             Some(_) => {}
         }
@@ -270,38 +343,71 @@ impl Judge {
         }
     }
 
-    /// Each comparison that wrote held on what was written before it.
-    fn judge_writes(&self, sequence: &BTreeMap<u64, u64>) -> Result<(), String> {
+    /// Each comparison held, or did not, on what was written before it, as its origin was told and
+    /// as it wrote. What each variable is in the end, if that is certain.
+    fn judge_comparisons(
+        &self,
+        sequence: &BTreeMap<u64, u64>,
+    ) -> Result<HashMap<u32, Option<u64>>, String> {
         // What only ended sessions have seen may have died with them, or be what others joined on.
-        let uncertain: BTreeMap<u64, u64> = self
+        let uncertain = self
             .sessions
             .iter()
             .flat_map(|session| session.delivered.iter().copied())
-            .filter(|(seq, _)| !sequence.contains_key(seq))
-            .collect();
-        let mut all: Vec<(u64, u64, bool)> = Vec::new();
-        all.extend(sequence.iter().map(|(seq, ticket)| (*seq, *ticket, true)));
-        all.extend(uncertain.iter().map(|(seq, ticket)| (*seq, *ticket, false)));
-        all.sort_unstable();
+            .filter(|(seq, _)| !sequence.contains_key(seq));
+        let mut all: BTreeMap<u64, (u64, Step)> =
+            uncertain.map(|(seq, ticket)| (seq, (ticket, Step::MayWrite))).collect();
+        for (ticket, asked) in (0..).zip(&self.asked) {
+            // What an ended session was told may have died with it.
+            let end = asked.ended.filter(|end| {
+                self.sessions.get(end.session).is_some_and(|session| !session.has_ended)
+            });
+            let answered = end.and_then(|end| Some((end.carried_out()?, end.outcome)));
+            if let Some((seq, outcome)) = answered {
+                all.entry(seq).or_insert((ticket, Step::Answers(outcome == Outcome::Committed)));
+            }
+        }
+        all.extend(sequence.iter().map(|(seq, ticket)| (*seq, (*ticket, Step::Writes))));
         // The value of each variable, if it is certain.
         let mut values: HashMap<u32, Option<u64>> = HashMap::new();
-        for (seq, ticket, is_certain) in all {
-            let Kind::Compare { variable, relation, value, .. } = self.asked[ticket as usize].kind
+        for (seq, (ticket, step)) in all {
+            let Kind::Compare { variable, relation, value, writes } =
+                self.asked[ticket as usize].kind
             else {
                 continue;
             };
             let entry = values.entry(variable).or_insert(Some(0));
-            if let Some(before) = entry.filter(|_| is_certain)
-                && !holds(before, relation, value)
+            let (held, after) = match step {
+                Step::Writes => (Some(true), Some(ticket)),
+                // What it wrote died with all who had it.
+                Step::Answers(true) if writes => (Some(true), None),
+                Step::Answers(held) => (Some(held), *entry),
+                Step::MayWrite => (None, None),
+            };
+            if let (Some(before), Some(held)) = (*entry, held)
+                && held != holds(before, relation, value)
             {
+                let not = if held { "" } else { "not " };
                 return Err(format!(
-                    "number {seq} wrote variable {variable}: {before} {relation:?} {value}?"
+                    "number {seq}, ticket {ticket}, has {not}held on variable {variable}: \
+                     {before} {relation:?} {value}?"
                 ));
             }
-            *entry = is_certain.then_some(ticket);
+            *entry = after;
         }
-        Ok(())
+        Ok(values)
     }
+}
+
+/// What an operation of a number has to do with variables.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// It wrote, so it held.
+    Writes,
+    /// It wrote somewhere, and that may have been lost.
+    MayWrite,
+    /// Its origin was told whether it held.
+    Answers(bool),
 }
 
 fn holds(here: u64, relation: Relation, value: u64) -> bool {

@@ -1,5 +1,6 @@
 //! Launches under faults: every job ends, with the right words; all of it is left nowhere; and what
-//! belongs to one start of a node, or to one attempt at a job, is never taken for another's.
+//! belongs to one start of a node, or to one attempt at a job, is never taken for another's. A job
+//! that may begin again does, as often as it may; and who is said to have left has had a reason.
 //!
 //! A client submits jobs one after another, some with files, some that fail, some that may begin
 //! again. Nodes die in every phase of a launch and come back, stand still, get slow, are cut off;
@@ -15,6 +16,7 @@ use crate::random::Random;
 use crate::{MICRO, MILLI, SECOND};
 use muster_fabric::protocol::NodeId;
 use muster_machine::manager::spec::End;
+use muster_machine::memory::id_of;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The runs.
@@ -59,7 +61,7 @@ fn faults(seed: u64) -> Schedule {
 
 fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
     let network = Network::rough(Costs::FAST);
-    let user = Clients::new(Random::new(seed).branch(6), !faults.is_empty());
+    let user = Clients::new(Random::new(seed).branch(6), faults);
     let mut engine = Engine::new(seed, NODES, true, network, user);
     engine.keep_trace(trace);
     engine.plan(faults.clone());
@@ -103,6 +105,7 @@ struct Clients {
     makers: Makers,
     /// Something goes wrong in this run.
     has_faults: bool,
+    faults: Schedule,
     ended: BTreeMap<u32, Ended>,
     /// Programs that run, by attempts.
     running: BTreeSet<(NodeId, u32, usize)>,
@@ -115,11 +118,12 @@ struct Clients {
 }
 
 impl Clients {
-    fn new(draw: Random, has_faults: bool) -> Clients {
+    fn new(draw: Random, faults: &Schedule) -> Clients {
         Clients {
             draw,
             makers: Makers::new(NODES, PRICES),
-            has_faults,
+            has_faults: !faults.is_empty(),
+            faults: faults.clone(),
             ended: BTreeMap::new(),
             running: BTreeSet::new(),
             begun: BTreeMap::new(),
@@ -169,6 +173,27 @@ impl Clients {
         }
     }
 
+    /// Whether something has happened that makes a node leave the cluster.
+    fn may_have_left(&self, node: NodeId, now: u64) -> bool {
+        let of = |one: NodeId| one == node || one == MASTER;
+        self.faults.iter().any(|(time, fault)| {
+            let may = match fault {
+                Fault::Kill(one, _) => *one == node,
+                Fault::Pause(one, _) | Fault::Slow(one, ..) => of(*one),
+                Fault::Reset(one, other) => of(*one) && of(*other),
+                Fault::Cut(nodes, _) => nodes.contains(&node) != nodes.contains(&MASTER),
+                Fault::Spike(..) => true,
+            };
+            may && *time <= now
+        })
+    }
+
+    /// Whether a node may be silent though it lives: no job begins again beside what may run there.
+    fn may_be_silent(&self, now: u64) -> bool {
+        let ends = |fault: &Fault| matches!(fault, Fault::Kill(..) | Fault::Reset(..));
+        self.faults.iter().any(|(time, fault)| *time <= now && !ends(fault))
+    }
+
     /// Whether a job's end is what has happened.
     fn has_ended(&mut self, at: Moment, ended: Ended) {
         let (job, attempt) = (ended.job, ended.attempt);
@@ -176,7 +201,25 @@ impl Clients {
         let statuses: Vec<Option<i32>> = all.collect();
         let why = ended.why.clone().unwrap_or_default();
         let has_flaw = !self.flawed.is_empty();
+        let (failed, allowed) = ended.failed;
+        let left = why.split_once(" has left the cluster").map(|(left, _)| left);
+        let left = left.and_then(|text| text.rsplit(' ').next()).and_then(id_of);
+        let runs = self.running.iter().any(|(_, one, _)| *one == attempt);
         let wrong = match ended.end {
+            _ if failed > allowed => Some("has begun again too often"),
+            _ if !self.has_faults && ended.ranks != ended.wanted.min(NODES as usize - 1) => {
+                Some("has other nodes than it wanted")
+            }
+            End::Done if ended.exit != 0 => Some("is done, with an exit status"),
+            End::Lost if ended.exit != 125 => Some("has lost a node, with another exit status"),
+            End::Failed if why.contains(" was lost: ") => Some("has lost a node, and only failed"),
+            End::Lost if failed < allowed && !self.may_be_silent(at.now) => {
+                Some("has lost a node, and does not begin again")
+            }
+            _ if left.is_some_and(|node| !self.may_have_left(node, at.now)) => {
+                Some("names a node that has not left")
+            }
+            _ if runs && !self.has_faults => Some("has ended, and runs"),
             End::Done if statuses.iter().any(|status| *status != Some(0)) => {
                 Some("is done, and not all of its ranks have ended well")
             }
@@ -187,8 +230,8 @@ impl Clients {
             // Who dies or cannot keep them is named as that.
             End::Failed if why.contains("do not unpack") => Some("has waited in vain for files"),
             End::Failed if why.contains(" exited 3") => {
-                let some = statuses.contains(&Some(3 << 8));
-                (!some).then_some("is told to have exited 3, and no rank has")
+                let is_so = statuses.contains(&Some(3 << 8)) && ended.exit == 3;
+                (!is_so).then_some("is told to have exited 3, and no rank has, or it has not")
             }
             End::Lost | End::Failed if ended.exit == 0 => Some("has failed with exit status 0"),
             End::Lost | End::Failed if !self.has_faults && !has_flaw => {

@@ -52,14 +52,18 @@ pub struct Outcome {
     pub trace: String,
 }
 
-/// A seed's faults, the last one at `end`. Without a master nothing goes on, so it always comes
-/// back, after `back` where the seed has it away for good.
+/// A seed's faults, the last one at `end`. Of the deaths one in six is the master's: every fourth
+/// run has one. Without a master nothing goes on, so it always comes back, after `back` where the
+/// seed has it away for good.
 fn draw_faults(seed: u64, end: u64, longest: u64, back: u64) -> Schedule {
     let range = Range { nodes: NODES, when: (0, end), faults: 12, longest, forever: 200_000 };
-    let mut schedule = fault::draw(&mut Random::new(seed).branch(3), &range);
+    let mut draw = Random::new(seed).branch(3);
+    let mut schedule = fault::draw(&mut draw, &range);
     for (_, fault) in &mut schedule {
-        if let Fault::Kill(MASTER, never @ None) = fault {
-            *never = Some(back);
+        if let Fault::Kill(node, after) = fault
+            && (*node == MASTER || draw.happens(150_000))
+        {
+            (*node, *after) = (MASTER, Some(after.unwrap_or(back)));
         }
     }
     schedule

@@ -1,7 +1,9 @@
 //! The primitives under faults: transfers are delivered by all or by none, in one sequence, and
 //! comparisons see what that sequence has written.
 //!
-//! A dozen nodes ask for one operation after the other; any node may die, node 0 (which leads) too.
+//! A dozen nodes ask for one or two operations after the others; any node may die, node 0 (which
+//! leads) too. Numbers of operations begin anew with each life of a node, in half of the runs with
+//! lower ones each time, as after a clock was set back.
 //! What every node is told is written down by *sessions*: from when a node becomes a member until
 //! it dies or is removed. `judge` compares them when all is over.
 
@@ -12,9 +14,9 @@ use crate::fault::Schedule;
 use crate::network::{Costs, Network};
 use crate::random::Random;
 use crate::{MICRO, MILLI};
-use muster_fabric::primitive::{Config, Core, Nodes, Notice, Relation, Request};
-use muster_fabric::protocol::{NodeId, Payload};
-use std::collections::BTreeSet;
+use muster_fabric::primitive::{Config, Core, Nodes, Notice, Outcome as Ended, Relation, Request};
+use muster_fabric::protocol::{NodeId, Payload, Time};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// The runs.
@@ -33,6 +35,9 @@ const SETTLES: u64 = 800 * MILLI;
 /// Bytes of the region.
 const REGION: u64 = 1 << 16;
 
+/// Events.
+const EVENTS: u32 = 4;
+
 /// Variables that only COMPARE-AND-WRITE changes; each has its own set of nodes.
 const VARIABLES: u32 = 6;
 
@@ -45,7 +50,7 @@ fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
     let config = Config {
         arity: draw.between(1, 8) as usize,
         variables: VARIABLES,
-        events: 4,
+        events: EVENTS,
         regions: vec![REGION],
         lease: Duration::from_millis(60),
         slack: Duration::from_millis(20),
@@ -64,6 +69,7 @@ fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
     engine.run(engine.now() + 200 * MILLI, failed);
     let failure = engine.user.judge.failure.take();
     let failure = failure.or_else(|| settled(&engine, last).err());
+    let failure = failure.or_else(|| engine.user.without_reason(faults));
     let (digest, events) = (engine.digest(), engine.events());
     Outcome { digest, events, failure, trace: engine.trace() }
 }
@@ -89,7 +95,26 @@ fn settled(engine: &Engine<Core, Clients>, last: u64) -> Result<(), String> {
             return Err(format!("{node} knows the members {members:?}, not {:?}", user.alive));
         }
     }
-    user.judge.judge(last)
+    let values = user.judge.judge(last)?;
+    for node in user.alive.iter().copied() {
+        // Every lease is good at the beginning of time.
+        let (core, now) = (engine.core(node).expect("it lives"), Time(0));
+        for (variable, value) in values.iter().map(|(variable, value)| (*variable, *value)) {
+            let here = core.variable(now, variable);
+            let is_meant = user.sets[variable as usize].contains(node);
+            if let Some(value) = value.filter(|value| is_meant && here != Some(*value)) {
+                return Err(format!("variable {variable} is {here:?} at {node}, not {value}"));
+            }
+        }
+        let signalled: Vec<_> = (0..EVENTS).filter_map(|event| core.event(now, event)).collect();
+        if signalled != user.signalled[node.0 as usize] {
+            let due = &user.signalled[node.0 as usize];
+            return Err(format!(
+                "events were signalled {signalled:?} times at {node}, not {due:?}"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The user at all nodes.
@@ -101,6 +126,16 @@ struct Clients {
     sets: Vec<Nodes>,
     /// What each variable was last seen to be.
     values: Vec<u64>,
+    /// A node's next life has lower numbers than the one before.
+    is_set_back: bool,
+    /// What each node has asked for and not heard of yet.
+    open: BTreeMap<NodeId, BTreeSet<u64>>,
+    /// The local events of transfers.
+    local: BTreeMap<u64, u32>,
+    /// How often each event was to be signalled, at each node in this life of it.
+    signalled: Vec<[u64; EVENTS as usize]>,
+    /// Somebody has been removed.
+    has_removed: Option<NodeId>,
     is_over: bool,
     judge: Judge,
 }
@@ -115,18 +150,38 @@ impl Clients {
             })
             .collect();
         let values = vec![0; VARIABLES as usize];
-        let (alive, judge) = (BTreeSet::new(), Judge::default());
-        Clients { config, draw, alive, sets, values, is_over: false, judge }
+        Clients {
+            config,
+            alive: BTreeSet::new(),
+            sets,
+            values,
+            is_set_back: draw.happens(500_000),
+            draw,
+            open: BTreeMap::new(),
+            local: BTreeMap::new(),
+            signalled: vec![[0; EVENTS as usize]; NODES as usize],
+            has_removed: None,
+            is_over: false,
+            judge: Judge::default(),
+        }
+    }
+
+    /// Who was removed though nothing went wrong.
+    fn without_reason(&self, faults: &Schedule) -> Option<String> {
+        let node = self.has_removed.filter(|_| faults.is_empty())?;
+        Some(format!("{node} was removed, though nothing went wrong"))
     }
 
     fn transfer(&mut self, origin: NodeId, set: Nodes, local: Option<u32>) -> Request {
-        let ticket = self.judge.ask(Asked::new(origin, set.clone(), Kind::Transfer));
         let most = *self.draw.pick(&[1, 100, 4000, 40_000]);
         let length = 8 + self.draw.below(most);
+        let remote = Some(self.draw.below(8) as u32).filter(|event| *event < EVENTS);
+        let offset = self.draw.below(REGION - length + 1);
+        let kind = Kind::Transfer { offset, event: remote };
+        let ticket = self.judge.ask(Asked::new(origin, set.clone(), kind));
+        self.local.extend(local.map(|event| (ticket, event)));
         let mut body = ticket.to_le_bytes().to_vec();
         body.resize(length as usize, ticket as u8);
-        let remote = Some(self.draw.below(8) as u32).filter(|event| *event < 4);
-        let offset = self.draw.below(REGION - length + 1);
         let body = Payload::from(body);
         Request::Transfer { ticket, set, region: 0, offset, body, remote, local }
     }
@@ -150,23 +205,38 @@ impl Clients {
         Request::Compare { ticket, set, variable, relation, value, write }
     }
 
-    /// The next operation of a node.
+    /// What a node asks for next, when all before has ended: one operation, or two at once.
     fn next(&mut self, node: NodeId, after: u64, agenda: &mut Agenda<Request>) {
-        if self.is_over || !node.0.is_multiple_of(CLIENTS) {
+        let is_open = self.open.get(&node).is_some_and(|open| !open.is_empty());
+        if self.is_over || is_open || !node.0.is_multiple_of(CLIENTS) {
             return;
         }
-        let request = match self.draw.below(10) {
-            0..=4 => {
-                let alive: Vec<NodeId> = self.alive.iter().copied().collect();
-                let set = match self.draw.below(3) {
-                    0 => alive.into_iter().collect(),
-                    _ => some(&mut self.draw, alive),
-                };
-                self.transfer(node, set, None)
+        for at in 0..self.draw.between(1, 2) {
+            let request = match self.draw.below(10) {
+                0..=4 => {
+                    let alive: Vec<NodeId> = self.alive.iter().copied().collect();
+                    let set = match self.draw.below(3) {
+                        0 => alive.into_iter().collect(),
+                        _ => some(&mut self.draw, alive),
+                    };
+                    let local = Some(self.draw.below(8) as u32).filter(|event| *event < EVENTS);
+                    self.transfer(node, set, local)
+                }
+                _ => self.compare(node),
+            };
+            let ticket = self.judge.asked.len() as u64 - 1;
+            if at > 0 {
+                self.judge.follows(ticket);
             }
-            _ => self.compare(node),
-        };
-        agenda.ask(after, node, request);
+            self.open.entry(node).or_default().insert(ticket);
+            agenda.ask(after, node, request);
+        }
+    }
+
+    /// A node has heard how an operation has ended, or that it was not taken.
+    fn heard(&mut self, node: NodeId, ticket: u64, after: u64, agenda: &mut Agenda<Request>) {
+        self.open.entry(node).or_default().remove(&ticket);
+        self.next(node, after, agenda);
     }
 }
 
@@ -181,7 +251,9 @@ impl User<Core> for Clients {
         self.alive.insert(at.node);
         let all = Nodes::range(0..=NODES - 1);
         let life = at.life + 1;
-        let incarnation = u64::from(life) << 32;
+        let incarnation = u64::from(if self.is_set_back { 1000 - life } else { life }) << 32;
+        self.signalled[at.node.0 as usize] = [0; EVENTS as usize];
+        self.open.remove(&at.node);
         let config = Config { node: at.node, incarnation, ..self.config.clone() };
         let core = match at.life {
             0 => Core::member(config, all, at.clock),
@@ -207,22 +279,34 @@ impl User<Core> for Clients {
 
     fn notice(&mut self, at: Moment, notice: Notice, agenda: &mut Agenda<Request>) {
         match notice {
-            Notice::Delivered { seq, body, .. } => self.judge.delivered(at, seq, &body),
+            Notice::Delivered { seq, body, offset, event, .. } => {
+                if let Some(event) = event {
+                    self.signalled[at.node.0 as usize][event as usize] += 1;
+                }
+                self.judge.delivered(at, seq, &body, Kind::Transfer { offset, event });
+            }
             Notice::Written { seq, variable, value } => {
                 self.values[variable as usize] = value;
                 self.judge.written(at, seq, variable, value);
             }
-            Notice::Completed { ticket, outcome, .. } => {
-                self.judge.completed(at, ticket, outcome);
-                let after = self.draw.around(4 * MILLI);
-                self.next(at.node, after, agenda);
+            Notice::Completed { ticket, seq, outcome } => {
+                let local = self.local.get(&ticket).filter(|_| outcome == Ended::Committed);
+                if let Some(event) = local {
+                    self.signalled[at.node.0 as usize][*event as usize] += 1;
+                }
+                self.judge.completed(at, ticket, seq, outcome);
+                let after = self.draw.around(6 * MILLI);
+                self.heard(at.node, ticket, after, agenda);
             }
             Notice::Refused { ticket, why } => {
-                self.judge.refused(ticket, why);
-                self.next(at.node, 20 * MILLI, agenda);
+                self.judge.refused(at, ticket, why);
+                self.heard(at.node, ticket, 20 * MILLI, agenda);
             }
             Notice::Joined { .. } => self.judge.begin(at.node, false),
-            Notice::Removed { .. } => self.judge.end(at.node),
+            Notice::Removed { .. } => {
+                self.has_removed.get_or_insert(at.node);
+                self.judge.end(at.node);
+            }
             Notice::Epoch { .. } => {}
         }
     }
