@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 /// How long a manager may take to answer.
 const ANSWER: Duration = Duration::from_secs(2);
 
+/// How long one may take that has answered: it is there, and its machine may be busy.
+const BUSY: Duration = Duration::from_secs(10);
+
 /// How long a manager that has died may take to be followed by another.
 const RETURN: Duration = Duration::from_secs(10);
 
@@ -106,7 +109,8 @@ impl Context {
             aname: self.view.as_ref().map(tree).unwrap_or_default(),
             ..Options::default()
         };
-        Ok(Client::connect(&directory.manager(), options)?)
+        let client = Client::connect(&directory.manager(), options)?;
+        Ok(client.with_deadlines(Some(BUSY), None))
     }
 
     /// Whether a job gets a cluster of its own: none is up, neither one nor a view was named, and
