@@ -114,26 +114,34 @@ impl Cluster {
         ask.partition.as_deref().filter(|name| !self.partitions.contains_key(*name))
     }
 
-    /// The nodes on which a job could run from `at` on if no other job were there, in the order in
-    /// which it takes them. A job whose partition was deleted has none: what it asked for was not
-    /// the whole cluster.
-    fn candidates(&self, ask: &Ask, at: Moment) -> Vec<u32> {
+    /// The nodes on which a job could run if no other job were there and nothing reserved, in the
+    /// order in which it takes them. A job whose partition was deleted has none: what it asked for
+    /// was not the whole cluster.
+    fn reach(&self, ask: &Ask) -> Vec<u32> {
         if self.missing(ask).is_some() {
             return Vec::new();
         }
         let usable = |node: &u32| self.nodes.get(node).is_some_and(|c| c.up && !c.drained);
         let part = ask.partition.as_ref().and_then(|name| self.partitions.get(name));
         let within = |node: &u32| part.is_none_or(|part| part.has(*node));
+        let fits = |node: &u32| usable(node) && within(node);
+        match &ask.among {
+            Some(nodes) => nodes.iter().copied().filter(fits).collect(),
+            None => self.nodes.keys().copied().filter(fits).collect(),
+        }
+    }
+
+    /// Those within [`reach`](Cluster::reach) that are not reserved for others while it would run
+    /// from `at` on.
+    fn candidates(&self, ask: &Ask, at: Moment) -> Vec<u32> {
         let open = |node: &u32| {
             let mut others =
                 self.partitions.iter().filter(|(name, _)| Some(*name) != ask.partition.as_ref());
             !others.any(|(_, other)| other.has(*node) && other.is_reserved(at, ask.time))
         };
-        let fits = |node: &u32| usable(node) && within(node) && open(node);
-        match &ask.among {
-            Some(nodes) => nodes.iter().copied().filter(fits).collect(),
-            None => self.nodes.keys().copied().filter(fits).collect(),
-        }
+        let mut nodes = self.reach(ask);
+        nodes.retain(open);
+        nodes
     }
 
     /// Nodes on which a job runs, and when the last one there will have ended.

@@ -11,8 +11,8 @@ const NODES: u32 = 6;
 struct Plan {
     comes: u64,
     nodes: usize,
-    /// Its first nodes, if it names any.
-    among: Option<u32>,
+    /// The first and the last of its nodes, if it names any.
+    among: Option<(u32, u32)>,
     runs: u64,
     /// What it says above what it needs; `None` if it says nothing.
     slack: Option<u64>,
@@ -22,15 +22,13 @@ struct Plan {
 type Drain = (u32, u64, u64);
 
 fn plans() -> impl Strategy<Value = Vec<Plan>> {
-    let among = prop_oneof![3 => Just(None), 1 => (0..NODES).prop_map(Some)];
+    let among = prop_oneof![3 => Just(None), 2 => (0..NODES, 0..NODES).prop_map(Some)];
     let slack = prop_oneof![3 => (0..20_u64).prop_map(Some), 1 => Just(None)];
     let one = (0..40_u64, 1..=NODES as usize, among, 1..30_u64, slack);
-    let plan = |(comes, nodes, among, runs, slack): (u64, usize, Option<u32>, u64, _)| Plan {
-        comes,
-        nodes: among.map_or(nodes, |first| nodes.min((NODES - first) as usize)),
-        among,
-        runs,
-        slack,
+    let plan = |(comes, nodes, among, runs, slack): (u64, usize, Option<(u32, u32)>, u64, _)| {
+        let among = among.map(|(one, other)| (one.min(other), one.max(other)));
+        let most = among.map_or(NODES, |(first, last)| last - first + 1);
+        Plan { comes, nodes: nodes.min(most as usize), among, runs, slack }
     };
     prop::collection::vec(one.prop_map(plan), 1..24)
 }
@@ -47,8 +45,8 @@ struct World<'a> {
     /// When each job started, and where.
     started: BTreeMap<u32, (u64, Vec<u32>)>,
     running: BTreeMap<u32, u64>,
-    /// The job that had the reservation, and when it was to start at the latest.
-    first: Option<(u32, u64)>,
+    /// The jobs that had a reservation, and when each was to start at the latest.
+    firsts: BTreeMap<u32, u64>,
 }
 
 impl World<'_> {
@@ -57,7 +55,7 @@ impl World<'_> {
         (0..NODES).for_each(|node| schedule.set_up(node, true));
         schedule.set_config(Config::parse(config).unwrap());
         let (started, running) = (BTreeMap::new(), BTreeMap::new());
-        World { plans, schedule, now: 0, started, running, first: None }
+        World { plans, schedule, now: 0, started, running, firsts: BTreeMap::new() }
     }
 
     fn ask(&self, job: usize) -> Ask {
@@ -65,7 +63,7 @@ impl World<'_> {
         Ask {
             job: job as u32,
             nodes: plan.nodes,
-            among: plan.among.map(|first| (first..NODES).collect()),
+            among: plan.among.map(|(first, last)| (first..=last).collect()),
             is_named: plan.among.is_some(),
             time: plan.slack.map(|slack| Duration::from_secs(plan.runs + slack)),
             ..Ask::default()
@@ -98,7 +96,8 @@ impl World<'_> {
             assert_eq!(before, None, "job {} started twice", start.job);
             let distinct: BTreeSet<&u32> = start.nodes.iter().collect();
             assert_eq!(distinct.len(), plan.nodes, "{start:?}");
-            assert!(start.nodes.iter().all(|node| *node >= plan.among.unwrap_or(0)), "{start:?}");
+            let (first, last) = plan.among.unwrap_or((0, NODES));
+            assert!(start.nodes.iter().all(|node| (first..=last).contains(node)), "{start:?}");
         }
         self.now += 1;
         starts
@@ -125,18 +124,24 @@ impl World<'_> {
 
     /// If a job that waits has a reservation, it is not put off as long as it has it.
     fn keeps_its_word(&mut self, starts: &[Start]) {
-        if let Some((job, at)) = self.first {
-            let started = starts.iter().any(|start| start.job == job);
-            assert!(started || self.now - 1 < at, "job {job} was to start at {at}");
+        for start in starts {
+            self.firsts.remove(&start.job);
+        }
+        for (job, at) in &self.firsts {
+            assert!(self.now - 1 < *at, "job {job} was to start at {at}");
         }
         let cluster = &self.schedule.cluster;
-        let waits = |ask: &&Ask| cluster.candidates(ask, cluster.now).len() >= ask.nodes;
-        let first = cluster.pending.iter().find(waits);
-        self.first = first.and_then(|ask| {
-            let at = Reservation::of(ask, cluster, &cluster.busy()).at?.as_secs();
-            let before = self.first.filter(|(job, _)| *job == ask.job).map(|(_, at)| at);
-            Some((ask.job, before.map_or(at, |before| before.min(at))))
-        });
+        let mut wanted = BTreeSet::new();
+        for ask in &cluster.pending {
+            let reach = cluster.reach(ask);
+            let is_first = reach.iter().all(|node| !wanted.contains(node));
+            wanted.extend(reach);
+            let reserved = is_first.then(|| Reservation::of(ask, cluster, &cluster.busy()));
+            if let Some(at) = reserved.and_then(|reserved| reserved.at) {
+                let before = self.firsts.entry(ask.job).or_insert(at.as_secs());
+                *before = at.as_secs().min(*before);
+            }
+        }
     }
 }
 
@@ -244,6 +249,39 @@ fn easy_lets_pass_who_ends_in_time_or_is_not_in_the_way() {
     let most = |third| at_once(&[(4, 10, true), (5, 5, true), third]);
     assert_eq!(starts("easy", &most((1, 50, false))), [0, 10, 0]);
     assert_eq!(starts("easy", &most((2, 50, false))), [0, 10, 15]);
+}
+
+#[test]
+fn easy_keeps_nodes_for_the_first_of_each_partition() {
+    let mut schedule = Schedule::default();
+    (0..4).for_each(|node| schedule.set_up(node, true));
+    schedule.set_config(Config::Easy);
+    let part = |nodes| Partition { nodes, ..Partition::default() };
+    let parts = [("x".to_owned(), part([0].into())), ("y".to_owned(), part([1, 2, 3].into()))];
+    schedule.set_partitions(BTreeMap::from(parts));
+    let ask = |job, partition: &str, nodes, time| Ask {
+        job,
+        nodes,
+        time: (time > 0).then(|| Duration::from_secs(time)),
+        partition: Some(partition.to_owned()),
+        ..Ask::default()
+    };
+    let step = |schedule: &mut Schedule, now| {
+        let starts = schedule.step(Duration::from_secs(now));
+        starts.into_iter().map(|start| (start.job, start.nodes)).collect::<Vec<_>>()
+    };
+    for one in [ask(1, "x", 1, 0), ask(2, "x", 1, 0), ask(3, "y", 1, 10), ask(4, "y", 3, 10)] {
+        schedule.submit(one);
+    }
+    assert_eq!(step(&mut schedule, 0), [(1, vec![0]), (3, vec![1])], "2 and 4 wait");
+    // Job 4 is not the first of all that wait, but nobody who waits before it wants its nodes.
+    [ask(5, "y", 1, 0), ask(6, "y", 1, 10), ask(7, "y", 1, 11)]
+        .into_iter()
+        .for_each(|one| schedule.submit(one));
+    assert_eq!(step(&mut schedule, 0), [(6, vec![2])], "who has ended by then passes");
+    schedule.ended(3);
+    schedule.ended(6);
+    assert_eq!(step(&mut schedule, 10), [(4, vec![1, 2, 3])]);
 }
 
 #[test]
