@@ -457,3 +457,21 @@ fn buddies_lie_above_each_other_and_who_fits_nowhere_waits() {
     schedule.step(Duration::ZERO);
     assert_eq!(schedule.slots().slots, [vec![0, 1, 3], vec![4]]);
 }
+
+#[test]
+fn slots_that_are_more_than_there_may_be_get_no_new_jobs() {
+    let mut schedule = Schedule::default();
+    (0..2).for_each(|node| schedule.set_up(node, true));
+    schedule.set_config(Config::parse("gang slots=3").unwrap());
+    let on = |job, node| Ask { job, nodes: 1, among: Some(vec![node]), ..Ask::default() };
+    (0..3).for_each(|job| schedule.submit(on(job, 0)));
+    assert_eq!(schedule.step(Duration::ZERO).len(), 3);
+    schedule.set_config(Config::parse("gang slots=1").unwrap());
+    (3..5).for_each(|job| schedule.submit(on(job, 1)));
+    let starts = schedule.step(Duration::ZERO);
+    assert_eq!(starts, [Start { job: 3, nodes: vec![1] }], "they would take turns");
+    assert_eq!(schedule.slots().slots, [vec![0, 3], vec![1, 3], vec![2, 3]]);
+    let told = "1 node asked, 0 free in the emptiest of 1 slots; ahead of it: job 4";
+    schedule.submit(on(5, 1));
+    assert_eq!(schedule.reason(5).unwrap(), told);
+}
