@@ -7,10 +7,16 @@
 //! ended, so it passes only in the second way.
 //!
 //! First is who waits before all others that could have one of its nodes, so jobs of partitions
-//! that share no node each have a first one, and who passes delays none of these.
+//! that share no node each have a first one, and who passes delays none of these. One that only
+//! reserved times keep from starting is among the first if these are over within a day: else who
+//! comes behind it would take its nodes just before they are.
 
 use super::{Ask, Cluster, Moment, Scheduler, Start};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// How far ahead a reserved time may end for which a job waits that has nodes kept.
+const AHEAD: Duration = Duration::from_secs(86_400);
 
 /// The scheduler.
 pub(super) struct Easy;
@@ -28,10 +34,18 @@ pub(super) struct Reservation {
 type Busy = BTreeMap<u32, Option<Moment>>;
 
 impl Reservation {
-    pub(super) fn of(ask: &Ask, cluster: &Cluster, busy: &Busy) -> Reservation {
-        let edges = cluster.partitions.values().filter_map(|part| part.edge(cluster.now));
-        let ends = busy.values().flatten().map(|end| (*end).max(cluster.now));
-        let moments: BTreeSet<Moment> = ends.chain(edges).collect();
+    /// What is kept for a job; `None` if it could not start soon on an empty cluster either.
+    pub(super) fn of(ask: &Ask, cluster: &Cluster, busy: &Busy) -> Option<Reservation> {
+        let opens = opening(ask, cluster)?;
+        let ends = busy.values().flatten().map(|end| (*end).max(opens));
+        let mut moments: BTreeSet<Moment> = ends.chain([opens]).collect();
+        // Nodes come free when a job or a reserved time ends. Where the days are alike one is as
+        // good as the next; what is reserved once has each day after it (the second round).
+        for _ in 0..2 {
+            let more = moments.iter().flat_map(|at| cluster.reserved_ends(*at));
+            let more: Vec<Moment> = more.collect();
+            moments.extend(more);
+        }
         let free_by = |node: &u32, at: Moment| match busy.get(node) {
             Some(end) => end.is_some_and(|end| end <= at),
             None => true,
@@ -40,17 +54,25 @@ impl Reservation {
             let candidates = cluster.candidates(ask, at).into_iter();
             let nodes: BTreeSet<u32> = candidates.filter(|node| free_by(node, at)).collect();
             if nodes.len() >= ask.nodes {
-                return Reservation { at: Some(at), nodes, need: ask.nodes };
+                return Some(Reservation { at: Some(at), nodes, need: ask.nodes });
             }
         }
-        let nodes = cluster.candidates(ask, cluster.now).into_iter().collect();
-        Reservation { at: None, nodes, need: ask.nodes }
+        let nodes = cluster.candidates(ask, opens).into_iter().collect();
+        Some(Reservation { at: None, nodes, need: ask.nodes })
     }
 
     /// Whether a job that has ended at `ends` may have to be waited for.
     fn is_delayed(&self, ends: Option<Moment>) -> bool {
         ends.is_none_or(|ends| self.at.is_some_and(|at| ends > at))
     }
+}
+
+/// From when on a job could run if no other job were there, if that is soon.
+fn opening(ask: &Ask, cluster: &Cluster) -> Option<Moment> {
+    let now = cluster.now;
+    let ends = cluster.reserved_ends(now).filter(|end| *end <= now + AHEAD);
+    let moments: BTreeSet<Moment> = ends.chain([now]).collect();
+    moments.into_iter().find(|at| cluster.candidates(ask, *at).len() >= ask.nodes)
 }
 
 /// Chooses nodes among `free` for a job that ends at `ends`; not if that delayed one of the first.
@@ -90,9 +112,6 @@ impl Scheduler for Easy {
         let mut starts = Vec::new();
         for ask in &cluster.pending {
             let mut free = cluster.candidates(ask, now);
-            if free.len() < ask.nodes {
-                continue;
-            }
             free.retain(|node| !busy.contains_key(node));
             let end = ask.time.map(|time| now + time);
             if let Some(nodes) = pass(&mut firsts, ask, end, &free) {
@@ -100,9 +119,12 @@ impl Scheduler for Easy {
                 starts.push(Start { job: ask.job, nodes });
                 continue;
             }
+            if opening(ask, cluster).is_none() {
+                continue;
+            }
             let reach = cluster.reach(ask);
             if reach.iter().all(|node| !wanted.contains(node)) {
-                firsts.push(Reservation::of(ask, cluster, &busy));
+                firsts.extend(Reservation::of(ask, cluster, &busy));
             }
             wanted.extend(reach);
         }

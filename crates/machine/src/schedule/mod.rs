@@ -7,7 +7,8 @@
 //!
 //! All schedulers share the order of the queue (priority, then time of submission) and this rule:
 //! a job that cannot start even on an empty cluster, since its nodes are down, drained or reserved
-//! for others just now, holds up nobody.
+//! for others just now, holds up nobody. Only `easy`, which knows how long jobs are, keeps nodes
+//! for one whose reserved time is over soon.
 
 pub mod config;
 mod easy;
@@ -142,6 +143,11 @@ impl Cluster {
         let mut nodes = self.reach(ask);
         nodes.retain(open);
         nodes
+    }
+
+    /// When each time ends next after `at` for which nodes are reserved.
+    fn reserved_ends(&self, at: Moment) -> impl Iterator<Item = Moment> {
+        self.partitions.values().flat_map(move |part| part.ends(at))
     }
 
     /// Nodes on which a job runs, and when the last one there will have ended.
@@ -299,9 +305,7 @@ impl Schedule {
         }
         let room = self.scheduler.room(cluster, &candidates);
         let reach: BTreeSet<u32> = candidates.into_iter().collect();
-        let rivals = |one: &&Ask| {
-            cluster.candidates(one, cluster.now).iter().any(|node| reach.contains(node))
-        };
+        let rivals = |one: &&Ask| cluster.reach(one).iter().any(|node| reach.contains(node));
         let ahead = cluster.pending[..at].iter().filter(rivals).map(|one| one.job.to_string());
         let mut ahead: Vec<String> = ahead.take(NAMED + 1).collect();
         let more = if ahead.len() > NAMED { " and more" } else { "" };

@@ -137,7 +137,7 @@ impl World<'_> {
             let is_first = reach.iter().all(|node| !wanted.contains(node));
             wanted.extend(reach);
             let reserved = is_first.then(|| Reservation::of(ask, cluster, &cluster.busy()));
-            if let Some(at) = reserved.and_then(|reserved| reserved.at) {
+            if let Some(at) = reserved.flatten().and_then(|reserved| reserved.at) {
                 let before = self.firsts.entry(ask.job).or_insert(at.as_secs());
                 *before = at.as_secs().min(*before);
             }
@@ -282,6 +282,63 @@ fn easy_keeps_nodes_for_the_first_of_each_partition() {
     schedule.ended(3);
     schedule.ended(6);
     assert_eq!(step(&mut schedule, 10), [(4, vec![1, 2, 3])]);
+}
+
+#[test]
+fn easy_keeps_nodes_for_who_can_start_when_a_reserved_time_is_over() {
+    let (minute, day) = (Duration::from_secs(60), Duration::from_secs(86_400) * 20_000);
+    let night = Window::parse("22:00-06:00").unwrap();
+    // An hour at noon of the day after, just once: too early for a job of 7 h from 06:00 on.
+    let noon = Window { from: day + minute * 2160, to: day + minute * 2220, daily: false };
+    for (windows, starts) in [(vec![night.clone()], 30), (vec![night, noon], 37)] {
+        let mut schedule = Schedule::default();
+        (0..2).for_each(|node| schedule.set_up(node, true));
+        schedule.set_config(Config::Easy);
+        let part = Partition { nodes: [0].into(), reserved: windows, ..Partition::default() };
+        schedule.set_partitions(BTreeMap::from([("night".to_owned(), part)]));
+        let ask = |job, nodes, hours: u32| {
+            let time = Some(minute * 60 * hours);
+            Ask { job, nodes, time, ..Ask::default() }
+        };
+        let step = |schedule: &mut Schedule, hour: u32| {
+            let starts = schedule.step(day + minute * 60 * hour);
+            starts.into_iter().map(|start| start.job).collect::<Vec<_>>()
+        };
+        let long = if starts == 30 { 3 } else { 7 };
+        schedule.submit(Ask { partition: Some("night".to_owned()), ..ask(1, 1, 8) });
+        schedule.submit(ask(2, 2, long));
+        assert_eq!(step(&mut schedule, 12), [1], "until 20:00, too late for job 2");
+        // Neither before, nor when there is too little time for job 2, nor in the night.
+        schedule.submit(ask(3, 1, starts - 12 + 1));
+        schedule.submit(ask(4, 1, starts - 12));
+        assert_eq!(step(&mut schedule, 12), [4], "who has ended by then passes");
+        schedule.ended(4);
+        assert!(step(&mut schedule, 19).is_empty());
+        schedule.ended(1);
+        for hour in 20..starts {
+            assert!(step(&mut schedule, hour).is_empty(), "at {hour}");
+        }
+        assert_eq!(step(&mut schedule, starts), [2]);
+    }
+}
+
+#[test]
+fn easy_keeps_nothing_for_who_waits_for_a_reserved_time_of_more_than_a_day() {
+    let mut schedule = Schedule::default();
+    (0..2).for_each(|node| schedule.set_up(node, true));
+    schedule.set_config(Config::Easy);
+    let seconds = Duration::from_secs;
+    let reserved = vec![Window { from: seconds(0), to: seconds(86_500), daily: false }];
+    let part = Partition { nodes: [0].into(), reserved, ..Partition::default() };
+    schedule.set_partitions(BTreeMap::from([("year".to_owned(), part)]));
+    let ask = |job, nodes| Ask { job, nodes, ..Ask::default() };
+    [ask(1, 2), ask(2, 1)].into_iter().for_each(|one| schedule.submit(one));
+    assert_eq!(schedule.step(seconds(1)), [Start { job: 2, nodes: vec![1] }]);
+    schedule.ended(2);
+    schedule.submit(ask(3, 1));
+    assert_eq!(schedule.step(seconds(100)), [], "it is over within a day now");
+    assert_eq!(schedule.reason(3).unwrap(), "1 node asked, 1 free; ahead of it: job 1");
+    assert_eq!(schedule.step(seconds(86_500))[0].job, 1);
 }
 
 #[test]
