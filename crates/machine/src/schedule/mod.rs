@@ -219,6 +219,13 @@ impl Schedule {
         self.cluster.running.insert(ask.job, Running { ask, nodes, since });
     }
 
+    /// The clock was set: what was at `from` by it is at `to` now. Jobs run no longer for that.
+    pub fn clock_set(&mut self, from: Moment, to: Moment) {
+        for job in self.cluster.running.values_mut() {
+            job.since = (job.since + to).saturating_sub(from);
+        }
+    }
+
     /// A job waits or runs no more.
     pub fn ended(&mut self, job: u32) {
         self.cluster.pending.retain(|ask| ask.job != job);

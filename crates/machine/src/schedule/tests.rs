@@ -342,6 +342,25 @@ fn easy_keeps_nothing_for_who_waits_for_a_reserved_time_of_more_than_a_day() {
 }
 
 #[test]
+fn jobs_end_as_they_would_have_though_the_clock_is_set() {
+    // Back, and forth: the one that runs has 10 s more either way.
+    for now in [100, 5000] {
+        let mut schedule = Schedule::default();
+        (0..2).for_each(|node| schedule.set_up(node, true));
+        schedule.set_config(Config::Easy);
+        let seconds = Duration::from_secs;
+        let ask =
+            |job, nodes, time| Ask { job, nodes, time: Some(seconds(time)), ..Ask::default() };
+        schedule.submit(ask(1, 1, 10));
+        schedule.submit(ask(2, 2, 10));
+        schedule.step(seconds(1000));
+        schedule.clock_set(seconds(1000), seconds(now));
+        [ask(3, 1, 11), ask(4, 1, 10)].into_iter().for_each(|one| schedule.submit(one));
+        assert_eq!(schedule.step(seconds(now)), [Start { job: 4, nodes: vec![1] }]);
+    }
+}
+
+#[test]
 fn who_waits_is_told_why_and_for_whom() {
     let plans = at_once(&[(4, 10, true), (6, 5, true), (3, 1, false), (7, 1, true)]);
     let mut world = World::new(&plans, "easy");
