@@ -32,6 +32,10 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+/// How long the queue waits at most until it looks at the clock again: who sleeps till six in the
+/// morning does so for too long if the machine slept as well, or if its clock was set meanwhile.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
 /// The queue of a manager.
 #[derive(Default)]
 pub(super) struct Queue {
@@ -45,6 +49,9 @@ struct State {
     slots: Slots,
     /// What looks again when a reserved time begins or ends.
     wake: Option<timer::Key>,
+    /// When this machine was booted, as its clock had it at the last look: it changes when that is
+    /// set, and not when the machine sleeps.
+    booted: Option<Moment>,
     /// Nodes are still joining.
     is_held: bool,
 }
@@ -70,6 +77,11 @@ impl Queue {
     pub(super) fn takes_turns(&self) -> bool {
         matches!(self.state().schedule.config(), Config::Gang { .. })
     }
+}
+
+/// How long to wait for a moment.
+fn wait_for(at: Moment, now: Moment) -> Duration {
+    at.saturating_sub(now).min(LOOK_AGAIN)
 }
 
 fn moment() -> Moment {
@@ -224,6 +236,11 @@ impl Manager {
             return Vec::new();
         }
         let now = moment();
+        let up = Duration::try_from_secs_f64(super::uptime()).unwrap_or_default();
+        let booted = now.saturating_sub(up);
+        if let Some(before) = queue.booted.replace(booted) {
+            queue.schedule.clock_set(before, booted);
+        }
         let mut jobs = Vec::new();
         for start in queue.schedule.step(now) {
             let Some(job) = self.job(start.job) else { continue };
@@ -240,7 +257,7 @@ impl Manager {
         }
         queue.wake = queue.schedule.next().map(|at| {
             let manager = Arc::downgrade(self);
-            self.timer.after(at.saturating_sub(now), move || {
+            self.timer.after(wait_for(at, now), move || {
                 if let Some(manager) = manager.upgrade() {
                     manager.reschedule(|_| ());
                 }
@@ -363,5 +380,19 @@ impl Manager {
                 manager.reschedule(|_| ());
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reserved_time_is_waited_for_by_looking_at_the_clock_again_and_again() {
+        let seconds = Duration::from_secs;
+        assert_eq!(wait_for(seconds(105), seconds(100)), seconds(5));
+        assert_eq!(wait_for(seconds(100), seconds(105)), seconds(0), "the clock was set forward");
+        // Who waited for all of it would wait for seven hours more after a night asleep.
+        assert_eq!(wait_for(seconds(25_300), seconds(100)), LOOK_AGAIN);
     }
 }

@@ -5,14 +5,23 @@
 //! every job runs as long as it may, and all nodes that are free then. A job behind it passes if it
 //! has ended by that moment, or if it leaves enough of those nodes. A job without a time has never
 //! ended, so it passes only in the second way.
+//!
+//! First is who waits before all others that could have one of its nodes, so jobs of partitions
+//! that share no node each have a first one, and who passes delays none of these. One that only
+//! reserved times keep from starting is among the first if these are over within a day: else who
+//! comes behind it would take its nodes just before they are.
 
 use super::{Ask, Cluster, Moment, Scheduler, Start};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// How far ahead a reserved time may end for which a job waits that has nodes kept.
+const AHEAD: Duration = Duration::from_secs(86_400);
 
 /// The scheduler.
 pub(super) struct Easy;
 
-/// What is kept for the first job that waits.
+/// What is kept for a job that waits before all others that could have one of its nodes.
 pub(super) struct Reservation {
     /// When it can start; `None` while jobs run of which nobody knows when they end.
     pub(super) at: Option<Moment>,
@@ -25,10 +34,18 @@ pub(super) struct Reservation {
 type Busy = BTreeMap<u32, Option<Moment>>;
 
 impl Reservation {
-    pub(super) fn of(ask: &Ask, cluster: &Cluster, busy: &Busy) -> Reservation {
-        let edges = cluster.partitions.values().filter_map(|part| part.edge(cluster.now));
-        let ends = busy.values().flatten().map(|end| (*end).max(cluster.now));
-        let moments: BTreeSet<Moment> = ends.chain(edges).collect();
+    /// What is kept for a job; `None` if it could not start soon on an empty cluster either.
+    pub(super) fn of(ask: &Ask, cluster: &Cluster, busy: &Busy) -> Option<Reservation> {
+        let opens = opening(ask, cluster)?;
+        let ends = busy.values().flatten().map(|end| (*end).max(opens));
+        let mut moments: BTreeSet<Moment> = ends.chain([opens]).collect();
+        // Nodes come free when a job or a reserved time ends. Where the days are alike one is as
+        // good as the next; what is reserved once has each day after it (the second round).
+        for _ in 0..2 {
+            let more = moments.iter().flat_map(|at| cluster.reserved_ends(*at));
+            let more: Vec<Moment> = more.collect();
+            moments.extend(more);
+        }
         let free_by = |node: &u32, at: Moment| match busy.get(node) {
             Some(end) => end.is_some_and(|end| end <= at),
             None => true,
@@ -37,58 +54,79 @@ impl Reservation {
             let candidates = cluster.candidates(ask, at).into_iter();
             let nodes: BTreeSet<u32> = candidates.filter(|node| free_by(node, at)).collect();
             if nodes.len() >= ask.nodes {
-                return Reservation { at: Some(at), nodes, need: ask.nodes };
+                return Some(Reservation { at: Some(at), nodes, need: ask.nodes });
             }
         }
-        let nodes = cluster.candidates(ask, cluster.now).into_iter().collect();
-        Reservation { at: None, nodes, need: ask.nodes }
+        let nodes = cluster.candidates(ask, opens).into_iter().collect();
+        Some(Reservation { at: None, nodes, need: ask.nodes })
     }
 
-    /// Chooses nodes among `free` for a job that starts now; not if that delayed the first one.
-    fn pass(&mut self, ask: &Ask, now: Moment, mut free: Vec<u32>) -> Option<Vec<u32>> {
-        let ends = ask.time.map(|time| now + time);
-        let is_over = |ends: Moment| self.at.is_none_or(|at| ends <= at);
-        if !ends.is_some_and(is_over) {
-            // Nodes that the first one has no use for go first.
-            free.sort_by_key(|node| self.nodes.contains(node));
-            let spare = self.nodes.len() - self.need;
-            let others = free.iter().filter(|node| !self.nodes.contains(node)).count();
-            free.truncate(others + spare);
-            if free.len() >= ask.nodes {
-                self.nodes.retain(|node| !free[..ask.nodes].contains(node));
-            }
-        }
-        free.truncate(ask.nodes);
-        (free.len() == ask.nodes).then_some(free)
+    /// Whether a job that has ended at `ends` may have to be waited for.
+    fn is_delayed(&self, ends: Option<Moment>) -> bool {
+        ends.is_none_or(|ends| self.at.is_some_and(|at| ends > at))
     }
+}
+
+/// From when on a job could run if no other job were there, if that is soon.
+fn opening(ask: &Ask, cluster: &Cluster) -> Option<Moment> {
+    let now = cluster.now;
+    let ends = cluster.reserved_ends(now).filter(|end| *end <= now + AHEAD);
+    let moments: BTreeSet<Moment> = ends.chain([now]).collect();
+    moments.into_iter().find(|at| cluster.candidates(ask, *at).len() >= ask.nodes)
+}
+
+/// Chooses nodes among `free` for a job that ends at `ends`; not if that delayed one of the first.
+fn pass(
+    firsts: &mut [Reservation],
+    ask: &Ask,
+    ends: Option<Moment>,
+    free: &[u32],
+) -> Option<Vec<u32>> {
+    // No node is kept for two of them.
+    let mut kept: Vec<_> = firsts.iter_mut().filter(|first| first.is_delayed(ends)).collect();
+    let is_kept = |node: &&u32| kept.iter().any(|first| first.nodes.contains(node));
+    // Nodes that the first ones have no use for go first.
+    let mut nodes: Vec<u32> = free.iter().filter(|node| !is_kept(node)).copied().collect();
+    for first in &kept {
+        let spare = first.nodes.len() - first.need;
+        let its = free.iter().filter(|node| first.nodes.contains(node));
+        nodes.extend(its.take(spare));
+    }
+    nodes.truncate(ask.nodes);
+    if nodes.len() < ask.nodes {
+        return None;
+    }
+    for first in &mut kept {
+        first.nodes.retain(|node| !nodes.contains(node));
+    }
+    Some(nodes)
 }
 
 impl Scheduler for Easy {
     fn choose(&mut self, cluster: &Cluster) -> Vec<Start> {
         let now = cluster.now;
         let mut busy = cluster.busy();
-        let mut first: Option<Reservation> = None;
+        let mut firsts = Vec::new();
+        // Nodes that jobs ahead could have, which wait.
+        let mut wanted: BTreeSet<u32> = BTreeSet::new();
         let mut starts = Vec::new();
         for ask in &cluster.pending {
-            let candidates = cluster.candidates(ask, now);
-            if candidates.len() < ask.nodes {
-                continue;
-            }
-            let mut free = candidates;
+            let mut free = cluster.candidates(ask, now);
             free.retain(|node| !busy.contains_key(node));
-            let nodes = match &mut first {
-                Some(first) => first.pass(ask, now, free),
-                None if free.len() >= ask.nodes => Some(free[..ask.nodes].to_vec()),
-                None => {
-                    first = Some(Reservation::of(ask, cluster, &busy));
-                    None
-                }
-            };
-            if let Some(nodes) = nodes {
-                let end = ask.time.map(|time| now + time);
+            let end = ask.time.map(|time| now + time);
+            if let Some(nodes) = pass(&mut firsts, ask, end, &free) {
                 busy.extend(nodes.iter().map(|node| (*node, end)));
                 starts.push(Start { job: ask.job, nodes });
+                continue;
             }
+            if opening(ask, cluster).is_none() {
+                continue;
+            }
+            let reach = cluster.reach(ask);
+            if reach.iter().all(|node| !wanted.contains(node)) {
+                firsts.extend(Reservation::of(ask, cluster, &busy));
+            }
+            wanted.extend(reach);
         }
         starts
     }

@@ -51,7 +51,8 @@ impl Gang {
     }
 
     /// Forgets jobs that have ended, and takes in those that run and are not there: another
-    /// scheduler has started them. For these there may be more slots than there should.
+    /// scheduler has started them. For these there may be more slots than there should, which get
+    /// no others.
     fn follow(&mut self, cluster: &Cluster) {
         let mut placed = BTreeSet::new();
         for row in &mut self.rows {
@@ -113,7 +114,7 @@ impl Scheduler for Gang {
             if candidates.len() < ask.nodes {
                 continue;
             }
-            let found = (0..self.level.max(self.rows.len())).find_map(|slot| {
+            let found = (0..self.level).find_map(|slot| {
                 let row = self.rows.get(slot);
                 let row = row.into_iter().flat_map(|row| row.values().flatten().copied());
                 let taken: BTreeSet<u32> = row.chain(wanted.iter().copied()).collect();
@@ -138,8 +139,9 @@ impl Scheduler for Gang {
             let is_free = |node: &&u32| !row.values().any(|taken| taken.contains(node));
             nodes.iter().filter(is_free).count()
         };
-        let most = self.rows.iter().map(free).max().unwrap_or(0);
-        format!("{most} free in the emptiest of {} slots", self.rows.len())
+        let rows = &self.rows[..self.rows.len().min(self.level)];
+        let most = rows.iter().map(free).max().unwrap_or(0);
+        format!("{most} free in the emptiest of {} slots", rows.len())
     }
 
     fn slots(&self) -> Slots {

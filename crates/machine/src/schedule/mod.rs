@@ -7,7 +7,8 @@
 //!
 //! All schedulers share the order of the queue (priority, then time of submission) and this rule:
 //! a job that cannot start even on an empty cluster, since its nodes are down, drained or reserved
-//! for others just now, holds up nobody.
+//! for others just now, holds up nobody. Only `easy`, which knows how long jobs are, keeps nodes
+//! for one whose reserved time is over soon.
 
 pub mod config;
 mod easy;
@@ -114,26 +115,39 @@ impl Cluster {
         ask.partition.as_deref().filter(|name| !self.partitions.contains_key(*name))
     }
 
-    /// The nodes on which a job could run from `at` on if no other job were there, in the order in
-    /// which it takes them. A job whose partition was deleted has none: what it asked for was not
-    /// the whole cluster.
-    fn candidates(&self, ask: &Ask, at: Moment) -> Vec<u32> {
+    /// The nodes on which a job could run if no other job were there and nothing reserved, in the
+    /// order in which it takes them. A job whose partition was deleted has none: what it asked for
+    /// was not the whole cluster.
+    fn reach(&self, ask: &Ask) -> Vec<u32> {
         if self.missing(ask).is_some() {
             return Vec::new();
         }
         let usable = |node: &u32| self.nodes.get(node).is_some_and(|c| c.up && !c.drained);
         let part = ask.partition.as_ref().and_then(|name| self.partitions.get(name));
         let within = |node: &u32| part.is_none_or(|part| part.has(*node));
+        let fits = |node: &u32| usable(node) && within(node);
+        match &ask.among {
+            Some(nodes) => nodes.iter().copied().filter(fits).collect(),
+            None => self.nodes.keys().copied().filter(fits).collect(),
+        }
+    }
+
+    /// Those within [`reach`](Cluster::reach) that are not reserved for others while it would run
+    /// from `at` on.
+    fn candidates(&self, ask: &Ask, at: Moment) -> Vec<u32> {
         let open = |node: &u32| {
             let mut others =
                 self.partitions.iter().filter(|(name, _)| Some(*name) != ask.partition.as_ref());
             !others.any(|(_, other)| other.has(*node) && other.is_reserved(at, ask.time))
         };
-        let fits = |node: &u32| usable(node) && within(node) && open(node);
-        match &ask.among {
-            Some(nodes) => nodes.iter().copied().filter(fits).collect(),
-            None => self.nodes.keys().copied().filter(fits).collect(),
-        }
+        let mut nodes = self.reach(ask);
+        nodes.retain(open);
+        nodes
+    }
+
+    /// When each time ends next after `at` for which nodes are reserved.
+    fn reserved_ends(&self, at: Moment) -> impl Iterator<Item = Moment> {
+        self.partitions.values().flat_map(move |part| part.ends(at))
     }
 
     /// Nodes on which a job runs, and when the last one there will have ended.
@@ -203,6 +217,13 @@ impl Schedule {
     /// A job runs already, since before this schedule was.
     pub fn runs(&mut self, ask: Ask, nodes: Vec<u32>, since: Moment) {
         self.cluster.running.insert(ask.job, Running { ask, nodes, since });
+    }
+
+    /// The clock was set: what was at `from` by it is at `to` now. Jobs run no longer for that.
+    pub fn clock_set(&mut self, from: Moment, to: Moment) {
+        for job in self.cluster.running.values_mut() {
+            job.since = (job.since + to).saturating_sub(from);
+        }
     }
 
     /// A job waits or runs no more.
@@ -291,9 +312,7 @@ impl Schedule {
         }
         let room = self.scheduler.room(cluster, &candidates);
         let reach: BTreeSet<u32> = candidates.into_iter().collect();
-        let rivals = |one: &&Ask| {
-            cluster.candidates(one, cluster.now).iter().any(|node| reach.contains(node))
-        };
+        let rivals = |one: &&Ask| cluster.reach(one).iter().any(|node| reach.contains(node));
         let ahead = cluster.pending[..at].iter().filter(rivals).map(|one| one.job.to_string());
         let mut ahead: Vec<String> = ahead.take(NAMED + 1).collect();
         let more = if ahead.len() > NAMED { " and more" } else { "" };

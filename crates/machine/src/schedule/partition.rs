@@ -86,6 +86,11 @@ impl Window {
         longest || times.any(|(from, to)| to > at && time.is_none_or(|time| from < at + time))
     }
 
+    /// When it ends next after `at`.
+    fn end(&self, at: Moment) -> Option<Moment> {
+        self.times(at).map(|(_, to)| to).filter(|to| *to > at).min()
+    }
+
     fn edge(&self, at: Moment) -> Option<Moment> {
         self.times(at).flat_map(|(from, to)| [from, to]).filter(|edge| *edge > at).min()
     }
@@ -182,6 +187,11 @@ impl Partition {
     pub(super) fn edge(&self, at: Moment) -> Option<Moment> {
         self.reserved.iter().filter_map(|window| window.edge(at)).min()
     }
+
+    /// When each of the times ends next after `at` for which it is reserved.
+    pub(super) fn ends(&self, at: Moment) -> impl Iterator<Item = Moment> {
+        self.reserved.iter().filter_map(move |window| window.end(at))
+    }
 }
 
 #[cfg(test)]
@@ -216,10 +226,13 @@ mod tests {
         }
         assert_eq!(night.edge(day + hours(1.0)), Some(day + hours(6.0)));
         assert_eq!(night.edge(day + hours(23.0)), Some(day + hours(30.0)));
+        assert_eq!(night.end(day + hours(1.0)), Some(day + hours(6.0)));
+        assert_eq!(night.end(day + hours(6.0)), Some(day + hours(30.0)));
         let once = Window::parse("@100-@200").unwrap();
         let seconds = Duration::from_secs;
         assert!(once.meets(seconds(50), None) && !once.meets(seconds(50), Some(seconds(50))));
         assert_eq!((once.edge(seconds(100)), once.edge(seconds(200))), (Some(seconds(200)), None));
+        assert_eq!((once.end(seconds(50)), once.end(seconds(200))), (Some(seconds(200)), None));
     }
 
     #[test]

@@ -11,8 +11,8 @@ const NODES: u32 = 6;
 struct Plan {
     comes: u64,
     nodes: usize,
-    /// Its first nodes, if it names any.
-    among: Option<u32>,
+    /// The first and the last of its nodes, if it names any.
+    among: Option<(u32, u32)>,
     runs: u64,
     /// What it says above what it needs; `None` if it says nothing.
     slack: Option<u64>,
@@ -22,15 +22,13 @@ struct Plan {
 type Drain = (u32, u64, u64);
 
 fn plans() -> impl Strategy<Value = Vec<Plan>> {
-    let among = prop_oneof![3 => Just(None), 1 => (0..NODES).prop_map(Some)];
+    let among = prop_oneof![3 => Just(None), 2 => (0..NODES, 0..NODES).prop_map(Some)];
     let slack = prop_oneof![3 => (0..20_u64).prop_map(Some), 1 => Just(None)];
     let one = (0..40_u64, 1..=NODES as usize, among, 1..30_u64, slack);
-    let plan = |(comes, nodes, among, runs, slack): (u64, usize, Option<u32>, u64, _)| Plan {
-        comes,
-        nodes: among.map_or(nodes, |first| nodes.min((NODES - first) as usize)),
-        among,
-        runs,
-        slack,
+    let plan = |(comes, nodes, among, runs, slack): (u64, usize, Option<(u32, u32)>, u64, _)| {
+        let among = among.map(|(one, other)| (one.min(other), one.max(other)));
+        let most = among.map_or(NODES, |(first, last)| last - first + 1);
+        Plan { comes, nodes: nodes.min(most as usize), among, runs, slack }
     };
     prop::collection::vec(one.prop_map(plan), 1..24)
 }
@@ -47,8 +45,8 @@ struct World<'a> {
     /// When each job started, and where.
     started: BTreeMap<u32, (u64, Vec<u32>)>,
     running: BTreeMap<u32, u64>,
-    /// The job that had the reservation, and when it was to start at the latest.
-    first: Option<(u32, u64)>,
+    /// The jobs that had a reservation, and when each was to start at the latest.
+    firsts: BTreeMap<u32, u64>,
 }
 
 impl World<'_> {
@@ -57,7 +55,7 @@ impl World<'_> {
         (0..NODES).for_each(|node| schedule.set_up(node, true));
         schedule.set_config(Config::parse(config).unwrap());
         let (started, running) = (BTreeMap::new(), BTreeMap::new());
-        World { plans, schedule, now: 0, started, running, first: None }
+        World { plans, schedule, now: 0, started, running, firsts: BTreeMap::new() }
     }
 
     fn ask(&self, job: usize) -> Ask {
@@ -65,7 +63,7 @@ impl World<'_> {
         Ask {
             job: job as u32,
             nodes: plan.nodes,
-            among: plan.among.map(|first| (first..NODES).collect()),
+            among: plan.among.map(|(first, last)| (first..=last).collect()),
             is_named: plan.among.is_some(),
             time: plan.slack.map(|slack| Duration::from_secs(plan.runs + slack)),
             ..Ask::default()
@@ -98,7 +96,8 @@ impl World<'_> {
             assert_eq!(before, None, "job {} started twice", start.job);
             let distinct: BTreeSet<&u32> = start.nodes.iter().collect();
             assert_eq!(distinct.len(), plan.nodes, "{start:?}");
-            assert!(start.nodes.iter().all(|node| *node >= plan.among.unwrap_or(0)), "{start:?}");
+            let (first, last) = plan.among.unwrap_or((0, NODES));
+            assert!(start.nodes.iter().all(|node| (first..=last).contains(node)), "{start:?}");
         }
         self.now += 1;
         starts
@@ -125,18 +124,24 @@ impl World<'_> {
 
     /// If a job that waits has a reservation, it is not put off as long as it has it.
     fn keeps_its_word(&mut self, starts: &[Start]) {
-        if let Some((job, at)) = self.first {
-            let started = starts.iter().any(|start| start.job == job);
-            assert!(started || self.now - 1 < at, "job {job} was to start at {at}");
+        for start in starts {
+            self.firsts.remove(&start.job);
+        }
+        for (job, at) in &self.firsts {
+            assert!(self.now - 1 < *at, "job {job} was to start at {at}");
         }
         let cluster = &self.schedule.cluster;
-        let waits = |ask: &&Ask| cluster.candidates(ask, cluster.now).len() >= ask.nodes;
-        let first = cluster.pending.iter().find(waits);
-        self.first = first.and_then(|ask| {
-            let at = Reservation::of(ask, cluster, &cluster.busy()).at?.as_secs();
-            let before = self.first.filter(|(job, _)| *job == ask.job).map(|(_, at)| at);
-            Some((ask.job, before.map_or(at, |before| before.min(at))))
-        });
+        let mut wanted = BTreeSet::new();
+        for ask in &cluster.pending {
+            let reach = cluster.reach(ask);
+            let is_first = reach.iter().all(|node| !wanted.contains(node));
+            wanted.extend(reach);
+            let reserved = is_first.then(|| Reservation::of(ask, cluster, &cluster.busy()));
+            if let Some(at) = reserved.flatten().and_then(|reserved| reserved.at) {
+                let before = self.firsts.entry(ask.job).or_insert(at.as_secs());
+                *before = at.as_secs().min(*before);
+            }
+        }
     }
 }
 
@@ -244,6 +249,115 @@ fn easy_lets_pass_who_ends_in_time_or_is_not_in_the_way() {
     let most = |third| at_once(&[(4, 10, true), (5, 5, true), third]);
     assert_eq!(starts("easy", &most((1, 50, false))), [0, 10, 0]);
     assert_eq!(starts("easy", &most((2, 50, false))), [0, 10, 15]);
+}
+
+#[test]
+fn easy_keeps_nodes_for_the_first_of_each_partition() {
+    let mut schedule = Schedule::default();
+    (0..4).for_each(|node| schedule.set_up(node, true));
+    schedule.set_config(Config::Easy);
+    let part = |nodes| Partition { nodes, ..Partition::default() };
+    let parts = [("x".to_owned(), part([0].into())), ("y".to_owned(), part([1, 2, 3].into()))];
+    schedule.set_partitions(BTreeMap::from(parts));
+    let ask = |job, partition: &str, nodes, time| Ask {
+        job,
+        nodes,
+        time: (time > 0).then(|| Duration::from_secs(time)),
+        partition: Some(partition.to_owned()),
+        ..Ask::default()
+    };
+    let step = |schedule: &mut Schedule, now| {
+        let starts = schedule.step(Duration::from_secs(now));
+        starts.into_iter().map(|start| (start.job, start.nodes)).collect::<Vec<_>>()
+    };
+    for one in [ask(1, "x", 1, 0), ask(2, "x", 1, 0), ask(3, "y", 1, 10), ask(4, "y", 3, 10)] {
+        schedule.submit(one);
+    }
+    assert_eq!(step(&mut schedule, 0), [(1, vec![0]), (3, vec![1])], "2 and 4 wait");
+    // Job 4 is not the first of all that wait, but nobody who waits before it wants its nodes.
+    [ask(5, "y", 1, 0), ask(6, "y", 1, 10), ask(7, "y", 1, 11)]
+        .into_iter()
+        .for_each(|one| schedule.submit(one));
+    assert_eq!(step(&mut schedule, 0), [(6, vec![2])], "who has ended by then passes");
+    schedule.ended(3);
+    schedule.ended(6);
+    assert_eq!(step(&mut schedule, 10), [(4, vec![1, 2, 3])]);
+}
+
+#[test]
+fn easy_keeps_nodes_for_who_can_start_when_a_reserved_time_is_over() {
+    let (minute, day) = (Duration::from_secs(60), Duration::from_secs(86_400) * 20_000);
+    let night = Window::parse("22:00-06:00").unwrap();
+    // An hour at noon of the day after, just once: too early for a job of 7 h from 06:00 on.
+    let noon = Window { from: day + minute * 2160, to: day + minute * 2220, daily: false };
+    for (windows, starts) in [(vec![night.clone()], 30), (vec![night, noon], 37)] {
+        let mut schedule = Schedule::default();
+        (0..2).for_each(|node| schedule.set_up(node, true));
+        schedule.set_config(Config::Easy);
+        let part = Partition { nodes: [0].into(), reserved: windows, ..Partition::default() };
+        schedule.set_partitions(BTreeMap::from([("night".to_owned(), part)]));
+        let ask = |job, nodes, hours: u32| {
+            let time = Some(minute * 60 * hours);
+            Ask { job, nodes, time, ..Ask::default() }
+        };
+        let step = |schedule: &mut Schedule, hour: u32| {
+            let starts = schedule.step(day + minute * 60 * hour);
+            starts.into_iter().map(|start| start.job).collect::<Vec<_>>()
+        };
+        let long = if starts == 30 { 3 } else { 7 };
+        schedule.submit(Ask { partition: Some("night".to_owned()), ..ask(1, 1, 8) });
+        schedule.submit(ask(2, 2, long));
+        assert_eq!(step(&mut schedule, 12), [1], "until 20:00, too late for job 2");
+        // Neither before, nor when there is too little time for job 2, nor in the night.
+        schedule.submit(ask(3, 1, starts - 12 + 1));
+        schedule.submit(ask(4, 1, starts - 12));
+        assert_eq!(step(&mut schedule, 12), [4], "who has ended by then passes");
+        schedule.ended(4);
+        assert!(step(&mut schedule, 19).is_empty());
+        schedule.ended(1);
+        for hour in 20..starts {
+            assert!(step(&mut schedule, hour).is_empty(), "at {hour}");
+        }
+        assert_eq!(step(&mut schedule, starts), [2]);
+    }
+}
+
+#[test]
+fn easy_keeps_nothing_for_who_waits_for_a_reserved_time_of_more_than_a_day() {
+    let mut schedule = Schedule::default();
+    (0..2).for_each(|node| schedule.set_up(node, true));
+    schedule.set_config(Config::Easy);
+    let seconds = Duration::from_secs;
+    let reserved = vec![Window { from: seconds(0), to: seconds(86_500), daily: false }];
+    let part = Partition { nodes: [0].into(), reserved, ..Partition::default() };
+    schedule.set_partitions(BTreeMap::from([("year".to_owned(), part)]));
+    let ask = |job, nodes| Ask { job, nodes, ..Ask::default() };
+    [ask(1, 2), ask(2, 1)].into_iter().for_each(|one| schedule.submit(one));
+    assert_eq!(schedule.step(seconds(1)), [Start { job: 2, nodes: vec![1] }]);
+    schedule.ended(2);
+    schedule.submit(ask(3, 1));
+    assert_eq!(schedule.step(seconds(100)), [], "it is over within a day now");
+    assert_eq!(schedule.reason(3).unwrap(), "1 node asked, 1 free; ahead of it: job 1");
+    assert_eq!(schedule.step(seconds(86_500))[0].job, 1);
+}
+
+#[test]
+fn jobs_end_as_they_would_have_though_the_clock_is_set() {
+    // Back, and forth: the one that runs has 10 s more either way.
+    for now in [100, 5000] {
+        let mut schedule = Schedule::default();
+        (0..2).for_each(|node| schedule.set_up(node, true));
+        schedule.set_config(Config::Easy);
+        let seconds = Duration::from_secs;
+        let ask =
+            |job, nodes, time| Ask { job, nodes, time: Some(seconds(time)), ..Ask::default() };
+        schedule.submit(ask(1, 1, 10));
+        schedule.submit(ask(2, 2, 10));
+        schedule.step(seconds(1000));
+        schedule.clock_set(seconds(1000), seconds(now));
+        [ask(3, 1, 11), ask(4, 1, 10)].into_iter().for_each(|one| schedule.submit(one));
+        assert_eq!(schedule.step(seconds(now)), [Start { job: 4, nodes: vec![1] }]);
+    }
 }
 
 #[test]
@@ -418,4 +532,22 @@ fn buddies_lie_above_each_other_and_who_fits_nowhere_waits() {
     schedule.ended(2);
     schedule.step(Duration::ZERO);
     assert_eq!(schedule.slots().slots, [vec![0, 1, 3], vec![4]]);
+}
+
+#[test]
+fn slots_that_are_more_than_there_may_be_get_no_new_jobs() {
+    let mut schedule = Schedule::default();
+    (0..2).for_each(|node| schedule.set_up(node, true));
+    schedule.set_config(Config::parse("gang slots=3").unwrap());
+    let on = |job, node| Ask { job, nodes: 1, among: Some(vec![node]), ..Ask::default() };
+    (0..3).for_each(|job| schedule.submit(on(job, 0)));
+    assert_eq!(schedule.step(Duration::ZERO).len(), 3);
+    schedule.set_config(Config::parse("gang slots=1").unwrap());
+    (3..5).for_each(|job| schedule.submit(on(job, 1)));
+    let starts = schedule.step(Duration::ZERO);
+    assert_eq!(starts, [Start { job: 3, nodes: vec![1] }], "they would take turns");
+    assert_eq!(schedule.slots().slots, [vec![0, 3], vec![1, 3], vec![2, 3]]);
+    let told = "1 node asked, 0 free in the emptiest of 1 slots; ahead of it: job 4";
+    schedule.submit(on(5, 1));
+    assert_eq!(schedule.reason(5).unwrap(), told);
 }
