@@ -1,6 +1,6 @@
 //! A fid of some tree, with the tree's type forgotten: how trees are mounted in a synthetic one.
 
-use crate::call::{Answer, Data, HeldLock, LockStatus, Opened, Outcome, Walked};
+use crate::call::{Answer, Data, HeldLock, LockStatus, Opened, Outcome, Pause, Walked};
 use crate::error::{Errno, Error, Result};
 use crate::record::{Attr, DirEntry, LockRange, Qid, SetAttr, Statfs};
 use crate::synthetic::{Fid, SynCall};
@@ -116,14 +116,14 @@ macro_rules! handed_on {
                         Outcome::Walked(joined(late_before, walked))
                     }
                     // A name was found before, so this is a short walk and no error.
-                    Outcome::Failed(_) if !late_before.is_empty() => {
+                    Outcome::Failed(error) if !late_before.is_empty() && error.ends_walk() => {
                         Outcome::Walked(Walked { qids: late_before, fid: None })
                     }
                     other => no_fid(other),
                 };
                 match call.embed(late, |call| self.tree.walk(call, &self.fid, &names)) {
                     Ok(walked) => Ok(joined(before, stopped(walked, &stops).map(wrap))),
-                    Err(crate::call::Pause::Refused(_)) if !before.is_empty() => {
+                    Err(Pause::Refused(error)) if !before.is_empty() && error.ends_walk() => {
                         Ok(Walked { qids: before, fid: None })
                     }
                     Err(pause) => Err(pause),

@@ -347,8 +347,10 @@ impl Tree for Synthetic {
                     fid = next;
                     qids.push(qid);
                 }
-                Err(error) if at == 0 => return Err(error.into()),
-                Err(_) => return Ok(Walked { qids, fid: None }),
+                Err(error) if at > 0 && error.ends_walk() => {
+                    return Ok(Walked { qids, fid: None });
+                }
+                Err(error) => return Err(error.into()),
             }
         }
         match &fid.place {

@@ -256,7 +256,7 @@ impl HostTree {
     /// Goes down `names` ([`crate::tree::Tree::walk`]).
     ///
     /// # Errors
-    /// When the first name is not to be had.
+    /// When the first name is not to be had, and when it cannot be known of a later one.
     pub fn walk(&self, from: &HostFid, names: &[Name<'_>]) -> Result<Walked<HostFid>> {
         user::act_as(&from.0.user, None)?;
         let mut qids = Vec::with_capacity(names.len());
@@ -273,8 +273,10 @@ impl HostTree {
             };
             let (fd, stat) = match step {
                 Ok(found) => found,
-                Err(error) if qids.is_empty() => return Err(error),
-                Err(_) => return Ok(Walked { qids, fid: None }),
+                Err(error) if !qids.is_empty() && error.ends_walk() => {
+                    return Ok(Walked { qids, fid: None });
+                }
+                Err(error) => return Err(error),
             };
             qids.push(self.qids.qid(&stat));
             at = from.0.beside(fd, &stat, Form::Place);

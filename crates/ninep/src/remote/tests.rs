@@ -93,6 +93,7 @@ impl Tree for Probe {
                     return fail(Errno::NOENT, "nothing is missing here");
                 }
                 b"missing" => return Ok(Walked { qids, fid: None }),
+                b"full" => return fail(Errno::MFILE, "no descriptors are left"),
                 b".." => at.truncate(at.rfind('/').unwrap_or(0)),
                 name => at = format!("{at}/{}", text(name)),
             }
@@ -541,6 +542,19 @@ fn a_walk_that_has_been_below_a_mount_stops_at_it() {
     // From the mount itself `..` goes up, into the tree that it is mounted in.
     let root = client.root().qid();
     assert_eq!(walk(&client, &[b"m", b".."]).expect("walked").0[1], root);
+}
+
+/// Once it looked like a file that is not there.
+#[test]
+fn a_want_of_descriptors_is_told_whatever_name_of_a_walk_meets_it() {
+    let relay = Relay::new();
+    let (_server, client) = relay.mounted();
+    for names in [&[&b"m"[..], b"full"][..], &[b"m", b"c", b"full"]] {
+        let error = walk(&client, names).expect_err("full");
+        assert_eq!(error.errno, Errno::MFILE, "{error}");
+    }
+    let (qids, fid) = walk(&client, &[b"m", b"missing"]).expect("a part");
+    assert_eq!((qids.len(), fid.is_none()), (1, true));
 }
 
 #[test]

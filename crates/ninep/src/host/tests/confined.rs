@@ -230,3 +230,19 @@ fn nothing_above_the_directory_that_was_attached_to_is_reached() {
     std::fs::rename(scratch.join("sub/deep"), scratch.join("deep")).unwrap();
     assert_eq!(client.walk_from(&deep, "..").unwrap_err(), Errno::NOENT, "it has left the tree");
 }
+
+#[test]
+fn only_a_name_that_does_not_lead_on_cuts_a_walk_short() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.join("dir")).unwrap();
+    std::fs::write(scratch.join("dir/file"), "").unwrap();
+    let mut client = Client::new(&scratch.0);
+    let root = client.root.clone();
+    for (names, found) in [(&[&b"dir"[..], b"absent"][..], 1), (&[b"dir", b"file", b"x"], 2)] {
+        let walked = client.ask(|tree| tree.walk(&root, names)).unwrap();
+        assert_eq!((walked.qids.len(), walked.fid.is_none()), (found, true));
+    }
+    let long = [b'x'; 256];
+    let refused = client.ask(|tree| tree.walk(&root, &[b"dir", &long])).map(|_| ());
+    assert_eq!(refused, Err(Errno::NAMETOOLONG));
+}
