@@ -382,7 +382,11 @@ impl<T: Tree> Session<T> {
             // Tremove clunks its fid whether it succeeds or not (remove(5)).
             let _ = self.tree.clunk(slot.fid);
         }
-        if let Outcome::Failed(error) = outcome {
+        if let Outcome::Failed(mut error) = outcome {
+            if let Goal::Old(step) = &goal {
+                let Some(told) = self.fail_old(tag, number, step, error) else { return };
+                error = told;
+            }
             let nothing = matches!(goal, Goal::Walk { .. }) && error.errno == Errno::NOENT;
             if nothing && self.dialect() == Dialect::Plan9 {
                 // Linux's v9fs knows errors of 9P2000 by these very texts, and creates a file

@@ -506,6 +506,10 @@ impl Tree for Synthetic {
         foreign_only!(fid, foreign => foreign.rename(call, dir, name))
     }
 
+    fn keeps_names(&self, fid: &Fid) -> bool {
+        fid.foreign().is_none()
+    }
+
     fn renameat(
         &self,
         call: &mut C<'_, Self>,

@@ -186,6 +186,11 @@ pub trait Tree: Send + Sync + Sized + 'static {
         unsupported()
     }
 
+    /// Whether no file is ever renamed, so that the name which led to a fid is still its own.
+    fn keeps_names(&self, fid: &Self::Fid) -> bool {
+        false
+    }
+
     /// Moves a name.
     fn renameat(
         &self,

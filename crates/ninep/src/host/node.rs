@@ -211,8 +211,7 @@ impl HostTree {
             None => (&b"."[..], below),
         };
         let flags = PLACE | OFlags::DIRECTORY;
-        let parent =
-            rustix::fs::openat2(&node.top.fd, directory, flags, Mode::empty(), CONFINED)?;
+        let parent = rustix::fs::openat2(&node.top.fd, directory, flags, Mode::empty(), CONFINED)?;
         let stat = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if Identity::of(&stat) != node.file {
             return fail(Errno::STALE, "another file has the name now");
