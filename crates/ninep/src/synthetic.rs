@@ -19,7 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub type SynCall<'a> = Call<'a, Fid>;
 
 /// Bit of every qid path made here; no file system's inode numbers reach so far.
-const MADE: u64 = 1 << 63;
+pub(crate) const MADE: u64 = 1 << 63;
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
