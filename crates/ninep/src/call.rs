@@ -408,6 +408,13 @@ impl<F: Send + 'static> Call<'_, F> {
         Err(Pause::Parked)
     }
 
+    /// Says, of a request that is parked then, that its answer has up to `bytes` bytes and comes
+    /// without anybody's doing. Until then they count as if they were queued, and when they are
+    /// too many nothing more is carried out: so never for what waits for another request.
+    pub fn brings(&mut self, bytes: usize) {
+        self.outbox.promise(bytes);
+    }
+
     /// Hands the request on to another tree; `map` translates an answer that comes later.
     ///
     /// # Errors

@@ -28,6 +28,12 @@ impl Error {
     pub fn at(self, what: impl fmt::Display) -> Error {
         Error { errno: self.errno, text: format!("{what}: {}", self.text).into() }
     }
+
+    /// Whether it says that a name does not lead on, which is the end of a walk like any other
+    /// (walk(5)). What else fails is told: a want of descriptors does not look like no such file.
+    pub(crate) fn ends_walk(&self) -> bool {
+        matches!(self.errno, Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP)
+    }
 }
 
 impl From<Errno> for Error {

@@ -1,6 +1,6 @@
 //! A fid of some tree, with the tree's type forgotten: how trees are mounted in a synthetic one.
 
-use crate::call::{Answer, Data, HeldLock, LockStatus, Opened, Outcome, Walked};
+use crate::call::{Answer, Data, HeldLock, LockStatus, Opened, Outcome, Pause, Walked};
 use crate::error::{Errno, Error, Result};
 use crate::record::{Attr, DirEntry, LockRange, Qid, SetAttr, Statfs};
 use crate::synthetic::{Fid, SynCall};
@@ -106,25 +106,24 @@ macro_rules! handed_on {
                 names: &[Name<'_>],
                 before: Vec<Qid>,
             ) -> Answer<Walked<Fid>> {
-                let depth = names.iter().fold(from.depth(), |depth, name| match *name {
-                    b".." => depth.saturating_sub(1),
-                    _ => depth + 1,
-                });
+                let (names, stops, depth) = below(from.depth(), names);
                 let wrap = self.wrap(from, depth);
                 let (late_wrap, late_before) = (self.wrap(from, depth), before.clone());
+                let late_stops = stops.clone();
                 let late = move |outcome| match outcome {
                     Outcome::Walked(walked) => {
-                        Outcome::Walked(joined(late_before, walked.map(late_wrap)))
+                        let walked = stopped(walked, &late_stops).map(late_wrap);
+                        Outcome::Walked(joined(late_before, walked))
                     }
                     // A name was found before, so this is a short walk and no error.
-                    Outcome::Failed(_) if !late_before.is_empty() => {
+                    Outcome::Failed(error) if !late_before.is_empty() && error.ends_walk() => {
                         Outcome::Walked(Walked { qids: late_before, fid: None })
                     }
                     other => no_fid(other),
                 };
-                match call.embed(late, |call| self.tree.walk(call, &self.fid, names)) {
-                    Ok(walked) => Ok(joined(before, walked.map(wrap))),
-                    Err(crate::call::Pause::Refused(_)) if !before.is_empty() => {
+                match call.embed(late, |call| self.tree.walk(call, &self.fid, &names)) {
+                    Ok(walked) => Ok(joined(before, stopped(walked, &stops).map(wrap))),
+                    Err(Pause::Refused(error)) if !before.is_empty() && error.ends_walk() => {
                         Ok(Walked { qids: before, fid: None })
                     }
                     Err(pause) => Err(pause),
@@ -272,6 +271,36 @@ where
 /// Translates an outcome in which there is no fid.
 fn no_fid<F>(outcome: Outcome<F>) -> Outcome<Fid> {
     outcome.map(|_| unreachable!("no fid comes back from this request"))
+}
+
+/// A walk from `depth` names below a mount's root as that tree is asked for it: without the `..`
+/// at that root, which need not be its server's; their places in the walk; and where it leads.
+fn below<'n>(mut depth: usize, names: &[Name<'n>]) -> (Vec<Name<'n>>, Vec<usize>, usize) {
+    let (mut asked, mut stops) = (Vec::with_capacity(names.len()), Vec::new());
+    for (at, name) in names.iter().enumerate() {
+        match (*name, depth) {
+            (b"..", 0) => {
+                stops.push(at);
+                continue;
+            }
+            (b"..", _) => depth -= 1,
+            _ => depth += 1,
+        }
+        asked.push(*name);
+    }
+    (asked, stops, depth)
+}
+
+/// Puts the mount's root in where [`below`] has left it out of the walk.
+fn stopped<F>(mut walked: Walked<F>, stops: &[usize]) -> Walked<F> {
+    for &at in stops {
+        // The walk came to the root right before, or it did not come so far. It is not the first
+        // step, which has left the mount.
+        if at <= walked.qids.len() {
+            walked.qids.insert(at, walked.qids[at - 1]);
+        }
+    }
+    walked
 }
 
 /// Puts the names found before a mounted tree was reached in front of those found in it.

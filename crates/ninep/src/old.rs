@@ -25,10 +25,14 @@ pub(crate) enum Step {
     Stat { fid: Fid },
     /// Then say where the link with these attributes leads.
     StatLink { fid: Fid, attr: Box<Attr> },
-    /// Then rename the file.
-    Rename { fid: Fid, name: Vec<u8> },
-    /// The file has this name now.
-    Renamed { fid: Fid, name: Vec<u8> },
+    /// The file has this name now. Then change these attributes.
+    Renamed { fid: Fid, name: Vec<u8>, set: SetAttr },
+    /// If the attributes could not be changed, then give the file its old name back.
+    Changed { fid: Fid, back: Vec<u8> },
+    /// The file has its old name, unless it is taken, and why its attributes are as they were.
+    Undone { fid: Fid, back: Vec<u8>, error: Error },
+    /// Then create it, with no more permissions than the directory with these attributes gives.
+    Create { fid: Fid, name: Vec<u8>, perm: u32, mode: u8 },
     /// Send entries as stats, at most `count` bytes.
     Entries { fid: Fid, count: usize },
     /// Then walk to what was made.
@@ -43,8 +47,10 @@ impl Step {
         match self {
             Step::Stat { .. } | Step::StatLink { .. } => None,
             Step::Entries { fid, .. }
-            | Step::Rename { fid, .. }
             | Step::Renamed { fid, .. }
+            | Step::Changed { fid, .. }
+            | Step::Undone { fid, .. }
+            | Step::Create { fid, .. }
             | Step::Made { fid, .. }
             | Step::WalkedTo { fid, .. } => Some(*fid),
         }
@@ -98,6 +104,20 @@ fn permissions(stat_mode: u32, dialect: Dialect) -> u32 {
     bits
 }
 
+/// Refuses files that are to behave as none of a tree's here do.
+fn check_bits(stat_mode: u32) -> Result<()> {
+    if stat_mode & (dm::APPEND | dm::EXCL) != 0 {
+        return fail(Errno::OPNOTSUPP, "no file here is append-only or for one at a time");
+    }
+    Ok(())
+}
+
+/// The permissions that a new file gets in a directory (open(5)).
+fn inherited(perm: u32, directory: u32) -> u32 {
+    let mask = if perm & dm::DIR != 0 { 0o777 } else { 0o666 };
+    perm & (!mask | directory & mask)
+}
+
 /// What a device's extension says in 9P2000.u: `b 8 1`.
 fn extension_of(attr: &Attr) -> String {
     let (major, minor) = (rustix::fs::major(attr.rdev), rustix::fs::minor(attr.rdev));
@@ -139,6 +159,7 @@ fn stat_of<'a>(
 fn changes(stat: &Stat<'_>, dialect: Dialect) -> Result<SetAttr> {
     let mut set = SetAttr::default();
     if stat.mode != u32::MAX {
+        check_bits(stat.mode)?;
         set.valid |= SetAttr::MODE;
         set.mode = permissions(stat.mode, dialect);
     }
@@ -205,7 +226,14 @@ impl<T: Tree> Desk<'_, T> {
                 Ok((Goal::Open { fid, flags, remove, name: None }, outcome(answer)))
             }
             Tmessage::Create { fid, name, perm, mode, extension } => {
-                self.create(fid, name, perm, mode, extension.0)
+                check_bits(perm)?;
+                if self.dialect == Dialect::Unix {
+                    return self.create(fid, name, perm, mode, extension.0);
+                }
+                let directory = &self.fids.directory(fid)?.fid;
+                let answer = self.tree.getattr(&mut self.call, directory);
+                let step = Step::Create { fid, name: name.to_vec(), perm, mode };
+                Ok((Goal::Old(step), outcome(answer)))
             }
             Tmessage::Stat { fid } => {
                 let answer = self.tree.getattr(&mut self.call, &self.fids.get(fid)?.fid);
@@ -270,24 +298,24 @@ impl<T: Tree> Desk<'_, T> {
             check_name(stat.name)?;
         }
         let slot = self.fids.get(fid)?;
-        let rename = !stat.name.is_empty() && slot.name() != stat.name;
-        let name = stat.name.to_vec();
-        if set.valid == 0 && rename {
-            return self.rename(fid, name);
+        // Another fid may have renamed the file since this one came to it.
+        let known = slot.name() == stat.name && self.tree.keeps_names(&slot.fid);
+        if !stat.name.is_empty() && !known {
+            // First, because it can be undone.
+            let name = stat.name.to_vec();
+            let answer = self.tree.rename(&mut self.call, &slot.fid, None, &name);
+            return Ok((Goal::Old(Step::Renamed { fid, name, set }), outcome(answer)));
         }
-        let answer = if set.valid == 0 {
+        let answer = if set.valid != 0 {
+            outcome(self.tree.setattr(&mut self.call, &slot.fid, &set))
+        } else if slot.opened.is_some() {
             // Nothing to change: the server is to make the file safe (stat(5)).
             outcome(self.tree.fsync(&mut self.call, &slot.fid, false))
         } else {
-            outcome(self.tree.setattr(&mut self.call, &slot.fid, &set))
+            // Nothing was written through it.
+            Ok(Outcome::Done)
         };
-        Ok((if rename { Goal::Old(Step::Rename { fid, name }) } else { Goal::Reply }, answer))
-    }
-
-    fn rename(&mut self, fid: Fid, name: Vec<u8>) -> Result<Asked<T::Fid>> {
-        let slot = self.fids.get(fid)?;
-        let answer = self.tree.rename(&mut self.call, &slot.fid, None, &name);
-        Ok((Goal::Old(Step::Renamed { fid, name }), outcome(answer)))
+        Ok((Goal::Reply, answer))
     }
 
     /// Tread of a directory (read(5)): it goes on where the last one ended, or starts anew at 0.
@@ -339,12 +367,16 @@ impl<T: Tree> Session<T> {
                 let Outcome::Text(target) = given else { unreachable!() };
                 self.reply_stat(tag, fid, &attr, &target);
             }
-            Step::Rename { fid, name } => {
-                self.go_on(tag, number, |desk| desk.rename(fid, name));
+            Step::Renamed { fid, name, set } => self.change_renamed(tag, number, fid, &name, set),
+            Step::Changed { .. } => self.reply(tag, &Rmessage::Wstat {}),
+            Step::Undone { fid, back, error } => {
+                self.fids.rename(fid, &back);
+                self.refuse(tag, &error);
             }
-            Step::Renamed { fid, name } => {
-                self.fids.rename(fid, &name);
-                self.reply(tag, &Rmessage::Wstat {});
+            Step::Create { fid, name, perm, mode } => {
+                let Outcome::Attr(attr) = given else { unreachable!() };
+                let perm = inherited(perm, attr.mode);
+                self.go_on(tag, number, |desk| desk.create(fid, &name, perm, mode, b""));
             }
             Step::Entries { fid, count } => {
                 let Outcome::Entries(entries) = given else { unreachable!() };
@@ -376,6 +408,44 @@ impl<T: Tree> Session<T> {
                     Ok((goal, outcome(answer)))
                 });
             }
+        }
+    }
+
+    /// Changes the attributes of a file that is called `name` now, if any are to be.
+    fn change_renamed(&mut self, tag: Tag, number: u8, fid: Fid, name: &[u8], set: SetAttr) {
+        let back = self.fids.mine(fid).map_or_else(Vec::new, |slot| slot.name().to_vec());
+        self.fids.rename(fid, name);
+        if set.valid == 0 {
+            return self.reply(tag, &Rmessage::Wstat {});
+        }
+        self.go_on(tag, number, |desk| {
+            let slot = desk.fids.get(fid)?;
+            let answer = desk.tree.setattr(&mut desk.call, &slot.fid, &set);
+            Ok((Goal::Old(Step::Changed { fid, back }), outcome(answer)))
+        });
+    }
+
+    /// Does what follows a step that failed; the error, if that is all there is to tell.
+    pub(crate) fn fail_old(
+        &mut self,
+        tag: Tag,
+        number: u8,
+        step: &Step,
+        error: Error,
+    ) -> Option<Error> {
+        match step {
+            Step::Changed { fid, back } => {
+                // All or nothing (stat(5)).
+                self.go_on(tag, number, |desk| {
+                    let slot = desk.fids.get(*fid)?;
+                    let answer = desk.tree.rename(&mut desk.call, &slot.fid, None, back);
+                    let step = Step::Undone { fid: *fid, back: back.clone(), error };
+                    Ok((Goal::Old(step), outcome(answer)))
+                });
+                None
+            }
+            Step::Undone { error, .. } => Some(error.clone()),
+            _ => Some(error),
         }
     }
 

@@ -59,6 +59,8 @@ pub struct Outbox {
     /// Bytes of the first block that are sent.
     sent: usize,
     length: usize,
+    /// Bytes that answers under way will bring.
+    promised: usize,
     /// Large blocks for reuse, the oldest first: fresh ones cost their pages, which is more than
     /// to fill them.
     spare: Vec<Vec<u8>>,
@@ -71,6 +73,21 @@ impl Outbox {
     /// Bytes not yet sent.
     pub fn len(&self) -> usize {
         self.length
+    }
+
+    /// Bytes that answers under way will bring: they count as if they were here.
+    pub(crate) fn promised(&self) -> usize {
+        self.promised
+    }
+
+    /// Counts bytes that will come.
+    pub(crate) fn promise(&mut self, bytes: usize) {
+        self.promised += bytes;
+    }
+
+    /// No longer counts bytes that have come, or will not.
+    pub(crate) fn kept(&mut self, bytes: usize) {
+        self.promised -= bytes;
     }
 
     /// Whether all is sent.

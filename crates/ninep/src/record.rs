@@ -322,6 +322,10 @@ pub struct Stat<'a> {
 pub mod dm {
     /// Directory.
     pub const DIR: u32 = 0x8000_0000;
+    /// Writes go to the end only.
+    pub const APPEND: u32 = 0x4000_0000;
+    /// Open once at a time.
+    pub const EXCL: u32 = 0x2000_0000;
     /// 9P2000.u: symbolic link.
     pub const SYMLINK: u32 = 0x0200_0000;
     /// 9P2000.u: hard link, in a create.

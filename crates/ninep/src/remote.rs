@@ -14,6 +14,7 @@ use crate::call::{Answer, Data, HeldLock, LockStatus, Opened, Outcome, Walked};
 use crate::client::{Cancel, Client, Fid};
 use crate::error::{Errno, Error, Result, fail};
 use crate::record::{Attr, DirEntry, LockRange, Qid, SetAttr, Statfs};
+use crate::synthetic::MADE;
 use crate::tree::{Attach, C, OpenFlags, Tree};
 use crate::wire::Name;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -146,6 +147,10 @@ impl Tree for Remote {
 
     fn read(&self, call: &mut C<'_, Self>, fid: &Fid, offset: u64, count: usize) -> Answer<Data> {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
+        // What is made up there may wait for whoever writes it.
+        if fid.qid().path & MADE == 0 {
+            call.brings(count as usize);
+        }
         let send = |then: Then<Vec<u8>>| {
             fid.read_then(offset, count, move |answer| then(answer.map(<[u8]>::to_vec)))
         };
@@ -166,6 +171,7 @@ impl Tree for Remote {
         _attrs: bool,
     ) -> Answer<Vec<DirEntry>> {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
+        call.brings(count as usize);
         let read = |mut entries: Vec<DirEntry>, place: &Place| {
             entries.iter_mut().for_each(|entry| entry.qid = place.qid(entry.qid));
             entries

@@ -34,6 +34,8 @@ struct Parked {
     number: u8,
     goal: Goal,
     standing: Standing,
+    /// What of the outbox's promised bytes is its answer's.
+    promised: usize,
     /// A step before this one has had its effect: a flush can no longer take the request back.
     begun: bool,
     /// Flushes that wait for its answer, in order.
@@ -82,7 +84,7 @@ impl<T: Tree> Session<T> {
 
     /// Carries out the whole messages at the start of `bytes`, and begins a large write that the
     /// tree takes in parts; returns how many bytes that were. It stops early while more than
-    /// [`OUTBOX_MAX`] bytes wait to be sent.
+    /// [`OUTBOX_MAX`] bytes wait to be sent, or will with what is promised ([`Call::brings`]).
     ///
     /// # Errors
     /// [`BadStream`] when this is not 9P: the connection must be closed.
@@ -108,9 +110,11 @@ impl<T: Tree> Session<T> {
         Ok(done)
     }
 
-    /// Whether the peer must take replies before more requests are carried out.
+    /// Whether the peer must take replies, or replies must come, before more requests are carried
+    /// out.
     pub fn is_stalled(&self) -> bool {
-        self.outbox.len() >= OUTBOX_MAX
+        let (queued, promised) = (self.outbox.len(), self.outbox.promised());
+        queued >= OUTBOX_MAX || queued + promised > OUTBOX_MAX + self.msize as usize
     }
 
     /// Whether the peer has attached, or asks for it: it has a fid, or waits for one.
@@ -134,6 +138,7 @@ impl<T: Tree> Session<T> {
             let ours = self.parked.get(&tag).is_some_and(|parked| parked.serial == serial);
             match self.parked.remove(&tag) {
                 Some(parked) if ours => {
+                    self.outbox.kept(parked.promised);
                     self.finish(tag, parked.number, parked.goal, outcome);
                     if let Some(next_step) = self.parked.get_mut(&tag) {
                         next_step.flushes = parked.flushes;
@@ -159,6 +164,7 @@ impl<T: Tree> Session<T> {
     /// and go on to [`Session::conclude`], until it [is settled](Session::is_settled).
     pub fn close(&mut self) {
         for (_, parked) in self.parked.drain() {
+            self.outbox.kept(parked.promised);
             if !parked.standing.flush() {
                 parked.standing.unwanted();
                 let opening = match parked.goal {
@@ -295,6 +301,7 @@ impl<T: Tree> Session<T> {
         match self.parked.get_mut(&target) {
             Some(parked) if target == oldtag && !parked.begun && parked.standing.flush() => {
                 let parked = self.parked.remove(&target).expect("it was found");
+                self.outbox.kept(parked.promised);
                 parked.goal.fid().inspect(|fid| self.fids.release(*fid));
                 self.reply(tag, &Rmessage::Flush {});
             }
@@ -353,10 +360,14 @@ impl<T: Tree> Session<T> {
         ask: impl FnOnce(&mut Desk<'_, T>) -> Result<Asked<T::Fid>, Error>,
     ) {
         self.serial += 1;
-        let serial = self.serial;
+        let (serial, before) = (self.serial, self.outbox.promised());
         let mut desk = Desk::new(self, tag, serial);
         let asked = ask(&mut desk);
         let standing = desk.standing();
+        let promised = self.outbox.promised() - before;
+        if !matches!(asked, Ok((_, Err(Pause::Parked)))) {
+            self.outbox.kept(promised);
+        }
         match asked {
             Err(error) => self.refuse(tag, &error),
             Ok((goal, Ok(outcome))) => self.finish(tag, number, goal, outcome),
@@ -367,7 +378,7 @@ impl<T: Tree> Session<T> {
                 goal.fid().inspect(|fid| self.fids.reserve(*fid));
                 let standing = standing.expect("park() has made one");
                 let flushes = Vec::new();
-                let parked = Parked { serial, number, goal, standing, begun, flushes };
+                let parked = Parked { serial, number, goal, standing, promised, begun, flushes };
                 self.parked.insert(tag, parked);
             }
         }
@@ -382,7 +393,11 @@ impl<T: Tree> Session<T> {
             // Tremove clunks its fid whether it succeeds or not (remove(5)).
             let _ = self.tree.clunk(slot.fid);
         }
-        if let Outcome::Failed(error) = outcome {
+        if let Outcome::Failed(mut error) = outcome {
+            if let Goal::Old(step) = &goal {
+                let Some(told) = self.fail_old(tag, number, step, error) else { return };
+                error = told;
+            }
             let nothing = matches!(goal, Goal::Walk { .. }) && error.errno == Errno::NOENT;
             if nothing && self.dialect() == Dialect::Plan9 {
                 // Linux's v9fs knows errors of 9P2000 by these very texts, and creates a file

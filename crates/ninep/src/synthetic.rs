@@ -19,7 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub type SynCall<'a> = Call<'a, Fid>;
 
 /// Bit of every qid path made here; no file system's inode numbers reach so far.
-const MADE: u64 = 1 << 63;
+pub(crate) const MADE: u64 = 1 << 63;
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
@@ -347,8 +347,10 @@ impl Tree for Synthetic {
                     fid = next;
                     qids.push(qid);
                 }
-                Err(error) if at == 0 => return Err(error.into()),
-                Err(_) => return Ok(Walked { qids, fid: None }),
+                Err(error) if at > 0 && error.ends_walk() => {
+                    return Ok(Walked { qids, fid: None });
+                }
+                Err(error) => return Err(error.into()),
             }
         }
         match &fid.place {
@@ -502,6 +504,10 @@ impl Tree for Synthetic {
             Err(errno) => return Err(Pause::from(errno)),
         };
         foreign_only!(fid, foreign => foreign.rename(call, dir, name))
+    }
+
+    fn keeps_names(&self, fid: &Fid) -> bool {
+        fid.foreign().is_none()
     }
 
     fn renameat(

@@ -84,7 +84,8 @@ pub trait Tree: Send + Sync + Sized + 'static {
     fn attach(&self, call: &mut C<'_, Self>, who: &Attach<'_>) -> Answer<(Self::Fid, Qid)>;
 
     /// Goes down `names`; none clones the fid. `..` may be among them and stops at the root.
-    /// The first name's failure is an error; a later one's is a short [`Walked`].
+    /// The first name's failure is an error; that a later one does not lead on is a short
+    /// [`Walked`].
     fn walk(
         &self,
         call: &mut C<'_, Self>,
@@ -183,6 +184,11 @@ pub trait Tree: Send + Sync + Sized + 'static {
         name: Name<'_>,
     ) -> Answer<()> {
         unsupported()
+    }
+
+    /// Whether no file is ever renamed, so that the name which led to a fid is still its own.
+    fn keeps_names(&self, fid: &Self::Fid) -> bool {
+        false
     }
 
     /// Moves a name.

@@ -342,7 +342,69 @@ fn a_wstat_that_changes_and_renames_does_both_or_says_why() {
     next!(tree, Done).answer(Ok(()));
     assert_eq!(peer.order(), [(TAG, "Wstat")]);
     peer.send(TAG, &wstat(0, Stat { name: b"newer", ..both }));
+    next!(tree, Done).answer(Err(Errno::EXIST.into()));
+    assert_eq!(peer.answer().refused(), Errno::EXIST);
+    assert_eq!(tree.waiting(), 0, "no change after a failed rename");
+    peer.send(TAG, &wstat(0, Stat { name: b"newer", ..both }));
+    next!(tree, Done).answer(Ok(()));
+    assert_eq!(peer.order(), []);
     next!(tree, Done).answer(Err(Errno::PERM.into()));
-    assert_eq!(peer.answer().refused(), Errno::PERM);
-    assert_eq!(tree.waiting(), 0, "no rename after a failed change");
+    assert_eq!(peer.order(), []);
+    next!(tree, Done).answer(Ok(()));
+    assert_eq!(peer.answer().refused(), Errno::PERM, "and it has its old name again");
+    assert_eq!(tree.waiting(), 0);
+}
+
+#[test]
+fn a_wstat_of_nothing_succeeds_for_a_fid_that_is_not_open() {
+    let tree = Slow::new();
+    slow_peer(&tree).ask(wstat(0, untouched())).ok();
+    assert_eq!(tree.waiting(), 0);
+}
+
+/// Once a name that equalled the fid's own old one was taken for the file's, and nothing done.
+#[test]
+fn a_wstat_renames_a_file_that_another_fid_has_renamed_meanwhile() {
+    for version in OLD {
+        let tree = Ram::new();
+        let mut peer = Peer::attached(&tree, version);
+        make(&mut peer, "one", 0o644, "").ok();
+        peer.walk(1, &["one"]).ok();
+        peer.walk(2, &["one"]).ok();
+        peer.ask(wstat(1, Stat { name: b"two", ..untouched() })).ok();
+        peer.ask(wstat(2, Stat { name: b"one", ..untouched() })).ok();
+        assert!(!peer.walk(3, &["two"]).is_ok(), "it is called one again");
+        peer.walk(3, &["one"]).ok();
+    }
+}
+
+#[test]
+fn what_is_made_in_9p2000_has_no_more_permissions_than_its_directory() {
+    for (version, file, dir) in [(OLD[0], 0o640, 0o750), (OLD[1], 0o666, 0o777)] {
+        let tree = Ram::new();
+        let mut peer = Peer::attached(&tree, version);
+        make(&mut peer, "dir", dm::DIR | 0o750, "").ok();
+        for (name, perm, mode) in [("file", 0o666, file), ("below", dm::DIR | 0o777, dm::DIR | dir)]
+        {
+            peer.walk(1, &["dir"]).ok();
+            peer.ask(create(1, name, perm, "")).ok();
+            assert_eq!(stat(&peer.ask(Tmessage::Stat { fid: 1 })).mode, mode, "{name}");
+            peer.ask(Tmessage::Clunk { fid: 1 }).ok();
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_to_be_append_only_or_exclusive_is_refused() {
+    for version in OLD {
+        let tree = Ram::new();
+        let mut peer = Peer::attached(&tree, version);
+        make(&mut peer, "file", 0o644, "").ok();
+        peer.walk(2, &["file"]).ok();
+        for bit in [dm::APPEND, dm::EXCL] {
+            assert_eq!(make(&mut peer, "new", bit | 0o644, "").refused(), Errno::OPNOTSUPP);
+            let mode = wstat(2, Stat { mode: bit | 0o644, ..untouched() });
+            assert_eq!(peer.ask(mode).refused(), Errno::OPNOTSUPP);
+        }
+    }
 }

@@ -137,9 +137,9 @@ impl HostTree {
     fn describe(&self, fid: &HostFid, entry: Entry, attrs: bool) -> DirEntry {
         let node = &fid.0;
         let up = entry.name == b"..";
-        let stat = if up && node.file == self.root.file {
+        let stat = if up && node.file == node.top.file {
             // What is above the root is not told.
-            rustix::fs::fstat(self.root.fd()).ok()
+            rustix::fs::fstat(node.fd()).ok()
         } else if attrs || entry.kind == 0 {
             // An entry that was removed meanwhile, or that may not be looked at, is listed.
             let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;

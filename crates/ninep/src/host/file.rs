@@ -4,7 +4,7 @@ use super::directory::Stream;
 use super::node::{CONFINED, Form, HostFid, Node, OpenFile};
 use super::node::{check_new_name, open_flags, synchronous};
 use super::pool::{self, Reservation};
-use super::user::{self, User};
+use super::user;
 use super::{HostTree, xattr};
 use crate::call::{Answer, Call, Data, Mapping, Opened};
 use crate::error::{Errno, Error, Result, fail};
@@ -16,8 +16,8 @@ use rustix::fs::{Mode, OFlags, Stat};
 use rustix::io::ReadWriteFlags;
 use std::io::IoSliceMut;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 
 /// File systems that are memory, by `f_type`: tmpfs, ramfs.
 const MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
@@ -54,7 +54,7 @@ impl HostTree {
         if flags.has(OpenFlags::TRUNC) {
             self.qids.changed(node.file);
         }
-        self.opened(fd, &node.user, flags)
+        self.opened(fd, node, flags)
     }
 
     /// Creates a file and opens it ([`crate::tree::Tree::create`]).
@@ -80,7 +80,7 @@ impl HostTree {
             match rustix::fs::openat2(dir.0.fd(), name, native, mode, CONFINED) {
                 Ok(fd) => {
                     self.qids.changed(dir.0.file);
-                    return self.opened(fd, &dir.0.user, flags);
+                    return self.opened(fd, &dir.0, flags);
                 }
                 Err(Errno::EXIST) if !flags.has(OpenFlags::EXCL) => {}
                 Err(errno) => return Err(errno.into()),
@@ -90,11 +90,11 @@ impl HostTree {
                 Err(error) if error.errno == Errno::NOENT => continue,
                 found => found?,
             };
-            let existing = Node::new(Arc::new(fd), &stat, &dir.0.user, Form::Place);
-            if existing.kind == mode::DIR {
+            let existing = dir.0.beside(fd, &stat, Form::Place);
+            if existing.0.kind == mode::DIR {
                 return fail(Errno::ISDIR, "is a directory");
             }
-            return self.open(&HostFid(Arc::new(existing)), flags);
+            return self.open(&existing, flags);
         }
         fail(Errno::AGAIN, "the file is made and removed again and again")
     }
@@ -106,19 +106,18 @@ impl HostTree {
         Ok(())
     }
 
-    fn opened(&self, fd: OwnedFd, user: &Arc<User>, flags: OpenFlags) -> Result<Opened<HostFid>> {
+    fn opened(&self, fd: OwnedFd, from: &Node, flags: OpenFlags) -> Result<Opened<HostFid>> {
         let stat: Stat = rustix::fs::fstat(&fd)?;
         let form = match stat.st_mode & mode::KIND {
             mode::DIR => Form::Directory(Mutex::new(Stream::default())),
             _ => Form::File(OpenFile {
                 synchronous: synchronous(flags),
                 append: flags.has(OpenFlags::APPEND),
-                own: user.uid == 0 || user.uid == stat.st_uid,
+                own: from.user.uid == 0 || from.user.uid == stat.st_uid,
                 ..OpenFile::default()
             }),
         };
-        let node = Node::new(Arc::new(fd), &stat, user, form);
-        Ok(Opened { fid: HostFid(Arc::new(node)), qid: self.qids.qid(&stat), iounit: 0 })
+        Ok(Opened { fid: from.beside(fd, &stat, form), qid: self.qids.qid(&stat), iounit: 0 })
     }
 
     /// Reads content ([`crate::tree::Tree::read`]): now what is in memory, else on a worker.
@@ -170,6 +169,7 @@ impl HostTree {
             return call.fill(count, |to| read_all(node.fd(), to, offset));
         };
         let node = node.clone();
+        call.brings(count);
         call.park(move |ticket| {
             pool::submit(Box::new(move || {
                 if ticket.claim() {

@@ -1,13 +1,13 @@
 //! A directory of this machine as a tree: what `muster export` serves, and a session's `fs/`.
 //!
-//! The promises, and where they are kept. Nothing outside the root can be named, whatever the
-//! names and whoever moves files about meanwhile (`node`). A request has the rights of the user
-//! who attached, as the kernel judges them ([`user`]). A file lives while a fid stands for it,
-//! unlinked or not. A qid's path belongs to one file, its version changes with the content
-//! (`qids`). The thread that serves is not held up: reads of what is not in memory, syncs and
-//! synchronous writes go to a few workers (`pool`), waiting locks to a list (`lock`). Only
-//! regular files and directories are opened: a device or pipe of this machine is none of the
-//! client's (v9fs opens its own).
+//! The promises, and where they are kept. Nothing outside the root that a client
+//! has attached to can be named, whatever the names and whoever moves files about meanwhile
+//! (`node`). A request has the rights of the user who attached, as the kernel judges them
+//! ([`user`]). A file lives while a fid stands for it, unlinked or not. A qid's path belongs to
+//! one file, its version changes with the content (`qids`). The thread that serves is not held
+//! up: reads of what is not in memory, syncs and synchronous writes go to a few workers (`pool`),
+//! waiting locks to a list (`lock`). Only regular files and directories are opened: a device or
+//! pipe of this machine is none of the client's (v9fs opens its own).
 //!
 //! Opening, walking, creating, syncing metadata may wait for a disk, as any local program does.
 //!
@@ -83,7 +83,7 @@ impl HostTree {
         let open = |options: Options| -> Result<HostTree> {
             let (fd, descriptors) = node::open_root(root)?;
             let stat = rustix::fs::fstat(&fd)?;
-            let root = Node::new(Arc::new(fd), &stat, &Arc::new(User::own()), Form::Place);
+            let root = Node::top(Arc::new(fd), &stat, &Arc::new(User::own()));
             let limit = rustix::process::getrlimit(Resource::Fsize).current;
             Ok(HostTree {
                 qids: Arc::new(Qids::new(root.file)),
@@ -108,14 +108,15 @@ impl HostTree {
         let user = self.options.users.choose(who)?;
         user::act_as(&user, None)?;
         let stat = rustix::fs::fstat(self.root.fd())?;
-        let root = Node::new(self.root.fd.clone(), &stat, &user, Form::Place);
+        let root = Node::top(self.root.fd.clone(), &stat, &user);
         let (mut fid, mut qid) = (HostFid(Arc::new(root)), self.qids.qid(&stat));
         for name in who.aname.split('/').filter(|name| !name.is_empty()) {
             let walked = self.walk(&fid, &[name.as_bytes()])?;
             let below = walked.fid.zip(walked.qids.first().copied());
             (fid, qid) = below.expect("a walk of one name succeeds or fails");
         }
-        Ok((fid, qid))
+        // What was asked for is the root from here on: `..` stays at it.
+        Ok((fid.0.as_top(), qid))
     }
 
     /// Refuses changes of a tree that is only to be read.

@@ -4,8 +4,8 @@
 //! path is kept. A step resolves a single name in a descriptor's directory, follows no link of
 //! any kind and cannot leave the directory. Only where 9P asks for something that has no
 //! descriptor (`..`, and the directory and name of a fid that is to be removed or renamed), the
-//! kernel is asked where the file is now; that path is resolved beneath the root again, and what
-//! is found there must be the same file.
+//! kernel is asked where the file is now; that path is resolved again, beneath the root that the
+//! fid's client attached to, and what is found there must be the same file.
 
 use super::lock::LockOwner;
 use super::qids::Identity;
@@ -37,7 +37,16 @@ pub(super) struct Node {
     pub(super) kind: u32,
     /// Whose rights its requests have.
     pub(super) user: Arc<User>,
+    /// The root that its client attached to.
+    pub(super) top: Top,
     pub(super) form: Form,
+}
+
+/// A root, above which its client does not come.
+#[derive(Clone)]
+pub(super) struct Top {
+    fd: Arc<OwnedFd>,
+    pub(super) file: Identity,
 }
 
 /// What can be done with a node.
@@ -84,9 +93,26 @@ impl std::fmt::Debug for HostFid {
 }
 
 impl Node {
-    pub(super) fn new(fd: Arc<OwnedFd>, stat: &Stat, user: &Arc<User>, form: Form) -> Node {
-        let kind = stat.st_mode & mode::KIND;
-        Node { fd, file: Identity::of(stat), kind, user: user.clone(), form }
+    /// A root.
+    pub(super) fn top(fd: Arc<OwnedFd>, stat: &Stat, user: &Arc<User>) -> Node {
+        let (file, kind) = (Identity::of(stat), stat.st_mode & mode::KIND);
+        let top = Top { fd: fd.clone(), file };
+        Node { fd, file, kind, user: user.clone(), top, form: Form::Place }
+    }
+
+    /// A node of another file, which the same client has reached from this one.
+    pub(super) fn beside(&self, fd: OwnedFd, stat: &Stat, form: Form) -> HostFid {
+        let (fd, user, top) = (Arc::new(fd), self.user.clone(), self.top.clone());
+        let (file, kind) = (Identity::of(stat), stat.st_mode & mode::KIND);
+        HostFid(Arc::new(Node { fd, file, kind, user, top, form }))
+    }
+
+    /// The same file as a root.
+    pub(super) fn as_top(&self) -> HostFid {
+        let (fd, user) = (self.fd.clone(), self.user.clone());
+        let top = Top { fd: fd.clone(), file: self.file };
+        let (file, kind) = (self.file, self.kind);
+        HostFid(Arc::new(Node { fd, file, kind, user, top, form: Form::Place }))
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
@@ -104,8 +130,8 @@ impl Node {
 
     /// Another node of the same file, in another form.
     pub(super) fn with_form(&self, form: Form) -> HostFid {
-        let (fd, user) = (self.fd.clone(), self.user.clone());
-        HostFid(Arc::new(Node { fd, file: self.file, kind: self.kind, user, form }))
+        let (fd, user, top) = (self.fd.clone(), self.user.clone(), self.top.clone());
+        HostFid(Arc::new(Node { fd, file: self.file, kind: self.kind, user, top, form }))
     }
 }
 
@@ -157,7 +183,7 @@ impl HostTree {
 
     /// Where a file is now: its directory, and its name there.
     pub(super) fn find(&self, node: &Node) -> Result<(OwnedFd, Vec<u8>)> {
-        if node.file == self.root.file {
+        if node.file == node.top.file {
             return fail(Errno::BUSY, "the root of the tree stays where it is");
         }
         // Each retry means that the file, or a directory above it, was moved meanwhile.
@@ -172,7 +198,7 @@ impl HostTree {
     }
 
     fn find_once(&self, node: &Node) -> Result<(OwnedFd, Vec<u8>)> {
-        let root = self.path_of(self.root.fd())?;
+        let root = self.path_of(node.top.fd.as_fd())?;
         let path = self.path_of(node.fd())?;
         let gone = || crate::error::Error::new(Errno::NOENT, "the file is no longer in the tree");
         let below = match root.as_slice() {
@@ -185,8 +211,7 @@ impl HostTree {
             None => (&b"."[..], below),
         };
         let flags = PLACE | OFlags::DIRECTORY;
-        let parent =
-            rustix::fs::openat2(self.root.fd(), directory, flags, Mode::empty(), CONFINED)?;
+        let parent = rustix::fs::openat2(&node.top.fd, directory, flags, Mode::empty(), CONFINED)?;
         let stat = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if Identity::of(&stat) != node.file {
             return fail(Errno::STALE, "another file has the name now");
@@ -200,10 +225,10 @@ impl HostTree {
         Ok(path.into_bytes())
     }
 
-    /// Up from a file, but never above the root.
+    /// Up from a file, but never above the root that the client attached to (attach(5)).
     fn step_up(&self, node: &Node) -> Result<(OwnedFd, Stat)> {
-        if node.file == self.root.file {
-            return self.step(self.root.fd(), b".");
+        if node.file == node.top.file {
+            return self.step(node.top.fd.as_fd(), b".");
         }
         let (parent, _) = self.find(node)?;
         let stat = rustix::fs::fstat(&parent)?;
@@ -218,7 +243,7 @@ impl HostTree {
         // Not the same descriptor: what the open file holds must end with its own fid.
         let fd = self.reopen(from, PLACE)?;
         let stat = rustix::fs::fstat(&fd)?;
-        Ok(HostFid(Arc::new(Node::new(Arc::new(fd), &stat, &from.user, Form::Place))))
+        Ok(from.beside(fd, &stat, Form::Place))
     }
 
     /// Opens what a descriptor stands for once more, with other flags.
@@ -230,7 +255,7 @@ impl HostTree {
     /// Goes down `names` ([`crate::tree::Tree::walk`]).
     ///
     /// # Errors
-    /// When the first name is not to be had.
+    /// When the first name is not to be had, and when it cannot be known of a later one.
     pub fn walk(&self, from: &HostFid, names: &[Name<'_>]) -> Result<Walked<HostFid>> {
         user::act_as(&from.0.user, None)?;
         let mut qids = Vec::with_capacity(names.len());
@@ -247,11 +272,13 @@ impl HostTree {
             };
             let (fd, stat) = match step {
                 Ok(found) => found,
-                Err(error) if qids.is_empty() => return Err(error),
-                Err(_) => return Ok(Walked { qids, fid: None }),
+                Err(error) if !qids.is_empty() && error.ends_walk() => {
+                    return Ok(Walked { qids, fid: None });
+                }
+                Err(error) => return Err(error),
             };
             qids.push(self.qids.qid(&stat));
-            at = HostFid(Arc::new(Node::new(Arc::new(fd), &stat, &from.0.user, Form::Place)));
+            at = from.0.beside(fd, &stat, Form::Place);
         }
         Ok(Walked { qids, fid: Some(at) })
     }

@@ -8,6 +8,7 @@ use crate::message::{NOFID, NONUNAME, NOTAG, Tmessage, UserNumber};
 use crate::record::{Attr, Boxed, DirEntry, LockRange, Qid, SetAttr, Stat, Statfs};
 use crate::serve::{Server, same_user};
 use crate::session::Session;
+use crate::synthetic::{Dir, Entry, Inode, Synthetic};
 use crate::tree::{Attach, C, OpenFlags, Peer, Tree};
 use crate::version::Dialect;
 use crate::wire::{Name, Names};
@@ -92,6 +93,7 @@ impl Tree for Probe {
                     return fail(Errno::NOENT, "nothing is missing here");
                 }
                 b"missing" => return Ok(Walked { qids, fid: None }),
+                b"full" => return fail(Errno::MFILE, "no descriptors are left"),
                 b".." => at.truncate(at.rfind('/').unwrap_or(0)),
                 name => at = format!("{at}/{}", text(name)),
             }
@@ -478,6 +480,81 @@ fn walks_end_where_the_other_server_says() {
     assert_eq!(error.text, "/a/missing: No such file or directory");
     let up = client.walk("a/b/../c").expect("walked");
     assert_eq!(up.readlink().expect("read"), b"to/a/c");
+}
+
+/// A directory whose one entry, `m`, is another server's `a/b`.
+struct Above(Inode, Entry);
+
+impl Dir for Above {
+    fn inode(&self) -> &Inode {
+        &self.0
+    }
+    fn get(&self, name: &str) -> Result<Option<Entry>> {
+        Ok((name == "m").then(|| self.1.clone()))
+    }
+    fn list(&self) -> Vec<String> {
+        vec!["m".into()]
+    }
+}
+
+impl Relay {
+    /// A server in whose tree a part of the other's is mounted, and a client of it.
+    fn mounted(&self) -> (Server, Client) {
+        let remote = Arc::new(Remote::new(&self.between, "n3"));
+        let (root, qid) = remote.place_of(&self.between.walk("a/b").expect("walked"));
+        let above = Above(Inode::new(0o555), Entry::mount(remote, root, qid));
+        let tree = Arc::new(Synthetic::new(Arc::new(above)));
+        let server = Server::start(&tree, 1, same_user).expect("a server");
+        let stream = server.connect().expect("pair");
+        let client = Client::over(stream, &Options::default()).expect("attached");
+        (server, client)
+    }
+}
+
+/// Walks as it is told: a client takes `NAME/..` out of paths.
+fn walk(client: &Client, names: &[Name<'_>]) -> Result<(Vec<Qid>, Option<super::Fid>)> {
+    let (tell, told) = mpsc::channel();
+    client.root().walk_then(names, move |walked| {
+        let _ = tell.send(walked);
+    });
+    told.recv_timeout(Duration::from_secs(60)).expect("an answer")
+}
+
+/// Once one walk led out of a mount that is not the other server's root, into what was above it
+/// there.
+#[test]
+fn a_walk_that_has_been_below_a_mount_stops_at_it() {
+    let relay = Relay::new();
+    let (_server, client) = relay.mounted();
+    let (qids, fid) = walk(&client, &[b"m", b"c", b"..", b"..", b"..", b"d"]).expect("walked");
+    assert_eq!(fid.expect("all found").readlink().expect("read"), b"to/a/b/d");
+    assert_eq!(qids.len(), 6);
+    assert!(qids[0] == qids[2] && qids[2] == qids[3] && qids[3] == qids[4], "{qids:?}");
+    let (qids, fid) = walk(&client, &[b"m", b"c", b"..", b"..", b"missing"]).expect("a part");
+    assert_eq!((qids.len(), fid.is_none()), (4, true));
+    let below = walk(&client, &[b"m", b"c"]).expect("walked").1.expect("all found");
+    let (tell, told) = mpsc::channel();
+    below.walk_then(&[b"..", b"..", b"x"], move |walked| {
+        let _ = tell.send(walked);
+    });
+    let (_, fid) = told.recv_timeout(Duration::from_secs(60)).expect("an answer").expect("walked");
+    assert_eq!(fid.expect("all found").readlink().expect("read"), b"to/a/b/x");
+    // From the mount itself `..` goes up, into the tree that it is mounted in.
+    let root = client.root().qid();
+    assert_eq!(walk(&client, &[b"m", b".."]).expect("walked").0[1], root);
+}
+
+/// Once it looked like a file that is not there.
+#[test]
+fn a_want_of_descriptors_is_told_whatever_name_of_a_walk_meets_it() {
+    let relay = Relay::new();
+    let (_server, client) = relay.mounted();
+    for names in [&[&b"m"[..], b"full"][..], &[b"m", b"c", b"full"]] {
+        let error = walk(&client, names).expect_err("full");
+        assert_eq!(error.errno, Errno::MFILE, "{error}");
+    }
+    let (qids, fid) = walk(&client, &[b"m", b"missing"]).expect("a part");
+    assert_eq!((qids.len(), fid.is_none()), (1, true));
 }
 
 #[test]

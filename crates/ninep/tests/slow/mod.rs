@@ -6,6 +6,7 @@ use muster_ninep::error::{Errno, Result};
 use muster_ninep::record::{Attr, DirEntry, Qid, SetAttr};
 use muster_ninep::tree::{Attach, C, OpenFlags, Tree};
 use muster_ninep::wire::Name;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// A directory's qid.
@@ -39,6 +40,8 @@ pub struct Slow {
     held: Mutex<Vec<Held>>,
     clunked: Mutex<Vec<u32>>,
     removed: Mutex<Vec<u32>>,
+    /// Whether reads are of what comes without anybody's doing.
+    pub brings: AtomicBool,
 }
 
 impl Slow {
@@ -132,6 +135,9 @@ impl Tree for Slow {
     fn read(&self, call: &mut C<'_, Self>, _: &u32, _: u64, count: usize) -> Answer<Data> {
         if count == 0 {
             return Err(Errno::INVAL.into());
+        }
+        if self.brings.load(Ordering::Relaxed) {
+            call.brings(count);
         }
         call.park(|ticket| self.hold(Held::Read(ticket)))
     }

@@ -204,3 +204,45 @@ fn devices_pipes_and_sockets_are_not_opened() {
         assert_eq!(client.create(name, RDWR, 0o600).unwrap_err(), Errno::OPNOTSUPP);
     }
 }
+
+/// Once `..` stopped at the root of the export alone, and went above the directory that was
+/// attached to.
+#[test]
+fn nothing_above_the_directory_that_was_attached_to_is_reached() {
+    let scratch = Scratch::new();
+    std::fs::create_dir_all(scratch.join("sub/deep")).unwrap();
+    std::fs::write(scratch.join("outside"), "outside").unwrap();
+    let mut client = Client::new(&scratch.0);
+    let who = peer(Some(rustix::process::geteuid().as_raw()));
+    let who = Attach { peer: &who, uname: "", n_uname: None, aname: "sub" };
+    let (sub, qid) = client.ask(|tree| tree.attach(&who)).unwrap();
+    for path in ["../outside", "deep/../../outside"] {
+        assert_eq!(client.walk_from(&sub, path).unwrap_err(), Errno::NOENT, "{path}");
+    }
+    let deep = client.walk_from(&sub, "deep").unwrap();
+    let up = client.ask(|tree| tree.walk(&deep, &[b"..", b".."])).unwrap();
+    assert_eq!(up.qids, [qid, qid]);
+    let listed = client.ask(|tree| Ok(tree.open(&sub, OpenFlags(0))?.fid)).unwrap();
+    let entries = client.ask(|tree| tree.readdir(&listed, 0, 4096, true)).unwrap();
+    let above = entries.iter().find(|entry| entry.name == b"..").unwrap();
+    assert_eq!(above.qid, qid, "what is above is not told");
+    assert_eq!(client.ask(|tree| tree.remove(&sub)), Err(Errno::BUSY));
+    std::fs::rename(scratch.join("sub/deep"), scratch.join("deep")).unwrap();
+    assert_eq!(client.walk_from(&deep, "..").unwrap_err(), Errno::NOENT, "it has left the tree");
+}
+
+#[test]
+fn only_a_name_that_does_not_lead_on_cuts_a_walk_short() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.join("dir")).unwrap();
+    std::fs::write(scratch.join("dir/file"), "").unwrap();
+    let mut client = Client::new(&scratch.0);
+    let root = client.root.clone();
+    for (names, found) in [(&[&b"dir"[..], b"absent"][..], 1), (&[b"dir", b"file", b"x"], 2)] {
+        let walked = client.ask(|tree| tree.walk(&root, names)).unwrap();
+        assert_eq!((walked.qids.len(), walked.fid.is_none()), (found, true));
+    }
+    let long = [b'x'; 256];
+    let refused = client.ask(|tree| tree.walk(&root, &[b"dir", &long])).map(|_| ());
+    assert_eq!(refused, Err(Errno::NAMETOOLONG));
+}
