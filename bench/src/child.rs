@@ -173,25 +173,34 @@ mod tests {
         let folder = Folder::new(&std::env::temp_dir(), "launcher").expect("a folder");
         let [ready, asked] = ["ready", "asked"].map(|name| folder.path().join(name));
         let (at_ready, at_asked) = (ready.display(), asked.display());
+        // It ends by itself, should nobody ask it to.
         let script = format!(
             "trap 'echo asked >{at_asked}; exit' TERM; echo ready >{at_ready}
-             while :; do sleep 0.02; done"
+             for i in $(seq 1000); do sleep 0.02; done"
         );
-        let until_there = |path: &Path| {
-            while !path.exists() {
+        let until = |is_so: &dyn Fn() -> bool| {
+            let deadline = Instant::now() + Duration::from_secs(60);
+            while !is_so() {
+                assert!(Instant::now() < deadline, "it was not asked");
                 std::thread::sleep(Duration::from_millis(5));
             }
+        };
+        // Until it sleeps, `timeout` does not know whom it has started, and would end alone.
+        let sleeps = |pid: u32| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+            stat.is_ok_and(|stat| stat.contains(") S "))
         };
         // The kernel looks at the thread that has started it.
         let child = std::thread::scope(|scope| {
             let start = scope.spawn(|| {
                 let child = launcher("sh", Duration::from_secs(60)).args(["-c", &script]).spawn();
-                until_there(&ready);
-                child.expect("timeout starts")
+                let child = child.expect("timeout starts");
+                until(&|| ready.exists() && sleeps(child.id()));
+                child
             });
             start.join().expect("no panic")
         });
-        until_there(&asked);
+        until(&|| asked.exists());
         assert!(Child(child).ended().is_ok());
     }
 }
