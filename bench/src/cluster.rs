@@ -14,6 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::child::target;
+use crate::folder;
 use crate::namespaces::{self, Namespaces};
 
 /// The word that makes this program a guard; behind it a cluster's program and its directory.
@@ -23,7 +24,27 @@ pub const GUARD: &str = "cluster-guard";
 pub struct Cluster {
     muster: PathBuf,
     home: PathBuf,
-    guard: process::Child,
+    _guard: Guard,
+}
+
+/// Who sees to it: it takes a cluster down when this is dropped, or when we end.
+pub struct Guard(process::Child);
+
+impl Guard {
+    /// Starts it: a command for this program as a guard.
+    pub fn start(guard: &mut Command) -> Result<Guard> {
+        // A group of its own: Ctrl-C is not for it.
+        let guard = guard.stdin(Stdio::piped()).process_group(0).spawn();
+        Ok(Guard(guard.context("cannot start the guard of a cluster")?))
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        // What could not be done it has said.
+        let _ = self.0.wait();
+    }
 }
 
 /// What this process does if it is a guard.
@@ -83,14 +104,14 @@ impl Cluster {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let home = base.join(format!("muster-bench-{}-{number}", process::id()));
+        // To end a cluster on hosts takes what they are made of.
+        folder::after(&home);
         fs::create_dir_all(home.join("p"))?;
         let muster = target().join("release/muster");
         let mut guard = Command::new(std::env::current_exe().context("this program")?);
         guard.args([GUARD.as_ref(), muster.as_os_str(), home.as_os_str()]);
-        // A group of its own: Ctrl-C is not for it.
-        let guard = guard.stdin(Stdio::piped()).process_group(0).spawn();
-        let guard = guard.context("cannot start the guard of a cluster")?;
-        Ok(Cluster { muster, home, guard })
+        let guard = Guard::start(&mut guard)?;
+        Ok(Cluster { muster, home, _guard: guard })
     }
 
     /// A command for it.
@@ -132,13 +153,5 @@ impl Cluster {
     /// A place for a proxy's socket.
     pub fn proxy(&self, node: usize) -> PathBuf {
         self.home.join(format!("p/{node}"))
-    }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        drop(self.guard.stdin.take());
-        // What could not be done it has said.
-        let _ = self.guard.wait();
     }
 }

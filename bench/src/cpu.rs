@@ -1,4 +1,5 @@
-//! Processor time of a group of processes, as the kernel's cpuacct counts it.
+//! Processor time of a group of processes, as the kernel counts it: cpuacct where there are control
+//! groups of version 1, and otherwise any group of version 2.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,26 +8,26 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-/// Where cpuacct may be mounted.
-const ROOTS: [&str; 2] = ["/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/cpu,cpuacct"];
-
 /// How long what a command leaves to be done may take.
 const SETTLE: Duration = Duration::from_millis(300);
 
 /// Counts what is started within it, and all that this starts.
 pub struct Meter {
-    root: PathBuf,
+    /// The group that we come from.
+    own: PathBuf,
     group: PathBuf,
 }
 
 impl Meter {
     /// Makes one; none where the kernel has no such counter, or keeps it to itself.
     pub fn new(name: &str) -> Option<Meter> {
-        let root = ROOTS.map(PathBuf::from).into_iter().find(|root| root.is_dir())?;
-        let group = root.join(format!("muster-bench-{}-{name}", std::process::id()));
+        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let own = own(&mounts, &fs::read_to_string("/proc/self/cgroup").ok()?)?;
+        let group = own.join(format!("muster-bench-{}-{name}", std::process::id()));
         crate::folder::watch(&group);
         fs::create_dir(&group).ok()?;
-        Some(Meter { root, group })
+        let meter = Meter { own, group };
+        meter.used().is_ok().then_some(meter)
     }
 
     /// Does something as a member of the group: what it starts is, too.
@@ -40,7 +41,7 @@ impl Meter {
         };
         enter(&self.group)?;
         let done = deed();
-        enter(&self.root)?;
+        enter(&self.own)?;
         done
     }
 
@@ -65,9 +66,41 @@ impl Meter {
     /// # Errors
     /// When the counter cannot be read.
     pub fn used(&self) -> Result<f64> {
-        let text = fs::read_to_string(self.group.join("cpuacct.usage"))?;
-        Ok(text.trim().parse::<f64>()? / 1e6)
+        if let Ok(text) = fs::read_to_string(self.group.join("cpuacct.usage")) {
+            return Ok(text.trim().parse::<f64>()? / 1e6);
+        }
+        let text = fs::read_to_string(self.group.join("cpu.stat"))?;
+        let micros = text.lines().find_map(|line| line.strip_prefix("usage_usec "));
+        Ok(micros.context("cpu.stat tells no usage")?.trim().parse::<f64>()? / 1e3)
     }
+}
+
+/// Our group in the hierarchy that counts, by the texts of mountinfo and of `/proc/self/cgroup`.
+fn own(mounts: &str, groups: &str) -> Option<PathBuf> {
+    // ID PARENT DEVICE ROOT POINT OPTIONS... - TYPE SOURCE OPTIONS
+    let mount = |kind: &str, option: &str| {
+        mounts.lines().find_map(|line| {
+            let (left, right) = line.split_once(" - ")?;
+            let mut right = right.split(' ');
+            let is_it = right.next() == Some(kind)
+                && (option.is_empty() || right.nth(1)?.split(',').any(|word| word == option));
+            is_it.then(|| left.split(' ').nth(4)).flatten()
+        })
+    };
+    // NUMBER:CONTROLLERS:PATH
+    let path = |controller: &str| {
+        groups.lines().find_map(|line| {
+            let (_, rest) = line.split_once(':')?;
+            let (controllers, path) = rest.split_once(':')?;
+            controllers.split(',').any(|word| word == controller).then_some(path)
+        })
+    };
+    let one = || Some((mount("cgroup", "cpuacct")?, path("cpuacct")?));
+    let two = || Some((mount("cgroup2", "")?, path("")?));
+    let (mount, path) = one().or_else(two)?;
+    let own = PathBuf::from(mount).join(path.trim_start_matches('/'));
+    // A container may be shown a part of it only.
+    Some(if own.is_dir() { own } else { mount.into() })
 }
 
 impl Drop for Meter {
@@ -79,5 +112,24 @@ impl Drop for Meter {
             }
             sleep(Duration::from_millis(20));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = "30 25 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\
+                       31 25 0:27 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct\n";
+    const TWO: &str = "30 25 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
+
+    #[test]
+    fn time_is_counted_by_either_version_of_control_groups() {
+        let found = |mounts, groups| own(mounts, groups).map(|path| path.display().to_string());
+        let one = found(ONE, "3:cpuacct:/no/such\n2:cpu:/\n0::/\n");
+        assert_eq!(one.as_deref(), Some("/sys/fs/cgroup/cpuacct"));
+        // Nearly all machines of today have version 2 only.
+        assert_eq!(found(TWO, "0::/no/such.scope\n").as_deref(), Some("/sys/fs/cgroup"));
+        assert_eq!(found("", "0::/\n"), None);
     }
 }

@@ -191,7 +191,11 @@ pub fn run(quick: bool, only: Option<&str>) -> Result<Report> {
         }
     }
     let mut notes = vec![
-        format!("{rounds} rounds; two processes on two processors, unless a case says else"),
+        format!(
+            "{rounds} rounds; two processes on processors {} and {}, unless a case says else",
+            place::processors()[0],
+            place::processors()[1]
+        ),
         "a flag from one processor to the other, median (range) beside each case:".to_owned(),
     ];
     notes.extend(trials.iter().zip(&found).map(|(trial, found)| found.note(trial)));

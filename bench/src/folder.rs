@@ -16,8 +16,11 @@ use anyhow::{Context, Result, bail};
 /// The word that makes this program a keeper.
 pub const KEEPER: &str = "folder-keeper";
 
-/// How long what uses a folder may take to end after us.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long what uses a folder may take to end after us: a cluster has ten seconds.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// How what begins that somebody else removes before.
+const BEFORE: &str = "before ";
 
 /// A folder that goes when we go.
 #[derive(Debug)]
@@ -49,15 +52,25 @@ impl Drop for Folder {
     }
 }
 
-/// Has a file, a folder or a control group removed once we have ended, if it is still there then.
+/// Has a file, a folder or a control group removed once we have ended, if it is still there then;
+/// and all whose names begin so if the path ends with `*`.
 pub fn watch(path: &Path) {
+    tell("", path);
+}
+
+/// Has everything else stay until somebody who needs it has removed this.
+pub fn after(path: &Path) {
+    tell(BEFORE, path);
+}
+
+fn tell(what: &str, path: &Path) {
     static KEEPER_HEARS: Mutex<Option<ChildStdin>> = Mutex::new(None);
     let Ok(mut hears) = KEEPER_HEARS.lock() else { return };
     if hears.is_none() {
         *hears = keeper();
     }
     // Without a keeper we remove it ourselves, unless we are interrupted.
-    let told = hears.as_mut().map(|hears| writeln!(hears, "{}", path.display()));
+    let told = hears.as_mut().map(|hears| writeln!(hears, "{what}{}", path.display()));
     if let Some(Err(error)) = told {
         eprintln!("bench: {} stays if this is interrupted: {error}", path.display());
     }
@@ -75,7 +88,17 @@ fn keeper() -> Option<ChildStdin> {
 /// # Errors
 /// When something stays.
 pub fn keep(told: impl BufRead) -> Result<()> {
-    let paths: Vec<PathBuf> = told.lines().map_while(Result::ok).map(PathBuf::from).collect();
+    let (mut others, mut paths) = (Vec::new(), Vec::new());
+    for line in told.lines().map_while(Result::ok) {
+        match line.strip_prefix(BEFORE) {
+            Some(other) => others.push(PathBuf::from(other)),
+            None => paths.push(PathBuf::from(line)),
+        }
+    }
+    let until = Instant::now() + PATIENCE;
+    while others.iter().any(|other| other.exists()) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let until = Instant::now() + PATIENCE;
     while let Some(path) = paths.iter().find(|path| !is_gone(path)) {
         if Instant::now() > until {
@@ -88,6 +111,12 @@ pub fn keep(told: impl BufRead) -> Result<()> {
 
 /// Removes what is at a path; whether nothing is there now.
 fn is_gone(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    if let (Some(begins), Some(folder)) = (name.strip_suffix('*'), path.parent()) {
+        let all = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut meant = all.filter(|entry| entry.file_name().to_string_lossy().starts_with(begins));
+        return meant.all(|entry| is_gone(&entry.path()));
+    }
     if fs::symlink_metadata(path).is_err() {
         return true;
     }
@@ -103,14 +132,32 @@ mod tests {
     #[test]
     fn a_keeper_removes_what_is_left_and_does_not_mind_what_is_not() {
         let folder = Folder::new(&std::env::temp_dir(), "test").unwrap();
-        let [full, file, gone] = ["full", "file", "gone"].map(|name| folder.path().join(name));
+        let [full, file, gone, some] =
+            ["full", "file", "gone", "some*"].map(|name| folder.path().join(name));
+        for name in ["some1", "some2"] {
+            fs::write(folder.path().join(name), "x").unwrap();
+        }
         fs::create_dir_all(full.join("within")).unwrap();
         fs::write(full.join("within/file"), "x").unwrap();
         fs::write(&file, "x").unwrap();
-        let told: String =
-            [&full, &file, &gone].iter().map(|path| format!("{}\n", path.display())).collect();
+        let told: String = [&full, &file, &gone, &some]
+            .iter()
+            .map(|path| format!("{}\n", path.display()))
+            .collect();
         keep(told.as_bytes()).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        // A cluster that still ends needs what there is to end it.
+        let (cluster, agent) = (folder.path().join("cluster"), folder.path().join("agent"));
+        for path in [&cluster, &agent] {
+            fs::write(path, "x").unwrap();
+        }
+        let told = format!("{}\n{BEFORE}{}\n", agent.display(), cluster.display());
+        let keeper = std::thread::spawn(move || keep(told.as_bytes()).unwrap());
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(agent.exists());
+        fs::remove_file(&cluster).unwrap();
+        keeper.join().unwrap();
+        assert!(!agent.exists());
         let path = folder.path().to_owned();
         drop(folder);
         assert!(!path.exists());

@@ -20,6 +20,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::child::{self, Child, in_path, target};
+use crate::cluster::{self, Guard};
 use crate::folder::Folder;
 use crate::namespaces::{self, Namespaces};
 use crate::report::{Better, Case, Report, Samples};
@@ -36,6 +37,9 @@ const PEERS: usize = 16;
 
 /// A link: 100 Mbit/s, with a queue of 20 ms, and room for the largest packet that Linux makes.
 const LINK: &str = "tbf rate 100mbit burst 128kb latency 20ms";
+
+/// Where the server's cluster is, at its machine.
+const HOME: &str = "/mnt/c";
 
 /// How long a fetch may take.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -112,6 +116,7 @@ fn done(command: &mut Command) -> Result<()> {
 struct Server<'a> {
     lab: &'a Lab,
     muster: String,
+    _guard: Guard,
     /// What every client's command has.
     from: String,
 }
@@ -119,8 +124,15 @@ struct Server<'a> {
 impl Server<'_> {
     fn up(lab: &Lab) -> Result<Server<'_>> {
         let muster = fs::canonicalize(target().join("release/muster"))?.display().to_string();
-        let mut server = Server { lab, muster, from: String::new() };
+        let own = std::env::current_exe()?.display().to_string();
+        let mut guard = Command::new(lab.hosts.agent());
+        let line = format!("mkdir -p {HOME}; exec {own} {} {muster} {HOME}", cluster::GUARD);
+        let guard = Guard::start(guard.arg(format!("s{}", lab.server())).arg(line))?;
+        let mut server = Server { lab, muster, _guard: guard, from: String::new() };
+        // The guard knows by this that it may come up after we have ended.
+        done(&mut lab.hosts.at(lab.server(), &format!("mkdir -p {HOME}; touch {HOME}/starting")))?;
         server.command("up -N 1")?;
+        done(&mut lab.hosts.at(lab.server(), &format!("rm {HOME}/starting")))?;
         for (name, size) in [("large", LARGE), ("small", SMALL)] {
             let path = lab.home.join(name);
             fs::write(&path, noise(size))?;
@@ -130,14 +142,16 @@ impl Server<'_> {
         server.command(&format!("image serve --listen {address}"))?;
         let key = lab.home.join("key");
         // The server's files are in its own /mnt.
-        let copy = format!("cp /mnt/r/default/images/key {}", key.display());
+        let copy = format!("cp {HOME}/r/default/images/key {}", key.display());
         done(&mut lab.hosts.at(lab.server(), &copy))?;
         server.from = format!("--from {address} --key {}", key.display());
         Ok(server)
     }
 
     fn command(&self, words: &str) -> Result<()> {
-        done(&mut self.lab.hosts.at(self.lab.server(), &format!("{} {words}", self.muster)))
+        let settings = format!("MUSTER_RUNTIME={HOME}/r MUSTER_CONFIG={HOME}/config");
+        let line = format!("{settings} {} {words}", self.muster);
+        done(&mut self.lab.hosts.at(self.lab.server(), &line))
     }
 
     /// Seconds until so many clients have an image, and the chunks that the server gave.
@@ -165,12 +179,6 @@ impl Server<'_> {
             done(&mut self.lab.hosts.at(host, &format!("{same} && rm /mnt/out")))?;
         }
         Ok((time.as_secs_f64(), given))
-    }
-}
-
-impl Drop for Server<'_> {
-    fn drop(&mut self) {
-        let _ = self.command("down");
     }
 }
 

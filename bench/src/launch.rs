@@ -89,6 +89,9 @@ fn measure(settings: &Settings<'_>, base: &Path, home: &Path) -> Result<Report> 
         "ours and Slurm keep daemons and statuses; ours a control group a rank as well".to_owned(),
         "processor time is that of daemons, commands and programs, less what is used idly".into(),
     ]);
+    if !cases.iter().any(|case| case.unit == "ms" && case.case.starts_with("processor time")) {
+        notes.push("without processor time: no control group counts for us (as root)".to_owned());
+    }
     if let Some(path) = settings.figure {
         notes.extend(figure::measure(settings.quick, path, base, home)?);
     }

@@ -64,6 +64,8 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
       --quick --json   as above
       --case TEXT      only the scenes whose names contain it: pair, far, four, eight, blocked,
                        launch, memory, sweep
+      --namespaces     only what goes between hosts, each a network namespace (as root): ours by
+                       TLS over TCP, Open MPI by TCP over the same links
       --figure FILE    measure Sweep3D (--case hypre: hypre) in the coscheduled mode instead, by
                        the length of the strobe, and draw that (as root: each node has a network of
                        its own)
@@ -89,7 +91,7 @@ const OPTIONS: [(&str, &[&str]); 12] = [
     ("deaths", &["--quick", "--json"]),
     ("primitives", &["--quick", "--json"]),
     ("fabric", &["--quick", "--json", "--case"]),
-    ("mpi", &["--quick", "--json", "--case", "--figure"]),
+    ("mpi", &["--quick", "--json", "--case", "--namespaces", "--figure"]),
     ("parked", &["--json", "--address", "--path", "--count", "--connections", "--pid"]),
 ];
 
@@ -225,6 +227,7 @@ fn main() -> ExitCode {
         "deaths" => deaths::run(options.quick),
         "primitives" => primitives::run(options.quick),
         "fabric" => fabric::run(options.quick, options.case.as_deref()),
+        "mpi" if options.namespaces => mpi::between_hosts(options.quick),
         "mpi" => mpi::run(options.quick, options.case.as_deref(), options.figure.as_deref()),
         "parked" => ninep::parked::run(&options.parked),
         _ => unreachable!("the command line was read"),

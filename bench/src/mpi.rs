@@ -20,6 +20,8 @@ mod strobes;
 use crate::child::Child;
 use crate::cluster::Cluster;
 use crate::fabric;
+use crate::folder::Folder;
+use crate::namespaces::{self, Namespaces};
 use crate::report::{Better, Case, Report, Samples};
 use anyhow::{Result, bail, ensure};
 use side::{OURS, Program, Side, sides};
@@ -76,12 +78,21 @@ struct Scene<'a> {
     flags: &'a [&'a str],
     /// Only these sides can, or need to.
     only: Words,
+    /// The hosts that are the nodes; without, all nodes are this machine.
+    hosts: Option<&'a Namespaces>,
 }
 
 impl Scene<'_> {
     /// Whether a side is to run it.
     fn is_for(&self, side: &Side) -> bool {
-        self.only.is_empty() || self.only.contains(&side.name)
+        // To yield is for those who share a processor.
+        let is_of_use = side.name != side::MPICH_YIELD || self.is_crowded();
+        is_of_use && (self.only.is_empty() || self.only.contains(&side.name))
+    }
+
+    /// Whether there are more ranks than processors.
+    fn is_crowded(&self) -> bool {
+        self.ranks > std::thread::available_parallelism().map_or(1, usize::from)
     }
 
     /// Whether it is the same to peers.
@@ -92,7 +103,7 @@ impl Scene<'_> {
 
 const fn scene(name: &'static str, ranks: usize, words: Words) -> Scene<'static> {
     let program = Program::Measure;
-    Scene { name, ranks, nodes: 1, program, words, flags: &[], only: &[] }
+    Scene { name, ranks, nodes: 1, program, words, flags: &[], only: &[], hosts: None }
 }
 
 const fn sweep(name: &'static str, ranks: usize, words: Words) -> Scene<'static> {
@@ -123,6 +134,10 @@ const SCENES: [Scene<'static>; 15] = [
     coscheduled("sweep 4, coscheduled", 4, &["50", "2", "2"]),
 ];
 
+/// What is played between hosts, each a network namespace, for `--namespaces`.
+const HOSTS: Scene<'static> =
+    Scene { nodes: 2, only: &[OURS, side::OPEN], ..scene("hosts", 2, &["far", "100"]) };
+
 /// What is told: the scene, the figure's name there, the title, its unit, and which ratio is wanted
 /// against whom.
 type Row = (&'static str, &'static str, &'static str, &'static str, f64, Against);
@@ -135,7 +150,7 @@ const THIRD: f64 = 1.0 / 0.33;
 const WITHIN: f64 = 1.0 / 1.02;
 const OWN: f64 = 1.0 / 1.25;
 
-const ROWS: [Row; 47] = [
+const ROWS: [Row; 58] = [
     ("pair", "latency-8", "latency 8 B", "us", 1.0, Best),
     ("pair", "latency-1024", "latency 1 KiB", "us", 1.0, Best),
     ("pair", "latency-4096", "latency 4 KiB", "us", TENTH, Best),
@@ -149,12 +164,16 @@ const ROWS: [Row; 47] = [
     ("pair", "allreduce-8", "all-reduce 8 B, 2 ranks", "us", 1.0, Best),
     ("four", "barrier", "barrier, 4 ranks", "us", HALF, One(side::OPEN)),
     ("four", "barrier", "barrier, 4 ranks", "us", 1000.0, One(side::MPICH)),
+    ("four", "barrier", "barrier, 4 ranks", "us", 1.0, One(side::MPICH_YIELD)),
     ("four", "allreduce-8", "all-reduce 8 B, 4 ranks", "us", HALF, One(side::OPEN)),
     ("four", "allreduce-8", "all-reduce 8 B, 4 ranks", "us", 1000.0, One(side::MPICH)),
+    ("four", "allreduce-8", "all-reduce 8 B, 4 ranks", "us", 1.0, One(side::MPICH_YIELD)),
     ("eight", "barrier", "barrier, 8 ranks", "us", HALF, One(side::OPEN)),
     ("eight", "barrier", "barrier, 8 ranks", "us", 1000.0, One(side::MPICH)),
+    ("eight", "barrier", "barrier, 8 ranks", "us", 1.0, One(side::MPICH_YIELD)),
     ("eight", "allreduce-8", "all-reduce 8 B, 8 ranks", "us", HALF, One(side::OPEN)),
     ("eight", "allreduce-8", "all-reduce 8 B, 8 ranks", "us", 1000.0, One(side::MPICH)),
+    ("eight", "allreduce-8", "all-reduce 8 B, 8 ranks", "us", 1.0, One(side::MPICH_YIELD)),
     ("far", "latency-8", "between nodes, latency 8 B", "us", SEVENTH, One(side::OPEN)),
     ("far", "latency-4096", "between nodes, latency 4 KiB", "us", SEVENTH, One(side::OPEN)),
     ("far", "latency-16384", "between nodes, latency 16 KiB", "us", SEVENTH, One(side::OPEN)),
@@ -162,6 +181,13 @@ const ROWS: [Row; 47] = [
     ("far", "bandwidth-262144", "between nodes, bandwidth 256 KiB", "GB/s", 1.0, One(side::OPEN)),
     ("far", "bandwidth-1048576", "between nodes, bandwidth 1 MiB", "GB/s", 1.0, One(side::OPEN)),
     ("far", "bandwidth-4194304", "between nodes, bandwidth 4 MiB", "GB/s", 1.0, One(side::OPEN)),
+    ("hosts", "latency-8", "between hosts, latency 8 B", "us", 0.0, One(side::OPEN)),
+    ("hosts", "latency-4096", "between hosts, latency 4 KiB", "us", 0.0, One(side::OPEN)),
+    ("hosts", "latency-16384", "between hosts, latency 16 KiB", "us", 0.0, One(side::OPEN)),
+    ("hosts", "bandwidth-65536", "between hosts, bandwidth 64 KiB", "GB/s", 0.0, One(side::OPEN)),
+    ("hosts", "bandwidth-262144", "between hosts, bandwidth 256 KiB", "GB/s", 0.0, One(side::OPEN)),
+    ("hosts", "bandwidth-1048576", "between hosts, bandwidth 1 MiB", "GB/s", 0.0, One(side::OPEN)),
+    ("hosts", "bandwidth-4194304", "between hosts, bandwidth 4 MiB", "GB/s", 0.0, One(side::OPEN)),
     ("many nodes", "barrier", "16 nodes, barrier", "us", 1.0, One(side::OPEN)),
     ("many nodes", "allreduce-8", "16 nodes, all-reduce 8 B", "us", 1.0, One(side::OPEN)),
     ("many nodes", "broadcast-4096", "16 nodes, all have 4 KiB", "us", 1.0, One(side::OPEN)),
@@ -312,7 +338,7 @@ impl Played {
     }
 
     /// One run of a scene at a side.
-    fn play(&mut self, scene: &Scene<'static>, side: &Side) -> Result<()> {
+    fn play(&mut self, scene: &Scene<'_>, side: &Side) -> Result<()> {
         if self.late.contains(&(scene.name, side.name)) {
             return Ok(());
         }
@@ -339,6 +365,21 @@ impl Played {
     }
 }
 
+/// Between hosts that are network namespaces: ours by TLS over TCP, as between all hosts, Open MPI
+/// by TCP over the same links.
+///
+/// # Errors
+/// As `run`, and when we are not root.
+pub fn between_hosts(quick: bool) -> Result<Report> {
+    namespaces::become_head()?;
+    let home = Folder::new(Path::new("/dev/shm"), "mpi")?;
+    let hosts = Namespaces::make(NODES, home.path())?;
+    let cluster = Cluster::up_on(&hosts, NODES, home.path())?;
+    let scene = Scene { hosts: Some(&hosts), ..HOSTS };
+    let below = "each node a network namespace: ours by TLS over TCP, Open MPI by TCP";
+    rounds(quick, &[&scene], cluster, below)
+}
+
 /// The benchmark; of the scenes only those whose names contain a text, if one is given. With a
 /// place for a figure it draws that instead.
 ///
@@ -355,9 +396,15 @@ pub fn run(quick: bool, only: Option<&str>, figure: Option<&Path>) -> Result<Rep
         let (asked, there) = (only.unwrap_or_default(), names.join(", "));
         bail!("no scene contains {asked:?}: there are {there}");
     }
+    let below = "between nodes of this machine: ours by Unix sockets, Open MPI by TCP on loopback";
+    rounds(quick, &scenes, up(NODES)?, below)
+}
+
+/// Plays scenes by all sides in turn.
+fn rounds(quick: bool, scenes: &[&Scene<'_>], cluster: Cluster, place: &str) -> Result<Report> {
     let (rounds, times, patience) = if quick { (1, 1, QUICK) } else { (5, TIMES, PATIENCE) };
     let sides = sides();
-    let mut played = Played::new(up(NODES)?, patience);
+    let mut played = Played::new(cluster, patience);
     for round in 0..rounds {
         for alike in scenes.chunk_by(|one, other| one.is_like(other)) {
             let times = if alike[0].program == Program::Sweep { times } else { 1 };
@@ -387,8 +434,7 @@ pub fn run(quick: bool, only: Option<&str>, figure: Option<&Path>) -> Result<Rep
     let mut notes = vec![
         format!("{rounds} rounds; medians of the rounds' best batches, of {times} Sweep3D a round"),
         "blocked receives: medians of all waits".to_owned(),
-        "between nodes, all on this machine: ours by Unix sockets, Open MPI by TCP on loopback"
-            .into(),
+        place.to_owned(),
     ];
     if !flags.0.is_empty() {
         let median = flags.median();
@@ -485,7 +531,8 @@ mod tests {
         for (scene, .., against) in ROWS {
             let other = if let BestIn(other) | Own(other) = against { other } else { scene };
             for name in [scene, other] {
-                assert!(SCENES.iter().any(|scene| scene.name == name), "{name}");
+                let mut all = SCENES.iter().chain([&HOSTS]);
+                assert!(all.any(|scene| scene.name == name), "{name}");
             }
         }
     }

@@ -18,6 +18,9 @@ const HEAD: &str = "MUSTER_BENCH_HEAD";
 /// The head's address.
 pub const ADDRESS: &str = "10.78.255.254";
 
+/// Where all of them are.
+pub const NETWORK: &str = "10.78.0.0/16";
+
 /// What a host keeps in memory at most: as a machine of half a GiB would.
 const MEMORY: &str = "256m";
 
@@ -61,6 +64,8 @@ impl Namespaces {
         fs::write(home.join("at-head"), neighbours(count, "br0"))?;
         fs::write(home.join("at-host"), neighbours(count, "eth0"))?;
         fs::write(home.join("agent"), agent(home))?;
+        let list = (1..=count).map(|number| format!("s{number}\n")).collect::<String>();
+        fs::write(home.join("list"), list)?;
         fs::set_permissions(home.join("agent"), fs::Permissions::from_mode(0o755))?;
         let at = home.display();
         script(&format!(
@@ -80,6 +85,11 @@ impl Namespaces {
     /// A program that takes ssh's place: options, a host, and a command.
     pub fn agent(&self) -> PathBuf {
         self.home.join("agent")
+    }
+
+    /// A file with the names of all, a line each.
+    pub fn list(&self) -> PathBuf {
+        self.home.join("list")
     }
 
     /// A command for `sh` at a host.

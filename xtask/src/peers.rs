@@ -147,6 +147,7 @@ fn compilers(place: &Path) -> Vec<(&'static str, PathBuf)> {
 /// what ours has compiled.
 pub fn compile(root: &Path) -> Result<()> {
     crate::install::install(root, &place(root).join("installed"))?;
+    build_yield(root)?;
     for (kind, compiler) in compilers(&place(root)) {
         let built = programs(root, kind, &compiler);
         match built {

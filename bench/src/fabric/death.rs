@@ -5,6 +5,7 @@
 
 use super::half::HALF;
 use super::ours::{End, patience};
+use super::place::processors;
 use crate::child::{self, Child};
 use anyhow::{Context, Result, ensure};
 use muster_fabric::Error;
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Starts the other half on the other processor.
 fn other(role: &str, subject: &str, at: &str) -> Result<Child> {
     let mut command = child::command("taskset");
-    command.args(["-c", "1"]).arg(std::env::current_exe()?);
+    command.args(["-c", &processors()[1].to_string()]).arg(std::env::current_exe()?);
     command.args([HALF, role, subject, at, "64", "1000000000", "0"]);
     Child::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
 }

@@ -2,6 +2,7 @@
 //! it found. Ours, the bare limits and the peers are all measured so, kept to processors by the
 //! same program (`taskset`), and ended when they take too long.
 
+use super::place::{PROCESSORS, processors};
 use crate::child::{self, Child};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -56,15 +57,16 @@ impl Call {
 
     /// To be carried out at a place, by the one who asks or the one who serves.
     fn command(&self, place: Place, asks: bool) -> Command {
+        let [first, second] = processors();
         let processor = match place {
-            Place::Apart if !asks => Some("1"),
-            Place::Apart | Place::Together => Some("0"),
+            Place::Apart if !asks => Some(second),
+            Place::Apart | Place::Together => Some(first),
             Place::Anywhere | Place::Bare => None,
         };
         let mut command = match processor {
             Some(processor) => {
                 let mut command = child::command("taskset");
-                command.args(["-c", processor]).arg(&self.program);
+                command.args(["-c", &processor.to_string()]).arg(&self.program);
                 command
             }
             None if place == Place::Bare => Command::new(&self.program),
@@ -72,7 +74,7 @@ impl Call {
         };
         command.args(&self.words).stdin(Stdio::null());
         // Whoever calls us may have set up a peer for himself.
-        command.env_remove("UCX_TLS");
+        command.env_remove("UCX_TLS").env(PROCESSORS, format!("{first},{second}"));
         command.envs(self.settings.iter().map(|(name, value)| (name, value)));
         command
     }

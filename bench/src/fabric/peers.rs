@@ -5,6 +5,7 @@
 use super::duel::{Call, Place, duel, figures, whole};
 use crate::child::{self, free_address, in_path};
 use anyhow::{Context, Result, ensure};
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ pub enum Ucx {
     Default,
     /// Only shared memory with two copies.
     Posix,
+    /// The same in longer pieces, and never by rendezvous: the longest that 1.13 runs with.
+    PosixLong,
     /// Both.
     PosixCma,
     /// Only TCP.
@@ -27,13 +30,13 @@ pub enum Ucx {
 }
 
 /// The settings among which the best for shared memory is.
-pub const UCX_SHARED: [Ucx; 3] = [Ucx::Default, Ucx::Posix, Ucx::PosixCma];
+pub const UCX_SHARED: [Ucx; 4] = [Ucx::Default, Ucx::Posix, Ucx::PosixLong, Ucx::PosixCma];
 
 impl Ucx {
     fn transports(self) -> Option<&'static str> {
         match self {
             Ucx::Default => None,
-            Ucx::Posix => Some("posix,self"),
+            Ucx::Posix | Ucx::PosixLong => Some("posix,self"),
             Ucx::PosixCma => Some("posix,cma,self"),
             Ucx::Tcp => Some("tcp,self"),
         }
@@ -52,6 +55,9 @@ impl Ucx {
         both = both.set("UCX_WARN_UNUSED_ENV_VARS", "n");
         if let Some(transports) = self.transports() {
             both = both.set("UCX_TLS", transports);
+        }
+        if self == Ucx::PosixLong {
+            both = both.set("UCX_POSIX_SEG_SIZE", "32768").set("UCX_RNDV_THRESH", "inf");
         }
         let warm = (rounds / 10).max(1).to_string();
         let (size, rounds) = (size.to_string(), rounds.to_string());
@@ -105,11 +111,14 @@ pub fn iceoryx2(size: usize, rounds: u64, place: Place) -> Result<f64> {
     let name = format!("muster-bench-{}-{number}-", std::process::id());
     let program = child::target().join("peers/iceoryx2/release/peer-iceoryx2");
     let program = child::exists(program).with_context(|| missing("iceoryx2"))?;
-    let rest = [name.clone(), size.to_string(), rounds.min(10_000).to_string()];
+    let rest = [name.clone(), size.to_string(), rounds.to_string()];
     let call = |role| Call::new(&program, &[role]).with(&rest.each_ref().map(String::as_str));
+    // It keeps files in two places, and leaves some of them.
+    let folder = std::env::temp_dir().join(&name);
+    crate::folder::watch(&folder);
+    crate::folder::watch(&Path::new("/dev/shm").join(format!("{name}*")));
     let text = duel("iceoryx2", place, &call("second"), &call("first"));
-    // It keeps files there, and leaves some of them.
-    let _ = std::fs::remove_dir_all(std::env::temp_dir().join(&name));
+    let _ = std::fs::remove_dir_all(folder);
     for entry in std::fs::read_dir("/dev/shm")?.flatten() {
         if entry.file_name().to_string_lossy().starts_with(&name) {
             std::fs::remove_file(entry.path())?;

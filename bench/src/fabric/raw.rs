@@ -3,6 +3,7 @@
 //! and one that answers; both do as many rounds, and whoever waits for too long says so.
 
 use super::half::{Think, one_way};
+use super::place::processors;
 use super::sys::{Memory, Way};
 use anyhow::{Context, Result, anyhow, ensure};
 use rustix::fs::MemfdFlags;
@@ -79,11 +80,10 @@ pub fn sentinel() -> Result<f64> {
     })
 }
 
-/// Keeps this thread on a processor, if there are as many.
-pub fn pin(processor: usize) {
-    let count = std::thread::available_parallelism().map_or(1, usize::from);
+/// Keeps this thread on one of the two processors.
+fn pin(which: usize) {
     let mut set = CpuSet::new();
-    set.set(processor % count.max(2));
+    set.set(processors()[which]);
     // Without permission it runs where the kernel wants.
     let _ = sched_setaffinity(None, &set);
 }

@@ -4,6 +4,7 @@
 use super::Scene;
 use crate::child::{self, exists, in_path, target};
 use crate::cluster::Cluster;
+use crate::namespaces;
 use anyhow::Result;
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,11 +13,13 @@ use std::time::Duration;
 pub const OURS: &str = "ours";
 pub const OPEN: &str = "Open MPI";
 pub const MPICH: &str = "MPICH";
+/// The same, given what it has no setting for: to offer the processor after each look in vain.
+pub const MPICH_YIELD: &str = "MPICH, yielding";
 pub const MPICH_WHEEL: &str = "MPICH (PyPI)";
 pub const INTEL_WHEEL: &str = "Intel (PyPI)";
 
 /// All but ours.
-pub const PEERS: [&str; 4] = [OPEN, MPICH, MPICH_WHEEL, INTEL_WHEEL];
+pub const PEERS: [&str; 5] = [OPEN, MPICH, MPICH_YIELD, MPICH_WHEEL, INTEL_WHEEL];
 
 /// A program that all run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +40,8 @@ pub struct Side {
     launcher: PathBuf,
     /// Where its library is, if its programs do not know.
     library: Option<PathBuf>,
+    /// What is loaded before it.
+    before: Option<PathBuf>,
 }
 
 /// Where everything of this benchmark is.
@@ -48,18 +53,30 @@ fn place() -> PathBuf {
 /// Ours and all peers that are there.
 pub fn sides() -> Vec<Side> {
     let debian = |name, build, launcher: &str| {
-        in_path(launcher).map(|launcher| Side { name, build, launcher, library: None })
+        in_path(launcher).map(|launcher| Side {
+            name,
+            build,
+            launcher,
+            library: None,
+            before: None,
+        })
+    };
+    let yielding = || {
+        let before = Some(exists(std::path::absolute(target().join("peers/yield.so")).ok()?)?);
+        Some(Side { before, ..debian(MPICH_YIELD, "mpich", "mpiexec.mpich")? })
     };
     let wheel = |name, folder: &str| {
         let root = place().join(folder);
         let launcher = exists(root.join("bin/mpiexec"))?;
-        Some(Side { name, build: "abi", launcher, library: Some(root.join("lib")) })
+        let library = Some(root.join("lib"));
+        Some(Side { name, build: "abi", launcher, library, before: None })
     };
     let launcher = place().join("installed/bin/muster");
     let sides = [
-        Some(Side { name: OURS, build: "abi", launcher, library: None }),
+        Some(Side { name: OURS, build: "abi", launcher, library: None, before: None }),
         debian(OPEN, "openmpi", "mpirun.openmpi"),
         debian(MPICH, "mpich", "mpiexec.mpich"),
+        yielding(),
         wheel(MPICH_WHEEL, "wheel-mpich"),
         wheel(INTEL_WHEEL, "wheel-impi-rt"),
     ];
@@ -117,15 +134,26 @@ impl Side {
 
     /// A peer's best settings.
     fn settings(&self, scene: &Scene<'_>, command: &mut Command) {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let is_crowded = scene.ranks > processors;
-        let bind = if is_crowded { "none" } else { "core" };
+        let is_crowded = scene.is_crowded();
+        // Daemons of several hosts that are one machine would all bind to the same core.
+        let bind = if is_crowded || scene.hosts.is_some() { "none" } else { "core" };
         match self.name {
             OPEN => {
-                let btl = if scene.nodes > 1 { "self,tcp" } else { "self,vader" };
+                let (btl, network) = match (scene.hosts, scene.nodes) {
+                    // Ranks of one host may share memory, those of two cannot.
+                    (Some(_), _) => ("self,vader,tcp", namespaces::NETWORK),
+                    (None, 1) => ("self,vader", "lo"),
+                    (None, _) => ("self,tcp", "lo"),
+                };
                 command.args(["--oversubscribe", "--bind-to", bind]);
                 command.args(["--mca", "pml", "ob1", "--mca", "btl", btl]);
-                command.args(["--mca", "btl_tcp_if_include", "lo"]);
+                command.args(["--mca", "btl_tcp_if_include", network]);
+                if let Some(hosts) = scene.hosts {
+                    command.arg("--hostfile").arg(hosts.list());
+                    command.args(["--mca", "plm_rsh_agent"]).arg(hosts.agent());
+                    command.args(["--mca", "oob_tcp_if_include", network]);
+                    command.arg("--map-by").arg(format!("ppr:{}:node", scene.ranks / scene.nodes));
+                }
                 if is_crowded {
                     command.args(["--mca", "mpi_yield_when_idle", "1"]);
                 }
@@ -146,6 +174,9 @@ impl Side {
         }
         if let Some(library) = &self.library {
             command.env("LD_LIBRARY_PATH", library);
+        }
+        if let Some(before) = &self.before {
+            command.env("LD_PRELOAD", before);
         }
     }
 

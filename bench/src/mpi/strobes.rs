@@ -110,15 +110,16 @@ fn draw(subject: &Subject, quick: bool, path: &Path, home: &Path) -> Result<Repo
             words,
             flags: &[],
             only: &[],
+            hosts: None,
         };
-        let curves = curves(&scene, subject.nodes, rounds, &cluster)?;
+        let curves = curves(&scene, subject.nodes, rounds, (&cluster, &hosts))?;
         let title = format!("{ranks} ranks");
         notes.extend(curves.iter().map(|curve| format!("{title}, {}", curve.told())));
         panels.push(panel(title, &curves));
     }
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let far = match subject.nodes.contains(&2) {
-        true => "; two nodes: ours by TLS over TCP, Open MPI by TCP",
+        true => "; two nodes: ours by TLS over TCP, Open MPI by TCP over the same links",
         false => "",
     };
     let below = format!(
@@ -136,7 +137,7 @@ fn curves(
     scene: &Scene<'_>,
     nodes: &[usize],
     rounds: usize,
-    cluster: &Cluster,
+    (cluster, hosts): (&Cluster, &Namespaces),
 ) -> Result<Vec<Curve>> {
     let mut sides = sides();
     ensure!(
@@ -161,7 +162,8 @@ fn curves(
                     Some(false) => {}
                     Some(true) => flags.push("--fixed-strobes"),
                 }
-                let scene = Scene { nodes: curve.nodes, flags: &flags, ..*scene };
+                let hosts = (curve.nodes > 1).then_some(hosts);
+                let scene = Scene { nodes: curve.nodes, flags: &flags, hosts, ..*scene };
                 samples.0.extend(once(&scene, side, cluster, &mut digits)?);
             }
         }

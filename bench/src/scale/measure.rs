@@ -103,7 +103,8 @@ fn touch_memory(base: &Path, bytes: usize) -> Result<()> {
 pub fn point(nodes: usize, quick: bool, base: &Path, home: &Path) -> Result<Point> {
     let rounds = (KEPT / (nodes * BIG)).max(LEAST);
     touch_memory(base, (rounds + 2) * nodes * BIG)?;
-    let meter = Meter::new("scale").context("no cpuacct (cgroup v1, as root) counts for us")?;
+    let meter = Meter::new("scale");
+    let meter = meter.context("no control group counts for us: cpuacct or cgroup2, as root")?;
     meter.within(|| launches(nodes, rounds, quick, &meter, (base, home)))
 }
 
