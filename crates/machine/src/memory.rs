@@ -119,8 +119,7 @@ impl Memory {
     /// When its socket or the file with its term cannot be made.
     pub fn lead(directory: &Directory, roster: &Roster) -> io::Result<Memory> {
         let at = directory.path().join(TERM);
-        let last = fs::read_to_string(&at).ok().and_then(|text| text.trim().parse::<u32>().ok());
-        let term = last.unwrap_or(0) + 1;
+        let term = last_term(&at)? + 1;
         // Renamed into place: a manager that dies here has not led.
         let new = directory.path().join("term.new");
         fs::write(&new, format!("{term}\n"))?;
@@ -315,6 +314,19 @@ pub fn socket_of(name: &str) -> Option<String> {
     id_of(name).map(|node| format!("f{}.sock", node.0))
 }
 
+/// How often a manager was started here. What cannot be read is no beginning: nodes that have lived
+/// under a later term would not hear a manager of the first.
+fn last_term(at: &Path) -> io::Result<u32> {
+    let text = match fs::read_to_string(at) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        read => read?,
+    };
+    text.trim().parse().map_err(|_| {
+        let at = at.display();
+        io::Error::other(format!("{at} has no number: take the cluster down (muster down)  [E133]"))
+    })
+}
+
 /// All nodes of one machine that may be members: those that have made a socket.
 fn known(directory: &Path) -> io::Result<Nodes> {
     let mut found = vec![MANAGER];
@@ -391,5 +403,22 @@ impl Letters {
     fn close(&self) {
         self.lock().is_closed = true;
         self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_term_that_cannot_be_read_is_no_first_one() {
+        let at = std::env::temp_dir().join(format!("muster-term-{}", std::process::id()));
+        let _ = fs::remove_file(&at);
+        assert_eq!(last_term(&at).unwrap(), 0);
+        fs::write(&at, "7\n").unwrap();
+        assert_eq!(last_term(&at).unwrap(), 7);
+        fs::write(&at, "").unwrap();
+        assert!(last_term(&at).unwrap_err().to_string().contains("has no number"));
+        fs::remove_file(&at).unwrap();
     }
 }

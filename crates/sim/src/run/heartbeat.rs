@@ -6,9 +6,10 @@
 //! once and leaves none out, unless it is told which; each event that the master took is in one
 //! strobe, in its order; micro-heartbeats divide the period in their order; nobody is called lost
 //! whose connections have had no reason to end, nor late where nothing went wrong; who dies while
-//! all else is well is named within ten strobes, and who stands still is called late; early strobes
-//! do not wait for the period; and after the faults, every node is in time, and known to be, or
-//! dead, and known to be, and there are as many strobes and micro-heartbeats as the period says.
+//! all else is well is named within ten periods and one spike of the network, and who stands still
+//! is called late; early strobes do not wait for the period; and after the faults, every node is in
+//! time, and known to be, or dead, and known to be, and there are as many strobes and
+//! micro-heartbeats as the period says.
 
 use super::{MASTER, NODES, Outcome, Scenario, draw_faults};
 use crate::engine::{Agenda, Engine, Moment, User};
