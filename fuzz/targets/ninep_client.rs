@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use muster_ninep::client::core::Core;
+use muster_ninep::client::core::{Core, Share};
 use muster_ninep::message::{DataSync, Frame, Tmessage, UserNumber};
 use muster_ninep::version::Version;
 use muster_ninep::wire::{Names, Payload};
@@ -43,7 +43,7 @@ fuzz_target!(|bytes: &[u8]| {
             0..200 => {
                 asked += 1;
                 // One that is refused is told by the refusal.
-                match core.send(&request(step), asked, false) {
+                match core.send(&request(step), asked, Share::Own) {
                     Ok(sent) => last = Some(sent),
                     Err(_) => drop(told.insert(asked)),
                 }
