@@ -108,12 +108,18 @@ pub fn wanted(spec: &Spec, nodes: &Nodes) -> Result<Wanted, String> {
 
 /// What a job asks for that says of each of its nodes how many ranks it gets.
 fn one_by_one(spec: &Spec, each: &[usize], mut chosen: Vec<String>) -> Result<Wanted, String> {
-    let list = spec.nodelist.as_deref().unwrap_or("none");
-    if each.len() != chosen.len() || spec.nodelist.is_none() {
+    let count = each.len();
+    let Some(list) = spec.nodelist.as_deref() else {
         return Err(format!(
-            "numbers of ranks for {} nodes, and the nodes named are {list}: give one number for \
-             each of them  [E112]",
-            each.len()
+            "{count} numbers of ranks, but no nodes are named that have them: name {count}, such \
+             as -w n[0-{}]  [E112]",
+            count.saturating_sub(1)
+        ));
+    };
+    if count != chosen.len() {
+        return Err(format!(
+            "{count} numbers of ranks for the {} nodes of {list}: give one for each  [E112]",
+            chosen.len()
         ));
     }
     if each.contains(&0) {
@@ -305,8 +311,11 @@ mod tests {
             (r#"{"argv":[]}"#, "no program"),
             (r#"{"argv":["x"],"ranks":0}"#, "at least 1"),
             (r#"{"argv":["x"],"ranks":2,"per_node":0}"#, "on each node: at least 1"),
-            (r#"{"argv":["x"],"per_node":[1,2]}"#, "the nodes named are none: give one number"),
-            (r#"{"argv":["x"],"nodelist":"n[0-2]","per_node":[1,2]}"#, "numbers of ranks for 2"),
+            (r#"{"argv":["x"],"per_node":[1,2]}"#, "2 numbers of ranks, but no nodes are named"),
+            (
+                r#"{"argv":["x"],"nodelist":"n[0-2]","per_node":[1,2]}"#,
+                "2 numbers of ranks for the 3 nodes of n[0-2]",
+            ),
             (r#"{"argv":["x"],"nodelist":"n[0-1]","per_node":[0,2]}"#, "0 ranks asked on a node"),
             (r#"{"argv":["x"],"nodelist":"n0","per_node":[9999]}"#, "9999 ranks asked on n0, but"),
             (r#"{"argv":["x"],"nodelist":"n[0-1]","per_node":[1,2],"nodes":1}"#, "are on 2 of"),
