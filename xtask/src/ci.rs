@@ -28,7 +28,7 @@ const STEPS: [Step; 8] = [
     ("tests", |root| check(cargo(root).args(["test", "--workspace", "--no-fail-fast"]))),
     ("model", |_| succeeded(model::run(&["--quick".into()])?)),
     ("loom", loom::interleave),
-    ("sim", |_| succeeded(sim::run(&["--seeds".into(), SIM_SEEDS.to_string()])?)),
+    ("sim", |_| succeeded(sim::simulate("quick", &["--seeds".into(), SIM_SEEDS.to_string()])?)),
     ("fuzz", |root| {
         let seconds = FUZZ_SECONDS * fuzz::targets(root)?.len() as u64;
         succeeded(fuzz::run(&["all".into(), "--seconds".into(), seconds.to_string()])?)

@@ -16,7 +16,9 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     };
     let root = root()?;
     let mut test = cargo(&root);
-    test.args(["test", "--quiet", "--release", "-p", "muster-fabric", "--test", "model", "--"]);
+    let profile = if quick { "quick" } else { "release" };
+    test.args(["test", "--quiet", "--profile", profile, "-p", "muster-fabric", "--test", "model"]);
+    test.arg("--");
     test.args(["every_order_of_messages_and_faults_is_safe_and_ends", "--exact", "--nocapture"]);
     test.env("MUSTER_MODEL", if quick { "quick" } else { "all" });
     check(&mut test)?;

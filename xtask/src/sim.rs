@@ -9,12 +9,17 @@ use anyhow::{Context, Result};
 
 use crate::workspace::{cargo, check, root, target_dir};
 
-/// The command.
-pub fn run(arguments: &[String]) -> Result<ExitCode> {
+/// The simulator with these arguments, built with that profile of the workspace's.
+pub fn simulate(profile: &str, arguments: &[String]) -> Result<ExitCode> {
     let root = root()?;
-    check(cargo(&root).args(["build", "--quiet", "--profile", "sim", "-p", "muster-sim"]))?;
-    let mut simulator = Command::new(target_dir(&root).join("sim/muster-sim"));
+    check(cargo(&root).args(["build", "--quiet", "--profile", profile, "-p", "muster-sim"]))?;
+    let mut simulator = Command::new(target_dir(&root).join(profile).join("muster-sim"));
     let status = simulator.current_dir(&root).args(arguments).status();
     let status = status.context("cannot start the simulator")?;
     Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
+}
+
+/// The command.
+pub fn run(arguments: &[String]) -> Result<ExitCode> {
+    simulate("sim", arguments)
 }
