@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use std::io::IoSlice;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn soon() -> Deadline {
     Deadline::after(Duration::from_secs(20))
