@@ -1,7 +1,8 @@
 //! `cargo xtask sim`: builds the simulator with optimization, and hands over to it.
 //!
 //! Its profile is `sim`: as `release`, but a panic of a protocol's core unwinds, so that the seed
-//! can be told and its faults made fewer.
+//! can be told and its faults made fewer. CI, which runs few seeds, takes `quick`, which builds
+//! faster.
 
 use std::process::{Command, ExitCode};
 
