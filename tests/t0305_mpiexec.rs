@@ -160,6 +160,11 @@ fn fortran_programs_find_the_module_mpi() {
 }
 
 #[test]
+fn fortran_2008_has_types_for_handles_and_may_leave_error_codes_out() {
+    is_right_in_fortran("modern", &["-Wall", "-Werror"]);
+}
+
+#[test]
 fn gfortran_is_known_by_any_name_and_before_version_10_without_what_it_did_not_know() {
     let mpi = Mpi::installed();
     let cluster = Cluster::none("t0305gfortran");

@@ -1,6 +1,7 @@
-//! `cargo xtask header`: writes `include/mpi.h` and `include/mpif.h` from the tables of the
-//! standard (`crates/mpi-abi/standard`). A test holds what is there against the tables.
+//! `cargo xtask header`: writes `mpi.h`, `mpif.h` and `mpi_f08.f90` to `include` from the tables of
+//! the standard (`crates/mpi-abi/standard`). A test holds what is there against the tables.
 
+mod f08;
 mod fortran;
 
 use std::fmt::Write;
@@ -14,7 +15,11 @@ use crate::workspace;
 /// A header: where it is, and what makes it.
 type Header = (&'static str, fn() -> String);
 
-const HEADERS: [Header; 2] = [("include/mpi.h", header), ("include/mpif.h", fortran::header)];
+const HEADERS: [Header; 3] = [
+    ("include/mpi.h", header),
+    ("include/mpif.h", fortran::header),
+    ("include/mpi_f08.f90", f08::module),
+];
 
 /// Columns of a line.
 const COLUMNS: usize = 100;

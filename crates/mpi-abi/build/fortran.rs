@@ -36,6 +36,9 @@ const NONE: [&str; 12] = [
 const BY_HAND: [&str; 5] =
     ["MPI_Init", "MPI_Init_thread", "MPI_Pcontrol", "MPI_Wtime", "MPI_Wtick"];
 
+/// The place for the address of a buffer that is given back.
+const DETACHED: &str = "buffer_addr";
+
 /// Lengths of texts that come and go. C's count the zero at the end.
 const LENGTHS: [&str; 2] = ["buflen", "pset_len"];
 
@@ -83,18 +86,27 @@ fn subroutine(function: &Function, handles: &[String]) -> String {
     let arguments: Vec<&str> = passed.iter().map(|(passed, _)| passed.argument.as_str()).collect();
     let mut code = String::new();
     let name = &function.name;
-    for prefix in ["", "P"] {
-        let low = format!("{prefix}{name}_").to_lowercase();
+    let mut write = |prefix: &str, low: &str, after: &str| {
         let _ = writeln!(
             code,
             "#[unsafe(export_name = \"{low}\")]\n\
              unsafe extern \"C\" fn {low}({places}ierror: *mut c_void{lengths}) {{\n\
              unsafe {{\n\
              {before}let code = f::function!({prefix}{name}: {name})({});\n\
-             {after}f::store(ierror, code);\n\
+             {after}f::give_code(ierror, code);\n\
              }}\n}}",
             arguments.join(", ")
         );
+    };
+    for prefix in ["", "P"] {
+        let low = format!("{prefix}{name}_").to_lowercase();
+        write(prefix, &low, &after);
+        // By `mpif.h` there is no room for an address that C gives; the module's form has it.
+        if function.parameters.iter().any(|it| it.name == DETACHED) {
+            let after =
+                format!("{after}if code == MPI_SUCCESS {{ f::store({DETACHED}, detached); }}\n");
+            write(prefix, &format!("muster_f08_{low}"), &after);
+        }
     }
     code
 }
@@ -110,7 +122,7 @@ fn pass(function: &Function, it: &Parameter, handles: &[String]) -> Passed {
     let argument = |argument: String| Passed { argument, ..Passed::default() };
     match base {
         // C's is the place of a pointer; what Fortran has there is not used (MPI-5.0, section 3.6).
-        "void" if name == "buffer_addr" => Passed {
+        "void" if name == DETACHED => Passed {
             before: format!(
                 "let _ = {name};\n\
                  let mut detached: *mut c_void = std::ptr::null_mut();\n"

@@ -1,11 +1,12 @@
-//! MPI for Fortran programs that include `mpif.h`: subroutines by the names that compilers make,
-//! lower case with an underscore behind. Most are made from the table (`build/fortran.rs`); here is
-//! what they use, and those that are unlike their C functions.
-//!
+//! MPI for Fortran programs, which include `mpif.h` or use a module: subroutines by the names that
+//! compilers make, lower case with an underscore behind. Most are made from the table
+//! (`build/fortran.rs`); here is what they use, and those that are unlike their C functions.
+
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 mod attribute;
+mod f08;
 mod generalized;
 mod older;
 mod places;
@@ -125,6 +126,17 @@ unsafe fn load<T: Copy>(place: *mut c_void) -> T {
 unsafe fn store<T>(place: *mut c_void, value: T) {
     // SAFETY: as the caller promises.
     unsafe { place.cast::<T>().write(value) }
+}
+
+/// Gives the error code, where it is wanted: `use mpi_f08` lets programs leave it out.
+///
+/// # Safety
+/// There is room for it, or no place.
+unsafe fn give_code(place: *mut c_void, code: c_int) {
+    if !place.is_null() {
+        // SAFETY: as the caller promises.
+        unsafe { store(place, code) };
+    }
 }
 
 /// A text, without the blanks that fill it up.
@@ -329,14 +341,14 @@ use {subroutine, subroutines};
 subroutines! {
     /// Begins; a program may give no arguments.
     mpi_init_ pmpi_init_ = MPI_Init PMPI_Init (ierror) |init| {
-        store(ierror, init(std::ptr::null_mut(), std::ptr::null_mut()));
+        give_code(ierror, init(std::ptr::null_mut(), std::ptr::null_mut()));
     }
 
     /// Begins, with threads.
     mpi_init_thread_ pmpi_init_thread_ = MPI_Init_thread PMPI_Init_thread
     (required, provided, ierror) |init| {
         let none = std::ptr::null_mut();
-        store(ierror, init(std::ptr::null_mut(), none, load(required), provided.cast()));
+        give_code(ierror, init(std::ptr::null_mut(), none, load(required), provided.cast()));
     }
 
     /// For tools, which make of it what they like; nothing here does.
@@ -362,7 +374,7 @@ subroutines! {
     mpi_info_create_env_ pmpi_info_create_env_ = MPI_Info_create_env PMPI_Info_create_env
     (info, ierror) |create| {
         let mut made = MPI_INFO_NULL;
-        store(ierror, create(0, std::ptr::null_mut(), &mut made));
+        give_code(ierror, create(0, std::ptr::null_mut(), &mut made));
         store(info, made.0 as c_int);
     }
 }
@@ -403,6 +415,6 @@ unsafe extern "C" fn muster_sizeof_(x: *const Described, size: *mut c_void, ierr
     // SAFETY: the arguments are the caller's promise.
     unsafe {
         store(size, (*x).size as c_int);
-        store(ierror, MPI_SUCCESS);
+        give_code(ierror, MPI_SUCCESS);
     }
 }

@@ -5,7 +5,7 @@ mod prefix;
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use muster_mpi_standard::{constants, functions};
+use muster_mpi_standard::{Type, constants, functions, types};
 
 /// What a tool for object files prints of the library.
 fn inspected(tool: &str, flag: &str) -> String {
@@ -19,8 +19,22 @@ fn inspected(tool: &str, flag: &str) -> String {
 const OLDER: &str = "Address Type_extent Type_lb Type_ub Type_hvector Type_hindexed Type_struct \
                      Errhandler_create Errhandler_get Errhandler_set";
 
-/// What only Fortran has, and what the interface of `MPI_SIZEOF` calls.
-const OF_FORTRAN: [&str; 3] = ["MPI_F_sync_reg", "PMPI_F_sync_reg", "muster_sizeof"];
+/// What only Fortran has, and what interfaces of its modules call.
+fn of_fortran() -> Vec<String> {
+    let statuses = ["F_sync_reg", "Status_f2f08", "Status_f082f"];
+    let detaching = ["Buffer_detach", "Comm_detach_buffer", "Session_detach_buffer"];
+    let both = |what: &str, name: &str| [format!("{what}MPI_{name}"), format!("{what}PMPI_{name}")];
+    let handles = types().into_iter().filter_map(|it| match it {
+        Type::Handle { name, .. } if !name.starts_with("MPI_T_") => Some(name),
+        _ => None,
+    });
+    let compared = handles.flat_map(|name| {
+        ["same", "other"].map(|how| format!("muster_{how}_{}", name.replace("MPI_", "")))
+    });
+    let statuses = statuses.iter().flat_map(|name| both("", name));
+    let detaching = detaching.iter().flat_map(|name| both("muster_f08_", name));
+    statuses.chain(detaching).chain(compared).chain(["muster_sizeof".to_owned()]).collect()
+}
 
 #[test]
 fn every_function_of_the_standard_is_exported_by_both_of_its_names_and_nothing_else() {
@@ -38,8 +52,7 @@ fn every_function_of_the_standard_is_exported_by_both_of_its_names_and_nothing_e
     let callbacks: Vec<String> =
         constants.filter(|it| it.kind.ends_with("_function*")).map(|it| it.name).collect();
     let older = OLDER.split_whitespace().flat_map(|it| [format!("MPI_{it}"), format!("PMPI_{it}")]);
-    let of_fortran = OF_FORTRAN.map(str::to_owned);
-    let named = wanted.iter().cloned().chain(callbacks).chain(older).chain(of_fortran);
+    let named = wanted.iter().cloned().chain(callbacks).chain(older).chain(of_fortran());
     let named: BTreeSet<String> = named.map(|it| it.to_lowercase()).collect();
     let is_fortran = |name: &str| name.strip_suffix('_').is_some_and(|name| named.contains(name));
     let surplus: Vec<_> =
@@ -54,8 +67,8 @@ fn every_function_of_the_standard_is_exported_by_both_of_its_names_and_nothing_e
     let lacks = |name: &&String| !exported.contains(format!("{}_", name.to_lowercase()).as_str());
     let missing: Vec<_> = wanted.iter().filter(|name| !is_cs(name)).filter(lacks).collect();
     assert!(missing.is_empty(), "missing in Fortran: {missing:?}");
-    let lacks = |name: &&&str| !exported.contains(format!("{}_", name.to_lowercase()).as_str());
-    let missing: Vec<_> = OF_FORTRAN.iter().filter(lacks).collect();
+    let of_fortran = of_fortran();
+    let missing: Vec<_> = of_fortran.iter().filter(lacks).collect();
     assert!(missing.is_empty(), "missing for Fortran only: {missing:?}");
 }
 

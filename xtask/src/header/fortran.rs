@@ -10,7 +10,7 @@ use muster_mpi_standard::{Constant, constants};
 
 /// Constants that are places, each alone in its block: the library compares addresses. The names
 /// of the blocks are ours, the types those of the parameters that the places stand for.
-const PLACES: [(&str, &str); 10] = [
+pub(super) const PLACES: [(&str, &str); 10] = [
     ("MPI_BOTTOM", "INTEGER MPI_BOTTOM"),
     ("MPI_IN_PLACE", "INTEGER MPI_IN_PLACE"),
     ("MPI_BUFFER_AUTOMATIC", "INTEGER MPI_BUFFER_AUTOMATIC(1)"),
@@ -24,7 +24,7 @@ const PLACES: [(&str, &str); 10] = [
 ];
 
 /// What Fortran has and C has not, or counts from 1.
-const OWN: [(&str, i64); 8] = [
+pub(super) const OWN: [(&str, i64); 8] = [
     ("MPI_STATUS_SIZE", 8),
     ("MPI_SOURCE", 1),
     ("MPI_TAG", 2),
@@ -36,14 +36,14 @@ const OWN: [(&str, i64); 8] = [
 ];
 
 /// Whether Fortran has a constant as a number.
-fn is_number(it: &Constant) -> bool {
+pub(super) fn is_number(it: &Constant) -> bool {
     let is_handle = it.kind.starts_with("MPI_") && it.value >= 0x20;
     let is_tool = it.name.starts_with("MPI_T_") || it.name.starts_with("MPI_F_");
     (it.kind == "int" || is_handle) && !is_tool
 }
 
 /// A constant's value: room for a text has no zero at its end (MPI-5.0, section 19.3.9).
-fn value(it: &Constant) -> i64 {
+pub(super) fn value(it: &Constant) -> i64 {
     if it.name.starts_with("MPI_MAX_") { it.value - 1 } else { it.value }
 }
 
@@ -102,7 +102,7 @@ pub fn header() -> String {
 
 /// The common block of a place: `MPI_IN_PLACE` is in `MUSTER_IN_PLACE`, which compilers call
 /// `muster_in_place_`.
-fn block(name: &str) -> String {
+pub(super) fn block(name: &str) -> String {
     name.replacen("MPI", "MUSTER", 1)
 }
 

@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_void};
 
 use muster_mpi::error::SUCCESS;
 
-use super::{load, store, subroutines};
+use super::{give_code, load, store, subroutines};
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::attribute::{self, Numbers};
@@ -149,12 +149,12 @@ macro_rules! of_objects {
                 let copy = std::mem::transmute::<*const (), $Copy>(copy as *const ());
                 let delete = std::mem::transmute::<*const (), $Remove>(delete as *const ());
                 let create = || create(Some(copy), Some(delete), key.cast(), state);
-                store(ierror, attribute::for_fortran(numbers::<$value>(), create));
+                give_code(ierror, attribute::for_fortran(numbers::<$value>(), create));
             }
 
             /// Frees a key.
             $free $pfree = $Free $PFree (key, ierror) |free| {
-                store(ierror, free(key.cast()));
+                give_code(ierror, free(key.cast()));
             }
 
             /// Sets a value, which is never followed.
@@ -163,7 +163,7 @@ macro_rules! of_objects {
                 let value = load::<$value>(value) as isize as usize;
                 let value = std::ptr::without_provenance_mut(value);
                 let set = || set(object, load(key), value);
-                store(ierror, attribute::for_fortran(numbers::<$value>(), set));
+                give_code(ierror, attribute::for_fortran(numbers::<$value>(), set));
             }
 
             /// A value; the standard's are told by places of ours.
@@ -174,13 +174,13 @@ macro_rules! of_objects {
                 if code == SUCCESS && load::<c_int>(flag) != 0 {
                     store(value, number(object.into(), key, found) as $value);
                 }
-                store(ierror, code);
+                give_code(ierror, code);
             }
 
             /// Deletes a value.
             $delete $pdelete = $Delete $PDelete (object, key, ierror) |delete| {
                 let object = $object(load::<c_int>(object) as usize);
-                store(ierror, delete(object, load(key)));
+                give_code(ierror, delete(object, load(key)));
             }
         }
     };

@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 
 use muster_mpi::error::SUCCESS;
 
-use super::{load, store, subroutines};
+use super::{give_code, load, store, subroutines};
 use crate::abi::constants::MPI_REQUEST_NULL;
 use crate::abi::types::*;
 
@@ -86,6 +86,6 @@ subroutines! {
             drop(Box::from_raw(state));
         }
         store(request, made.0 as c_int);
-        store(ierror, code);
+        give_code(ierror, code);
     }
 }

@@ -7,7 +7,7 @@ use std::ptr::{null, null_mut};
 
 use muster_mpi::error::SUCCESS;
 
-use super::{address, handles, load, store, subroutines};
+use super::{address, give_code, handles, load, store, subroutines};
 use crate::abi::constants::*;
 use crate::abi::types::*;
 
@@ -40,7 +40,7 @@ unsafe fn give(place: *mut c_void, number: MPI_Aint, code: c_int, ierror: *mut c
         if code == SUCCESS {
             store(place, number as c_int);
         }
-        store(ierror, code);
+        give_code(ierror, code);
     }
 }
 
@@ -130,14 +130,14 @@ subroutines! {
     mpi_errhandler_set_ pmpi_errhandler_set_ =
     MPI_Comm_set_errhandler PMPI_Comm_set_errhandler (comm, handler, ierror) |set| {
         let handler = MPI_Errhandler(load::<c_int>(handler) as usize);
-        store(ierror, set(MPI_Comm(load::<c_int>(comm) as usize), handler));
+        give_code(ierror, set(MPI_Comm(load::<c_int>(comm) as usize), handler));
     }
 
     /// Ranks cannot be started from within MPI, which C's function says without its arguments.
     mpi_comm_spawn_ pmpi_comm_spawn_ = MPI_Comm_spawn PMPI_Comm_spawn
     (_command, _argv, _maxprocs, _info, _root, _comm, _intercomm, _codes, ierror) |spawn| {
         let (world, codes) = (MPI_COMM_WORLD, null_mut());
-        store(ierror, spawn(null(), null_mut(), 0, MPI_INFO_NULL, 0, world, null_mut(), codes));
+        give_code(ierror, spawn(null(), null_mut(), 0, MPI_INFO_NULL, 0, world, null_mut(), codes));
     }
 
     /// The same of several programs.
@@ -148,7 +148,7 @@ subroutines! {
         let (argvs, numbers, world) = (null_mut(), null(), MPI_COMM_WORLD);
         let infos = null();
         let codes = null_mut();
-        store(ierror, spawn(0, null_mut(), argvs, numbers, infos, 0, world, null_mut(), codes));
+        give_code(ierror, spawn(0, null_mut(), argvs, numbers, infos, 0, world, null_mut(), codes));
     }
 }
 

@@ -157,7 +157,8 @@ fn a_long_message_to_a_receiver_that_waits_measures_the_way_to_it() {
                 taken.fetch_add(1, Ordering::Release);
             }
         });
-        // How long a thread waits for a processor is not up to this test: it goes on till it is met.
+        // How long a thread waits for a processor is not up to this test: it goes on until the peer
+        // is met.
         let end = Deadline::after(Duration::from_secs(60));
         let is_late = || end.left().is_none();
         let sizes = [8, 4000].into_iter().chain(std::iter::repeat(LONG));
