@@ -416,6 +416,12 @@ module mpi_f08
       integer :: len
       type(MPI_Datatype) :: datatype
     end subroutine MPI_User_function
+    subroutine MPI_User_function_c(invec, inoutvec, len, datatype)
+      import
+      type(c_ptr), value :: invec, inoutvec
+      integer(MPI_COUNT_KIND) :: len
+      type(MPI_Datatype) :: datatype
+    end subroutine MPI_User_function_c
     subroutine MPI_Comm_copy_attr_function(oldcomm, comm_keyval, extra_state, attribute_val_in, &
         attribute_val_out, flag, ierror)
       import
@@ -511,6 +517,16 @@ module mpi_f08
       integer(MPI_OFFSET_KIND) :: position
       integer(MPI_ADDRESS_KIND) :: extra_state
     end subroutine MPI_Datarep_conversion_function
+    subroutine MPI_Datarep_conversion_function_c(userbuf, datatype, count, filebuf, position, &
+        extra_state, ierror)
+      import
+      type(c_ptr), value :: userbuf, filebuf
+      type(MPI_Datatype) :: datatype
+      integer(MPI_COUNT_KIND) :: count
+      integer(MPI_OFFSET_KIND) :: position
+      integer(MPI_ADDRESS_KIND) :: extra_state
+      integer :: ierror
+    end subroutine MPI_Datarep_conversion_function_c
   end interface
 
   ! Those that the standard has.
@@ -590,7 +606,7 @@ module mpi_f08
   procedure(MPI_Status_f082f) :: PMPI_Status_f082f
 
   ! Point-to-Point Communication.
-  interface
+  interface MPI_Bsend
     subroutine MPI_Bsend(buf, count, datatype, dest, tag, comm, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -604,6 +620,49 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Bsend
+    subroutine MPI_Bsend_c(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Bsend_c
+  end interface MPI_Bsend
+  interface PMPI_Bsend
+    subroutine PMPI_Bsend(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Bsend
+    subroutine PMPI_Bsend_c(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Bsend_c
+  end interface PMPI_Bsend
+  interface MPI_Bsend_init
     subroutine MPI_Bsend_init(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -618,6 +677,52 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Bsend_init
+    subroutine MPI_Bsend_init_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Bsend_init_c
+  end interface MPI_Bsend_init
+  interface PMPI_Bsend_init
+    subroutine PMPI_Bsend_init(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Bsend_init
+    subroutine PMPI_Bsend_init_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Bsend_init_c
+  end interface PMPI_Bsend_init
+  interface MPI_Buffer_attach
     subroutine MPI_Buffer_attach(buffer, size, ierror)
       import
       !GCC$ attributes no_arg_check :: buffer
@@ -627,6 +732,37 @@ module mpi_f08
       integer, intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Buffer_attach
+    subroutine MPI_Buffer_attach_c(buffer, size, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer(MPI_COUNT_KIND), intent(in) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Buffer_attach_c
+  end interface MPI_Buffer_attach
+  interface PMPI_Buffer_attach
+    subroutine PMPI_Buffer_attach(buffer, size, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer, intent(in) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Buffer_attach
+    subroutine PMPI_Buffer_attach_c(buffer, size, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer(MPI_COUNT_KIND), intent(in) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Buffer_attach_c
+  end interface PMPI_Buffer_attach
+  interface MPI_Buffer_detach
     subroutine MPI_Buffer_detach(buffer_addr, size, &
         ierror) bind(C, name='muster_f08_mpi_buffer_detach_')
       import
@@ -634,6 +770,15 @@ module mpi_f08
       integer :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Buffer_detach
+    subroutine MPI_Buffer_detach_c(buffer_addr, size, &
+        ierror) bind(C, name='muster_f08_mpi_buffer_detach_c_')
+      import
+      type(c_ptr) :: buffer_addr
+      integer(MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Buffer_detach_c
+  end interface MPI_Buffer_detach
+  interface PMPI_Buffer_detach
     subroutine PMPI_Buffer_detach(buffer_addr, size, &
         ierror) bind(C, name='muster_f08_pmpi_buffer_detach_')
       import
@@ -641,20 +786,38 @@ module mpi_f08
       integer :: size
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Buffer_detach
+    subroutine PMPI_Buffer_detach_c(buffer_addr, size, &
+        ierror) bind(C, name='muster_f08_pmpi_buffer_detach_c_')
+      import
+      type(c_ptr) :: buffer_addr
+      integer(MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Buffer_detach_c
+  end interface PMPI_Buffer_detach
+  interface
     subroutine MPI_Buffer_flush(ierror)
       import
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Buffer_flush
+  end interface
+  procedure(MPI_Buffer_flush) :: PMPI_Buffer_flush
+  interface
     subroutine MPI_Buffer_iflush(request, ierror)
       import
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Buffer_iflush
+  end interface
+  procedure(MPI_Buffer_iflush) :: PMPI_Buffer_iflush
+  interface
     subroutine MPI_Cancel(request, ierror)
       import
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Cancel
+  end interface
+  procedure(MPI_Cancel) :: PMPI_Cancel
+  interface MPI_Comm_attach_buffer
     subroutine MPI_Comm_attach_buffer(comm, buffer, size, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -665,6 +828,40 @@ module mpi_f08
       integer, intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_attach_buffer
+    subroutine MPI_Comm_attach_buffer_c(comm, buffer, size, ierror)
+      import
+      type(MPI_Comm), intent(in) :: comm
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer(MPI_COUNT_KIND), intent(in) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Comm_attach_buffer_c
+  end interface MPI_Comm_attach_buffer
+  interface PMPI_Comm_attach_buffer
+    subroutine PMPI_Comm_attach_buffer(comm, buffer, size, ierror)
+      import
+      type(MPI_Comm), intent(in) :: comm
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer, intent(in) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Comm_attach_buffer
+    subroutine PMPI_Comm_attach_buffer_c(comm, buffer, size, ierror)
+      import
+      type(MPI_Comm), intent(in) :: comm
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer(MPI_COUNT_KIND), intent(in) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Comm_attach_buffer_c
+  end interface PMPI_Comm_attach_buffer
+  interface MPI_Comm_detach_buffer
     subroutine MPI_Comm_detach_buffer(comm, buffer_addr, size, &
         ierror) bind(C, name='muster_f08_mpi_comm_detach_buffer_')
       import
@@ -673,6 +870,16 @@ module mpi_f08
       integer :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_detach_buffer
+    subroutine MPI_Comm_detach_buffer_c(comm, buffer_addr, size, &
+        ierror) bind(C, name='muster_f08_mpi_comm_detach_buffer_c_')
+      import
+      type(MPI_Comm), intent(in) :: comm
+      type(c_ptr) :: buffer_addr
+      integer(MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Comm_detach_buffer_c
+  end interface MPI_Comm_detach_buffer
+  interface PMPI_Comm_detach_buffer
     subroutine PMPI_Comm_detach_buffer(comm, buffer_addr, size, &
         ierror) bind(C, name='muster_f08_pmpi_comm_detach_buffer_')
       import
@@ -681,17 +888,33 @@ module mpi_f08
       integer :: size
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Comm_detach_buffer
+    subroutine PMPI_Comm_detach_buffer_c(comm, buffer_addr, size, &
+        ierror) bind(C, name='muster_f08_pmpi_comm_detach_buffer_c_')
+      import
+      type(MPI_Comm), intent(in) :: comm
+      type(c_ptr) :: buffer_addr
+      integer(MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Comm_detach_buffer_c
+  end interface PMPI_Comm_detach_buffer
+  interface
     subroutine MPI_Comm_flush_buffer(comm, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_flush_buffer
+  end interface
+  procedure(MPI_Comm_flush_buffer) :: PMPI_Comm_flush_buffer
+  interface
     subroutine MPI_Comm_iflush_buffer(comm, request, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_iflush_buffer
+  end interface
+  procedure(MPI_Comm_iflush_buffer) :: PMPI_Comm_iflush_buffer
+  interface MPI_Get_count
     subroutine MPI_Get_count(status, datatype, count, ierror)
       import
       type(MPI_Status), intent(in) :: status
@@ -699,6 +922,31 @@ module mpi_f08
       integer :: count
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Get_count
+    subroutine MPI_Get_count_c(status, datatype, count, ierror)
+      import
+      type(MPI_Status), intent(in) :: status
+      type(MPI_Datatype), intent(in) :: datatype
+      integer(MPI_COUNT_KIND) :: count
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Get_count_c
+  end interface MPI_Get_count
+  interface PMPI_Get_count
+    subroutine PMPI_Get_count(status, datatype, count, ierror)
+      import
+      type(MPI_Status), intent(in) :: status
+      type(MPI_Datatype), intent(in) :: datatype
+      integer :: count
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Get_count
+    subroutine PMPI_Get_count_c(status, datatype, count, ierror)
+      import
+      type(MPI_Status), intent(in) :: status
+      type(MPI_Datatype), intent(in) :: datatype
+      integer(MPI_COUNT_KIND) :: count
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Get_count_c
+  end interface PMPI_Get_count
+  interface MPI_Ibsend
     subroutine MPI_Ibsend(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -713,6 +961,52 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ibsend
+    subroutine MPI_Ibsend_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ibsend_c
+  end interface MPI_Ibsend
+  interface PMPI_Ibsend
+    subroutine PMPI_Ibsend(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ibsend
+    subroutine PMPI_Ibsend_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ibsend_c
+  end interface PMPI_Ibsend
+  interface
     subroutine MPI_Improbe(source, tag, comm, flag, message, status, ierror)
       import
       integer, intent(in) :: source
@@ -723,6 +1017,9 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Improbe
+  end interface
+  procedure(MPI_Improbe) :: PMPI_Improbe
+  interface MPI_Imrecv
     subroutine MPI_Imrecv(buf, count, datatype, message, request, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -735,6 +1032,46 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Imrecv
+    subroutine MPI_Imrecv_c(buf, count, datatype, message, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Message) :: message
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Imrecv_c
+  end interface MPI_Imrecv
+  interface PMPI_Imrecv
+    subroutine PMPI_Imrecv(buf, count, datatype, message, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Message) :: message
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Imrecv
+    subroutine PMPI_Imrecv_c(buf, count, datatype, message, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Message) :: message
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Imrecv_c
+  end interface PMPI_Imrecv
+  interface
     subroutine MPI_Iprobe(source, tag, comm, flag, status, ierror)
       import
       integer, intent(in) :: source
@@ -744,6 +1081,9 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Iprobe
+  end interface
+  procedure(MPI_Iprobe) :: PMPI_Iprobe
+  interface MPI_Irecv
     subroutine MPI_Irecv(buf, count, datatype, source, tag, comm, request, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -758,6 +1098,52 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Irecv
+    subroutine MPI_Irecv_c(buf, count, datatype, source, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: source
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Irecv_c
+  end interface MPI_Irecv
+  interface PMPI_Irecv
+    subroutine PMPI_Irecv(buf, count, datatype, source, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: source
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Irecv
+    subroutine PMPI_Irecv_c(buf, count, datatype, source, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: source
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Irecv_c
+  end interface PMPI_Irecv
+  interface MPI_Irsend
     subroutine MPI_Irsend(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -772,6 +1158,52 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Irsend
+    subroutine MPI_Irsend_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Irsend_c
+  end interface MPI_Irsend
+  interface PMPI_Irsend
+    subroutine PMPI_Irsend(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Irsend
+    subroutine PMPI_Irsend_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Irsend_c
+  end interface PMPI_Irsend
+  interface MPI_Isend
     subroutine MPI_Isend(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -786,6 +1218,52 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Isend
+    subroutine MPI_Isend_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Isend_c
+  end interface MPI_Isend
+  interface PMPI_Isend
+    subroutine PMPI_Isend(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Isend
+    subroutine PMPI_Isend_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Isend_c
+  end interface PMPI_Isend
+  interface MPI_Isendrecv
     subroutine MPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, &
         recvtype, source, recvtag, comm, request, ierror)
       import
@@ -809,6 +1287,79 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Isendrecv
+    subroutine MPI_Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, &
+        recvtype, source, recvtag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      integer, intent(in) :: dest
+      integer, intent(in) :: sendtag
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: source
+      integer, intent(in) :: recvtag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Isendrecv_c
+  end interface MPI_Isendrecv
+  interface PMPI_Isendrecv
+    subroutine PMPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, &
+        recvtype, source, recvtag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      integer, intent(in) :: dest
+      integer, intent(in) :: sendtag
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: source
+      integer, intent(in) :: recvtag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Isendrecv
+    subroutine PMPI_Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, &
+        recvtype, source, recvtag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      integer, intent(in) :: dest
+      integer, intent(in) :: sendtag
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: source
+      integer, intent(in) :: recvtag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Isendrecv_c
+  end interface PMPI_Isendrecv
+  interface MPI_Isendrecv_replace
     subroutine MPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, &
         request, ierror)
       import
@@ -826,6 +1377,61 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Isendrecv_replace
+    subroutine MPI_Isendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, &
+        request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: sendtag
+      integer, intent(in) :: source
+      integer, intent(in) :: recvtag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Isendrecv_replace_c
+  end interface MPI_Isendrecv_replace
+  interface PMPI_Isendrecv_replace
+    subroutine PMPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, &
+        request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: sendtag
+      integer, intent(in) :: source
+      integer, intent(in) :: recvtag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Isendrecv_replace
+    subroutine PMPI_Isendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, &
+        comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: sendtag
+      integer, intent(in) :: source
+      integer, intent(in) :: recvtag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Isendrecv_replace_c
+  end interface PMPI_Isendrecv_replace
+  interface MPI_Issend
     subroutine MPI_Issend(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -840,6 +1446,52 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Issend
+    subroutine MPI_Issend_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Issend_c
+  end interface MPI_Issend
+  interface PMPI_Issend
+    subroutine PMPI_Issend(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Issend
+    subroutine PMPI_Issend_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Issend_c
+  end interface PMPI_Issend
+  interface
     subroutine MPI_Mprobe(source, tag, comm, message, status, ierror)
       import
       integer, intent(in) :: source
@@ -849,6 +1501,9 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Mprobe
+  end interface
+  procedure(MPI_Mprobe) :: PMPI_Mprobe
+  interface MPI_Mrecv
     subroutine MPI_Mrecv(buf, count, datatype, message, status, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -861,6 +1516,46 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Mrecv
+    subroutine MPI_Mrecv_c(buf, count, datatype, message, status, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Message) :: message
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Mrecv_c
+  end interface MPI_Mrecv
+  interface PMPI_Mrecv
+    subroutine PMPI_Mrecv(buf, count, datatype, message, status, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Message) :: message
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Mrecv
+    subroutine PMPI_Mrecv_c(buf, count, datatype, message, status, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Message) :: message
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Mrecv_c
+  end interface PMPI_Mrecv
+  interface
     subroutine MPI_Probe(source, tag, comm, status, ierror)
       import
       integer, intent(in) :: source
@@ -869,6 +1564,9 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Probe
+  end interface
+  procedure(MPI_Probe) :: PMPI_Probe
+  interface MPI_Recv
     subroutine MPI_Recv(buf, count, datatype, source, tag, comm, status, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -883,6 +1581,52 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Recv
+    subroutine MPI_Recv_c(buf, count, datatype, source, tag, comm, status, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: source
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Recv_c
+  end interface MPI_Recv
+  interface PMPI_Recv
+    subroutine PMPI_Recv(buf, count, datatype, source, tag, comm, status, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: source
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Recv
+    subroutine PMPI_Recv_c(buf, count, datatype, source, tag, comm, status, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: source
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Recv_c
+  end interface PMPI_Recv
+  interface MPI_Recv_init
     subroutine MPI_Recv_init(buf, count, datatype, source, tag, comm, request, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -897,11 +1641,60 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Recv_init
+    subroutine MPI_Recv_init_c(buf, count, datatype, source, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: source
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Recv_init_c
+  end interface MPI_Recv_init
+  interface PMPI_Recv_init
+    subroutine PMPI_Recv_init(buf, count, datatype, source, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: source
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Recv_init
+    subroutine PMPI_Recv_init_c(buf, count, datatype, source, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: source
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Recv_init_c
+  end interface PMPI_Recv_init
+  interface
     subroutine MPI_Request_free(request, ierror)
       import
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Request_free
+  end interface
+  procedure(MPI_Request_free) :: PMPI_Request_free
+  interface
     subroutine MPI_Request_get_status(request, flag, status, ierror)
       import
       type(MPI_Request), intent(in) :: request
@@ -909,6 +1702,9 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Request_get_status
+  end interface
+  procedure(MPI_Request_get_status) :: PMPI_Request_get_status
+  interface
     subroutine MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses, &
         ierror)
       import
@@ -918,6 +1714,9 @@ module mpi_f08
       type(MPI_Status) :: array_of_statuses(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Request_get_status_all
+  end interface
+  procedure(MPI_Request_get_status_all) :: PMPI_Request_get_status_all
+  interface
     subroutine MPI_Request_get_status_any(count, array_of_requests, index, flag, status, ierror)
       import
       integer, intent(in) :: count
@@ -927,6 +1726,9 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Request_get_status_any
+  end interface
+  procedure(MPI_Request_get_status_any) :: PMPI_Request_get_status_any
+  interface
     subroutine MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices, &
         array_of_statuses, ierror)
       import
@@ -937,6 +1739,9 @@ module mpi_f08
       type(MPI_Status) :: array_of_statuses(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Request_get_status_some
+  end interface
+  procedure(MPI_Request_get_status_some) :: PMPI_Request_get_status_some
+  interface MPI_Rsend
     subroutine MPI_Rsend(buf, count, datatype, dest, tag, comm, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -950,6 +1755,49 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Rsend
+    subroutine MPI_Rsend_c(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Rsend_c
+  end interface MPI_Rsend
+  interface PMPI_Rsend
+    subroutine PMPI_Rsend(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Rsend
+    subroutine PMPI_Rsend_c(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Rsend_c
+  end interface PMPI_Rsend
+  interface MPI_Rsend_init
     subroutine MPI_Rsend_init(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -964,6 +1812,52 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Rsend_init
+    subroutine MPI_Rsend_init_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Rsend_init_c
+  end interface MPI_Rsend_init
+  interface PMPI_Rsend_init
+    subroutine PMPI_Rsend_init(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Rsend_init
+    subroutine PMPI_Rsend_init_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Rsend_init_c
+  end interface PMPI_Rsend_init
+  interface MPI_Send
     subroutine MPI_Send(buf, count, datatype, dest, tag, comm, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -977,6 +1871,49 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Send
+    subroutine MPI_Send_c(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Send_c
+  end interface MPI_Send
+  interface PMPI_Send
+    subroutine PMPI_Send(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Send
+    subroutine PMPI_Send_c(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Send_c
+  end interface PMPI_Send
+  interface MPI_Send_init
     subroutine MPI_Send_init(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -991,6 +1928,52 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Send_init
+    subroutine MPI_Send_init_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Send_init_c
+  end interface MPI_Send_init
+  interface PMPI_Send_init
+    subroutine PMPI_Send_init(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Send_init
+    subroutine PMPI_Send_init_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Send_init_c
+  end interface PMPI_Send_init
+  interface MPI_Sendrecv
     subroutine MPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, &
         recvtype, source, recvtag, comm, status, ierror)
       import
@@ -1014,6 +1997,79 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Sendrecv
+    subroutine MPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, &
+        recvtype, source, recvtag, comm, status, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      integer, intent(in) :: dest
+      integer, intent(in) :: sendtag
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: source
+      integer, intent(in) :: recvtag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Sendrecv_c
+  end interface MPI_Sendrecv
+  interface PMPI_Sendrecv
+    subroutine PMPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, &
+        recvtype, source, recvtag, comm, status, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      integer, intent(in) :: dest
+      integer, intent(in) :: sendtag
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: source
+      integer, intent(in) :: recvtag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Sendrecv
+    subroutine PMPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, &
+        recvtype, source, recvtag, comm, status, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      integer, intent(in) :: dest
+      integer, intent(in) :: sendtag
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: source
+      integer, intent(in) :: recvtag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Sendrecv_c
+  end interface PMPI_Sendrecv
+  interface MPI_Sendrecv_replace
     subroutine MPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, &
         status, ierror)
       import
@@ -1031,6 +2087,61 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Sendrecv_replace
+    subroutine MPI_Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, &
+        status, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: sendtag
+      integer, intent(in) :: source
+      integer, intent(in) :: recvtag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Sendrecv_replace_c
+  end interface MPI_Sendrecv_replace
+  interface PMPI_Sendrecv_replace
+    subroutine PMPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, &
+        status, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: sendtag
+      integer, intent(in) :: source
+      integer, intent(in) :: recvtag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Sendrecv_replace
+    subroutine PMPI_Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, &
+        status, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: sendtag
+      integer, intent(in) :: source
+      integer, intent(in) :: recvtag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Sendrecv_replace_c
+  end interface PMPI_Sendrecv_replace
+  interface MPI_Session_attach_buffer
     subroutine MPI_Session_attach_buffer(session, buffer, size, ierror)
       import
       type(MPI_Session), intent(in) :: session
@@ -1041,6 +2152,40 @@ module mpi_f08
       integer, intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_attach_buffer
+    subroutine MPI_Session_attach_buffer_c(session, buffer, size, ierror)
+      import
+      type(MPI_Session), intent(in) :: session
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer(MPI_COUNT_KIND), intent(in) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Session_attach_buffer_c
+  end interface MPI_Session_attach_buffer
+  interface PMPI_Session_attach_buffer
+    subroutine PMPI_Session_attach_buffer(session, buffer, size, ierror)
+      import
+      type(MPI_Session), intent(in) :: session
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer, intent(in) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Session_attach_buffer
+    subroutine PMPI_Session_attach_buffer_c(session, buffer, size, ierror)
+      import
+      type(MPI_Session), intent(in) :: session
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer(MPI_COUNT_KIND), intent(in) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Session_attach_buffer_c
+  end interface PMPI_Session_attach_buffer
+  interface MPI_Session_detach_buffer
     subroutine MPI_Session_detach_buffer(session, buffer_addr, size, &
         ierror) bind(C, name='muster_f08_mpi_session_detach_buffer_')
       import
@@ -1049,6 +2194,16 @@ module mpi_f08
       integer :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_detach_buffer
+    subroutine MPI_Session_detach_buffer_c(session, buffer_addr, size, &
+        ierror) bind(C, name='muster_f08_mpi_session_detach_buffer_c_')
+      import
+      type(MPI_Session), intent(in) :: session
+      type(c_ptr) :: buffer_addr
+      integer(MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Session_detach_buffer_c
+  end interface MPI_Session_detach_buffer
+  interface PMPI_Session_detach_buffer
     subroutine PMPI_Session_detach_buffer(session, buffer_addr, size, &
         ierror) bind(C, name='muster_f08_pmpi_session_detach_buffer_')
       import
@@ -1057,17 +2212,33 @@ module mpi_f08
       integer :: size
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Session_detach_buffer
+    subroutine PMPI_Session_detach_buffer_c(session, buffer_addr, size, &
+        ierror) bind(C, name='muster_f08_pmpi_session_detach_buffer_c_')
+      import
+      type(MPI_Session), intent(in) :: session
+      type(c_ptr) :: buffer_addr
+      integer(MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Session_detach_buffer_c
+  end interface PMPI_Session_detach_buffer
+  interface
     subroutine MPI_Session_flush_buffer(session, ierror)
       import
       type(MPI_Session), intent(in) :: session
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_flush_buffer
+  end interface
+  procedure(MPI_Session_flush_buffer) :: PMPI_Session_flush_buffer
+  interface
     subroutine MPI_Session_iflush_buffer(session, request, ierror)
       import
       type(MPI_Session), intent(in) :: session
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_iflush_buffer
+  end interface
+  procedure(MPI_Session_iflush_buffer) :: PMPI_Session_iflush_buffer
+  interface MPI_Ssend
     subroutine MPI_Ssend(buf, count, datatype, dest, tag, comm, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -1081,6 +2252,49 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ssend
+    subroutine MPI_Ssend_c(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ssend_c
+  end interface MPI_Ssend
+  interface PMPI_Ssend
+    subroutine PMPI_Ssend(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ssend
+    subroutine PMPI_Ssend_c(buf, count, datatype, dest, tag, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ssend_c
+  end interface PMPI_Ssend
+  interface MPI_Ssend_init
     subroutine MPI_Ssend_init(buf, count, datatype, dest, tag, comm, request, ierror)
       import
       !GCC$ attributes no_arg_check :: buf
@@ -1095,53 +2309,123 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ssend_init
+    subroutine MPI_Ssend_init_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ssend_init_c
+  end interface MPI_Ssend_init
+  interface PMPI_Ssend_init
+    subroutine PMPI_Ssend_init(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ssend_init
+    subroutine PMPI_Ssend_init_c(buf, count, datatype, dest, tag, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: dest
+      integer, intent(in) :: tag
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ssend_init_c
+  end interface PMPI_Ssend_init
+  interface
     subroutine MPI_Start(request, ierror)
       import
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Start
+  end interface
+  procedure(MPI_Start) :: PMPI_Start
+  interface
     subroutine MPI_Startall(count, array_of_requests, ierror)
       import
       integer, intent(in) :: count
       type(MPI_Request) :: array_of_requests(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Startall
+  end interface
+  procedure(MPI_Startall) :: PMPI_Startall
+  interface
     subroutine MPI_Status_get_error(status, error, ierror)
       import
       type(MPI_Status), intent(in) :: status
       integer :: error
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Status_get_error
+  end interface
+  procedure(MPI_Status_get_error) :: PMPI_Status_get_error
+  interface
     subroutine MPI_Status_get_source(status, source, ierror)
       import
       type(MPI_Status), intent(in) :: status
       integer :: source
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Status_get_source
+  end interface
+  procedure(MPI_Status_get_source) :: PMPI_Status_get_source
+  interface
     subroutine MPI_Status_get_tag(status, tag, ierror)
       import
       type(MPI_Status), intent(in) :: status
       integer :: tag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Status_get_tag
+  end interface
+  procedure(MPI_Status_get_tag) :: PMPI_Status_get_tag
+  interface
     subroutine MPI_Status_set_error(status, error, ierror)
       import
       type(MPI_Status) :: status
       integer, intent(in) :: error
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Status_set_error
+  end interface
+  procedure(MPI_Status_set_error) :: PMPI_Status_set_error
+  interface
     subroutine MPI_Status_set_source(status, source, ierror)
       import
       type(MPI_Status) :: status
       integer, intent(in) :: source
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Status_set_source
+  end interface
+  procedure(MPI_Status_set_source) :: PMPI_Status_set_source
+  interface
     subroutine MPI_Status_set_tag(status, tag, ierror)
       import
       type(MPI_Status) :: status
       integer, intent(in) :: tag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Status_set_tag
+  end interface
+  procedure(MPI_Status_set_tag) :: PMPI_Status_set_tag
+  interface
     subroutine MPI_Test(request, flag, status, ierror)
       import
       type(MPI_Request) :: request
@@ -1149,12 +2433,18 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Test
+  end interface
+  procedure(MPI_Test) :: PMPI_Test
+  interface
     subroutine MPI_Test_cancelled(status, flag, ierror)
       import
       type(MPI_Status), intent(in) :: status
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Test_cancelled
+  end interface
+  procedure(MPI_Test_cancelled) :: PMPI_Test_cancelled
+  interface
     subroutine MPI_Testall(count, array_of_requests, flag, array_of_statuses, ierror)
       import
       integer, intent(in) :: count
@@ -1163,6 +2453,9 @@ module mpi_f08
       type(MPI_Status) :: array_of_statuses(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Testall
+  end interface
+  procedure(MPI_Testall) :: PMPI_Testall
+  interface
     subroutine MPI_Testany(count, array_of_requests, index, flag, status, ierror)
       import
       integer, intent(in) :: count
@@ -1172,6 +2465,9 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Testany
+  end interface
+  procedure(MPI_Testany) :: PMPI_Testany
+  interface
     subroutine MPI_Testsome(incount, array_of_requests, outcount, array_of_indices, &
         array_of_statuses, ierror)
       import
@@ -1182,12 +2478,18 @@ module mpi_f08
       type(MPI_Status) :: array_of_statuses(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Testsome
+  end interface
+  procedure(MPI_Testsome) :: PMPI_Testsome
+  interface
     subroutine MPI_Wait(request, status, ierror)
       import
       type(MPI_Request) :: request
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Wait
+  end interface
+  procedure(MPI_Wait) :: PMPI_Wait
+  interface
     subroutine MPI_Waitall(count, array_of_requests, array_of_statuses, ierror)
       import
       integer, intent(in) :: count
@@ -1195,6 +2497,9 @@ module mpi_f08
       type(MPI_Status) :: array_of_statuses(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Waitall
+  end interface
+  procedure(MPI_Waitall) :: PMPI_Waitall
+  interface
     subroutine MPI_Waitany(count, array_of_requests, index, status, ierror)
       import
       integer, intent(in) :: count
@@ -1203,6 +2508,9 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Waitany
+  end interface
+  procedure(MPI_Waitany) :: PMPI_Waitany
+  interface
     subroutine MPI_Waitsome(incount, array_of_requests, outcount, array_of_indices, &
         array_of_statuses, ierror)
       import
@@ -1214,63 +2522,6 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Waitsome
   end interface
-  procedure(MPI_Bsend) :: PMPI_Bsend
-  procedure(MPI_Bsend_init) :: PMPI_Bsend_init
-  procedure(MPI_Buffer_attach) :: PMPI_Buffer_attach
-  procedure(MPI_Buffer_flush) :: PMPI_Buffer_flush
-  procedure(MPI_Buffer_iflush) :: PMPI_Buffer_iflush
-  procedure(MPI_Cancel) :: PMPI_Cancel
-  procedure(MPI_Comm_attach_buffer) :: PMPI_Comm_attach_buffer
-  procedure(MPI_Comm_flush_buffer) :: PMPI_Comm_flush_buffer
-  procedure(MPI_Comm_iflush_buffer) :: PMPI_Comm_iflush_buffer
-  procedure(MPI_Get_count) :: PMPI_Get_count
-  procedure(MPI_Ibsend) :: PMPI_Ibsend
-  procedure(MPI_Improbe) :: PMPI_Improbe
-  procedure(MPI_Imrecv) :: PMPI_Imrecv
-  procedure(MPI_Iprobe) :: PMPI_Iprobe
-  procedure(MPI_Irecv) :: PMPI_Irecv
-  procedure(MPI_Irsend) :: PMPI_Irsend
-  procedure(MPI_Isend) :: PMPI_Isend
-  procedure(MPI_Isendrecv) :: PMPI_Isendrecv
-  procedure(MPI_Isendrecv_replace) :: PMPI_Isendrecv_replace
-  procedure(MPI_Issend) :: PMPI_Issend
-  procedure(MPI_Mprobe) :: PMPI_Mprobe
-  procedure(MPI_Mrecv) :: PMPI_Mrecv
-  procedure(MPI_Probe) :: PMPI_Probe
-  procedure(MPI_Recv) :: PMPI_Recv
-  procedure(MPI_Recv_init) :: PMPI_Recv_init
-  procedure(MPI_Request_free) :: PMPI_Request_free
-  procedure(MPI_Request_get_status) :: PMPI_Request_get_status
-  procedure(MPI_Request_get_status_all) :: PMPI_Request_get_status_all
-  procedure(MPI_Request_get_status_any) :: PMPI_Request_get_status_any
-  procedure(MPI_Request_get_status_some) :: PMPI_Request_get_status_some
-  procedure(MPI_Rsend) :: PMPI_Rsend
-  procedure(MPI_Rsend_init) :: PMPI_Rsend_init
-  procedure(MPI_Send) :: PMPI_Send
-  procedure(MPI_Send_init) :: PMPI_Send_init
-  procedure(MPI_Sendrecv) :: PMPI_Sendrecv
-  procedure(MPI_Sendrecv_replace) :: PMPI_Sendrecv_replace
-  procedure(MPI_Session_attach_buffer) :: PMPI_Session_attach_buffer
-  procedure(MPI_Session_flush_buffer) :: PMPI_Session_flush_buffer
-  procedure(MPI_Session_iflush_buffer) :: PMPI_Session_iflush_buffer
-  procedure(MPI_Ssend) :: PMPI_Ssend
-  procedure(MPI_Ssend_init) :: PMPI_Ssend_init
-  procedure(MPI_Start) :: PMPI_Start
-  procedure(MPI_Startall) :: PMPI_Startall
-  procedure(MPI_Status_get_error) :: PMPI_Status_get_error
-  procedure(MPI_Status_get_source) :: PMPI_Status_get_source
-  procedure(MPI_Status_get_tag) :: PMPI_Status_get_tag
-  procedure(MPI_Status_set_error) :: PMPI_Status_set_error
-  procedure(MPI_Status_set_source) :: PMPI_Status_set_source
-  procedure(MPI_Status_set_tag) :: PMPI_Status_set_tag
-  procedure(MPI_Test) :: PMPI_Test
-  procedure(MPI_Test_cancelled) :: PMPI_Test_cancelled
-  procedure(MPI_Testall) :: PMPI_Testall
-  procedure(MPI_Testany) :: PMPI_Testany
-  procedure(MPI_Testsome) :: PMPI_Testsome
-  procedure(MPI_Wait) :: PMPI_Wait
-  procedure(MPI_Waitall) :: PMPI_Waitall
-  procedure(MPI_Waitany) :: PMPI_Waitany
   procedure(MPI_Waitsome) :: PMPI_Waitsome
 
   ! Partitioned Communication.
@@ -1282,12 +2533,18 @@ module mpi_f08
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Parrived
+  end interface
+  procedure(MPI_Parrived) :: PMPI_Parrived
+  interface
     subroutine MPI_Pready(partition, request, ierror)
       import
       integer, intent(in) :: partition
       type(MPI_Request), intent(in) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Pready
+  end interface
+  procedure(MPI_Pready) :: PMPI_Pready
+  interface
     subroutine MPI_Pready_list(length, array_of_partitions, request, ierror)
       import
       integer, intent(in) :: length
@@ -1295,6 +2552,9 @@ module mpi_f08
       type(MPI_Request), intent(in) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Pready_list
+  end interface
+  procedure(MPI_Pready_list) :: PMPI_Pready_list
+  interface
     subroutine MPI_Pready_range(partition_low, partition_high, request, ierror)
       import
       integer, intent(in) :: partition_low
@@ -1302,6 +2562,9 @@ module mpi_f08
       type(MPI_Request), intent(in) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Pready_range
+  end interface
+  procedure(MPI_Pready_range) :: PMPI_Pready_range
+  interface
     subroutine MPI_Precv_init(buf, partitions, count, datatype, dest, tag, comm, info, request, &
         ierror)
       import
@@ -1319,6 +2582,9 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Precv_init
+  end interface
+  procedure(MPI_Precv_init) :: PMPI_Precv_init
+  interface
     subroutine MPI_Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request, &
         ierror)
       import
@@ -1337,11 +2603,6 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Psend_init
   end interface
-  procedure(MPI_Parrived) :: PMPI_Parrived
-  procedure(MPI_Pready) :: PMPI_Pready
-  procedure(MPI_Pready_list) :: PMPI_Pready_list
-  procedure(MPI_Pready_range) :: PMPI_Pready_range
-  procedure(MPI_Precv_init) :: PMPI_Precv_init
   procedure(MPI_Psend_init) :: PMPI_Psend_init
 
   ! Datatypes.
@@ -1355,6 +2616,9 @@ module mpi_f08
       integer(MPI_ADDRESS_KIND) :: address
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Get_address
+  end interface
+  procedure(MPI_Get_address) :: PMPI_Get_address
+  interface MPI_Get_elements
     subroutine MPI_Get_elements(status, datatype, count, ierror)
       import
       type(MPI_Status), intent(in) :: status
@@ -1362,6 +2626,31 @@ module mpi_f08
       integer :: count
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Get_elements
+    subroutine MPI_Get_elements_c(status, datatype, count, ierror)
+      import
+      type(MPI_Status), intent(in) :: status
+      type(MPI_Datatype), intent(in) :: datatype
+      integer(MPI_COUNT_KIND) :: count
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Get_elements_c
+  end interface MPI_Get_elements
+  interface PMPI_Get_elements
+    subroutine PMPI_Get_elements(status, datatype, count, ierror)
+      import
+      type(MPI_Status), intent(in) :: status
+      type(MPI_Datatype), intent(in) :: datatype
+      integer :: count
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Get_elements
+    subroutine PMPI_Get_elements_c(status, datatype, count, ierror)
+      import
+      type(MPI_Status), intent(in) :: status
+      type(MPI_Datatype), intent(in) :: datatype
+      integer(MPI_COUNT_KIND) :: count
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Get_elements_c
+  end interface PMPI_Get_elements
+  interface MPI_Pack
     subroutine MPI_Pack(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror)
       import
       !GCC$ attributes no_arg_check :: inbuf
@@ -1379,6 +2668,61 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Pack
+    subroutine MPI_Pack_c(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: inbuf
+      !DEC$ attributes no_arg_check :: inbuf
+      !DIR$ ignore_tkr inbuf
+      type(*), dimension(*), intent(in) :: inbuf
+      integer(MPI_COUNT_KIND), intent(in) :: incount
+      type(MPI_Datatype), intent(in) :: datatype
+      !GCC$ attributes no_arg_check :: outbuf
+      !DEC$ attributes no_arg_check :: outbuf
+      !DIR$ ignore_tkr outbuf
+      type(*), dimension(*) :: outbuf
+      integer(MPI_COUNT_KIND), intent(in) :: outsize
+      integer(MPI_COUNT_KIND) :: position
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Pack_c
+  end interface MPI_Pack
+  interface PMPI_Pack
+    subroutine PMPI_Pack(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: inbuf
+      !DEC$ attributes no_arg_check :: inbuf
+      !DIR$ ignore_tkr inbuf
+      type(*), dimension(*), intent(in) :: inbuf
+      integer, intent(in) :: incount
+      type(MPI_Datatype), intent(in) :: datatype
+      !GCC$ attributes no_arg_check :: outbuf
+      !DEC$ attributes no_arg_check :: outbuf
+      !DIR$ ignore_tkr outbuf
+      type(*), dimension(*) :: outbuf
+      integer, intent(in) :: outsize
+      integer :: position
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Pack
+    subroutine PMPI_Pack_c(inbuf, incount, datatype, outbuf, outsize, position, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: inbuf
+      !DEC$ attributes no_arg_check :: inbuf
+      !DIR$ ignore_tkr inbuf
+      type(*), dimension(*), intent(in) :: inbuf
+      integer(MPI_COUNT_KIND), intent(in) :: incount
+      type(MPI_Datatype), intent(in) :: datatype
+      !GCC$ attributes no_arg_check :: outbuf
+      !DEC$ attributes no_arg_check :: outbuf
+      !DIR$ ignore_tkr outbuf
+      type(*), dimension(*) :: outbuf
+      integer(MPI_COUNT_KIND), intent(in) :: outsize
+      integer(MPI_COUNT_KIND) :: position
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Pack_c
+  end interface PMPI_Pack
+  interface MPI_Pack_external
     subroutine MPI_Pack_external(datarep, inbuf, incount, datatype, outbuf, outsize, position, &
         ierror)
       import
@@ -1397,6 +2741,64 @@ module mpi_f08
       integer(MPI_ADDRESS_KIND) :: position
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Pack_external
+    subroutine MPI_Pack_external_c(datarep, inbuf, incount, datatype, outbuf, outsize, position, &
+        ierror)
+      import
+      character(len=*), intent(in) :: datarep
+      !GCC$ attributes no_arg_check :: inbuf
+      !DEC$ attributes no_arg_check :: inbuf
+      !DIR$ ignore_tkr inbuf
+      type(*), dimension(*), intent(in) :: inbuf
+      integer(MPI_COUNT_KIND), intent(in) :: incount
+      type(MPI_Datatype), intent(in) :: datatype
+      !GCC$ attributes no_arg_check :: outbuf
+      !DEC$ attributes no_arg_check :: outbuf
+      !DIR$ ignore_tkr outbuf
+      type(*), dimension(*) :: outbuf
+      integer(MPI_COUNT_KIND), intent(in) :: outsize
+      integer(MPI_COUNT_KIND) :: position
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Pack_external_c
+  end interface MPI_Pack_external
+  interface PMPI_Pack_external
+    subroutine PMPI_Pack_external(datarep, inbuf, incount, datatype, outbuf, outsize, position, &
+        ierror)
+      import
+      character(len=*), intent(in) :: datarep
+      !GCC$ attributes no_arg_check :: inbuf
+      !DEC$ attributes no_arg_check :: inbuf
+      !DIR$ ignore_tkr inbuf
+      type(*), dimension(*), intent(in) :: inbuf
+      integer, intent(in) :: incount
+      type(MPI_Datatype), intent(in) :: datatype
+      !GCC$ attributes no_arg_check :: outbuf
+      !DEC$ attributes no_arg_check :: outbuf
+      !DIR$ ignore_tkr outbuf
+      type(*), dimension(*) :: outbuf
+      integer(MPI_ADDRESS_KIND), intent(in) :: outsize
+      integer(MPI_ADDRESS_KIND) :: position
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Pack_external
+    subroutine PMPI_Pack_external_c(datarep, inbuf, incount, datatype, outbuf, outsize, position, &
+        ierror)
+      import
+      character(len=*), intent(in) :: datarep
+      !GCC$ attributes no_arg_check :: inbuf
+      !DEC$ attributes no_arg_check :: inbuf
+      !DIR$ ignore_tkr inbuf
+      type(*), dimension(*), intent(in) :: inbuf
+      integer(MPI_COUNT_KIND), intent(in) :: incount
+      type(MPI_Datatype), intent(in) :: datatype
+      !GCC$ attributes no_arg_check :: outbuf
+      !DEC$ attributes no_arg_check :: outbuf
+      !DIR$ ignore_tkr outbuf
+      type(*), dimension(*) :: outbuf
+      integer(MPI_COUNT_KIND), intent(in) :: outsize
+      integer(MPI_COUNT_KIND) :: position
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Pack_external_c
+  end interface PMPI_Pack_external
+  interface MPI_Pack_external_size
     subroutine MPI_Pack_external_size(datarep, incount, datatype, size, ierror)
       import
       character(len=*), intent(in) :: datarep
@@ -1405,6 +2807,34 @@ module mpi_f08
       integer(MPI_ADDRESS_KIND) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Pack_external_size
+    subroutine MPI_Pack_external_size_c(datarep, incount, datatype, size, ierror)
+      import
+      character(len=*), intent(in) :: datarep
+      integer(MPI_COUNT_KIND), intent(in) :: incount
+      type(MPI_Datatype), intent(in) :: datatype
+      integer(MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Pack_external_size_c
+  end interface MPI_Pack_external_size
+  interface PMPI_Pack_external_size
+    subroutine PMPI_Pack_external_size(datarep, incount, datatype, size, ierror)
+      import
+      character(len=*), intent(in) :: datarep
+      integer, intent(in) :: incount
+      type(MPI_Datatype), intent(in) :: datatype
+      integer(MPI_ADDRESS_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Pack_external_size
+    subroutine PMPI_Pack_external_size_c(datarep, incount, datatype, size, ierror)
+      import
+      character(len=*), intent(in) :: datarep
+      integer(MPI_COUNT_KIND), intent(in) :: incount
+      type(MPI_Datatype), intent(in) :: datatype
+      integer(MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Pack_external_size_c
+  end interface PMPI_Pack_external_size
+  interface MPI_Pack_size
     subroutine MPI_Pack_size(incount, datatype, comm, size, ierror)
       import
       integer, intent(in) :: incount
@@ -1413,11 +2843,42 @@ module mpi_f08
       integer :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Pack_size
+    subroutine MPI_Pack_size_c(incount, datatype, comm, size, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: incount
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Comm), intent(in) :: comm
+      integer(MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Pack_size_c
+  end interface MPI_Pack_size
+  interface PMPI_Pack_size
+    subroutine PMPI_Pack_size(incount, datatype, comm, size, ierror)
+      import
+      integer, intent(in) :: incount
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Comm), intent(in) :: comm
+      integer :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Pack_size
+    subroutine PMPI_Pack_size_c(incount, datatype, comm, size, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: incount
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Comm), intent(in) :: comm
+      integer(MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Pack_size_c
+  end interface PMPI_Pack_size
+  interface
     subroutine MPI_Type_commit(datatype, ierror)
       import
       type(MPI_Datatype) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_commit
+  end interface
+  procedure(MPI_Type_commit) :: PMPI_Type_commit
+  interface MPI_Type_contiguous
     subroutine MPI_Type_contiguous(count, oldtype, newtype, ierror)
       import
       integer, intent(in) :: count
@@ -1425,6 +2886,31 @@ module mpi_f08
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_contiguous
+    subroutine MPI_Type_contiguous_c(count, oldtype, newtype, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_contiguous_c
+  end interface MPI_Type_contiguous
+  interface PMPI_Type_contiguous
+    subroutine PMPI_Type_contiguous(count, oldtype, newtype, ierror)
+      import
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_contiguous
+    subroutine PMPI_Type_contiguous_c(count, oldtype, newtype, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_contiguous_c
+  end interface PMPI_Type_contiguous
+  interface MPI_Type_create_darray
     subroutine MPI_Type_create_darray(size, rank, ndims, array_of_gsizes, array_of_distribs, &
         array_of_dargs, array_of_psizes, order, oldtype, newtype, ierror)
       import
@@ -1440,6 +2926,55 @@ module mpi_f08
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_create_darray
+    subroutine MPI_Type_create_darray_c(size, rank, ndims, array_of_gsizes, array_of_distribs, &
+        array_of_dargs, array_of_psizes, order, oldtype, newtype, ierror)
+      import
+      integer, intent(in) :: size
+      integer, intent(in) :: rank
+      integer, intent(in) :: ndims
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_gsizes(*)
+      integer, intent(in) :: array_of_distribs(*)
+      integer, intent(in) :: array_of_dargs(*)
+      integer, intent(in) :: array_of_psizes(*)
+      integer, intent(in) :: order
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_darray_c
+  end interface MPI_Type_create_darray
+  interface PMPI_Type_create_darray
+    subroutine PMPI_Type_create_darray(size, rank, ndims, array_of_gsizes, array_of_distribs, &
+        array_of_dargs, array_of_psizes, order, oldtype, newtype, ierror)
+      import
+      integer, intent(in) :: size
+      integer, intent(in) :: rank
+      integer, intent(in) :: ndims
+      integer, intent(in) :: array_of_gsizes(*)
+      integer, intent(in) :: array_of_distribs(*)
+      integer, intent(in) :: array_of_dargs(*)
+      integer, intent(in) :: array_of_psizes(*)
+      integer, intent(in) :: order
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_create_darray
+    subroutine PMPI_Type_create_darray_c(size, rank, ndims, array_of_gsizes, array_of_distribs, &
+        array_of_dargs, array_of_psizes, order, oldtype, newtype, ierror)
+      import
+      integer, intent(in) :: size
+      integer, intent(in) :: rank
+      integer, intent(in) :: ndims
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_gsizes(*)
+      integer, intent(in) :: array_of_distribs(*)
+      integer, intent(in) :: array_of_dargs(*)
+      integer, intent(in) :: array_of_psizes(*)
+      integer, intent(in) :: order
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_create_darray_c
+  end interface PMPI_Type_create_darray
+  interface
     subroutine MPI_Type_create_f90_complex(p, r, newtype, ierror)
       import
       integer, intent(in) :: p
@@ -1447,12 +2982,18 @@ module mpi_f08
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_create_f90_complex
+  end interface
+  procedure(MPI_Type_create_f90_complex) :: PMPI_Type_create_f90_complex
+  interface
     subroutine MPI_Type_create_f90_integer(r, newtype, ierror)
       import
       integer, intent(in) :: r
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_create_f90_integer
+  end interface
+  procedure(MPI_Type_create_f90_integer) :: PMPI_Type_create_f90_integer
+  interface
     subroutine MPI_Type_create_f90_real(p, r, newtype, ierror)
       import
       integer, intent(in) :: p
@@ -1460,6 +3001,9 @@ module mpi_f08
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_create_f90_real
+  end interface
+  procedure(MPI_Type_create_f90_real) :: PMPI_Type_create_f90_real
+  interface MPI_Type_create_hindexed
     subroutine MPI_Type_create_hindexed(count, array_of_blocklengths, array_of_displacements, &
         oldtype, newtype, ierror)
       import
@@ -1470,6 +3014,40 @@ module mpi_f08
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_create_hindexed
+    subroutine MPI_Type_create_hindexed_c(count, array_of_blocklengths, array_of_displacements, &
+        oldtype, newtype, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_blocklengths(*)
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_displacements(*)
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_hindexed_c
+  end interface MPI_Type_create_hindexed
+  interface PMPI_Type_create_hindexed
+    subroutine PMPI_Type_create_hindexed(count, array_of_blocklengths, array_of_displacements, &
+        oldtype, newtype, ierror)
+      import
+      integer, intent(in) :: count
+      integer, intent(in) :: array_of_blocklengths(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: array_of_displacements(*)
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_create_hindexed
+    subroutine PMPI_Type_create_hindexed_c(count, array_of_blocklengths, array_of_displacements, &
+        oldtype, newtype, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_blocklengths(*)
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_displacements(*)
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_create_hindexed_c
+  end interface PMPI_Type_create_hindexed
+  interface MPI_Type_create_hindexed_block
     subroutine MPI_Type_create_hindexed_block(count, blocklength, array_of_displacements, oldtype, &
         newtype, ierror)
       import
@@ -1480,6 +3058,40 @@ module mpi_f08
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_create_hindexed_block
+    subroutine MPI_Type_create_hindexed_block_c(count, blocklength, array_of_displacements, &
+        oldtype, newtype, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      integer(MPI_COUNT_KIND), intent(in) :: blocklength
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_displacements(*)
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_hindexed_block_c
+  end interface MPI_Type_create_hindexed_block
+  interface PMPI_Type_create_hindexed_block
+    subroutine PMPI_Type_create_hindexed_block(count, blocklength, array_of_displacements, &
+        oldtype, newtype, ierror)
+      import
+      integer, intent(in) :: count
+      integer, intent(in) :: blocklength
+      integer(MPI_ADDRESS_KIND), intent(in) :: array_of_displacements(*)
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_create_hindexed_block
+    subroutine PMPI_Type_create_hindexed_block_c(count, blocklength, array_of_displacements, &
+        oldtype, newtype, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      integer(MPI_COUNT_KIND), intent(in) :: blocklength
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_displacements(*)
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_create_hindexed_block_c
+  end interface PMPI_Type_create_hindexed_block
+  interface MPI_Type_create_hvector
     subroutine MPI_Type_create_hvector(count, blocklength, stride, oldtype, newtype, ierror)
       import
       integer, intent(in) :: count
@@ -1489,6 +3101,37 @@ module mpi_f08
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_create_hvector
+    subroutine MPI_Type_create_hvector_c(count, blocklength, stride, oldtype, newtype, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      integer(MPI_COUNT_KIND), intent(in) :: blocklength
+      integer(MPI_COUNT_KIND), intent(in) :: stride
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_hvector_c
+  end interface MPI_Type_create_hvector
+  interface PMPI_Type_create_hvector
+    subroutine PMPI_Type_create_hvector(count, blocklength, stride, oldtype, newtype, ierror)
+      import
+      integer, intent(in) :: count
+      integer, intent(in) :: blocklength
+      integer(MPI_ADDRESS_KIND), intent(in) :: stride
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_create_hvector
+    subroutine PMPI_Type_create_hvector_c(count, blocklength, stride, oldtype, newtype, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      integer(MPI_COUNT_KIND), intent(in) :: blocklength
+      integer(MPI_COUNT_KIND), intent(in) :: stride
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_create_hvector_c
+  end interface PMPI_Type_create_hvector
+  interface MPI_Type_create_indexed_block
     subroutine MPI_Type_create_indexed_block(count, blocklength, array_of_displacements, oldtype, &
         newtype, ierror)
       import
@@ -1499,6 +3142,40 @@ module mpi_f08
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_create_indexed_block
+    subroutine MPI_Type_create_indexed_block_c(count, blocklength, array_of_displacements, &
+        oldtype, newtype, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      integer(MPI_COUNT_KIND), intent(in) :: blocklength
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_displacements(*)
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_indexed_block_c
+  end interface MPI_Type_create_indexed_block
+  interface PMPI_Type_create_indexed_block
+    subroutine PMPI_Type_create_indexed_block(count, blocklength, array_of_displacements, oldtype, &
+        newtype, ierror)
+      import
+      integer, intent(in) :: count
+      integer, intent(in) :: blocklength
+      integer, intent(in) :: array_of_displacements(*)
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_create_indexed_block
+    subroutine PMPI_Type_create_indexed_block_c(count, blocklength, array_of_displacements, &
+        oldtype, newtype, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      integer(MPI_COUNT_KIND), intent(in) :: blocklength
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_displacements(*)
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_create_indexed_block_c
+  end interface PMPI_Type_create_indexed_block
+  interface
     subroutine MPI_Type_create_resized(oldtype, lb, extent, newtype, ierror)
       import
       type(MPI_Datatype), intent(in) :: oldtype
@@ -1507,6 +3184,9 @@ module mpi_f08
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_create_resized
+  end interface
+  procedure(MPI_Type_create_resized) :: PMPI_Type_create_resized
+  interface MPI_Type_create_struct
     subroutine MPI_Type_create_struct(count, array_of_blocklengths, array_of_displacements, &
         array_of_types, newtype, ierror)
       import
@@ -1517,6 +3197,40 @@ module mpi_f08
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_create_struct
+    subroutine MPI_Type_create_struct_c(count, array_of_blocklengths, array_of_displacements, &
+        array_of_types, newtype, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_blocklengths(*)
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_displacements(*)
+      type(MPI_Datatype), intent(in) :: array_of_types(*)
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_struct_c
+  end interface MPI_Type_create_struct
+  interface PMPI_Type_create_struct
+    subroutine PMPI_Type_create_struct(count, array_of_blocklengths, array_of_displacements, &
+        array_of_types, newtype, ierror)
+      import
+      integer, intent(in) :: count
+      integer, intent(in) :: array_of_blocklengths(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: array_of_displacements(*)
+      type(MPI_Datatype), intent(in) :: array_of_types(*)
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_create_struct
+    subroutine PMPI_Type_create_struct_c(count, array_of_blocklengths, array_of_displacements, &
+        array_of_types, newtype, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_blocklengths(*)
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_displacements(*)
+      type(MPI_Datatype), intent(in) :: array_of_types(*)
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_create_struct_c
+  end interface PMPI_Type_create_struct
+  interface MPI_Type_create_subarray
     subroutine MPI_Type_create_subarray(ndims, array_of_sizes, array_of_subsizes, array_of_starts, &
         order, oldtype, newtype, ierror)
       import
@@ -1529,17 +3243,63 @@ module mpi_f08
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_create_subarray
+    subroutine MPI_Type_create_subarray_c(ndims, array_of_sizes, array_of_subsizes, &
+        array_of_starts, order, oldtype, newtype, ierror)
+      import
+      integer, intent(in) :: ndims
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_sizes(*)
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_subsizes(*)
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_starts(*)
+      integer, intent(in) :: order
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_create_subarray_c
+  end interface MPI_Type_create_subarray
+  interface PMPI_Type_create_subarray
+    subroutine PMPI_Type_create_subarray(ndims, array_of_sizes, array_of_subsizes, &
+        array_of_starts, order, oldtype, newtype, ierror)
+      import
+      integer, intent(in) :: ndims
+      integer, intent(in) :: array_of_sizes(*)
+      integer, intent(in) :: array_of_subsizes(*)
+      integer, intent(in) :: array_of_starts(*)
+      integer, intent(in) :: order
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_create_subarray
+    subroutine PMPI_Type_create_subarray_c(ndims, array_of_sizes, array_of_subsizes, &
+        array_of_starts, order, oldtype, newtype, ierror)
+      import
+      integer, intent(in) :: ndims
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_sizes(*)
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_subsizes(*)
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_starts(*)
+      integer, intent(in) :: order
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_create_subarray_c
+  end interface PMPI_Type_create_subarray
+  interface
     subroutine MPI_Type_dup(oldtype, newtype, ierror)
       import
       type(MPI_Datatype), intent(in) :: oldtype
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_dup
+  end interface
+  procedure(MPI_Type_dup) :: PMPI_Type_dup
+  interface
     subroutine MPI_Type_free(datatype, ierror)
       import
       type(MPI_Datatype) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_free
+  end interface
+  procedure(MPI_Type_free) :: PMPI_Type_free
+  interface MPI_Type_get_contents
     subroutine MPI_Type_get_contents(datatype, max_integers, max_addresses, max_datatypes, &
         array_of_integers, array_of_addresses, array_of_datatypes, ierror)
       import
@@ -1552,6 +3312,52 @@ module mpi_f08
       type(MPI_Datatype) :: array_of_datatypes(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_get_contents
+    subroutine MPI_Type_get_contents_c(datatype, max_integers, max_addresses, max_large_counts, &
+        max_datatypes, array_of_integers, array_of_addresses, array_of_large_counts, &
+        array_of_datatypes, ierror)
+      import
+      type(MPI_Datatype), intent(in) :: datatype
+      integer(MPI_COUNT_KIND), intent(in) :: max_integers
+      integer(MPI_COUNT_KIND), intent(in) :: max_addresses
+      integer(MPI_COUNT_KIND), intent(in) :: max_large_counts
+      integer(MPI_COUNT_KIND), intent(in) :: max_datatypes
+      integer :: array_of_integers(*)
+      integer(MPI_ADDRESS_KIND) :: array_of_addresses(*)
+      integer(MPI_COUNT_KIND) :: array_of_large_counts(*)
+      type(MPI_Datatype) :: array_of_datatypes(*)
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_get_contents_c
+  end interface MPI_Type_get_contents
+  interface PMPI_Type_get_contents
+    subroutine PMPI_Type_get_contents(datatype, max_integers, max_addresses, max_datatypes, &
+        array_of_integers, array_of_addresses, array_of_datatypes, ierror)
+      import
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: max_integers
+      integer, intent(in) :: max_addresses
+      integer, intent(in) :: max_datatypes
+      integer :: array_of_integers(*)
+      integer(MPI_ADDRESS_KIND) :: array_of_addresses(*)
+      type(MPI_Datatype) :: array_of_datatypes(*)
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_get_contents
+    subroutine PMPI_Type_get_contents_c(datatype, max_integers, max_addresses, max_large_counts, &
+        max_datatypes, array_of_integers, array_of_addresses, array_of_large_counts, &
+        array_of_datatypes, ierror)
+      import
+      type(MPI_Datatype), intent(in) :: datatype
+      integer(MPI_COUNT_KIND), intent(in) :: max_integers
+      integer(MPI_COUNT_KIND), intent(in) :: max_addresses
+      integer(MPI_COUNT_KIND), intent(in) :: max_large_counts
+      integer(MPI_COUNT_KIND), intent(in) :: max_datatypes
+      integer :: array_of_integers(*)
+      integer(MPI_ADDRESS_KIND) :: array_of_addresses(*)
+      integer(MPI_COUNT_KIND) :: array_of_large_counts(*)
+      type(MPI_Datatype) :: array_of_datatypes(*)
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_get_contents_c
+  end interface PMPI_Type_get_contents
+  interface MPI_Type_get_envelope
     subroutine MPI_Type_get_envelope(datatype, num_integers, num_addresses, num_datatypes, &
         combiner, ierror)
       import
@@ -1562,6 +3368,42 @@ module mpi_f08
       integer :: combiner
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_get_envelope
+    subroutine MPI_Type_get_envelope_c(datatype, num_integers, num_addresses, num_large_counts, &
+        num_datatypes, combiner, ierror)
+      import
+      type(MPI_Datatype), intent(in) :: datatype
+      integer(MPI_COUNT_KIND) :: num_integers
+      integer(MPI_COUNT_KIND) :: num_addresses
+      integer(MPI_COUNT_KIND) :: num_large_counts
+      integer(MPI_COUNT_KIND) :: num_datatypes
+      integer :: combiner
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_get_envelope_c
+  end interface MPI_Type_get_envelope
+  interface PMPI_Type_get_envelope
+    subroutine PMPI_Type_get_envelope(datatype, num_integers, num_addresses, num_datatypes, &
+        combiner, ierror)
+      import
+      type(MPI_Datatype), intent(in) :: datatype
+      integer :: num_integers
+      integer :: num_addresses
+      integer :: num_datatypes
+      integer :: combiner
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_get_envelope
+    subroutine PMPI_Type_get_envelope_c(datatype, num_integers, num_addresses, num_large_counts, &
+        num_datatypes, combiner, ierror)
+      import
+      type(MPI_Datatype), intent(in) :: datatype
+      integer(MPI_COUNT_KIND) :: num_integers
+      integer(MPI_COUNT_KIND) :: num_addresses
+      integer(MPI_COUNT_KIND) :: num_large_counts
+      integer(MPI_COUNT_KIND) :: num_datatypes
+      integer :: combiner
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_get_envelope_c
+  end interface PMPI_Type_get_envelope
+  interface
     subroutine MPI_Type_get_extent(datatype, lb, extent, ierror)
       import
       type(MPI_Datatype), intent(in) :: datatype
@@ -1569,6 +3411,9 @@ module mpi_f08
       integer(MPI_ADDRESS_KIND) :: extent
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_get_extent
+  end interface
+  procedure(MPI_Type_get_extent) :: PMPI_Type_get_extent
+  interface
     subroutine MPI_Type_get_true_extent(datatype, true_lb, true_extent, ierror)
       import
       type(MPI_Datatype), intent(in) :: datatype
@@ -1576,6 +3421,9 @@ module mpi_f08
       integer(MPI_ADDRESS_KIND) :: true_extent
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_get_true_extent
+  end interface
+  procedure(MPI_Type_get_true_extent) :: PMPI_Type_get_true_extent
+  interface
     subroutine MPI_Type_get_value_index(value_type, index_type, pair_type, ierror)
       import
       type(MPI_Datatype), intent(in) :: value_type
@@ -1583,6 +3431,9 @@ module mpi_f08
       type(MPI_Datatype) :: pair_type
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_get_value_index
+  end interface
+  procedure(MPI_Type_get_value_index) :: PMPI_Type_get_value_index
+  interface MPI_Type_indexed
     subroutine MPI_Type_indexed(count, array_of_blocklengths, array_of_displacements, oldtype, &
         newtype, ierror)
       import
@@ -1593,6 +3444,40 @@ module mpi_f08
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_indexed
+    subroutine MPI_Type_indexed_c(count, array_of_blocklengths, array_of_displacements, oldtype, &
+        newtype, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_blocklengths(*)
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_displacements(*)
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_indexed_c
+  end interface MPI_Type_indexed
+  interface PMPI_Type_indexed
+    subroutine PMPI_Type_indexed(count, array_of_blocklengths, array_of_displacements, oldtype, &
+        newtype, ierror)
+      import
+      integer, intent(in) :: count
+      integer, intent(in) :: array_of_blocklengths(*)
+      integer, intent(in) :: array_of_displacements(*)
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_indexed
+    subroutine PMPI_Type_indexed_c(count, array_of_blocklengths, array_of_displacements, oldtype, &
+        newtype, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_blocklengths(*)
+      integer(MPI_COUNT_KIND), intent(in) :: array_of_displacements(*)
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_indexed_c
+  end interface PMPI_Type_indexed
+  interface
     subroutine MPI_Type_match_size(typeclass, size, datatype, ierror)
       import
       integer, intent(in) :: typeclass
@@ -1600,12 +3485,37 @@ module mpi_f08
       type(MPI_Datatype) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_match_size
+  end interface
+  procedure(MPI_Type_match_size) :: PMPI_Type_match_size
+  interface MPI_Type_size
     subroutine MPI_Type_size(datatype, size, ierror)
       import
       type(MPI_Datatype), intent(in) :: datatype
       integer :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_size
+    subroutine MPI_Type_size_c(datatype, size, ierror)
+      import
+      type(MPI_Datatype), intent(in) :: datatype
+      integer(MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_size_c
+  end interface MPI_Type_size
+  interface PMPI_Type_size
+    subroutine PMPI_Type_size(datatype, size, ierror)
+      import
+      type(MPI_Datatype), intent(in) :: datatype
+      integer :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_size
+    subroutine PMPI_Type_size_c(datatype, size, ierror)
+      import
+      type(MPI_Datatype), intent(in) :: datatype
+      integer(MPI_COUNT_KIND) :: size
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_size_c
+  end interface PMPI_Type_size
+  interface MPI_Type_vector
     subroutine MPI_Type_vector(count, blocklength, stride, oldtype, newtype, ierror)
       import
       integer, intent(in) :: count
@@ -1615,6 +3525,37 @@ module mpi_f08
       type(MPI_Datatype) :: newtype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_vector
+    subroutine MPI_Type_vector_c(count, blocklength, stride, oldtype, newtype, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      integer(MPI_COUNT_KIND), intent(in) :: blocklength
+      integer(MPI_COUNT_KIND), intent(in) :: stride
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Type_vector_c
+  end interface MPI_Type_vector
+  interface PMPI_Type_vector
+    subroutine PMPI_Type_vector(count, blocklength, stride, oldtype, newtype, ierror)
+      import
+      integer, intent(in) :: count
+      integer, intent(in) :: blocklength
+      integer, intent(in) :: stride
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_vector
+    subroutine PMPI_Type_vector_c(count, blocklength, stride, oldtype, newtype, ierror)
+      import
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      integer(MPI_COUNT_KIND), intent(in) :: blocklength
+      integer(MPI_COUNT_KIND), intent(in) :: stride
+      type(MPI_Datatype), intent(in) :: oldtype
+      type(MPI_Datatype) :: newtype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Type_vector_c
+  end interface PMPI_Type_vector
+  interface MPI_Unpack
     subroutine MPI_Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror)
       import
       !GCC$ attributes no_arg_check :: inbuf
@@ -1632,6 +3573,61 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Unpack
+    subroutine MPI_Unpack_c(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: inbuf
+      !DEC$ attributes no_arg_check :: inbuf
+      !DIR$ ignore_tkr inbuf
+      type(*), dimension(*), intent(in) :: inbuf
+      integer(MPI_COUNT_KIND), intent(in) :: insize
+      integer(MPI_COUNT_KIND) :: position
+      !GCC$ attributes no_arg_check :: outbuf
+      !DEC$ attributes no_arg_check :: outbuf
+      !DIR$ ignore_tkr outbuf
+      type(*), dimension(*) :: outbuf
+      integer(MPI_COUNT_KIND), intent(in) :: outcount
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Unpack_c
+  end interface MPI_Unpack
+  interface PMPI_Unpack
+    subroutine PMPI_Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: inbuf
+      !DEC$ attributes no_arg_check :: inbuf
+      !DIR$ ignore_tkr inbuf
+      type(*), dimension(*), intent(in) :: inbuf
+      integer, intent(in) :: insize
+      integer :: position
+      !GCC$ attributes no_arg_check :: outbuf
+      !DEC$ attributes no_arg_check :: outbuf
+      !DIR$ ignore_tkr outbuf
+      type(*), dimension(*) :: outbuf
+      integer, intent(in) :: outcount
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Unpack
+    subroutine PMPI_Unpack_c(inbuf, insize, position, outbuf, outcount, datatype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: inbuf
+      !DEC$ attributes no_arg_check :: inbuf
+      !DIR$ ignore_tkr inbuf
+      type(*), dimension(*), intent(in) :: inbuf
+      integer(MPI_COUNT_KIND), intent(in) :: insize
+      integer(MPI_COUNT_KIND) :: position
+      !GCC$ attributes no_arg_check :: outbuf
+      !DEC$ attributes no_arg_check :: outbuf
+      !DIR$ ignore_tkr outbuf
+      type(*), dimension(*) :: outbuf
+      integer(MPI_COUNT_KIND), intent(in) :: outcount
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Unpack_c
+  end interface PMPI_Unpack
+  interface MPI_Unpack_external
     subroutine MPI_Unpack_external(datarep, inbuf, insize, position, outbuf, outcount, datatype, &
         ierror)
       import
@@ -1650,42 +3646,66 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Unpack_external
-  end interface
-  procedure(MPI_Get_address) :: PMPI_Get_address
-  procedure(MPI_Get_elements) :: PMPI_Get_elements
-  procedure(MPI_Pack) :: PMPI_Pack
-  procedure(MPI_Pack_external) :: PMPI_Pack_external
-  procedure(MPI_Pack_external_size) :: PMPI_Pack_external_size
-  procedure(MPI_Pack_size) :: PMPI_Pack_size
-  procedure(MPI_Type_commit) :: PMPI_Type_commit
-  procedure(MPI_Type_contiguous) :: PMPI_Type_contiguous
-  procedure(MPI_Type_create_darray) :: PMPI_Type_create_darray
-  procedure(MPI_Type_create_f90_complex) :: PMPI_Type_create_f90_complex
-  procedure(MPI_Type_create_f90_integer) :: PMPI_Type_create_f90_integer
-  procedure(MPI_Type_create_f90_real) :: PMPI_Type_create_f90_real
-  procedure(MPI_Type_create_hindexed) :: PMPI_Type_create_hindexed
-  procedure(MPI_Type_create_hindexed_block) :: PMPI_Type_create_hindexed_block
-  procedure(MPI_Type_create_hvector) :: PMPI_Type_create_hvector
-  procedure(MPI_Type_create_indexed_block) :: PMPI_Type_create_indexed_block
-  procedure(MPI_Type_create_resized) :: PMPI_Type_create_resized
-  procedure(MPI_Type_create_struct) :: PMPI_Type_create_struct
-  procedure(MPI_Type_create_subarray) :: PMPI_Type_create_subarray
-  procedure(MPI_Type_dup) :: PMPI_Type_dup
-  procedure(MPI_Type_free) :: PMPI_Type_free
-  procedure(MPI_Type_get_contents) :: PMPI_Type_get_contents
-  procedure(MPI_Type_get_envelope) :: PMPI_Type_get_envelope
-  procedure(MPI_Type_get_extent) :: PMPI_Type_get_extent
-  procedure(MPI_Type_get_true_extent) :: PMPI_Type_get_true_extent
-  procedure(MPI_Type_get_value_index) :: PMPI_Type_get_value_index
-  procedure(MPI_Type_indexed) :: PMPI_Type_indexed
-  procedure(MPI_Type_match_size) :: PMPI_Type_match_size
-  procedure(MPI_Type_size) :: PMPI_Type_size
-  procedure(MPI_Type_vector) :: PMPI_Type_vector
-  procedure(MPI_Unpack) :: PMPI_Unpack
-  procedure(MPI_Unpack_external) :: PMPI_Unpack_external
+    subroutine MPI_Unpack_external_c(datarep, inbuf, insize, position, outbuf, outcount, datatype, &
+        ierror)
+      import
+      character(len=*), intent(in) :: datarep
+      !GCC$ attributes no_arg_check :: inbuf
+      !DEC$ attributes no_arg_check :: inbuf
+      !DIR$ ignore_tkr inbuf
+      type(*), dimension(*), intent(in) :: inbuf
+      integer(MPI_COUNT_KIND), intent(in) :: insize
+      integer(MPI_COUNT_KIND) :: position
+      !GCC$ attributes no_arg_check :: outbuf
+      !DEC$ attributes no_arg_check :: outbuf
+      !DIR$ ignore_tkr outbuf
+      type(*), dimension(*) :: outbuf
+      integer(MPI_COUNT_KIND), intent(in) :: outcount
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Unpack_external_c
+  end interface MPI_Unpack_external
+  interface PMPI_Unpack_external
+    subroutine PMPI_Unpack_external(datarep, inbuf, insize, position, outbuf, outcount, datatype, &
+        ierror)
+      import
+      character(len=*), intent(in) :: datarep
+      !GCC$ attributes no_arg_check :: inbuf
+      !DEC$ attributes no_arg_check :: inbuf
+      !DIR$ ignore_tkr inbuf
+      type(*), dimension(*), intent(in) :: inbuf
+      integer(MPI_ADDRESS_KIND), intent(in) :: insize
+      integer(MPI_ADDRESS_KIND) :: position
+      !GCC$ attributes no_arg_check :: outbuf
+      !DEC$ attributes no_arg_check :: outbuf
+      !DIR$ ignore_tkr outbuf
+      type(*), dimension(*) :: outbuf
+      integer, intent(in) :: outcount
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Unpack_external
+    subroutine PMPI_Unpack_external_c(datarep, inbuf, insize, position, outbuf, outcount, &
+        datatype, ierror)
+      import
+      character(len=*), intent(in) :: datarep
+      !GCC$ attributes no_arg_check :: inbuf
+      !DEC$ attributes no_arg_check :: inbuf
+      !DIR$ ignore_tkr inbuf
+      type(*), dimension(*), intent(in) :: inbuf
+      integer(MPI_COUNT_KIND), intent(in) :: insize
+      integer(MPI_COUNT_KIND) :: position
+      !GCC$ attributes no_arg_check :: outbuf
+      !DEC$ attributes no_arg_check :: outbuf
+      !DIR$ ignore_tkr outbuf
+      type(*), dimension(*) :: outbuf
+      integer(MPI_COUNT_KIND), intent(in) :: outcount
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Unpack_external_c
+  end interface PMPI_Unpack_external
 
   ! Collective Communication.
-  interface
+  interface MPI_Allgather
     subroutine MPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
         ierror)
       import
@@ -1704,6 +3724,64 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Allgather
+    subroutine MPI_Allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allgather_c
+  end interface MPI_Allgather
+  interface PMPI_Allgather
+    subroutine PMPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Allgather
+    subroutine PMPI_Allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Allgather_c
+  end interface PMPI_Allgather
+  interface MPI_Allgather_init
     subroutine MPI_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
         comm, info, request, ierror)
       import
@@ -1724,6 +3802,70 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Allgather_init
+    subroutine MPI_Allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+        comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allgather_init_c
+  end interface MPI_Allgather_init
+  interface PMPI_Allgather_init
+    subroutine PMPI_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+        comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Allgather_init
+    subroutine PMPI_Allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+        comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Allgather_init_c
+  end interface PMPI_Allgather_init
+  interface MPI_Allgatherv
     subroutine MPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
         comm, ierror)
       import
@@ -1743,6 +3885,67 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Allgatherv
+    subroutine MPI_Allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+        recvtype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allgatherv_c
+  end interface MPI_Allgatherv
+  interface PMPI_Allgatherv
+    subroutine PMPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+        recvtype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Allgatherv
+    subroutine PMPI_Allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+        recvtype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Allgatherv_c
+  end interface PMPI_Allgatherv
+  interface MPI_Allgatherv_init
     subroutine MPI_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
         recvtype, comm, info, request, ierror)
       import
@@ -1764,6 +3967,73 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Allgatherv_init
+    subroutine MPI_Allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+        recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allgatherv_init_c
+  end interface MPI_Allgatherv_init
+  interface PMPI_Allgatherv_init
+    subroutine PMPI_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+        recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Allgatherv_init
+    subroutine PMPI_Allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+        recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Allgatherv_init_c
+  end interface PMPI_Allgatherv_init
+  interface MPI_Allreduce
     subroutine MPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       !GCC$ attributes no_arg_check :: sendbuf
@@ -1780,6 +4050,58 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Allreduce
+    subroutine MPI_Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allreduce_c
+  end interface MPI_Allreduce
+  interface PMPI_Allreduce
+    subroutine PMPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Allreduce
+    subroutine PMPI_Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Allreduce_c
+  end interface PMPI_Allreduce
+  interface MPI_Allreduce_init
     subroutine MPI_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
         ierror)
       import
@@ -1799,6 +4121,67 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Allreduce_init
+    subroutine MPI_Allreduce_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Allreduce_init_c
+  end interface MPI_Allreduce_init
+  interface PMPI_Allreduce_init
+    subroutine PMPI_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Allreduce_init
+    subroutine PMPI_Allreduce_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Allreduce_init_c
+  end interface PMPI_Allreduce_init
+  interface MPI_Alltoall
     subroutine MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
         ierror)
       import
@@ -1817,6 +4200,64 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Alltoall
+    subroutine MPI_Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoall_c
+  end interface MPI_Alltoall
+  interface PMPI_Alltoall
+    subroutine PMPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Alltoall
+    subroutine PMPI_Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Alltoall_c
+  end interface PMPI_Alltoall
+  interface MPI_Alltoall_init
     subroutine MPI_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
         info, request, ierror)
       import
@@ -1837,6 +4278,70 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Alltoall_init
+    subroutine MPI_Alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+        comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoall_init_c
+  end interface MPI_Alltoall_init
+  interface PMPI_Alltoall_init
+    subroutine PMPI_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+        comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Alltoall_init
+    subroutine PMPI_Alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+        comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Alltoall_init_c
+  end interface PMPI_Alltoall_init
+  interface MPI_Alltoallv
     subroutine MPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, &
         recvtype, comm, ierror)
       import
@@ -1857,6 +4362,70 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Alltoallv
+    subroutine MPI_Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+        rdispls, recvtype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoallv_c
+  end interface MPI_Alltoallv
+  interface PMPI_Alltoallv
+    subroutine PMPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+        rdispls, recvtype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcounts(*)
+      integer, intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Alltoallv
+    subroutine PMPI_Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+        rdispls, recvtype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Alltoallv_c
+  end interface PMPI_Alltoallv
+  interface MPI_Alltoallv_init
     subroutine MPI_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
         rdispls, recvtype, comm, info, request, ierror)
       import
@@ -1879,6 +4448,76 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Alltoallv_init
+    subroutine MPI_Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+        rdispls, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoallv_init_c
+  end interface MPI_Alltoallv_init
+  interface PMPI_Alltoallv_init
+    subroutine PMPI_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+        rdispls, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcounts(*)
+      integer, intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Alltoallv_init
+    subroutine PMPI_Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+        rdispls, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Alltoallv_init_c
+  end interface PMPI_Alltoallv_init
+  interface MPI_Alltoallw
     subroutine MPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
         rdispls, recvtypes, comm, ierror)
       import
@@ -1899,6 +4538,70 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Alltoallw
+    subroutine MPI_Alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+        rdispls, recvtypes, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoallw_c
+  end interface MPI_Alltoallw
+  interface PMPI_Alltoallw
+    subroutine PMPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+        rdispls, recvtypes, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcounts(*)
+      integer, intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Alltoallw
+    subroutine PMPI_Alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+        rdispls, recvtypes, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Alltoallw_c
+  end interface PMPI_Alltoallw
+  interface MPI_Alltoallw_init
     subroutine MPI_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
         rdispls, recvtypes, comm, info, request, ierror)
       import
@@ -1921,11 +4624,84 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Alltoallw_init
+    subroutine MPI_Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+        rdispls, recvtypes, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Alltoallw_init_c
+  end interface MPI_Alltoallw_init
+  interface PMPI_Alltoallw_init
+    subroutine PMPI_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+        rdispls, recvtypes, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcounts(*)
+      integer, intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Alltoallw_init
+    subroutine PMPI_Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+        rdispls, recvtypes, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Alltoallw_init_c
+  end interface PMPI_Alltoallw_init
+  interface
     subroutine MPI_Barrier(comm, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Barrier
+  end interface
+  procedure(MPI_Barrier) :: PMPI_Barrier
+  interface
     subroutine MPI_Barrier_init(comm, info, request, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -1933,6 +4709,9 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Barrier_init
+  end interface
+  procedure(MPI_Barrier_init) :: PMPI_Barrier_init
+  interface MPI_Bcast
     subroutine MPI_Bcast(buffer, count, datatype, root, comm, ierror)
       import
       !GCC$ attributes no_arg_check :: buffer
@@ -1945,6 +4724,46 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Bcast
+    subroutine MPI_Bcast_c(buffer, count, datatype, root, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Bcast_c
+  end interface MPI_Bcast
+  interface PMPI_Bcast
+    subroutine PMPI_Bcast(buffer, count, datatype, root, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Bcast
+    subroutine PMPI_Bcast_c(buffer, count, datatype, root, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Bcast_c
+  end interface PMPI_Bcast
+  interface MPI_Bcast_init
     subroutine MPI_Bcast_init(buffer, count, datatype, root, comm, info, request, ierror)
       import
       !GCC$ attributes no_arg_check :: buffer
@@ -1959,6 +4778,52 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Bcast_init
+    subroutine MPI_Bcast_init_c(buffer, count, datatype, root, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Bcast_init_c
+  end interface MPI_Bcast_init
+  interface PMPI_Bcast_init
+    subroutine PMPI_Bcast_init(buffer, count, datatype, root, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Bcast_init
+    subroutine PMPI_Bcast_init_c(buffer, count, datatype, root, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Bcast_init_c
+  end interface PMPI_Bcast_init
+  interface MPI_Exscan
     subroutine MPI_Exscan(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       !GCC$ attributes no_arg_check :: sendbuf
@@ -1975,6 +4840,58 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Exscan
+    subroutine MPI_Exscan_c(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Exscan_c
+  end interface MPI_Exscan
+  interface PMPI_Exscan
+    subroutine PMPI_Exscan(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Exscan
+    subroutine PMPI_Exscan_c(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Exscan_c
+  end interface PMPI_Exscan
+  interface MPI_Exscan_init
     subroutine MPI_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       !GCC$ attributes no_arg_check :: sendbuf
@@ -1993,6 +4910,67 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Exscan_init
+    subroutine MPI_Exscan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Exscan_init_c
+  end interface MPI_Exscan_init
+  interface PMPI_Exscan_init
+    subroutine PMPI_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Exscan_init
+    subroutine PMPI_Exscan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Exscan_init_c
+  end interface PMPI_Exscan_init
+  interface MPI_Gather
     subroutine MPI_Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
         ierror)
       import
@@ -2012,6 +4990,67 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Gather
+    subroutine MPI_Gather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+        comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Gather_c
+  end interface MPI_Gather
+  interface PMPI_Gather
+    subroutine PMPI_Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Gather
+    subroutine PMPI_Gather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+        comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Gather_c
+  end interface PMPI_Gather
+  interface MPI_Gather_init
     subroutine MPI_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
         comm, info, request, ierror)
       import
@@ -2033,6 +5072,73 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Gather_init
+    subroutine MPI_Gather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+        comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Gather_init_c
+  end interface MPI_Gather_init
+  interface PMPI_Gather_init
+    subroutine PMPI_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+        comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Gather_init
+    subroutine PMPI_Gather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+        root, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Gather_init_c
+  end interface PMPI_Gather_init
+  interface MPI_Gatherv
     subroutine MPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
         root, comm, ierror)
       import
@@ -2053,6 +5159,70 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Gatherv
+    subroutine MPI_Gatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
+        root, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Gatherv_c
+  end interface MPI_Gatherv
+  interface PMPI_Gatherv
+    subroutine PMPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
+        root, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Gatherv
+    subroutine PMPI_Gatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
+        root, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Gatherv_c
+  end interface PMPI_Gatherv
+  interface MPI_Gatherv_init
     subroutine MPI_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
         recvtype, root, comm, info, request, ierror)
       import
@@ -2075,6 +5245,76 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Gatherv_init
+    subroutine MPI_Gatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+        recvtype, root, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Gatherv_init_c
+  end interface MPI_Gatherv_init
+  interface PMPI_Gatherv_init
+    subroutine PMPI_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+        recvtype, root, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Gatherv_init
+    subroutine PMPI_Gatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+        recvtype, root, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Gatherv_init_c
+  end interface PMPI_Gatherv_init
+  interface MPI_Iallgather
     subroutine MPI_Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
         request, ierror)
       import
@@ -2094,6 +5334,67 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Iallgather
+    subroutine MPI_Iallgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iallgather_c
+  end interface MPI_Iallgather
+  interface PMPI_Iallgather
+    subroutine PMPI_Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Iallgather
+    subroutine PMPI_Iallgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Iallgather_c
+  end interface PMPI_Iallgather
+  interface MPI_Iallgatherv
     subroutine MPI_Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
         recvtype, comm, request, ierror)
       import
@@ -2114,6 +5415,70 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Iallgatherv
+    subroutine MPI_Iallgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+        recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iallgatherv_c
+  end interface MPI_Iallgatherv
+  interface PMPI_Iallgatherv
+    subroutine PMPI_Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+        recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Iallgatherv
+    subroutine PMPI_Iallgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+        recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Iallgatherv_c
+  end interface PMPI_Iallgatherv
+  interface MPI_Iallreduce
     subroutine MPI_Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       !GCC$ attributes no_arg_check :: sendbuf
@@ -2131,6 +5496,61 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Iallreduce
+    subroutine MPI_Iallreduce_c(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iallreduce_c
+  end interface MPI_Iallreduce
+  interface PMPI_Iallreduce
+    subroutine PMPI_Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Iallreduce
+    subroutine PMPI_Iallreduce_c(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Iallreduce_c
+  end interface PMPI_Iallreduce
+  interface MPI_Ialltoall
     subroutine MPI_Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
         request, ierror)
       import
@@ -2150,6 +5570,67 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ialltoall
+    subroutine MPI_Ialltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ialltoall_c
+  end interface MPI_Ialltoall
+  interface PMPI_Ialltoall
+    subroutine PMPI_Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ialltoall
+    subroutine PMPI_Ialltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, &
+        request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ialltoall_c
+  end interface PMPI_Ialltoall
+  interface MPI_Ialltoallv
     subroutine MPI_Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
         rdispls, recvtype, comm, request, ierror)
       import
@@ -2171,6 +5652,73 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ialltoallv
+    subroutine MPI_Ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+        rdispls, recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ialltoallv_c
+  end interface MPI_Ialltoallv
+  interface PMPI_Ialltoallv
+    subroutine PMPI_Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+        rdispls, recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcounts(*)
+      integer, intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ialltoallv
+    subroutine PMPI_Ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
+        rdispls, recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ialltoallv_c
+  end interface PMPI_Ialltoallv
+  interface MPI_Ialltoallw
     subroutine MPI_Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
         rdispls, recvtypes, comm, request, ierror)
       import
@@ -2192,12 +5740,82 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ialltoallw
+    subroutine MPI_Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+        rdispls, recvtypes, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ialltoallw_c
+  end interface MPI_Ialltoallw
+  interface PMPI_Ialltoallw
+    subroutine PMPI_Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+        rdispls, recvtypes, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcounts(*)
+      integer, intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ialltoallw
+    subroutine PMPI_Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, &
+        rdispls, recvtypes, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ialltoallw_c
+  end interface PMPI_Ialltoallw
+  interface
     subroutine MPI_Ibarrier(comm, request, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ibarrier
+  end interface
+  procedure(MPI_Ibarrier) :: PMPI_Ibarrier
+  interface MPI_Ibcast
     subroutine MPI_Ibcast(buffer, count, datatype, root, comm, request, ierror)
       import
       !GCC$ attributes no_arg_check :: buffer
@@ -2211,6 +5829,49 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ibcast
+    subroutine MPI_Ibcast_c(buffer, count, datatype, root, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ibcast_c
+  end interface MPI_Ibcast
+  interface PMPI_Ibcast
+    subroutine PMPI_Ibcast(buffer, count, datatype, root, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ibcast
+    subroutine PMPI_Ibcast_c(buffer, count, datatype, root, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: buffer
+      !DEC$ attributes no_arg_check :: buffer
+      !DIR$ ignore_tkr buffer
+      type(*), dimension(*) :: buffer
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ibcast_c
+  end interface PMPI_Ibcast
+  interface MPI_Iexscan
     subroutine MPI_Iexscan(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       !GCC$ attributes no_arg_check :: sendbuf
@@ -2228,6 +5889,61 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Iexscan
+    subroutine MPI_Iexscan_c(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iexscan_c
+  end interface MPI_Iexscan
+  interface PMPI_Iexscan
+    subroutine PMPI_Iexscan(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Iexscan
+    subroutine PMPI_Iexscan_c(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Iexscan_c
+  end interface PMPI_Iexscan
+  interface MPI_Igather
     subroutine MPI_Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
         request, ierror)
       import
@@ -2248,6 +5964,70 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Igather
+    subroutine MPI_Igather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+        comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Igather_c
+  end interface MPI_Igather
+  interface PMPI_Igather
+    subroutine PMPI_Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+        comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Igather
+    subroutine PMPI_Igather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+        comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Igather_c
+  end interface PMPI_Igather
+  interface MPI_Igatherv
     subroutine MPI_Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
         root, comm, request, ierror)
       import
@@ -2269,6 +6049,73 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Igatherv
+    subroutine MPI_Igatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
+        root, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Igatherv_c
+  end interface MPI_Igatherv
+  interface PMPI_Igatherv
+    subroutine PMPI_Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, &
+        root, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Igatherv
+    subroutine PMPI_Igatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+        recvtype, root, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Igatherv_c
+  end interface PMPI_Igatherv
+  interface MPI_Ireduce
     subroutine MPI_Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror)
       import
       !GCC$ attributes no_arg_check :: sendbuf
@@ -2287,6 +6134,64 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ireduce
+    subroutine MPI_Ireduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ireduce_c
+  end interface MPI_Ireduce
+  interface PMPI_Ireduce
+    subroutine PMPI_Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ireduce
+    subroutine PMPI_Ireduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ireduce_c
+  end interface PMPI_Ireduce
+  interface MPI_Ireduce_scatter
     subroutine MPI_Ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, &
         ierror)
       import
@@ -2305,6 +6210,64 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ireduce_scatter
+    subroutine MPI_Ireduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ireduce_scatter_c
+  end interface MPI_Ireduce_scatter
+  interface PMPI_Ireduce_scatter
+    subroutine PMPI_Ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ireduce_scatter
+    subroutine PMPI_Ireduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, request, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ireduce_scatter_c
+  end interface PMPI_Ireduce_scatter
+  interface MPI_Ireduce_scatter_block
     subroutine MPI_Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, request, &
         ierror)
       import
@@ -2323,6 +6286,64 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ireduce_scatter_block
+    subroutine MPI_Ireduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm, &
+        request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ireduce_scatter_block_c
+  end interface MPI_Ireduce_scatter_block
+  interface PMPI_Ireduce_scatter_block
+    subroutine PMPI_Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, &
+        request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ireduce_scatter_block
+    subroutine PMPI_Ireduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm, &
+        request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ireduce_scatter_block_c
+  end interface PMPI_Ireduce_scatter_block
+  interface MPI_Iscan
     subroutine MPI_Iscan(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
       import
       !GCC$ attributes no_arg_check :: sendbuf
@@ -2340,6 +6361,61 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Iscan
+    subroutine MPI_Iscan_c(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iscan_c
+  end interface MPI_Iscan
+  interface PMPI_Iscan
+    subroutine PMPI_Iscan(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Iscan
+    subroutine PMPI_Iscan_c(sendbuf, recvbuf, count, datatype, op, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Iscan_c
+  end interface PMPI_Iscan
+  interface MPI_Iscatter
     subroutine MPI_Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
         comm, request, ierror)
       import
@@ -2360,6 +6436,70 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Iscatter
+    subroutine MPI_Iscatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+        comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iscatter_c
+  end interface MPI_Iscatter
+  interface PMPI_Iscatter
+    subroutine PMPI_Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+        comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Iscatter
+    subroutine PMPI_Iscatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+        comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Iscatter_c
+  end interface PMPI_Iscatter
+  interface MPI_Iscatterv
     subroutine MPI_Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, &
         root, comm, request, ierror)
       import
@@ -2381,12 +6521,82 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Iscatterv
+    subroutine MPI_Iscatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
+        recvtype, root, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Iscatterv_c
+  end interface MPI_Iscatterv
+  interface PMPI_Iscatterv
+    subroutine PMPI_Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, &
+        root, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcounts(*)
+      integer, intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Iscatterv
+    subroutine PMPI_Iscatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
+        recvtype, root, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Iscatterv_c
+  end interface PMPI_Iscatterv
+  interface
     subroutine MPI_Op_commutative(op, commute, ierror)
       import
       type(MPI_Op), intent(in) :: op
       logical :: commute
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Op_commutative
+  end interface
+  procedure(MPI_Op_commutative) :: PMPI_Op_commutative
+  interface
     subroutine MPI_Op_create(user_fn, commute, op, ierror)
       import
       procedure(MPI_User_function) :: user_fn
@@ -2394,11 +6604,17 @@ module mpi_f08
       type(MPI_Op) :: op
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Op_create
+  end interface
+  procedure(MPI_Op_create) :: PMPI_Op_create
+  interface
     subroutine MPI_Op_free(op, ierror)
       import
       type(MPI_Op) :: op
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Op_free
+  end interface
+  procedure(MPI_Op_free) :: PMPI_Op_free
+  interface MPI_Reduce
     subroutine MPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm, ierror)
       import
       !GCC$ attributes no_arg_check :: sendbuf
@@ -2416,6 +6632,61 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Reduce
+    subroutine MPI_Reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_c
+  end interface MPI_Reduce
+  interface PMPI_Reduce
+    subroutine PMPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Reduce
+    subroutine PMPI_Reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Reduce_c
+  end interface PMPI_Reduce
+  interface MPI_Reduce_init
     subroutine MPI_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, &
         ierror)
       import
@@ -2436,6 +6707,70 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Reduce_init
+    subroutine MPI_Reduce_init_c(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_init_c
+  end interface MPI_Reduce_init
+  interface PMPI_Reduce_init
+    subroutine PMPI_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Reduce_init
+    subroutine PMPI_Reduce_init_c(sendbuf, recvbuf, count, datatype, op, root, comm, info, &
+        request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Reduce_init_c
+  end interface PMPI_Reduce_init
+  interface MPI_Reduce_local
     subroutine MPI_Reduce_local(inbuf, inoutbuf, count, datatype, op, ierror)
       import
       !GCC$ attributes no_arg_check :: inbuf
@@ -2451,6 +6786,55 @@ module mpi_f08
       type(MPI_Op), intent(in) :: op
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Reduce_local
+    subroutine MPI_Reduce_local_c(inbuf, inoutbuf, count, datatype, op, ierror)
+      import
+      !GCC$ attributes no_arg_check :: inbuf
+      !DEC$ attributes no_arg_check :: inbuf
+      !DIR$ ignore_tkr inbuf
+      type(*), dimension(*), intent(in) :: inbuf
+      !GCC$ attributes no_arg_check :: inoutbuf
+      !DEC$ attributes no_arg_check :: inoutbuf
+      !DIR$ ignore_tkr inoutbuf
+      type(*), dimension(*) :: inoutbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_local_c
+  end interface MPI_Reduce_local
+  interface PMPI_Reduce_local
+    subroutine PMPI_Reduce_local(inbuf, inoutbuf, count, datatype, op, ierror)
+      import
+      !GCC$ attributes no_arg_check :: inbuf
+      !DEC$ attributes no_arg_check :: inbuf
+      !DIR$ ignore_tkr inbuf
+      type(*), dimension(*), intent(in) :: inbuf
+      !GCC$ attributes no_arg_check :: inoutbuf
+      !DEC$ attributes no_arg_check :: inoutbuf
+      !DIR$ ignore_tkr inoutbuf
+      type(*), dimension(*) :: inoutbuf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Reduce_local
+    subroutine PMPI_Reduce_local_c(inbuf, inoutbuf, count, datatype, op, ierror)
+      import
+      !GCC$ attributes no_arg_check :: inbuf
+      !DEC$ attributes no_arg_check :: inbuf
+      !DIR$ ignore_tkr inbuf
+      type(*), dimension(*), intent(in) :: inbuf
+      !GCC$ attributes no_arg_check :: inoutbuf
+      !DEC$ attributes no_arg_check :: inoutbuf
+      !DIR$ ignore_tkr inoutbuf
+      type(*), dimension(*) :: inoutbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Reduce_local_c
+  end interface PMPI_Reduce_local
+  interface MPI_Reduce_scatter
     subroutine MPI_Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror)
       import
       !GCC$ attributes no_arg_check :: sendbuf
@@ -2467,6 +6851,58 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Reduce_scatter
+    subroutine MPI_Reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_scatter_c
+  end interface MPI_Reduce_scatter
+  interface PMPI_Reduce_scatter
+    subroutine PMPI_Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Reduce_scatter
+    subroutine PMPI_Reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Reduce_scatter_c
+  end interface PMPI_Reduce_scatter
+  interface MPI_Reduce_scatter_block
     subroutine MPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror)
       import
       !GCC$ attributes no_arg_check :: sendbuf
@@ -2483,6 +6919,59 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Reduce_scatter_block
+    subroutine MPI_Reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_scatter_block_c
+  end interface MPI_Reduce_scatter_block
+  interface PMPI_Reduce_scatter_block
+    subroutine PMPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Reduce_scatter_block
+    subroutine PMPI_Reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Reduce_scatter_block_c
+  end interface PMPI_Reduce_scatter_block
+  interface MPI_Reduce_scatter_block_init
     subroutine MPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, &
         info, request, ierror)
       import
@@ -2502,6 +6991,67 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Reduce_scatter_block_init
+    subroutine MPI_Reduce_scatter_block_init_c(sendbuf, recvbuf, recvcount, datatype, op, comm, &
+        info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_scatter_block_init_c
+  end interface MPI_Reduce_scatter_block_init
+  interface PMPI_Reduce_scatter_block_init
+    subroutine PMPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, &
+        info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Reduce_scatter_block_init
+    subroutine PMPI_Reduce_scatter_block_init_c(sendbuf, recvbuf, recvcount, datatype, op, comm, &
+        info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Reduce_scatter_block_init_c
+  end interface PMPI_Reduce_scatter_block_init
+  interface MPI_Reduce_scatter_init
     subroutine MPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, &
         request, ierror)
       import
@@ -2521,6 +7071,67 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Reduce_scatter_init
+    subroutine MPI_Reduce_scatter_init_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, &
+        request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Reduce_scatter_init_c
+  end interface MPI_Reduce_scatter_init
+  interface PMPI_Reduce_scatter_init
+    subroutine PMPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, &
+        request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Reduce_scatter_init
+    subroutine PMPI_Reduce_scatter_init_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, &
+        request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Reduce_scatter_init_c
+  end interface PMPI_Reduce_scatter_init
+  interface MPI_Scan
     subroutine MPI_Scan(sendbuf, recvbuf, count, datatype, op, comm, ierror)
       import
       !GCC$ attributes no_arg_check :: sendbuf
@@ -2537,6 +7148,58 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Scan
+    subroutine MPI_Scan_c(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scan_c
+  end interface MPI_Scan
+  interface PMPI_Scan
+    subroutine PMPI_Scan(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Scan
+    subroutine PMPI_Scan_c(sendbuf, recvbuf, count, datatype, op, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Scan_c
+  end interface PMPI_Scan
+  interface MPI_Scan_init
     subroutine MPI_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
       import
       !GCC$ attributes no_arg_check :: sendbuf
@@ -2555,6 +7218,65 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Scan_init
+    subroutine MPI_Scan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scan_init_c
+  end interface MPI_Scan_init
+  interface PMPI_Scan_init
+    subroutine PMPI_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Scan_init
+    subroutine PMPI_Scan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
+        ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Scan_init_c
+  end interface PMPI_Scan_init
+  interface MPI_Scatter
     subroutine MPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, &
         ierror)
       import
@@ -2574,6 +7296,67 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Scatter
+    subroutine MPI_Scatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+        comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scatter_c
+  end interface MPI_Scatter
+  interface PMPI_Scatter
+    subroutine PMPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+        comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Scatter
+    subroutine PMPI_Scatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+        comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Scatter_c
+  end interface PMPI_Scatter
+  interface MPI_Scatter_init
     subroutine MPI_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
         comm, info, request, ierror)
       import
@@ -2595,6 +7378,73 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Scatter_init
+    subroutine MPI_Scatter_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+        root, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scatter_init_c
+  end interface MPI_Scatter_init
+  interface PMPI_Scatter_init
+    subroutine PMPI_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &
+        comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Scatter_init
+    subroutine PMPI_Scatter_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+        root, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Scatter_init_c
+  end interface PMPI_Scatter_init
+  interface MPI_Scatterv
     subroutine MPI_Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, &
         root, comm, ierror)
       import
@@ -2615,6 +7465,70 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Scatterv
+    subroutine MPI_Scatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, &
+        root, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scatterv_c
+  end interface MPI_Scatterv
+  interface PMPI_Scatterv
+    subroutine PMPI_Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, &
+        root, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcounts(*)
+      integer, intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Scatterv
+    subroutine PMPI_Scatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
+        recvtype, root, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Scatterv_c
+  end interface PMPI_Scatterv
+  interface MPI_Scatterv_init
     subroutine MPI_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
         recvtype, root, comm, info, request, ierror)
       import
@@ -2637,62 +7551,85 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Scatterv_init
+    subroutine MPI_Scatterv_init_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
+        recvtype, root, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Scatterv_init_c
+  end interface MPI_Scatterv_init
+  interface PMPI_Scatterv_init
+    subroutine PMPI_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
+        recvtype, root, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcounts(*)
+      integer, intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Scatterv_init
+    subroutine PMPI_Scatterv_init_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
+        recvtype, root, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      integer, intent(in) :: root
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Scatterv_init_c
+  end interface PMPI_Scatterv_init
+  interface
+    subroutine MPI_Op_create_c(user_fn, commute, op, ierror)
+      import
+      procedure(MPI_User_function_c) :: user_fn
+      logical, intent(in) :: commute
+      type(MPI_Op) :: op
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Op_create_c
   end interface
-  procedure(MPI_Allgather) :: PMPI_Allgather
-  procedure(MPI_Allgather_init) :: PMPI_Allgather_init
-  procedure(MPI_Allgatherv) :: PMPI_Allgatherv
-  procedure(MPI_Allgatherv_init) :: PMPI_Allgatherv_init
-  procedure(MPI_Allreduce) :: PMPI_Allreduce
-  procedure(MPI_Allreduce_init) :: PMPI_Allreduce_init
-  procedure(MPI_Alltoall) :: PMPI_Alltoall
-  procedure(MPI_Alltoall_init) :: PMPI_Alltoall_init
-  procedure(MPI_Alltoallv) :: PMPI_Alltoallv
-  procedure(MPI_Alltoallv_init) :: PMPI_Alltoallv_init
-  procedure(MPI_Alltoallw) :: PMPI_Alltoallw
-  procedure(MPI_Alltoallw_init) :: PMPI_Alltoallw_init
-  procedure(MPI_Barrier) :: PMPI_Barrier
-  procedure(MPI_Barrier_init) :: PMPI_Barrier_init
-  procedure(MPI_Bcast) :: PMPI_Bcast
-  procedure(MPI_Bcast_init) :: PMPI_Bcast_init
-  procedure(MPI_Exscan) :: PMPI_Exscan
-  procedure(MPI_Exscan_init) :: PMPI_Exscan_init
-  procedure(MPI_Gather) :: PMPI_Gather
-  procedure(MPI_Gather_init) :: PMPI_Gather_init
-  procedure(MPI_Gatherv) :: PMPI_Gatherv
-  procedure(MPI_Gatherv_init) :: PMPI_Gatherv_init
-  procedure(MPI_Iallgather) :: PMPI_Iallgather
-  procedure(MPI_Iallgatherv) :: PMPI_Iallgatherv
-  procedure(MPI_Iallreduce) :: PMPI_Iallreduce
-  procedure(MPI_Ialltoall) :: PMPI_Ialltoall
-  procedure(MPI_Ialltoallv) :: PMPI_Ialltoallv
-  procedure(MPI_Ialltoallw) :: PMPI_Ialltoallw
-  procedure(MPI_Ibarrier) :: PMPI_Ibarrier
-  procedure(MPI_Ibcast) :: PMPI_Ibcast
-  procedure(MPI_Iexscan) :: PMPI_Iexscan
-  procedure(MPI_Igather) :: PMPI_Igather
-  procedure(MPI_Igatherv) :: PMPI_Igatherv
-  procedure(MPI_Ireduce) :: PMPI_Ireduce
-  procedure(MPI_Ireduce_scatter) :: PMPI_Ireduce_scatter
-  procedure(MPI_Ireduce_scatter_block) :: PMPI_Ireduce_scatter_block
-  procedure(MPI_Iscan) :: PMPI_Iscan
-  procedure(MPI_Iscatter) :: PMPI_Iscatter
-  procedure(MPI_Iscatterv) :: PMPI_Iscatterv
-  procedure(MPI_Op_commutative) :: PMPI_Op_commutative
-  procedure(MPI_Op_create) :: PMPI_Op_create
-  procedure(MPI_Op_free) :: PMPI_Op_free
-  procedure(MPI_Reduce) :: PMPI_Reduce
-  procedure(MPI_Reduce_init) :: PMPI_Reduce_init
-  procedure(MPI_Reduce_local) :: PMPI_Reduce_local
-  procedure(MPI_Reduce_scatter) :: PMPI_Reduce_scatter
-  procedure(MPI_Reduce_scatter_block) :: PMPI_Reduce_scatter_block
-  procedure(MPI_Reduce_scatter_block_init) :: PMPI_Reduce_scatter_block_init
-  procedure(MPI_Reduce_scatter_init) :: PMPI_Reduce_scatter_init
-  procedure(MPI_Scan) :: PMPI_Scan
-  procedure(MPI_Scan_init) :: PMPI_Scan_init
-  procedure(MPI_Scatter) :: PMPI_Scatter
-  procedure(MPI_Scatter_init) :: PMPI_Scatter_init
-  procedure(MPI_Scatterv) :: PMPI_Scatterv
-  procedure(MPI_Scatterv_init) :: PMPI_Scatterv_init
+  procedure(MPI_Op_create_c) :: PMPI_Op_create_c
 
   ! Groups, Contexts, Communicators, and Caching.
   interface
@@ -2703,6 +7640,9 @@ module mpi_f08
       integer :: result
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_compare
+  end interface
+  procedure(MPI_Comm_compare) :: PMPI_Comm_compare
+  interface
     subroutine MPI_Comm_create(comm, group, newcomm, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -2710,6 +7650,9 @@ module mpi_f08
       type(MPI_Comm) :: newcomm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_create
+  end interface
+  procedure(MPI_Comm_create) :: PMPI_Comm_create
+  interface
     subroutine MPI_Comm_create_from_group(group, stringtag, info, errhandler, newcomm, ierror)
       import
       type(MPI_Group), intent(in) :: group
@@ -2719,6 +7662,9 @@ module mpi_f08
       type(MPI_Comm) :: newcomm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_create_from_group
+  end interface
+  procedure(MPI_Comm_create_from_group) :: PMPI_Comm_create_from_group
+  interface
     subroutine MPI_Comm_create_group(comm, group, tag, newcomm, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -2727,6 +7673,9 @@ module mpi_f08
       type(MPI_Comm) :: newcomm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_create_group
+  end interface
+  procedure(MPI_Comm_create_group) :: PMPI_Comm_create_group
+  interface
     subroutine MPI_Comm_create_keyval(comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, &
         extra_state, ierror)
       import
@@ -2736,18 +7685,27 @@ module mpi_f08
       integer(MPI_ADDRESS_KIND) :: extra_state
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_create_keyval
+  end interface
+  procedure(MPI_Comm_create_keyval) :: PMPI_Comm_create_keyval
+  interface
     subroutine MPI_Comm_delete_attr(comm, comm_keyval, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       integer, intent(in) :: comm_keyval
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_delete_attr
+  end interface
+  procedure(MPI_Comm_delete_attr) :: PMPI_Comm_delete_attr
+  interface
     subroutine MPI_Comm_dup(comm, newcomm, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       type(MPI_Comm) :: newcomm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_dup
+  end interface
+  procedure(MPI_Comm_dup) :: PMPI_Comm_dup
+  interface
     subroutine MPI_Comm_dup_with_info(comm, info, newcomm, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -2755,16 +7713,25 @@ module mpi_f08
       type(MPI_Comm) :: newcomm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_dup_with_info
+  end interface
+  procedure(MPI_Comm_dup_with_info) :: PMPI_Comm_dup_with_info
+  interface
     subroutine MPI_Comm_free(comm, ierror)
       import
       type(MPI_Comm) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_free
+  end interface
+  procedure(MPI_Comm_free) :: PMPI_Comm_free
+  interface
     subroutine MPI_Comm_free_keyval(comm_keyval, ierror)
       import
       integer :: comm_keyval
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_free_keyval
+  end interface
+  procedure(MPI_Comm_free_keyval) :: PMPI_Comm_free_keyval
+  interface
     subroutine MPI_Comm_get_attr(comm, comm_keyval, attribute_val, flag, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -2773,12 +7740,18 @@ module mpi_f08
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_get_attr
+  end interface
+  procedure(MPI_Comm_get_attr) :: PMPI_Comm_get_attr
+  interface
     subroutine MPI_Comm_get_info(comm, info_used, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       type(MPI_Info) :: info_used
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_get_info
+  end interface
+  procedure(MPI_Comm_get_info) :: PMPI_Comm_get_info
+  interface
     subroutine MPI_Comm_get_name(comm, comm_name, resultlen, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -2786,12 +7759,18 @@ module mpi_f08
       integer :: resultlen
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_get_name
+  end interface
+  procedure(MPI_Comm_get_name) :: PMPI_Comm_get_name
+  interface
     subroutine MPI_Comm_group(comm, group, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       type(MPI_Group) :: group
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_group
+  end interface
+  procedure(MPI_Comm_group) :: PMPI_Comm_group
+  interface
     subroutine MPI_Comm_idup(comm, newcomm, request, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -2799,6 +7778,9 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_idup
+  end interface
+  procedure(MPI_Comm_idup) :: PMPI_Comm_idup
+  interface
     subroutine MPI_Comm_idup_with_info(comm, info, newcomm, request, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -2807,24 +7789,36 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_idup_with_info
+  end interface
+  procedure(MPI_Comm_idup_with_info) :: PMPI_Comm_idup_with_info
+  interface
     subroutine MPI_Comm_rank(comm, rank, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       integer :: rank
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_rank
+  end interface
+  procedure(MPI_Comm_rank) :: PMPI_Comm_rank
+  interface
     subroutine MPI_Comm_remote_group(comm, group, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       type(MPI_Group) :: group
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_remote_group
+  end interface
+  procedure(MPI_Comm_remote_group) :: PMPI_Comm_remote_group
+  interface
     subroutine MPI_Comm_remote_size(comm, size, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       integer :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_remote_size
+  end interface
+  procedure(MPI_Comm_remote_size) :: PMPI_Comm_remote_size
+  interface
     subroutine MPI_Comm_set_attr(comm, comm_keyval, attribute_val, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -2832,24 +7826,36 @@ module mpi_f08
       integer(MPI_ADDRESS_KIND) :: attribute_val
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_set_attr
+  end interface
+  procedure(MPI_Comm_set_attr) :: PMPI_Comm_set_attr
+  interface
     subroutine MPI_Comm_set_info(comm, info, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       type(MPI_Info), intent(in) :: info
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_set_info
+  end interface
+  procedure(MPI_Comm_set_info) :: PMPI_Comm_set_info
+  interface
     subroutine MPI_Comm_set_name(comm, comm_name, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       character(len=*), intent(in) :: comm_name
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_set_name
+  end interface
+  procedure(MPI_Comm_set_name) :: PMPI_Comm_set_name
+  interface
     subroutine MPI_Comm_size(comm, size, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       integer :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_size
+  end interface
+  procedure(MPI_Comm_size) :: PMPI_Comm_size
+  interface
     subroutine MPI_Comm_split(comm, color, key, newcomm, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -2858,6 +7864,9 @@ module mpi_f08
       type(MPI_Comm) :: newcomm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_split
+  end interface
+  procedure(MPI_Comm_split) :: PMPI_Comm_split
+  interface
     subroutine MPI_Comm_split_type(comm, split_type, key, info, newcomm, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -2867,12 +7876,18 @@ module mpi_f08
       type(MPI_Comm) :: newcomm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_split_type
+  end interface
+  procedure(MPI_Comm_split_type) :: PMPI_Comm_split_type
+  interface
     subroutine MPI_Comm_test_inter(comm, flag, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_test_inter
+  end interface
+  procedure(MPI_Comm_test_inter) :: PMPI_Comm_test_inter
+  interface
     subroutine MPI_Group_compare(group1, group2, result, ierror)
       import
       type(MPI_Group), intent(in) :: group1
@@ -2880,6 +7895,9 @@ module mpi_f08
       integer :: result
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Group_compare
+  end interface
+  procedure(MPI_Group_compare) :: PMPI_Group_compare
+  interface
     subroutine MPI_Group_difference(group1, group2, newgroup, ierror)
       import
       type(MPI_Group), intent(in) :: group1
@@ -2887,6 +7905,9 @@ module mpi_f08
       type(MPI_Group) :: newgroup
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Group_difference
+  end interface
+  procedure(MPI_Group_difference) :: PMPI_Group_difference
+  interface
     subroutine MPI_Group_excl(group, n, ranks, newgroup, ierror)
       import
       type(MPI_Group), intent(in) :: group
@@ -2895,11 +7916,17 @@ module mpi_f08
       type(MPI_Group) :: newgroup
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Group_excl
+  end interface
+  procedure(MPI_Group_excl) :: PMPI_Group_excl
+  interface
     subroutine MPI_Group_free(group, ierror)
       import
       type(MPI_Group) :: group
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Group_free
+  end interface
+  procedure(MPI_Group_free) :: PMPI_Group_free
+  interface
     subroutine MPI_Group_from_session_pset(session, pset_name, newgroup, ierror)
       import
       type(MPI_Session), intent(in) :: session
@@ -2907,6 +7934,9 @@ module mpi_f08
       type(MPI_Group) :: newgroup
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Group_from_session_pset
+  end interface
+  procedure(MPI_Group_from_session_pset) :: PMPI_Group_from_session_pset
+  interface
     subroutine MPI_Group_incl(group, n, ranks, newgroup, ierror)
       import
       type(MPI_Group), intent(in) :: group
@@ -2915,6 +7945,9 @@ module mpi_f08
       type(MPI_Group) :: newgroup
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Group_incl
+  end interface
+  procedure(MPI_Group_incl) :: PMPI_Group_incl
+  interface
     subroutine MPI_Group_intersection(group1, group2, newgroup, ierror)
       import
       type(MPI_Group), intent(in) :: group1
@@ -2922,6 +7955,9 @@ module mpi_f08
       type(MPI_Group) :: newgroup
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Group_intersection
+  end interface
+  procedure(MPI_Group_intersection) :: PMPI_Group_intersection
+  interface
     subroutine MPI_Group_range_excl(group, n, ranges, newgroup, ierror)
       import
       type(MPI_Group), intent(in) :: group
@@ -2930,6 +7966,9 @@ module mpi_f08
       type(MPI_Group) :: newgroup
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Group_range_excl
+  end interface
+  procedure(MPI_Group_range_excl) :: PMPI_Group_range_excl
+  interface
     subroutine MPI_Group_range_incl(group, n, ranges, newgroup, ierror)
       import
       type(MPI_Group), intent(in) :: group
@@ -2938,18 +7977,27 @@ module mpi_f08
       type(MPI_Group) :: newgroup
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Group_range_incl
+  end interface
+  procedure(MPI_Group_range_incl) :: PMPI_Group_range_incl
+  interface
     subroutine MPI_Group_rank(group, rank, ierror)
       import
       type(MPI_Group), intent(in) :: group
       integer :: rank
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Group_rank
+  end interface
+  procedure(MPI_Group_rank) :: PMPI_Group_rank
+  interface
     subroutine MPI_Group_size(group, size, ierror)
       import
       type(MPI_Group), intent(in) :: group
       integer :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Group_size
+  end interface
+  procedure(MPI_Group_size) :: PMPI_Group_size
+  interface
     subroutine MPI_Group_translate_ranks(group1, n, ranks1, group2, ranks2, ierror)
       import
       type(MPI_Group), intent(in) :: group1
@@ -2959,6 +8007,9 @@ module mpi_f08
       integer :: ranks2(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Group_translate_ranks
+  end interface
+  procedure(MPI_Group_translate_ranks) :: PMPI_Group_translate_ranks
+  interface
     subroutine MPI_Group_union(group1, group2, newgroup, ierror)
       import
       type(MPI_Group), intent(in) :: group1
@@ -2966,6 +8017,9 @@ module mpi_f08
       type(MPI_Group) :: newgroup
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Group_union
+  end interface
+  procedure(MPI_Group_union) :: PMPI_Group_union
+  interface
     subroutine MPI_Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, &
         newintercomm, ierror)
       import
@@ -2977,6 +8031,9 @@ module mpi_f08
       type(MPI_Comm) :: newintercomm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Intercomm_create
+  end interface
+  procedure(MPI_Intercomm_create) :: PMPI_Intercomm_create
+  interface
     subroutine MPI_Intercomm_create_from_groups(local_group, local_leader, remote_group, &
         remote_leader, stringtag, info, errhandler, newintercomm, ierror)
       import
@@ -2990,6 +8047,9 @@ module mpi_f08
       type(MPI_Comm) :: newintercomm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Intercomm_create_from_groups
+  end interface
+  procedure(MPI_Intercomm_create_from_groups) :: PMPI_Intercomm_create_from_groups
+  interface
     subroutine MPI_Intercomm_merge(intercomm, high, newintracomm, ierror)
       import
       type(MPI_Comm), intent(in) :: intercomm
@@ -2997,6 +8057,9 @@ module mpi_f08
       type(MPI_Comm) :: newintracomm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Intercomm_merge
+  end interface
+  procedure(MPI_Intercomm_merge) :: PMPI_Intercomm_merge
+  interface
     subroutine MPI_Type_create_keyval(type_copy_attr_fn, type_delete_attr_fn, type_keyval, &
         extra_state, ierror)
       import
@@ -3006,17 +8069,26 @@ module mpi_f08
       integer(MPI_ADDRESS_KIND) :: extra_state
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_create_keyval
+  end interface
+  procedure(MPI_Type_create_keyval) :: PMPI_Type_create_keyval
+  interface
     subroutine MPI_Type_delete_attr(datatype, type_keyval, ierror)
       import
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: type_keyval
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_delete_attr
+  end interface
+  procedure(MPI_Type_delete_attr) :: PMPI_Type_delete_attr
+  interface
     subroutine MPI_Type_free_keyval(type_keyval, ierror)
       import
       integer :: type_keyval
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_free_keyval
+  end interface
+  procedure(MPI_Type_free_keyval) :: PMPI_Type_free_keyval
+  interface
     subroutine MPI_Type_get_attr(datatype, type_keyval, attribute_val, flag, ierror)
       import
       type(MPI_Datatype), intent(in) :: datatype
@@ -3025,6 +8097,9 @@ module mpi_f08
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_get_attr
+  end interface
+  procedure(MPI_Type_get_attr) :: PMPI_Type_get_attr
+  interface
     subroutine MPI_Type_get_name(datatype, type_name, resultlen, ierror)
       import
       type(MPI_Datatype), intent(in) :: datatype
@@ -3032,6 +8107,9 @@ module mpi_f08
       integer :: resultlen
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_get_name
+  end interface
+  procedure(MPI_Type_get_name) :: PMPI_Type_get_name
+  interface
     subroutine MPI_Type_set_attr(datatype, type_keyval, attribute_val, ierror)
       import
       type(MPI_Datatype), intent(in) :: datatype
@@ -3039,12 +8117,18 @@ module mpi_f08
       integer(MPI_ADDRESS_KIND) :: attribute_val
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_set_attr
+  end interface
+  procedure(MPI_Type_set_attr) :: PMPI_Type_set_attr
+  interface
     subroutine MPI_Type_set_name(datatype, type_name, ierror)
       import
       type(MPI_Datatype), intent(in) :: datatype
       character(len=*), intent(in) :: type_name
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_set_name
+  end interface
+  procedure(MPI_Type_set_name) :: PMPI_Type_set_name
+  interface
     subroutine MPI_Win_create_keyval(win_copy_attr_fn, win_delete_attr_fn, win_keyval, &
         extra_state, ierror)
       import
@@ -3054,17 +8138,26 @@ module mpi_f08
       integer(MPI_ADDRESS_KIND) :: extra_state
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_create_keyval
+  end interface
+  procedure(MPI_Win_create_keyval) :: PMPI_Win_create_keyval
+  interface
     subroutine MPI_Win_delete_attr(win, win_keyval, ierror)
       import
       type(MPI_Win), intent(in) :: win
       integer, intent(in) :: win_keyval
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_delete_attr
+  end interface
+  procedure(MPI_Win_delete_attr) :: PMPI_Win_delete_attr
+  interface
     subroutine MPI_Win_free_keyval(win_keyval, ierror)
       import
       integer :: win_keyval
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_free_keyval
+  end interface
+  procedure(MPI_Win_free_keyval) :: PMPI_Win_free_keyval
+  interface
     subroutine MPI_Win_get_attr(win, win_keyval, attribute_val, flag, ierror)
       import
       type(MPI_Win), intent(in) :: win
@@ -3073,6 +8166,9 @@ module mpi_f08
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_get_attr
+  end interface
+  procedure(MPI_Win_get_attr) :: PMPI_Win_get_attr
+  interface
     subroutine MPI_Win_get_name(win, win_name, resultlen, ierror)
       import
       type(MPI_Win), intent(in) :: win
@@ -3080,6 +8176,9 @@ module mpi_f08
       integer :: resultlen
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_get_name
+  end interface
+  procedure(MPI_Win_get_name) :: PMPI_Win_get_name
+  interface
     subroutine MPI_Win_set_attr(win, win_keyval, attribute_val, ierror)
       import
       type(MPI_Win), intent(in) :: win
@@ -3087,6 +8186,9 @@ module mpi_f08
       integer(MPI_ADDRESS_KIND) :: attribute_val
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_set_attr
+  end interface
+  procedure(MPI_Win_set_attr) :: PMPI_Win_set_attr
+  interface
     subroutine MPI_Win_set_name(win, win_name, ierror)
       import
       type(MPI_Win), intent(in) :: win
@@ -3094,61 +8196,6 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_set_name
   end interface
-  procedure(MPI_Comm_compare) :: PMPI_Comm_compare
-  procedure(MPI_Comm_create) :: PMPI_Comm_create
-  procedure(MPI_Comm_create_from_group) :: PMPI_Comm_create_from_group
-  procedure(MPI_Comm_create_group) :: PMPI_Comm_create_group
-  procedure(MPI_Comm_create_keyval) :: PMPI_Comm_create_keyval
-  procedure(MPI_Comm_delete_attr) :: PMPI_Comm_delete_attr
-  procedure(MPI_Comm_dup) :: PMPI_Comm_dup
-  procedure(MPI_Comm_dup_with_info) :: PMPI_Comm_dup_with_info
-  procedure(MPI_Comm_free) :: PMPI_Comm_free
-  procedure(MPI_Comm_free_keyval) :: PMPI_Comm_free_keyval
-  procedure(MPI_Comm_get_attr) :: PMPI_Comm_get_attr
-  procedure(MPI_Comm_get_info) :: PMPI_Comm_get_info
-  procedure(MPI_Comm_get_name) :: PMPI_Comm_get_name
-  procedure(MPI_Comm_group) :: PMPI_Comm_group
-  procedure(MPI_Comm_idup) :: PMPI_Comm_idup
-  procedure(MPI_Comm_idup_with_info) :: PMPI_Comm_idup_with_info
-  procedure(MPI_Comm_rank) :: PMPI_Comm_rank
-  procedure(MPI_Comm_remote_group) :: PMPI_Comm_remote_group
-  procedure(MPI_Comm_remote_size) :: PMPI_Comm_remote_size
-  procedure(MPI_Comm_set_attr) :: PMPI_Comm_set_attr
-  procedure(MPI_Comm_set_info) :: PMPI_Comm_set_info
-  procedure(MPI_Comm_set_name) :: PMPI_Comm_set_name
-  procedure(MPI_Comm_size) :: PMPI_Comm_size
-  procedure(MPI_Comm_split) :: PMPI_Comm_split
-  procedure(MPI_Comm_split_type) :: PMPI_Comm_split_type
-  procedure(MPI_Comm_test_inter) :: PMPI_Comm_test_inter
-  procedure(MPI_Group_compare) :: PMPI_Group_compare
-  procedure(MPI_Group_difference) :: PMPI_Group_difference
-  procedure(MPI_Group_excl) :: PMPI_Group_excl
-  procedure(MPI_Group_free) :: PMPI_Group_free
-  procedure(MPI_Group_from_session_pset) :: PMPI_Group_from_session_pset
-  procedure(MPI_Group_incl) :: PMPI_Group_incl
-  procedure(MPI_Group_intersection) :: PMPI_Group_intersection
-  procedure(MPI_Group_range_excl) :: PMPI_Group_range_excl
-  procedure(MPI_Group_range_incl) :: PMPI_Group_range_incl
-  procedure(MPI_Group_rank) :: PMPI_Group_rank
-  procedure(MPI_Group_size) :: PMPI_Group_size
-  procedure(MPI_Group_translate_ranks) :: PMPI_Group_translate_ranks
-  procedure(MPI_Group_union) :: PMPI_Group_union
-  procedure(MPI_Intercomm_create) :: PMPI_Intercomm_create
-  procedure(MPI_Intercomm_create_from_groups) :: PMPI_Intercomm_create_from_groups
-  procedure(MPI_Intercomm_merge) :: PMPI_Intercomm_merge
-  procedure(MPI_Type_create_keyval) :: PMPI_Type_create_keyval
-  procedure(MPI_Type_delete_attr) :: PMPI_Type_delete_attr
-  procedure(MPI_Type_free_keyval) :: PMPI_Type_free_keyval
-  procedure(MPI_Type_get_attr) :: PMPI_Type_get_attr
-  procedure(MPI_Type_get_name) :: PMPI_Type_get_name
-  procedure(MPI_Type_set_attr) :: PMPI_Type_set_attr
-  procedure(MPI_Type_set_name) :: PMPI_Type_set_name
-  procedure(MPI_Win_create_keyval) :: PMPI_Win_create_keyval
-  procedure(MPI_Win_delete_attr) :: PMPI_Win_delete_attr
-  procedure(MPI_Win_free_keyval) :: PMPI_Win_free_keyval
-  procedure(MPI_Win_get_attr) :: PMPI_Win_get_attr
-  procedure(MPI_Win_get_name) :: PMPI_Win_get_name
-  procedure(MPI_Win_set_attr) :: PMPI_Win_set_attr
   procedure(MPI_Win_set_name) :: PMPI_Win_set_name
 
   ! Virtual Topologies.
@@ -3161,6 +8208,9 @@ module mpi_f08
       integer :: coords(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Cart_coords
+  end interface
+  procedure(MPI_Cart_coords) :: PMPI_Cart_coords
+  interface
     subroutine MPI_Cart_create(comm_old, ndims, dims, periods, reorder, comm_cart, ierror)
       import
       type(MPI_Comm), intent(in) :: comm_old
@@ -3171,6 +8221,9 @@ module mpi_f08
       type(MPI_Comm) :: comm_cart
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Cart_create
+  end interface
+  procedure(MPI_Cart_create) :: PMPI_Cart_create
+  interface
     subroutine MPI_Cart_get(comm, maxdims, dims, periods, coords, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -3180,6 +8233,9 @@ module mpi_f08
       integer :: coords(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Cart_get
+  end interface
+  procedure(MPI_Cart_get) :: PMPI_Cart_get
+  interface
     subroutine MPI_Cart_map(comm, ndims, dims, periods, newrank, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -3189,6 +8245,9 @@ module mpi_f08
       integer :: newrank
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Cart_map
+  end interface
+  procedure(MPI_Cart_map) :: PMPI_Cart_map
+  interface
     subroutine MPI_Cart_rank(comm, coords, rank, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -3196,6 +8255,9 @@ module mpi_f08
       integer :: rank
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Cart_rank
+  end interface
+  procedure(MPI_Cart_rank) :: PMPI_Cart_rank
+  interface
     subroutine MPI_Cart_shift(comm, direction, disp, rank_source, rank_dest, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -3205,6 +8267,9 @@ module mpi_f08
       integer :: rank_dest
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Cart_shift
+  end interface
+  procedure(MPI_Cart_shift) :: PMPI_Cart_shift
+  interface
     subroutine MPI_Cart_sub(comm, remain_dims, newcomm, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -3212,12 +8277,18 @@ module mpi_f08
       type(MPI_Comm) :: newcomm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Cart_sub
+  end interface
+  procedure(MPI_Cart_sub) :: PMPI_Cart_sub
+  interface
     subroutine MPI_Cartdim_get(comm, ndims, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       integer :: ndims
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Cartdim_get
+  end interface
+  procedure(MPI_Cartdim_get) :: PMPI_Cartdim_get
+  interface
     subroutine MPI_Dims_create(nnodes, ndims, dims, ierror)
       import
       integer, intent(in) :: nnodes
@@ -3225,6 +8296,9 @@ module mpi_f08
       integer :: dims(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Dims_create
+  end interface
+  procedure(MPI_Dims_create) :: PMPI_Dims_create
+  interface
     subroutine MPI_Dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, &
         reorder, comm_dist_graph, ierror)
       import
@@ -3239,6 +8313,9 @@ module mpi_f08
       type(MPI_Comm) :: comm_dist_graph
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Dist_graph_create
+  end interface
+  procedure(MPI_Dist_graph_create) :: PMPI_Dist_graph_create
+  interface
     subroutine MPI_Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, &
         outdegree, destinations, destweights, info, reorder, comm_dist_graph, ierror)
       import
@@ -3254,6 +8331,9 @@ module mpi_f08
       type(MPI_Comm) :: comm_dist_graph
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Dist_graph_create_adjacent
+  end interface
+  procedure(MPI_Dist_graph_create_adjacent) :: PMPI_Dist_graph_create_adjacent
+  interface
     subroutine MPI_Dist_graph_neighbors(comm, maxindegree, sources, sourceweights, maxoutdegree, &
         destinations, destweights, ierror)
       import
@@ -3266,6 +8346,9 @@ module mpi_f08
       integer :: destweights(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Dist_graph_neighbors
+  end interface
+  procedure(MPI_Dist_graph_neighbors) :: PMPI_Dist_graph_neighbors
+  interface
     subroutine MPI_Dist_graph_neighbors_count(comm, indegree, outdegree, weighted, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -3274,6 +8357,9 @@ module mpi_f08
       logical :: weighted
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Dist_graph_neighbors_count
+  end interface
+  procedure(MPI_Dist_graph_neighbors_count) :: PMPI_Dist_graph_neighbors_count
+  interface
     subroutine MPI_Graph_create(comm_old, nnodes, index, edges, reorder, comm_graph, ierror)
       import
       type(MPI_Comm), intent(in) :: comm_old
@@ -3284,6 +8370,9 @@ module mpi_f08
       type(MPI_Comm) :: comm_graph
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Graph_create
+  end interface
+  procedure(MPI_Graph_create) :: PMPI_Graph_create
+  interface
     subroutine MPI_Graph_get(comm, maxindex, maxedges, index, edges, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -3293,6 +8382,9 @@ module mpi_f08
       integer :: edges(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Graph_get
+  end interface
+  procedure(MPI_Graph_get) :: PMPI_Graph_get
+  interface
     subroutine MPI_Graph_map(comm, nnodes, index, edges, newrank, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -3302,6 +8394,9 @@ module mpi_f08
       integer :: newrank
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Graph_map
+  end interface
+  procedure(MPI_Graph_map) :: PMPI_Graph_map
+  interface
     subroutine MPI_Graph_neighbors(comm, rank, maxneighbors, neighbors, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -3310,6 +8405,9 @@ module mpi_f08
       integer :: neighbors(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Graph_neighbors
+  end interface
+  procedure(MPI_Graph_neighbors) :: PMPI_Graph_neighbors
+  interface
     subroutine MPI_Graph_neighbors_count(comm, rank, nneighbors, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -3317,6 +8415,9 @@ module mpi_f08
       integer :: nneighbors
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Graph_neighbors_count
+  end interface
+  procedure(MPI_Graph_neighbors_count) :: PMPI_Graph_neighbors_count
+  interface
     subroutine MPI_Graphdims_get(comm, nnodes, nedges, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -3324,6 +8425,9 @@ module mpi_f08
       integer :: nedges
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Graphdims_get
+  end interface
+  procedure(MPI_Graphdims_get) :: PMPI_Graphdims_get
+  interface MPI_Ineighbor_allgather
     subroutine MPI_Ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
         comm, request, ierror)
       import
@@ -3343,6 +8447,67 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ineighbor_allgather
+    subroutine MPI_Ineighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+        recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ineighbor_allgather_c
+  end interface MPI_Ineighbor_allgather
+  interface PMPI_Ineighbor_allgather
+    subroutine PMPI_Ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+        recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ineighbor_allgather
+    subroutine PMPI_Ineighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+        recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ineighbor_allgather_c
+  end interface PMPI_Ineighbor_allgather
+  interface MPI_Ineighbor_allgatherv
     subroutine MPI_Ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
         recvtype, comm, request, ierror)
       import
@@ -3363,6 +8528,70 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ineighbor_allgatherv
+    subroutine MPI_Ineighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
+        displs, recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ineighbor_allgatherv_c
+  end interface MPI_Ineighbor_allgatherv
+  interface PMPI_Ineighbor_allgatherv
+    subroutine PMPI_Ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
+        displs, recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ineighbor_allgatherv
+    subroutine PMPI_Ineighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
+        displs, recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ineighbor_allgatherv_c
+  end interface PMPI_Ineighbor_allgatherv
+  interface MPI_Ineighbor_alltoall
     subroutine MPI_Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
         comm, request, ierror)
       import
@@ -3382,6 +8611,67 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ineighbor_alltoall
+    subroutine MPI_Ineighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+        recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ineighbor_alltoall_c
+  end interface MPI_Ineighbor_alltoall
+  interface PMPI_Ineighbor_alltoall
+    subroutine PMPI_Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+        comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ineighbor_alltoall
+    subroutine PMPI_Ineighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+        recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ineighbor_alltoall_c
+  end interface PMPI_Ineighbor_alltoall
+  interface MPI_Ineighbor_alltoallv
     subroutine MPI_Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
         recvcounts, rdispls, recvtype, comm, request, ierror)
       import
@@ -3403,6 +8693,73 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ineighbor_alltoallv
+    subroutine MPI_Ineighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+        recvcounts, rdispls, recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ineighbor_alltoallv_c
+  end interface MPI_Ineighbor_alltoallv
+  interface PMPI_Ineighbor_alltoallv
+    subroutine PMPI_Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+        recvcounts, rdispls, recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcounts(*)
+      integer, intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ineighbor_alltoallv
+    subroutine PMPI_Ineighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+        recvcounts, rdispls, recvtype, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ineighbor_alltoallv_c
+  end interface PMPI_Ineighbor_alltoallv
+  interface MPI_Ineighbor_alltoallw
     subroutine MPI_Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
         recvcounts, rdispls, recvtypes, comm, request, ierror)
       import
@@ -3424,6 +8781,73 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Ineighbor_alltoallw
+    subroutine MPI_Ineighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+        recvcounts, rdispls, recvtypes, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Ineighbor_alltoallw_c
+  end interface MPI_Ineighbor_alltoallw
+  interface PMPI_Ineighbor_alltoallw
+    subroutine PMPI_Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+        recvcounts, rdispls, recvtypes, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ineighbor_alltoallw
+    subroutine PMPI_Ineighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+        recvcounts, rdispls, recvtypes, comm, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Ineighbor_alltoallw_c
+  end interface PMPI_Ineighbor_alltoallw
+  interface MPI_Neighbor_allgather
     subroutine MPI_Neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
         comm, ierror)
       import
@@ -3442,6 +8866,64 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_allgather
+    subroutine MPI_Neighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+        recvtype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_allgather_c
+  end interface MPI_Neighbor_allgather
+  interface PMPI_Neighbor_allgather
+    subroutine PMPI_Neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+        comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_allgather
+    subroutine PMPI_Neighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+        recvtype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_allgather_c
+  end interface PMPI_Neighbor_allgather
+  interface MPI_Neighbor_allgather_init
     subroutine MPI_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
         recvtype, comm, info, request, ierror)
       import
@@ -3462,6 +8944,70 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_allgather_init
+    subroutine MPI_Neighbor_allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+        recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_allgather_init_c
+  end interface MPI_Neighbor_allgather_init
+  interface PMPI_Neighbor_allgather_init
+    subroutine PMPI_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+        recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_allgather_init
+    subroutine PMPI_Neighbor_allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+        recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_allgather_init_c
+  end interface PMPI_Neighbor_allgather_init
+  interface MPI_Neighbor_allgatherv
     subroutine MPI_Neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
         recvtype, comm, ierror)
       import
@@ -3481,6 +9027,67 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_allgatherv
+    subroutine MPI_Neighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
+        displs, recvtype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_allgatherv_c
+  end interface MPI_Neighbor_allgatherv
+  interface PMPI_Neighbor_allgatherv
+    subroutine PMPI_Neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+        recvtype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_allgatherv
+    subroutine PMPI_Neighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
+        displs, recvtype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_allgatherv_c
+  end interface PMPI_Neighbor_allgatherv
+  interface MPI_Neighbor_allgatherv_init
     subroutine MPI_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
         displs, recvtype, comm, info, request, ierror)
       import
@@ -3502,6 +9109,73 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_allgatherv_init
+    subroutine MPI_Neighbor_allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
+        displs, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_allgatherv_init_c
+  end interface MPI_Neighbor_allgatherv_init
+  interface PMPI_Neighbor_allgatherv_init
+    subroutine PMPI_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
+        displs, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_allgatherv_init
+    subroutine PMPI_Neighbor_allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
+        displs, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_allgatherv_init_c
+  end interface PMPI_Neighbor_allgatherv_init
+  interface MPI_Neighbor_alltoall
     subroutine MPI_Neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
         comm, ierror)
       import
@@ -3520,6 +9194,64 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_alltoall
+    subroutine MPI_Neighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+        comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoall_c
+  end interface MPI_Neighbor_alltoall
+  interface PMPI_Neighbor_alltoall
+    subroutine PMPI_Neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+        comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_alltoall
+    subroutine PMPI_Neighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+        recvtype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_alltoall_c
+  end interface PMPI_Neighbor_alltoall
+  interface MPI_Neighbor_alltoall_init
     subroutine MPI_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
         recvtype, comm, info, request, ierror)
       import
@@ -3540,6 +9272,70 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_alltoall_init
+    subroutine MPI_Neighbor_alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+        recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoall_init_c
+  end interface MPI_Neighbor_alltoall_init
+  interface PMPI_Neighbor_alltoall_init
+    subroutine PMPI_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+        recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_alltoall_init
+    subroutine PMPI_Neighbor_alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+        recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcount
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcount
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_alltoall_init_c
+  end interface PMPI_Neighbor_alltoall_init
+  interface MPI_Neighbor_alltoallv
     subroutine MPI_Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, &
         rdispls, recvtype, comm, ierror)
       import
@@ -3560,6 +9356,70 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_alltoallv
+    subroutine MPI_Neighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+        recvcounts, rdispls, recvtype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoallv_c
+  end interface MPI_Neighbor_alltoallv
+  interface PMPI_Neighbor_alltoallv
+    subroutine PMPI_Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+        recvcounts, rdispls, recvtype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcounts(*)
+      integer, intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_alltoallv
+    subroutine PMPI_Neighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+        recvcounts, rdispls, recvtype, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_alltoallv_c
+  end interface PMPI_Neighbor_alltoallv
+  interface MPI_Neighbor_alltoallv_init
     subroutine MPI_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
         recvcounts, rdispls, recvtype, comm, info, request, ierror)
       import
@@ -3582,6 +9442,76 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_alltoallv_init
+    subroutine MPI_Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+        recvcounts, rdispls, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoallv_init_c
+  end interface MPI_Neighbor_alltoallv_init
+  interface PMPI_Neighbor_alltoallv_init
+    subroutine PMPI_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+        recvcounts, rdispls, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcounts(*)
+      integer, intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer, intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_alltoallv_init
+    subroutine PMPI_Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+        recvcounts, rdispls, recvtype, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtype
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtype
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_alltoallv_init_c
+  end interface PMPI_Neighbor_alltoallv_init
+  interface MPI_Neighbor_alltoallw
     subroutine MPI_Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
         recvcounts, rdispls, recvtypes, comm, ierror)
       import
@@ -3602,6 +9532,70 @@ module mpi_f08
       type(MPI_Comm), intent(in) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_alltoallw
+    subroutine MPI_Neighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+        recvcounts, rdispls, recvtypes, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoallw_c
+  end interface MPI_Neighbor_alltoallw
+  interface PMPI_Neighbor_alltoallw
+    subroutine PMPI_Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+        recvcounts, rdispls, recvtypes, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_alltoallw
+    subroutine PMPI_Neighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+        recvcounts, rdispls, recvtypes, comm, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_alltoallw_c
+  end interface PMPI_Neighbor_alltoallw
+  interface MPI_Neighbor_alltoallw_init
     subroutine MPI_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
         recvcounts, rdispls, recvtypes, comm, info, request, ierror)
       import
@@ -3624,6 +9618,76 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Neighbor_alltoallw_init
+    subroutine MPI_Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+        recvcounts, rdispls, recvtypes, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Neighbor_alltoallw_init_c
+  end interface MPI_Neighbor_alltoallw_init
+  interface PMPI_Neighbor_alltoallw_init
+    subroutine PMPI_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+        recvcounts, rdispls, recvtypes, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer, intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer, intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_alltoallw_init
+    subroutine PMPI_Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+        recvcounts, rdispls, recvtypes, comm, info, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: sendbuf
+      !DEC$ attributes no_arg_check :: sendbuf
+      !DIR$ ignore_tkr sendbuf
+      type(*), dimension(*), intent(in) :: sendbuf
+      integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
+      type(MPI_Datatype), intent(in) :: sendtypes(*)
+      !GCC$ attributes no_arg_check :: recvbuf
+      !DEC$ attributes no_arg_check :: recvbuf
+      !DIR$ ignore_tkr recvbuf
+      type(*), dimension(*) :: recvbuf
+      integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
+      integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
+      type(MPI_Datatype), intent(in) :: recvtypes(*)
+      type(MPI_Comm), intent(in) :: comm
+      type(MPI_Info), intent(in) :: info
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Neighbor_alltoallw_init_c
+  end interface PMPI_Neighbor_alltoallw_init
+  interface
     subroutine MPI_Topo_test(comm, status, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -3631,40 +9695,6 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Topo_test
   end interface
-  procedure(MPI_Cart_coords) :: PMPI_Cart_coords
-  procedure(MPI_Cart_create) :: PMPI_Cart_create
-  procedure(MPI_Cart_get) :: PMPI_Cart_get
-  procedure(MPI_Cart_map) :: PMPI_Cart_map
-  procedure(MPI_Cart_rank) :: PMPI_Cart_rank
-  procedure(MPI_Cart_shift) :: PMPI_Cart_shift
-  procedure(MPI_Cart_sub) :: PMPI_Cart_sub
-  procedure(MPI_Cartdim_get) :: PMPI_Cartdim_get
-  procedure(MPI_Dims_create) :: PMPI_Dims_create
-  procedure(MPI_Dist_graph_create) :: PMPI_Dist_graph_create
-  procedure(MPI_Dist_graph_create_adjacent) :: PMPI_Dist_graph_create_adjacent
-  procedure(MPI_Dist_graph_neighbors) :: PMPI_Dist_graph_neighbors
-  procedure(MPI_Dist_graph_neighbors_count) :: PMPI_Dist_graph_neighbors_count
-  procedure(MPI_Graph_create) :: PMPI_Graph_create
-  procedure(MPI_Graph_get) :: PMPI_Graph_get
-  procedure(MPI_Graph_map) :: PMPI_Graph_map
-  procedure(MPI_Graph_neighbors) :: PMPI_Graph_neighbors
-  procedure(MPI_Graph_neighbors_count) :: PMPI_Graph_neighbors_count
-  procedure(MPI_Graphdims_get) :: PMPI_Graphdims_get
-  procedure(MPI_Ineighbor_allgather) :: PMPI_Ineighbor_allgather
-  procedure(MPI_Ineighbor_allgatherv) :: PMPI_Ineighbor_allgatherv
-  procedure(MPI_Ineighbor_alltoall) :: PMPI_Ineighbor_alltoall
-  procedure(MPI_Ineighbor_alltoallv) :: PMPI_Ineighbor_alltoallv
-  procedure(MPI_Ineighbor_alltoallw) :: PMPI_Ineighbor_alltoallw
-  procedure(MPI_Neighbor_allgather) :: PMPI_Neighbor_allgather
-  procedure(MPI_Neighbor_allgather_init) :: PMPI_Neighbor_allgather_init
-  procedure(MPI_Neighbor_allgatherv) :: PMPI_Neighbor_allgatherv
-  procedure(MPI_Neighbor_allgatherv_init) :: PMPI_Neighbor_allgatherv_init
-  procedure(MPI_Neighbor_alltoall) :: PMPI_Neighbor_alltoall
-  procedure(MPI_Neighbor_alltoall_init) :: PMPI_Neighbor_alltoall_init
-  procedure(MPI_Neighbor_alltoallv) :: PMPI_Neighbor_alltoallv
-  procedure(MPI_Neighbor_alltoallv_init) :: PMPI_Neighbor_alltoallv_init
-  procedure(MPI_Neighbor_alltoallw) :: PMPI_Neighbor_alltoallw
-  procedure(MPI_Neighbor_alltoallw_init) :: PMPI_Neighbor_alltoallw_init
   procedure(MPI_Topo_test) :: PMPI_Topo_test
 
   ! Environmental Management.
@@ -3674,18 +9704,27 @@ module mpi_f08
       integer :: errorclass
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Add_error_class
+  end interface
+  procedure(MPI_Add_error_class) :: PMPI_Add_error_class
+  interface
     subroutine MPI_Add_error_code(errorclass, errorcode, ierror)
       import
       integer, intent(in) :: errorclass
       integer :: errorcode
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Add_error_code
+  end interface
+  procedure(MPI_Add_error_code) :: PMPI_Add_error_code
+  interface
     subroutine MPI_Add_error_string(errorcode, string, ierror)
       import
       integer, intent(in) :: errorcode
       character(len=*), intent(in) :: string
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Add_error_string
+  end interface
+  procedure(MPI_Add_error_string) :: PMPI_Add_error_string
+  interface
     subroutine MPI_Alloc_mem(size, info, baseptr, ierror)
       import
       integer(MPI_ADDRESS_KIND), intent(in) :: size
@@ -3693,41 +9732,62 @@ module mpi_f08
       type(c_ptr) :: baseptr
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Alloc_mem
+  end interface
+  procedure(MPI_Alloc_mem) :: PMPI_Alloc_mem
+  interface
     subroutine MPI_Comm_call_errhandler(comm, errorcode, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       integer, intent(in) :: errorcode
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_call_errhandler
+  end interface
+  procedure(MPI_Comm_call_errhandler) :: PMPI_Comm_call_errhandler
+  interface
     subroutine MPI_Comm_create_errhandler(comm_errhandler_fn, errhandler, ierror)
       import
       procedure(MPI_Comm_errhandler_function) :: comm_errhandler_fn
       type(MPI_Errhandler) :: errhandler
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_create_errhandler
+  end interface
+  procedure(MPI_Comm_create_errhandler) :: PMPI_Comm_create_errhandler
+  interface
     subroutine MPI_Comm_get_errhandler(comm, errhandler, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       type(MPI_Errhandler) :: errhandler
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_get_errhandler
+  end interface
+  procedure(MPI_Comm_get_errhandler) :: PMPI_Comm_get_errhandler
+  interface
     subroutine MPI_Comm_set_errhandler(comm, errhandler, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
       type(MPI_Errhandler), intent(in) :: errhandler
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_set_errhandler
+  end interface
+  procedure(MPI_Comm_set_errhandler) :: PMPI_Comm_set_errhandler
+  interface
     subroutine MPI_Errhandler_free(errhandler, ierror)
       import
       type(MPI_Errhandler) :: errhandler
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Errhandler_free
+  end interface
+  procedure(MPI_Errhandler_free) :: PMPI_Errhandler_free
+  interface
     subroutine MPI_Error_class(errorcode, errorclass, ierror)
       import
       integer, intent(in) :: errorcode
       integer :: errorclass
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Error_class
+  end interface
+  procedure(MPI_Error_class) :: PMPI_Error_class
+  interface
     subroutine MPI_Error_string(errorcode, string, resultlen, ierror)
       import
       integer, intent(in) :: errorcode
@@ -3735,30 +9795,45 @@ module mpi_f08
       integer :: resultlen
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Error_string
+  end interface
+  procedure(MPI_Error_string) :: PMPI_Error_string
+  interface
     subroutine MPI_File_call_errhandler(fh, errorcode, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer, intent(in) :: errorcode
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_call_errhandler
+  end interface
+  procedure(MPI_File_call_errhandler) :: PMPI_File_call_errhandler
+  interface
     subroutine MPI_File_create_errhandler(file_errhandler_fn, errhandler, ierror)
       import
       procedure(MPI_File_errhandler_function) :: file_errhandler_fn
       type(MPI_Errhandler) :: errhandler
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_create_errhandler
+  end interface
+  procedure(MPI_File_create_errhandler) :: PMPI_File_create_errhandler
+  interface
     subroutine MPI_File_get_errhandler(file, errhandler, ierror)
       import
       type(MPI_File), intent(in) :: file
       type(MPI_Errhandler) :: errhandler
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_get_errhandler
+  end interface
+  procedure(MPI_File_get_errhandler) :: PMPI_File_get_errhandler
+  interface
     subroutine MPI_File_set_errhandler(file, errhandler, ierror)
       import
       type(MPI_File), intent(in) :: file
       type(MPI_Errhandler), intent(in) :: errhandler
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_set_errhandler
+  end interface
+  procedure(MPI_File_set_errhandler) :: PMPI_File_set_errhandler
+  interface
     subroutine MPI_Free_mem(base, ierror)
       import
       !GCC$ attributes no_arg_check :: base
@@ -3767,81 +9842,123 @@ module mpi_f08
       type(*), dimension(*) :: base
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Free_mem
+  end interface
+  procedure(MPI_Free_mem) :: PMPI_Free_mem
+  interface
     subroutine MPI_Get_library_version(version, resultlen, ierror)
       import
       character(len=*) :: version
       integer :: resultlen
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Get_library_version
+  end interface
+  procedure(MPI_Get_library_version) :: PMPI_Get_library_version
+  interface
     subroutine MPI_Get_processor_name(name, resultlen, ierror)
       import
       character(len=*) :: name
       integer :: resultlen
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Get_processor_name
+  end interface
+  procedure(MPI_Get_processor_name) :: PMPI_Get_processor_name
+  interface
     subroutine MPI_Get_version(version, subversion, ierror)
       import
       integer :: version
       integer :: subversion
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Get_version
+  end interface
+  procedure(MPI_Get_version) :: PMPI_Get_version
+  interface
     subroutine MPI_Remove_error_class(errorclass, ierror)
       import
       integer, intent(in) :: errorclass
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Remove_error_class
+  end interface
+  procedure(MPI_Remove_error_class) :: PMPI_Remove_error_class
+  interface
     subroutine MPI_Remove_error_code(errorcode, ierror)
       import
       integer, intent(in) :: errorcode
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Remove_error_code
+  end interface
+  procedure(MPI_Remove_error_code) :: PMPI_Remove_error_code
+  interface
     subroutine MPI_Remove_error_string(errorcode, ierror)
       import
       integer, intent(in) :: errorcode
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Remove_error_string
+  end interface
+  procedure(MPI_Remove_error_string) :: PMPI_Remove_error_string
+  interface
     subroutine MPI_Session_call_errhandler(session, errorcode, ierror)
       import
       type(MPI_Session), intent(in) :: session
       integer, intent(in) :: errorcode
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_call_errhandler
+  end interface
+  procedure(MPI_Session_call_errhandler) :: PMPI_Session_call_errhandler
+  interface
     subroutine MPI_Session_create_errhandler(session_errhandler_fn, errhandler, ierror)
       import
       procedure(MPI_Session_errhandler_function) :: session_errhandler_fn
       type(MPI_Errhandler) :: errhandler
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_create_errhandler
+  end interface
+  procedure(MPI_Session_create_errhandler) :: PMPI_Session_create_errhandler
+  interface
     subroutine MPI_Session_get_errhandler(session, errhandler, ierror)
       import
       type(MPI_Session), intent(in) :: session
       type(MPI_Errhandler) :: errhandler
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_get_errhandler
+  end interface
+  procedure(MPI_Session_get_errhandler) :: PMPI_Session_get_errhandler
+  interface
     subroutine MPI_Session_set_errhandler(session, errhandler, ierror)
       import
       type(MPI_Session), intent(in) :: session
       type(MPI_Errhandler), intent(in) :: errhandler
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_set_errhandler
+  end interface
+  procedure(MPI_Session_set_errhandler) :: PMPI_Session_set_errhandler
+  interface
     subroutine MPI_Win_call_errhandler(win, errorcode, ierror)
       import
       type(MPI_Win), intent(in) :: win
       integer, intent(in) :: errorcode
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_call_errhandler
+  end interface
+  procedure(MPI_Win_call_errhandler) :: PMPI_Win_call_errhandler
+  interface
     subroutine MPI_Win_create_errhandler(win_errhandler_fn, errhandler, ierror)
       import
       procedure(MPI_Win_errhandler_function) :: win_errhandler_fn
       type(MPI_Errhandler) :: errhandler
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_create_errhandler
+  end interface
+  procedure(MPI_Win_create_errhandler) :: PMPI_Win_create_errhandler
+  interface
     subroutine MPI_Win_get_errhandler(win, errhandler, ierror)
       import
       type(MPI_Win), intent(in) :: win
       type(MPI_Errhandler) :: errhandler
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_get_errhandler
+  end interface
+  procedure(MPI_Win_get_errhandler) :: PMPI_Win_get_errhandler
+  interface
     subroutine MPI_Win_set_errhandler(win, errhandler, ierror)
       import
       type(MPI_Win), intent(in) :: win
@@ -3849,35 +9966,6 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_set_errhandler
   end interface
-  procedure(MPI_Add_error_class) :: PMPI_Add_error_class
-  procedure(MPI_Add_error_code) :: PMPI_Add_error_code
-  procedure(MPI_Add_error_string) :: PMPI_Add_error_string
-  procedure(MPI_Alloc_mem) :: PMPI_Alloc_mem
-  procedure(MPI_Comm_call_errhandler) :: PMPI_Comm_call_errhandler
-  procedure(MPI_Comm_create_errhandler) :: PMPI_Comm_create_errhandler
-  procedure(MPI_Comm_get_errhandler) :: PMPI_Comm_get_errhandler
-  procedure(MPI_Comm_set_errhandler) :: PMPI_Comm_set_errhandler
-  procedure(MPI_Errhandler_free) :: PMPI_Errhandler_free
-  procedure(MPI_Error_class) :: PMPI_Error_class
-  procedure(MPI_Error_string) :: PMPI_Error_string
-  procedure(MPI_File_call_errhandler) :: PMPI_File_call_errhandler
-  procedure(MPI_File_create_errhandler) :: PMPI_File_create_errhandler
-  procedure(MPI_File_get_errhandler) :: PMPI_File_get_errhandler
-  procedure(MPI_File_set_errhandler) :: PMPI_File_set_errhandler
-  procedure(MPI_Free_mem) :: PMPI_Free_mem
-  procedure(MPI_Get_library_version) :: PMPI_Get_library_version
-  procedure(MPI_Get_processor_name) :: PMPI_Get_processor_name
-  procedure(MPI_Get_version) :: PMPI_Get_version
-  procedure(MPI_Remove_error_class) :: PMPI_Remove_error_class
-  procedure(MPI_Remove_error_code) :: PMPI_Remove_error_code
-  procedure(MPI_Remove_error_string) :: PMPI_Remove_error_string
-  procedure(MPI_Session_call_errhandler) :: PMPI_Session_call_errhandler
-  procedure(MPI_Session_create_errhandler) :: PMPI_Session_create_errhandler
-  procedure(MPI_Session_get_errhandler) :: PMPI_Session_get_errhandler
-  procedure(MPI_Session_set_errhandler) :: PMPI_Session_set_errhandler
-  procedure(MPI_Win_call_errhandler) :: PMPI_Win_call_errhandler
-  procedure(MPI_Win_create_errhandler) :: PMPI_Win_create_errhandler
-  procedure(MPI_Win_get_errhandler) :: PMPI_Win_get_errhandler
   procedure(MPI_Win_set_errhandler) :: PMPI_Win_set_errhandler
 
   ! The Info Object.
@@ -3887,34 +9975,52 @@ module mpi_f08
       type(MPI_Info) :: info
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Info_create
+  end interface
+  procedure(MPI_Info_create) :: PMPI_Info_create
+  interface
     subroutine MPI_Info_create_env(info, ierror)
       import
       type(MPI_Info) :: info
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Info_create_env
+  end interface
+  procedure(MPI_Info_create_env) :: PMPI_Info_create_env
+  interface
     subroutine MPI_Info_delete(info, key, ierror)
       import
       type(MPI_Info), intent(in) :: info
       character(len=*), intent(in) :: key
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Info_delete
+  end interface
+  procedure(MPI_Info_delete) :: PMPI_Info_delete
+  interface
     subroutine MPI_Info_dup(info, newinfo, ierror)
       import
       type(MPI_Info), intent(in) :: info
       type(MPI_Info) :: newinfo
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Info_dup
+  end interface
+  procedure(MPI_Info_dup) :: PMPI_Info_dup
+  interface
     subroutine MPI_Info_free(info, ierror)
       import
       type(MPI_Info) :: info
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Info_free
+  end interface
+  procedure(MPI_Info_free) :: PMPI_Info_free
+  interface
     subroutine MPI_Info_get_nkeys(info, nkeys, ierror)
       import
       type(MPI_Info), intent(in) :: info
       integer :: nkeys
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Info_get_nkeys
+  end interface
+  procedure(MPI_Info_get_nkeys) :: PMPI_Info_get_nkeys
+  interface
     subroutine MPI_Info_get_nthkey(info, n, key, ierror)
       import
       type(MPI_Info), intent(in) :: info
@@ -3922,6 +10028,9 @@ module mpi_f08
       character(len=*) :: key
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Info_get_nthkey
+  end interface
+  procedure(MPI_Info_get_nthkey) :: PMPI_Info_get_nthkey
+  interface
     subroutine MPI_Info_get_string(info, key, buflen, value, flag, ierror)
       import
       type(MPI_Info), intent(in) :: info
@@ -3931,6 +10040,9 @@ module mpi_f08
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Info_get_string
+  end interface
+  procedure(MPI_Info_get_string) :: PMPI_Info_get_string
+  interface
     subroutine MPI_Info_set(info, key, value, ierror)
       import
       type(MPI_Info), intent(in) :: info
@@ -3939,14 +10051,6 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Info_set
   end interface
-  procedure(MPI_Info_create) :: PMPI_Info_create
-  procedure(MPI_Info_create_env) :: PMPI_Info_create_env
-  procedure(MPI_Info_delete) :: PMPI_Info_delete
-  procedure(MPI_Info_dup) :: PMPI_Info_dup
-  procedure(MPI_Info_free) :: PMPI_Info_free
-  procedure(MPI_Info_get_nkeys) :: PMPI_Info_get_nkeys
-  procedure(MPI_Info_get_nthkey) :: PMPI_Info_get_nthkey
-  procedure(MPI_Info_get_string) :: PMPI_Info_get_string
   procedure(MPI_Info_set) :: PMPI_Info_set
 
   ! Process Initialization, Creation, and Management.
@@ -3957,11 +10061,17 @@ module mpi_f08
       integer, intent(in) :: errorcode
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Abort
+  end interface
+  procedure(MPI_Abort) :: PMPI_Abort
+  interface
     subroutine MPI_Close_port(port_name, ierror)
       import
       character(len=*), intent(in) :: port_name
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Close_port
+  end interface
+  procedure(MPI_Close_port) :: PMPI_Close_port
+  interface
     subroutine MPI_Comm_accept(port_name, info, root, comm, newcomm, ierror)
       import
       character(len=*), intent(in) :: port_name
@@ -3971,6 +10081,9 @@ module mpi_f08
       type(MPI_Comm) :: newcomm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_accept
+  end interface
+  procedure(MPI_Comm_accept) :: PMPI_Comm_accept
+  interface
     subroutine MPI_Comm_connect(port_name, info, root, comm, newcomm, ierror)
       import
       character(len=*), intent(in) :: port_name
@@ -3980,22 +10093,34 @@ module mpi_f08
       type(MPI_Comm) :: newcomm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_connect
+  end interface
+  procedure(MPI_Comm_connect) :: PMPI_Comm_connect
+  interface
     subroutine MPI_Comm_disconnect(comm, ierror)
       import
       type(MPI_Comm) :: comm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_disconnect
+  end interface
+  procedure(MPI_Comm_disconnect) :: PMPI_Comm_disconnect
+  interface
     subroutine MPI_Comm_get_parent(parent, ierror)
       import
       type(MPI_Comm) :: parent
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_get_parent
+  end interface
+  procedure(MPI_Comm_get_parent) :: PMPI_Comm_get_parent
+  interface
     subroutine MPI_Comm_join(fd, intercomm, ierror)
       import
       integer, intent(in) :: fd
       type(MPI_Comm) :: intercomm
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_join
+  end interface
+  procedure(MPI_Comm_join) :: PMPI_Comm_join
+  interface
     subroutine MPI_Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm, &
         array_of_errcodes, ierror)
       import
@@ -4009,6 +10134,9 @@ module mpi_f08
       integer :: array_of_errcodes(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_spawn
+  end interface
+  procedure(MPI_Comm_spawn) :: PMPI_Comm_spawn
+  interface
     subroutine MPI_Comm_spawn_multiple(count, array_of_commands, array_of_argv, array_of_maxprocs, &
         array_of_info, root, comm, intercomm, array_of_errcodes, ierror)
       import
@@ -4023,40 +10151,64 @@ module mpi_f08
       integer :: array_of_errcodes(*)
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_spawn_multiple
+  end interface
+  procedure(MPI_Comm_spawn_multiple) :: PMPI_Comm_spawn_multiple
+  interface
     subroutine MPI_Finalize(ierror)
       import
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Finalize
+  end interface
+  procedure(MPI_Finalize) :: PMPI_Finalize
+  interface
     subroutine MPI_Finalized(flag, ierror)
       import
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Finalized
+  end interface
+  procedure(MPI_Finalized) :: PMPI_Finalized
+  interface
     subroutine MPI_Get_hw_resource_info(hw_info, ierror)
       import
       type(MPI_Info) :: hw_info
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Get_hw_resource_info
+  end interface
+  procedure(MPI_Get_hw_resource_info) :: PMPI_Get_hw_resource_info
+  interface
     subroutine MPI_Init(ierror)
       import
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Init
+  end interface
+  procedure(MPI_Init) :: PMPI_Init
+  interface
     subroutine MPI_Init_thread(required, provided, ierror)
       import
       integer, intent(in) :: required
       integer :: provided
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Init_thread
+  end interface
+  procedure(MPI_Init_thread) :: PMPI_Init_thread
+  interface
     subroutine MPI_Initialized(flag, ierror)
       import
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Initialized
+  end interface
+  procedure(MPI_Initialized) :: PMPI_Initialized
+  interface
     subroutine MPI_Is_thread_main(flag, ierror)
       import
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Is_thread_main
+  end interface
+  procedure(MPI_Is_thread_main) :: PMPI_Is_thread_main
+  interface
     subroutine MPI_Lookup_name(service_name, info, port_name, ierror)
       import
       character(len=*), intent(in) :: service_name
@@ -4064,12 +10216,18 @@ module mpi_f08
       character(len=*) :: port_name
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Lookup_name
+  end interface
+  procedure(MPI_Lookup_name) :: PMPI_Lookup_name
+  interface
     subroutine MPI_Open_port(info, port_name, ierror)
       import
       type(MPI_Info), intent(in) :: info
       character(len=*) :: port_name
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Open_port
+  end interface
+  procedure(MPI_Open_port) :: PMPI_Open_port
+  interface
     subroutine MPI_Publish_name(service_name, info, port_name, ierror)
       import
       character(len=*), intent(in) :: service_name
@@ -4077,22 +10235,34 @@ module mpi_f08
       character(len=*), intent(in) :: port_name
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Publish_name
+  end interface
+  procedure(MPI_Publish_name) :: PMPI_Publish_name
+  interface
     subroutine MPI_Query_thread(provided, ierror)
       import
       integer :: provided
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Query_thread
+  end interface
+  procedure(MPI_Query_thread) :: PMPI_Query_thread
+  interface
     subroutine MPI_Session_finalize(session, ierror)
       import
       type(MPI_Session) :: session
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_finalize
+  end interface
+  procedure(MPI_Session_finalize) :: PMPI_Session_finalize
+  interface
     subroutine MPI_Session_get_info(session, info_used, ierror)
       import
       type(MPI_Session), intent(in) :: session
       type(MPI_Info) :: info_used
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_get_info
+  end interface
+  procedure(MPI_Session_get_info) :: PMPI_Session_get_info
+  interface
     subroutine MPI_Session_get_nth_pset(session, info, n, pset_len, pset_name, ierror)
       import
       type(MPI_Session), intent(in) :: session
@@ -4102,6 +10272,9 @@ module mpi_f08
       character(len=*) :: pset_name
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_get_nth_pset
+  end interface
+  procedure(MPI_Session_get_nth_pset) :: PMPI_Session_get_nth_pset
+  interface
     subroutine MPI_Session_get_num_psets(session, info, npset_names, ierror)
       import
       type(MPI_Session), intent(in) :: session
@@ -4109,6 +10282,9 @@ module mpi_f08
       integer :: npset_names
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_get_num_psets
+  end interface
+  procedure(MPI_Session_get_num_psets) :: PMPI_Session_get_num_psets
+  interface
     subroutine MPI_Session_get_pset_info(session, pset_name, info, ierror)
       import
       type(MPI_Session), intent(in) :: session
@@ -4116,6 +10292,9 @@ module mpi_f08
       type(MPI_Info) :: info
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_get_pset_info
+  end interface
+  procedure(MPI_Session_get_pset_info) :: PMPI_Session_get_pset_info
+  interface
     subroutine MPI_Session_init(info, errhandler, session, ierror)
       import
       type(MPI_Info), intent(in) :: info
@@ -4123,6 +10302,9 @@ module mpi_f08
       type(MPI_Session) :: session
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_init
+  end interface
+  procedure(MPI_Session_init) :: PMPI_Session_init
+  interface
     subroutine MPI_Unpublish_name(service_name, info, port_name, ierror)
       import
       character(len=*), intent(in) :: service_name
@@ -4131,36 +10313,10 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Unpublish_name
   end interface
-  procedure(MPI_Abort) :: PMPI_Abort
-  procedure(MPI_Close_port) :: PMPI_Close_port
-  procedure(MPI_Comm_accept) :: PMPI_Comm_accept
-  procedure(MPI_Comm_connect) :: PMPI_Comm_connect
-  procedure(MPI_Comm_disconnect) :: PMPI_Comm_disconnect
-  procedure(MPI_Comm_get_parent) :: PMPI_Comm_get_parent
-  procedure(MPI_Comm_join) :: PMPI_Comm_join
-  procedure(MPI_Comm_spawn) :: PMPI_Comm_spawn
-  procedure(MPI_Comm_spawn_multiple) :: PMPI_Comm_spawn_multiple
-  procedure(MPI_Finalize) :: PMPI_Finalize
-  procedure(MPI_Finalized) :: PMPI_Finalized
-  procedure(MPI_Get_hw_resource_info) :: PMPI_Get_hw_resource_info
-  procedure(MPI_Init) :: PMPI_Init
-  procedure(MPI_Init_thread) :: PMPI_Init_thread
-  procedure(MPI_Initialized) :: PMPI_Initialized
-  procedure(MPI_Is_thread_main) :: PMPI_Is_thread_main
-  procedure(MPI_Lookup_name) :: PMPI_Lookup_name
-  procedure(MPI_Open_port) :: PMPI_Open_port
-  procedure(MPI_Publish_name) :: PMPI_Publish_name
-  procedure(MPI_Query_thread) :: PMPI_Query_thread
-  procedure(MPI_Session_finalize) :: PMPI_Session_finalize
-  procedure(MPI_Session_get_info) :: PMPI_Session_get_info
-  procedure(MPI_Session_get_nth_pset) :: PMPI_Session_get_nth_pset
-  procedure(MPI_Session_get_num_psets) :: PMPI_Session_get_num_psets
-  procedure(MPI_Session_get_pset_info) :: PMPI_Session_get_pset_info
-  procedure(MPI_Session_init) :: PMPI_Session_init
   procedure(MPI_Unpublish_name) :: PMPI_Unpublish_name
 
   ! One-Sided Communications.
-  interface
+  interface MPI_Accumulate
     subroutine MPI_Accumulate(origin_addr, origin_count, origin_datatype, target_rank, &
         target_disp, target_count, target_datatype, op, win, ierror)
       import
@@ -4178,6 +10334,61 @@ module mpi_f08
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Accumulate
+    subroutine MPI_Accumulate_c(origin_addr, origin_count, origin_datatype, target_rank, &
+        target_disp, target_count, target_datatype, op, win, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer(MPI_COUNT_KIND), intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer(MPI_COUNT_KIND), intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Win), intent(in) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Accumulate_c
+  end interface MPI_Accumulate
+  interface PMPI_Accumulate
+    subroutine PMPI_Accumulate(origin_addr, origin_count, origin_datatype, target_rank, &
+        target_disp, target_count, target_datatype, op, win, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer, intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer, intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Win), intent(in) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Accumulate
+    subroutine PMPI_Accumulate_c(origin_addr, origin_count, origin_datatype, target_rank, &
+        target_disp, target_count, target_datatype, op, win, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer(MPI_COUNT_KIND), intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer(MPI_COUNT_KIND), intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Win), intent(in) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Accumulate_c
+  end interface PMPI_Accumulate
+  interface
     subroutine MPI_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, &
         target_disp, win, ierror)
       import
@@ -4199,6 +10410,9 @@ module mpi_f08
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Compare_and_swap
+  end interface
+  procedure(MPI_Compare_and_swap) :: PMPI_Compare_and_swap
+  interface
     subroutine MPI_Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, &
         win, ierror)
       import
@@ -4217,6 +10431,9 @@ module mpi_f08
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Fetch_and_op
+  end interface
+  procedure(MPI_Fetch_and_op) :: PMPI_Fetch_and_op
+  interface MPI_Get
     subroutine MPI_Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
         target_count, target_datatype, win, ierror)
       import
@@ -4233,6 +10450,58 @@ module mpi_f08
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Get
+    subroutine MPI_Get_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+        target_count, target_datatype, win, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer(MPI_COUNT_KIND), intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer(MPI_COUNT_KIND), intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Win), intent(in) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Get_c
+  end interface MPI_Get
+  interface PMPI_Get
+    subroutine PMPI_Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+        target_count, target_datatype, win, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer, intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer, intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Win), intent(in) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Get
+    subroutine PMPI_Get_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+        target_count, target_datatype, win, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer(MPI_COUNT_KIND), intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer(MPI_COUNT_KIND), intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Win), intent(in) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Get_c
+  end interface PMPI_Get
+  interface MPI_Get_accumulate
     subroutine MPI_Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, &
         result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, &
         op, win, ierror)
@@ -4257,6 +10526,82 @@ module mpi_f08
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Get_accumulate
+    subroutine MPI_Get_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr, &
+        result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, &
+        op, win, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer(MPI_COUNT_KIND), intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      !GCC$ attributes no_arg_check :: result_addr
+      !DEC$ attributes no_arg_check :: result_addr
+      !DIR$ ignore_tkr result_addr
+      type(*), dimension(*) :: result_addr
+      integer(MPI_COUNT_KIND), intent(in) :: result_count
+      type(MPI_Datatype), intent(in) :: result_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer(MPI_COUNT_KIND), intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Win), intent(in) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Get_accumulate_c
+  end interface MPI_Get_accumulate
+  interface PMPI_Get_accumulate
+    subroutine PMPI_Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, &
+        result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, &
+        op, win, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer, intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      !GCC$ attributes no_arg_check :: result_addr
+      !DEC$ attributes no_arg_check :: result_addr
+      !DIR$ ignore_tkr result_addr
+      type(*), dimension(*) :: result_addr
+      integer, intent(in) :: result_count
+      type(MPI_Datatype), intent(in) :: result_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer, intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Win), intent(in) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Get_accumulate
+    subroutine PMPI_Get_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr, &
+        result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, &
+        op, win, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer(MPI_COUNT_KIND), intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      !GCC$ attributes no_arg_check :: result_addr
+      !DEC$ attributes no_arg_check :: result_addr
+      !DIR$ ignore_tkr result_addr
+      type(*), dimension(*) :: result_addr
+      integer(MPI_COUNT_KIND), intent(in) :: result_count
+      type(MPI_Datatype), intent(in) :: result_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer(MPI_COUNT_KIND), intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Win), intent(in) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Get_accumulate_c
+  end interface PMPI_Get_accumulate
+  interface MPI_Put
     subroutine MPI_Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
         target_count, target_datatype, win, ierror)
       import
@@ -4273,6 +10618,58 @@ module mpi_f08
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Put
+    subroutine MPI_Put_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+        target_count, target_datatype, win, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer(MPI_COUNT_KIND), intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer(MPI_COUNT_KIND), intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Win), intent(in) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Put_c
+  end interface MPI_Put
+  interface PMPI_Put
+    subroutine PMPI_Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+        target_count, target_datatype, win, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer, intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer, intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Win), intent(in) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Put
+    subroutine PMPI_Put_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+        target_count, target_datatype, win, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer(MPI_COUNT_KIND), intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer(MPI_COUNT_KIND), intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Win), intent(in) :: win
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Put_c
+  end interface PMPI_Put
+  interface MPI_Raccumulate
     subroutine MPI_Raccumulate(origin_addr, origin_count, origin_datatype, target_rank, &
         target_disp, target_count, target_datatype, op, win, request, ierror)
       import
@@ -4291,6 +10688,64 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Raccumulate
+    subroutine MPI_Raccumulate_c(origin_addr, origin_count, origin_datatype, target_rank, &
+        target_disp, target_count, target_datatype, op, win, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer(MPI_COUNT_KIND), intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer(MPI_COUNT_KIND), intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Win), intent(in) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Raccumulate_c
+  end interface MPI_Raccumulate
+  interface PMPI_Raccumulate
+    subroutine PMPI_Raccumulate(origin_addr, origin_count, origin_datatype, target_rank, &
+        target_disp, target_count, target_datatype, op, win, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer, intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer, intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Win), intent(in) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Raccumulate
+    subroutine PMPI_Raccumulate_c(origin_addr, origin_count, origin_datatype, target_rank, &
+        target_disp, target_count, target_datatype, op, win, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer(MPI_COUNT_KIND), intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer(MPI_COUNT_KIND), intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Win), intent(in) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Raccumulate_c
+  end interface PMPI_Raccumulate
+  interface MPI_Rget
     subroutine MPI_Rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
         target_count, target_datatype, win, request, ierror)
       import
@@ -4308,6 +10763,61 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Rget
+    subroutine MPI_Rget_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+        target_count, target_datatype, win, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer(MPI_COUNT_KIND), intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer(MPI_COUNT_KIND), intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Win), intent(in) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Rget_c
+  end interface MPI_Rget
+  interface PMPI_Rget
+    subroutine PMPI_Rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+        target_count, target_datatype, win, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer, intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer, intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Win), intent(in) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Rget
+    subroutine PMPI_Rget_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+        target_count, target_datatype, win, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*) :: origin_addr
+      integer(MPI_COUNT_KIND), intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer(MPI_COUNT_KIND), intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Win), intent(in) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Rget_c
+  end interface PMPI_Rget
+  interface MPI_Rget_accumulate
     subroutine MPI_Rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr, &
         result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, &
         op, win, request, ierror)
@@ -4333,6 +10843,85 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Rget_accumulate
+    subroutine MPI_Rget_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr, &
+        result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, &
+        op, win, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer(MPI_COUNT_KIND), intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      !GCC$ attributes no_arg_check :: result_addr
+      !DEC$ attributes no_arg_check :: result_addr
+      !DIR$ ignore_tkr result_addr
+      type(*), dimension(*) :: result_addr
+      integer(MPI_COUNT_KIND), intent(in) :: result_count
+      type(MPI_Datatype), intent(in) :: result_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer(MPI_COUNT_KIND), intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Win), intent(in) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Rget_accumulate_c
+  end interface MPI_Rget_accumulate
+  interface PMPI_Rget_accumulate
+    subroutine PMPI_Rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr, &
+        result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, &
+        op, win, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer, intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      !GCC$ attributes no_arg_check :: result_addr
+      !DEC$ attributes no_arg_check :: result_addr
+      !DIR$ ignore_tkr result_addr
+      type(*), dimension(*) :: result_addr
+      integer, intent(in) :: result_count
+      type(MPI_Datatype), intent(in) :: result_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer, intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Win), intent(in) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Rget_accumulate
+    subroutine PMPI_Rget_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr, &
+        result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, &
+        op, win, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer(MPI_COUNT_KIND), intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      !GCC$ attributes no_arg_check :: result_addr
+      !DEC$ attributes no_arg_check :: result_addr
+      !DIR$ ignore_tkr result_addr
+      type(*), dimension(*) :: result_addr
+      integer(MPI_COUNT_KIND), intent(in) :: result_count
+      type(MPI_Datatype), intent(in) :: result_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer(MPI_COUNT_KIND), intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Win), intent(in) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Rget_accumulate_c
+  end interface PMPI_Rget_accumulate
+  interface MPI_Rput
     subroutine MPI_Rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
         target_count, target_datatype, win, request, ierror)
       import
@@ -4350,6 +10939,61 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Rput
+    subroutine MPI_Rput_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+        target_count, target_datatype, win, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer(MPI_COUNT_KIND), intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer(MPI_COUNT_KIND), intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Win), intent(in) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Rput_c
+  end interface MPI_Rput
+  interface PMPI_Rput
+    subroutine PMPI_Rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+        target_count, target_datatype, win, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer, intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer, intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Win), intent(in) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Rput
+    subroutine PMPI_Rput_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+        target_count, target_datatype, win, request, ierror)
+      import
+      !GCC$ attributes no_arg_check :: origin_addr
+      !DEC$ attributes no_arg_check :: origin_addr
+      !DIR$ ignore_tkr origin_addr
+      type(*), dimension(*), intent(in) :: origin_addr
+      integer(MPI_COUNT_KIND), intent(in) :: origin_count
+      type(MPI_Datatype), intent(in) :: origin_datatype
+      integer, intent(in) :: target_rank
+      integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+      integer(MPI_COUNT_KIND), intent(in) :: target_count
+      type(MPI_Datatype), intent(in) :: target_datatype
+      type(MPI_Win), intent(in) :: win
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Rput_c
+  end interface PMPI_Rput
+  interface
     subroutine MPI_Win_allocate(size, disp_unit, info, comm, baseptr, win, ierror)
       import
       integer(MPI_ADDRESS_KIND), intent(in) :: size
@@ -4360,6 +11004,9 @@ module mpi_f08
       type(MPI_Win) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_allocate
+  end interface
+  procedure(MPI_Win_allocate) :: PMPI_Win_allocate
+  interface
     subroutine MPI_Win_allocate_shared(size, disp_unit, info, comm, baseptr, win, ierror)
       import
       integer(MPI_ADDRESS_KIND), intent(in) :: size
@@ -4370,6 +11017,9 @@ module mpi_f08
       type(MPI_Win) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_allocate_shared
+  end interface
+  procedure(MPI_Win_allocate_shared) :: PMPI_Win_allocate_shared
+  interface
     subroutine MPI_Win_attach(win, base, size, ierror)
       import
       type(MPI_Win), intent(in) :: win
@@ -4380,11 +11030,17 @@ module mpi_f08
       integer(MPI_ADDRESS_KIND), intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_attach
+  end interface
+  procedure(MPI_Win_attach) :: PMPI_Win_attach
+  interface
     subroutine MPI_Win_complete(win, ierror)
       import
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_complete
+  end interface
+  procedure(MPI_Win_complete) :: PMPI_Win_complete
+  interface
     subroutine MPI_Win_create(base, size, disp_unit, info, comm, win, ierror)
       import
       !GCC$ attributes no_arg_check :: base
@@ -4398,6 +11054,9 @@ module mpi_f08
       type(MPI_Win) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_create
+  end interface
+  procedure(MPI_Win_create) :: PMPI_Win_create
+  interface
     subroutine MPI_Win_create_dynamic(info, comm, win, ierror)
       import
       type(MPI_Info), intent(in) :: info
@@ -4405,6 +11064,9 @@ module mpi_f08
       type(MPI_Win) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_create_dynamic
+  end interface
+  procedure(MPI_Win_create_dynamic) :: PMPI_Win_create_dynamic
+  interface
     subroutine MPI_Win_detach(win, base, ierror)
       import
       type(MPI_Win), intent(in) :: win
@@ -4414,51 +11076,78 @@ module mpi_f08
       type(*), dimension(*), intent(in) :: base
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_detach
+  end interface
+  procedure(MPI_Win_detach) :: PMPI_Win_detach
+  interface
     subroutine MPI_Win_fence(assert, win, ierror)
       import
       integer, intent(in) :: assert
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_fence
+  end interface
+  procedure(MPI_Win_fence) :: PMPI_Win_fence
+  interface
     subroutine MPI_Win_flush(rank, win, ierror)
       import
       integer, intent(in) :: rank
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_flush
+  end interface
+  procedure(MPI_Win_flush) :: PMPI_Win_flush
+  interface
     subroutine MPI_Win_flush_all(win, ierror)
       import
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_flush_all
+  end interface
+  procedure(MPI_Win_flush_all) :: PMPI_Win_flush_all
+  interface
     subroutine MPI_Win_flush_local(rank, win, ierror)
       import
       integer, intent(in) :: rank
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_flush_local
+  end interface
+  procedure(MPI_Win_flush_local) :: PMPI_Win_flush_local
+  interface
     subroutine MPI_Win_flush_local_all(win, ierror)
       import
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_flush_local_all
+  end interface
+  procedure(MPI_Win_flush_local_all) :: PMPI_Win_flush_local_all
+  interface
     subroutine MPI_Win_free(win, ierror)
       import
       type(MPI_Win) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_free
+  end interface
+  procedure(MPI_Win_free) :: PMPI_Win_free
+  interface
     subroutine MPI_Win_get_group(win, group, ierror)
       import
       type(MPI_Win), intent(in) :: win
       type(MPI_Group) :: group
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_get_group
+  end interface
+  procedure(MPI_Win_get_group) :: PMPI_Win_get_group
+  interface
     subroutine MPI_Win_get_info(win, info_used, ierror)
       import
       type(MPI_Win), intent(in) :: win
       type(MPI_Info) :: info_used
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_get_info
+  end interface
+  procedure(MPI_Win_get_info) :: PMPI_Win_get_info
+  interface
     subroutine MPI_Win_lock(lock_type, rank, assert, win, ierror)
       import
       integer, intent(in) :: lock_type
@@ -4467,12 +11156,18 @@ module mpi_f08
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_lock
+  end interface
+  procedure(MPI_Win_lock) :: PMPI_Win_lock
+  interface
     subroutine MPI_Win_lock_all(assert, win, ierror)
       import
       integer, intent(in) :: assert
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_lock_all
+  end interface
+  procedure(MPI_Win_lock_all) :: PMPI_Win_lock_all
+  interface
     subroutine MPI_Win_post(group, assert, win, ierror)
       import
       type(MPI_Group), intent(in) :: group
@@ -4480,12 +11175,18 @@ module mpi_f08
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_post
+  end interface
+  procedure(MPI_Win_post) :: PMPI_Win_post
+  interface
     subroutine MPI_Win_set_info(win, info, ierror)
       import
       type(MPI_Win), intent(in) :: win
       type(MPI_Info), intent(in) :: info
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_set_info
+  end interface
+  procedure(MPI_Win_set_info) :: PMPI_Win_set_info
+  interface
     subroutine MPI_Win_shared_query(win, rank, size, disp_unit, baseptr, ierror)
       import
       type(MPI_Win), intent(in) :: win
@@ -4495,6 +11196,9 @@ module mpi_f08
       type(c_ptr) :: baseptr
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_shared_query
+  end interface
+  procedure(MPI_Win_shared_query) :: PMPI_Win_shared_query
+  interface
     subroutine MPI_Win_start(group, assert, win, ierror)
       import
       type(MPI_Group), intent(in) :: group
@@ -4502,69 +11206,49 @@ module mpi_f08
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_start
+  end interface
+  procedure(MPI_Win_start) :: PMPI_Win_start
+  interface
     subroutine MPI_Win_sync(win, ierror)
       import
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_sync
+  end interface
+  procedure(MPI_Win_sync) :: PMPI_Win_sync
+  interface
     subroutine MPI_Win_test(win, flag, ierror)
       import
       type(MPI_Win), intent(in) :: win
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_test
+  end interface
+  procedure(MPI_Win_test) :: PMPI_Win_test
+  interface
     subroutine MPI_Win_unlock(rank, win, ierror)
       import
       integer, intent(in) :: rank
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_unlock
+  end interface
+  procedure(MPI_Win_unlock) :: PMPI_Win_unlock
+  interface
     subroutine MPI_Win_unlock_all(win, ierror)
       import
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_unlock_all
+  end interface
+  procedure(MPI_Win_unlock_all) :: PMPI_Win_unlock_all
+  interface
     subroutine MPI_Win_wait(win, ierror)
       import
       type(MPI_Win), intent(in) :: win
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_wait
   end interface
-  procedure(MPI_Accumulate) :: PMPI_Accumulate
-  procedure(MPI_Compare_and_swap) :: PMPI_Compare_and_swap
-  procedure(MPI_Fetch_and_op) :: PMPI_Fetch_and_op
-  procedure(MPI_Get) :: PMPI_Get
-  procedure(MPI_Get_accumulate) :: PMPI_Get_accumulate
-  procedure(MPI_Put) :: PMPI_Put
-  procedure(MPI_Raccumulate) :: PMPI_Raccumulate
-  procedure(MPI_Rget) :: PMPI_Rget
-  procedure(MPI_Rget_accumulate) :: PMPI_Rget_accumulate
-  procedure(MPI_Rput) :: PMPI_Rput
-  procedure(MPI_Win_allocate) :: PMPI_Win_allocate
-  procedure(MPI_Win_allocate_shared) :: PMPI_Win_allocate_shared
-  procedure(MPI_Win_attach) :: PMPI_Win_attach
-  procedure(MPI_Win_complete) :: PMPI_Win_complete
-  procedure(MPI_Win_create) :: PMPI_Win_create
-  procedure(MPI_Win_create_dynamic) :: PMPI_Win_create_dynamic
-  procedure(MPI_Win_detach) :: PMPI_Win_detach
-  procedure(MPI_Win_fence) :: PMPI_Win_fence
-  procedure(MPI_Win_flush) :: PMPI_Win_flush
-  procedure(MPI_Win_flush_all) :: PMPI_Win_flush_all
-  procedure(MPI_Win_flush_local) :: PMPI_Win_flush_local
-  procedure(MPI_Win_flush_local_all) :: PMPI_Win_flush_local_all
-  procedure(MPI_Win_free) :: PMPI_Win_free
-  procedure(MPI_Win_get_group) :: PMPI_Win_get_group
-  procedure(MPI_Win_get_info) :: PMPI_Win_get_info
-  procedure(MPI_Win_lock) :: PMPI_Win_lock
-  procedure(MPI_Win_lock_all) :: PMPI_Win_lock_all
-  procedure(MPI_Win_post) :: PMPI_Win_post
-  procedure(MPI_Win_set_info) :: PMPI_Win_set_info
-  procedure(MPI_Win_shared_query) :: PMPI_Win_shared_query
-  procedure(MPI_Win_start) :: PMPI_Win_start
-  procedure(MPI_Win_sync) :: PMPI_Win_sync
-  procedure(MPI_Win_test) :: PMPI_Win_test
-  procedure(MPI_Win_unlock) :: PMPI_Win_unlock
-  procedure(MPI_Win_unlock_all) :: PMPI_Win_unlock_all
   procedure(MPI_Win_wait) :: PMPI_Win_wait
 
   ! External Interfaces.
@@ -4574,6 +11258,9 @@ module mpi_f08
       type(MPI_Request), intent(in) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Grequest_complete
+  end interface
+  procedure(MPI_Grequest_complete) :: PMPI_Grequest_complete
+  interface
     subroutine MPI_Grequest_start(query_fn, free_fn, cancel_fn, extra_state, request, ierror)
       import
       procedure(MPI_Grequest_query_function) :: query_fn
@@ -4583,12 +11270,18 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Grequest_start
+  end interface
+  procedure(MPI_Grequest_start) :: PMPI_Grequest_start
+  interface
     subroutine MPI_Status_set_cancelled(status, flag, ierror)
       import
       type(MPI_Status) :: status
       logical, intent(in) :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Status_set_cancelled
+  end interface
+  procedure(MPI_Status_set_cancelled) :: PMPI_Status_set_cancelled
+  interface MPI_Status_set_elements
     subroutine MPI_Status_set_elements(status, datatype, count, ierror)
       import
       type(MPI_Status) :: status
@@ -4596,11 +11289,30 @@ module mpi_f08
       integer, intent(in) :: count
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Status_set_elements
-  end interface
-  procedure(MPI_Grequest_complete) :: PMPI_Grequest_complete
-  procedure(MPI_Grequest_start) :: PMPI_Grequest_start
-  procedure(MPI_Status_set_cancelled) :: PMPI_Status_set_cancelled
-  procedure(MPI_Status_set_elements) :: PMPI_Status_set_elements
+    subroutine MPI_Status_set_elements_c(status, datatype, count, ierror)
+      import
+      type(MPI_Status) :: status
+      type(MPI_Datatype), intent(in) :: datatype
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Status_set_elements_c
+  end interface MPI_Status_set_elements
+  interface PMPI_Status_set_elements
+    subroutine PMPI_Status_set_elements(status, datatype, count, ierror)
+      import
+      type(MPI_Status) :: status
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, intent(in) :: count
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Status_set_elements
+    subroutine PMPI_Status_set_elements_c(status, datatype, count, ierror)
+      import
+      type(MPI_Status) :: status
+      type(MPI_Datatype), intent(in) :: datatype
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_Status_set_elements_c
+  end interface PMPI_Status_set_elements
 
   ! I/O.
   interface
@@ -4609,24 +11321,36 @@ module mpi_f08
       type(MPI_File) :: fh
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_close
+  end interface
+  procedure(MPI_File_close) :: PMPI_File_close
+  interface
     subroutine MPI_File_delete(filename, info, ierror)
       import
       character(len=*), intent(in) :: filename
       type(MPI_Info), intent(in) :: info
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_delete
+  end interface
+  procedure(MPI_File_delete) :: PMPI_File_delete
+  interface
     subroutine MPI_File_get_amode(fh, amode, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer :: amode
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_get_amode
+  end interface
+  procedure(MPI_File_get_amode) :: PMPI_File_get_amode
+  interface
     subroutine MPI_File_get_atomicity(fh, flag, ierror)
       import
       type(MPI_File), intent(in) :: fh
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_get_atomicity
+  end interface
+  procedure(MPI_File_get_atomicity) :: PMPI_File_get_atomicity
+  interface
     subroutine MPI_File_get_byte_offset(fh, offset, disp, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4634,36 +11358,54 @@ module mpi_f08
       integer(MPI_OFFSET_KIND) :: disp
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_get_byte_offset
+  end interface
+  procedure(MPI_File_get_byte_offset) :: PMPI_File_get_byte_offset
+  interface
     subroutine MPI_File_get_group(fh, group, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(MPI_Group) :: group
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_get_group
+  end interface
+  procedure(MPI_File_get_group) :: PMPI_File_get_group
+  interface
     subroutine MPI_File_get_info(fh, info_used, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(MPI_Info) :: info_used
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_get_info
+  end interface
+  procedure(MPI_File_get_info) :: PMPI_File_get_info
+  interface
     subroutine MPI_File_get_position(fh, offset, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(MPI_OFFSET_KIND) :: offset
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_get_position
+  end interface
+  procedure(MPI_File_get_position) :: PMPI_File_get_position
+  interface
     subroutine MPI_File_get_position_shared(fh, offset, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(MPI_OFFSET_KIND) :: offset
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_get_position_shared
+  end interface
+  procedure(MPI_File_get_position_shared) :: PMPI_File_get_position_shared
+  interface
     subroutine MPI_File_get_size(fh, size, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(MPI_OFFSET_KIND) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_get_size
+  end interface
+  procedure(MPI_File_get_size) :: PMPI_File_get_size
+  interface
     subroutine MPI_File_get_type_extent(fh, datatype, extent, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4671,6 +11413,9 @@ module mpi_f08
       integer(MPI_ADDRESS_KIND) :: extent
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_get_type_extent
+  end interface
+  procedure(MPI_File_get_type_extent) :: PMPI_File_get_type_extent
+  interface
     subroutine MPI_File_get_view(fh, disp, etype, filetype, datarep, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4680,6 +11425,9 @@ module mpi_f08
       character(len=*) :: datarep
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_get_view
+  end interface
+  procedure(MPI_File_get_view) :: PMPI_File_get_view
+  interface MPI_File_iread
     subroutine MPI_File_iread(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4692,6 +11440,46 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iread
+    subroutine MPI_File_iread_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iread_c
+  end interface MPI_File_iread
+  interface PMPI_File_iread
+    subroutine PMPI_File_iread(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iread
+    subroutine PMPI_File_iread_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iread_c
+  end interface PMPI_File_iread
+  interface MPI_File_iread_all
     subroutine MPI_File_iread_all(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4704,6 +11492,46 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iread_all
+    subroutine MPI_File_iread_all_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iread_all_c
+  end interface MPI_File_iread_all
+  interface PMPI_File_iread_all
+    subroutine PMPI_File_iread_all(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iread_all
+    subroutine PMPI_File_iread_all_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iread_all_c
+  end interface PMPI_File_iread_all
+  interface MPI_File_iread_at
     subroutine MPI_File_iread_at(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4717,6 +11545,49 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iread_at
+    subroutine MPI_File_iread_at_c(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iread_at_c
+  end interface MPI_File_iread_at
+  interface PMPI_File_iread_at
+    subroutine PMPI_File_iread_at(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iread_at
+    subroutine PMPI_File_iread_at_c(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iread_at_c
+  end interface PMPI_File_iread_at
+  interface MPI_File_iread_at_all
     subroutine MPI_File_iread_at_all(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4730,6 +11601,49 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iread_at_all
+    subroutine MPI_File_iread_at_all_c(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iread_at_all_c
+  end interface MPI_File_iread_at_all
+  interface PMPI_File_iread_at_all
+    subroutine PMPI_File_iread_at_all(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iread_at_all
+    subroutine PMPI_File_iread_at_all_c(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iread_at_all_c
+  end interface PMPI_File_iread_at_all
+  interface MPI_File_iread_shared
     subroutine MPI_File_iread_shared(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4742,6 +11656,46 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iread_shared
+    subroutine MPI_File_iread_shared_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iread_shared_c
+  end interface MPI_File_iread_shared
+  interface PMPI_File_iread_shared
+    subroutine PMPI_File_iread_shared(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iread_shared
+    subroutine PMPI_File_iread_shared_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iread_shared_c
+  end interface PMPI_File_iread_shared
+  interface MPI_File_iwrite
     subroutine MPI_File_iwrite(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4754,6 +11708,46 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iwrite
+    subroutine MPI_File_iwrite_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iwrite_c
+  end interface MPI_File_iwrite
+  interface PMPI_File_iwrite
+    subroutine PMPI_File_iwrite(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iwrite
+    subroutine PMPI_File_iwrite_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iwrite_c
+  end interface PMPI_File_iwrite
+  interface MPI_File_iwrite_all
     subroutine MPI_File_iwrite_all(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4766,6 +11760,46 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iwrite_all
+    subroutine MPI_File_iwrite_all_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iwrite_all_c
+  end interface MPI_File_iwrite_all
+  interface PMPI_File_iwrite_all
+    subroutine PMPI_File_iwrite_all(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iwrite_all
+    subroutine PMPI_File_iwrite_all_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iwrite_all_c
+  end interface PMPI_File_iwrite_all
+  interface MPI_File_iwrite_at
     subroutine MPI_File_iwrite_at(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4779,6 +11813,49 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iwrite_at
+    subroutine MPI_File_iwrite_at_c(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iwrite_at_c
+  end interface MPI_File_iwrite_at
+  interface PMPI_File_iwrite_at
+    subroutine PMPI_File_iwrite_at(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iwrite_at
+    subroutine PMPI_File_iwrite_at_c(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iwrite_at_c
+  end interface PMPI_File_iwrite_at
+  interface MPI_File_iwrite_at_all
     subroutine MPI_File_iwrite_at_all(fh, offset, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4792,6 +11869,49 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iwrite_at_all
+    subroutine MPI_File_iwrite_at_all_c(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iwrite_at_all_c
+  end interface MPI_File_iwrite_at_all
+  interface PMPI_File_iwrite_at_all
+    subroutine PMPI_File_iwrite_at_all(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iwrite_at_all
+    subroutine PMPI_File_iwrite_at_all_c(fh, offset, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iwrite_at_all_c
+  end interface PMPI_File_iwrite_at_all
+  interface MPI_File_iwrite_shared
     subroutine MPI_File_iwrite_shared(fh, buf, count, datatype, request, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4804,6 +11924,46 @@ module mpi_f08
       type(MPI_Request) :: request
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_iwrite_shared
+    subroutine MPI_File_iwrite_shared_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_iwrite_shared_c
+  end interface MPI_File_iwrite_shared
+  interface PMPI_File_iwrite_shared
+    subroutine PMPI_File_iwrite_shared(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iwrite_shared
+    subroutine PMPI_File_iwrite_shared_c(fh, buf, count, datatype, request, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Request) :: request
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_iwrite_shared_c
+  end interface PMPI_File_iwrite_shared
+  interface
     subroutine MPI_File_open(comm, filename, amode, info, fh, ierror)
       import
       type(MPI_Comm), intent(in) :: comm
@@ -4813,12 +11973,18 @@ module mpi_f08
       type(MPI_File) :: fh
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_open
+  end interface
+  procedure(MPI_File_open) :: PMPI_File_open
+  interface
     subroutine MPI_File_preallocate(fh, size, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(MPI_OFFSET_KIND), intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_preallocate
+  end interface
+  procedure(MPI_File_preallocate) :: PMPI_File_preallocate
+  interface MPI_File_read
     subroutine MPI_File_read(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4831,6 +11997,46 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read
+    subroutine MPI_File_read_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_c
+  end interface MPI_File_read
+  interface PMPI_File_read
+    subroutine PMPI_File_read(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read
+    subroutine PMPI_File_read_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_c
+  end interface PMPI_File_read
+  interface MPI_File_read_all
     subroutine MPI_File_read_all(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4843,6 +12049,46 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_all
+    subroutine MPI_File_read_all_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_all_c
+  end interface MPI_File_read_all
+  interface PMPI_File_read_all
+    subroutine PMPI_File_read_all(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_all
+    subroutine PMPI_File_read_all_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_all_c
+  end interface PMPI_File_read_all
+  interface MPI_File_read_all_begin
     subroutine MPI_File_read_all_begin(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4854,6 +12100,43 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_all_begin
+    subroutine MPI_File_read_all_begin_c(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_all_begin_c
+  end interface MPI_File_read_all_begin
+  interface PMPI_File_read_all_begin
+    subroutine PMPI_File_read_all_begin(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_all_begin
+    subroutine PMPI_File_read_all_begin_c(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_all_begin_c
+  end interface PMPI_File_read_all_begin
+  interface
     subroutine MPI_File_read_all_end(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4864,6 +12147,9 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_all_end
+  end interface
+  procedure(MPI_File_read_all_end) :: PMPI_File_read_all_end
+  interface MPI_File_read_at
     subroutine MPI_File_read_at(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4877,6 +12163,49 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_at
+    subroutine MPI_File_read_at_c(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_at_c
+  end interface MPI_File_read_at
+  interface PMPI_File_read_at
+    subroutine PMPI_File_read_at(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_at
+    subroutine PMPI_File_read_at_c(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_at_c
+  end interface PMPI_File_read_at
+  interface MPI_File_read_at_all
     subroutine MPI_File_read_at_all(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4890,6 +12219,49 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_at_all
+    subroutine MPI_File_read_at_all_c(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_at_all_c
+  end interface MPI_File_read_at_all
+  interface PMPI_File_read_at_all
+    subroutine PMPI_File_read_at_all(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_at_all
+    subroutine PMPI_File_read_at_all_c(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_at_all_c
+  end interface PMPI_File_read_at_all
+  interface MPI_File_read_at_all_begin
     subroutine MPI_File_read_at_all_begin(fh, offset, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4902,6 +12274,46 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_at_all_begin
+    subroutine MPI_File_read_at_all_begin_c(fh, offset, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_at_all_begin_c
+  end interface MPI_File_read_at_all_begin
+  interface PMPI_File_read_at_all_begin
+    subroutine PMPI_File_read_at_all_begin(fh, offset, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_at_all_begin
+    subroutine PMPI_File_read_at_all_begin_c(fh, offset, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_at_all_begin_c
+  end interface PMPI_File_read_at_all_begin
+  interface
     subroutine MPI_File_read_at_all_end(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4912,6 +12324,9 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_at_all_end
+  end interface
+  procedure(MPI_File_read_at_all_end) :: PMPI_File_read_at_all_end
+  interface MPI_File_read_ordered
     subroutine MPI_File_read_ordered(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4924,6 +12339,46 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_ordered
+    subroutine MPI_File_read_ordered_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_ordered_c
+  end interface MPI_File_read_ordered
+  interface PMPI_File_read_ordered
+    subroutine PMPI_File_read_ordered(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_ordered
+    subroutine PMPI_File_read_ordered_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_ordered_c
+  end interface PMPI_File_read_ordered
+  interface MPI_File_read_ordered_begin
     subroutine MPI_File_read_ordered_begin(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4935,6 +12390,43 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_ordered_begin
+    subroutine MPI_File_read_ordered_begin_c(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_ordered_begin_c
+  end interface MPI_File_read_ordered_begin
+  interface PMPI_File_read_ordered_begin
+    subroutine PMPI_File_read_ordered_begin(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_ordered_begin
+    subroutine PMPI_File_read_ordered_begin_c(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_ordered_begin_c
+  end interface PMPI_File_read_ordered_begin
+  interface
     subroutine MPI_File_read_ordered_end(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4945,6 +12437,9 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_ordered_end
+  end interface
+  procedure(MPI_File_read_ordered_end) :: PMPI_File_read_ordered_end
+  interface MPI_File_read_shared
     subroutine MPI_File_read_shared(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4957,6 +12452,46 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_shared
+    subroutine MPI_File_read_shared_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_read_shared_c
+  end interface MPI_File_read_shared
+  interface PMPI_File_read_shared
+    subroutine PMPI_File_read_shared(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_shared
+    subroutine PMPI_File_read_shared_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_read_shared_c
+  end interface PMPI_File_read_shared
+  interface
     subroutine MPI_File_seek(fh, offset, whence, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4964,6 +12499,9 @@ module mpi_f08
       integer, intent(in) :: whence
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_seek
+  end interface
+  procedure(MPI_File_seek) :: PMPI_File_seek
+  interface
     subroutine MPI_File_seek_shared(fh, offset, whence, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4971,24 +12509,36 @@ module mpi_f08
       integer, intent(in) :: whence
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_seek_shared
+  end interface
+  procedure(MPI_File_seek_shared) :: PMPI_File_seek_shared
+  interface
     subroutine MPI_File_set_atomicity(fh, flag, ierror)
       import
       type(MPI_File), intent(in) :: fh
       logical, intent(in) :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_set_atomicity
+  end interface
+  procedure(MPI_File_set_atomicity) :: PMPI_File_set_atomicity
+  interface
     subroutine MPI_File_set_info(fh, info, ierror)
       import
       type(MPI_File), intent(in) :: fh
       type(MPI_Info), intent(in) :: info
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_set_info
+  end interface
+  procedure(MPI_File_set_info) :: PMPI_File_set_info
+  interface
     subroutine MPI_File_set_size(fh, size, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer(MPI_OFFSET_KIND), intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_set_size
+  end interface
+  procedure(MPI_File_set_size) :: PMPI_File_set_size
+  interface
     subroutine MPI_File_set_view(fh, disp, etype, filetype, datarep, info, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -4999,11 +12549,17 @@ module mpi_f08
       type(MPI_Info), intent(in) :: info
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_set_view
+  end interface
+  procedure(MPI_File_set_view) :: PMPI_File_set_view
+  interface
     subroutine MPI_File_sync(fh, ierror)
       import
       type(MPI_File), intent(in) :: fh
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_sync
+  end interface
+  procedure(MPI_File_sync) :: PMPI_File_sync
+  interface MPI_File_write
     subroutine MPI_File_write(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -5016,6 +12572,46 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write
+    subroutine MPI_File_write_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_c
+  end interface MPI_File_write
+  interface PMPI_File_write
+    subroutine PMPI_File_write(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write
+    subroutine PMPI_File_write_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_c
+  end interface PMPI_File_write
+  interface MPI_File_write_all
     subroutine MPI_File_write_all(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -5028,6 +12624,46 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_all
+    subroutine MPI_File_write_all_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_all_c
+  end interface MPI_File_write_all
+  interface PMPI_File_write_all
+    subroutine PMPI_File_write_all(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_all
+    subroutine PMPI_File_write_all_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_all_c
+  end interface PMPI_File_write_all
+  interface MPI_File_write_all_begin
     subroutine MPI_File_write_all_begin(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -5039,6 +12675,43 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_all_begin
+    subroutine MPI_File_write_all_begin_c(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_all_begin_c
+  end interface MPI_File_write_all_begin
+  interface PMPI_File_write_all_begin
+    subroutine PMPI_File_write_all_begin(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_all_begin
+    subroutine PMPI_File_write_all_begin_c(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_all_begin_c
+  end interface PMPI_File_write_all_begin
+  interface
     subroutine MPI_File_write_all_end(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -5049,6 +12722,9 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_all_end
+  end interface
+  procedure(MPI_File_write_all_end) :: PMPI_File_write_all_end
+  interface MPI_File_write_at
     subroutine MPI_File_write_at(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -5062,6 +12738,49 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_at
+    subroutine MPI_File_write_at_c(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_at_c
+  end interface MPI_File_write_at
+  interface PMPI_File_write_at
+    subroutine PMPI_File_write_at(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_at
+    subroutine PMPI_File_write_at_c(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_at_c
+  end interface PMPI_File_write_at
+  interface MPI_File_write_at_all
     subroutine MPI_File_write_at_all(fh, offset, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -5075,6 +12794,49 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_at_all
+    subroutine MPI_File_write_at_all_c(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_at_all_c
+  end interface MPI_File_write_at_all
+  interface PMPI_File_write_at_all
+    subroutine PMPI_File_write_at_all(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_at_all
+    subroutine PMPI_File_write_at_all_c(fh, offset, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_at_all_c
+  end interface PMPI_File_write_at_all
+  interface MPI_File_write_at_all_begin
     subroutine MPI_File_write_at_all_begin(fh, offset, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -5087,6 +12849,46 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_at_all_begin
+    subroutine MPI_File_write_at_all_begin_c(fh, offset, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_at_all_begin_c
+  end interface MPI_File_write_at_all_begin
+  interface PMPI_File_write_at_all_begin
+    subroutine PMPI_File_write_at_all_begin(fh, offset, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_at_all_begin
+    subroutine PMPI_File_write_at_all_begin_c(fh, offset, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      integer(MPI_OFFSET_KIND), intent(in) :: offset
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_at_all_begin_c
+  end interface PMPI_File_write_at_all_begin
+  interface
     subroutine MPI_File_write_at_all_end(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -5097,6 +12899,9 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_at_all_end
+  end interface
+  procedure(MPI_File_write_at_all_end) :: PMPI_File_write_at_all_end
+  interface MPI_File_write_ordered
     subroutine MPI_File_write_ordered(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -5109,6 +12914,46 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_ordered
+    subroutine MPI_File_write_ordered_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_ordered_c
+  end interface MPI_File_write_ordered
+  interface PMPI_File_write_ordered
+    subroutine PMPI_File_write_ordered(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_ordered
+    subroutine PMPI_File_write_ordered_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_ordered_c
+  end interface PMPI_File_write_ordered
+  interface MPI_File_write_ordered_begin
     subroutine MPI_File_write_ordered_begin(fh, buf, count, datatype, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -5120,6 +12965,43 @@ module mpi_f08
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_ordered_begin
+    subroutine MPI_File_write_ordered_begin_c(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_ordered_begin_c
+  end interface MPI_File_write_ordered_begin
+  interface PMPI_File_write_ordered_begin
+    subroutine PMPI_File_write_ordered_begin(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_ordered_begin
+    subroutine PMPI_File_write_ordered_begin_c(fh, buf, count, datatype, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_ordered_begin_c
+  end interface PMPI_File_write_ordered_begin
+  interface
     subroutine MPI_File_write_ordered_end(fh, buf, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -5130,6 +13012,9 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_ordered_end
+  end interface
+  procedure(MPI_File_write_ordered_end) :: PMPI_File_write_ordered_end
+  interface MPI_File_write_shared
     subroutine MPI_File_write_shared(fh, buf, count, datatype, status, ierror)
       import
       type(MPI_File), intent(in) :: fh
@@ -5142,6 +13027,46 @@ module mpi_f08
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_shared
+    subroutine MPI_File_write_shared_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_File_write_shared_c
+  end interface MPI_File_write_shared
+  interface PMPI_File_write_shared
+    subroutine PMPI_File_write_shared(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer, intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_shared
+    subroutine PMPI_File_write_shared_c(fh, buf, count, datatype, status, ierror)
+      import
+      type(MPI_File), intent(in) :: fh
+      !GCC$ attributes no_arg_check :: buf
+      !DEC$ attributes no_arg_check :: buf
+      !DIR$ ignore_tkr buf
+      type(*), dimension(*), intent(in) :: buf
+      integer(MPI_COUNT_KIND), intent(in) :: count
+      type(MPI_Datatype), intent(in) :: datatype
+      type(MPI_Status) :: status
+      integer, optional, intent(out) :: ierror
+    end subroutine PMPI_File_write_shared_c
+  end interface PMPI_File_write_shared
+  interface
     subroutine MPI_Register_datarep(datarep, read_conversion_fn, write_conversion_fn, &
         dtype_file_extent_fn, extra_state, ierror)
       import
@@ -5153,62 +13078,20 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Register_datarep
   end interface
-  procedure(MPI_File_close) :: PMPI_File_close
-  procedure(MPI_File_delete) :: PMPI_File_delete
-  procedure(MPI_File_get_amode) :: PMPI_File_get_amode
-  procedure(MPI_File_get_atomicity) :: PMPI_File_get_atomicity
-  procedure(MPI_File_get_byte_offset) :: PMPI_File_get_byte_offset
-  procedure(MPI_File_get_group) :: PMPI_File_get_group
-  procedure(MPI_File_get_info) :: PMPI_File_get_info
-  procedure(MPI_File_get_position) :: PMPI_File_get_position
-  procedure(MPI_File_get_position_shared) :: PMPI_File_get_position_shared
-  procedure(MPI_File_get_size) :: PMPI_File_get_size
-  procedure(MPI_File_get_type_extent) :: PMPI_File_get_type_extent
-  procedure(MPI_File_get_view) :: PMPI_File_get_view
-  procedure(MPI_File_iread) :: PMPI_File_iread
-  procedure(MPI_File_iread_all) :: PMPI_File_iread_all
-  procedure(MPI_File_iread_at) :: PMPI_File_iread_at
-  procedure(MPI_File_iread_at_all) :: PMPI_File_iread_at_all
-  procedure(MPI_File_iread_shared) :: PMPI_File_iread_shared
-  procedure(MPI_File_iwrite) :: PMPI_File_iwrite
-  procedure(MPI_File_iwrite_all) :: PMPI_File_iwrite_all
-  procedure(MPI_File_iwrite_at) :: PMPI_File_iwrite_at
-  procedure(MPI_File_iwrite_at_all) :: PMPI_File_iwrite_at_all
-  procedure(MPI_File_iwrite_shared) :: PMPI_File_iwrite_shared
-  procedure(MPI_File_open) :: PMPI_File_open
-  procedure(MPI_File_preallocate) :: PMPI_File_preallocate
-  procedure(MPI_File_read) :: PMPI_File_read
-  procedure(MPI_File_read_all) :: PMPI_File_read_all
-  procedure(MPI_File_read_all_begin) :: PMPI_File_read_all_begin
-  procedure(MPI_File_read_all_end) :: PMPI_File_read_all_end
-  procedure(MPI_File_read_at) :: PMPI_File_read_at
-  procedure(MPI_File_read_at_all) :: PMPI_File_read_at_all
-  procedure(MPI_File_read_at_all_begin) :: PMPI_File_read_at_all_begin
-  procedure(MPI_File_read_at_all_end) :: PMPI_File_read_at_all_end
-  procedure(MPI_File_read_ordered) :: PMPI_File_read_ordered
-  procedure(MPI_File_read_ordered_begin) :: PMPI_File_read_ordered_begin
-  procedure(MPI_File_read_ordered_end) :: PMPI_File_read_ordered_end
-  procedure(MPI_File_read_shared) :: PMPI_File_read_shared
-  procedure(MPI_File_seek) :: PMPI_File_seek
-  procedure(MPI_File_seek_shared) :: PMPI_File_seek_shared
-  procedure(MPI_File_set_atomicity) :: PMPI_File_set_atomicity
-  procedure(MPI_File_set_info) :: PMPI_File_set_info
-  procedure(MPI_File_set_size) :: PMPI_File_set_size
-  procedure(MPI_File_set_view) :: PMPI_File_set_view
-  procedure(MPI_File_sync) :: PMPI_File_sync
-  procedure(MPI_File_write) :: PMPI_File_write
-  procedure(MPI_File_write_all) :: PMPI_File_write_all
-  procedure(MPI_File_write_all_begin) :: PMPI_File_write_all_begin
-  procedure(MPI_File_write_all_end) :: PMPI_File_write_all_end
-  procedure(MPI_File_write_at) :: PMPI_File_write_at
-  procedure(MPI_File_write_at_all) :: PMPI_File_write_at_all
-  procedure(MPI_File_write_at_all_begin) :: PMPI_File_write_at_all_begin
-  procedure(MPI_File_write_at_all_end) :: PMPI_File_write_at_all_end
-  procedure(MPI_File_write_ordered) :: PMPI_File_write_ordered
-  procedure(MPI_File_write_ordered_begin) :: PMPI_File_write_ordered_begin
-  procedure(MPI_File_write_ordered_end) :: PMPI_File_write_ordered_end
-  procedure(MPI_File_write_shared) :: PMPI_File_write_shared
   procedure(MPI_Register_datarep) :: PMPI_Register_datarep
+  interface
+    subroutine MPI_Register_datarep_c(datarep, read_conversion_fn, write_conversion_fn, &
+        dtype_file_extent_fn, extra_state, ierror)
+      import
+      character(len=*), intent(in) :: datarep
+      procedure(MPI_Datarep_conversion_function_c) :: read_conversion_fn
+      procedure(MPI_Datarep_conversion_function_c) :: write_conversion_fn
+      procedure(MPI_Datarep_extent_function) :: dtype_file_extent_fn
+      integer(MPI_ADDRESS_KIND) :: extra_state
+      integer, optional, intent(out) :: ierror
+    end subroutine MPI_Register_datarep_c
+  end interface
+  procedure(MPI_Register_datarep_c) :: PMPI_Register_datarep_c
 
   ! Application Binary Interface.
   interface
@@ -5217,11 +13100,17 @@ module mpi_f08
       type(MPI_Info) :: info
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Abi_get_fortran_info
+  end interface
+  procedure(MPI_Abi_get_fortran_info) :: PMPI_Abi_get_fortran_info
+  interface
     subroutine MPI_Abi_get_info(info, ierror)
       import
       type(MPI_Info) :: info
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Abi_get_info
+  end interface
+  procedure(MPI_Abi_get_info) :: PMPI_Abi_get_info
+  interface
     subroutine MPI_Abi_get_version(abi_major, abi_minor, ierror)
       import
       integer :: abi_major
@@ -5229,8 +13118,6 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Abi_get_version
   end interface
-  procedure(MPI_Abi_get_fortran_info) :: PMPI_Abi_get_fortran_info
-  procedure(MPI_Abi_get_info) :: PMPI_Abi_get_info
   procedure(MPI_Abi_get_version) :: PMPI_Abi_get_version
 
   ! Deprecated Interfaces.
@@ -5242,6 +13129,9 @@ module mpi_f08
       integer(MPI_COUNT_KIND) :: count
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Get_elements_x
+  end interface
+  procedure(MPI_Get_elements_x) :: PMPI_Get_elements_x
+  interface
     subroutine MPI_Info_get(info, key, valuelen, value, flag, ierror)
       import
       type(MPI_Info), intent(in) :: info
@@ -5251,6 +13141,9 @@ module mpi_f08
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Info_get
+  end interface
+  procedure(MPI_Info_get) :: PMPI_Info_get
+  interface
     subroutine MPI_Info_get_valuelen(info, key, valuelen, flag, ierror)
       import
       type(MPI_Info), intent(in) :: info
@@ -5259,6 +13152,9 @@ module mpi_f08
       logical :: flag
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Info_get_valuelen
+  end interface
+  procedure(MPI_Info_get_valuelen) :: PMPI_Info_get_valuelen
+  interface
     subroutine MPI_Status_set_elements_x(status, datatype, count, ierror)
       import
       type(MPI_Status) :: status
@@ -5266,6 +13162,9 @@ module mpi_f08
       integer(MPI_COUNT_KIND), intent(in) :: count
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Status_set_elements_x
+  end interface
+  procedure(MPI_Status_set_elements_x) :: PMPI_Status_set_elements_x
+  interface
     subroutine MPI_Type_get_extent_x(datatype, lb, extent, ierror)
       import
       type(MPI_Datatype), intent(in) :: datatype
@@ -5273,6 +13172,9 @@ module mpi_f08
       integer(MPI_COUNT_KIND) :: extent
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_get_extent_x
+  end interface
+  procedure(MPI_Type_get_extent_x) :: PMPI_Type_get_extent_x
+  interface
     subroutine MPI_Type_get_true_extent_x(datatype, true_lb, true_extent, ierror)
       import
       type(MPI_Datatype), intent(in) :: datatype
@@ -5280,6 +13182,9 @@ module mpi_f08
       integer(MPI_COUNT_KIND) :: true_extent
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_get_true_extent_x
+  end interface
+  procedure(MPI_Type_get_true_extent_x) :: PMPI_Type_get_true_extent_x
+  interface
     subroutine MPI_Type_size_x(datatype, size, ierror)
       import
       type(MPI_Datatype), intent(in) :: datatype
@@ -5287,12 +13192,6 @@ module mpi_f08
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Type_size_x
   end interface
-  procedure(MPI_Get_elements_x) :: PMPI_Get_elements_x
-  procedure(MPI_Info_get) :: PMPI_Info_get
-  procedure(MPI_Info_get_valuelen) :: PMPI_Info_get_valuelen
-  procedure(MPI_Status_set_elements_x) :: PMPI_Status_set_elements_x
-  procedure(MPI_Type_get_extent_x) :: PMPI_Type_get_extent_x
-  procedure(MPI_Type_get_true_extent_x) :: PMPI_Type_get_true_extent_x
   procedure(MPI_Type_size_x) :: PMPI_Type_size_x
 
   interface operator(==)

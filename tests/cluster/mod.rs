@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 pub const MUSTER: &str = env!("CARGO_BIN_EXE_muster");
 
 /// How long a command may take, on a machine that does other things as well.
-pub const DEADLINE: Duration = Duration::from_secs(120);
+pub const DEADLINE: Duration = Duration::from_secs(300);
 
 /// How long what was killed may take to be gone.
 const GONE: Duration = Duration::from_secs(15);

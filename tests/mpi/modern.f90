@@ -1,5 +1,6 @@
-! Fortran 2008: handles of types of their own, no error codes unless they are asked for, functions of
-! the program that the library calls, memory that the library gives, and what is compared or copied.
+! Fortran 2008: handles of types of their own, no error codes unless they are asked for, counts of
+! both kinds, functions of the program that the library calls, memory that the library gives, and
+! what is compared or copied.
 module called
   use mpi_f08
   use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
@@ -104,6 +105,7 @@ contains
     type(MPI_Message) :: message
     type(MPI_Datatype) :: column
     integer :: there(3, 4), here(4), told, count, old(MPI_STATUS_SIZE), before, after, i
+    integer(MPI_COUNT_KIND) :: many
     logical :: flag
     before = mod(rank + ranks - 1, ranks)
     after = mod(rank + 1, ranks)
@@ -123,6 +125,12 @@ contains
     call MPI_Sendrecv(there(1, :), 4, MPI_INTEGER, after, 4, here, 4, MPI_INTEGER, before, 4, &
         MPI_COMM_WORLD, MPI_STATUS_IGNORE)
     if (any(here /= [1, 4, 7, 10] + 100 * before)) stop 6
+    ! Counts of the larger kind.
+    many = 3
+    call MPI_Sendrecv(there(:, 2), many, MPI_INTEGER, after, 6, here, 4_MPI_COUNT_KIND, MPI_INTEGER, &
+        before, 6, MPI_COMM_WORLD, status)
+    call PMPI_Get_count(status, MPI_INTEGER, many)
+    if (any(here(:3) /= [4, 5, 6] + 100 * before) .or. many /= 3) stop 30
     call MPI_Isend(rank, 1, MPI_INTEGER, after, 5, MPI_COMM_WORLD, requests(1))
     call MPI_Mprobe(before, 5, MPI_COMM_WORLD, message, status)
     call MPI_Mrecv(told, 1, MPI_INTEGER, message, status)

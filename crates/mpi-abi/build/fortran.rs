@@ -51,12 +51,11 @@ pub fn subroutines(all: &[Function], handles: &[String]) -> String {
     code
 }
 
-/// Whether a function has a subroutine that is made here. Large counts are for other interfaces
-/// than `mpif.h`.
+/// Whether a function has a subroutine that is made here. Those for large counts are called by
+/// `mpi_f08` only.
 fn has_form(function: &Function) -> bool {
     let name = function.name.as_str();
-    let has_none = name.ends_with("_c") || NONE.iter().any(|part| name.contains(part));
-    !has_none && !BY_HAND.contains(&name)
+    !NONE.iter().any(|part| name.contains(part)) && !BY_HAND.contains(&name)
 }
 
 /// What is done with an argument.
@@ -136,10 +135,10 @@ fn pass(function: &Function, it: &Parameter, handles: &[String]) -> Passed {
         handle if handles.iter().any(|it| it == handle) => {
             pass_handle(function, it, (handle, is_const), is_array, is_pointer)
         }
-        "MPI_Datarep_conversion_function" => {
+        "MPI_Datarep_conversion_function" | "MPI_Datarep_conversion_function_c" => {
             argument(format!("std::mem::transmute(f::conversion({name}))"))
         }
-        kind if kind.ends_with("_function") => argument(format!("std::mem::transmute({name})")),
+        kind if kind.contains("_function") => argument(format!("std::mem::transmute({name})")),
         "int" if is_pointer && LENGTHS.contains(&name) => Passed {
             before: format!(
                 "let {name}_given: c_int = f::load({name});\n\
@@ -218,12 +217,15 @@ fn pass_handle(
         let argument = format!("{handle}(f::load::<c_int>({name}) as usize)");
         return Passed { argument, ..Passed::default() };
     }
-    let has = |name: &str| function.parameters.iter().any(|it| it.name == name);
+    let counts = ["count", "incount", "max_datatypes"];
+    let count = function.parameters.iter().find(|it| counts.contains(&it.name.as_str()));
     let length = if !is_array {
         "1".to_owned()
-    } else if let Some(length) = ["count", "incount", "max_datatypes"].iter().find(|name| has(name))
-    {
-        format!("f::load::<c_int>({length})")
+    } else if let Some(Parameter { kind, name, .. }) = count {
+        match kind.as_str() {
+            "MPI_Count" => format!("f::load::<MPI_Count>({name}).try_into().unwrap_or(c_int::MAX)"),
+            _ => format!("f::load::<c_int>({name})"),
+        }
     } else if function.name.contains("eighbor") {
         let side = if name == "sendtypes" { "outgoing" } else { "incoming" };
         format!("f::neighbors(comm).{side}")

@@ -43,13 +43,19 @@ pub fn module() -> String {
     text.push_str(include_str!("callbacks.f90"));
     for section in functions() {
         let all: Vec<&Function> = section.items.iter().filter(|it| has_form(it)).collect();
-        if !all.is_empty() {
-            let _ = writeln!(text, "\n  ! {}.\n  interface", section.title);
-            all.iter().for_each(|it| interfaces(&mut text, it, &handles));
-            let _ = writeln!(text, "  end interface");
-            for it in all.iter().filter(|it| !is_of_its_own(it)) {
-                let _ = writeln!(text, "  procedure({}) :: P{}", it.name, it.name);
-            }
+        if all.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "\n  ! {}.", section.title);
+        let large = |it: &Function| {
+            let name = format!("{}_c", it.name);
+            all.iter().copied().find(|it| it.name == name)
+        };
+        for it in all.iter().filter(|it| !it.name.ends_with("_c")) {
+            interfaces(&mut text, it, large(it).filter(|large| differ(it, large)), &handles);
+        }
+        for it in all.iter().filter(|it| takes_functions(it) && it.name.ends_with("_c")) {
+            interfaces(&mut text, it, None, &handles);
         }
     }
     for (operator, what) in [("==", "same"), ("/=", "other")] {
@@ -119,8 +125,7 @@ fn write_constants(text: &mut String, handles: &[String]) {
 
 /// Whether a function has an interface that is made here.
 fn has_form(function: &Function) -> bool {
-    let name = function.name.as_str();
-    !name.ends_with("_c") && !NONE.iter().any(|part| name.contains(part))
+    !NONE.iter().any(|part| function.name.contains(part))
 }
 
 /// Whether a function gives an address, which `mpif.h` cannot have: the library has it twice.
@@ -128,16 +133,42 @@ fn is_of_its_own(function: &Function) -> bool {
     function.parameters.iter().any(|it| it.name == "buffer_addr")
 }
 
-/// The interface of a subroutine; both, where the one for tools cannot be declared by the other.
-fn interfaces(text: &mut String, function: &Function, handles: &[String]) {
-    if is_of_its_own(function) {
-        for prefix in ["", "P"] {
-            let name = format!("{prefix}{}", function.name);
-            let bound = format!(" bind(C, name='muster_f08_{}_')", name.to_lowercase());
-            interface(text, (&name, &bound), function, handles);
+/// Whether a function takes some of the program's, by which compilers tell nothing apart: it has no
+/// generic name.
+fn takes_functions(function: &Function) -> bool {
+    function.parameters.iter().any(|it| it.kind.contains("_function"))
+}
+
+/// Whether compilers can tell the one for large counts by its arguments. Where addresses became
+/// counts they cannot, and need not: both have eight bytes.
+fn differ(function: &Function, large: &Function) -> bool {
+    let is_short = |it: &Parameter| it.kind.trim_start_matches("const ").starts_with("int");
+    let is_long = |it: &Parameter| it.kind.contains("MPI_Count");
+    let mut both = function.parameters.iter().zip(&large.parameters);
+    !takes_functions(function) && both.any(|(it, large)| is_short(it) && is_long(large))
+}
+
+/// The interfaces of a subroutine, and of the one for large counts, which goes by the same name;
+/// and those for tools.
+fn interfaces(text: &mut String, it: &Function, large: Option<&Function>, handles: &[String]) {
+    let name = &it.name;
+    if large.is_none() && !is_of_its_own(it) {
+        let _ = writeln!(text, "  interface");
+        interface(text, (name, ""), it, handles);
+        let _ = writeln!(text, "  end interface\n  procedure({name}) :: P{name}");
+        return;
+    }
+    for prefix in ["", "P"] {
+        let _ = writeln!(text, "  interface {prefix}{name}");
+        for it in [Some(it), large].into_iter().flatten() {
+            let name = format!("{prefix}{}", it.name);
+            let bound = match is_of_its_own(it) {
+                true => format!(" bind(C, name='muster_f08_{}_')", name.to_lowercase()),
+                false => String::new(),
+            };
+            interface(text, (&name, &bound), it, handles);
         }
-    } else {
-        interface(text, (&function.name, ""), function, handles);
+        let _ = writeln!(text, "  end interface {prefix}{name}");
     }
 }
 
@@ -202,7 +233,7 @@ fn declare(text: &mut String, it: &Parameter, handles: &[String]) {
         "MPI_Aint" => "integer(MPI_ADDRESS_KIND)".to_owned(),
         "MPI_Count" => "integer(MPI_COUNT_KIND)".to_owned(),
         "MPI_Offset" => "integer(MPI_OFFSET_KIND)".to_owned(),
-        callback if callback.ends_with("_function") => {
+        callback if callback.contains("_function") => {
             let _ = writeln!(text, "      procedure({callback}) :: {name}");
             return;
         }
@@ -252,12 +283,18 @@ mod tests {
             "      type(MPI_Request) :: array_of_requests(*)\n",
             "      type(MPI_Status) :: array_of_statuses(*)\n",
             "      procedure(MPI_User_function) :: user_fn\n",
+            "      procedure(MPI_User_function_c) :: user_fn\n",
+            "    subroutine MPI_Op_create_c(user_fn, commute, op, ierror)\n",
+            "  interface PMPI_Send\n",
+            "    subroutine PMPI_Send_c(buf, count, datatype, dest, tag, comm, ierror)\n",
             "    subroutine MPI_Init(ierror)\n",
-            "  procedure(MPI_Send) :: PMPI_Send\n",
+            "  procedure(MPI_Wait) :: PMPI_Wait\n",
             "bind(C, name='muster_f08_mpi_buffer_detach_')\n",
         ] {
             assert!(text.contains(expected), "{expected}");
         }
+        // Where both forms would take the same there is one.
+        assert!(!text.contains("MPI_Type_get_extent_c"));
         let codes = text.matches("integer, optional, intent(out) :: ierror").count();
         assert!(codes > 400, "{codes}");
     }
