@@ -229,6 +229,8 @@ static void refused(MPI_Comm comm) {
     CHECK(FAILS(MPI_Allreduce(own, into, 1, MPI_DOUBLE, MPI_BAND, comm), MPI_ERR_OP));
 #if MPI_VERSION >= 4
     CHECK(FAILS(MPI_Allreduce(own, own, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER));
+    /* On the first rank as well, though it gets nothing: or the others would not have begun. */
+    CHECK(FAILS(MPI_Exscan(own, own, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER));
     CHECK(FAILS(MPI_Allreduce(own, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER));
 #endif
     MPI_Allreduce(&number, into, 1, MPI_INT, MPI_SUM, comm);

@@ -32,8 +32,9 @@ collective! {
         let comm = communicator(comm)?;
         one_group(&comm)?;
         // What the first rank names to receive into means nothing (MPI-5.0, section 6.11.2), unless
-        // it is what that gives.
-        let is_idle = comm.inner.rank() == 0 && !is_in_place(sendbuf.0);
+        // it is what that gives: then it fails as on the other ranks.
+        let is_given = is_in_place(sendbuf.0) || std::ptr::eq(sendbuf.0, recvbuf.0);
+        let is_idle = comm.inner.rank() == 0 && !is_given;
         let (from, into) = match is_idle {
             true => (plain(sendbuf.0, count, datatype)?, Elements::nothing()),
             false => operands(&comm, (sendbuf.0, recvbuf.0), (count, count), datatype)?,
