@@ -108,7 +108,7 @@ fn write_types(text: &mut String, constants: &[&Constant]) {
     each(text, &|it| match it {
         Type::Callback(function) => {
             let head = format!("typedef {} ({})(", function.result, function.name);
-            Some(wrapped(&head, &function.list()))
+            Some(declaration(&head, &function.list()))
         }
         Type::Alias { name, of } => Some(format!("typedef {of} {name};\n")),
         _ => None,
@@ -132,24 +132,31 @@ fn value(it: &Constant) -> String {
 /// The declaration of a function.
 fn prototype(text: &mut String, prefix: &str, function: &Function) {
     let head = format!("{} {prefix}{}(", function.result, function.name);
-    text.push_str(&wrapped(&head, &function.list()));
+    text.push_str(&declaration(&head, &function.list()));
 }
 
-/// A declaration: its head, and a list that goes on in further lines if it is long.
-fn wrapped(head: &str, list: &str) -> String {
-    let items: Vec<&str> = list.split(", ").collect();
+/// A declaration: its head, and a list that goes on in further lines if it is long. A line that
+/// goes on ends with a `mark`, and the next one begins with an `indent`.
+fn wrapped(head: &str, items: &[&str], end: &str, (mark, indent): (&str, &str)) -> String {
     let mut lines = vec![head.to_owned()];
     for (at, item) in items.iter().enumerate() {
-        let end = if at + 1 == items.len() { ");" } else { "," };
+        let end = if at + 1 == items.len() { end } else { "," };
         let line = lines.last_mut().expect("there is always one");
         let space = if at == 0 { "" } else { " " };
-        if at > 0 && line.len() + space.len() + item.len() + end.len() > COLUMNS {
-            lines.push(format!("    {item}{end}"));
+        let length = line.len() + space.len() + item.len() + end.len() + mark.len();
+        if at > 0 && length > COLUMNS {
+            line.push_str(mark);
+            lines.push(format!("{indent}{item}{end}"));
         } else {
             line.push_str(&format!("{space}{item}{end}"));
         }
     }
     lines.join("\n") + "\n"
+}
+
+/// A declaration of C's.
+fn declaration(head: &str, list: &str) -> String {
+    wrapped(head, &list.split(", ").collect::<Vec<_>>(), ");", ("", "    "))
 }
 
 #[cfg(test)]
@@ -169,7 +176,7 @@ mod tests {
     fn a_long_declaration_goes_on_in_the_next_line() {
         let item = "const MPI_Datatype array_of_types[]";
         let list = [item; 4].join(", ");
-        let text = wrapped("int MPI_X(", &list);
+        let text = declaration("int MPI_X(", &list);
         assert_eq!(text.lines().count(), 2);
         assert!(text.lines().all(|line| line.len() <= COLUMNS));
         assert_eq!(text.replace("\n    ", " "), format!("int MPI_X({list});\n"));

@@ -8,8 +8,8 @@ use std::fmt::Write;
 
 use muster_mpi_standard::{Constant, Function, Parameter, Type, constants, functions, types};
 
-use super::COLUMNS;
 use super::fortran::{OWN, PLACES, block, is_number, value};
+use super::wrapped;
 
 /// Functions that Fortran 2008 does not have, by parts of their names: those for tools and for C,
 /// those that MPI-2 has deprecated; and those that are no subroutines, or take what C does not.
@@ -184,7 +184,8 @@ fn interface(
     let given: Vec<&Parameter> = function.parameters.iter().filter(|it| !is_own(it)).collect();
     let mut names: Vec<&str> = given.iter().map(|it| named(it)).collect();
     names.push("ierror");
-    text.push_str(&wrapped(&format!("    subroutine {name}("), &names, &format!("){bound}")));
+    let (head, end) = (format!("    subroutine {name}("), format!("){bound}"));
+    text.push_str(&wrapped(&head, &names, &end, (" &", "        ")));
     text.push_str("      import\n");
     for it in given {
         declare(text, it, handles);
@@ -245,26 +246,9 @@ fn declare(text: &mut String, it: &Parameter, handles: &[String]) {
     let _ = writeln!(text, "      {fortran}{intent} :: {name}{shape}");
 }
 
-/// A list that goes on in further lines if it is long.
-fn wrapped(head: &str, names: &[&str], end: &str) -> String {
-    let mut lines = vec![head.to_owned()];
-    for (at, name) in names.iter().enumerate() {
-        let end = if at + 1 == names.len() { end } else { "," };
-        let line = lines.last_mut().expect("there is always one");
-        let space = if at == 0 { "" } else { " " };
-        // Room for what says that the statement goes on.
-        if at > 0 && line.len() + space.len() + name.len() + end.len() + 2 > COLUMNS {
-            line.push_str(" &");
-            lines.push(format!("        {name}{end}"));
-        } else {
-            line.push_str(&format!("{space}{name}{end}"));
-        }
-    }
-    lines.join("\n") + "\n"
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::COLUMNS;
     use super::*;
 
     #[test]
