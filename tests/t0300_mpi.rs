@@ -202,16 +202,24 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
     assert!(done.err.contains("it was let in before: a rank can run one MPI"), "{}", done.err);
 }
 
-/// Deadlocks, as the argument has them come about, are told once, and end the job.
-fn are_told(cluster: &Cluster, program: &str, cases: &[(&str, &str)]) {
-    for (how, says) in cases {
-        for (nodes, mode) in [("1", "--mpi=direct"), ("3", "--mpi=direct"), ("3", "--mpi=bcs")] {
-            let done = cluster.muster(&["run", "-N", nodes, "-n", "5", mode, program, how]).run();
-            assert_eq!(done.code, 1, "{how}: {}", done.err);
-            assert!(done.err.contains(says), "{how}: {}", done.err);
-            assert_eq!(done.err.matches("[E503]").count(), 1, "{how}: {}", done.err);
+/// Deadlocks, as the argument has them come about, are told once, and end the job: on one node, on
+/// several, and coscheduled, each on a cluster of its own, for each is waited for.
+fn are_told(test: &str, program: &str, cases: &[(&str, &str)]) {
+    let ways = [("1", "--mpi=direct"), ("3", "--mpi=direct"), ("3", "--mpi=bcs")];
+    std::thread::scope(|scope| {
+        for (nodes, mode) in ways {
+            scope.spawn(move || {
+                let cluster = Cluster::up(test, 3);
+                for (how, says) in cases {
+                    let command = ["run", "-N", nodes, "-n", "5", mode, program, how];
+                    let done = cluster.muster(&command).run();
+                    assert_eq!(done.code, 1, "{how}: {}", done.err);
+                    assert!(done.err.contains(says), "{how}: {}", done.err);
+                    assert_eq!(done.err.matches("[E503]").count(), 1, "{how}: {}", done.err);
+                }
+            });
         }
-    }
+    });
 }
 
 /// A rank that comes to its end while others wait for it; several deadlocks at once; windows.
@@ -219,7 +227,6 @@ fn are_told(cluster: &Cluster, program: &str, cases: &[(&str, &str)]) {
 fn who_waits_for_a_rank_that_has_come_to_its_end_is_told_so_whatever_other_threads_there_are() {
     let mpi = Mpi::installed();
     let program = mpi.program("deadlock");
-    let cluster = Cluster::up("t0300end", 3);
     let told = [
         ("thread-end", "rank 1: MPI_Finalize was called, so nothing is sent any more"),
         ("thread-waitall", "a message with tag 2 from rank 1 in halo"),
@@ -231,15 +238,14 @@ fn who_waits_for_a_rank_that_has_come_to_its_end_is_told_so_whatever_other_threa
         ("any-end", "rank 0: MPI_Waitany waits for a message with tag 1 from rank 1 in MPI_COMM"),
         ("roots", "rank 0: MPI_Reduce waits for rank 1 to take part in a collective of MPI_"),
     ];
-    are_told(&cluster, &program, &told);
+    are_told("t0300end", &program, &told);
 }
 
 /// Ranks that wait for one another for ever: the job ends, and says for each what it waits for.
 #[test]
-fn a_deadlock_is_told_and_who_only_waits_for_long_is_not_taken_for_one() {
+fn a_deadlock_is_told() {
     let mpi = Mpi::installed();
     let program = mpi.program("deadlock");
-    let cluster = Cluster::up("t0300deadlock", 3);
     let any = "MPI_Recv waits for a message from any rank of halo";
     let told = [
         ("cycle", "rank 1: MPI_Recv waits for a message with tag 7 from rank 0 in halo"),
@@ -255,7 +261,15 @@ fn a_deadlock_is_told_and_who_only_waits_for_long_is_not_taken_for_one() {
         ("probe", "rank 0: MPI_Probe waits for a message with tag 4 from rank 1 in halo"),
         ("finalize", "rank 1: MPI_Finalize was called, so nothing is sent any more"),
     ];
-    are_told(&cluster, &program, &told);
+    are_told("t0300deadlock", &program, &told);
+}
+
+/// Ranks that come to their end, and ranks that only take long: neither is a deadlock.
+#[test]
+fn who_only_waits_for_long_is_not_taken_for_a_deadlock() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("deadlock");
+    let cluster = Cluster::up("t0300slow", 3);
     for how in ["gone", "gone-probe"] {
         let done = cluster.muster(&["run", "-N", "3", "-n", "5", &program, how]).run();
         let says = "MPI_ERR_PROC_ABORTED: rank 0 is gone: so are all others of halo";

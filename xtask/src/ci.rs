@@ -1,13 +1,19 @@
 //! `cargo xtask ci`: everything that must hold before a change is merged, in the order of cost.
-//! Each step prints one line with its time; the first that fails ends the run.
+//! Each step prints one line with its time; the first that fails ends the run. Steps that are named
+//! run alone.
+//!
+//! The tests wait for clocks and processes for a third of their time. Meanwhile what only computes
+//! goes on [`BESIDE`] them, in what they leave of the processors.
 
+use std::io::Write;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
+use std::thread;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow, ensure};
 
-use crate::workspace::{cargo, check, no_arguments, root};
+use crate::workspace::{Usage, cargo, check, root};
 use crate::{fuzz, loom, model, sim, tidy};
 
 /// Seconds for each fuzz target.
@@ -35,24 +41,85 @@ const STEPS: [Step; 8] = [
     }),
 ];
 
+/// Steps that run beside that of [`TESTS`], one after the other.
+const BESIDE: [&str; 3] = ["model", "loom", "sim"];
+const TESTS: &str = "tests";
+
 fn succeeded(code: ExitCode) -> Result<()> {
     // An exit code cannot be compared, only shown.
     let good = format!("{code:?}") == format!("{:?}", ExitCode::SUCCESS);
     good.then_some(()).context("see the lines above")
 }
 
-/// The command.
-pub fn run(arguments: &[String]) -> Result<ExitCode> {
-    no_arguments(arguments)?;
-    let root = root()?;
-    let start = Instant::now();
-    for (name, step) in STEPS {
-        let begin = Instant::now();
-        let result = step(&root);
-        let seconds = begin.elapsed().as_secs_f64();
+/// How a step went.
+struct Outcome {
+    name: &'static str,
+    result: Result<()>,
+    seconds: f64,
+    /// What it printed, if that is not to be seen yet.
+    said: Vec<u8>,
+}
+
+impl Outcome {
+    fn of(name: &'static str, step: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Outcome {
+        let (begin, mut said) = (Instant::now(), Vec::new());
+        let result = step(&mut said);
+        Outcome { name, result, seconds: begin.elapsed().as_secs_f64(), said }
+    }
+
+    fn tell(self) -> Result<()> {
+        let Outcome { name, result, seconds, said } = self;
+        std::io::stdout().write_all(&said)?;
         let verdict = if result.is_ok() { "ok" } else { "FAILED" };
         println!("ci: {name:<8} {verdict:<6} {seconds:>6.1} s");
-        result.with_context(|| format!("step '{name}' failed"))?;
+        result.with_context(|| format!("step '{name}' failed"))
+    }
+}
+
+/// A step in a process of its own, behind all others.
+fn aside(name: &str, said: &mut Vec<u8>) -> Result<()> {
+    let own = std::env::current_exe().context("cannot find this program")?;
+    let output = Command::new("nice").args(["-n", "19"]).arg(own).args(["ci", name]).output();
+    let output = output.context("cannot start nice")?;
+    said.extend(output.stdout.into_iter().chain(output.stderr));
+    ensure!(output.status.success(), "see the lines above");
+    Ok(())
+}
+
+/// The tests, and those steps beside them. All have ended when this returns, however.
+fn tests(step: Step, root: &Path, beside: &[Step]) -> Result<()> {
+    thread::scope(|scope| {
+        let run = |&(name, _): &Step| Outcome::of(name, |said| aside(name, said));
+        let others = scope.spawn(move || beside.iter().map(run).collect::<Vec<_>>());
+        Outcome::of(step.0, |_| step.1(root)).tell()?;
+        let others = others.join().map_err(|_| anyhow!("the steps beside the tests panicked"))?;
+        others.into_iter().try_for_each(Outcome::tell)
+    })
+}
+
+/// The steps of these names, or all.
+fn chosen(names: &[String]) -> Result<Vec<Step>> {
+    if let Some(unknown) = names.iter().find(|name| STEPS.iter().all(|step| step.0 != **name)) {
+        let all = STEPS.map(|step| step.0).join(", ");
+        return Err(Usage(format!("no step is named '{unknown}'; there are {all}")).into());
+    }
+    let is_chosen = |step: &Step| names.is_empty() || names.iter().any(|name| name == step.0);
+    Ok(STEPS.into_iter().filter(is_chosen).collect())
+}
+
+/// The command.
+pub fn run(arguments: &[String]) -> Result<ExitCode> {
+    let steps = chosen(arguments)?;
+    let root = root()?;
+    let start = Instant::now();
+    let has_tests = steps.iter().any(|step| step.0 == TESTS);
+    let is_beside = |step: &Step| has_tests && BESIDE.contains(&step.0);
+    let (beside, steps): (Vec<_>, Vec<_>) = steps.into_iter().partition(is_beside);
+    for step in steps {
+        match step.0 {
+            TESTS => tests(step, &root, &beside)?,
+            name => Outcome::of(name, |_| step.1(&root)).tell()?,
+        }
     }
     println!("ci: all good in {:.1} s", start.elapsed().as_secs_f64());
     Ok(ExitCode::SUCCESS)

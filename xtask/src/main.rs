@@ -37,7 +37,7 @@ const COMMANDS: [Command; 16] = [
     Command { name: "tidy", arguments: "", about: "check the rules of the house", run: tidy::run },
     Command {
         name: "ci",
-        arguments: "",
+        arguments: "[STEP]...",
         about: "format, clippy, tidy, all tests, loom, short runs of model, simulator and fuzzing",
         run: ci::run,
     },
