@@ -7,7 +7,7 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Output};
 use std::thread;
 use std::time::Instant;
 
@@ -41,7 +41,7 @@ const STEPS: [Step; 8] = [
     }),
 ];
 
-/// Steps that run beside that of [`TESTS`], one after the other.
+/// Steps that run beside that of [`TESTS`].
 const BESIDE: [&str; 3] = ["model", "loom", "sim"];
 const TESTS: &str = "tests";
 
@@ -51,49 +51,33 @@ fn succeeded(code: ExitCode) -> Result<()> {
     good.then_some(()).context("see the lines above")
 }
 
-/// How a step went.
-struct Outcome {
-    name: &'static str,
-    result: Result<()>,
-    seconds: f64,
-    /// What it printed, if that is not to be seen yet.
-    said: Vec<u8>,
+/// Runs a step, and prints how it went.
+fn go((name, step): Step, root: &Path) -> Result<()> {
+    let begin = Instant::now();
+    let result = step(root);
+    let verdict = if result.is_ok() { "ok" } else { "FAILED" };
+    println!("ci: {name:<8} {verdict:<6} {:>6.1} s", begin.elapsed().as_secs_f64());
+    result.with_context(|| format!("step '{name}' failed"))
 }
 
-impl Outcome {
-    fn of(name: &'static str, step: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Outcome {
-        let (begin, mut said) = (Instant::now(), Vec::new());
-        let result = step(&mut said);
-        Outcome { name, result, seconds: begin.elapsed().as_secs_f64(), said }
-    }
-
-    fn tell(self) -> Result<()> {
-        let Outcome { name, result, seconds, said } = self;
-        std::io::stdout().write_all(&said)?;
-        let verdict = if result.is_ok() { "ok" } else { "FAILED" };
-        println!("ci: {name:<8} {verdict:<6} {seconds:>6.1} s");
-        result.with_context(|| format!("step '{name}' failed"))
-    }
-}
-
-/// A step in a process of its own, behind all others.
-fn aside(name: &str, said: &mut Vec<u8>) -> Result<()> {
+/// Steps in a process of their own, behind all others; what it printed.
+fn aside(steps: &[Step]) -> Result<Output> {
     let own = std::env::current_exe().context("cannot find this program")?;
-    let output = Command::new("nice").args(["-n", "19"]).arg(own).args(["ci", name]).output();
-    let output = output.context("cannot start nice")?;
-    said.extend(output.stdout.into_iter().chain(output.stderr));
-    ensure!(output.status.success(), "see the lines above");
-    Ok(())
+    let names = steps.iter().map(|step| step.0);
+    let output = Command::new("nice").args(["-n", "19"]).arg(own).arg("ci").args(names).output();
+    output.context("cannot start nice")
 }
 
-/// The tests, and those steps beside them. All have ended when this returns, however.
-fn tests(step: Step, root: &Path, beside: &[Step]) -> Result<()> {
+/// The tests, and steps beside them. All have ended when this returns, however.
+fn tests(step: Step, beside: &[Step], root: &Path) -> Result<()> {
     thread::scope(|scope| {
-        let run = |&(name, _): &Step| Outcome::of(name, |said| aside(name, said));
-        let others = scope.spawn(move || beside.iter().map(run).collect::<Vec<_>>());
-        Outcome::of(step.0, |_| step.1(root)).tell()?;
-        let others = others.join().map_err(|_| anyhow!("the steps beside the tests panicked"))?;
-        others.into_iter().try_for_each(Outcome::tell)
+        let others = scope.spawn(|| aside(beside));
+        go(step, root)?;
+        let others = others.join().map_err(|_| anyhow!("who runs {BESIDE:?} panicked"))??;
+        std::io::stdout().write_all(&others.stdout)?;
+        std::io::stderr().write_all(&others.stderr)?;
+        ensure!(others.status.success(), "a step beside the tests failed: see the lines above");
+        Ok(())
     })
 }
 
@@ -117,10 +101,12 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let (beside, steps): (Vec<_>, Vec<_>) = steps.into_iter().partition(is_beside);
     for step in steps {
         match step.0 {
-            TESTS => tests(step, &root, &beside)?,
-            name => Outcome::of(name, |_| step.1(&root)).tell()?,
+            TESTS if !beside.is_empty() => tests(step, &beside, &root)?,
+            _ => go(step, &root)?,
         }
     }
-    println!("ci: all good in {:.1} s", start.elapsed().as_secs_f64());
+    if arguments.is_empty() {
+        println!("ci: all good in {:.1} s", start.elapsed().as_secs_f64());
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,6 +4,8 @@ use super::table::{self, Column};
 use muster_base::nodeset::fold;
 use muster_machine::manager::spec::{Phase, Status as Job};
 use muster_machine::usage::Usage;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 /// The columns. Where there is little room those go first that say least.
 pub const COLUMNS: [Column; 13] = [
@@ -65,9 +67,11 @@ pub fn name(job: &Job) -> &str {
     job.name.rsplit('/').next().unwrap_or(&job.name)
 }
 
-/// Whose it is.
+/// Whose it is. Looked up once for each user, for that reads a file, and jobs may be thousands.
 pub fn user(uid: u32) -> String {
-    muster_ninep::host::user::name(uid).unwrap_or_else(|| uid.to_string())
+    static NAMES: Mutex<BTreeMap<u32, String>> = Mutex::new(BTreeMap::new());
+    let look = || muster_ninep::host::user::name(uid).unwrap_or_else(|| uid.to_string());
+    NAMES.lock().expect("no holder panics").entry(uid).or_insert_with(look).clone()
 }
 
 /// Seconds that it has run, or waited if it does not run.

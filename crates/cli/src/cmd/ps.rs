@@ -10,6 +10,7 @@ use muster_machine::manager::spec::{RankPhase, RankStatus, Status as Job};
 use muster_ninep::client::Client;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -18,9 +19,9 @@ const PATIENCE: Option<Duration> = Some(Duration::from_secs(2));
 
 /// List jobs: what runs or waits now, and what it uses.
 ///
-/// TIME is since a job runs, CPU its processor time, MEM what is resident (of a job that has ended
-/// the sum of what its ranks had at most), READ and WRITTEN the bytes that its ranks have read and
-/// written, pipes included.
+/// TIME is since a job runs or, until it does, since it waits, CPU its processor time, MEM what is
+/// resident (of a job that has ended the sum of what its ranks had at most), READ and WRITTEN the
+/// bytes that its ranks have read and written, pipes included.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster ps --all\n  muster ps -r 3")]
 pub struct Args {
@@ -97,9 +98,11 @@ fn chosen(args: &Args, client: &Client, status: &Status) -> Result<Vec<Value>> {
     if shown.iter().any(|job| job["state"] != "done") {
         // Of those that do not tell, what was known before is shown.
         let now: Overview = read(client, "usage").unwrap_or_default();
-        for job in &now.jobs {
-            let same = shown.iter_mut().find(|shown| shown["id"] == job.id);
-            same.into_iter().for_each(|shown| shown["usage"] = json!(job.usage));
+        let used = now.jobs.iter().map(|job| (u64::from(job.id), job.usage));
+        let used: HashMap<_, _> = used.collect();
+        for job in &mut shown {
+            let usage = job["id"].as_u64().and_then(|id| used.get(&id));
+            usage.into_iter().for_each(|usage| job["usage"] = json!(usage));
         }
     }
     Ok(shown)
