@@ -318,7 +318,7 @@ catalog! {
         "It needs the library of Open MPI, MPICH or one of their kin, which are started by their \
          own mpiexec: here each rank would be alone, rank 0 of 1. Nothing was started."
         "Link it again: mpicc, mpicxx or mpifort in Muster's bin. To run it alone as often as \
-         there are ranks: muster run -n N sh -c ./NAME"
+         there are ranks: muster run -n N --bcast ./NAME sh -c ./NAME"
     E503 "The ranks of an MPI job wait for one another for ever, and the job was ended."
         "Each of the ranks named waits in an MPI call for what only others of them could do, and \
          nothing is under way; a rank that is in MPI_Finalize sends nothing any more. Ranks that \

@@ -499,7 +499,7 @@ pub const RAILS_LINGER: Duration = Duration::from_secs(1);
 pub const RAILS_LINGER_MAX: Duration = Duration::from_secs(5);
 
 /// The shortest slice of gang scheduling: the strobes of 300 us are what the paper's nodes could
-/// just keep up with (seed 003, section 4.4).
+/// just keep up with (STORM, section 4.4).
 pub const SLICE_MIN: Duration = Duration::from_micros(300);
 
 /// The shortest slice where the strober is scheduled as all other processes: on a busy machine it

@@ -26,7 +26,7 @@ const EXAMPLES: &str = "\
 Examples:
   muster run -n 4 hostname            run on a cluster that lives as long as the program
   muster up -N 8                      bring up a cluster of 8 nodes that stays
-  muster run -n 32 -l ./heat in.txt   32 ranks of your own program, output labelled
+  muster run -n 32 -l ./heat          32 ranks of your own program, output labelled
   muster ps; muster nodes             what runs, and where
   muster ls /nodes/n3                 every resource is a file
   muster cat /jobs/1/ranks/3/stderr

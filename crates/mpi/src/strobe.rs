@@ -1,5 +1,5 @@
 //! Strobes: ranks exchange messages at the beginnings of slices, all ranks of a machine at the same
-//! instants (BCS-MPI, seed 003, section 4.5).
+//! instants (BCS-MPI, section 4.5).
 //!
 //! The slices are those of the machine's monotonic clock, so no strober has to tell them. A
 //! message that is sent lies in the receiver's ring or box at once; the receiver takes what is

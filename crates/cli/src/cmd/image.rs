@@ -30,8 +30,8 @@ use std::time::{Duration, Instant};
 
 /// Keep boot images in the cluster, and fetch them as a machine that boots does.
 ///
-/// Those who fetch an image at the same time give each other what they have, so that many take
-/// hardly longer than one.
+/// Those who fetch an image at the same time give each other what they have, so that 64 take less
+/// than twice as long as one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster image push compute --arch x86_64 initrd.img\n  \
                         muster image serve --listen 10.0.0.1:4564\n  \

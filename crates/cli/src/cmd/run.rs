@@ -25,8 +25,9 @@ use std::time::Duration;
 /// cluster up, one is started on this machine and taken down again.
 ///
 /// The exit status is that of the first rank that failed: its own, or 128 plus the number of the
-/// signal that killed it; 124 when the time limit ended the job, 125 when Muster failed, 126 and
-/// 127 when the program could not be run or found.
+/// signal that killed it; 124 when the time limit ended the job, 2 for a mistake on the command
+/// line, 125 when the cluster refuses or Muster failed, 126 and 127 when the program could not be
+/// run or found.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Number of nodes
@@ -66,8 +67,9 @@ pub struct Args {
     /// Set a variable in the ranks' environment, or with --env K pass on its value here
     ///
     /// The environment here is passed on, except what belongs to this machine or terminal: PWD,
-    /// TMPDIR, DISPLAY, HOSTNAME, SSH_*, XDG_RUNTIME_*, MUSTER_* (but MUSTER_MPI_DEADLOCK) and the
-    /// like, and what is no text (UTF-8).
+    /// TMPDIR, DISPLAY, HOSTNAME, SSH_*, XDG_RUNTIME_* and the like; what other launchers and make
+    /// set: OMPI_*, PMI*, SLURM_*, MAKEFLAGS; MUSTER_* (but MUSTER_MPI_DEADLOCK); and what is no
+    /// text (UTF-8).
     #[arg(long, value_name = "K=V", action = ArgAction::Append)]
     env: Vec<String>,
 

@@ -11,13 +11,14 @@ use std::process::ExitCode;
 /// How gang scheduling is set.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Settings {
-    /// Length of a slice of gang scheduling, 300us to 8s
+    /// Length of a slice of gang scheduling, 300us to 8s; 10ms if not given, and at least 10ms
+    /// where the strober may not be real-time (muster explain N125)
     #[arg(long, value_name = "TIME")]
     slice: Option<String>,
-    /// Most slots that gang scheduling goes through
+    /// Most slots that gang scheduling goes through; 4 if not given
     #[arg(long, value_name = "N")]
     slots: Option<String>,
-    /// How gang scheduling chooses nodes: buddy or first
+    /// How gang scheduling chooses nodes: buddy (if not given) or first
     #[arg(long, value_name = "HOW")]
     placement: Option<String>,
 }

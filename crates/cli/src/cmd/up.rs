@@ -41,7 +41,8 @@ const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 /// the program is sent to those that lack it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster up -N 8\n  muster --cluster lab up -N 2\n  \
-                        muster up --hosts lab.txt      lines: [user@]host[:port] [nodes=N]\n  \
+                        muster up --hosts lab.txt      lines: [user@]host[:port] [nodes=N], \
+                        or lab[1-6]\n  \
                         muster up --slurm              inside of salloc or sbatch")]
 #[command(group(clap::ArgGroup::new("elsewhere").args(["hosts", "slurm"])))]
 pub struct Args {
@@ -375,8 +376,8 @@ fn limits(client: &Client) -> Option<String> {
     match (told["scheduled"] == "fifo", told["by"] == "freezer") {
         (true, true) => None,
         (false, true) => Some(format!(
-            "jobs that take turns do so every {ms} ms at most, since you may not run the strober \
-             SCHED_FIFO: see muster explain N125  [N125]"
+            "jobs take turns of {ms} ms or longer, since you may not run the strober SCHED_FIFO: \
+             see muster explain N125  [N125]"
         )),
         (true, false) => Some(
             "jobs that take turns are stopped by signals, which SIGCONT undoes, since you may \
@@ -384,9 +385,9 @@ fn limits(client: &Client) -> Option<String> {
                 .to_owned(),
         ),
         (false, false) => Some(format!(
-            "jobs that take turns do so every {ms} ms at most and are stopped by signals, which \
-             SIGCONT undoes, since you may neither run the strober SCHED_FIFO nor make control \
-             groups: see muster explain N125  [N125]"
+            "jobs take turns of {ms} ms or longer and are stopped by signals, which SIGCONT \
+             undoes, since you may neither run the strober SCHED_FIFO nor make control groups: \
+             see muster explain N125  [N125]"
         )),
     }
 }

@@ -108,7 +108,7 @@ const FLAGS: &[Flag] = &[
     Flag {
         names: &["envnone", "genvnone"],
         values: &[],
-        about: "pass on no others; all are, if this is not given",
+        about: "pass on no others; else all are that muster run passes on (see its --env)",
         does: |line, _| pass(line, &["--no-env"]),
     },
     Flag {
