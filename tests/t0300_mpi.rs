@@ -292,6 +292,15 @@ fn windows_are_right() {
 }
 
 #[test]
+fn who_puts_much_and_then_computes_holds_up_no_other_rank_that_uses_the_window() {
+    let mpi = Mpi::installed();
+    let cluster = Cluster::up("t0300aside", 3);
+    for nodes in ["1", "3"] {
+        assert_eq!(ran(&cluster, nodes, "3", &[&mpi.program("aside")]), "ok 3\n");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_the_use_of_a_window_is_told_and_nothing_hangs() {
     is_right_everywhere("window_errors");
 }

@@ -170,6 +170,46 @@ static void a_matrix(void) {
     MPI_Type_free(&every_other);
 }
 
+/* Where a file is only read, parts of a view may overlap and be woven into each other. */
+static void read_of_parts(MPI_Datatype filetype, const int *bytes, int count) {
+    char in[64];
+    MPI_Status status;
+    MPI_Offset at;
+    MPI_Type_commit(&filetype);
+    MPI_File_set_view(file, 0, MPI_CHAR, filetype, "native", MPI_INFO_NULL);
+    MPI_File_read(file, in, count, MPI_CHAR, &status);
+    CHECK(count_of(&status, MPI_CHAR) == count);
+    for (int i = 0; i < count; i++) CHECK(in[i] == bytes[i]);
+    MPI_File_get_position(file, &at);
+    CHECK(at == count);
+    MPI_Type_free(&filetype);
+}
+
+static void parts_that_overlap(void) {
+    char out[64];
+    MPI_Datatype filetype, column;
+    MPI_Status status;
+    for (int i = 0; i < 64; i++) out[i] = (char)i;
+    new_file();
+    if (rank == 0) MPI_File_write(file, out, 64, MPI_CHAR, &status);
+    settle();
+    close_file();
+    open_file(MPI_MODE_RDONLY);
+    int lengths[3] = {4, 20, 2}, in_each[26];
+    MPI_Aint places[3] = {0, 10, 12};
+    for (int part = 0, i = 0; part < 3; part++) {
+        for (int byte = 0; byte < lengths[part]; byte++) in_each[i++] = (int)places[part] + byte;
+    }
+    MPI_Type_create_hindexed(3, lengths, places, MPI_CHAR, &filetype);
+    read_of_parts(filetype, in_each, 26);
+    int woven[7] = {0, 16, 1, 17, 2, 18, 3};
+    MPI_Type_vector(2, 1, 16, MPI_CHAR, &column);
+    MPI_Type_create_resized(column, 0, 1, &filetype);
+    MPI_Type_free(&column);
+    read_of_parts(filetype, woven, 7);
+    close_file();
+}
+
 /* Nobody gets a place that another got; in order, ranks get theirs. */
 static void the_shared_pointer(void) {
     enum { TURNS = 20 };
@@ -420,6 +460,7 @@ int main(int argc, char **argv) {
     through_views();
     a_matrix();
     without_a_part();
+    parts_that_overlap();
     the_shared_pointer();
     in_two_calls();
     atomically();

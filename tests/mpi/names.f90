@@ -47,6 +47,7 @@ program names
   call MPI_Comm_size(MPI_COMM_WORLD, size, ierr)
   call generalized
   call neighbours
+  call in_place
   call older
   call spawned
   call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN, ierr)
@@ -112,6 +113,20 @@ contains
     at = modulo(rank + 1, size)
     call check(got%reals(1) == real(at) .and. got%reals(2) == 0.5, 'what came from the next')
     call MPI_Comm_free(ring, ierr)
+  end subroutine
+
+  ! What stands for the arguments of a send buffer that is none is not looked at.
+  subroutine in_place
+    integer :: nothing(1), at, of_each(size), counts(size), places(size), types(size)
+    of_each = [(100 * rank + at, at = 1, size)]
+    counts = 1
+    places = [(4 * (at - 1), at = 1, size)]
+    types = MPI_INTEGER
+    nothing = -1
+    call MPI_Alltoallw(MPI_IN_PLACE, nothing, nothing, nothing, of_each, counts, places, types, &
+         MPI_COMM_WORLD, ierr)
+    call check(ierr == MPI_SUCCESS .and. &
+         all(of_each == [(100 * (at - 1) + rank + 1, at = 1, size)]), 'what all gave in place')
   end subroutine
 
   subroutine older

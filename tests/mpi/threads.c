@@ -51,6 +51,36 @@ static void *thread(void *number) {
     return NULL;
 }
 
+/* What a thread has asked for has come when its flush returns, though that of another thread is on
+ * its way. */
+static MPI_Win window;
+
+static void *counting(void *at) {
+    int counter = (int)(size_t)at, next = (rank + 1) % size;
+    for (long round = 0, one = 1, before; round < 2 * ROUNDS; round++) {
+        before = -1;
+        MPI_Fetch_and_op(&one, &before, MPI_LONG, next, counter, MPI_SUM, window);
+        if (round % 2) MPI_Win_flush(next, window);
+        else MPI_Win_flush_all(window);
+        CHECK(before == round);
+    }
+    return NULL;
+}
+
+static void count(void) {
+    long counters[THREADS] = {0};
+    pthread_t threads[THREADS];
+    MPI_Win_create(counters, sizeof counters, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
+                   &window);
+    MPI_Win_lock_all(0, window);
+    for (int at = 0; at < THREADS; at++) {
+        CHECK(pthread_create(&threads[at], NULL, counting, (void *)(size_t)at) == 0);
+    }
+    for (int at = 0; at < THREADS; at++) pthread_join(threads[at], NULL);
+    MPI_Win_unlock_all(window);
+    MPI_Win_free(&window);
+}
+
 /* One thread of rank 0 waits for what rank 1 sends when it has heard of the other thread, which
  * waits for all. */
 static void *first(void *nothing) {
@@ -90,6 +120,7 @@ int main(int argc, char **argv) {
     }
     for (int at = 0; at < THREADS; at++) pthread_join(threads[at], NULL);
     for (int round = 0; round < 10 && size > 1; round++) stand_by();
+    count();
     for (int at = 0; at < THREADS; at++) MPI_Comm_free(&comms[at]);
     return end();
 }

@@ -453,11 +453,6 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         Ok(Some(Ticket(number)))
     }
 
-    /// Forgets a context that nobody will use any more, unless something waits there.
-    pub fn forget(&mut self, context: u64) {
-        self.state.matching.forget(context);
-    }
-
     /// Takes a receive back that has taken no message; it ends as cancelled.
     pub fn cancel(&mut self, ticket: Ticket) {
         let operation = self.state.operations.get_mut(ticket.0);

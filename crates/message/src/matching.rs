@@ -53,6 +53,16 @@ struct Context<R, M> {
     from_any: VecDeque<Entry<Option<i32>, R>>,
 }
 
+impl<R, M> Context<R, M> {
+    /// Whether anything waits there.
+    fn is_needed(&self) -> bool {
+        !self.from_any.is_empty() || self.of.iter().any(|(_, rows)| rows.is_needed())
+    }
+}
+
+/// How many contexts are kept in any case: those of some dozen communicators.
+const CONTEXTS: usize = 64;
+
 /// The number of a message that is not seen.
 const UNSEEN: u64 = u64::MAX;
 
@@ -61,7 +71,9 @@ pub type Match<R, M> = (R, Envelope, M);
 
 /// What waits for one another: receives `R`, and messages `M` that came before theirs.
 pub struct Matching<R, M> {
-    contexts: Recent<Context<R, M>>,
+    /// Communicators come and go, and messages may be on their way when one is freed: where nothing
+    /// waits is nothing to keep.
+    contexts: Recent<Context<R, M>, CONTEXTS>,
     order: u64,
     /// Whether the order is the logical one.
     is_logical: bool,
@@ -144,15 +156,7 @@ impl<R, M> Matching<R, M> {
     #[inline]
     fn context(&mut self, number: u64) -> &mut Context<R, M> {
         let new = || Context { of: Recent::default(), from_any: VecDeque::new() };
-        self.contexts.get_or(number, new, |_| true)
-    }
-
-    /// Forgets a context, unless something waits there.
-    pub fn forget(&mut self, context: u64) {
-        let Some(rows) = self.contexts.get(context) else { return };
-        if rows.from_any.is_empty() && !rows.of.iter().any(|(_, rows)| rows.is_needed()) {
-            self.contexts.remove(context);
-        }
+        self.contexts.get_or(number, new, Context::is_needed)
     }
 
     /// Where the first message is that a receive takes: its source, and its place in the row.
@@ -351,5 +355,27 @@ impl<R, M> Matching<R, M> {
         };
         let at = row.iter().position(|entry| is_it(&entry.what))?;
         row.remove(at).map(|entry| entry.what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_communicators_that_come_and_go_is_kept_only_what_waits() {
+        let mut matching = Matching::default();
+        let of = |context| Wanted { context, source: Some(1), tag: Some(0) };
+        matching.post(of(0), "waits");
+        // Each is freed before its receive has its message, as standards allow.
+        for context in 1..10_000 {
+            matching.post(of(context), "goes");
+            let envelope = Envelope { context, source: 1, tag: 0 };
+            assert_eq!(matching.arrive(envelope), Some("goes"));
+        }
+        assert!(matching.contexts.iter().count() <= CONTEXTS);
+        matching.keep(Envelope { context: 0, source: 1, tag: 7 }, ());
+        assert_eq!(matching.arrive(Envelope { context: 0, source: 1, tag: 0 }), Some("waits"));
+        assert!(matching.take(Wanted { tag: None, ..of(0) }).is_some());
     }
 }

@@ -229,6 +229,8 @@ fn pass_handle(
     } else if function.name.contains("eighbor") {
         let side = if name == "sendtypes" { "outgoing" } else { "incoming" };
         format!("f::neighbors(comm).{side}")
+    } else if name == "sendtypes" {
+        "f::sent_peers(sendbuf, comm)".to_owned()
     } else {
         "f::peers(comm)".to_owned()
     };

@@ -200,15 +200,13 @@ fn insert(inner: Communicator, topology: Option<Topology>) -> Result<MPI_Comm> {
     Ok(MPI_Comm(COMMS.insert_with(comm)))
 }
 
-/// Takes a communicator away, and the rows for its messages.
+/// Takes a communicator away.
 fn remove(handle: MPI_Comm) -> Result<()> {
     let removed = COMMS.remove(handle.0)?;
     let context = removed.inner.context();
     attached::remove(Owner::Comm(handle.0))?;
     contexts().remove(&context);
     let mut state = world()?.process.state();
-    state.forget(context);
-    state.endpoint.forget(removed.inner.offers());
     if let Some(Some(board)) = removed.board.get() {
         state.boards.release(context, board.number.load(Ordering::Relaxed));
     }

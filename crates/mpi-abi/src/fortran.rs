@@ -282,6 +282,19 @@ unsafe fn peers(comm: *mut c_void) -> c_int {
     size.map_or(0, u32::cast_signed)
 }
 
+/// How many ranks are sent to from a buffer: none where that is `MPI_IN_PLACE`, and the arrays
+/// beside it are not looked at (MPI-5.0, section 6.8).
+///
+/// # Safety
+/// As [`peers`].
+unsafe fn sent_peers(buffer: *mut c_void, comm: *mut c_void) -> c_int {
+    match address(buffer).addr() {
+        MPI_IN_PLACE => 0,
+        // SAFETY: as the caller promises.
+        _ => unsafe { peers(comm) },
+    }
+}
+
 /// How many neighbours a rank has in a topology.
 struct Neighbors {
     incoming: c_int,

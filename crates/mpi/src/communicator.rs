@@ -152,11 +152,6 @@ impl Communicator {
         context & CONTEXTS
     }
 
-    /// The contexts of its collectives.
-    pub fn of_collectives(context: u64) -> [u64; 2] {
-        [context | COLLECTIVES, context | COLLECTIVES | ASIDE]
-    }
-
     /// How the next collective sees it. Those of different families take no message of each other,
     /// so ranks that call different ones wait for ever, which is noticed and told.
     pub fn next_collective(&self, family: u8) -> Shape {

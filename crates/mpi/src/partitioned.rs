@@ -503,21 +503,15 @@ impl<M: Memory> Channels<M> {
     /// Gives a channel up. What is on its way out goes on, what is to come does not.
     pub fn remove<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>, channel: Channel) {
         self.ended.remove(&channel.0);
-        let (context, tickets) = match self.all.remove(&channel.0) {
-            Some(End::Sending(sending)) => (sending.context, sending.leaving),
+        let tickets = match self.all.remove(&channel.0) {
+            Some(End::Sending(sending)) => sending.leaving,
             Some(End::Receiving(receiving)) => {
+                // Its offer comes all the same, and is not for the next channel.
+                if let Sender::Awaited(ticket, _) = receiving.sender {
+                    endpoint.release(ticket);
+                }
                 let coming = receiving.coming.into_iter().flatten().filter_map(|it| it.ticket);
-                let tickets: Vec<_> = coming.collect();
-                let context = match receiving.sender {
-                    Sender::Known(offer) => offer.context,
-                    // Its offer comes all the same, and is not for the next channel.
-                    Sender::Awaited(ticket, _) => {
-                        endpoint.release(ticket);
-                        receiving.route.offers
-                    }
-                    Sender::Lost => receiving.route.offers,
-                };
-                (context, tickets)
+                coming.collect()
             }
             None => return,
         };
@@ -525,7 +519,6 @@ impl<M: Memory> Channels<M> {
             endpoint.cancel(ticket);
             endpoint.release(ticket);
         }
-        endpoint.forget(context);
     }
 }
 

@@ -6,7 +6,6 @@
 use crate::boards::Uses;
 use crate::buffer::{Memory, Typed};
 use crate::collective::{Plan, Short};
-use crate::communicator::{Communicator, answers_to};
 use crate::counter::Keeper;
 use crate::error::{Error, Result};
 use crate::partitioned::{Channel, Channels};
@@ -392,21 +391,6 @@ impl<C: Carrier, M: Memory> State<C, M> {
             self.needs(&[ticket]);
         }
         self.endpoint.poll(ticket)
-    }
-
-    /// Forgets a communicator's context, and those of its collectives.
-    pub fn forget(&mut self, context: u64) {
-        self.endpoint.forget(context);
-        for context in Communicator::of_collectives(context) {
-            self.endpoint.forget(context);
-        }
-    }
-
-    /// Takes a window away, which nobody uses any more.
-    pub fn close_window(&mut self, context: u64) {
-        self.windows.remove(context);
-        self.forget(context);
-        self.endpoint.forget(answers_to(context));
     }
 
     /// Whether a send goes on that nobody will ask after.

@@ -257,19 +257,22 @@ fn read(
     while let Some(first) = extent {
         let cut = Extent { length: first.length.min(PIECE), ..first };
         let rest = Extent { at: cut.end(), length: first.length - cut.length };
-        let (mut near, mut wanted) = (vec![cut], cut.length as u64);
+        let (mut near, mut wanted, mut end) = (vec![cut], cut.length as u64, cut.end());
         extent = if rest.length > 0 { Some(rest) } else { extents.next() };
         while let Some(next) = extent {
-            let span = next.end().saturating_sub(cut.at);
+            // The last part is not always the one that ends last: parts of a view may overlap where
+            // it is only read, and be woven into each other.
+            let furthest = end.max(next.end());
+            let span = furthest - cut.at;
             wanted += next.length as u64;
             if next.at < cut.end() || span > PIECE as u64 || span > wanted * WASTE {
                 break;
             }
             near.push(next);
+            end = furthest;
             extent = extents.next();
         }
-        let span = near.last().map_or(0, |last| last.end() - cut.at) as usize;
-        buffer.resize(span, 0);
+        buffer.resize((end - cut.at) as usize, 0);
         let there = read_at(file, cut.at, &mut buffer)?;
         for part in near {
             let start = ((part.at - cut.at) as usize).min(there);

@@ -117,9 +117,7 @@ fn close(file: &File) -> Result<()> {
         true => fs::remove_file(&file.name).map_err(|error| failed("delete", &file.name, error)),
         false => Ok(()),
     };
-    let ended = file.together(deleted);
-    world()?.process.state().forget(file.comm.inner.context());
-    ended
+    file.together(deleted)
 }
 
 export! {

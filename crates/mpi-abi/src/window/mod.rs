@@ -359,7 +359,7 @@ export! {
         known.barrier().inspect_err(note)?;
         object::remove(handle.into()).inspect_err(note)?;
         WINDOWS.remove(handle.0)?;
-        world()?.process.state().close_window(context);
+        world()?.process.state().windows.remove(context);
         win.set(MPI_WIN_NULL)?;
         flushed.inspect_err(|_| failure::note_for(handle.into(), action))
     }

@@ -36,7 +36,7 @@ use crate::datatype::Datatype;
 use crate::error::{Class, Error, Result};
 use crate::group::Group;
 use crate::op::{self, Op};
-use muster_message::{Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Ticket, Wanted};
+use muster_message::{Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Outcome, Ticket, Wanted};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use target::{Answer, Target, reach};
 use wire::{Head, Kind};
@@ -359,12 +359,13 @@ impl<M: Memory> Window<M> {
         endpoint: &mut Endpoint<C, Typed<M>>,
         target: Option<u32>,
     ) -> Result<Vec<Access>> {
-        let mut targets = std::mem::take(&mut self.unflushed);
-        if let Some(target) = target {
-            let is_asked = targets.remove(&target);
-            self.unflushed = targets;
-            targets = is_asked.then_some(target).into_iter().collect();
-        }
+        let mut targets = match target {
+            None => std::mem::take(&mut self.unflushed),
+            Some(target) => self.unflushed.take(&target).into_iter().collect(),
+        };
+        // A flush of another thread may be on its way, behind what this one asked for.
+        let pending = self.pending.values().map(|pending| pending.target);
+        targets.extend(pending.filter(|it| target.is_none_or(|target| target == *it)));
         targets.into_iter().map(|target| self.signal(endpoint, target, Kind::Flush)).collect()
     }
 
@@ -412,7 +413,7 @@ impl<M: Memory> Window<M> {
             for context in [self.context, answers_to(self.context)] {
                 self.collect(endpoint, Wanted { context, source: None, tag: None })?;
             }
-            let Some((_, ticket, _)) = self.inbox.front() else {
+            let Some((at, outcome)) = self.next_whole(endpoint) else {
                 if moved || !self.misses_holder(endpoint) {
                     return Ok(moved);
                 }
@@ -424,21 +425,39 @@ impl<M: Memory> Window<M> {
                 self.answer(endpoint, refused)?;
                 return Ok(true);
             };
-            let ticket = *ticket;
-            let Some(outcome) = endpoint.poll(ticket) else {
-                // A sender that is gone would let all others wait.
-                endpoint.give_up(ticket);
-                if endpoint.has_ended(ticket) {
-                    continue;
-                }
-                return Ok(moved);
-            };
             moved = true;
-            let Some((from, _, message)) = self.inbox.pop_front() else { continue };
+            let Some((from, _, message)) = self.inbox.remove(at) else { continue };
             if outcome.failure.is_none() {
                 self.take(endpoint, from, &message)?;
             }
         }
+    }
+
+    /// The first message that has come whole and has none of its rank's before it, and how it did.
+    /// A long one comes when its sender is in a call of MPI again: other ranks need not wait for
+    /// that, but where the order in which ranks asked is kept.
+    fn next_whole<C: Carrier>(
+        &self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+    ) -> Option<(usize, Outcome)> {
+        let is_ordered = endpoint.is_coscheduled() || endpoint.is_told();
+        let mut comes = Vec::new();
+        for (at, (from, ticket, _)) in self.inbox.iter().enumerate() {
+            if comes.contains(from) {
+                continue;
+            }
+            // A sender that is gone would let its lock be waited for.
+            let outcome = endpoint.poll(*ticket).or_else(|| {
+                endpoint.give_up(*ticket);
+                endpoint.poll(*ticket)
+            });
+            match outcome {
+                Some(outcome) => return Some((at, outcome)),
+                None if is_ordered => return None,
+                None => comes.push(*from),
+            }
+        }
+        None
     }
 
     /// Takes the messages of a context that have begun to come.
