@@ -1,6 +1,6 @@
 //! Promises about bytes, active messages and remote copies.
 
-use super::{Subject, meet, pattern, soon, together};
+use super::{Subject, is_end, meet, pattern, soon, together};
 use crate::error::Error;
 use crate::region::{Region, Rights};
 use crate::strategy::{
@@ -208,4 +208,26 @@ pub fn copies_respect_rights_and_bounds(subject: &impl Subject) {
     let mut there = [0; 1000];
     region.read(0, &mut there).unwrap();
     assert!(there[..999].iter().all(|&byte| byte == 0) && there[999] == 2);
+}
+
+/// Who puts when the peer is gone is told so, and so is who lets things get on after that.
+pub fn a_put_after_the_end_is_told_of_it(subject: &impl Subject) {
+    let (connected, accepted) = meet(subject);
+    let (mut end, mut owner) = (connected.remote_copy().unwrap(), accepted.remote_copy().unwrap());
+    let key = owner.expose(&Region::new(1000, Rights::ALL)).unwrap();
+    drop(owner);
+    told_of_the_end(|| end.try_put(key, 0, &[1; 1000], 1));
+    for _ in 0..2 {
+        told_of_the_end(|| end.try_progress().map(drop));
+    }
+}
+
+fn told_of_the_end(mut ask: impl FnMut() -> crate::Result<()>) {
+    let late = soon();
+    loop {
+        match ask() {
+            Ok(()) | Err(Error::WouldBlock) => assert!(late.left().is_some(), "nobody tells"),
+            Err(error) => return assert!(is_end(&error), "{error}"),
+        }
+    }
 }

@@ -11,8 +11,9 @@ mod connection;
 mod hostile;
 mod message;
 
-pub use bytes::{bytes_end_where_the_writer_ends_them, copies_respect_rights_and_bounds};
-pub use bytes::{calls_are_carried_out_in_order, large_copies_arrive};
+pub use bytes::large_copies_arrive;
+pub use bytes::{a_put_after_the_end_is_told_of_it, bytes_end_where_the_writer_ends_them};
+pub use bytes::{calls_are_carried_out_in_order, copies_respect_rights_and_bounds};
 pub use child::{a_killed_peer_is_dead, child, exhausted_descriptors_are_an_error_that_passes};
 pub use connection::{a_foreign_address_is_unsupported, nobody_there_is_a_refusal};
 pub use connection::{a_full_bulk_lane_does_not_hold_up_the_system_lane, many_have_one_listener};
@@ -77,6 +78,7 @@ macro_rules! conformance {
             calls_are_carried_out_in_order
             large_copies_arrive
             copies_respect_rights_and_bounds
+            a_put_after_the_end_is_told_of_it
             both_know_each_other
             many_have_one_listener
             a_full_bulk_lane_does_not_hold_up_the_system_lane

@@ -341,12 +341,13 @@ impl<A: ActiveMessage> RemoteCopy for Copied<A> {
 
     fn try_put(&mut self, key: Key, offset: u64, bytes: &[u8], token: u64) -> Result<()> {
         self.begin(true, key, offset, bytes.len(), token)?;
-        self.ask(bytes)?;
+        let asked = self.ask(bytes);
+        // Whatever it says: the operation is there, and goes on with bytes of its own.
         if let Some(last) = self.asked.operations.back_mut() {
             last.kept_from = last.sent;
             last.bytes.extend_from_slice(&bytes[last.sent as usize..]);
         }
-        Ok(())
+        asked
     }
 
     fn try_get(&mut self, key: Key, offset: u64, count: usize, token: u64) -> Result<()> {
