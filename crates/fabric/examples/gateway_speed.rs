@@ -68,7 +68,7 @@ fn daemon(index: u32, at: &str) {
         let transport = transport::of(&here).expect("a transport");
         let mut listener = transport.listen(&here).expect("it listens");
         let adapter = listener.accept(soon()).expect("the other node");
-        node.door().expect("a door").adopt(adapter, soon()).expect("it opens");
+        node.door().expect("a door").adopt(adapter, 0..2, soon()).expect("it opens");
     } else {
         while let Err(error) = node.connect(1, &here, soon()) {
             assert!(matches!(error, muster_fabric::Error::Refused { .. }), "{error}");

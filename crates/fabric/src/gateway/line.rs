@@ -263,7 +263,9 @@ pub(super) fn accept(
         }
     }
     let theirs = Opening::read(&bytes).map_err(|what| malformed(&peer, what))?;
-    let own = own(theirs).ok_or_else(|| malformed(&peer, "it is no node of this job"))?;
+    let own = own(theirs).ok_or_else(|| {
+        malformed(&peer, "it is no node of this job, or another one than it says")
+    })?;
     let mut kept = keep(stream.bare()?, &peer)?;
     say(&mut kept, own, &peer)?;
     Ok((theirs, kept))

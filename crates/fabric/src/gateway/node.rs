@@ -18,6 +18,7 @@ use crate::transport::{self, Adapter, Hello, Lane};
 use muster_base::limits::{GATEWAY_NODES_MAX, GATEWAY_RANKS_MAX, HELLO_TIME};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,16 +71,20 @@ struct Peer {
     dialing: Option<JoinHandle<()>>,
 }
 
-/// A connection that was made.
+/// A connection that was made, or that could not be.
 struct Made {
     node: usize,
     epoch: u32,
+    /// It is this node that has connected.
+    is_dialed: bool,
     kept: Option<Kept>,
 }
 
 /// What other threads have for the daemon's.
 enum Event {
     Made(Made),
+    /// A node that was to connect could not be asked to.
+    Unasked(usize),
     /// A rank is to be let in, by this socket.
     Rank {
         rank: u32,
@@ -136,24 +141,32 @@ impl Door {
         gate::ring(self.bell.as_fd());
     }
 
-    /// Opens a connection that came for [`SERVICE`].
+    /// Opens a connection that came for [`SERVICE`], from who may be one of `nodes`: over the
+    /// network the one whose key was shown.
     ///
     /// # Errors
-    /// The connection's, and [`Error::Malformed`] when it is no node's of this job.
-    pub fn adopt(&self, adapter: Box<dyn Adapter>, deadline: Deadline) -> Result<()> {
+    /// The connection's, and [`Error::Malformed`] when it is no node's of this job, or says that it
+    /// is another.
+    pub fn adopt(
+        &self,
+        adapter: Box<dyn Adapter>,
+        nodes: Range<u32>,
+        deadline: Deadline,
+    ) -> Result<()> {
         let layout = &self.layout;
         let own = |theirs: Opening| {
             let node = theirs.node as usize;
             let is_known = layout.ranks.get(node) == Some(&theirs.ranks) && node != layout.node;
-            is_known.then(|| Opening { epoch: theirs.epoch, ..opening(layout) })
+            let is_it = is_known && nodes.contains(&theirs.node);
+            is_it.then(|| Opening { epoch: theirs.epoch, ..opening(layout) })
         };
         let (theirs, kept) = line::accept(adapter, own, deadline)?;
         if theirs.epoch == 0 {
             // This node does so by itself, now that it is there.
             return Ok(());
         }
-        let made = Made { node: theirs.node as usize, epoch: theirs.epoch, kept: Some(kept) };
-        self.tell(Event::Made(made));
+        let (node, epoch) = (theirs.node as usize, theirs.epoch);
+        self.tell(Event::Made(Made { node, epoch, is_dialed: false, kept: Some(kept) }));
         Ok(())
     }
 }
@@ -283,7 +296,7 @@ impl Node {
         let kept = dial(&self.gate.core.layout, at, &to, epoch, deadline)?;
         let peer = &mut self.peers[at];
         (peer.to, peer.is_ours, peer.epoch) = (Some(to), true, epoch);
-        self.install(Made { node: at, epoch, kept: Some(kept) });
+        self.install(Made { node: at, epoch, is_dialed: true, kept: Some(kept) });
         Ok(())
     }
 
@@ -344,6 +357,7 @@ impl Node {
         while let Ok(event) = self.events.1.try_recv() {
             match event {
                 Event::Made(made) => self.install(made),
+                Event::Unasked(node) => self.unasked(node),
                 Event::Rank { rank, control } => match self.let_in(rank, &control) {
                     Ok(()) => self.seat(rank, control),
                     Err(Error::Refused { why, .. }) => meeting::refuse(&control, &why),
@@ -458,13 +472,14 @@ impl Node {
         if peer.epoch == EPOCH_MAX || peer.dialing.as_ref().is_some_and(|one| !one.is_finished()) {
             return;
         }
-        peer.epoch += 1;
         let Ok(door) = self.door() else { return };
-        let epoch = self.peers[node].epoch;
+        let peer = &mut self.peers[node];
+        peer.epoch += 1;
+        let epoch = peer.epoch;
         let is_over = self.is_over.clone();
         let dialing = move || {
             let kept = dial_again((&door.layout, node), &to, epoch, &is_over);
-            door.tell(Event::Made(Made { node, epoch, kept }));
+            door.tell(Event::Made(Made { node, epoch, is_dialed: true, kept }));
         };
         let thread = Builder::new().name(format!("dials node {node}")).spawn(dialing);
         self.peers[node].dialing = thread.ok();
@@ -487,7 +502,7 @@ impl Node {
         let (Ok(door), is_over) = (self.door(), self.is_over.clone()) else { return };
         let asking = move || {
             if dial_again((&door.layout, node), &to, 0, &is_over).is_none() {
-                door.tell(Event::Made(Made { node, epoch: 0, kept: None }));
+                door.tell(Event::Unasked(node));
             }
         };
         // It ends with its try, whether the node is still there or not.
@@ -495,21 +510,32 @@ impl Node {
         self.peers[node].is_asked = thread.is_ok();
     }
 
-    /// A connection was made, or could not be.
-    fn install(&mut self, made: Made) {
-        let Made { node, epoch, kept } = made;
-        if epoch == 0 && self.is_connected(node as u32) {
-            // It could not be asked to connect, but did.
-            return;
+    /// A node does not answer, unless it has connected meanwhile.
+    fn unasked(&mut self, node: usize) {
+        if !self.is_connected(node as u32) {
+            self.part(node, Some(Loss::Refused));
         }
+    }
+
+    /// A connection was made, or could not be. Of two nodes only one makes any.
+    fn install(&mut self, made: Made) {
+        let Made { node, epoch, is_dialed, kept } = made;
         let peer = &mut self.peers[node];
-        // Whoever dials has numbered it already.
-        let is_next = if peer.is_ours { epoch == peer.epoch } else { epoch > peer.epoch };
-        if let Some(thread) = peer.dialing.take() {
+        let is_next = match peer.is_ours {
+            // Whoever dials has numbered it already; of an earlier try nobody waits for anything.
+            true => is_dialed && epoch == peer.epoch,
+            false => !is_dialed && epoch > peer.epoch,
+        };
+        if let Some(thread) = peer.dialing.take_if(|_| is_dialed && is_next) {
             // It has nothing more to do than to end.
             let _ = thread.join();
         }
-        let Some(kept) = kept else { return self.part(node, Some(Loss::Refused)) };
+        let Some(kept) = kept else {
+            if is_next {
+                self.part(node, Some(Loss::Refused));
+            }
+            return;
+        };
         let line = self.gate.new_line(kept, epoch);
         if self.gate.core.loss(node).is_some() || !is_next {
             return line.hang_up();

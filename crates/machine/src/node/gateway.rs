@@ -12,8 +12,9 @@
 //!
 //! *Who connects.* Of two nodes the one that comes first in the job, when it makes its part: over
 //! the line between daemons, as service `gateway JOB`. The other one asks it to in the same way if
-//! it does not: its ranks may come late, or never. Who does not know that job hangs up, and is
-//! tried again for as long as a hello may take: its order may be on the way.
+//! it does not: its ranks may come late, or never. Over the network each is who its key says. Who
+//! does not know that job hangs up, and is tried again for as long as a hello may take: its order
+//! may be on the way.
 //!
 //! *Who may die when.*
 //!
@@ -32,15 +33,17 @@ use super::{Node, Setup};
 use crate::keeper::parent;
 use crate::launch::{Part, session_of};
 use crate::line::Others;
-use crate::memory::id_of;
+use crate::memory::{id_of, name_of};
 use crate::roster::{Roster, check_peer, name_to, transport_of};
-use muster_base::limits::HELLO_TIME;
+use muster_base::limits::{HELLO_TIME, HELLOS_MAX};
 use muster_fabric::gateway::{self, Asking, Dial, Door, SERVICE, Shutter};
-use muster_fabric::transport::{Adapter, Hello, Lane};
+use muster_fabric::protocol::NodeId;
+use muster_fabric::transport::{Hello, Lane, Peer};
 use muster_fabric::{Deadline, Error};
 use rustix::process::{Pid, geteuid};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{Builder, JoinHandle};
@@ -107,6 +110,11 @@ impl Gateways {
             Some((*job, local as u32))
         };
         of_job.filter_map(local).collect()
+    }
+
+    /// Which nodes of a job a peer may be, if any.
+    fn nodes_of(&self, job: u32, peer: &Peer) -> Option<Range<u32>> {
+        nodes_of(&self.lock().get(&job)?.nodes, peer)
     }
 
     /// The door of a job's gateway, which is made if there is none; none where the job is unknown.
@@ -186,16 +194,15 @@ impl Desk {
 
     /// What has other nodes connected to their jobs' gateways here.
     pub(super) fn others(node: &Arc<Node>) -> Others {
-        let node = node.clone();
+        let (node, places) = (node.clone(), Arc::new(()));
         Box::new(move |adapter| {
             let job = adapter.hello().service.strip_prefix(SERVICE).map(str::trim_start);
             let Some(job) = job.and_then(|job| job.parse().ok()) else { return };
-            // Over the network only members come in, which are all of one user.
-            let is_own = adapter.peer().uid.is_none_or(|uid| uid == geteuid().as_raw());
-            if let (true, Some(Ok(door))) = (is_own, node.gateways.door(&node, job)) {
-                // It tries again where there is no thread left.
-                let adopt = Builder::new().name(format!("gateway {job}"));
-                let _ = adopt.spawn(move || adopt_at(&door, adapter));
+            let Some(nodes) = node.gateways.nodes_of(job, adapter.peer()) else { return };
+            if let Some(Ok(door)) = node.gateways.door(&node, job) {
+                // Who has given up meanwhile tries again.
+                let adopt = move || drop(door.adopt(adapter, nodes, Deadline::after(HELLO_TIME)));
+                begin(&places, job, adopt);
             }
         })
     }
@@ -211,9 +218,30 @@ impl Drop for Desk {
     }
 }
 
-fn adopt_at(door: &Door, adapter: Box<dyn Adapter>) {
-    // Who has given up meanwhile tries again.
-    let _ = door.adopt(adapter, Deadline::after(HELLO_TIME));
+/// Has a thread do it, each of which has one of the places, while there are fewer than
+/// [`HELLOS_MAX`]. Who finds none, or no thread, tries again.
+fn begin(places: &Arc<()>, job: u32, adopt: impl FnOnce() + Send + 'static) {
+    let place = places.clone();
+    // One is of who hands them out.
+    if Arc::strong_count(&place) <= HELLOS_MAX + 1 {
+        let adopt = move || {
+            adopt();
+            drop(place);
+        };
+        let _ = Builder::new().name(format!("gateway {job}")).spawn(adopt);
+    }
+}
+
+/// Which of these nodes a peer may be: over the network the one whose key it has shown, within this
+/// machine any, if it is of the daemon's user.
+fn nodes_of(nodes: &[Part], peer: &Peer) -> Option<Range<u32>> {
+    let Some(member) = &peer.member else {
+        let is_own = peer.uid == Some(geteuid().as_raw());
+        return is_own.then_some(0..nodes.len() as u32);
+    };
+    let name = name_of(NodeId(member.name.parse().ok()?));
+    let at = nodes.iter().position(|part| part.node == name)? as u32;
+    Some(at..at + 1)
 }
 
 /// Lets a rank in, or says why not.
@@ -258,4 +286,63 @@ fn descends(pid: u32, from: u32) -> bool {
     let has_come = || std::iter::successors(Some(pid), |at| parent(*at)).any(|at| at == from);
     // One on the way may end while it is looked at: its children are others' then.
     (0..TRIES).any(|_| has_come())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_fabric::transport::Protection;
+    use muster_fabric::transport::socket::{Identity, Member};
+    use std::sync::mpsc::{channel, sync_channel};
+
+    #[test]
+    fn over_the_network_a_peer_is_the_node_whose_key_it_has_and_no_other() {
+        let part = |node: &str| Part { node: node.into(), instance: 1, first: 0, count: 1 };
+        let nodes = [part("n7"), part("n0"), part("n3")];
+        let of = |peer: &Peer| nodes_of(&nodes, peer);
+        let tls = Peer::new("4.n3".into(), Protection::Tls);
+        let key = Identity::from_secret(&[1; 32]).public_key();
+        let member = |name: &str| {
+            let member = Some(Member { name: name.into(), key });
+            of(&Peer { member, ..tls.clone() })
+        };
+        assert_eq!((member("1"), member("4"), member("8")), (Some(1..2), Some(2..3), Some(0..1)));
+        // The manager, a node without a part, and one that has shown no key.
+        assert_eq!((member("0"), member("2"), of(&tls)), (None, None, None));
+        let here = Peer::new("n3".into(), Protection::Local);
+        let user = |uid: u32| of(&Peer { uid: Some(uid), ..here.clone() });
+        assert_eq!(user(geteuid().as_raw()), Some(0..3));
+        assert_eq!((user(geteuid().as_raw() + 1), of(&here)), (None, None));
+    }
+
+    #[test]
+    fn no_more_than_so_many_that_come_for_gateways_are_waited_for_at_once() {
+        let places = Arc::new(());
+        let (begun, seen) = channel();
+        let mut silent = Vec::new();
+        for _ in 0..HELLOS_MAX {
+            let (ends, wait) = sync_channel::<()>(0);
+            let begun = begun.clone();
+            begin(&places, 1, move || {
+                begun.send(true).expect("the test waits");
+                // Until the test drops the other end.
+                let _ = wait.recv();
+            });
+            silent.push(ends);
+        }
+        silent.iter().for_each(|_| assert!(seen.recv().expect("it has begun")));
+        let one_more = || {
+            let begun = begun.clone();
+            begin(&places, 1, move || begun.send(false).expect("the test waits"));
+        };
+        one_more();
+        drop(silent.pop());
+        while Arc::strong_count(&places) > HELLOS_MAX {
+            std::thread::yield_now();
+        }
+        one_more();
+        drop(silent);
+        drop(begun);
+        assert_eq!(seen.iter().collect::<Vec<_>>(), [false], "the one that found a place");
+    }
 }

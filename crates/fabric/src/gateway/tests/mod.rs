@@ -1,5 +1,6 @@
 //! The gateway without I/O: two nodes in this process, whose connection is two queues.
 
+mod doors;
 mod lender;
 mod meeting;
 mod near;

@@ -94,7 +94,7 @@ fn daemon(index: u32, address: &Address) {
                 if let Ok(adapter) = listener.accept(Deadline::after(Duration::from_millis(20))) {
                     assert_eq!(adapter.hello().service, SERVICE);
                     // Who has given up meanwhile tries again.
-                    let _ = door.adopt(adapter, soon());
+                    let _ = door.adopt(adapter, 0..2, soon());
                 }
             }
         }));
