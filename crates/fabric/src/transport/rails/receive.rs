@@ -116,8 +116,12 @@ impl Receiver {
     /// Bytes have come: they lie in the window, or were there before.
     ///
     /// # Errors
-    /// There are more gaps than pieces can be under way.
+    /// There are more gaps than pieces can be under way, or the end that was said meanwhile comes
+    /// before them.
     pub fn arrived(&mut self, rail: usize, range: Range<u64>) -> Result<(), String> {
+        if let Some(end) = self.end.filter(|end| range.end > *end) {
+            return Err(format!("bytes up to {} behind the end at {end}", range.end));
+        }
         self.rails[rail].units += range.end - range.start;
         let first = self.beyond.partition_point(|other| other.end < range.start);
         let behind = self.beyond.partition_point(|other| other.start <= range.end);

@@ -340,3 +340,17 @@ fn a_piece_that_cannot_be_is_refused() {
     let many = (0..window / 2).find_map(|number| holes.put(0, 2 * number + 1, b"x").err());
     assert!(many.unwrap().contains("gaps"), "and little memory is taken");
 }
+
+#[test]
+fn a_piece_that_has_begun_goes_no_further_than_the_end_said_on_another_rail() {
+    let mut receiver = Receiver::new(2, RAILS_WINDOW_SYSTEM);
+    receiver.put(1, 0, &[7; 100]).unwrap();
+    receiver.check(100, 100).unwrap();
+    receiver.slot(&(100..200)).unwrap()[..50].fill(7);
+    receiver.arrived(0, 100..150).unwrap();
+    receiver.end(1, 150).unwrap();
+    let error = receiver.arrived(0, 150..200).unwrap_err();
+    assert_eq!(error, "bytes up to 200 behind the end at 150");
+    assert_eq!(receiver.read(&mut [0; 300]), 150);
+    assert!(receiver.is_at_end());
+}
