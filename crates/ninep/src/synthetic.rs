@@ -461,8 +461,12 @@ impl Tree for Synthetic {
         }
         // A shell's `>` creates what it writes; what is here already is opened.
         match Synthetic::down(dir, name) {
-            Ok((fid, _)) if !flags.has(OpenFlags::EXCL) => self.open(call, &fid, flags),
-            Ok(_) => fail(Errno::EXIST, "this file is there already"),
+            Ok(_) if flags.has(OpenFlags::EXCL) => fail(Errno::EXIST, "this file is there already"),
+            Ok((fid, _)) if matches!(fid.place, Place::Made(Entry::File(_))) => {
+                self.open(call, &fid, flags)
+            }
+            // Least of all a mount, whose one fid at the other server all walks start from.
+            Ok(_) => fail(Errno::ISDIR, "this is a directory"),
             Err(_) => fail(Errno::PERM, "no files can be made in this directory"),
         }
     }

@@ -544,6 +544,25 @@ fn a_walk_that_has_been_below_a_mount_stops_at_it() {
     assert_eq!(walk(&client, &[b"m", b".."]).expect("walked").0[1], root);
 }
 
+/// Once it opened the one fid at the other server that all walks start from, for good.
+#[test]
+fn a_create_on_the_name_of_a_mount_is_refused_and_leaves_it_to_all_others() {
+    let relay = Relay::new();
+    let (_server, client) = relay.mounted();
+    let dir = client.root().walk(&[]).expect("cloned");
+    let write = OpenFlags::WRONLY;
+    for (flags, errno) in [
+        (0, Errno::ISDIR),
+        (write | OpenFlags::TRUNC, Errno::ISDIR),
+        (write | OpenFlags::EXCL, Errno::EXIST),
+    ] {
+        let refused = dir.create(b"m", OpenFlags(flags), 0o600, 0).expect_err("a directory");
+        assert_eq!(refused.errno, errno, "{refused}");
+    }
+    let (_, fid) = walk(&client, &[b"m", b"c"]).expect("walked");
+    assert_eq!(fid.expect("all found").readlink().expect("read"), b"to/a/b/c");
+}
+
 /// Once it looked like a file that is not there.
 #[test]
 fn a_want_of_descriptors_is_told_whatever_name_of_a_walk_meets_it() {
