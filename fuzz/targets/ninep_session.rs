@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use libfuzzer_sys::fuzz_target;
 use muster_base::limits::{MSIZE_MAX, OUTBOX_MAX};
 use muster_ninep::call::{Answer, Data, LockStatus, Opened, Ticket, Walked};
-use muster_ninep::error::{Errno, Error, fail};
+use muster_ninep::error::{Errno, fail};
 use muster_ninep::message::{Frame, Rmessage};
 use muster_ninep::record::{Attr, DirEntry, LockRange, Qid, SetAttr};
 use muster_ninep::session::Session;
@@ -90,9 +90,8 @@ impl Tree for Paper {
         Ok(Opened { fid: *fid, qid: fid.qid(), iounit: 0 })
     }
 
-    fn clunk(&self, _: Leaf) -> Result<(), Error> {
+    fn clunk(&self, _: Leaf) {
         self.fids.fetch_sub(1, Ordering::Relaxed);
-        Ok(())
     }
 
     fn getattr(&self, _: &mut C<'_, Self>, fid: &Leaf) -> Answer<Attr> {

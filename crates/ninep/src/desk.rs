@@ -27,7 +27,7 @@ pub(crate) enum Goal {
     /// Make the attribute a fid.
     Xattrwalk { newfid: Fid },
     /// The fid is gone.
-    Remove { fid: Fid },
+    Gone { fid: Fid },
     /// Send at most `count` bytes of content.
     Read { count: usize },
     /// Send at most `count` bytes of entries.
@@ -40,7 +40,7 @@ impl Goal {
     /// The fid that no other request may use until the answer is there.
     pub(crate) fn fid(&self) -> Option<Fid> {
         match self {
-            Goal::Attach { fid } | Goal::Open { fid, .. } | Goal::Remove { fid } => Some(*fid),
+            Goal::Attach { fid } | Goal::Open { fid, .. } | Goal::Gone { fid } => Some(*fid),
             Goal::Walk { newfid, .. } | Goal::Xattrwalk { newfid } => Some(*newfid),
             Goal::Old(step) => step.fid(),
             Goal::Reply | Goal::Read { .. } | Goal::Readdir { .. } => None,
@@ -215,7 +215,14 @@ impl<'a, T: Tree> Desk<'a, T> {
     pub(crate) fn remove(&mut self, fid: Fid) -> Result<Asked<T::Fid>> {
         let slot = self.fids.get(fid)?;
         let answer = self.tree.remove(&mut self.call, &slot.fid);
-        Ok((Goal::Remove { fid }, outcome(answer)))
+        Ok((Goal::Gone { fid }, outcome(answer)))
+    }
+
+    /// The clunk of a fid that writes an attribute.
+    pub(crate) fn commit(&mut self, fid: Fid) -> Result<Asked<T::Fid>> {
+        let slot = self.fids.get(fid)?;
+        let answer = self.tree.commit(&mut self.call, &slot.fid);
+        Ok((Goal::Gone { fid }, outcome(answer)))
     }
 
     /// Requests about one file.

@@ -41,6 +41,11 @@ impl<F> Slot<F> {
         Slot { path, ..self }
     }
 
+    /// Whether an extended attribute is set at its clunk.
+    pub(crate) fn sets_attribute(&self) -> bool {
+        self.is_attribute && self.opened.is_some_and(OpenFlags::writes)
+    }
+
     /// Names from the root, with '/' between.
     pub(crate) fn path(&self) -> &[u8] {
         &self.path

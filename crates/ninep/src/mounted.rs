@@ -23,7 +23,7 @@ macro_rules! handed_on {
                 fn $name(&self, call: &mut SynCall<'_>, $($arg: $type),*) -> Answer<$answer>;
             )*
             fn as_any(&self) -> &dyn Any;
-            fn clunk(&self) -> Result<()>;
+            fn clunk(&self);
             fn walk(
                 &self,
                 call: &mut SynCall<'_>,
@@ -95,8 +95,8 @@ macro_rules! handed_on {
                 self
             }
 
-            fn clunk(&self) -> Result<()> {
-                self.tree.clunk(self.fid.clone())
+            fn clunk(&self) {
+                self.tree.clunk(self.fid.clone());
             }
 
             fn walk(
@@ -239,6 +239,7 @@ handed_on! {
     fsync(data: bool) -> ();
     lock(range: &LockRange<'_>, block: bool) -> LockStatus;
     getlock(range: &LockRange<'_>) -> HeldLock;
+    commit() -> ();
 }
 
 /// A fid and its tree.

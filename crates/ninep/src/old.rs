@@ -396,7 +396,7 @@ impl<T: Tree> Session<T> {
                 let directory = self.fids.mine(fid).map(|slot| slot.fid.clone());
                 self.finish_open(fid, Opened { fid: file, qid, iounit: 0 }, Some(name));
                 // The walk has made a file of its own; the directory's is no longer in use.
-                directory.map(|directory| self.tree.clunk(directory));
+                directory.into_iter().for_each(|directory| self.tree.clunk(directory));
                 if !open {
                     return self.reply(tag, &Rmessage::Create { qid, iounit: 0 });
                 }

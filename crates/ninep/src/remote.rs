@@ -8,7 +8,8 @@
 //!
 //! A fid here is a fid there, clunked when the last clone of it is dropped; that of a file which
 //! this tree's client created is the directory's. Clunks are not waited for: whatever a client
-//! asks next is asked behind them, on the same connection.
+//! asks next is asked behind them, on the same connection. Only that of a fid that writes an
+//! extended attribute is, as the attribute is set then, or refused.
 
 use crate::call::{Answer, Data, HeldLock, LockStatus, Opened, Outcome, Walked};
 use crate::client::{Cancel, Client, Fid};
@@ -135,9 +136,8 @@ impl Tree for Remote {
         self.hand_on(call, |then| fid.open_then(flags, then), opened(fid))
     }
 
-    fn clunk(&self, fid: Fid) -> Result<()> {
+    fn clunk(&self, fid: Fid) {
         drop(fid);
-        Ok(())
     }
 
     fn getattr(&self, call: &mut C<'_, Self>, fid: &Fid) -> Answer<Attr> {
@@ -330,6 +330,10 @@ impl Tree for Remote {
             Opened { fid: same, qid, iounit: 0 }
         };
         self.hand_on(call, |then| fid.xattrcreate_then(name, size, flags, then), read)
+    }
+
+    fn commit(&self, call: &mut C<'_, Self>, fid: &Fid) -> Answer<()> {
+        self.hand_on(call, |then| fid.clunk_then(then), as_it_is)
     }
 }
 

@@ -187,7 +187,7 @@ impl<T: Tree> Session<T> {
                 // Nobody is left to be told of an error, here or below.
                 let _ = self.tree.remove(&mut call, &slot.fid);
             }
-            let _ = self.tree.clunk(slot.fid);
+            self.tree.clunk(slot.fid);
         }
     }
 
@@ -206,7 +206,7 @@ impl<T: Tree> Session<T> {
             _ => unopened,
         };
         if let Some(fid) = file {
-            let _ = self.tree.clunk(fid);
+            self.tree.clunk(fid);
         }
     }
 
@@ -315,17 +315,23 @@ impl<T: Tree> Session<T> {
     }
 
     fn clunk(&mut self, tag: Tag, fid: Fid) {
-        match self.fids.take(fid) {
-            Ok(slot) if slot.remove => {
-                let number = Tmessage::Clunk { fid }.number();
-                self.fids.put(fid, slot);
-                self.put_to_tree(tag, number, |desk| desk.remove(fid));
+        let number = Tmessage::Clunk { fid }.number();
+        match self.fids.get(fid) {
+            Ok(slot) if slot.remove => self.put_to_tree(tag, number, |desk| desk.remove(fid)),
+            Ok(slot) if slot.sets_attribute() => {
+                self.put_to_tree(tag, number, |desk| desk.commit(fid));
             }
-            Ok(slot) => match self.tree.clunk(slot.fid) {
-                Ok(()) => self.reply(tag, &Rmessage::Clunk {}),
-                Err(error) => self.refuse(tag, &error),
-            },
+            Ok(_) => {
+                self.forget(fid);
+                self.reply(tag, &Rmessage::Clunk {});
+            }
             Err(error) => self.refuse(tag, &error),
+        }
+    }
+
+    fn forget(&mut self, fid: Fid) {
+        if let Ok(slot) = self.fids.take(fid) {
+            self.tree.clunk(slot.fid);
         }
     }
 
@@ -387,11 +393,9 @@ impl<T: Tree> Session<T> {
     /// Does to the fid table what an answer means, and sends it.
     fn finish(&mut self, tag: Tag, number: u8, goal: Goal, outcome: Outcome<T::Fid>) {
         goal.fid().inspect(|fid| self.fids.release(*fid));
-        if let Goal::Remove { fid } = goal
-            && let Ok(slot) = self.fids.take(fid)
-        {
-            // Tremove clunks its fid whether it succeeds or not (remove(5)).
-            let _ = self.tree.clunk(slot.fid);
+        if let Goal::Gone { fid } = goal {
+            // Whether it succeeds or not (remove(5), clunk(5)).
+            self.forget(fid);
         }
         if let Outcome::Failed(mut error) = outcome {
             if let Goal::Old(step) = &goal {
@@ -407,7 +411,7 @@ impl<T: Tree> Session<T> {
             return self.refuse(tag, &error);
         }
         match goal {
-            Goal::Reply | Goal::Remove { .. } => self.reply_with(tag, number, outcome),
+            Goal::Reply | Goal::Gone { .. } => self.reply_with(tag, number, outcome),
             Goal::Attach { fid } => {
                 let Outcome::Attached(root, qid) = outcome else { unreachable!() };
                 self.fids.put(fid, Slot::new(root, qid));
@@ -478,7 +482,7 @@ impl<T: Tree> Session<T> {
             let qid = walked.qids.last().copied().unwrap_or(start);
             if let Some(old) = self.fids.put(newfid, Slot::new(file, qid).at(path)) {
                 // The same fid walked on: its old file is no longer in use.
-                let _ = self.tree.clunk(old.fid);
+                self.tree.clunk(old.fid);
             }
         }
         self.reply(tag, &Rmessage::Walk { qids: Qids(walked.qids) });

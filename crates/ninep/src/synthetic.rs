@@ -384,8 +384,8 @@ impl Tree for Synthetic {
         Ok(Opened { fid: opened, qid, iounit: 0 })
     }
 
-    fn clunk(&self, fid: Fid) -> Result<()> {
-        fid.foreign().map_or(Ok(()), |foreign| foreign.clunk())
+    fn clunk(&self, fid: Fid) {
+        fid.foreign().inspect(|foreign| foreign.clunk());
     }
 
     fn getattr(&self, call: &mut C<'_, Self>, fid: &Fid) -> Answer<Attr> {
@@ -626,5 +626,9 @@ impl Tree for Synthetic {
         flags: u32,
     ) -> Answer<Opened<Fid>> {
         foreign_only!(fid, foreign => foreign.xattrcreate(call, fid, name, size, flags))
+    }
+
+    fn commit(&self, call: &mut C<'_, Self>, fid: &Fid) -> Answer<()> {
+        foreign_only!(fid, foreign => foreign.commit(call))
     }
 }

@@ -6,7 +6,7 @@
 //! override is refused with EOPNOTSUPP.
 
 use crate::call::{Answer, Call, Data, HeldLock, LockStatus, Opened, Walked};
-use crate::error::{Errno, Result, fail};
+use crate::error::{Errno, fail};
 use crate::intake::Intake;
 use crate::record::{Attr, DirEntry, LockRange, Qid, SetAttr, Statfs};
 use crate::wire::Name;
@@ -101,11 +101,8 @@ pub trait Tree: Send + Sync + Sized + 'static {
         flags: OpenFlags,
     ) -> Answer<Opened<Self::Fid>>;
 
-    /// Forgets a fid; the only place that may do so when a client is gone. An error is told to a
-    /// client that still listens (a failed commit of an extended attribute).
-    fn clunk(&self, fid: Self::Fid) -> Result<()> {
-        Ok(())
-    }
+    /// Forgets a fid; the only place that may do so when a client is gone.
+    fn clunk(&self, fid: Self::Fid) {}
 
     /// Offers to take the content of a large write in parts, while it still arrives: `count`
     /// bytes for `offset`. `None`: [`Tree::write`] is to get it whole. Only where parts are as
@@ -307,7 +304,8 @@ pub trait Tree: Send + Sync + Sized + 'static {
         unsupported()
     }
 
-    /// Turns a fid into one that writes an extended attribute of `size` bytes, set at its clunk.
+    /// Turns a fid into one that writes an extended attribute of `size` bytes, set at its clunk
+    /// ([`Tree::commit`]).
     fn xattrcreate(
         &self,
         call: &mut C<'_, Self>,
@@ -316,6 +314,12 @@ pub trait Tree: Send + Sync + Sized + 'static {
         size: u64,
         flags: u32,
     ) -> Answer<Opened<Self::Fid>> {
+        unsupported()
+    }
+
+    /// Sets the extended attribute that was written through a fid, as its client clunks it: the
+    /// answer is that of the clunk, and [`Tree::clunk`] is next.
+    fn commit(&self, call: &mut C<'_, Self>, fid: &Self::Fid) -> Answer<()> {
         unsupported()
     }
 

@@ -127,18 +127,10 @@ impl HostTree {
         }
     }
 
-    /// Forgets a fid, and carries out what was to happen then.
-    ///
-    /// # Errors
-    /// When a new extended attribute is not accepted.
-    pub fn clunk(&self, fid: &HostFid) -> Result<()> {
-        match &fid.0.form {
-            Form::File(file) => {
-                lock::release(&fid.0, file);
-                Ok(())
-            }
-            Form::NewValue(value) => self.set_value(&fid.0, value),
-            Form::Place | Form::Directory(_) | Form::Value(_) => Ok(()),
+    /// Forgets a fid, and gives up its locks.
+    pub fn clunk(&self, fid: &HostFid) {
+        if let Form::File(file) = &fid.0.form {
+            lock::release(&fid.0, file);
         }
     }
 }
@@ -183,8 +175,8 @@ impl Tree for HostTree {
     fn open(&self, _: &mut C<'_>, fid: &HostFid, flags: OpenFlags) -> Answer<Opened<HostFid>> {
         Ok(self.open(fid, flags)?)
     }
-    fn clunk(&self, fid: HostFid) -> Result<()> {
-        self.clunk(&fid)
+    fn clunk(&self, fid: HostFid) {
+        self.clunk(&fid);
     }
     fn getattr(&self, _: &mut C<'_>, fid: &HostFid) -> Answer<Attr> {
         Ok(self.getattr(fid)?)
@@ -318,6 +310,9 @@ impl Tree for HostTree {
         flags: u32,
     ) -> Answer<Opened<HostFid>> {
         Ok(self.xattrcreate(fid, name, size, flags)?)
+    }
+    fn commit(&self, _: &mut C<'_>, fid: &HostFid) -> Answer<()> {
+        Ok(self.commit(fid)?)
     }
     fn user_name(&self, uid: u32) -> String {
         name_of(&self.names.users, uid, user::name)

@@ -213,8 +213,12 @@ impl Client {
     fn clunk(&mut self, fid: HostFid) -> std::result::Result<(), Errno> {
         self.ask(move |tree| {
             // As the session does: the fid goes, whatever the answer.
-            let fid = fid;
-            tree.clunk(&fid)
+            let done = match fid.0.form {
+                Form::NewValue(_) => tree.commit(&fid),
+                _ => Ok(()),
+            };
+            tree.clunk(&fid);
+            done
         })
     }
 }

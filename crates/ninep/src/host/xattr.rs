@@ -121,8 +121,15 @@ impl HostTree {
         Ok(Opened { fid, qid: self.qids.qid(&stat), iounit: 0 })
     }
 
-    /// Sets the attribute whose value was collected.
-    pub(super) fn set_value(&self, node: &Node, value: &Mutex<NewValue>) -> Result<()> {
+    /// Sets the attribute whose value was collected ([`crate::tree::Tree::commit`]).
+    ///
+    /// # Errors
+    /// EINVAL when not all of the value has come, and those of setxattr(2) and removexattr(2).
+    pub fn commit(&self, fid: &HostFid) -> Result<()> {
+        let node = &fid.0;
+        let Form::NewValue(value) = &node.form else {
+            return fail(Errno::BADF, "the fid does not write an attribute");
+        };
         let value = value.lock().expect("no holder panics");
         if value.collected.len() != value.size {
             return fail(Errno::INVAL, "fewer bytes than were announced for the attribute");

@@ -110,8 +110,15 @@ impl Tree for Probe {
         Ok(Opened { fid: fid.clone(), qid, iounit })
     }
 
-    fn clunk(&self, fid: String) -> Result<()> {
+    fn clunk(&self, fid: String) {
         self.note(format!("clunk {fid}"));
+    }
+
+    fn commit(&self, _: &mut C<'_, Self>, fid: &String) -> Answer<()> {
+        self.note(format!("commit {fid}"));
+        if fid.ends_with("crammed#") {
+            return fail(Errno::NOSPC, "no attribute fits any more");
+        }
         Ok(())
     }
 
@@ -367,6 +374,8 @@ fn every_request_reaches_the_other_server_whole() {
         "clunk /a/b#user.k",
         "xattrcreate /a/b user.k 1 1",
         "write /a/b# 0 v",
+        "commit /a/b#",
+        "clunk /a/b#",
         "remove /d/r",
     ] {
         relay.probe.wait_for(expected, 1);
@@ -574,6 +583,25 @@ fn a_want_of_descriptors_is_told_whatever_name_of_a_walk_meets_it() {
     }
     let (qids, fid) = walk(&client, &[b"m", b"missing"]).expect("a part");
     assert_eq!((qids.len(), fid.is_none()), (1, true));
+}
+
+#[test]
+fn what_becomes_of_an_attribute_there_is_the_answer_to_its_clunk() {
+    let relay = Relay::new();
+    let (_server, mounted) = relay.mounted();
+    for (client, path) in [(relay.client(), "crammed"), (mounted, "m/crammed")] {
+        let file = client.walk(path).expect("walked");
+        let refused = file.setxattr(b"user.k", b"v", 0).expect_err("there is no room");
+        assert_eq!(refused.errno, Errno::NOSPC, "{refused}");
+        // The fids are gone all the same, and each was clunked once.
+        drop(file);
+    }
+    for fid in ["/crammed", "/a/b/crammed"] {
+        relay.probe.wait_for(&format!("clunk {fid}"), 1);
+        let notes = relay.probe.notes.lock().expect("no holder panics");
+        let clunks = notes.iter().filter(|note| **note == format!("clunk {fid}#")).count();
+        assert_eq!(clunks, 1, "{notes:?}");
+    }
 }
 
 #[test]

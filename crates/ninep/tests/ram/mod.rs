@@ -256,15 +256,17 @@ impl Tree for Ram {
         Ok(opened(fid.clone(), fid.node()?.qid()))
     }
 
-    fn clunk(&self, fid: Fid) -> Result<()> {
+    fn clunk(&self, _: Fid) {
         self.fids.fetch_sub(1, Ordering::Relaxed);
-        if let Fid::NewValue(node, name, size, value) = fid {
-            let value = value.lock().expect("no holder panics").clone();
-            if value.len() as u64 != size {
-                return fail(Errno::INVAL, format!("{} of {size} bytes came", value.len()));
-            }
-            node.body().extended.insert(name, value);
+    }
+
+    fn commit(&self, _: &mut C<'_, Self>, fid: &Fid) -> Answer<()> {
+        let Fid::NewValue(node, name, size, value) = fid else { return Err(Errno::BADF.into()) };
+        let value = value.lock().expect("no holder panics").clone();
+        if value.len() as u64 != *size {
+            return fail(Errno::INVAL, format!("{} of {size} bytes came", value.len()));
         }
+        node.body().extended.insert(name.clone(), value);
         Ok(())
     }
 
