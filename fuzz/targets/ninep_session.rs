@@ -151,7 +151,14 @@ impl Tree for Paper {
         if *fid == Leaf::File { Ok(()) } else { fail(Errno::PERM, "it stays") }
     }
 
-    fn rename(&self, _: &mut C<'_, Self>, _: &Leaf, _: Option<&Leaf>, _: Name<'_>) -> Answer<()> {
+    fn rename(
+        &self,
+        _: &mut C<'_, Self>,
+        _: &Leaf,
+        _: Option<&Leaf>,
+        _: Name<'_>,
+        _: bool,
+    ) -> Answer<()> {
         Ok(())
     }
 

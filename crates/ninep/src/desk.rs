@@ -304,7 +304,7 @@ impl<'a, T: Tree> Desk<'a, T> {
                 check_name(name)?;
                 fids.directory(dir)?;
                 let (file, dir) = fids.two(fid, dir)?;
-                outcome(tree.rename(call, &file.fid, Some(&dir.fid), name))
+                outcome(tree.rename(call, &file.fid, Some(&dir.fid), name, true))
             }
             Tmessage::Renameat { from, name, to, new_name } => {
                 check_name(name)?;

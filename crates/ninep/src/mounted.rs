@@ -65,6 +65,7 @@ macro_rules! handed_on {
                 call: &mut SynCall<'_>,
                 dir: Option<&dyn Foreign>,
                 name: Name<'_>,
+                replace: bool,
             ) -> Answer<()>;
             fn renameat(
                 &self,
@@ -193,9 +194,10 @@ macro_rules! handed_on {
                 call: &mut SynCall<'_>,
                 dir: Option<&dyn Foreign>,
                 name: Name<'_>,
+                replace: bool,
             ) -> Answer<()> {
                 let dir = dir.map(|dir| self.same_tree(dir)).transpose()?;
-                call.embed(no_fid, |call| self.tree.rename(call, &self.fid, dir, name))
+                call.embed(no_fid, |call| self.tree.rename(call, &self.fid, dir, name, replace))
             }
 
             fn renameat(

@@ -301,9 +301,9 @@ impl<T: Tree> Desk<'_, T> {
         // Another fid may have renamed the file since this one came to it.
         let known = slot.name() == stat.name && self.tree.keeps_names(&slot.fid);
         if !stat.name.is_empty() && !known {
-            // First, because it can be undone.
-            let name = stat.name.to_vec();
-            let answer = self.tree.rename(&mut self.call, &slot.fid, None, &name);
+            // First, because it can be undone; but not what it would replace.
+            let (name, replace) = (stat.name.to_vec(), set.valid == 0);
+            let answer = self.tree.rename(&mut self.call, &slot.fid, None, &name, replace);
             return Ok((Goal::Old(Step::Renamed { fid, name, set }), outcome(answer)));
         }
         let answer = if set.valid != 0 {
@@ -438,7 +438,7 @@ impl<T: Tree> Session<T> {
                 // All or nothing (stat(5)).
                 self.go_on(tag, number, |desk| {
                     let slot = desk.fids.get(*fid)?;
-                    let answer = desk.tree.rename(&mut desk.call, &slot.fid, None, back);
+                    let answer = desk.tree.rename(&mut desk.call, &slot.fid, None, back, false);
                     let step = Step::Undone { fid: *fid, back: back.clone(), error };
                     Ok((Goal::Old(step), outcome(answer)))
                 });

@@ -113,6 +113,21 @@ fn as_it_is<T>(answer: T, _: &Place) -> T {
     answer
 }
 
+/// Moves a file into a directory. Trename replaces what has the name there; so if it is not to be,
+/// whether there is anything is asked before.
+fn rename_into(file: &Fid, dir: &Fid, name: &[u8], replace: bool, then: Then<()>) -> Cancel {
+    if replace {
+        return file.rename_then(dir, name, then);
+    }
+    let (file, to, new_name) = (file.clone(), dir.clone(), name.to_vec());
+    dir.walk_then(&[name], move |found| match found {
+        Err(error) if error.errno == Errno::NOENT => drop(file.rename_then(&to, &new_name, then)),
+        Ok((_, Some(found))) if found.qid().path == file.qid().path => then(Ok(())),
+        Ok(_) => then(fail(Errno::EXIST, "another file has this name")),
+        Err(error) => then(Err(error)),
+    })
+}
+
 impl Tree for Remote {
     type Fid = Fid;
 
@@ -206,16 +221,18 @@ impl Tree for Remote {
         fid: &Fid,
         dir: Option<&Fid>,
         name: Name<'_>,
+        replace: bool,
     ) -> Answer<()> {
         if let Some(dir) = dir {
-            return self.hand_on(call, |then| fid.rename_then(dir, name, then), as_it_is);
+            let send = |then| rename_into(fid, dir, name, replace, then);
+            return self.hand_on(call, send, as_it_is);
         }
         // 9P2000.L has no rename in place: find the directory first, which a server of ours tells
         // of any file.
         let (file, name) = (fid.clone(), name.to_vec());
         let send = |then: Then<()>| {
             fid.walk_then(&[b".."], move |parent| match parent {
-                Ok((_, Some(parent))) => drop(file.rename_then(&parent, &name, then)),
+                Ok((_, Some(parent))) => drop(rename_into(&file, &parent, &name, replace, then)),
                 Ok((_, None)) => then(Err(Error::from(Errno::NOENT))),
                 Err(error) => then(Err(error)),
             })

@@ -502,12 +502,13 @@ impl Tree for Synthetic {
         fid: &Fid,
         dir: Option<&Fid>,
         name: Name<'_>,
+        replace: bool,
     ) -> Answer<()> {
         let dir = match dir.map(|dir| dir.foreign().ok_or(Errno::XDEV)).transpose() {
             Ok(dir) => dir.map(|foreign| &**foreign),
             Err(errno) => return Err(Pause::from(errno)),
         };
-        foreign_only!(fid, foreign => foreign.rename(call, dir, name))
+        foreign_only!(fid, foreign => foreign.rename(call, dir, name, replace))
     }
 
     fn keeps_names(&self, fid: &Fid) -> bool {

@@ -172,13 +172,15 @@ pub trait Tree: Send + Sync + Sized + 'static {
         unsupported()
     }
 
-    /// Moves a file into `dir` (without one: where it is) under a new name.
+    /// Moves a file into `dir` (without one: where it is) under a new name. `replace`: what has
+    /// that name already is lost; else EEXIST.
     fn rename(
         &self,
         call: &mut C<'_, Self>,
         fid: &Self::Fid,
         dir: Option<&Self::Fid>,
         name: Name<'_>,
+        replace: bool,
     ) -> Answer<()> {
         unsupported()
     }

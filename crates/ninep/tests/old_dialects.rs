@@ -7,6 +7,7 @@ mod slow;
 
 use muster_ninep::call::{Opened, Walked};
 use muster_ninep::error::Errno;
+use muster_ninep::host::{HostTree, Options, User, Users};
 use muster_ninep::message::{Extension, NONUNAME, Rmessage, Tmessage};
 use muster_ninep::record::{Attr, Boxed, Qid, Stat, dm, mode};
 use muster_ninep::tree::Tree;
@@ -15,7 +16,26 @@ use muster_ninep::wire::Reader;
 use peer::{Peer, Reply, TAG, attach, read, walk, write};
 use ram::Ram;
 use slow::Slow;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// A directory for one test, gone with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("muster-{name}-{}", std::process::id()));
+        std::fs::create_dir(&path).expect("a new directory");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
 
 const OLD: [Version; 2] = [Version::PLAN9, Version::UNIX];
 
@@ -353,6 +373,8 @@ fn a_wstat_that_changes_and_renames_does_both_or_says_why() {
     next!(tree, Done).answer(Ok(()));
     assert_eq!(peer.answer().refused(), Errno::PERM, "and it has its old name again");
     assert_eq!(tree.waiting(), 0);
+    let last: Vec<(String, bool)> = tree.renamed().split_off(2);
+    assert_eq!(last, [("newer".into(), false), ("new".into(), false)], "nothing is replaced");
 }
 
 #[test]
@@ -360,6 +382,31 @@ fn a_wstat_of_nothing_succeeds_for_a_fid_that_is_not_open() {
     let tree = Slow::new();
     slow_peer(&tree).ask(wstat(0, untouched())).ok();
     assert_eq!(tree.waiting(), 0);
+}
+
+/// Once the file whose name was asked for was lost, though the wstat was refused.
+#[test]
+fn a_wstat_that_is_refused_leaves_the_file_whose_name_it_asked_for() {
+    let folder = Folder::new("wstat");
+    let options = Options { writable: true, users: Users::Only(User::own()) };
+    let tree = Arc::new(HostTree::new(&folder.0, options).expect("a directory"));
+    let write = |name: &str| std::fs::write(folder.0.join(name), name).expect("written");
+    let content = |name: &str| std::fs::read_to_string(folder.0.join(name)).ok();
+    for version in OLD {
+        write("a");
+        write("b");
+        let mut peer = Peer::attached(&tree, version);
+        peer.walk(1, &["a"]).ok();
+        // No file can be so long.
+        let refused = Stat { length: 1 << 63, ..untouched() };
+        assert!(!peer.ask(wstat(1, Stat { name: b"b", ..refused })).is_ok());
+        assert_eq!((content("a"), content("b")), (Some("a".into()), Some("b".into())));
+        assert!(!peer.ask(wstat(1, Stat { name: b"c", ..refused })).is_ok());
+        assert_eq!((content("a"), content("c")), (Some("a".into()), None), "its old name");
+        peer.ask(wstat(1, Stat { name: b"a", length: 0, ..untouched() })).ok();
+        peer.ask(wstat(1, Stat { name: b"b", ..untouched() })).ok();
+        assert_eq!((content("a"), content("b")), (None, Some(String::new())), "as rename(2)");
+    }
 }
 
 /// Once a name that equalled the fid's own old one was taken for the file's, and nothing done.

@@ -275,18 +275,26 @@ impl HostTree {
     ///
     /// # Errors
     /// ENOENT when its name is gone, and those of rename(2).
-    pub fn rename(&self, fid: &HostFid, dir: Option<&HostFid>, name: Name<'_>) -> Result<()> {
+    pub fn rename(
+        &self,
+        fid: &HostFid,
+        dir: Option<&HostFid>,
+        name: Name<'_>,
+        replace: bool,
+    ) -> Result<()> {
         self.writable()?;
         check_new_name(name)?;
         user::act_as(&fid.0.user, None)?;
         let (from, old) = self.find(&fid.0)?;
-        let none = RenameFlags::empty();
+        let flags = if replace { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
         match dir {
             Some(dir) => {
-                rustix::fs::renameat_with(&from, old, dir.0.fd(), name, none)?;
+                rustix::fs::renameat_with(&from, old, dir.0.fd(), name, flags)?;
                 self.qids.changed(dir.0.file);
             }
-            None => rustix::fs::renameat_with(&from, old, &from, name, none)?,
+            // It is in nobody's way but its own.
+            None if old == name => {}
+            None => rustix::fs::renameat_with(&from, old, &from, name, flags)?,
         }
         self.qids.changed(Identity::of(&rustix::fs::fstat(&from)?));
         Ok(())

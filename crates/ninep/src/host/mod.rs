@@ -223,8 +223,9 @@ impl Tree for HostTree {
         fid: &HostFid,
         dir: Option<&HostFid>,
         name: Name<'_>,
+        replace: bool,
     ) -> Answer<()> {
-        Ok(self.rename(fid, dir, name)?)
+        Ok(self.rename(fid, dir, name, replace)?)
     }
     fn renameat(
         &self,

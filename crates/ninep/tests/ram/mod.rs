@@ -405,8 +405,12 @@ impl Tree for Ram {
         fid: &Fid,
         dir: Option<&Fid>,
         new_name: Name<'_>,
+        replace: bool,
     ) -> Answer<()> {
         let (parent, name) = fid.node()?.place()?;
+        if !replace && parent.find(new_name).is_ok() {
+            return Err(Errno::EXIST.into());
+        }
         let parent = Fid::File(parent);
         self.renameat(call, (&parent, &name), (dir.unwrap_or(&parent), new_name))
     }

@@ -40,6 +40,8 @@ pub struct Slow {
     held: Mutex<Vec<Held>>,
     clunked: Mutex<Vec<u32>>,
     removed: Mutex<Vec<u32>>,
+    /// Names that files are to get, and whether they may replace others.
+    renamed: Mutex<Vec<(String, bool)>>,
     /// Whether reads are of what comes without anybody's doing.
     pub brings: AtomicBool,
 }
@@ -70,6 +72,11 @@ impl Slow {
     /// The fids whose files are to be removed.
     pub fn removed(&self) -> Vec<u32> {
         self.removed.lock().expect("no holder panics").clone()
+    }
+
+    /// The names that files are to get since the last time, and whether they may replace others.
+    pub fn renamed(&self) -> Vec<(String, bool)> {
+        std::mem::take(&mut *self.renamed.lock().expect("no holder panics"))
     }
 
     fn hold(&self, held: Held) {
@@ -127,7 +134,16 @@ impl Tree for Slow {
         call.park(|ticket| self.hold(Held::Done(ticket)))
     }
 
-    fn rename(&self, call: &mut C<'_, Self>, _: &u32, _: Option<&u32>, _: Name<'_>) -> Answer<()> {
+    fn rename(
+        &self,
+        call: &mut C<'_, Self>,
+        _: &u32,
+        _: Option<&u32>,
+        name: Name<'_>,
+        replace: bool,
+    ) -> Answer<()> {
+        let name = String::from_utf8_lossy(name).into_owned();
+        self.renamed.lock().expect("no holder panics").push((name, replace));
         call.park(|ticket| self.hold(Held::Done(ticket)))
     }
 

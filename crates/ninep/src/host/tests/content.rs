@@ -126,7 +126,7 @@ fn an_unlinked_file_lives_until_its_fid_is_clunked() {
     let second = client.ask(|tree| Ok(tree.open(&place, OpenFlags(0))?.fid)).unwrap();
     assert_eq!(client.read(&second, 0, 100).unwrap(), b"con");
     assert_eq!(client.ask(|tree| tree.remove(&open)), Err(Errno::NOENT));
-    assert_eq!(client.ask(|tree| tree.rename(&place, None, b"back")), Err(Errno::NOENT));
+    assert_eq!(client.ask(|tree| tree.rename(&place, None, b"back", true)), Err(Errno::NOENT));
     assert_eq!(std::fs::read(scratch.join("file")).unwrap(), b"new");
     let link = std::path::PathBuf::from(format!("/proc/self/fd/{}", {
         use std::os::fd::AsRawFd;
@@ -246,7 +246,7 @@ fn a_directorys_version_changes_with_its_names() {
     let file = client.walk("a").unwrap();
     step(&mut client, &|tree| tree.link(&root, &file, b"d"));
     step(&mut client, &|tree| tree.renameat((&root, b"a"), (&root, b"e")));
-    step(&mut client, &|tree| tree.rename(&file, None, b"f"));
+    step(&mut client, &|tree| tree.rename(&file, None, b"f", true));
     step(&mut client, &|tree| tree.unlinkat(&root, b"d", false));
     step(&mut client, &|tree| tree.remove(&file));
 }

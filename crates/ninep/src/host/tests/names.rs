@@ -103,9 +103,9 @@ fn a_fid_is_removed_and_renamed_where_its_file_is_now() {
     std::fs::rename(scratch.join("a"), scratch.join("z")).unwrap();
     std::fs::create_dir_all(scratch.join("a/b")).unwrap();
     std::fs::write(scratch.join("a/b/file"), "another's").unwrap();
-    client.ask(|tree| tree.rename(&fid, None, b"again")).unwrap();
+    client.ask(|tree| tree.rename(&fid, None, b"again", true)).unwrap();
     assert_eq!(std::fs::read(scratch.join("z/b/again")).unwrap(), b"mine");
-    client.ask(|tree| tree.rename(&fid, Some(&c), b"there")).unwrap();
+    client.ask(|tree| tree.rename(&fid, Some(&c), b"there", true)).unwrap();
     assert_eq!(std::fs::read(scratch.join("c/there")).unwrap(), b"mine");
     client.ask(|tree| tree.remove(&fid)).unwrap();
     assert!(!scratch.join("c/there").exists());
@@ -125,7 +125,7 @@ fn a_fid_is_removed_and_renamed_where_its_file_is_now() {
     assert_eq!(client.ask(|tree| tree.remove(&full)), Err(Errno::NOTEMPTY));
     let root = client.root.clone();
     assert_eq!(client.ask(|tree| tree.remove(&root)), Err(Errno::BUSY));
-    assert_eq!(client.ask(|tree| tree.rename(&root, None, b"x")), Err(Errno::BUSY));
+    assert_eq!(client.ask(|tree| tree.rename(&root, None, b"x", true)), Err(Errno::BUSY));
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn a_copy_of_a_file_that_is_open_is_a_place_that_is_not() {
     let copy = client.ask(|tree| tree.walk(&open, &[])).unwrap().fid.unwrap();
     assert_eq!(client.attr(&copy).qid, client.attr(&open).qid);
     assert!(client.read(&copy, 0, 7).is_err(), "it is not open");
-    client.ask(|tree| tree.rename(&copy, None, b"new")).unwrap();
+    client.ask(|tree| tree.rename(&copy, None, b"new", true)).unwrap();
     let copy = client.ask(|tree| tree.open(&copy, OpenFlags(0))).unwrap().fid;
     assert_eq!(client.read(&copy, 0, 7).unwrap(), b"content");
     assert!(scratch.join("new").exists());

@@ -276,7 +276,7 @@ fn a_tree_for_reading_refuses_every_change() {
         client.ask(|tree| tree.unlinkat(&root, b"file", false)),
         client.ask(|tree| tree.unlinkat(&root, b"dir", true)),
         client.ask(|tree| tree.remove(&file)),
-        client.ask(|tree| tree.rename(&file, None, b"new")),
+        client.ask(|tree| tree.rename(&file, None, b"new", true)),
         client.ask(|tree| tree.renameat((&root, b"file"), (&root, b"new"))),
         client.ask(|tree| tree.setattr(&file, &attr)),
         client.ask(|tree| tree.xattrcreate(&file, b"user.x", 0, 2)).map(|_| ()),
