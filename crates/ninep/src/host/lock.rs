@@ -1,7 +1,10 @@
 //! Byte-range locks.
 //!
 //! A lock belongs to the open file of its fid (open-file-description locks), so it holds against
-//! other fids, other connections and this machine's own programs, and goes with the fid.
+//! other fids, other connections and this machine's own programs, and goes with the fid. The
+//! kernel gives exclusive locks to files that are open for writing only, and shared ones to those
+//! for reading; but flock(2), which v9fs asks for in the same words, asks for either whatever its
+//! file is open for. So a fid's locks move to a descriptor of their own when they need one.
 //!
 //! A lock that must wait is parked on a list, not in a thread. It is tried again when a fid of
 //! this process gives up a lock on the same file, and now and then for the sake of other
@@ -14,12 +17,15 @@ use super::HostTree;
 use super::node::{Form, HostFid, Node, OpenFile};
 use super::qids::Identity;
 use super::sys::{self, Range};
+use super::user;
 use crate::call::{Answer, Call, HeldLock, LockStatus, Ticket};
 use crate::error::{Errno, Error, Result, fail};
 use crate::record::LockRange;
+use rustix::fs::OFlags;
 use std::collections::HashMap;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 /// Ranges that one fid may hold: more than any program is known to.
@@ -39,6 +45,8 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_mi
 pub(super) struct LockOwner {
     /// Whether it ever asked for one; most files never do.
     used: AtomicBool,
+    /// The file opened for reading and writing, if its locks needed that: they are this one's.
+    own: OnceLock<OwnedFd>,
 }
 
 /// A range somebody has locked through this server, and who the client says it is.
@@ -104,6 +112,28 @@ fn end_of(range: Range) -> i64 {
     if range.length == 0 { i64::MAX } else { range.start + range.length }
 }
 
+/// All of a file, to be given up.
+const NOTHING: Range = Range { kind: libc::F_UNLCK, start: 0, length: 0, pid: 0 };
+
+/// The descriptor that has the locks of a fid.
+fn descriptor(node: &Node) -> BorrowedFd<'_> {
+    match &node.form {
+        Form::File(file) => file.locks.own.get().map_or(node.fd(), AsFd::as_fd),
+        _ => node.fd(),
+    }
+}
+
+impl Held {
+    fn range(&self) -> Range {
+        let length = if self.end == i64::MAX { 0 } else { self.end - self.start };
+        Range { kind: self.kind, start: self.start, length, pid: 0 }
+    }
+
+    fn is_within(&self, range: Range) -> bool {
+        range.start <= self.start && self.end <= end_of(range)
+    }
+}
+
 impl Table {
     /// Notes what the kernel has granted: the owner's ranges are cut to make room for it.
     fn note(&mut self, node: &Arc<Node>, range: Range, proc_id: u32, client_id: &Arc<str>) {
@@ -151,7 +181,7 @@ impl Table {
                 self.waiting.push(waiting);
                 continue;
             }
-            match sys::conflict(waiting.node.fd(), waiting.range) {
+            match sys::conflict(descriptor(&waiting.node), waiting.range) {
                 Ok(Some(_)) if waiting.ticket.is_live() => self.waiting.push(waiting),
                 Ok(None) if waiting.ticket.claim() => {
                     let Waiting { node, range, proc_id, client_id, ticket } = waiting;
@@ -172,7 +202,7 @@ impl Table {
         proc_id: u32,
         client_id: &Arc<str>,
     ) -> Result<LockStatus> {
-        match sys::set_lock(node.fd(), range) {
+        match sys::set_lock(descriptor(node), range) {
             Ok(()) => {
                 self.note(node, range, proc_id, client_id);
                 Ok(LockStatus::Success)
@@ -180,6 +210,36 @@ impl Table {
             Err(Errno::AGAIN | Errno::ACCESS) => Ok(LockStatus::Blocked),
             Err(errno) => Err(errno.into()),
         }
+    }
+
+    /// Moves the locks of an open file to `wide`, for the sake of one that is to be taken.
+    ///
+    /// # Errors
+    /// EBADF when an exclusive one is to stay, of a file that is open for writing only: another
+    /// process could take it on its way. One in the place of which the new one comes may be lost
+    /// on the way, as flock(2) says.
+    fn widen(&mut self, node: &Arc<Node>, wide: OwnedFd, range: Range) -> Result<()> {
+        let own = &node.open_file()?.locks.own;
+        if own.get().is_some() {
+            return Ok(());
+        }
+        let list = self.held.get(&node.file).map_or(&[][..], Vec::as_slice);
+        let all = list.iter().filter(|held| held.owner == owner(node));
+        let (shared, exclusive): (Vec<Held>, Vec<Held>) =
+            all.cloned().partition(|held| held.kind == libc::F_RDLCK);
+        if exclusive.iter().any(|held| !held.is_within(range)) {
+            return fail(Errno::BADF, "the file is open for writing only, and partly locked");
+        }
+        for held in &shared {
+            sys::set_lock(wide.as_fd(), held.range())?;
+        }
+        sys::set_lock(node.fd(), NOTHING)?;
+        for held in &exclusive {
+            let given_up = Range { kind: libc::F_UNLCK, ..held.range() };
+            self.note(node, given_up, held.proc_id, &held.client_id);
+        }
+        own.get_or_init(|| wide);
+        Ok(())
     }
 }
 
@@ -236,10 +296,9 @@ pub(super) fn release(node: &Arc<Node>, file: &OpenFile) {
         return;
     }
     let mut now = table();
-    let all = Range { kind: libc::F_UNLCK, start: 0, length: 0, pid: 0 };
     // Not left to the closing of the descriptor: a worker may hold it a moment longer.
-    let _ = sys::set_lock(node.fd(), all);
-    now.note(node, all, 0, &"".into());
+    let _ = sys::set_lock(descriptor(node), NOTHING);
+    now.note(node, NOTHING, 0, &"".into());
     let mut answered = Vec::new();
     for waiting in std::mem::take(&mut now.waiting) {
         if Arc::ptr_eq(&waiting.node, node) {
@@ -258,7 +317,8 @@ impl HostTree {
     /// Locks or unlocks ([`crate::tree::Tree::lock`]).
     ///
     /// # Errors
-    /// Those of fcntl(2); ENOLCK when the fid holds very many ranges.
+    /// Those of fcntl(2), EBADF where the user may not open the file as the lock needs it; ENOLCK
+    /// when the fid holds very many ranges.
     pub fn lock<F: Send + 'static>(
         &self,
         call: &mut Call<'_, F>,
@@ -279,7 +339,18 @@ impl HostTree {
         if !now.has_room(node, range) {
             return fail(Errno::NOLCK, "too many locks are held");
         }
-        let status = now.take(node, range, proc_id, &client_id)?;
+        let mut taken = now.take(node, range, proc_id, &client_id);
+        if taken.as_ref().is_err_and(|error| error.errno == Errno::BADF) {
+            // Opening may wait for a disk.
+            drop(now);
+            let wide = self.open_wide(node);
+            now = table();
+            if let Ok(wide) = wide {
+                now.widen(node, wide, range)?;
+                taken = now.take(node, range, proc_id, &client_id);
+            }
+        }
+        let status = taken?;
         if status == LockStatus::Blocked && block {
             let node = node.clone();
             return call.park(|ticket| {
@@ -292,6 +363,13 @@ impl HostTree {
         drop(now);
         give(answered);
         Ok(status)
+    }
+
+    /// The file of a fid, opened for any lock.
+    fn open_wide(&self, node: &Node) -> Result<OwnedFd> {
+        self.writable()?;
+        user::act_as(&node.user, None)?;
+        self.reopen(node, OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY)
     }
 
     /// Asks who holds a range ([`crate::tree::Tree::getlock`]). The holder's name is known where
@@ -310,7 +388,7 @@ impl HostTree {
             asked.kind = libc::F_WRLCK;
         }
         let now = table();
-        let Some(found) = sys::conflict(node.fd(), asked)? else {
+        let Some(found) = sys::conflict(descriptor(node), asked)? else {
             return Ok(HeldLock {
                 kind: LockRange::UNLOCK,
                 start: range.start,

@@ -314,17 +314,66 @@ fn locks_of_different_fids_conflict() {
         assert_eq!(lock(&mut client, &two, range(UNLOCK, 0, 0, 2)), Ok(LockStatus::Success));
     }
     assert_eq!(lock(&mut client, &two, range(WRITE, 0, 0, 2)), Ok(LockStatus::Success));
-    // A shared lock needs the right to read, an exclusive one to write.
-    let reader = client.open("file", 0).unwrap();
-    client.clunk(two).unwrap();
-    assert_eq!(lock(&mut client, &reader, range(WRITE, 0, 1, 3)), Err(Some(Errno::BADF)));
-    assert_eq!(lock(&mut client, &reader, range(READ, 0, 1, 3)), Ok(LockStatus::Success));
     // Against a program of this machine.
+    client.clunk(two).unwrap();
+    let reader = client.open("file", 0).unwrap();
+    assert_eq!(lock(&mut client, &reader, range(READ, 0, 1, 3)), Ok(LockStatus::Success));
     let local = std::fs::File::options().write(true).open(scratch.join("file")).unwrap();
     assert!(
         rustix::fs::fcntl_lock(&local, rustix::fs::FlockOperation::NonBlockingLockExclusive)
             .is_err()
     );
+}
+
+/// Once flock(2) through v9fs failed where it does not on a local file: it asks for either kind of
+/// lock whatever the file is open for.
+#[test]
+fn a_file_is_locked_either_way_whatever_it_is_open_for() {
+    const READ: u8 = LockRange::READ;
+    const WRITE: u8 = LockRange::WRITE;
+    let scratch = Scratch::new();
+    let mut client = Client::new(&scratch.0);
+    let other = client.create("file", RDWR, 0o600).unwrap();
+    let lock = |client: &mut Client, fid: &HostFid, range: LockRange<'_>| {
+        client.start(|tree, call| tree.lock(call, fid, &range, false))
+    };
+    let blocked = |client: &mut Client, range: LockRange<'_>| {
+        let held = client.ask(|tree| tree.getlock(&other, &range)).unwrap();
+        (held.kind, held.start, held.length)
+    };
+    // What it holds already moves with it, and is in nobody's way but others'.
+    let reader = client.open("file", 0).unwrap();
+    assert_eq!(lock(&mut client, &reader, range(READ, 0, 100, 3)), Ok(LockStatus::Success));
+    assert_eq!(lock(&mut client, &reader, range(WRITE, 10, 10, 3)), Ok(LockStatus::Success));
+    assert_eq!(blocked(&mut client, range(READ, 0, 0, 1)), (WRITE, 10, 10));
+    assert_eq!(blocked(&mut client, range(WRITE, 50, 0, 1)), (READ, 20, 80));
+    assert_eq!(lock(&mut client, &reader, range(READ, 0, 0, 3)), Ok(LockStatus::Success));
+    assert_eq!(blocked(&mut client, range(WRITE, 0, 0, 1)), (READ, 0, 0));
+    client.clunk(reader).unwrap();
+    assert_eq!(blocked(&mut client, range(WRITE, 0, 0, 1)).0, LockRange::UNLOCK);
+    let writer = client.open("file", OpenFlags::WRONLY).unwrap();
+    assert_eq!(lock(&mut client, &writer, range(WRITE, 0, 0, 3)), Ok(LockStatus::Success));
+    assert_eq!(
+        lock(&mut client, &writer, range(READ, 0, 10, 3)),
+        Err(Some(Errno::BADF)),
+        "an exclusive lock that is to stay is not given up for a moment"
+    );
+    assert_eq!(lock(&mut client, &writer, range(READ, 0, 0, 3)), Ok(LockStatus::Success));
+    assert_eq!(blocked(&mut client, range(WRITE, 0, 0, 1)), (READ, 0, 0));
+    // A lock that must wait is had when it is free.
+    let waiter = client.open("file", 0).unwrap();
+    let all = range(WRITE, 0, 0, 4);
+    assert_eq!(client.start(|tree, call| tree.lock(call, &waiter, &all, true)), Err(None));
+    client.clunk(writer).unwrap();
+    assert!(matches!(client.parked(), Outcome::Lock(LockStatus::Success)));
+    assert_eq!(blocked(&mut client, range(READ, 0, 0, 1)), (WRITE, 0, 0));
+    client.clunk(waiter).unwrap();
+    // Nobody opens for writing what is exported for reading.
+    let tree = Arc::new(HostTree::new(&scratch.0, options(false)).unwrap());
+    let mut client = Client::of(&tree, Some(rustix::process::geteuid().as_raw()), None);
+    let reader = client.open("file", 0).unwrap();
+    assert_eq!(lock(&mut client, &reader, range(WRITE, 0, 1, 3)), Err(Some(Errno::BADF)));
+    assert_eq!(lock(&mut client, &reader, range(READ, 0, 1, 3)), Ok(LockStatus::Success));
 }
 
 /// Linux's v9fs asks with the kind "unlock" about every lock. That was refused: F_GETLK of
