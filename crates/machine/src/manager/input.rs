@@ -8,10 +8,9 @@ use super::hold::Hold;
 use super::job::Job;
 use super::spec::{Phase, RankPhase};
 use muster_ninep::call::{Answer, Ticket};
-use muster_ninep::client::Fid;
-use muster_ninep::error::{Errno, Error, Result, fail};
+use muster_ninep::client::{Cancel, Fid};
+use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::synthetic::{Entry, File, Handle, SynCall};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
@@ -85,7 +84,7 @@ impl Input {
     }
 
     /// Who reads, and how many of the next `length` bytes each has already.
-    fn readers(&self, length: usize) -> Result<Vec<(Fid, usize)>> {
+    fn readers(&self, length: usize) -> Result<Vec<Reader>> {
         let mut state = self.job.state();
         if matches!(state.progress.phase(), Phase::New | Phase::Pending | Phase::Starting) {
             return fail(Errno::AGAIN, "the job has not started yet");
@@ -103,32 +102,109 @@ impl Input {
             *left -= skip as u64;
             skip
         };
-        Ok(readers.into_iter().map(|(at, fid)| (fid, skip(at))).collect())
+        let reader = |(rank, stdin)| Reader { rank, stdin, has: skip(rank) };
+        Ok(readers.into_iter().map(reader).collect())
     }
 }
 
-/// The answer to one write, which several ranks take.
+/// One who reads.
+struct Reader {
+    rank: usize,
+    stdin: Fid,
+    /// How many of the bytes to be written it has already.
+    has: usize,
+}
+
+/// A write that several take.
 struct Share {
-    left: AtomicUsize,
-    taken: AtomicUsize,
-    ticket: Mutex<Option<Ticket<u32>>>,
-    length: u32,
+    data: Vec<u8>,
+    state: Mutex<Settling>,
+}
+
+type GiveBack = Box<dyn FnOnce() + Send>;
+
+struct Settling {
+    /// Who has not answered yet.
+    left: usize,
+    /// Whether one has taken the bytes.
+    taken: bool,
+    /// Whether one has had them before.
+    had: bool,
+    /// From whom they were taken back.
+    without: Vec<Reader>,
+    /// Whom to answer, and what to do if nobody has taken them.
+    then: Option<(Ticket<u32>, GiveBack)>,
 }
 
 impl Share {
-    /// One has taken the bytes, or has ended. The last one answers; that some have ended matters
-    /// only when all have.
-    fn settle(&self, taken: bool) {
-        self.taken.fetch_add(usize::from(taken), Ordering::AcqRel);
-        if self.left.fetch_sub(1, Ordering::AcqRel) > 1 {
+    fn send(self: &Arc<Share>, reader: Reader) -> Cancel {
+        let (share, stdin) = (self.clone(), reader.stdin.clone());
+        let data = &self.data[reader.has..];
+        stdin.write_then(0, data, move |answer| share.settle(reader, &answer))
+    }
+
+    /// One has taken the bytes, has ended, or had the write taken back. After the last one it is
+    /// answered; that some have ended matters only when all have.
+    fn settle(self: &Arc<Share>, reader: Reader, answer: &Result<u32>) {
+        let mut state = self.state.lock().expect("no holder panics");
+        match answer {
+            Ok(_) => state.taken = true,
+            Err(error) if error.errno == Errno::INTR => state.without.push(reader),
+            Err(_) => {}
+        }
+        state.left -= 1;
+        if state.left > 0 {
             return;
         }
-        let taken = self.taken.load(Ordering::Acquire) > 0;
-        let ended = Error::new(Errno::PIPE, "all ranks that read have ended");
-        if let Some(ticket) = self.ticket.lock().expect("no holder panics").take() {
-            ticket.answer(if taken { Ok(self.length) } else { Err(ended) });
+        let without = std::mem::take(&mut state.without);
+        if state.taken && !without.is_empty() {
+            // The flush came too late: what one has, all are to have.
+            state.left = without.len();
+            drop(state);
+            return without.into_iter().for_each(|reader| drop(self.send(reader)));
         }
+        let (taken, then) = (state.taken || state.had && without.is_empty(), state.then.take());
+        drop(state);
+        let Some((ticket, give_back)) = then else { return };
+        ticket.answer(if taken {
+            Ok(self.data.len() as u32)
+        } else if without.is_empty() {
+            fail(Errno::PIPE, "all ranks that read have ended")
+        } else {
+            give_back();
+            fail(Errno::INTR, "the write was taken back")
+        });
     }
+}
+
+/// Has all readers take `data`. A flush takes it back from all of them, and is answered when they
+/// have said what became of it; `give_back` is called if none has taken it.
+fn hand_out(
+    call: &mut SynCall<'_>,
+    readers: Vec<Reader>,
+    data: &[u8],
+    give_back: impl FnOnce() + Send + 'static,
+) -> Answer<u32> {
+    let has_all = |reader: &Reader| reader.has == data.len() && reader.has > 0;
+    let (having, wanting): (Vec<Reader>, Vec<Reader>) = readers.into_iter().partition(has_all);
+    if wanting.is_empty() {
+        return Ok(data.len() as u32);
+    }
+    call.park(|ticket| {
+        // Nobody can have flushed it yet, and from here on only the nodes know.
+        ticket.claim();
+        let hook = ticket.flush_hook();
+        let state = Settling {
+            left: wanting.len(),
+            taken: false,
+            had: !having.is_empty(),
+            without: Vec::new(),
+            then: Some((ticket, Box::new(give_back))),
+        };
+        let share = Arc::new(Share { data: data.to_vec(), state: Mutex::new(state) });
+        let sent: Vec<Cancel> = wanting.into_iter().map(|reader| share.send(reader)).collect();
+        hook.set(move || sent.iter().for_each(Cancel::flush));
+    })
 }
 
 impl Handle for Input {
@@ -136,23 +212,18 @@ impl Handle for Input {
         // What one message to a node cannot carry is left to the client's next write.
         let data = &data[..data.len().min(self.most())];
         let readers = self.readers(data.len())?;
-        let length = data.len() as u32;
-        call.park(|ticket| {
-            let share = Arc::new(Share {
-                left: AtomicUsize::new(readers.len()),
-                taken: AtomicUsize::new(0),
-                ticket: Mutex::new(Some(ticket)),
-                length,
-            });
-            for (reader, skip) in readers {
-                let share = share.clone();
-                if skip == data.len() && skip > 0 {
-                    share.settle(true);
-                } else {
-                    let settle = move |answer: Result<u32>| share.settle(answer.is_ok());
-                    reader.write_then(0, &data[skip..], settle);
+        let had: Vec<(usize, usize)> = readers.iter().map(|one| (one.rank, one.has)).collect();
+        let job = self.job.clone();
+        hand_out(call, readers, data, move || {
+            let mut state = job.state();
+            for (rank, has) in had {
+                if let Some(skip) = state.skips.get_mut(rank) {
+                    *skip += has as u64;
                 }
             }
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
