@@ -48,6 +48,9 @@ pub(super) fn look_up<R: Reply>(
     let place = Place { dir: dir.ino, name: name.to_vec() };
     waiting.via(|waiting| {
         dir.fid.walk_then(&[name], move |walked| {
+            if walked.as_ref().is_err_and(|error| error.errno == NineErrno::MFILE) {
+                table.make_room();
+            }
             waiting.go_on(arrived(walked), |waiting, fid| {
                 let file = fid.clone();
                 waiting.via(|waiting| {

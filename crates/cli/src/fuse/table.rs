@@ -11,8 +11,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 pub(super) const ROOT: u64 = 1;
 
 /// Inodes the kernel may remember. It forgets none before its memory runs short, and each holds
-/// one of the connection's fids; the other half is for open files and requests under way.
-pub(super) const NODES_MAX: usize = if cfg!(test) { 400 } else { FIDS_MAX / 2 };
+/// a fid; of those that a cluster's node has for all mounts together, half a connection's, this is
+/// an eighth.
+pub(super) const NODES_MAX: usize = if cfg!(test) { 400 } else { FIDS_MAX / 2 / 8 };
 
 /// How many of the oldest the kernel is asked to forget at a time.
 const TRIM: usize = NODES_MAX / 8;
@@ -60,8 +61,9 @@ struct Inner {
     nodes: HashMap<u64, Node>,
     /// Inodes by age.
     ages: BTreeMap<u64, u64>,
-    /// More inodes are too many. Above [`NODES_MAX`] while the kernel has not yet forgotten what
-    /// it was asked to, or will not because it is in use.
+    /// More inodes are too many. Below [`NODES_MAX`] when the server has too few files; above it
+    /// while the kernel has not yet forgotten what it was asked to, or will not because it is in
+    /// use.
     most: usize,
     /// The mount is gone.
     closed: bool,
@@ -140,6 +142,13 @@ impl Table {
         // Clunked without the lock.
         drop(inner);
         drop(gone);
+    }
+
+    /// The server has no more files to give: what there is is too much.
+    pub(super) fn make_room(&self) {
+        let mut inner = self.inner();
+        inner.most = inner.most.min(inner.nodes.len().saturating_sub(1));
+        self.crowded.notify_one();
     }
 
     /// Waits until there are too many inodes, and returns where the oldest are; `None` when the

@@ -3,7 +3,7 @@
 use super::{Mounted, start, unmount};
 use muster_ninep::call::{Answer, Data, Ticket};
 use muster_ninep::client::{self, Client};
-use muster_ninep::error::Result;
+use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::host::{self, HostTree};
 use muster_ninep::serve::{Server, same_user};
 use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic};
@@ -383,6 +383,49 @@ fn the_kernel_is_made_to_forget() {
     }
     assert_eq!(held.metadata().expect("an open file stays").len(), 0);
     assert_eq!(fs::read_dir(&fixture.at).expect("listed").count(), count);
+}
+
+/// Files of which only so many can be had at a time.
+struct Scarce(Inode, Vec<Arc<File>>);
+
+impl Scarce {
+    const MOST: usize = 50;
+}
+
+impl Dir for Scarce {
+    fn inode(&self) -> &Inode {
+        &self.0
+    }
+    fn get(&self, name: &str) -> Result<Option<Entry>> {
+        // A fid keeps its file.
+        if self.1.iter().filter(|file| Arc::strong_count(file) > 1).count() >= Scarce::MOST {
+            return fail(Errno::MFILE, "all are given out");
+        }
+        let number = name.parse().ok();
+        Ok(number.and_then(|at: usize| self.1.get(at).cloned()).map(Entry::File))
+    }
+    fn list(&self) -> Vec<String> {
+        (0..self.1.len()).map(|at| at.to_string()).collect()
+    }
+}
+
+/// Once the first mount kept all that there was, and everybody else went without.
+#[test]
+fn the_kernel_is_made_to_forget_when_the_server_has_no_more_files() {
+    let file = |_| Arc::new(File::text(0o444, || Ok(String::new())));
+    let files: Vec<_> = (0..Scarce::MOST * 4).map(file).collect();
+    let names = 0..files.len();
+    let tree = Arc::new(Synthetic::new(Arc::new(Scarce(Inode::new(0o555), files))));
+    let Some(fixture) = fixture("scarce", &tree) else { return };
+    for number in names {
+        // It forgets some time later.
+        let limit = Instant::now() + Duration::from_secs(20);
+        while let Err(error) = fs::metadata(fixture.at.join(number.to_string())) {
+            assert_eq!(error.raw_os_error(), Some(libc::EMFILE), "{error}");
+            assert!(Instant::now() < limit, "{number}: none is given back");
+            std::thread::yield_now();
+        }
+    }
 }
 
 /// A file whose reads hold the whole server up while a lock is held.
