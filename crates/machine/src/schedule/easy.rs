@@ -75,7 +75,8 @@ fn opening(ask: &Ask, cluster: &Cluster) -> Option<Moment> {
     moments.into_iter().find(|at| cluster.candidates(ask, *at).len() >= ask.nodes)
 }
 
-/// Chooses nodes among `free` for a job that ends at `ends`; not if that delayed one of the first.
+/// Chooses nodes of `free` for a job that ends at `ends`, in the order that these have; not if that
+/// delayed one of the first.
 fn pass(
     firsts: &mut [Reservation],
     ask: &Ask,
@@ -86,20 +87,22 @@ fn pass(
     let mut kept: Vec<_> = firsts.iter_mut().filter(|first| first.is_delayed(ends)).collect();
     let is_kept = |node: &&u32| kept.iter().any(|first| first.nodes.contains(node));
     // Nodes that the first ones have no use for go first.
-    let mut nodes: Vec<u32> = free.iter().filter(|node| !is_kept(node)).copied().collect();
+    let mut chosen: Vec<u32> = free.iter().filter(|node| !is_kept(node)).copied().collect();
     for first in &kept {
         let spare = first.nodes.len() - first.need;
         let its = free.iter().filter(|node| first.nodes.contains(node));
-        nodes.extend(its.take(spare));
+        chosen.extend(its.take(spare));
     }
-    nodes.truncate(ask.nodes);
-    if nodes.len() < ask.nodes {
+    chosen.truncate(ask.nodes);
+    if chosen.len() < ask.nodes {
         return None;
     }
+    let chosen: BTreeSet<u32> = chosen.into_iter().collect();
     for first in &mut kept {
-        first.nodes.retain(|node| !nodes.contains(node));
+        first.nodes.retain(|node| !chosen.contains(node));
     }
-    Some(nodes)
+    // Ranks follow the order in which the job names its nodes.
+    Some(free.iter().filter(|node| chosen.contains(node)).copied().collect())
 }
 
 impl Scheduler for Easy {

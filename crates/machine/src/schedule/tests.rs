@@ -251,6 +251,31 @@ fn easy_lets_pass_who_ends_in_time_or_is_not_in_the_way() {
     assert_eq!(starts("easy", &most((2, 50, false))), [0, 10, 15]);
 }
 
+/// Which rank runs where hangs on it: two of them on n2 and four on n1, say.
+#[test]
+fn nodes_that_a_job_names_are_its_own_in_its_order_whatever_is_kept_for_others() {
+    for config in ["share", "fcfs", "easy", "gang slots=2 placement=first"] {
+        let mut schedule = Schedule::default();
+        (0..5).for_each(|node| schedule.set_up(node, true));
+        schedule.set_config(Config::parse(config).unwrap());
+        let time = |seconds| Some(Duration::from_secs(seconds));
+        let named = |job, among: Vec<u32>| Ask {
+            job,
+            nodes: among.len(),
+            among: Some(among),
+            is_named: true,
+            ..Ask::default()
+        };
+        // With easy, nodes 0, 2 and 4 are kept for job 2, which can spare one of them.
+        schedule.submit(Ask { time: time(10), ..named(1, vec![0, 4]) });
+        schedule.submit(Ask { nodes: 2, ..named(2, vec![0, 2, 4]) });
+        schedule.submit(Ask { time: time(100), ..named(3, vec![2, 1]) });
+        let starts = schedule.step(Duration::ZERO);
+        let nodes = starts.iter().find(|start| start.job == 3).map(|start| &start.nodes[..]);
+        assert_eq!(nodes, (config != "fcfs").then_some(&[2, 1][..]), "{config}");
+    }
+}
+
 #[test]
 fn easy_keeps_nodes_for_the_first_of_each_partition() {
     let mut schedule = Schedule::default();
