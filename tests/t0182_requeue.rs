@@ -5,7 +5,7 @@ mod cluster;
 
 use cluster::{Cluster, Running, signal, stop, until};
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 
 /// Says what it was sent and waits; a family of processes with it.
@@ -130,6 +130,24 @@ fn a_job_that_waits_to_begin_again_survives_the_manager_and_goes_on_when_it_can(
     let said = running.wait();
     assert_eq!(said.code, 2, "{said:?}");
     assert_eq!(said.err.matches("begins again, attempt").count(), 2, "{said:?}");
+    stage.is_clean(3);
+    stage.cluster.down();
+}
+
+#[test]
+fn a_job_that_gives_no_number_of_nodes_begins_again_on_those_that_are_left() {
+    let stage = Stage::up(3);
+    let running = stage.start(&["-n", "3", "--requeue"]);
+    until("it has begun", || begun(&running, 0) == 3);
+    assert_eq!(stage.job()["nodes"].as_array().map(Vec::len), Some(3));
+    stage.cluster.muster(&["nodes", "--drain", "n1", "--reason", "test"]).run().ok();
+    stage.cluster.kill("n1");
+    until("it has begun again", || begun(&running, 1) == 3);
+    let job = stage.job();
+    assert_eq!((&job["nodes"], &job["size"]), (&json!(["n0", "n2"]), &json!(3)));
+    stage.let_end();
+    assert_eq!(running.wait().code, 1);
+    stage.cluster.muster(&["nodes", "--resume", "n1"]).run().ok();
     stage.is_clean(3);
     stage.cluster.down();
 }

@@ -20,6 +20,8 @@ pub struct Place {
 pub struct Wanted {
     /// How many nodes.
     pub nodes: usize,
+    /// With how few it does while others are down, drained or reserved, if it does with fewer.
+    pub least: Option<usize>,
     /// How many ranks.
     pub ranks: usize,
     /// The nodes that it may have, if it names any, in its order.
@@ -31,95 +33,81 @@ pub struct Wanted {
 pub struct Nodes {
     /// Those that are there.
     pub up: Vec<String>,
-    /// Those of them that could take the job now if no other job were there. A job that gives no
-    /// number of nodes asks for no more than these, or it would wait for a node that is drained or
-    /// reserved though it could do without.
-    pub open: Vec<String>,
     /// Those that are known, but not there.
     pub down: Vec<String>,
 }
 
-/// What a job asks for.
+/// What a job asks for, whatever there is: the same each time that it asks.
 ///
 /// # Errors
-/// One sentence that says what was asked for, what there is, and what to do.
-pub fn wanted(spec: &Spec, nodes: &Nodes) -> Result<Wanted, String> {
-    let Nodes { up, open, down } = nodes;
+/// One sentence that says what was asked for, and what to do.
+pub fn wanted(spec: &Spec) -> Result<Wanted, String> {
     if spec.argv.is_empty() {
         return Err("the job has no program: give argv  [E112]".to_owned());
     }
-    let chosen = candidates(spec, up, down)?;
-    let most = chosen.len();
-    if most == 0 {
-        return Err(match &down[..] {
-            [] => "no node has joined yet. See: muster nodes  [E114]".to_owned(),
-            _ => format!("all nodes are down ({}). See: muster nodes  [E114]", nodeset::fold(down)),
-        });
-    }
+    let expand = |list: &String| nodeset::expand(list).map_err(|error| format!("{error}  [E113]"));
+    let named = spec.nodelist.as_ref().map(expand).transpose()?;
     let per_node = match &spec.per_node {
-        Some(PerNode::Each(each)) => return one_by_one(spec, each, chosen),
+        Some(PerNode::Each(each)) => return one_by_one(spec, each, named),
         Some(PerNode::Same(0)) => {
             return Err("0 ranks asked on each node: at least 1 is needed  [E112]".to_owned());
         }
         Some(PerNode::Same(each)) => *each,
         None => 1,
     };
-    let nodes = match (spec.nodes, spec.ranks, &spec.nodelist) {
-        (Some(nodes), _, _) => nodes,
-        // Of more nodes than ranks the first have one each, also where they are named.
-        (None, Some(ranks), list) => {
-            let now = open.len();
-            let most = if list.is_none() && now > 0 { now } else { most };
-            ranks.div_ceil(per_node).min(most)
-        }
-        (None, None, Some(_)) => most,
-        (None, None, None) => 1,
+    let most = named.as_ref().map(Vec::len);
+    let (nodes, least) = match (spec.nodes, spec.ranks) {
+        (Some(nodes), _) => (nodes, None),
+        (None, Some(ranks)) => match most {
+            // Of more nodes than ranks the first have one each, also where they are named.
+            Some(most) => (ranks.div_ceil(per_node).min(most), None),
+            // It would wait for a node that is drained or reserved though it could do without.
+            None => (ranks.div_ceil(per_node), Some(ranks.div_ceil(SESSIONS_MAX))),
+        },
+        (None, None) => (most.unwrap_or(1), None),
     };
     let ranks = spec.ranks.unwrap_or_else(|| nodes.saturating_mul(per_node));
     if nodes == 0 || ranks == 0 {
         return Err("0 nodes or ranks asked: at least 1 is needed  [E112]".to_owned());
     }
-    if nodes > most {
-        return Err(match &spec.nodelist {
-            Some(list) => {
-                format!("{nodes} nodes asked, {most} named ({list}). Use -N {most}  [E110]")
-            }
-            None => format!(
-                "{nodes} nodes asked, {most} exist ({}). Nothing queued. Use -N {most}  [E110]",
-                told(&chosen, down)
-            ),
-        });
+    if let (Some(list), Some(most)) = (&spec.nodelist, most.filter(|most| nodes > *most)) {
+        return Err(format!("{nodes} nodes asked, {most} named ({list}). Use -N {most}  [E110]"));
     }
     if ranks < nodes {
         return Err(format!(
             "{ranks} ranks cannot be on {nodes} nodes: each needs one. Use -N {ranks}  [E111]"
         ));
     }
-    let fit = nodes * SESSIONS_MAX;
-    if ranks > fit {
-        return Err(format!(
-            "{ranks} ranks asked on {nodes} nodes, but a node runs {SESSIONS_MAX} at most. Use \
-             -n {fit}  [E111]"
-        ));
+    fits(ranks, nodes)?;
+    Ok(Wanted { nodes, least, ranks, among: named })
+}
+
+/// Whether nodes can run so many ranks.
+fn fits(ranks: usize, nodes: usize) -> Result<(), String> {
+    let fit = nodes.saturating_mul(SESSIONS_MAX);
+    if ranks <= fit {
+        return Ok(());
     }
-    let among = spec.nodelist.as_ref().map(|_| chosen);
-    Ok(Wanted { nodes, ranks, among })
+    Err(format!(
+        "{ranks} ranks asked on {nodes} nodes, but a node runs {SESSIONS_MAX} at most. Use -n \
+         {fit}  [E111]"
+    ))
 }
 
 /// What a job asks for that says of each of its nodes how many ranks it gets.
-fn one_by_one(spec: &Spec, each: &[usize], mut chosen: Vec<String>) -> Result<Wanted, String> {
+fn one_by_one(spec: &Spec, each: &[usize], named: Option<Vec<String>>) -> Result<Wanted, String> {
     let count = each.len();
-    let Some(list) = spec.nodelist.as_deref() else {
+    let (Some(list), Some(mut named)) = (spec.nodelist.as_deref(), named) else {
         return Err(format!(
             "{count} numbers of ranks, but no nodes are named that have them: name {count}, such \
              as -w n[0-{}]  [E112]",
             count.saturating_sub(1)
         ));
     };
-    if count != chosen.len() {
+    if count != named.len() {
         return Err(format!(
             "{count} numbers of ranks for the {} nodes of {list}: give one for each  [E112]",
-            chosen.len()
+            named.len()
         ));
     }
     if each.contains(&0) {
@@ -130,7 +118,7 @@ fn one_by_one(spec: &Spec, each: &[usize], mut chosen: Vec<String>) -> Result<Wa
     if let Some(at) = dealt.iter().position(|ranks| *ranks > SESSIONS_MAX) {
         return Err(format!(
             "{} ranks asked on {}, but a node runs {SESSIONS_MAX} at most  [E111]",
-            dealt[at], chosen[at]
+            dealt[at], named[at]
         ));
     }
     if let Some(nodes) = spec.nodes.filter(|nodes| *nodes != dealt.len()) {
@@ -143,8 +131,55 @@ fn one_by_one(spec: &Spec, each: &[usize], mut chosen: Vec<String>) -> Result<Wa
     if dealt.is_empty() {
         return Err("0 nodes or ranks asked: at least 1 is needed  [E112]".to_owned());
     }
-    chosen.truncate(dealt.len());
-    Ok(Wanted { nodes: dealt.len(), ranks, among: Some(chosen) })
+    named.truncate(dealt.len());
+    Ok(Wanted { nodes: dealt.len(), least: None, ranks, among: Some(named) })
+}
+
+impl Wanted {
+    /// Whether a cluster can ever give it.
+    ///
+    /// # Errors
+    /// One sentence that says what was asked for, what there is, and what to do.
+    pub fn check(&self, nodes: &Nodes) -> Result<(), String> {
+        let Nodes { up, down } = nodes;
+        self.check_names(nodes)?;
+        let most = up.len();
+        if most == 0 {
+            return Err(match &down[..] {
+                [] => "no node has joined yet. See: muster nodes  [E114]".to_owned(),
+                _ => format!(
+                    "all nodes are down ({}). See: muster nodes  [E114]",
+                    nodeset::fold(down)
+                ),
+            });
+        }
+        match self.least {
+            Some(_) => fits(self.ranks, most),
+            None if self.nodes > most => Err(format!(
+                "{} nodes asked, {most} exist ({}). Nothing queued. Use -N {most}  [E110]",
+                self.nodes,
+                told(up, down)
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn check_names(&self, Nodes { up, down }: &Nodes) -> Result<(), String> {
+        let mut seen = BTreeSet::new();
+        for name in self.among.iter().flatten() {
+            if down.contains(name) {
+                return Err(format!("{name} is down. See: muster nodes  [E114]"));
+            }
+            if !up.contains(name) {
+                let all = nodeset::fold(up.iter().chain(down));
+                return Err(format!("there is no node {name}; there are {all}  [E113]"));
+            }
+            if !seen.insert(name) {
+                return Err(format!("{name} is named twice  [E113]"));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// How many ranks the first nodes get, of whom the others are not needed: `each` has its number
@@ -180,29 +215,10 @@ pub fn place(ranks: usize, nodes: &[String], per_node: Option<&PerNode>) -> Vec<
     nodes.iter().zip(counts).flat_map(on).collect()
 }
 
-fn candidates(spec: &Spec, up: &[String], down: &[String]) -> Result<Vec<String>, String> {
-    let Some(list) = &spec.nodelist else { return Ok(up.to_vec()) };
-    let names = nodeset::expand(list).map_err(|error| format!("{error}  [E113]"))?;
-    let mut seen = BTreeSet::new();
-    for name in &names {
-        if down.contains(name) {
-            return Err(format!("{name} is down. See: muster nodes  [E114]"));
-        }
-        if !up.contains(name) {
-            let all = nodeset::fold(up.iter().chain(down));
-            return Err(format!("there is no node {name}; there are {all}  [E113]"));
-        }
-        if !seen.insert(name) {
-            return Err(format!("{name} is named twice in {list}  [E113]"));
-        }
-    }
-    Ok(names)
-}
-
-fn told(chosen: &[String], down: &[String]) -> String {
+fn told(up: &[String], down: &[String]) -> String {
     match down {
-        [] => format!("{}, all up", nodeset::fold(chosen)),
-        _ => format!("{} up, {} down", nodeset::fold(chosen), nodeset::fold(down)),
+        [] => format!("{}, all up", nodeset::fold(up)),
+        _ => format!("{} up, {} down", nodeset::fold(up), nodeset::fold(down)),
     }
 }
 
@@ -214,8 +230,13 @@ mod tests {
         (0..count).map(|n| format!("n{n}")).collect()
     }
 
-    fn all_open(count: usize) -> Nodes {
-        Nodes { up: names(count), open: names(count), down: Vec::new() }
+    fn all_up(count: usize) -> Nodes {
+        Nodes { up: names(count), down: Vec::new() }
+    }
+
+    fn checked(spec: &Spec, nodes: &Nodes) -> Result<Wanted, String> {
+        let wanted = wanted(spec)?;
+        wanted.check(nodes).map(|()| wanted)
     }
 
     fn spec(json: &str) -> Spec {
@@ -223,9 +244,10 @@ mod tests {
     }
 
     fn placed(json: &str) -> String {
-        let wanted = wanted(&spec(json), &all_open(4)).unwrap();
+        let wanted = checked(&spec(json), &all_up(4)).unwrap();
         let nodes = wanted.among.unwrap_or_else(|| names(4));
-        let places = place(wanted.ranks, &nodes[..wanted.nodes], spec(json).per_node.as_ref());
+        let places =
+            place(wanted.ranks, &nodes[..wanted.nodes.min(4)], spec(json).per_node.as_ref());
         places.iter().map(|p| format!("{}.{} ", p.node, p.local)).collect()
     }
 
@@ -277,11 +299,30 @@ mod tests {
         assert_eq!(placed(json), "n3.0 n3.1 n0.0 ");
     }
 
+    /// It is what the journal keeps: who asks again asks for the same, wherever it was before.
+    #[test]
+    fn who_asks_again_with_its_number_of_ranks_known_asks_for_the_same() {
+        for json in [
+            r#"{"argv":["x"]}"#,
+            r#"{"argv":["x"],"nodes":3,"per_node":2}"#,
+            r#"{"argv":["x"],"per_node":2}"#,
+            r#"{"argv":["x"],"nodelist":"n[1-3]","per_node":2}"#,
+            r#"{"argv":["x"],"nodelist":"n[1-3]","per_node":[1,3,2]}"#,
+        ] {
+            let first = wanted(&spec(json)).unwrap();
+            let again = wanted(&Spec { ranks: Some(first.ranks), ..spec(json) }).unwrap();
+            assert_eq!(
+                (again.nodes, again.ranks, &again.among),
+                (first.nodes, first.ranks, &first.among)
+            );
+        }
+    }
+
     #[test]
     fn with_all_nodes_down_that_is_what_is_said() {
         let said = |down: Vec<String>| {
             let nodes = Nodes { down, ..Nodes::default() };
-            wanted(&spec(r#"{"argv":["x"],"ranks":4}"#), &nodes).unwrap_err()
+            checked(&spec(r#"{"argv":["x"],"ranks":4}"#), &nodes).unwrap_err()
         };
         assert!(said(names(2)).contains("all nodes are down (n[0-1])"));
         assert!(said(vec![]).contains("no node has joined"));
@@ -289,15 +330,19 @@ mod tests {
 
     #[test]
     fn who_gives_no_number_of_nodes_does_without_those_that_take_no_jobs() {
-        let nodes = |json: &str, open: usize| {
-            let nodes = Nodes { open: names(open), ..all_open(4) };
-            wanted(&spec(json), &nodes).unwrap().nodes
+        let asked = |json: &str| {
+            let wanted = checked(&spec(json), &all_up(4)).unwrap();
+            (wanted.nodes, wanted.least)
         };
-        let many = r#"{"argv":["x"],"ranks":8}"#;
-        assert_eq!((nodes(many, 4), nodes(many, 3), nodes(many, 1)), (4, 3, 1));
-        assert_eq!(nodes(many, 0), 4, "it waits for all that are there");
-        assert_eq!(nodes(r#"{"argv":["x"],"ranks":8,"nodes":4}"#, 3), 4, "as it says");
-        assert_eq!(nodes(r#"{"argv":["x"],"ranks":8,"nodelist":"n[0-3]"}"#, 3), 4, "as it says");
+        assert_eq!(asked(r#"{"argv":["x"],"ranks":8}"#), (8, Some(1)));
+        assert_eq!(asked(r#"{"argv":["x"],"ranks":8,"per_node":2}"#), (4, Some(1)));
+        assert_eq!(asked(r#"{"argv":["x"],"ranks":7000}"#), (7000, Some(3)));
+        assert_eq!(asked(r#"{"argv":["x"],"ranks":8,"nodes":4}"#), (4, None), "as it says");
+        assert_eq!(
+            asked(r#"{"argv":["x"],"ranks":8,"nodelist":"n[0-3]"}"#),
+            (4, None),
+            "as it says"
+        );
     }
 
     #[test]
@@ -322,7 +367,7 @@ mod tests {
             (r#"{"argv":["x"],"ranks":99999}"#, "but a node runs 3072 at most"),
         ] {
             let down = if json.contains("nodelist") { vec!["n7".to_owned()] } else { vec![] };
-            let error = wanted(&spec(json), &Nodes { down, ..all_open(4) }).unwrap_err();
+            let error = checked(&spec(json), &Nodes { down, ..all_up(4) }).unwrap_err();
             assert!(error.contains(said), "{json}: {error}");
         }
     }

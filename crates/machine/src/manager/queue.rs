@@ -17,10 +17,10 @@ use super::Manager;
 use super::job::Job;
 use super::journal::Record;
 use super::launch;
-use super::place::{Nodes, wanted};
+use super::place::{Nodes, Wanted, wanted};
 use super::progress::Bears;
 use super::settings::{named, number_of};
-use super::spec::{PerNode, Phase, Spec};
+use super::spec::{Phase, Spec};
 use super::timer;
 use super::views::View;
 use crate::schedule::{Ask, Config, Moment, Schedule};
@@ -88,11 +88,17 @@ fn moment() -> Moment {
     Duration::try_from_secs_f64(super::now()).unwrap_or_default()
 }
 
-/// What the schedule is told of a job that asks for so many nodes.
-fn ask_of(job: u32, spec: &Spec, nodes: usize, among: Option<Vec<u32>>) -> Ask {
-    let time = spec.time_ms.map(Duration::from_millis);
-    let (is_named, priority) = (spec.nodelist.is_some(), spec.priority);
-    Ask { job, nodes, among, is_named, time, priority, partition: spec.partition.clone() }
+/// What the schedule is told of a job that runs on so many nodes.
+fn ask_of(job: u32, spec: &Spec, nodes: usize) -> Ask {
+    Ask {
+        job,
+        nodes,
+        is_named: spec.nodelist.is_some(),
+        time: spec.time_ms.map(Duration::from_millis),
+        priority: spec.priority,
+        partition: spec.partition.clone(),
+        ..Ask::default()
+    }
 }
 
 /// What the job's client has written of it.
@@ -122,8 +128,8 @@ pub(super) fn allot(job: &Arc<Job>, may_wait: bool) -> Result<bool> {
         if state.progress.phase() != Phase::New {
             return Err(launch::ended_by(&state));
         }
-        // What it asked for, should it wait for longer than this manager lives.
-        (spec.nodes, spec.ranks) = (Some(ask.nodes), Some(ranks));
+        // How many nodes it gets depends on what there is then, and is no part of it.
+        spec.ranks = Some(ranks);
         state.progress.set_bears(Bears::of(&spec, job.requeued.len()));
         state.spec = Some(spec);
     }
@@ -211,22 +217,20 @@ impl Manager {
                 "a time of 0 is none at all: give time_ms at least 1  [E116]".into(),
             ));
         }
-        let anywhere = ask_of(job.id, spec, 0, self.among(job, None));
-        let open = self.queue.state().schedule.open(&anywhere, moment());
-        let open = open.into_iter().map(named).collect();
-        let nodes = Nodes { up, open, down };
-        let wanted = wanted(spec, &nodes).map_err(|said| refuse(format!("{scope}{said}")))?;
-        let among = self.among(job, wanted.among);
-        Ok((ask_of(job.id, spec, wanted.nodes, among), wanted.ranks))
+        let wanted = wanted(spec).and_then(|one| one.check(&Nodes { up, down }).map(|()| one));
+        let wanted = wanted.map_err(|said| refuse(format!("{scope}{said}")))?;
+        Ok((self.ask_for(job, spec, &wanted), wanted.ranks))
     }
 
-    /// The nodes that a job may have: those that it names, or those of its view.
-    fn among(&self, job: &Job, named: Option<Vec<String>>) -> Option<Vec<u32>> {
-        if let Some(names) = named {
-            return Some(names.iter().filter_map(|name| number_of(name)).collect());
-        }
-        let view = job.view.as_deref()?;
-        Some(self.settings.get().views.get(view).map(View::nodes).unwrap_or_default())
+    /// What the schedule is told of a job that waits. The nodes that it may have are those that it
+    /// names, or those of its view.
+    fn ask_for(&self, job: &Job, spec: &Spec, wanted: &Wanted) -> Ask {
+        let named = wanted.among.as_ref();
+        let named = named.map(|names| names.iter().filter_map(|name| number_of(name)).collect());
+        let nodes_of =
+            |view: &str| self.settings.get().views.get(view).map(View::nodes).unwrap_or_default();
+        let among = named.or_else(|| job.view.as_deref().map(nodes_of));
+        Ask { least: wanted.least, among, ..ask_of(job.id, spec, wanted.nodes) }
     }
 
     /// Lets the schedule choose. The jobs chosen have their nodes then; the caller launches them
@@ -333,28 +337,20 @@ impl Manager {
         let names: BTreeSet<String> =
             job.state().progress.ranks().iter().map(|rank| rank.node.clone()).collect();
         let nodes: Vec<u32> = names.iter().filter_map(|name| number_of(name)).collect();
-        let ask = ask_of(job.id, spec, nodes.len(), None);
+        let ask = ask_of(job.id, spec, nodes.len());
         let since = Duration::try_from_secs_f64(since).unwrap_or_default();
         self.queue.state().schedule.runs(ask, nodes, since);
     }
 
-    /// What a job asks for that has asked before.
-    fn ask_again(&self, job: &Job, spec: &Spec) -> Ask {
-        let named = spec.nodelist.as_ref().and_then(|set| muster_base::nodeset::expand(set).ok());
-        let named = named.map(|mut named| {
-            // Each of its own number, so these and no others.
-            if let (Some(PerNode::Each(_)), Some(nodes)) = (&spec.per_node, spec.nodes) {
-                named.truncate(nodes);
-            }
-            named
-        });
-        let among = self.among(job, named);
-        ask_of(job.id, spec, spec.nodes.unwrap_or(1), among)
+    /// What a job asks for that has asked before. One that no longer can has failed.
+    fn ask_again(&self, job: &Arc<Job>, spec: &Spec) -> Option<Ask> {
+        let wanted = wanted(spec).map_err(|said| job.attempt_failed(&said));
+        wanted.ok().map(|wanted| self.ask_for(job, spec, &wanted))
     }
 
     /// A job has given its nodes back, and waits for others.
     pub(super) fn requeue(self: &Arc<Manager>, job: &Arc<Job>, spec: &Spec) {
-        let ask = self.ask_again(job, spec);
+        let Some(ask) = self.ask_again(job, spec) else { return };
         let mut queue = self.queue.state();
         queue.schedule.ended(job.id);
         // One that was ended meanwhile is taken out, or has been.
@@ -368,8 +364,8 @@ impl Manager {
 
     /// A job waits already, since before this manager.
     pub(super) fn restore_pending(self: &Arc<Manager>, job: &Arc<Job>, spec: Spec) {
-        let ask = self.ask_again(job, &spec);
-        job.set_waiting(self, spec);
+        job.set_waiting(self, spec.clone());
+        let Some(ask) = self.ask_again(job, &spec) else { return };
         let mut queue = self.queue.state();
         queue.schedule.submit(ask);
         if !std::mem::replace(&mut queue.is_held, true) {

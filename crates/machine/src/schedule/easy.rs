@@ -51,14 +51,17 @@ impl Reservation {
             None => true,
         };
         for at in moments {
-            let candidates = cluster.candidates(ask, at).into_iter();
-            let nodes: BTreeSet<u32> = candidates.filter(|node| free_by(node, at)).collect();
-            if nodes.len() >= ask.nodes {
-                return Some(Reservation { at: Some(at), nodes, need: ask.nodes });
+            let candidates = cluster.candidates(ask, at);
+            let need = ask.need(candidates.len());
+            let free = candidates.into_iter().filter(|node| free_by(node, at));
+            let nodes: BTreeSet<u32> = free.collect();
+            if nodes.len() >= need {
+                return Some(Reservation { at: Some(at), nodes, need });
             }
         }
-        let nodes = cluster.candidates(ask, opens).into_iter().collect();
-        Some(Reservation { at: None, nodes, need: ask.nodes })
+        let nodes: BTreeSet<u32> = cluster.candidates(ask, opens).into_iter().collect();
+        let need = ask.need(nodes.len());
+        Some(Reservation { at: None, nodes, need })
     }
 
     /// Whether a job that has ended at `ends` may have to be waited for.
@@ -72,14 +75,17 @@ fn opening(ask: &Ask, cluster: &Cluster) -> Option<Moment> {
     let now = cluster.now;
     let ends = cluster.reserved_ends(now).filter(|end| *end <= now + AHEAD);
     let moments: BTreeSet<Moment> = ends.chain([now]).collect();
-    moments.into_iter().find(|at| cluster.candidates(ask, *at).len() >= ask.nodes)
+    moments.into_iter().find(|at| {
+        let can = cluster.candidates(ask, *at).len();
+        can >= ask.need(can)
+    })
 }
 
-/// Chooses nodes of `free` for a job that ends at `ends`, in the order that these have; not if that
-/// delayed one of the first.
+/// Chooses `need` nodes of `free` for a job that ends at `ends`, in the order that these have; not
+/// if that delayed one of the first.
 fn pass(
     firsts: &mut [Reservation],
-    ask: &Ask,
+    need: usize,
     ends: Option<Moment>,
     free: &[u32],
 ) -> Option<Vec<u32>> {
@@ -93,8 +99,8 @@ fn pass(
         let its = free.iter().filter(|node| first.nodes.contains(node));
         chosen.extend(its.take(spare));
     }
-    chosen.truncate(ask.nodes);
-    if chosen.len() < ask.nodes {
+    chosen.truncate(need);
+    if chosen.len() < need {
         return None;
     }
     let chosen: BTreeSet<u32> = chosen.into_iter().collect();
@@ -115,9 +121,10 @@ impl Scheduler for Easy {
         let mut starts = Vec::new();
         for ask in &cluster.pending {
             let mut free = cluster.candidates(ask, now);
+            let need = ask.need(free.len());
             free.retain(|node| !busy.contains_key(node));
             let end = ask.time.map(|time| now + time);
-            if let Some(nodes) = pass(&mut firsts, ask, end, &free) {
+            if let Some(nodes) = pass(&mut firsts, need, end, &free) {
                 busy.extend(nodes.iter().map(|node| (*node, end)));
                 starts.push(Start { job: ask.job, nodes });
                 continue;

@@ -13,12 +13,13 @@ impl Scheduler for Fcfs {
         let mut starts = Vec::new();
         for ask in &cluster.pending {
             let candidates = cluster.candidates(ask, cluster.now);
-            if candidates.len() < ask.nodes {
+            let need = ask.need(candidates.len());
+            if candidates.len() < need {
                 continue;
             }
             let free = candidates.iter().copied().filter(|node| !taken.contains(node));
-            let nodes: Vec<u32> = free.take(ask.nodes).collect();
-            if nodes.len() == ask.nodes {
+            let nodes: Vec<u32> = free.take(need).collect();
+            if nodes.len() == need {
                 taken.extend(&nodes);
                 starts.push(Start { job: ask.job, nodes });
             } else {

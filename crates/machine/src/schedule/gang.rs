@@ -111,14 +111,15 @@ impl Scheduler for Gang {
         let mut wanted: BTreeSet<u32> = BTreeSet::new();
         for ask in &cluster.pending {
             let candidates = cluster.candidates(ask, cluster.now);
-            if candidates.len() < ask.nodes {
+            let need = ask.need(candidates.len());
+            if candidates.len() < need {
                 continue;
             }
             let found = (0..self.level).find_map(|slot| {
                 let row = self.rows.get(slot);
                 let row = row.into_iter().flat_map(|row| row.values().flatten().copied());
                 let taken: BTreeSet<u32> = row.chain(wanted.iter().copied()).collect();
-                Some((slot, self.fit(&candidates, &taken, ask.nodes)?))
+                Some((slot, self.fit(&candidates, &taken, need)?))
             });
             let Some((slot, nodes)) = found else {
                 wanted.extend(candidates);

@@ -39,6 +39,8 @@ pub struct Ask {
     pub job: u32,
     /// How many nodes.
     pub nodes: usize,
+    /// With how few it does while no more can take it; `None` is with no fewer.
+    pub least: Option<usize>,
     /// The nodes that it may have, in the order in which they are taken; `None` is all.
     pub among: Option<Vec<u32>>,
     /// Whether the user has named these nodes, and their order; else they are its view's.
@@ -49,6 +51,13 @@ pub struct Ask {
     pub priority: i32,
     /// The partition that it is in.
     pub partition: Option<String>,
+}
+
+impl Ask {
+    /// How many nodes it needs while so many can take it.
+    fn need(&self, can: usize) -> usize {
+        self.least.map_or(self.nodes, |least| self.nodes.min(can).max(least))
+    }
 }
 
 /// A job that is to start, and where.
@@ -195,11 +204,6 @@ impl Schedule {
         self.config = config;
     }
 
-    /// The nodes that could take a job from `at` on if no other job were there.
-    pub fn open(&self, ask: &Ask, at: Moment) -> Vec<u32> {
-        self.cluster.candidates(ask, at)
-    }
-
     /// A job waits from now on. Behind all that have its priority.
     pub fn submit(&mut self, ask: Ask) {
         let rank = self.cluster.rank(&ask);
@@ -297,10 +301,11 @@ impl Schedule {
         if let Some(name) = cluster.missing(ask) {
             return Some(format!("its partition {name} was deleted"));
         }
-        let s = if ask.nodes == 1 { "" } else { "s" };
-        let asked = format!("{} node{s} asked", ask.nodes);
         let candidates = cluster.candidates(ask, cluster.now);
-        if candidates.len() < ask.nodes {
+        let need = ask.need(candidates.len());
+        let s = if need == 1 { "" } else { "s" };
+        let asked = format!("{need} node{s} asked");
+        if candidates.len() < need {
             let can = candidates.len();
             let others = "the others are down, drained or reserved";
             // Who says that he is soon gone may have some of those: nobody would know but for this.

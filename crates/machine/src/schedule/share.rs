@@ -19,16 +19,17 @@ fn load(cluster: &Cluster, starts: &[Start]) -> HashMap<u32, usize> {
 
 fn choose(ask: &Ask, cluster: &Cluster, starts: &[Start]) -> Option<Start> {
     let mut nodes = cluster.candidates(ask, cluster.now);
+    let need = ask.need(nodes.len());
     // To count takes long where there are many jobs, and is in vain where all nodes are wanted.
-    if !ask.is_named && nodes.len() > ask.nodes {
+    if !ask.is_named && nodes.len() > need {
         let load = load(cluster, starts);
         nodes.sort_by_key(|node| load.get(node).copied().unwrap_or(0));
-        nodes.truncate(ask.nodes);
+        nodes.truncate(need);
         // Ranks follow the order of the nodes, whichever they are.
         nodes.sort_unstable();
     }
-    nodes.truncate(ask.nodes);
-    (nodes.len() == ask.nodes).then_some(Start { job: ask.job, nodes })
+    nodes.truncate(need);
+    (nodes.len() == need).then_some(Start { job: ask.job, nodes })
 }
 
 impl Scheduler for Share {

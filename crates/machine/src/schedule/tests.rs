@@ -277,6 +277,39 @@ fn nodes_that_a_job_names_are_its_own_in_its_order_whatever_is_kept_for_others()
 }
 
 #[test]
+fn who_gives_no_number_of_nodes_does_without_those_that_take_no_jobs_also_later() {
+    for config in ["share", "fcfs", "easy", "gang slots=1"] {
+        let mut schedule = Schedule::default();
+        (0..4).for_each(|node| schedule.set_up(node, true));
+        schedule.set_config(Config::parse(config).unwrap());
+        let step = |schedule: &mut Schedule| {
+            let starts = schedule.step(Duration::ZERO);
+            starts.into_iter().map(|start| (start.job, start.nodes)).collect::<Vec<_>>()
+        };
+        let asks = |least| Ask { job: 1, nodes: 8, least, ..Ask::default() };
+        schedule.submit(asks(Some(2)));
+        assert_eq!(step(&mut schedule), [(1, vec![0, 1, 2, 3])], "{config}");
+        schedule.ended(1);
+        // One is gone for good, and the job begins again.
+        schedule.set_up(2, false);
+        schedule.submit_again(asks(Some(2)));
+        assert_eq!(step(&mut schedule), [(1, vec![0, 1, 3])], "{config}");
+        schedule.ended(1);
+        // What its ranks do not fit on is not enough.
+        [0, 1].into_iter().for_each(|node| schedule.set_drained(node, true));
+        schedule.submit(asks(Some(2)));
+        assert_eq!(step(&mut schedule), [], "{config}");
+        let told = "2 nodes asked, 1 can take it; the others are down, drained or reserved";
+        assert_eq!(schedule.reason(1).unwrap(), told);
+        schedule.set_drained(0, false);
+        assert_eq!(step(&mut schedule), [(1, vec![0, 3])], "{config}");
+        schedule.ended(1);
+        schedule.submit(asks(None));
+        assert_eq!(step(&mut schedule), [], "{config}: who says how many has as many");
+    }
+}
+
+#[test]
 fn easy_keeps_nodes_for_the_first_of_each_partition() {
     let mut schedule = Schedule::default();
     (0..4).for_each(|node| schedule.set_up(node, true));
