@@ -198,6 +198,25 @@ fn a_job_begins_again_as_often_as_it_may_and_not_once_it_was_ended() {
     stage.cluster.down();
 }
 
+/// What is left of the attempt had the signal, and the job began again.
+#[test]
+fn a_job_that_is_interrupted_while_it_ends_to_begin_again_does_not() {
+    let stage = Stage::up(3);
+    let program = "trap '' TERM; trap 'exit 3' INT; echo begun; while :; do sleep 0.1; done";
+    let args = ["run", "--input", "none", "-N", "2", "--requeue", "--grace", "10m"];
+    let args = [&args[..], &["sh", "-c", program]].concat();
+    let running = stage.cluster.muster(&args).start();
+    until("it has begun", || running.out().matches("begun").count() == 2);
+    stage.kill_one();
+    until("it ends to begin again", || stage.job()["state"] == "ending");
+    stage.cluster.muster(&["kill", "-s", "INT", "1"]).run().ok();
+    let said = running.wait();
+    assert_eq!((said.code, said.out.matches("begun").count()), (130, 2), "{said:?}");
+    assert!(said.err.contains("it got the signal INT"), "{said:?}");
+    stage.is_clean(3);
+    stage.cluster.down();
+}
+
 #[test]
 fn a_job_that_reads_is_not_begun_again() {
     let cluster = Cluster::none("t0182");

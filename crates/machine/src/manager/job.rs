@@ -578,27 +578,36 @@ impl Job {
     }
 
     /// Sends a signal to all ranks that run. A job that waits for its nodes or its files has none,
-    /// and ends by what ends a program that does not expect it from a terminal or a batch system.
+    /// and one that ends to begin again soon has others: what ends a program that does not expect
+    /// it from a terminal or a batch system ends these for good.
     ///
     /// # Errors
     /// It waits, and this is another signal.
     pub(super) fn signal(self: &Arc<Job>, number: i32) -> Result<()> {
-        let mut state = self.state();
-        if !state.progress.is_unstarted() {
-            let actions = state.progress.signal(number);
-            self.act(state, actions);
-            return Ok(());
+        let state = self.state();
+        if let Some(next) = state.next.clone() {
+            drop(state);
+            return next.signal(number);
         }
+        let (is_unstarted, is_again) = (state.progress.is_unstarted(), state.progress.is_again());
         let waits_for = if state.progress.is_unplaced() { "nodes" } else { "files" };
         drop(state);
         let name = signal_name(number as u8);
-        if ![libc::SIGINT, libc::SIGTERM, libc::SIGHUP].contains(&number) {
+        let ends = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP].contains(&number);
+        if is_unstarted && !ends {
             let why = format!(
                 "the job waits for its {waits_for}: nothing of it runs that could get the signal"
             );
             return fail(Errno::BUSY, format!("{why} {name}"));
         }
-        self.end(End::Killed, 128 + number as u8, &format!("it got the signal {name}"));
+        if ends && (is_unstarted || is_again) {
+            self.end(End::Killed, 128 + number as u8, &format!("it got the signal {name}"));
+        }
+        if !is_unstarted {
+            let mut state = self.state();
+            let actions = state.progress.signal(number);
+            self.act(state, actions);
+        }
         Ok(())
     }
 
