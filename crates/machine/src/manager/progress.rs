@@ -404,7 +404,8 @@ impl Progress {
 
     /// Somebody kills the job: nothing is asked to end first.
     pub fn kill(&mut self, why: &str) -> Vec<Action> {
-        if self.is_unstarted() {
+        // Those that lack files would not tell that they have ended.
+        if self.is_unplaced() || self.phase == Phase::Starting && !self.executing {
             return self.end(End::Killed, 137, why);
         }
         if std::mem::take(&mut self.again) {
@@ -759,6 +760,19 @@ mod tests {
         job.rank_exited(0, 9);
         assert_eq!(job.rank_closed(0), [Action::Finish]);
         assert_eq!((job.verdict().unwrap().1, job.kill("y")), (137, vec![]));
+    }
+
+    /// Its ranks were called lost after 10 s, since their nodes did not answer.
+    #[test]
+    fn a_job_that_is_killed_while_nodes_lack_its_files_is_done_at_once() {
+        let mut job = Progress::new();
+        job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
+        assert!(job.executing());
+        job.holds_on();
+        assert!(!job.is_unstarted(), "some nodes may have had all files");
+        assert_eq!(job.kill("it was killed"), [Action::Finish]);
+        assert_eq!(job.verdict(), Some((End::Killed, 137, Some("it was killed".into()))));
+        assert!(job.ranks().iter().all(|rank| rank.state != RankPhase::Lost));
     }
 
     #[test]
