@@ -373,6 +373,27 @@ fn a_session_lives_as_long_as_somebody_needs_it() {
     cluster.down();
 }
 
+/// Its control group was nobody's then, and stayed until the node ended.
+#[test]
+fn a_session_that_is_wiped_while_its_program_is_being_started_leaves_nothing() {
+    let cluster = Cluster::up("x-wiped", 1);
+    let n0 = node(&cluster, "n0");
+    for round in 0..100 {
+        let session = Session::of(&n0, "sleep 1000");
+        let open = || n0.open(&session.at("ctl"), OpenFlags(OpenFlags::WRONLY)).unwrap();
+        let (one, other) = (open(), open());
+        // Each time the wipe finds the start a little further.
+        one.fid().write_then(0, b"exec sleep\n", |_| ());
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_micros(10 * round) {}
+        other.fid().write_at(0, b"wipe\n").unwrap();
+        assert!(!session.exists());
+    }
+    cluster.no_job_processes();
+    until("no control group is left", || cluster.inner_groups().is_empty());
+    cluster.down();
+}
+
 /// What is told of a request that is taken back.
 fn taken_back(start: impl FnOnce(mpsc::Sender<Result<(), Error>>) -> muster_ninep::client::Cancel) {
     let (tell, told) = mpsc::channel();

@@ -196,17 +196,28 @@ impl Cluster {
         let mounts = read_text("/proc/self/mountinfo");
         let home = self.home.to_str().unwrap();
         left.extend(mounts.lines().filter(|m| m.contains(home)).map(|m| format!("mount {m}")));
-        let inodes = self.inodes.lock().unwrap();
-        for group in control_groups() {
-            let name = group.file_name().unwrap_or_default().to_string_lossy();
-            if inodes.iter().any(|inode| name.contains(inode)) {
-                left.push(format!("control group {name}"));
-            }
-        }
+        left.extend(self.groups().iter().map(|group| format!("control group {}", group.display())));
         if self.runtime().exists() {
             left.push(format!("directory {}", tree(&self.runtime())));
         }
         left
+    }
+
+    /// The control groups of its daemons.
+    fn groups(&self) -> Vec<PathBuf> {
+        let inodes = self.inodes.lock().unwrap();
+        let is_own = |group: &PathBuf| {
+            let name = group.file_name().unwrap_or_default().to_string_lossy();
+            inodes.iter().any(|inode| name.contains(inode))
+        };
+        control_groups().into_iter().filter(is_own).collect()
+    }
+
+    /// The control groups of what runs on its nodes.
+    pub fn inner_groups(&self) -> Vec<PathBuf> {
+        let inside = |group: PathBuf| fs::read_dir(group).into_iter().flatten().flatten();
+        let all = self.groups().into_iter().flat_map(inside).map(|entry| entry.path());
+        all.filter(|path| path.is_dir()).collect()
     }
 
     /// Asserts that nothing is left: no process, socket, control group, mount or directory.

@@ -76,7 +76,14 @@ fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec) -> Result<()> {
     let ward = node.spawner.start(spec, stdio).map_err(|error| {
         Error::new(Errno::AGAIN, format!("no process can be started: {error}  [E107, exit 125]"))
     })?;
-    session.state().ward = Some(ward);
+    {
+        let mut state = session.state();
+        state.ward = Some(ward);
+        // Who wiped it meanwhile has found nothing to end: who fails it does so.
+        if state.phase == Phase::Wiped {
+            return fail(Errno::IO, "the session was wiped while it started");
+        }
+    }
     let pipes = Pipes { stdin: our_in, stdout: our_out, stderr: our_err };
     node.watch.adopt(session, pipes);
     Ok(())
