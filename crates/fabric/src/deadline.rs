@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 /// Eighty years: every clock and every call of the system can say so much.
 const LIFETIME: Duration = Duration::from_secs(80 * 365 * 24 * 60 * 60);
 
+/// Rounds between two readings of the clock.
+const ROUNDS: u32 = 16;
+
 /// When a wait ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deadline {
@@ -34,6 +37,14 @@ impl Deadline {
     /// What is left of it, none when it has passed.
     pub fn left(&self) -> Option<Duration> {
         self.end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+    }
+
+    /// Whether it has passed, as who goes round again and again sees it: each time something was
+    /// there, and never what is waited for. The clock, which takes as long to read as half a short
+    /// message's way, is looked at now and then.
+    pub(crate) fn has_passed(&self, rounds: &mut u32) -> bool {
+        *rounds += 1;
+        rounds.is_multiple_of(ROUNDS) && self.left().is_none()
     }
 
     /// How long it has been waited for.

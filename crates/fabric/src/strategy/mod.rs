@@ -61,6 +61,12 @@ pub enum Taken<'a> {
     Kept(Payload),
 }
 
+/// A deadline has passed while a peer sent what does not make up what is waited for.
+pub(crate) fn late(peer: &Peer, what: &str, deadline: Deadline) -> Error {
+    let (who, whom) = ("a receiver".to_owned(), peer.name.clone());
+    Error::Deadline { who, whom, what: what.to_owned(), waited: deadline.waited() }
+}
+
 /// What [`Datagram::try_queue`] was given, as one row of parts.
 pub(crate) fn all_parts<'a>(parts: &[&'a [u8]], body: &'a Payload) -> Vec<IoSlice<'a>> {
     parts.iter().copied().chain([&**body]).map(IoSlice::new).collect()
@@ -151,8 +157,12 @@ pub trait Datagram: Wait {
     /// # Errors
     /// As [`Datagram::try_take`] and [`Wait::wait`].
     fn take(&mut self, deadline: Deadline, take: &mut dyn FnMut(&[u8])) -> Result<()> {
+        let mut rounds = 0;
         loop {
             match self.try_take(take) {
+                Err(Error::WouldBlock) if deadline.has_passed(&mut rounds) => {
+                    return Err(late(self.peer(), "a message", deadline));
+                }
                 Err(Error::WouldBlock) => self.wait(Ready::Receive, deadline)?,
                 done => return done,
             }
@@ -222,8 +232,12 @@ pub trait Stream: Wait {
     /// # Errors
     /// Those of [`Wait::wait`]; the connection's.
     fn read(&mut self, buffer: &mut [u8], deadline: Deadline) -> Result<usize> {
+        let mut rounds = 0;
         loop {
             match self.try_read(buffer) {
+                Err(Error::WouldBlock) if deadline.has_passed(&mut rounds) => {
+                    return Err(late(self.peer(), "bytes", deadline));
+                }
                 Err(Error::WouldBlock) => self.wait(Ready::Receive, deadline)?,
                 done => return done,
             }

@@ -18,7 +18,7 @@ use super::{wait_for_room, with_head};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::protocol::Payload;
-use crate::strategy::{Datagram, Ready, Stream, Taken, Wait};
+use crate::strategy::{Datagram, Ready, Stream, Taken, Wait, late};
 use crate::transport::Peer;
 use crate::transport::socket::widen;
 use crate::wait::Patience;
@@ -404,9 +404,14 @@ impl<S: Stream> Datagram for Framed<S> {
     }
 
     fn take(&mut self, deadline: Deadline, take: &mut dyn FnMut(&[u8])) -> Result<()> {
+        let mut rounds = 0;
         loop {
             if self.first()?.is_some() {
                 return self.try_take(take);
+            }
+            // A part of it comes each time, and all of it perhaps never.
+            if deadline.has_passed(&mut rounds) {
+                return Err(late(self.peer(), "a message", deadline));
             }
             self.wait(Ready::Receive, deadline)?;
         }

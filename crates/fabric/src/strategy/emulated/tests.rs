@@ -404,3 +404,13 @@ fn a_write_waits_for_what_does_not_leave_until_its_deadline() {
     let error = stuck.write(b"x", Deadline::after(Duration::from_millis(5))).unwrap_err();
     assert!(matches!(&error, Error::Deadline { whom, .. } if whom == "far"), "{error}");
 }
+
+#[test]
+fn parts_of_a_message_keep_nobody_longer_than_the_deadline_and_are_not_lost() {
+    let (one, other) = Pipe::pair(2000, 1);
+    let (mut from, mut to) = (Framed::new(one), Framed::new(other));
+    from.try_send(&[IoSlice::new(&[7; 1000])]).unwrap();
+    let late = to.take(Deadline::now(), &mut |_| panic!("it came in a thousand parts"));
+    assert!(matches!(late, Err(Error::Deadline { .. })), "{late:?}");
+    to.try_take(&mut |message| assert_eq!(message, [7; 1000])).unwrap();
+}

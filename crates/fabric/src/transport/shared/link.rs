@@ -38,6 +38,9 @@ const LOOKS: u32 = 256;
 /// Messages sent after which the socket is looked at, by those who never receive.
 const SENDS: u32 = 64;
 
+/// What who receives waits for, for people.
+pub(super) const MESSAGE: &str = "a message";
+
 /// How a connection has ended.
 #[derive(Clone, Debug)]
 pub(super) enum End {
@@ -387,7 +390,7 @@ impl Link {
     /// [`Error::Deadline`].
     pub fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         let what = match ready {
-            Ready::Receive => "a message",
+            Ready::Receive => MESSAGE,
             Ready::Send => "room in the ring",
         };
         let events = match ready {
@@ -409,15 +412,17 @@ impl Link {
         let mut waiter = std::mem::take(&mut self.waiter);
         let in_time = waiter.wait(&mut Asleep { link: self, is_done, events, takes }, deadline);
         self.waiter = waiter;
-        if in_time? {
-            return Ok(());
-        }
+        if in_time? { Ok(()) } else { Err(self.late(what, deadline)) }
+    }
+
+    /// Nothing of what is waited for has come in time.
+    pub(super) fn late(&self, what: &str, deadline: Deadline) -> Error {
         let whom = match self.peer.pid {
             Some(pid) => format!("{} (process {pid})", self.peer.name),
             None => self.peer.name.clone(),
         };
         let waited = deadline.waited();
-        Err(Error::Deadline { who: self.who.clone(), whom, what: what.to_owned(), waited })
+        Error::Deadline { who: self.who.clone(), whom, what: what.to_owned(), waited }
     }
 
     fn is_ready(&mut self, ready: Ready) -> bool {

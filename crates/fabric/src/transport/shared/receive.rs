@@ -3,7 +3,7 @@
 //! user's process sent is copied out before it is looked at, since that process could change it
 //! meanwhile.
 
-use super::link::{Link, ROOM};
+use super::link::{Link, MESSAGE, ROOM};
 use super::ring::{ENTRIES, Glance, Kind, Record};
 use super::trial::Trial;
 use crate::deadline::Deadline;
@@ -154,6 +154,7 @@ impl Link {
     }
 
     fn take_slowly<R>(&mut self, take: impl FnOnce(Came<'_>) -> R) -> Result<R> {
+        let mut is_last = false;
         loop {
             self.live_to_receive()?;
             match self.inn.peek() {
@@ -165,6 +166,10 @@ impl Link {
             }
             if self.advance(None)?.is_some() {
                 return Ok(take(Came::Here(&mut self.incoming)));
+            }
+            // What comes after that rings, and a peer could go on like this for ever.
+            if std::mem::replace(&mut is_last, true) {
+                return Err(Error::WouldBlock);
             }
             self.nothing()?;
         }
@@ -232,6 +237,7 @@ impl Link {
     fn receive_until(&mut self, buffer: &mut [u8], deadline: Option<Deadline>) -> Result<usize> {
         // What has begun in the link's buffer ends there.
         let mut is_own = self.incoming.is_active;
+        let mut rounds = 0;
         loop {
             self.live_to_receive()?;
             let given = if is_own { None } else { Some(&mut *buffer) };
@@ -248,10 +254,7 @@ impl Link {
             }
             // Where that was taken back, the next message is another one.
             is_own &= self.incoming.is_active;
-            let waited = match (self.nothing(), deadline) {
-                (Err(Error::WouldBlock), Some(deadline)) => self.wait(Ready::Receive, deadline),
-                (done, _) => done,
-            };
+            let waited = self.await_more(deadline, &mut rounds);
             // What is waited for is short more often than not.
             if waited.is_ok()
                 && let Some(size) = self.receive_plain(buffer)
@@ -262,6 +265,20 @@ impl Link {
                 self.incoming.save(buffer);
             }
             waited?;
+        }
+    }
+
+    /// Nothing has come of what was there: waits for more, or looks once more where it is not to
+    /// wait. A peer that sends what makes no message keeps nobody for longer.
+    fn await_more(&mut self, deadline: Option<Deadline>, rounds: &mut u32) -> Result<()> {
+        match deadline {
+            None if std::mem::replace(rounds, 1) > 0 => Err(Error::WouldBlock),
+            None => self.nothing(),
+            Some(deadline) if deadline.has_passed(rounds) => Err(self.late(MESSAGE, deadline)),
+            Some(deadline) => match self.nothing() {
+                Err(Error::WouldBlock) => self.wait(Ready::Receive, deadline),
+                done => done,
+            },
         }
     }
 

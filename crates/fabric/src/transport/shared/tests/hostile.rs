@@ -212,6 +212,23 @@ fn a_peer_that_goes_on_after_its_farewell_keeps_no_try_for_ever() {
     assert!(matches!(error, Error::Malformed { .. }), "{error}");
 }
 
+/// What is always there to be looked at, and no message.
+#[test]
+fn a_held_trial_keeps_nobody_longer_than_the_deadline() {
+    let (mut here, mut there) = pair(PIPELINED);
+    here.out.push((Kind::Trial, 0), 64, 4096, |to| to.fill(0)).unwrap().unwrap();
+    for _ in 0..2 {
+        let error = there.receive(&mut [0; 100], Deadline::now()).unwrap_err();
+        assert!(matches!(error, Error::Deadline { .. }), "{error}");
+        let taken = Datagram::take(&mut there, Deadline::now(), &mut |_| panic!("it is a trial"));
+        assert!(matches!(taken, Err(Error::Deadline { .. })), "{taken:?}");
+    }
+    there.descriptor();
+    assert!(there.try_take(|_| ()).unwrap_err().is_would_block());
+    assert!(there.try_receive(&mut [0; 100]).unwrap_err().is_would_block());
+    assert_eq!(there.inn.peek().unwrap().unwrap().kind, Kind::Trial, "it is still held");
+}
+
 #[test]
 fn a_trial_of_a_peer_that_has_gone_is_not_waited_for() {
     let (mut here, mut there) = pair(PIPELINED);
