@@ -33,7 +33,8 @@ pub const WALK_MAX: usize = 16;
 pub const NAME_MAX: usize = 255;
 
 /// Fids of one connection. A kernel client with every dentry of a large tree cached holds some
-/// tens of thousands; at about 200 bytes each this is 13 MiB.
+/// tens of thousands; at about 200 bytes each this is 13 MiB. Those of an exported directory hold
+/// descriptors, of which a server may have fewer.
 pub const FIDS_MAX: usize = 1 << 16;
 
 /// Bytes of a path, and of what a symbolic link says (Linux PATH_MAX).

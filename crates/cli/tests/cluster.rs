@@ -364,3 +364,24 @@ fn mistakes_are_told_in_one_sentence_with_status_2() {
     }
     assert!(user.must_not(&["--cluster", "a/b", "ps"], 2).contains("[E130]"));
 }
+
+/// Once it was out of descriptors at about a thousand fids of all clients together.
+#[test]
+fn an_export_has_all_descriptors_that_it_may_have() {
+    let program = env!("CARGO_BIN_EXE_muster");
+    let socket = std::env::temp_dir().join(format!("mu-export-{}", std::process::id()));
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -S -n 256; exec \"$0\" export / --listen \"$1\"", program]);
+    let mut export =
+        command.arg(&socket).stdout(Stdio::piped()).spawn().expect("the binary is built");
+    let mut said = BufReader::new(export.stdout.take().expect("piped")).lines();
+    said.next().expect("it says where it is served").expect("text");
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", export.id()));
+    export.kill().expect("it runs");
+    export.wait().expect("it ends");
+    let _ = std::fs::remove_file(&socket);
+    let limits = limits.expect("it runs");
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).expect("a limit");
+    let numbers: Vec<&str> = line.split_whitespace().skip(3).take(2).collect();
+    assert_eq!(numbers[0], numbers[1], "soft and hard: {line}");
+}

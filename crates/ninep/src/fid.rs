@@ -87,17 +87,18 @@ enum Entry<F> {
 #[derive(Debug)]
 pub(crate) struct Fids<F> {
     table: HashMap<Fid, Entry<F>>,
+    /// How many there may be.
+    most: usize,
     /// Bytes of all paths.
     paths: usize,
 }
 
-impl<F> Default for Fids<F> {
-    fn default() -> Fids<F> {
-        Fids { table: HashMap::new(), paths: 0 }
-    }
-}
-
 impl<F> Fids<F> {
+    /// An empty table, with room for `most` fids.
+    pub(crate) fn new(most: usize) -> Fids<F> {
+        Fids { table: HashMap::new(), most: most.min(FIDS_MAX), paths: 0 }
+    }
+
     /// Whether there is none, nor one to come.
     pub(crate) fn is_empty(&self) -> bool {
         self.table.is_empty()
@@ -147,8 +148,9 @@ impl<F> Fids<F> {
         if fid == NOFID || self.table.contains_key(&fid) {
             return fail(Errno::INVAL, format!("fid {fid} is in use already"));
         }
-        if self.table.len() >= FIDS_MAX {
-            return fail(Errno::MFILE, format!("this connection holds {FIDS_MAX} fids, its limit"));
+        if self.table.len() >= self.most {
+            let text = format!("this connection holds {} fids, its limit", self.most);
+            return fail(Errno::MFILE, text);
         }
         Ok(())
     }

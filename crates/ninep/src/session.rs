@@ -66,13 +66,14 @@ impl<T: Tree> Session<T> {
     /// A new connection from `peer`; `wake` is called, from any thread, when late answers have
     /// arrived and [`Session::conclude`] should be called.
     pub fn new(tree: Arc<T>, peer: Peer, wake: impl Fn() + Send + Sync + 'static) -> Session<T> {
+        let fids = Fids::new(tree.fids_max());
         Session {
             tree,
             peer,
             port: Arc::new(Port::new(wake)),
             version: None,
             msize: MSIZE_FIRST as u32,
-            fids: Fids::default(),
+            fids,
             outbox: Outbox::default(),
             parked: HashMap::new(),
             flushing: HashMap::new(),

@@ -10,6 +10,7 @@ use crate::error::{Errno, fail};
 use crate::intake::Intake;
 use crate::record::{Attr, DirEntry, LockRange, Qid, SetAttr, Statfs};
 use crate::wire::Name;
+use muster_base::limits::FIDS_MAX;
 
 /// Who is at the other end of a connection, as far as the transport can tell.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -323,6 +324,11 @@ pub trait Tree: Send + Sync + Sized + 'static {
     /// answer is that of the clunk, and [`Tree::clunk`] is next.
     fn commit(&self, call: &mut C<'_, Self>, fid: &Self::Fid) -> Answer<()> {
         unsupported()
+    }
+
+    /// Fids that one connection may have at a time, [`FIDS_MAX`] at most.
+    fn fids_max(&self) -> usize {
+        FIDS_MAX
     }
 
     /// Name of a user, for the dialects that want one.

@@ -35,6 +35,8 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let address = address(&args.listen)?;
     let signals = EndSignals::hold();
+    // Each client's fids hold some. With fewer they have fewer.
+    let _ = muster_machine::descriptors::take_all();
     let options = Options { writable: args.rw, ..Options::default() };
     let unable = format!("{} cannot be served", args.dir.display());
     let tree = Arc::new(HostTree::new(&args.dir, options).map_err(because(unable, "E152"))?);

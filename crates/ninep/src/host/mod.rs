@@ -63,6 +63,9 @@ pub struct HostTree {
     qids: Arc<Qids>,
     /// Largest file this process may write; beyond, the kernel would kill it (SIGXFSZ).
     size_max: u64,
+    /// The first descriptor that is not for a place in the tree: the eighth behind it is for files
+    /// that are opened and for connections.
+    reserve: u64,
     names: Names,
 }
 
@@ -84,13 +87,14 @@ impl HostTree {
             let (fd, descriptors) = node::open_root(root)?;
             let stat = rustix::fs::fstat(&fd)?;
             let root = Node::top(Arc::new(fd), &stat, &Arc::new(User::own()));
-            let limit = rustix::process::getrlimit(Resource::Fsize).current;
+            let limit = |of| rustix::process::getrlimit(of).current.unwrap_or(u64::MAX);
             Ok(HostTree {
                 qids: Arc::new(Qids::new(root.file)),
                 root,
                 descriptors,
                 options,
-                size_max: limit.unwrap_or(u64::MAX),
+                size_max: limit(Resource::Fsize),
+                reserve: limit(Resource::Nofile) / 8 * 7,
                 names: Names::default(),
             })
         };
@@ -314,6 +318,10 @@ impl Tree for HostTree {
     }
     fn commit(&self, _: &mut C<'_>, fid: &HostFid) -> Answer<()> {
         Ok(self.commit(fid)?)
+    }
+    /// A quarter of the places that there are descriptors for: one client leaves some to others.
+    fn fids_max(&self) -> usize {
+        usize::try_from(self.reserve / 4).unwrap_or(usize::MAX)
     }
     fn user_name(&self, uid: u32) -> String {
         name_of(&self.names.users, uid, user::name)

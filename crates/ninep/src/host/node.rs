@@ -21,7 +21,7 @@ use crate::wire::Name;
 use muster_base::limits::NAME_MAX;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, Stat};
 use rustix::path::DecInt;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
@@ -177,8 +177,18 @@ impl HostTree {
         check_name(name)?;
         let flags = PLACE | OFlags::NOFOLLOW;
         let fd = rustix::fs::openat2(from, name, flags, Mode::empty(), CONFINED)?;
+        self.check_reserve(&fd)?;
         let stat = rustix::fs::fstat(&fd)?;
         Ok((fd, stat))
+    }
+
+    /// Refuses a place the descriptor that is kept for something else: the kernel always gives the
+    /// lowest that is free.
+    fn check_reserve(&self, fd: &OwnedFd) -> Result<()> {
+        if fd.as_raw_fd() as u64 >= self.reserve {
+            return fail(Errno::MFILE, "the server has no descriptors left for more fids");
+        }
+        Ok(())
     }
 
     /// Where a file is now: its directory, and its name there.
@@ -242,6 +252,7 @@ impl HostTree {
         }
         // Not the same descriptor: what the open file holds must end with its own fid.
         let fd = self.reopen(from, PLACE)?;
+        self.check_reserve(&fd)?;
         let stat = rustix::fs::fstat(&fd)?;
         Ok(from.beside(fd, &stat, Form::Place))
     }
