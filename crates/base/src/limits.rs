@@ -49,7 +49,7 @@ pub const TAGS_MAX: usize = 0xffff;
 
 /// Bytes of replies that may queue for a client that does not read, beyond one message.
 /// Requests are no longer read from it until it has taken them. What reads of files under way
-/// will bring counts as well, with room for one message more.
+/// will bring counts as well, with room for one message more, before further reads are begun.
 pub const OUTBOX_MAX: usize = 256 * 1024;
 
 /// Bytes of requests that may queue for another server whose tree is a part of ours. Who asks

@@ -22,6 +22,8 @@ pub enum Pause {
     Refused(Error),
     /// It holds a [`Ticket`] and answers later.
     Parked,
+    /// It is to be asked again when there is room for the answer ([`Call::brings`]).
+    Later,
 }
 
 impl<E: Into<Error>> From<E> for Pause {
@@ -409,10 +411,17 @@ impl<F: Send + 'static> Call<'_, F> {
     }
 
     /// Says, of a request that is parked then, that its answer has up to `bytes` bytes and comes
-    /// without anybody's doing. Until then they count as if they were queued, and when they are
-    /// too many nothing more is carried out: so never for what waits for another request.
-    pub fn brings(&mut self, bytes: usize) {
+    /// without anybody's doing. Until then they count as if they were queued, and while they are
+    /// too many no other such request is begun: so never for what waits for another request.
+    ///
+    /// # Errors
+    /// [`Pause::Later`]: there are too many now. The method returns that, having begun nothing.
+    pub fn brings(&mut self, bytes: usize) -> Answer<()> {
+        if !self.outbox.has_room() {
+            return Err(Pause::Later);
+        }
         self.outbox.promise(bytes);
+        Ok(())
     }
 
     /// Hands the request on to another tree; `map` translates an answer that comes later.

@@ -1,13 +1,13 @@
 //! Puts one request to the tree: checks fids and names, calls the tree's method, and says what
 //! its answer will mean for the session.
 
-use crate::call::{Answer, Call, HeldLock, Outcome, Standing};
+use crate::call::{Answer, Call, HeldLock, Outcome, Pause, Standing};
 use crate::error::{Errno, Error, Result, fail};
 use crate::fid::{Fids, Slot, lead};
 use crate::message::{Fid, NOFID, NONUNAME, Tag, Tmessage};
 use crate::record::{LockRange, Qid};
 use crate::session::Session;
-use crate::tree::{Attach, OpenFlags, Peer, Tree};
+use crate::tree::{Attach, C, OpenFlags, Peer, Tree};
 use crate::version::{Dialect, Version};
 use crate::wire::Name;
 use muster_base::limits::{NAME_MAX, PATH_MAX, XATTR_MAX};
@@ -101,6 +101,25 @@ pub(crate) fn check_unopened<F>(fid: Fid, slot: &Slot<F>) -> Result<()> {
 /// The largest directory entry; a tree is never asked for less, so that no bytes mean the end.
 pub(crate) const ENTRY_MAX: usize = 13 + 8 + 1 + 2 + NAME_MAX;
 
+/// A question to a tree that may be put again.
+pub(crate) type Again<T> =
+    Box<dyn Fn(&T, &mut C<'_, T>) -> Answer<Outcome<<T as Tree>::Fid>> + Send>;
+
+/// Asks for what a file holds; keeps the question if there is no room for the answer yet.
+fn bring<T: Tree>(
+    (tree, call): (&T, &mut C<'_, T>),
+    again: &mut Option<Again<T>>,
+    fid: &T::Fid,
+    ask: impl Fn(&T, &mut C<'_, T>, &T::Fid) -> Answer<Outcome<T::Fid>> + Send + 'static,
+) -> Answer<Outcome<T::Fid>> {
+    let answer = ask(tree, call, fid);
+    if let Err(Pause::Later) = answer {
+        let fid = fid.clone();
+        *again = Some(Box::new(move |tree, call| ask(tree, call, &fid)));
+    }
+    answer
+}
+
 /// Everything one request needs.
 pub(crate) struct Desk<'a, T: Tree> {
     pub(crate) tree: &'a T,
@@ -112,6 +131,8 @@ pub(crate) struct Desk<'a, T: Tree> {
     pub(crate) is_ours: bool,
     /// Largest payload of an answer.
     pub(crate) payload: usize,
+    /// What the tree is to be asked again.
+    pub(crate) again: Option<Again<T>>,
 }
 
 impl<'a, T: Tree> Desk<'a, T> {
@@ -125,7 +146,29 @@ impl<'a, T: Tree> Desk<'a, T> {
             dialect: version.map_or(Dialect::Plan9, |version| version.dialect),
             is_ours: *version == Some(Version::MUSTER),
             payload: *msize as usize - muster_base::limits::HEADER - 4,
+            again: None,
         }
+    }
+
+    /// Puts a question again.
+    pub(crate) fn ask_again(&mut self, again: Again<T>) -> Answer<Outcome<T::Fid>> {
+        let answer = again(self.tree, &mut self.call);
+        self.again = matches!(answer, Err(Pause::Later)).then_some(again);
+        answer
+    }
+
+    /// Lists a directory's names.
+    pub(crate) fn list(
+        &mut self,
+        fid: Fid,
+        cookie: u64,
+        count: usize,
+        attrs: bool,
+    ) -> Result<Answer<Outcome<T::Fid>>> {
+        let (slot, asked) = (self.fids.get(fid)?, (self.tree, &mut self.call));
+        Ok(bring(asked, &mut self.again, &slot.fid, move |tree, call, fid| {
+            outcome(tree.readdir(call, fid, cookie, count, attrs))
+        }))
     }
 
     pub(crate) fn standing(&mut self) -> Option<Standing> {
@@ -208,8 +251,11 @@ impl<'a, T: Tree> Desk<'a, T> {
         if slot.qid.is_dir() {
             return self.read_directory(fid, offset, count);
         }
-        let answer = self.tree.read(&mut self.call, &slot.fid, offset, count);
-        Ok((Goal::Read { count }, outcome(answer)))
+        let asked = (self.tree, &mut self.call);
+        let answer = bring(asked, &mut self.again, &slot.fid, move |tree, call, fid| {
+            outcome(tree.read(call, fid, offset, count))
+        });
+        Ok((Goal::Read { count }, answer))
     }
 
     pub(crate) fn remove(&mut self, fid: Fid) -> Result<Asked<T::Fid>> {
@@ -250,7 +296,7 @@ impl<'a, T: Tree> Desk<'a, T> {
                 if !slot.qid.is_dir() {
                     return fail(Errno::NOTDIR, format!("fid {fid} is not a directory"));
                 }
-                outcome(self.tree.readdir(call, &slot.fid, offset, count.max(ENTRY_MAX), false))
+                self.list(fid, offset, count.max(ENTRY_MAX), false)?
             }
             Tmessage::Lopen { fid, flags } => {
                 let flags = OpenFlags(flags);

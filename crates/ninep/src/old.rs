@@ -343,8 +343,7 @@ impl<T: Tree> Desk<'_, T> {
         let slot = self.fids.get(fid)?;
         // A stat is larger than an entry, so no fewer than fit are asked for.
         let (cookie, most) = (slot.cursor.1, count.max(ENTRY_MAX));
-        let answer = self.tree.readdir(&mut self.call, &slot.fid, cookie, most, true);
-        Ok((Goal::Old(Step::Entries { fid, count }), outcome(answer)))
+        Ok((Goal::Old(Step::Entries { fid, count }), self.list(fid, cookie, most, true)?))
     }
 }
 

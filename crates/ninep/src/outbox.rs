@@ -5,7 +5,7 @@
 use crate::error::Error;
 use crate::message::Tag;
 use crate::sys::{Mapping, Span};
-use muster_base::limits::HEADER;
+use muster_base::limits::{HEADER, OUTBOX_MAX};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 
@@ -78,6 +78,11 @@ impl Outbox {
     /// Bytes that answers under way will bring: they count as if they were here.
     pub(crate) fn promised(&self) -> usize {
         self.promised
+    }
+
+    /// Whether an answer that brings more may be begun.
+    pub(crate) fn has_room(&self) -> bool {
+        self.length + self.promised <= OUTBOX_MAX + self.msize
     }
 
     /// Counts bytes that will come.

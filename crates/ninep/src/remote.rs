@@ -164,7 +164,7 @@ impl Tree for Remote {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         // What is made up there may wait for whoever writes it.
         if fid.qid().path & MADE == 0 {
-            call.brings(count as usize);
+            call.brings(count as usize)?;
         }
         let send = |then: Then<Vec<u8>>| {
             fid.read_then(offset, count, move |answer| then(answer.map(<[u8]>::to_vec)))
@@ -186,7 +186,7 @@ impl Tree for Remote {
         _attrs: bool,
     ) -> Answer<Vec<DirEntry>> {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
-        call.brings(count as usize);
+        call.brings(count as usize)?;
         let read = |mut entries: Vec<DirEntry>, place: &Place| {
             entries.iter_mut().for_each(|entry| entry.qid = place.qid(entry.qid));
             entries

@@ -502,6 +502,10 @@ impl<T: Tree> Connection<T> {
             if self.session.is_stalled() {
                 return Ok(false);
             }
+            if self.session.resume() {
+                self.moved = true;
+                continue;
+            }
             let requests = &self.buffer[self.start..self.end];
             let done = self.session.receive(requests).map_err(io::Error::other)?;
             self.start += done;

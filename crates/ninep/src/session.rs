@@ -8,7 +8,7 @@
 //! waiting requests are flushed and all fids clunked.
 
 use crate::call::{Call, Completion, Data, Opened, Outcome, Pause, Port, Standing};
-use crate::desk::{Asked, Desk, Goal};
+use crate::desk::{Again, Asked, Desk, Goal};
 use crate::error::{Errno, Error};
 use crate::fid::{Fids, Slot};
 use crate::intake::Arriving;
@@ -19,7 +19,7 @@ use crate::tree::{Peer, Tree};
 use crate::version::{Dialect, Version};
 use crate::wire::{Payload, Reader, Writer};
 use muster_base::limits::{IO_HEADER, MSIZE_FIRST, MSIZE_MAX, MSIZE_MIN, OUTBOX_MAX};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// The type of a request that makes its fid an attribute.
@@ -42,6 +42,13 @@ struct Parked {
     flushes: Vec<Tag>,
 }
 
+/// A parked request that the tree has not begun ([`Pause::Later`]).
+struct Held<T: Tree> {
+    tag: Tag,
+    serial: u64,
+    again: Again<T>,
+}
+
 /// One connection's state.
 pub struct Session<T: Tree> {
     pub(crate) tree: Arc<T>,
@@ -52,6 +59,8 @@ pub struct Session<T: Tree> {
     pub(crate) fids: Fids<T::Fid>,
     pub(crate) outbox: Outbox,
     parked: HashMap<Tag, Parked>,
+    /// Those of them that the tree is asked again when there is room, in order.
+    held: VecDeque<Held<T>>,
     /// Flushes that wait, and the request each waits for.
     flushing: HashMap<Tag, Tag>,
     /// Requests that were being carried out when they were cut off, by serial; with the file that
@@ -76,6 +85,7 @@ impl<T: Tree> Session<T> {
             fids,
             outbox: Outbox::default(),
             parked: HashMap::new(),
+            held: VecDeque::new(),
             flushing: HashMap::new(),
             leaving: HashMap::new(),
             serial: 0,
@@ -85,7 +95,7 @@ impl<T: Tree> Session<T> {
 
     /// Carries out the whole messages at the start of `bytes`, and begins a large write that the
     /// tree takes in parts; returns how many bytes that were. It stops early while more than
-    /// [`OUTBOX_MAX`] bytes wait to be sent, or will with what is promised ([`Call::brings`]).
+    /// [`OUTBOX_MAX`] bytes wait to be sent.
     ///
     /// # Errors
     /// [`BadStream`] when this is not 9P: the connection must be closed.
@@ -111,11 +121,26 @@ impl<T: Tree> Session<T> {
         Ok(done)
     }
 
-    /// Whether the peer must take replies, or replies must come, before more requests are carried
-    /// out.
+    /// Whether the peer must take replies before more requests are carried out.
     pub fn is_stalled(&self) -> bool {
-        let (queued, promised) = (self.outbox.len(), self.outbox.promised());
-        queued >= OUTBOX_MAX || queued + promised > OUTBOX_MAX + self.msize as usize
+        self.outbox.len() >= OUTBOX_MAX
+    }
+
+    /// Begins requests that had to wait until there was room for what they bring; whether there
+    /// were any.
+    pub fn resume(&mut self) -> bool {
+        let mut begun = false;
+        while self.outbox.has_room()
+            && let Some(Held { tag, serial, again }) = self.held.pop_front()
+        {
+            // Unless it was flushed.
+            if self.parked.get(&tag).is_some_and(|parked| parked.serial == serial) {
+                let Parked { number, goal, .. } = self.parked.remove(&tag).expect("just seen");
+                self.put_to_tree(tag, number, |desk| Ok((goal, desk.ask_again(again))));
+                begun = true;
+            }
+        }
+        begun
     }
 
     /// Whether the peer has attached, or asks for it: it has a fid, or waits for one.
@@ -159,6 +184,7 @@ impl<T: Tree> Session<T> {
                 }
             }
         }
+        self.resume();
     }
 
     /// Ends the connection. Requests that are being carried out end later: keep the session,
@@ -175,6 +201,7 @@ impl<T: Tree> Session<T> {
                 self.leaving.insert(parked.serial, opening);
             }
         }
+        self.held.clear();
         self.flushing.clear();
         for Completion { serial, outcome, .. } in self.port.take() {
             self.discard(serial, outcome);
@@ -370,7 +397,7 @@ impl<T: Tree> Session<T> {
         let (serial, before) = (self.serial, self.outbox.promised());
         let mut desk = Desk::new(self, tag, serial);
         let asked = ask(&mut desk);
-        let standing = desk.standing();
+        let (standing, again) = (desk.standing(), desk.again.take());
         let promised = self.outbox.promised() - before;
         if !matches!(asked, Ok((_, Err(Pause::Parked)))) {
             self.outbox.kept(promised);
@@ -381,10 +408,13 @@ impl<T: Tree> Session<T> {
             Ok((goal, Err(Pause::Refused(error)))) => {
                 self.finish(tag, number, goal, Outcome::Failed(error));
             }
-            Ok((goal, Err(Pause::Parked))) => {
+            Ok((goal, Err(pause))) => {
                 goal.fid().inspect(|fid| self.fids.reserve(*fid));
-                let standing = standing.expect("park() has made one");
-                let flushes = Vec::new();
+                // What the tree has not begun a flush takes back in any case.
+                let begun = begun && matches!(pause, Pause::Parked);
+                let again = again.into_iter();
+                self.held.extend(again.map(|again| Held { tag, serial, again }));
+                let (standing, flushes) = (standing.unwrap_or_default(), Vec::new());
                 let parked = Parked { serial, number, goal, standing, promised, begun, flushes };
                 self.parked.insert(tag, parked);
             }

@@ -169,7 +169,7 @@ impl HostTree {
             return call.fill(count, |to| read_all(node.fd(), to, offset));
         };
         let node = node.clone();
-        call.brings(count);
+        call.brings(count)?;
         call.park(move |ticket| {
             pool::submit(Box::new(move || {
                 if ticket.claim() {

@@ -112,12 +112,14 @@ impl Client {
         answer.map_err(|pause| match pause {
             Pause::Refused(error) => Some(error.errno),
             Pause::Parked => None,
+            Pause::Later => panic!("there is room"),
         })
     }
 
     /// The answer to a parked request, once it has come.
     fn parked(&mut self) -> Outcome<HostFid> {
         self.woken.recv_timeout(Duration::from_secs(60)).expect("the answer comes");
+        self.outbox.kept(self.outbox.promised());
         self.port.take().pop().expect("it came").outcome
     }
 

@@ -2,7 +2,7 @@
 
 use super::Remote;
 use crate::call::{Answer, Data, HeldLock, LockStatus, Opened, Ticket, Walked};
-use crate::client::{Client, Options};
+use crate::client::{Cancel, Client, Options};
 use crate::error::{Errno, Result, fail};
 use crate::message::{NOFID, NONUNAME, NOTAG, Tmessage, UserNumber};
 use crate::record::{Attr, Boxed, DirEntry, LockRange, Qid, SetAttr, Stat, Statfs};
@@ -472,6 +472,40 @@ fn what_is_under_way_to_a_server_that_stands_still_waits_for_it() {
     drop(standing);
     let answers: Vec<_> = answers.iter().take(PIECES).collect();
     assert!(answers.iter().all(|answer| *answer == Ok(PIECE as u32)), "{answers:?}");
+}
+
+/// Once a few reads of files of a server that stood still stopped the whole connection: no flush
+/// of them was heard, and its end was not noticed.
+#[test]
+fn reads_under_way_hold_up_nothing_else_of_their_connection() {
+    const READS: usize = 8;
+    let relay = Relay::new();
+    let client = relay.client();
+    let fid = client.walk("wide-pipe").expect("walked");
+    fid.open(OpenFlags::default()).expect("opened");
+    let read = || {
+        let (told, answers) = mpsc::channel();
+        let cancels: Vec<_> = (0..READS)
+            .map(|_| {
+                let told = told.clone();
+                fid.read_then(0, fid.max_data(), move |answer| drop(told.send(answer.map(drop))))
+            })
+            .collect();
+        (cancels, answers)
+    };
+    let (cancels, answers) = read();
+    assert_eq!(client.root().getattr().expect("attributes").size, 0);
+    cancels.iter().for_each(Cancel::flush);
+    for _ in 0..READS {
+        let taken_back = answers.recv().expect("told").expect_err("flushed");
+        assert_eq!(taken_back.errno, Errno::INTR);
+    }
+    let begun = relay.probe.notes().iter().filter(|note| *note == "parked").count();
+    assert!((1..READS).contains(&begun), "{begun} are begun before others have brought theirs");
+    read();
+    relay.probe.wait_for("parked", begun);
+    client.close();
+    relay.probe.wait_for("clunk /wide-pipe", 1);
 }
 
 #[test]

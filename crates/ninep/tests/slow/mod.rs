@@ -152,7 +152,7 @@ impl Tree for Slow {
             return Err(Errno::INVAL.into());
         }
         if self.brings.load(Ordering::Relaxed) {
-            call.brings(count);
+            call.brings(count)?;
         }
         call.park(|ticket| self.hold(Held::Read(ticket)))
     }
