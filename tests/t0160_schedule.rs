@@ -324,6 +324,10 @@ fn a_view_has_its_nodes_and_jobs_and_shows_no_others() {
     let past = json(&["ps", "--all"])["jobs"].as_array().unwrap().clone();
     // The two that were refused are there as well.
     assert!(past.len() == 3 && past.iter().all(|job| job["view"] == "lab"), "{past:?}");
+    cluster.muster(&["partition", "create", "rest", "--nodes", "n[0-1]"]).run().ok();
+    let common = lab(&["run", "--partition", "rest", "true"]).run().code(125);
+    common.says("view lab and partition rest have no node in common");
+    cluster.muster(&["partition", "delete", "rest"]).run().ok();
     assert_eq!(lab(&["ls", "/nodes"]).run().ok().sorted(), ["n2", "n3"]);
     assert_eq!(lab(&["history"]).run().ok().out.matches("outside").count(), 0);
     lab(&["kill", "1"]).run().code(1).says("there is no job 1");

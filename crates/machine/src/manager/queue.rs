@@ -195,6 +195,15 @@ impl Manager {
                     "there is no partition {name}. See: muster partition  [E117]"
                 )));
             };
+            let of_view = job.view.as_deref().and_then(|view| settings.views.get(view));
+            if let (Some(view), Some(of_view)) = (&job.view, of_view)
+                && !of_view.nodes().into_iter().any(|node| part.has(node))
+            {
+                return Err(refuse(format!(
+                    "view {view} and partition {name} have no node in common. See: muster \
+                     partition  [E110]"
+                )));
+            }
             let has = |node: &String| number_of(node).is_some_and(|number| part.has(number));
             up.retain(has);
             down.retain(has);
