@@ -67,6 +67,8 @@ struct Node {
     sessions: Option<usize>,
     since: Option<f64>,
     why: Option<String>,
+    /// Why it is drained, also while it is down.
+    drained: Option<String>,
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
@@ -108,15 +110,25 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What the manager tells of a node.
+fn told(status: &NodeStatus) -> Node {
+    let NodeStatus { name, state, host, arch, since, why, drained } = status.clone();
+    let mut node = Node { name, state, host, arch, since, why, drained, ..Node::default() };
+    if !status.is_up() {
+        let drained = node.drained.as_ref().map(|reason| format!("drained: {reason}"));
+        let both: Vec<String> = node.why.into_iter().chain(drained).collect();
+        node.why = (!both.is_empty()).then(|| both.join("; "));
+    } else if node.drained.is_some() {
+        (node.state, node.why) = ("drained".into(), node.drained.clone());
+    }
+    node
+}
+
 /// Asks a node for its facts.
 fn facts(client: &Client, status: &NodeStatus) -> Node {
-    let NodeStatus { name, state, host, arch, since, why, drained } = status.clone();
-    let mut node = Node { name, state, host, arch, since, why, ..Node::default() };
+    let mut node = told(status);
     if !status.is_up() {
         return node;
-    }
-    if drained.is_some() {
-        (node.state, node.why) = ("drained".into(), drained);
     }
     let path = |file: &str| format!("nodes/{}/{file}", node.name);
     let read = |file: &str| client.read_to_string(&path(file));
@@ -198,6 +210,23 @@ fn up_for(seconds: f64, long: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Who resumes it, or waits for it to come back, waits in vain else.
+    #[test]
+    fn a_node_that_is_down_and_drained_is_told_to_be_both() {
+        let node = |state: &str, why: Option<&str>, drained: Option<&str>| {
+            let [why, drained] = [why, drained].map(|text| text.map(str::to_owned));
+            let node =
+                told(&NodeStatus { state: state.into(), why, drained, ..Default::default() });
+            let why = node.why.unwrap_or_default();
+            (format!("{} {why}", node.state), node.drained.unwrap_or_default())
+        };
+        let pair = |told: &str, drained: &str| (told.to_owned(), drained.to_owned());
+        let both = pair("down it died; drained: bad disk", "bad disk");
+        assert_eq!(node("down", Some("it died"), Some("bad disk")), both);
+        assert_eq!(node("down", Some("it died"), None), pair("down it died", ""));
+        assert_eq!(node("up", None, Some("bad disk")), pair("drained bad disk", "bad disk"));
+    }
 
     #[test]
     fn nodes_that_are_alike_share_a_line() {
