@@ -93,7 +93,12 @@ fn a_job_whose_node_dies_is_run_anew_on_others_with_its_files() {
     assert!(logs.out.contains("begun 2 of 0") && logs.out.contains("begun 2 of 1"), "{logs:?}");
     assert!(logs.err.contains("what its 2 attempts have printed"), "{logs:?}");
     let past = stage.cluster.json(&["history", "--json"]);
-    assert_eq!(past["jobs"][0]["requeued"][0], why.as_str());
+    // Each attempt has a line, with what it has used.
+    let jobs = past["jobs"].as_array().unwrap();
+    let told = |at: usize| (jobs[at]["id"].as_u64(), jobs[at]["end"].as_str());
+    assert_eq!((told(0), told(1)), ((Some(1), Some("lost")), (Some(1), Some("failed"))));
+    assert!(jobs.iter().all(|job| job["usage"]["wall_us"].as_u64() > Some(0)), "{past}");
+    assert_eq!((&jobs[0]["requeued"], &jobs[1]["requeued"][0]), (&Value::Null, &json!(why)));
     stage.is_clean(4);
     stage.cluster.down();
 }

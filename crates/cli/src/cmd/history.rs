@@ -13,7 +13,7 @@ use std::process::ExitCode;
 ///
 /// The cluster remembers thousands of jobs for as long as it is up: 4 to 8 MiB of them, 500 bytes
 /// each and more for many nodes or long command lines. Output and single ranks are kept of the last
-/// 256 only: muster ps --all.
+/// 256 only: muster ps --all. Of a job that has begun again each attempt has a line.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster history --since 1h --state failed,lost\n  \
                         muster history -n 20 --json")]
@@ -64,16 +64,16 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 /// Where the column is that says when.
 const ENDED_AT: usize = 6;
 
-/// The jobs that are asked for, by when they ended. Of a job that is told of twice the last counts:
-/// a manager has died while it wrote the first.
+/// The jobs that are asked for, by when they ended, each attempt of those that have begun again for
+/// itself. Of what is told twice the last counts: a manager has died while it wrote the first.
 fn chosen(args: &Args, lines: &[u8], now: f64) -> Vec<(Value, Job)> {
     let lines = lines.split(|byte| *byte == b'\n');
-    let mut last: BTreeMap<u32, (usize, Value, Job)> = BTreeMap::new();
+    let mut last: BTreeMap<_, (usize, Value, Job)> = BTreeMap::new();
     for (at, line) in lines.enumerate() {
         // A line that was cut off tells nothing.
         let Ok(value) = serde_json::from_slice::<Value>(line) else { continue };
         let Ok(job) = serde_json::from_value::<Job>(value.clone()) else { continue };
-        last.insert(job.id, (at, value, job));
+        last.insert((job.id, job.requeued.len()), (at, value, job));
     }
     let mut all: Vec<(usize, Value, Job)> = last.into_values().collect();
     all.sort_by_key(|(at, ..)| *at);
@@ -117,17 +117,19 @@ mod tests {
                      {\"id\":1,\"user\":7,\"ended\":60,\"end\":\"failed\"}\n\
                      {\"id\":3,\"us\n\
                      {\"id\":4,\"user\":8,\"ended\":90,\"end\":\"killed\"}\n\
-                     {\"id\":2,\"user\":7,\"ended\":95,\"end\":\"killed\"}\n";
+                     {\"id\":2,\"user\":7,\"ended\":95,\"end\":\"killed\"}\n\
+                     {\"id\":5,\"user\":9,\"ended\":96,\"end\":\"lost\"}\n\
+                     {\"id\":5,\"user\":9,\"ended\":97,\"end\":\"done\",\"requeued\":[\"n0\"]}\n";
         chosen(&only.args, lines.as_bytes(), 100.0).iter().map(|(_, job)| job.id).collect()
     }
 
     #[test]
     fn jobs_are_chosen_by_time_user_and_end_and_each_is_told_once() {
-        assert_eq!(ids(&[]), [1, 4, 2]);
-        assert_eq!(ids(&["--since", "20s"]), [4, 2]);
+        assert_eq!(ids(&[]), [1, 4, 2, 5, 5], "5 has begun again");
+        assert_eq!(ids(&["--since", "20s"]), [4, 2, 5, 5]);
         assert_eq!(ids(&["--user", "7"]), [1, 2]);
-        assert_eq!(ids(&["--state", "failed,lost"]), [1]);
-        assert_eq!(ids(&["--last", "2"]), [4, 2]);
+        assert_eq!(ids(&["--state", "failed,lost"]), [1, 5]);
+        assert_eq!(ids(&["--last", "3"]), [2, 5, 5]);
         assert_eq!(ids(&["--state", "killed", "--user", "8", "-n", "5"]), [4]);
     }
 

@@ -50,6 +50,7 @@ impl Job {
         jobs.table.insert(self.id, next.clone());
         state.next = Some(next.clone());
         state.early.clear();
+        state.ended = Some(super::now());
         let (holds, sending) = (std::mem::take(&mut state.holds), state.sending.take());
         let limit = state.limit.take();
         drop((state, jobs));
@@ -57,6 +58,8 @@ impl Job {
         if let Some(limit) = limit {
             manager.timer.cancel(limit);
         }
+        // A full disk costs the memory of this attempt, nothing else.
+        let _ = manager.history.add(&self.status());
         manager.event(json!({
             "event": "job begins again", "job": self.id, "attempt": next.requeued.len() + 1,
             "why": why,

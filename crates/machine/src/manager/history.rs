@@ -1,10 +1,10 @@
-//! Jobs that have ended, as long as the cluster lives: a line of JSON each, in `history`, the
-//! oldest first.
+//! Jobs that have ended, and attempts after which a job has begun again, as long as the cluster
+//! lives: a line of JSON each, in `history`, the oldest first.
 //!
 //! A job's line is written before the journal calls the job done, so a manager that dies in
-//! between leaves none out; the next one writes that line again, and who reads takes the last of a
-//! job. When the file has become long it is put aside as `history.old`, in place of the one before.
-//! So between one and two times [`HISTORY_FILE_MAX`] bytes are kept, for one write a job.
+//! between leaves none out; the next one writes that line again, and who reads takes the last of an
+//! attempt. When the file has become long it is put aside as `history.old`, in place of the one
+//! before. So between one and two times [`HISTORY_FILE_MAX`] bytes are kept, for one write a job.
 
 use super::journal::Lines;
 use super::spec::Status;
@@ -32,7 +32,7 @@ impl History {
         self.path.with_extension("old")
     }
 
-    /// Adds a job that has ended.
+    /// Adds a job that has ended, or an attempt at it.
     pub(super) fn add(&self, status: &Status) -> io::Result<()> {
         let mut line = serde_json::to_vec(&status.summary())?;
         line.push(b'\n');

@@ -80,7 +80,7 @@ pub(super) struct State {
     /// How much of them was sent.
     pub(super) files: Option<Sent>,
     pub(super) started: Option<f64>,
-    ended: Option<f64>,
+    pub(super) ended: Option<f64>,
 }
 
 /// Who wants the job to go on.
