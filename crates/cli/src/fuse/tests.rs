@@ -262,6 +262,34 @@ fn locks_hold_between_processes_and_end_with_a_close() {
 }
 
 #[test]
+fn who_inherits_an_open_file_has_none_of_its_locks_and_ends_none() {
+    let Some((fixture, _below)) = host("inherited") else { return };
+    let file = fixture.at.join("lock");
+    fs::write(&file, "").expect("created");
+    let script = "\
+import fcntl, os, sys
+f = open(sys.argv[1], 'r+')
+fcntl.lockf(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def child(f):
+    r, w = os.pipe()
+    if os.fork() == 0:
+        try:
+            fcntl.lockf(f(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.write(w, b'free')
+        except OSError:
+            os.write(w, b'held')
+        os._exit(0)
+    os.wait()
+    return os.read(r, 4).decode()
+print(child(lambda: f), child(lambda: open(sys.argv[1], 'r+')))
+";
+    let Ok(output) = Command::new("python3").args(["-c", script]).arg(&file).output() else {
+        return;
+    };
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "held held", "{output:?}");
+}
+
+#[test]
 fn made_up_files_have_content_and_df_lists_them() {
     let Some((fixture, _)) = made("made") else { return };
     assert_eq!(fs::metadata(fixture.at.join("text")).expect("stat").len(), 0);

@@ -6,6 +6,10 @@
 //! for reading; but flock(2), which v9fs asks for in the same words, asks for either whatever its
 //! file is open for. So a fid's locks move to a descriptor of their own when they need one.
 //!
+//! Several may share a fid, as processes do that have inherited an open file: who locks says who it
+//! is. The kernel knows of no such, so what one of them has against another is known here alone.
+//! (v9fs is one for all its processes: its kernel knows them apart.)
+//!
 //! A lock that must wait is parked on a list, not in a thread. It is tried again when a fid of
 //! this process gives up a lock on the same file, and now and then for the sake of other
 //! processes' locks. First the kernel is asked whether the lock could be had; only then is the
@@ -24,7 +28,7 @@ use crate::record::LockRange;
 use rustix::fs::OFlags;
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
@@ -43,8 +47,8 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_mi
 /// What an open file knows of its locks.
 #[derive(Debug, Default)]
 pub(super) struct LockOwner {
-    /// Whether it ever asked for one; most files never do.
-    used: AtomicBool,
+    /// Which it is, once it has been asked for one; most files never are.
+    number: OnceLock<usize>,
     /// The file opened for reading and writing, if its locks needed that: they are this one's.
     own: OnceLock<OwnedFd>,
 }
@@ -89,8 +93,20 @@ fn table() -> MutexGuard<'static, Table> {
     TABLE.lock().expect("no holder panics")
 }
 
-fn owner(node: &Arc<Node>) -> usize {
-    Arc::as_ptr(node).addr()
+fn owner(node: &Node) -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let Form::File(file) = &node.form else { unreachable!("only open files are locked") };
+    *file.locks.number.get_or_init(|| NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Who locks: of those who share a fid.
+fn locker(range: &LockRange<'_>) -> Arc<str> {
+    range.client_id.chars().take(CLIENT_MAX).collect::<String>().into()
+}
+
+fn range_between(kind: i32, start: i64, end: i64) -> Range {
+    let length = if end == i64::MAX { 0 } else { end - start };
+    Range { kind, start, length, pid: 0 }
 }
 
 /// A range of the wire, in the kernel's terms.
@@ -125,8 +141,16 @@ fn descriptor(node: &Node) -> BorrowedFd<'_> {
 
 impl Held {
     fn range(&self) -> Range {
-        let length = if self.end == i64::MAX { 0 } else { self.end - self.start };
-        Range { kind: self.kind, start: self.start, length, pid: 0 }
+        range_between(self.kind, self.start, self.end)
+    }
+
+    fn overlaps(&self, range: Range) -> bool {
+        self.start < end_of(range) && range.start < self.end
+    }
+
+    /// Whether both cannot be had by two.
+    fn excludes(&self, range: Range) -> bool {
+        self.overlaps(range) && (self.kind == libc::F_WRLCK || range.kind == libc::F_WRLCK)
     }
 
     fn is_within(&self, range: Range) -> bool {
@@ -135,14 +159,55 @@ impl Held {
 }
 
 impl Table {
-    /// Notes what the kernel has granted: the owner's ranges are cut to make room for it.
+    /// Ranges that others who share the fid have locked through it.
+    fn others<'a>(
+        &'a self,
+        node: &'a Arc<Node>,
+        client_id: &'a str,
+    ) -> impl Iterator<Item = &'a Held> {
+        let list = self.held.get(&node.file).map_or(&[][..], Vec::as_slice);
+        list.iter().filter(move |held| held.owner == owner(node) && *held.client_id != *client_id)
+    }
+
+    /// What one of them has against another's lock.
+    fn objection<'a>(
+        &'a self,
+        node: &'a Arc<Node>,
+        range: Range,
+        client_id: &'a str,
+    ) -> Option<&'a Held> {
+        let locks = range.kind != libc::F_UNLCK;
+        self.others(node, client_id).find(|held| locks && held.excludes(range))
+    }
+
+    /// What is to be asked of the kernel: one who unlocks leaves others what they have.
+    fn parts(&self, node: &Arc<Node>, range: Range, client_id: &str) -> Vec<Range> {
+        if range.kind != libc::F_UNLCK {
+            return vec![range];
+        }
+        let others = self.others(node, client_id).filter(|held| held.overlaps(range));
+        let mut kept: Vec<(i64, i64)> = others.map(|held| (held.start, held.end)).collect();
+        kept.sort_unstable();
+        kept.push((end_of(range), i64::MAX));
+        let (mut parts, mut from) = (Vec::new(), range.start);
+        for (start, end) in kept {
+            if from < start {
+                parts.push(range_between(range.kind, from, start));
+            }
+            from = from.max(end);
+        }
+        parts
+    }
+
+    /// Notes what the kernel has granted: who has asked has nothing else there any more.
     fn note(&mut self, node: &Arc<Node>, range: Range, proc_id: u32, client_id: &Arc<str>) {
         let (owner, end) = (owner(node), end_of(range));
         let list = self.held.entry(node.file).or_default();
         let mut cut = Vec::new();
         self.ranges -= list.len();
         list.retain(|held| {
-            let apart = held.owner != owner || held.end <= range.start || end <= held.start;
+            let own = held.owner == owner && held.client_id == *client_id;
+            let apart = !own || !held.overlaps(range);
             if !apart && held.start < range.start {
                 cut.push(Held { end: range.start, ..held.clone() });
             }
@@ -156,6 +221,17 @@ impl Table {
             let (kind, start) = (range.kind, range.start);
             list.push(Held { owner, kind, start, end, proc_id, client_id: client_id.clone() });
         }
+        self.ranges += list.len();
+        if list.is_empty() {
+            self.held.remove(&node.file);
+        }
+    }
+
+    /// Notes that all who share a fid have nothing any more.
+    fn forget(&mut self, node: &Arc<Node>) {
+        let list = self.held.entry(node.file).or_default();
+        self.ranges -= list.len();
+        list.retain(|held| held.owner != owner(node));
         self.ranges += list.len();
         if list.is_empty() {
             self.held.remove(&node.file);
@@ -181,9 +257,11 @@ impl Table {
                 self.waiting.push(waiting);
                 continue;
             }
-            match sys::conflict(descriptor(&waiting.node), waiting.range) {
-                Ok(Some(_)) if waiting.ticket.is_live() => self.waiting.push(waiting),
-                Ok(None) if waiting.ticket.claim() => {
+            let Waiting { node, range, client_id, .. } = &waiting;
+            let objects = self.objection(node, *range, client_id).is_some();
+            match sys::conflict(descriptor(node), *range).map(|found| found.is_some() || objects) {
+                Ok(true) if waiting.ticket.is_live() => self.waiting.push(waiting),
+                Ok(false) if waiting.ticket.claim() => {
                     let Waiting { node, range, proc_id, client_id, ticket } = waiting;
                     answered.push((ticket, self.take(&node, range, proc_id, &client_id)));
                 }
@@ -202,7 +280,11 @@ impl Table {
         proc_id: u32,
         client_id: &Arc<str>,
     ) -> Result<LockStatus> {
-        match sys::set_lock(descriptor(node), range) {
+        if self.objection(node, range, client_id).is_some() {
+            return Ok(LockStatus::Blocked);
+        }
+        let parts = self.parts(node, range, client_id);
+        match parts.into_iter().try_for_each(|part| sys::set_lock(descriptor(node), part)) {
             Ok(()) => {
                 self.note(node, range, proc_id, client_id);
                 Ok(LockStatus::Success)
@@ -292,13 +374,13 @@ fn wait(mut now: MutexGuard<'_, Table>, waiting: Waiting) {
 
 /// Gives up all locks of an open file whose fid is gone, and its waiting requests.
 pub(super) fn release(node: &Arc<Node>, file: &OpenFile) {
-    if !file.locks.used.load(Ordering::Relaxed) {
+    if file.locks.number.get().is_none() {
         return;
     }
     let mut now = table();
     // Not left to the closing of the descriptor: a worker may hold it a moment longer.
     let _ = sys::set_lock(descriptor(node), NOTHING);
-    now.note(node, NOTHING, 0, &"".into());
+    now.forget(node);
     let mut answered = Vec::new();
     for waiting in std::mem::take(&mut now.waiting) {
         if Arc::ptr_eq(&waiting.node, node) {
@@ -327,14 +409,12 @@ impl HostTree {
         block: bool,
     ) -> Answer<LockStatus> {
         let node = &fid.0;
-        let Form::File(file) = &node.form else {
+        let Form::File(_) = &node.form else {
             return fail(Errno::BADF, "only an open file can be locked");
         };
         let proc_id = range.proc_id;
-        let client_id: String = range.client_id.chars().take(CLIENT_MAX).collect();
-        let client_id: Arc<str> = client_id.into();
+        let client_id = locker(range);
         let range = range_of(range)?;
-        file.locks.used.store(true, Ordering::Relaxed);
         let mut now = table();
         if !now.has_room(node, range) {
             return fail(Errno::NOLCK, "too many locks are held");
@@ -388,6 +468,9 @@ impl HostTree {
             asked.kind = libc::F_WRLCK;
         }
         let now = table();
+        if let Some(held) = now.objection(node, asked, &locker(range)) {
+            return Ok(told(held.range(), Some(held)));
+        }
         let Some(found) = sys::conflict(descriptor(node), asked)? else {
             return Ok(HeldLock {
                 kind: LockRange::UNLOCK,
@@ -398,16 +481,20 @@ impl HostTree {
             });
         };
         let list = now.held.get(&node.file).map_or(&[][..], Vec::as_slice);
-        let holder = list.iter().find(|held| {
-            let overlaps = held.start < end_of(found) && found.start < held.end;
-            held.owner != owner(node) && held.kind == found.kind && overlaps
-        });
-        Ok(HeldLock {
-            kind: if found.kind == libc::F_WRLCK { LockRange::WRITE } else { LockRange::READ },
-            start: found.start as u64,
-            length: found.length as u64,
-            proc_id: holder.map_or(found.pid.max(0) as u32, |held| held.proc_id),
-            client_id: holder.map_or_else(String::new, |held| held.client_id.to_string()),
-        })
+        let is_holder = |held: &&Held| {
+            held.owner != owner(node) && held.kind == found.kind && held.overlaps(found)
+        };
+        Ok(told(found, list.iter().find(is_holder)))
+    }
+}
+
+/// A lock that is in the way, as the wire has it.
+fn told(found: Range, holder: Option<&Held>) -> HeldLock {
+    HeldLock {
+        kind: if found.kind == libc::F_WRLCK { LockRange::WRITE } else { LockRange::READ },
+        start: found.start as u64,
+        length: found.length as u64,
+        proc_id: holder.map_or(found.pid.max(0) as u32, |held| held.proc_id),
+        client_id: holder.map_or_else(String::new, |held| held.client_id.to_string()),
     }
 }

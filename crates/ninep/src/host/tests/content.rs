@@ -325,6 +325,49 @@ fn locks_of_different_fids_conflict() {
     );
 }
 
+/// Once two who shared an open file, as after a fork, both got the same exclusive lock, and what
+/// one gave up the other had lost.
+#[test]
+fn who_shares_a_fid_locks_against_the_others() {
+    const READ: u8 = LockRange::READ;
+    const WRITE: u8 = LockRange::WRITE;
+    const UNLOCK: u8 = LockRange::UNLOCK;
+    let scratch = Scratch::new();
+    let mut client = Client::new(&scratch.0);
+    let shared = client.create("file", RDWR, 0o600).unwrap();
+    let other = client.open("file", RDWR).unwrap();
+    let of =
+        |client_id, kind, start, length| LockRange { client_id, ..range(kind, start, length, 1) };
+    let lock = |client: &mut Client, range: LockRange<'_>| {
+        client.start(|tree, call| tree.lock(call, &shared, &range, false))
+    };
+    let blocked = |client: &mut Client, fid: &HostFid, range: LockRange<'_>| {
+        let held = client.ask(|tree| tree.getlock(fid, &range)).unwrap();
+        (held.kind, held.start, held.length)
+    };
+    assert_eq!(lock(&mut client, of("parent", WRITE, 0, 100)), Ok(LockStatus::Success));
+    assert_eq!(lock(&mut client, of("child", WRITE, 50, 100)), Ok(LockStatus::Blocked));
+    assert_eq!(blocked(&mut client, &shared, of("child", READ, 50, 0)), (WRITE, 0, 100));
+    assert_eq!(blocked(&mut client, &shared, of("parent", READ, 50, 0)).0, UNLOCK);
+    // The end of the child unlocks all that it has, which is nothing.
+    assert_eq!(lock(&mut client, of("child", UNLOCK, 0, 0)), Ok(LockStatus::Success));
+    assert_eq!(blocked(&mut client, &other, of("other", WRITE, 0, 0)), (WRITE, 0, 100));
+    // What both have is had until both have given it up.
+    assert_eq!(lock(&mut client, of("parent", READ, 0, 100)), Ok(LockStatus::Success));
+    assert_eq!(lock(&mut client, of("child", READ, 50, 100)), Ok(LockStatus::Success));
+    assert_eq!(lock(&mut client, of("parent", WRITE, 0, 0)), Ok(LockStatus::Blocked));
+    assert_eq!(lock(&mut client, of("parent", UNLOCK, 0, 0)), Ok(LockStatus::Success));
+    assert_eq!(blocked(&mut client, &other, of("other", WRITE, 0, 0)), (READ, 50, 100));
+    // One that waits has it then.
+    let all = of("parent", WRITE, 0, 0);
+    assert_eq!(client.start(|tree, call| tree.lock(call, &shared, &all, true)), Err(None));
+    assert_eq!(lock(&mut client, of("child", UNLOCK, 0, 0)), Ok(LockStatus::Success));
+    assert!(matches!(client.parked(), Outcome::Lock(LockStatus::Success)));
+    assert_eq!(blocked(&mut client, &other, of("other", WRITE, 0, 0)), (WRITE, 0, 0));
+    client.clunk(shared.clone()).unwrap();
+    assert_eq!(blocked(&mut client, &other, of("other", WRITE, 0, 0)).0, UNLOCK);
+}
+
 /// Once flock(2) through v9fs failed where it does not on a local file: it asks for either kind of
 /// lock whatever the file is open for.
 #[test]
