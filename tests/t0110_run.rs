@@ -86,6 +86,20 @@ fn what_cannot_be_is_refused_at_once() {
     cluster.down();
 }
 
+/// Each command that looks at the cluster reads it, and 256 jobs are remembered.
+#[test]
+fn the_status_of_a_cluster_tells_of_jobs_that_are_done_without_their_ranks() {
+    let cluster = Cluster::up("t0110", 2);
+    cluster.muster(&["run", "-n", "6", "true"]).run().ok();
+    let job = cluster.json(&["cat", "status"])["jobs"][0].clone();
+    assert_eq!((&job["state"], &job["size"], job.get("ranks")), (&"done".into(), &6.into(), None));
+    assert_eq!(job["nodes"].as_array().map(Vec::len), Some(2));
+    assert_eq!(cluster.job(1)["ranks"].as_array().map(Vec::len), Some(6));
+    let ranks = cluster.json(&["ps", "--all", "--ranks", "--json"])["jobs"][0]["ranks"].clone();
+    assert_eq!(ranks.as_array().map(Vec::len), Some(6));
+    cluster.down();
+}
+
 #[test]
 fn input_reaches_who_is_named() {
     let cluster = Cluster::up("t0110input", 3);

@@ -5,7 +5,7 @@ use super::input::{self, Input};
 use super::job::{Job, Owner};
 use super::launch::{self, Incoming};
 use super::overview;
-use super::spec::End;
+use super::spec::{End, Phase, Status};
 use super::views::Scope;
 use crate::files::control::{self, Commands};
 use crate::files::lane::Lane;
@@ -139,7 +139,12 @@ fn upgrade(manager: &Weak<Manager>) -> Result<Arc<Manager>> {
 /// The cluster in JSON.
 fn status(scope: &Scope) -> Result<String> {
     let manager = scope.manager()?;
-    let jobs: Vec<_> = scope.jobs().iter().map(|job| job.status()).collect();
+    // Of those that are done nobody who looks at all wants each rank.
+    let told = |status: Status| match status.state {
+        Phase::Done => status.summary(),
+        _ => status,
+    };
+    let jobs: Vec<_> = scope.jobs().iter().map(|job| told(job.status())).collect();
     let mut nodes = manager.nodes.status(&manager.roster, &manager.settings.get().drained);
     nodes.retain(|node| node["name"].as_str().is_some_and(|name| scope.has_node(name)));
     let value = json!({
