@@ -14,6 +14,7 @@ use crate::processors;
 use crate::strategy::Ready;
 use crate::transport::{Hello, Peer};
 use crate::wait::{Sleeper, Waiter};
+use rustix::event::PollFlags;
 use rustix::thread::{futex, sched_getcpu};
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
@@ -334,6 +335,19 @@ impl Link {
         }
     }
 
+    /// What the peer is asked to ring for.
+    fn asks(&self) -> u32 {
+        self.own(ASLEEP).load(Ordering::Relaxed)
+    }
+
+    /// Looks whether the peer is still there; what tells of an arrival, if somebody polls the
+    /// socket, is not taken from there.
+    fn look_after_nap(&mut self) {
+        if !self.is_polled.get() || self.line.is_ready(PollFlags::RDHUP, Duration::ZERO) {
+            self.look();
+        }
+    }
+
     /// Nothing has arrived: why, or nothing to say if it has meanwhile.
     #[cold]
     pub(super) fn nothing(&mut self) -> Result<()> {
@@ -348,7 +362,8 @@ impl Link {
                 self.end.get_or_insert(End::Closed);
             }
             // What was sent before the end is received before it.
-            if matches!(self.inn.peek(), Ok(Some(_)))
+            if self.is_over()
+                && matches!(self.inn.peek(), Ok(Some(_)))
                 && !matches!(self.end, Some(End::Malformed(_)))
             {
                 return self.left();
@@ -358,11 +373,15 @@ impl Link {
             }
             self.live()?;
         }
-        if self.is_polled.get() && self.own(ASLEEP).load(Ordering::Relaxed) & POLL == 0 {
+        let events = if self.outgoing.is_idle() { ARRIVAL } else { ARRIVAL | ROOM } | POLL;
+        if self.is_polled.get() && self.asks() & events != events {
             self.look();
-            let events = if self.outgoing.is_idle() { ARRIVAL } else { ARRIVAL | ROOM };
-            announce(self.own(ASLEEP), events | POLL);
+            announce(self.own(ASLEEP), events);
             self.is_armed = true;
+            // Room that there was before is not told of.
+            if !self.outgoing.is_idle() {
+                self.pump()?;
+            }
             if self.end.is_some() || matches!(self.inn.peek(), Ok(Some(_)) | Err(_)) {
                 return Ok(());
             }
@@ -466,7 +485,11 @@ impl Sleeper for Asleep<'_> {
     }
 
     fn sleep(&mut self, most: Duration) -> Result<()> {
-        let events = self.events;
+        let (events, asked) = (self.events, self.link.asks());
+        if asked & POLL != 0 {
+            self.doze(events | asked, most.min(NAP));
+            return Ok(());
+        }
         self.link.own(PLACE).store(place(), Ordering::Relaxed);
         announce(self.link.own(ASLEEP), events);
         if !self.is_ready() {
@@ -475,11 +498,22 @@ impl Sleeper for Asleep<'_> {
             // Woken, interrupted, changed before: in all cases look again.
             let woken = futex::wait(self.link.own(ASLEEP), flags, events, Some(&time));
             if woken == Err(rustix::io::Errno::TIMEDOUT) {
-                self.link.look();
+                self.link.look_after_nap();
             }
         }
         self.link.own(ASLEEP).store(0, Ordering::Relaxed);
         Ok(())
+    }
+}
+
+impl Asleep<'_> {
+    /// Sleeps where somebody will poll the socket: what rings stays there to tell of an arrival.
+    fn doze(&mut self, events: u32, most: Duration) {
+        announce(self.link.own(ASLEEP), events);
+        if !self.is_ready() && self.link.line.is_ready(PollFlags::IN, most) {
+            // It has rung, so nobody need ring again before it is looked at.
+            self.link.own(ASLEEP).store(0, Ordering::Relaxed);
+        }
     }
 }
 

@@ -202,6 +202,7 @@ impl Link {
         };
         match self.out.push((Kind::Offer, total as u64), size, 4096, fill) {
             Ok(Some(start)) => {
+                self.outgoing.is_blocked = false;
                 self.ring(ARRIVAL);
                 Ok(Some(start))
             }

@@ -107,6 +107,7 @@ impl Link {
         self.check()?;
         match self.out.push_short(size, fill) {
             Ok(true) => {
+                self.outgoing.is_blocked = false;
                 self.ring(ARRIVAL);
                 Ok(())
             }
@@ -367,6 +368,7 @@ impl Link {
         let window = SHORT_WINDOW.max(4 * size);
         match self.out.push((Kind::Whole, 0), size, window, fill) {
             Ok(Some(_)) => {
+                self.outgoing.is_blocked = false;
                 self.ring(ARRIVAL);
                 Ok(())
             }
@@ -382,7 +384,9 @@ impl Link {
         if self.out.sent() != before {
             self.ring(ARRIVAL);
         }
-        self.outgoing.is_blocked |= matches!(is_complete, Ok(false));
+        if let Ok(is_complete) = is_complete {
+            self.outgoing.is_blocked = !is_complete;
+        }
         is_complete
     }
 
@@ -438,7 +442,7 @@ impl Link {
                 }
                 Err(garbage) => return Err(self.garbage(garbage)),
             }
-            self.outgoing.is_aborted = false;
+            (self.outgoing.is_aborted, self.outgoing.is_blocked) = (false, false);
             return Ok(true);
         }
         let rest = std::mem::take(&mut self.outgoing.rest);

@@ -11,7 +11,9 @@
 //! process ends.
 
 use super::memory::Windows;
+use crate::transport::socket::is_ready;
 use muster_base::limits::SHARED_PACKETS;
+use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
@@ -21,6 +23,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// A note about a region.
 #[derive(Debug)]
@@ -67,6 +70,11 @@ impl Line {
     /// Takes what has come.
     pub(super) fn hear(&self) -> Heard {
         hear(self.descriptor(), &mut self.lock())
+    }
+
+    /// Whether something is there, or has come or ended within so long: it stays there.
+    pub(super) fn is_ready(&self, flags: PollFlags, most: Duration) -> bool {
+        is_ready(self.descriptor(), flags, most).unwrap_or_default()
     }
 
     /// From now on the peer may expose regions.

@@ -1,5 +1,6 @@
 //! Links within this process and between processes.
 
+mod bell;
 mod copies;
 mod hostile;
 mod lent;
