@@ -9,8 +9,9 @@ use std::process::ExitCode;
 
 /// List, make or delete views: each is some nodes of the cluster and the jobs made on them.
 ///
-/// Who works in a view (--view, or $MUSTER_VIEW) sees its nodes and jobs and no others. A user who
-/// is named with --user works in it without asking, as $USER says; --view / is the whole cluster.
+/// Who works in a view (--view, or $MUSTER_VIEW) sees its nodes and jobs and no others; only
+/// the files of a node (muster ls /nodes/n3) are of all that runs there. A user who is named with
+/// --user works in it without asking, as $USER says; --view / is the whole cluster.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster view create lab --nodes n[0-3]\n  \
                         muster --view lab run -N 4 hostname")]
