@@ -5,7 +5,7 @@
 
 use super::link::{Link, MESSAGE, ROOM};
 use super::ring::{ENTRIES, Glance, Kind, Record};
-use super::trial::Trial;
+use super::trial::{HELD, Trial};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::protocol::Payload;
@@ -13,6 +13,7 @@ use crate::strategy::{Ready, Taken};
 use crate::sys::copy_slice;
 use muster_base::limits::SHARED_MESSAGE_MAX;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// From this length on a message is worth a buffer of its own.
 const LONG: usize = 16 * 1024;
@@ -32,6 +33,15 @@ pub(super) struct Incoming {
     /// The last buffer that was handed over; it is used again once nobody holds it.
     lent: Option<Arc<Vec<u8>>>,
     pub(super) trial: Trial,
+}
+
+/// How a try has looked for a message, and found something that made none.
+#[derive(Default)]
+struct Looked {
+    /// It has once.
+    once: bool,
+    /// Since when it does because of trials.
+    since: Option<Instant>,
 }
 
 impl Incoming {
@@ -154,7 +164,7 @@ impl Link {
     }
 
     fn take_slowly<R>(&mut self, take: impl FnOnce(Came<'_>) -> R) -> Result<R> {
-        let mut is_last = false;
+        let mut looked = Looked::default();
         loop {
             self.live_to_receive()?;
             match self.inn.peek() {
@@ -167,11 +177,7 @@ impl Link {
             if self.advance(None)?.is_some() {
                 return Ok(take(Came::Here(&mut self.incoming)));
             }
-            // What comes after that rings, and a peer could go on like this for ever.
-            if std::mem::replace(&mut is_last, true) {
-                return Err(Error::WouldBlock);
-            }
-            self.nothing()?;
+            self.look_again(&mut looked)?;
         }
     }
 
@@ -237,7 +243,7 @@ impl Link {
     fn receive_until(&mut self, buffer: &mut [u8], deadline: Option<Deadline>) -> Result<usize> {
         // What has begun in the link's buffer ends there.
         let mut is_own = self.incoming.is_active;
-        let mut rounds = 0;
+        let (mut rounds, mut looked) = (0, Looked::default());
         loop {
             self.live_to_receive()?;
             let given = if is_own { None } else { Some(&mut *buffer) };
@@ -254,7 +260,10 @@ impl Link {
             }
             // Where that was taken back, the next message is another one.
             is_own &= self.incoming.is_active;
-            let waited = self.await_more(deadline, &mut rounds);
+            let waited = match deadline {
+                None => self.look_again(&mut looked),
+                Some(deadline) => self.await_more(deadline, &mut rounds),
+            };
             // What is waited for is short more often than not.
             if waited.is_ok()
                 && let Some(size) = self.receive_plain(buffer)
@@ -268,18 +277,29 @@ impl Link {
         }
     }
 
-    /// Nothing has come of what was there: waits for more, or looks once more where it is not to
-    /// wait. A peer that sends what makes no message keeps nobody for longer.
-    fn await_more(&mut self, deadline: Option<Deadline>, rounds: &mut u32) -> Result<()> {
-        match deadline {
-            None if std::mem::replace(rounds, 1) > 0 => Err(Error::WouldBlock),
-            None => self.nothing(),
-            Some(deadline) if deadline.has_passed(rounds) => Err(self.late(MESSAGE, deadline)),
-            Some(deadline) => match self.nothing() {
-                Err(Error::WouldBlock) => self.wait(Ready::Receive, deadline),
-                done => done,
-            },
+    /// No message has come of what was there: waits for more. A peer that sends what makes none
+    /// keeps nobody beyond the deadline.
+    fn await_more(&mut self, deadline: Deadline, rounds: &mut u32) -> Result<()> {
+        if deadline.has_passed(rounds) {
+            return Err(self.late(MESSAGE, deadline));
         }
+        match self.nothing() {
+            Err(Error::WouldBlock) => self.wait(Ready::Receive, deadline),
+            done => done,
+        }
+    }
+
+    /// The same for a try: it looks once more after it has asked to be rung for, as what comes then
+    /// rings. Only a trial that is held is let go without that, so it is waited for, as long as one
+    /// may be; a peer that goes on sending them keeps a try no longer.
+    fn look_again(&mut self, looked: &mut Looked) -> Result<()> {
+        if std::mem::replace(&mut looked.once, true) {
+            let since = looked.since.get_or_insert_with(Instant::now);
+            if !self.incoming.trial.is_held() || since.elapsed() > HELD {
+                return Err(Error::WouldBlock);
+            }
+        }
+        self.nothing()
     }
 
     /// A peer that broke the rules is not listened to any more.

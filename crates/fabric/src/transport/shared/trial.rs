@@ -66,7 +66,7 @@ const PATIENCE: Duration = Duration::from_micros(if cfg!(test) { 1_000_000 } els
 
 /// How long a receiver takes part in a trial that its sender holds: more than copying in a ring of
 /// new memory takes.
-const HELD: Duration = Duration::from_millis(if cfg!(test) { 2_000 } else { 10 });
+pub(super) const HELD: Duration = Duration::from_millis(if cfg!(test) { 2_000 } else { 10 });
 
 /// The receiver's part.
 #[derive(Default)]
@@ -77,6 +77,13 @@ pub(super) struct Trial {
     begun: Option<Instant>,
     /// Where the next packet stands in its message.
     at: usize,
+}
+
+impl Trial {
+    /// Whether the sender is still to let one go.
+    pub(super) fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
 }
 
 /// A link whose way is measured.

@@ -4,7 +4,7 @@ use super::*;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Whether the socket is readable, or becomes so within some seconds.
-fn is_rung(link: &Link, seconds: i64) -> bool {
+pub(super) fn is_rung(link: &Link, seconds: i64) -> bool {
     let mut ends = [PollFd::from_borrowed_fd(link.descriptor(), PollFlags::IN)];
     poll(&mut ends, Some(&Timespec { tv_sec: seconds, tv_nsec: 0 })).unwrap() == 1
 }
@@ -71,4 +71,33 @@ fn a_send_that_has_slept_takes_nothing_away_from_what_tells_of_arrivals() {
         assert!(is_rung(&here, 20), "meanwhile: {comes_meanwhile}");
         assert_eq!(take(&mut here), [7]);
     }
+}
+
+#[test]
+fn two_that_sleep_on_their_sockets_only_keep_neither_waiting() {
+    const COUNT: usize = 500;
+    let (here, there) = pair(PIPELINED);
+    let exchange = |mut link: Link| {
+        let (message, mut sent, mut taken) = (vec![1; 50_000], 0, 0);
+        link.descriptor();
+        while taken < COUNT || sent < COUNT || !link.try_flush().unwrap() {
+            while sent < COUNT && link.try_send(&[IoSlice::new(&message)]).is_ok() {
+                sent += 1;
+            }
+            match link.try_take(|bytes| assert!(bytes == message)) {
+                Ok(()) => taken += 1,
+                // What was kept may have left meanwhile, so that there is room for more.
+                Err(Error::WouldBlock)
+                    if (sent < COUNT || taken == COUNT) && link.try_flush().unwrap() => {}
+                Err(Error::WouldBlock) => assert!(is_rung(&link, 20), "{taken} were taken"),
+                Err(error) => panic!("{error}"),
+            }
+        }
+        link
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(move || exchange(there));
+        let ends = (exchange(here), other.join().unwrap());
+        drop(ends);
+    });
 }

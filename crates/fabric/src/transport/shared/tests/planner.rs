@@ -138,8 +138,31 @@ const LONG: usize = 100_000;
 /// So many long messages go round a ring.
 const ROUND: usize = (2 << 20) / LONG + 1;
 
+/// Receives as those do who wait for several at once.
+fn receive_by_poll(link: &mut Link, buffer: &mut [u8]) -> usize {
+    loop {
+        match link.try_receive(buffer) {
+            Err(Error::WouldBlock) => assert!(super::bell::is_rung(link, 20)),
+            received => return received.unwrap(),
+        }
+    }
+}
+
 #[test]
 fn a_long_message_to_a_receiver_that_waits_measures_the_way_to_it() {
+    let receive = |link: &mut Link, buffer: &mut [u8]| link.receive(buffer, soon()).unwrap();
+    is_measured(receive);
+}
+
+#[test]
+fn a_long_message_to_a_receiver_that_sleeps_on_its_socket_measures_the_way_to_it() {
+    is_measured(|link, buffer| {
+        link.descriptor();
+        receive_by_poll(link, buffer)
+    });
+}
+
+fn is_measured(receive: impl Fn(&mut Link, &mut [u8]) -> usize + Sync) {
     let peers = Peers::new(Grid::new(SHARED_ARENA, 64 * 1024));
     let (mut here, mut there) = strangers(&peers);
     let bytes = pattern(LONG, 3);
@@ -149,7 +172,7 @@ fn a_long_message_to_a_receiver_that_waits_measures_the_way_to_it() {
         scope.spawn(|| {
             let mut buffer = vec![0; LONG];
             loop {
-                let size = there.receive(&mut buffer, soon()).unwrap();
+                let size = receive(&mut there, &mut buffer);
                 assert!(buffer[..size] == bytes[..size]);
                 if size == 1 {
                     return;
