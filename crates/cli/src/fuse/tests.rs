@@ -240,6 +240,14 @@ fn large_files_arrive_whole_and_programs_run() {
     assert!(statfs.f_blocks > 0);
 }
 
+/// What a script says of a file.
+fn python(script: &str, file: &Path) -> String {
+    let output = Command::new("python3").args(["-c", script]).arg(file).output();
+    let output = output.expect("python3, which cargo xtask setup installs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
 #[test]
 fn locks_hold_between_processes_and_end_with_a_close() {
     let Some((fixture, _below)) = host("locks") else { return };
@@ -251,9 +259,7 @@ fn locks_hold_between_processes_and_end_with_a_close() {
         let script = "import fcntl,sys\nf=open(sys.argv[1],'r+')\n\
                       try:\n fcntl.lockf(f,fcntl.LOCK_EX|fcntl.LOCK_NB);print('free')\n\
                       except OSError:print('held')\n";
-        let output = Command::new("python3").args(["-c", script]).arg(&file).output();
-        let Ok(output) = output else { return };
-        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), expected);
+        assert_eq!(python(script, &file), expected);
     };
     holds("held");
     drop(ours);
@@ -283,10 +289,7 @@ def child(f):
     return os.read(r, 4).decode()
 print(child(lambda: f), child(lambda: open(sys.argv[1], 'r+')))
 ";
-    let Ok(output) = Command::new("python3").args(["-c", script]).arg(&file).output() else {
-        return;
-    };
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "held held", "{output:?}");
+    assert_eq!(python(script, &file), "held held");
 }
 
 #[test]
