@@ -2,7 +2,7 @@
 
 mod cluster;
 
-use cluster::{Cluster, Running, until};
+use cluster::{Cluster, MUSTER, Running, until};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -212,6 +212,58 @@ fn with_gang_two_jobs_have_all_nodes_at_once_and_the_third_waits() {
     third.await_out("began");
     ["b", "c"].iter().for_each(|name| end(&cluster, name));
     jobs.into_iter().chain([third]).for_each(|one| drop(one.wait().ok()));
+    cluster.down();
+}
+
+#[test]
+fn what_a_job_runs_has_the_nodes_of_that_job_though_no_others_are_free() {
+    let cluster = up("t0160within", &["fcfs"]);
+    let script = |name: &str, lines: &str| {
+        cluster.file(name, 0o755, format!("#!/bin/sh -e\n{lines}\n"));
+    };
+    let middle = format!("{MUSTER} run -n 4 -D $PWD ./middle");
+    script("outer", &format!("[ $MUSTER_RANK != 0 ] || exec {middle}"));
+    let inner = format!("{MUSTER} run -D $PWD ./inner");
+    script("middle", &format!("echo $MUSTER_NODE; [ $MUSTER_RANK != 3 ] || exec {inner}"));
+    script("inner", "echo within $MUSTER_NODE; until [ -e end ]; do sleep 0.05; done");
+    let work = cluster.work();
+    let outer = ["run", "-w", "n[2-3]", "-D", work.to_str().unwrap(), "./outer"];
+    for scheduler in [&["fcfs"][..], &["easy"], &["gang", "--slots", "1"]] {
+        cluster.muster(&[&["scheduler"], scheduler].concat()).run().ok();
+        let job = cluster.muster(&outer).start();
+        job.await_out("within n2");
+        let waits = cluster.muster(&["run", "-w", "n2", "-J", "waits", "true"]).start();
+        await_state(&cluster, "waits", "pending");
+        let slots = cluster.json(&["cat", "/slots"])["slots"].clone();
+        let of_slot = slots.get(0).and_then(|slot| Some(slot.as_array()?.len()));
+        assert_eq!(of_slot.unwrap_or(3), 3, "all take the same turns: {slots}");
+        end(&cluster, "end");
+        let said = job.wait().ok();
+        assert_eq!(said.sorted(), ["n2", "n2", "n3", "n3", "within n2"], "{scheduler:?}");
+        waits.wait().ok();
+        std::fs::remove_file(work.join("end")).unwrap();
+    }
+    cluster.down();
+}
+
+#[test]
+fn another_manager_finds_what_a_job_runs_on_that_jobs_nodes() {
+    let cluster = up("t0160found", &["gang", "--slots", "2"]);
+    let until_end = "until [ -e end ]; do sleep 0.05; done";
+    cluster.file("inner", 0o755, format!("#!/bin/sh\necho began; {until_end}\n"));
+    cluster.file("outer", 0o755, format!("#!/bin/sh\nexec {MUSTER} run -D $PWD ./inner\n"));
+    let work = cluster.work();
+    let outer = cluster.muster(&["run", "-D", work.to_str().unwrap(), "./outer"]).start();
+    outer.await_out("began");
+    let manager = cluster.kill("manager");
+    until("another manager", || cluster.pid("manager").is_some_and(|pid| pid != manager));
+    cluster.await_nodes(4);
+    let other = job(&cluster, "other", &["-N", "4"]);
+    other.await_out("began\nbegan\nbegan\nbegan");
+    let slots = cluster.json(&["cat", "/slots"])["slots"].clone();
+    assert_eq!(slots, serde_json::json!([[1, 2], [3]]));
+    ["end", "other"].iter().for_each(|name| end(&cluster, name));
+    [outer, other].into_iter().for_each(|job| drop(job.wait().ok()));
     cluster.down();
 }
 

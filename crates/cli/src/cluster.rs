@@ -13,6 +13,7 @@ use muster_ninep::error::{Errno, Error};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -123,6 +124,15 @@ impl Context {
         let is_whole = self.view.as_deref().is_none_or(|view| view == "/");
         let is_in_job = std::env::var_os("MUSTER_JOB").is_some();
         Ok(absent && is_whole && self.cluster == "default" && !is_in_job)
+    }
+
+    /// The job that this process is a part of, if it is one of this cluster.
+    pub fn own_job(&self) -> Option<u32> {
+        let set = |name: &str| std::env::var_os(name);
+        let is_its = set("MUSTER_CLUSTER").is_some_and(|name| name == *self.cluster)
+            && set("MUSTER_RUNTIME").is_some_and(|path| self.runtime.path() == Path::new(&path));
+        let job = set("MUSTER_JOB").filter(|_| is_its)?;
+        job.to_str()?.parse().ok()
     }
 
     /// One of so many nodes for this process alone or, with none, the cluster that is up.

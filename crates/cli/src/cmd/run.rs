@@ -261,6 +261,7 @@ impl Args {
             time_ms: self.time.map(milliseconds),
             priority: self.priority,
             partition: self.partition,
+            within: None,
             keep_going: self.keep_going,
             tolerate: self.tolerate,
             requeue: self.requeue.unwrap_or(0),
@@ -369,10 +370,15 @@ pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
         Err(error) => return Ok(tell_early(&trouble(&error))),
     };
     let nodes = |wish: &Wish| embeds.then(|| embedded_nodes(wish)).transpose();
-    let (wish, nodes) = match args.wish().and_then(|wish| nodes(&wish).map(|nodes| (wish, nodes))) {
-        Ok(both) => both,
-        Err(failure) => return Ok(tell_early(&failure)),
-    };
+    let (mut wish, nodes) =
+        match args.wish().and_then(|wish| nodes(&wish).map(|nodes| (wish, nodes))) {
+            Ok(both) => both,
+            Err(failure) => return Ok(tell_early(&failure)),
+        };
+    // One that goes on by itself has nodes of its own.
+    if !embeds && !wish.detach {
+        wish.spec.within = context.own_job();
+    }
     // Ends with this function: nothing of an embedded cluster is left then.
     let (cluster, _embedded) = match context.for_job(nodes) {
         Ok(found) => found,

@@ -97,6 +97,7 @@ fn ask_of(job: u32, spec: &Spec, nodes: usize) -> Ask {
         time: spec.time_ms.map(Duration::from_millis),
         priority: spec.priority,
         partition: spec.partition.clone(),
+        within: spec.within,
         ..Ask::default()
     }
 }
@@ -239,7 +240,11 @@ impl Manager {
         let nodes_of =
             |view: &str| self.settings.get().views.get(view).map(View::nodes).unwrap_or_default();
         let among = named.or_else(|| job.view.as_deref().map(nodes_of));
-        Ask { least: wanted.least, among, ..ask_of(job.id, spec, wanted.nodes) }
+        let ask = ask_of(job.id, spec, wanted.nodes);
+        // A job of another view is none that it could have been started in.
+        let is_seen = |within: &u32| self.job(*within).is_some_and(|other| other.view == job.view);
+        let within = ask.within.filter(is_seen);
+        Ask { least: wanted.least, among, within, ..ask }
     }
 
     /// Lets the schedule choose. The jobs chosen have their nodes then; the caller launches them

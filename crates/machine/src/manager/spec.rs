@@ -42,6 +42,10 @@ pub struct Spec {
     /// The partition that it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<String>,
+    /// The job in which it was started: where nodes are a job's own, it runs on the nodes of that
+    /// one if it fits there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<u32>,
     /// Whether the other ranks go on when one fails.
     #[serde(default)]
     pub keep_going: bool,

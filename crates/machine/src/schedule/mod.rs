@@ -16,6 +16,7 @@ mod fcfs;
 mod gang;
 mod partition;
 mod share;
+mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ pub use partition::{Partition, Window};
 use crate::slots::Slots;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+use steps::Steps;
 
 /// Jobs that are named to one that waits behind them.
 const NAMED: usize = 4;
@@ -51,6 +53,8 @@ pub struct Ask {
     pub priority: i32,
     /// The partition that it is in.
     pub partition: Option<String>,
+    /// The job in which it was started.
+    pub within: Option<u32>,
 }
 
 impl Ask {
@@ -83,6 +87,11 @@ pub trait Scheduler: Send {
     /// The table by which jobs take turns, the jobs chosen last among them.
     fn slots(&self) -> Slots {
         Slots::default()
+    }
+
+    /// Whether nodes are nobody's own: no job waits for another's.
+    fn shares(&self) -> bool {
+        false
     }
 }
 
@@ -124,17 +133,19 @@ impl Cluster {
         ask.partition.as_deref().filter(|name| !self.partitions.contains_key(*name))
     }
 
+    /// Whether a job may have a node by its partition and by what it names.
+    fn is_asked(&self, ask: &Ask, node: u32) -> bool {
+        let part = ask.partition.as_ref().map(|name| self.partitions.get(name));
+        let is_in = part.is_none_or(|part| part.is_some_and(|part| part.has(node)));
+        is_in && ask.among.as_ref().is_none_or(|nodes| nodes.contains(&node))
+    }
+
     /// The nodes on which a job could run if no other job were there and nothing reserved, in the
     /// order in which it takes them. A job whose partition was deleted has none: what it asked for
     /// was not the whole cluster.
     fn reach(&self, ask: &Ask) -> Vec<u32> {
-        if self.missing(ask).is_some() {
-            return Vec::new();
-        }
         let usable = |node: &u32| self.nodes.get(node).is_some_and(|c| c.up && !c.drained);
-        let part = ask.partition.as_ref().and_then(|name| self.partitions.get(name));
-        let within = |node: &u32| part.is_none_or(|part| part.has(*node));
-        let fits = |node: &u32| usable(node) && within(node);
+        let fits = |node: &u32| usable(node) && self.is_asked(ask, *node);
         match &ask.among {
             Some(nodes) => nodes.iter().copied().filter(fits).collect(),
             None => self.nodes.keys().copied().filter(fits).collect(),
@@ -183,12 +194,14 @@ pub struct Schedule {
     cluster: Cluster,
     config: Config,
     scheduler: Box<dyn Scheduler>,
+    steps: Steps,
 }
 
 impl Default for Schedule {
     fn default() -> Schedule {
         let config = Config::default();
-        Schedule { cluster: Cluster::default(), scheduler: config.scheduler(), config }
+        let (cluster, steps) = (Cluster::default(), Steps::default());
+        Schedule { cluster, scheduler: config.scheduler(), config, steps }
     }
 }
 
@@ -221,11 +234,12 @@ impl Schedule {
     /// A job runs already, since before this schedule was.
     pub fn runs(&mut self, ask: Ask, nodes: Vec<u32>, since: Moment) {
         self.cluster.running.insert(ask.job, Running { ask, nodes, since });
+        self.steps.find(&mut self.cluster);
     }
 
     /// The clock was set: what was at `from` by it is at `to` now. Jobs run no longer for that.
     pub fn clock_set(&mut self, from: Moment, to: Moment) {
-        for job in self.cluster.running.values_mut() {
+        for job in self.cluster.running.values_mut().chain(self.steps.running_mut()) {
             job.since = (job.since + to).saturating_sub(from);
         }
     }
@@ -234,6 +248,7 @@ impl Schedule {
     pub fn ended(&mut self, job: u32) {
         self.cluster.pending.retain(|ask| ask.job != job);
         self.cluster.running.remove(&job);
+        self.steps.ended(job, &mut self.cluster);
     }
 
     /// A node is there or not.
@@ -259,11 +274,12 @@ impl Schedule {
     pub fn step(&mut self, now: Moment) -> Vec<Start> {
         let cluster = &mut self.cluster;
         cluster.now = now;
+        let steps = if self.scheduler.shares() { Vec::new() } else { self.steps.start(cluster) };
         let starts = self.scheduler.choose(cluster);
         let chosen: BTreeMap<u32, &Vec<u32>> =
             starts.iter().map(|start| (start.job, &start.nodes)).collect();
         if chosen.is_empty() {
-            return starts;
+            return steps;
         }
         for ask in std::mem::take(&mut cluster.pending) {
             match chosen.get(&ask.job) {
@@ -274,12 +290,14 @@ impl Schedule {
                 None => cluster.pending.push(ask),
             }
         }
-        starts
+        [steps, starts].concat()
     }
 
     /// The table by which jobs take turns.
     pub fn slots(&self) -> Slots {
-        self.scheduler.slots()
+        let mut slots = self.scheduler.slots();
+        self.steps.join(&mut slots);
+        slots
     }
 
     /// The next moment at which a job that waits may start though nothing happens.
@@ -327,6 +345,10 @@ impl Schedule {
             1 => format!("; ahead of it: job {}", ahead[0]),
             _ => format!("; ahead of it: jobs {}{more}", ahead.join(", ")),
         };
-        Some(format!("{asked}, {room}{ahead}"))
+        let host = self.steps.host(ask, cluster).zip(ask.within);
+        let host = host.map(|(host, number)| {
+            format!("; job {number}, in which it was started, has {}", host.nodes.len())
+        });
+        Some(format!("{asked}, {room}{ahead}{}", host.unwrap_or_default()))
     }
 }

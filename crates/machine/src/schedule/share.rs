@@ -40,4 +40,8 @@ impl Scheduler for Share {
         }
         starts
     }
+
+    fn shares(&self) -> bool {
+        true
+    }
 }

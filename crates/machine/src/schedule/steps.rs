@@ -1,0 +1,240 @@
+//! Steps: jobs that run on the nodes of the job in which they were started.
+//!
+//! A job that waits for one it has started itself would wait for ever if that one waited for its
+//! nodes. So where nodes are a job's own, what is started in it runs on them at once, if it fits
+//! there, and in its slot. To the scheduler there is only the job around it: what a step takes is
+//! taken already. A step that is still there when that job ends is a job like any other from then
+//! on, whose nodes are its own.
+
+use super::{Ask, Cluster, Running, Start};
+use crate::slots::Slots;
+use std::collections::{BTreeMap, HashMap};
+
+/// The steps that run.
+#[derive(Debug, Default)]
+pub(super) struct Steps {
+    running: BTreeMap<u32, Running>,
+}
+
+impl Steps {
+    /// The job in which one was started, if that runs.
+    pub(super) fn host<'a>(&'a self, ask: &Ask, cluster: &'a Cluster) -> Option<&'a Running> {
+        let host = ask.within?;
+        cluster.running.get(&host).or_else(|| self.running.get(&host))
+    }
+
+    /// The nodes for a job among those of the job in which it was started, if it fits there: the
+    /// ones with the fewest steps, unless it names them.
+    fn place(&self, ask: &Ask, cluster: &Cluster) -> Option<Vec<u32>> {
+        let own = &self.host(ask, cluster)?.nodes;
+        let mut nodes = match &ask.among {
+            Some(named) if ask.is_named => named.clone(),
+            _ => own.clone(),
+        };
+        // Its job has them already, so it does not matter whether they take others.
+        let is_up = |node: &u32| cluster.nodes.get(node).is_some_and(|condition| condition.up);
+        nodes.retain(|node| own.contains(node) && is_up(node) && cluster.is_asked(ask, *node));
+        let need = ask.need(nodes.len());
+        if nodes.len() < need {
+            return None;
+        }
+        if !ask.is_named {
+            let mut load: HashMap<u32, usize> = HashMap::new();
+            let siblings = self.running.values().filter(|step| step.ask.within == ask.within);
+            for node in siblings.flat_map(|step| &step.nodes) {
+                *load.entry(*node).or_default() += 1;
+            }
+            nodes.sort_by_key(|node| load.get(node).copied().unwrap_or(0));
+            nodes.truncate(need);
+            // Ranks follow the order of the nodes, as in the job around them.
+            nodes.sort_by_key(|node| own.iter().position(|other| other == node));
+        }
+        nodes.truncate(need);
+        Some(nodes)
+    }
+
+    /// Starts what waits and fits into the job in which it was started.
+    pub(super) fn start(&mut self, cluster: &mut Cluster) -> Vec<Start> {
+        let mut starts = Vec::new();
+        for ask in std::mem::take(&mut cluster.pending) {
+            match self.place(&ask, cluster) {
+                Some(nodes) => {
+                    starts.push(Start { job: ask.job, nodes: nodes.clone() });
+                    self.running.insert(ask.job, Running { ask, nodes, since: cluster.now });
+                }
+                None => cluster.pending.push(ask),
+            }
+        }
+        starts
+    }
+
+    /// A job has ended, a step or not. Its steps are now those of the job around it.
+    pub(super) fn ended(&mut self, job: u32, cluster: &mut Cluster) {
+        let around = self.running.remove(&job).and_then(|step| step.ask.within);
+        for (number, mut step) in std::mem::take(&mut self.running) {
+            let is_left = step.ask.within == Some(job);
+            if is_left {
+                step.ask.within = around;
+            }
+            let steps =
+                if is_left && around.is_none() { &mut cluster.running } else { &mut self.running };
+            steps.insert(number, step);
+        }
+    }
+
+    /// Jobs run since before this schedule was: the steps among them are found.
+    pub(super) fn find(&mut self, cluster: &mut Cluster) {
+        let is_step = |job: &Running| {
+            let host = self.host(&job.ask, cluster);
+            host.is_some_and(|host| job.nodes.iter().all(|node| host.nodes.contains(node)))
+        };
+        let found = cluster.running.iter().filter(|(_, job)| is_step(job));
+        let found: Vec<u32> = found.map(|(number, _)| *number).collect();
+        for number in found {
+            self.running.extend(cluster.running.remove_entry(&number));
+        }
+    }
+
+    /// Each of them.
+    pub(super) fn running_mut(&mut self) -> impl Iterator<Item = &mut Running> {
+        self.running.values_mut()
+    }
+
+    /// Gives each step its job's turns.
+    pub(super) fn join(&self, slots: &mut Slots) {
+        for slot in &mut slots.slots {
+            // A step within a step has a higher number than that.
+            for (number, step) in &self.running {
+                let is_in = |job: &u32| slot.contains(job);
+                if step.ask.within.as_ref().is_some_and(is_in) {
+                    slot.push(*number);
+                }
+            }
+            slot.sort_unstable();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, Moment, Schedule};
+    use super::*;
+
+    const NOWHERE: [u32; 0] = [];
+
+    /// Four nodes.
+    fn cluster(config: &str) -> Schedule {
+        let mut schedule = Schedule::default();
+        (0..4).for_each(|node| schedule.set_up(node, true));
+        schedule.set_config(Config::parse(config).unwrap());
+        schedule
+    }
+
+    fn ask(job: u32, nodes: usize) -> Ask {
+        Ask { job, nodes, ..Ask::default() }
+    }
+
+    fn step(job: u32, nodes: usize, within: u32) -> Ask {
+        Ask { within: Some(within), ..ask(job, nodes) }
+    }
+
+    /// Where it starts; nowhere if it waits.
+    fn place(schedule: &mut Schedule, ask: Ask) -> Vec<u32> {
+        let job = ask.job;
+        schedule.submit(ask);
+        let mut starts = schedule.step(Moment::ZERO);
+        assert!(starts.iter().all(|start| start.job == job), "{starts:?}");
+        starts.pop().map(|start| start.nodes).unwrap_or_default()
+    }
+
+    fn next(schedule: &mut Schedule) -> Vec<Start> {
+        schedule.step(Moment::ZERO)
+    }
+
+    #[test]
+    fn what_a_job_starts_runs_on_its_nodes_at_once_where_these_have_least_to_do() {
+        for config in ["fcfs", "easy", "gang slots=1"] {
+            let mut schedule = cluster(config);
+            assert_eq!(place(&mut schedule, ask(1, 4)), [0, 1, 2, 3]);
+            assert_eq!(place(&mut schedule, ask(2, 1)), NOWHERE, "all are taken");
+            assert_eq!(place(&mut schedule, step(3, 2, 1)), [0, 1]);
+            assert_eq!(place(&mut schedule, step(4, 1, 1)), [2]);
+            assert_eq!(place(&mut schedule, step(5, 2, 1)), [0, 3], "in the order of the job");
+            let named = Ask { among: Some(vec![2, 0]), is_named: true, ..step(6, 2, 1) };
+            assert_eq!(place(&mut schedule, named), [2, 0], "as it says");
+            let few = Ask { least: Some(1), ..step(7, 9, 1) };
+            assert_eq!(place(&mut schedule, few), [0, 1, 2, 3], "with as many as there are");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_into_its_job_waits_like_any_other_and_is_told_why() {
+        let mut schedule = cluster("fcfs");
+        assert_eq!(place(&mut schedule, ask(1, 2)), [0, 1]);
+        assert_eq!(place(&mut schedule, step(2, 3, 1)), NOWHERE);
+        let told = "3 nodes asked, 2 free; job 1, in which it was started, has 2";
+        assert_eq!(schedule.reason(2).unwrap(), told);
+        schedule.ended(2);
+        let elsewhere = Ask { among: Some(vec![1, 2]), is_named: true, ..step(3, 2, 1) };
+        assert_eq!(place(&mut schedule, elsewhere), NOWHERE);
+        schedule.ended(3);
+        assert_eq!(place(&mut schedule, step(4, 1, 9)), [2], "of a job that is over");
+        // A node of its job is down: with what is left it does without.
+        schedule.set_up(0, false);
+        assert_eq!(place(&mut schedule, step(5, 1, 1)), [1]);
+        assert_eq!(place(&mut schedule, step(6, 2, 1)), NOWHERE);
+        schedule.set_up(0, true);
+        assert_eq!(next(&mut schedule), [Start { job: 6, nodes: vec![0, 1] }]);
+    }
+
+    #[test]
+    fn where_nodes_are_shared_what_a_job_starts_spreads_over_all() {
+        let mut schedule = cluster("share");
+        assert_eq!(place(&mut schedule, ask(1, 1)), [0]);
+        assert_eq!(place(&mut schedule, step(2, 1, 1)), [1]);
+    }
+
+    #[test]
+    fn steps_have_the_turns_of_their_job_also_those_of_steps() {
+        let mut schedule = cluster("gang slots=2");
+        assert_eq!(place(&mut schedule, ask(1, 4)).len(), 4);
+        assert_eq!(place(&mut schedule, ask(2, 4)).len(), 4);
+        assert_eq!(place(&mut schedule, step(3, 2, 1)), [0, 1]);
+        assert_eq!(place(&mut schedule, step(4, 1, 3)), [0]);
+        assert_eq!(place(&mut schedule, step(5, 1, 2)), [0]);
+        assert_eq!(schedule.slots().slots, [vec![1, 3, 4], vec![2, 5]]);
+        schedule.ended(3);
+        assert!(next(&mut schedule).is_empty());
+        assert_eq!(schedule.slots().slots, [vec![1, 4], vec![2, 5]]);
+    }
+
+    #[test]
+    fn a_step_that_outlives_its_job_keeps_its_nodes_and_no_others() {
+        let mut schedule = cluster("fcfs");
+        assert_eq!(place(&mut schedule, ask(1, 4)).len(), 4);
+        assert_eq!(place(&mut schedule, step(2, 2, 1)), [0, 1]);
+        assert_eq!(place(&mut schedule, step(3, 1, 2)), [0]);
+        assert_eq!(place(&mut schedule, ask(4, 2)), NOWHERE);
+        assert_eq!(place(&mut schedule, ask(5, 2)), NOWHERE);
+        schedule.ended(1);
+        assert_eq!(next(&mut schedule), [Start { job: 4, nodes: vec![2, 3] }]);
+        schedule.ended(2);
+        assert!(next(&mut schedule).is_empty(), "the step's step is there");
+        schedule.ended(3);
+        assert_eq!(next(&mut schedule), [Start { job: 5, nodes: vec![0, 1] }]);
+    }
+
+    #[test]
+    fn another_manager_finds_steps_again_in_whichever_order_it_reads_of_them() {
+        let jobs = [(ask(1, 2), vec![0, 1]), (step(2, 2, 1), vec![0, 1]), (step(3, 1, 2), vec![1])];
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let mut schedule = cluster("gang slots=2");
+            for at in order {
+                let (ask, nodes) = jobs[at].clone();
+                schedule.runs(ask, nodes, Moment::ZERO);
+            }
+            assert_eq!(place(&mut schedule, ask(4, 4)).len(), 4);
+            assert_eq!(schedule.slots().slots, [vec![1, 2, 3], vec![4]], "{order:?}");
+        }
+    }
+}
