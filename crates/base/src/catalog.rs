@@ -161,6 +161,18 @@ catalog! {
         "muster up --arch was given a processor that is none, or there is nothing on this machine \
          that runs programs for it."
         "On Debian: apt install qemu-user-static. Or name an emulator: --arch n1=aarch64:PATH"
+    E128 "A cluster that the view merges is not reached."
+        "It has ended, does not answer, or was named a moment ago."
+        "See whether it is up: muster --cluster NAME ps. Or make the view without it."
+    N128 "A cluster that the view merges is left out."
+        "It is not up, or does not answer: what is shown is of the others, and no job is given to \
+         it."
+        "See what it says: muster --cluster NAME ps. Or make the view without it."
+    N129 "The job is given to one of the clusters that the view merges."
+        "Each has its jobs and their numbers. The one with most idle nodes was chosen; messages \
+         tell the number that the job has there."
+        "Say so with muster kill, logs and ps: big.7 is job 7 of cluster big. Another cluster: \
+         muster --cluster NAME run, or nodes of it: -w NAME.n0"
     E130 "This is no name for a cluster."
         "The name is part of the paths of sockets, so it is short and plain."
         "Use up to 40 letters, digits, '_', '-' and '.', starting with a letter or digit."

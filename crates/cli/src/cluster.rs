@@ -96,7 +96,8 @@ impl Context {
         }
     }
 
-    fn is_kept(&self) -> bool {
+    /// Whether it is up, and not about to end.
+    pub fn is_kept(&self) -> bool {
         matches!(self.runtime.state(&self.cluster), Ok(Some(State::Kept(_))))
     }
 
@@ -124,6 +125,12 @@ impl Context {
         let is_whole = self.view.as_deref().is_none_or(|view| view == "/");
         let is_in_job = std::env::var_os("MUSTER_JOB").is_some();
         Ok(absent && is_whole && self.cluster == "default" && !is_in_job)
+    }
+
+    /// Another cluster of this user, as a whole.
+    pub fn of(&self, cluster: &str) -> Context {
+        let (runtime, cluster) = (self.runtime.clone(), cluster.to_owned());
+        Context { runtime, cluster, view: Some("/".to_owned()) }
     }
 
     /// The job that this process is a part of, if it is one of this cluster.
@@ -168,7 +175,7 @@ impl Context {
         let connect = Arc::new(move || {
             context.connect_now().map_err(|error| Error::new(Errno::NOTCONN, error.to_string()))
         });
-        Ok((Cluster { client, connect, recipes }, embedded))
+        Ok((Cluster { client, connect, recipes, name: None }, embedded))
     }
 
     fn silent(&self, error: &anyhow::Error) -> anyhow::Error {

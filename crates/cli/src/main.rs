@@ -3,6 +3,7 @@
 mod cluster;
 mod cmd;
 mod fuse;
+mod members;
 mod mpiexec;
 mod run;
 mod stand_in;

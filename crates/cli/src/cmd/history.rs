@@ -2,6 +2,7 @@
 
 use super::{SCHEMA, jobs, now, print_json, table};
 use crate::cluster::Context;
+use crate::members::{self, label};
 use anyhow::{Result, anyhow};
 use muster_base::span;
 use muster_machine::manager::spec::{End, Status as Job};
@@ -42,15 +43,31 @@ fn parse_state(text: &str) -> Result<End, String> {
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let client = context.connect()?;
-    let text = client.read("history").map_err(|error| anyhow!("{error}  [E401]"))?;
-    let chosen = chosen(args, &text, now());
+    let mut all = Vec::new();
+    for member in members::all(context, &client)? {
+        let text = member.client.read("history").map_err(|error| anyhow!("{error}  [E401]"))?;
+        let of_member = chosen(args, &text, now()).into_iter().map(|(mut value, job)| {
+            if let Some(name) = &member.name {
+                value["cluster"] = name.as_str().into();
+            }
+            (value, job)
+        });
+        all.extend(of_member);
+    }
+    // Each has its own in order, and at most as many as are asked for.
+    all.sort_by(|(_, one), (_, other)| {
+        one.ended.unwrap_or(0.0).total_cmp(&other.ended.unwrap_or(0.0))
+    });
+    let skip = args.last.map_or(0, |last| all.len().saturating_sub(last));
+    let chosen = all.split_off(skip);
     if args.json {
         let jobs: Vec<Value> = chosen.into_iter().map(|(value, _)| value).collect();
         print_json(&json!({"schema": SCHEMA, "cluster": context.cluster, "jobs": jobs}))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let row = |(_, job): &(Value, Job)| {
+    let row = |(value, job): &(Value, Job)| {
         let mut row = jobs::row(job, now());
+        row[0] = label(value["cluster"].as_str(), &row[0]);
         row.insert(ENDED_AT, ago(now() - job.ended.unwrap_or(0.0)));
         row
     };

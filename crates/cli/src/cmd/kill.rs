@@ -5,6 +5,7 @@
 
 use super::{Usage, job_path, job_refused};
 use crate::cluster::Context;
+use crate::members::JobName;
 use anyhow::{Error, Result};
 use muster_machine::manager::spec::{Phase, Status as Job};
 use muster_ninep::client::Client;
@@ -23,9 +24,9 @@ const KILL: u8 = libc::SIGKILL as u8;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Numbers of jobs
+    /// Numbers of jobs, or CLUSTER.NUMBER
     #[arg(required = true, value_name = "JOB")]
-    jobs: Vec<u32>,
+    jobs: Vec<JobName>,
     /// Send this signal instead of ending the job: TERM, SIGTERM or 15
     #[arg(short, long)]
     signal: Option<String>,
@@ -38,11 +39,11 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Some(signal) => format!("signal {signal}\n"),
         None => "end\n".to_owned(),
     };
-    let client = context.connect()?;
     let mut failed: Option<Error> = None;
-    for &job in &args.jobs {
+    for job in &args.jobs {
+        let told = job.context(context).connect().and_then(|client| tell(&client, job, &order));
         // The others are told all the same.
-        if let Some(before) = tell(&client, job, &order).err().and_then(|it| failed.replace(it)) {
+        if let Some(before) = told.err().and_then(|it| failed.replace(it)) {
             writeln!(io::stderr(), "muster: {before}")?;
         }
     }
@@ -50,14 +51,15 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 }
 
 /// Gives a job an order.
-fn tell(client: &Client, job: u32, order: &str) -> Result<()> {
+fn tell(client: &Client, name: &JobName, order: &str) -> Result<()> {
+    let job = name.number;
     // One that has ended takes orders and does nothing: it is told who asks.
     if let Ok(text) = client.read(&format!("{}/status", job_path(job)))
         && let Ok(status) = serde_json::from_slice::<Job>(&text)
         && status.state == Phase::Done
     {
         let exit = status.exit.map(|code| format!(" with exit status {code}"));
-        let line = format!("job {job} has ended already{}", exit.unwrap_or_default());
+        let line = format!("job {} has ended already{}", name.label(), exit.unwrap_or_default());
         return Ok(writeln!(io::stdout(), "{line}")?);
     }
     let told = client.write(&format!("{}/ctl", job_path(job)), order);

@@ -2,6 +2,7 @@
 
 use super::{job_path, job_refused, refused};
 use crate::cluster::Context;
+use crate::members::JobName;
 use anyhow::{Result, bail};
 use muster_base::nodeset::fold_numbers;
 use muster_machine::manager::spec::{Phase, Status};
@@ -17,8 +18,8 @@ use std::sync::Mutex;
 #[command(after_help = "Examples:\n  muster logs 3\n  muster logs -f -l 3\n  \
                         muster logs 3 --rank 5 --stderr")]
 pub struct Args {
-    /// Number of the job
-    job: u32,
+    /// Number of the job, or CLUSTER.NUMBER
+    job: JobName,
     /// Go on until the job ends, also if it still waits for its nodes
     #[arg(short, long)]
     follow: bool,
@@ -34,22 +35,24 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let context = &args.job.context(context);
+    let job = args.job.number;
     let client = context.connect()?;
     let file = if args.stderr { "stderr" } else { "stdout" };
-    let directory = job_path(args.job);
-    let Some(mut ranks) = ranks(&client, args.job, args.follow)? else {
+    let directory = job_path(job);
+    let Some(mut ranks) = ranks(&client, job, args.follow)? else {
         return Ok(ExitCode::SUCCESS);
     };
     if let Some(rank) = args.rank {
         if !ranks.contains(&rank) {
             let all: Vec<usize> = ranks.iter().map(|&rank| rank as usize).collect();
             let all = fold_numbers(&all, 1);
-            bail!("job {} has no rank {rank}, but {all}; see: muster ps -r {0}  [E160]", args.job);
+            bail!("job {job} has no rank {rank}, but {all}; see: muster ps -r {job}  [E160]");
         }
         ranks = vec![rank];
     }
-    tell_what_follows(&client, args.job);
-    let source = Source { context, client, job: args.job, follow: args.follow };
+    tell_what_follows(&client, job);
+    let source = Source { context, client, job, follow: args.follow };
     if args.label {
         labelled(&source, &directory, file, &ranks)?;
         return Ok(ExitCode::SUCCESS);

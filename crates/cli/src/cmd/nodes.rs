@@ -2,6 +2,7 @@
 
 use super::{SCHEMA, Usage, done, now, print_json, refused, table};
 use crate::cluster::{Context, NodeStatus, Status};
+use crate::members::{self, label};
 use anyhow::Result;
 use muster_base::nodeset::fold;
 use muster_base::quote;
@@ -56,6 +57,9 @@ impl Args {
 /// A node as it is listed.
 #[derive(Clone, Debug, Default, Serialize)]
 struct Node {
+    /// The cluster that it is of, if a view merges that one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<String>,
     name: String,
     state: String,
     host: Option<String>,
@@ -80,20 +84,18 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         client.write("ctl", quote::join(&order) + "\n").map_err(refused)?;
         return done(args.json, context);
     }
-    let status = Status::read(&client)?;
-    let patient = client.with_deadlines(PATIENCE, PATIENCE);
-    let mut nodes = Vec::new();
-    for some in status.nodes.chunks(AT_ONCE) {
-        std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                some.iter().map(|node| scope.spawn(|| facts(&patient, node))).collect();
-            let told = threads.into_iter().map(|thread| thread.join().expect("it does not panic"));
-            nodes.extend(told);
-        });
+    let (mut transport, mut nodes) = (String::new(), Vec::new());
+    for member in members::all(context, &client)? {
+        let status = Status::read(&member.client)?;
+        let of_member = look(&member.client, &status).into_iter();
+        nodes.extend(of_member.map(|node| Node { cluster: member.name.clone(), ..node }));
+        if member.name.is_none() {
+            transport = status.transport;
+        }
     }
     if args.json {
         print_json(&json!({
-            "schema": SCHEMA, "cluster": context.cluster, "transport": status.transport,
+            "schema": SCHEMA, "cluster": context.cluster, "transport": transport,
             "nodes": nodes,
         }))?;
     } else {
@@ -108,6 +110,21 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         table::print(&head, &rows(&nodes, args.long, now()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Asks all nodes of a cluster for their facts.
+fn look(client: &Client, status: &Status) -> Vec<Node> {
+    let patient = client.with_deadlines(PATIENCE, PATIENCE);
+    let mut nodes = Vec::new();
+    for some in status.nodes.chunks(AT_ONCE) {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                some.iter().map(|node| scope.spawn(|| facts(&patient, node))).collect();
+            let told = threads.into_iter().map(|thread| thread.join().expect("it does not panic"));
+            nodes.extend(told);
+        });
+    }
+    nodes
 }
 
 /// What the manager tells of a node.
@@ -163,17 +180,21 @@ fn is_mixed(nodes: &[Node]) -> bool {
     arches.next().is_some_and(|first| arches.any(|other| other != first))
 }
 
+fn called(node: &Node) -> String {
+    label(node.cluster.as_deref(), &node.name)
+}
+
 fn rows(nodes: &[Node], long: bool, now: f64) -> Vec<Vec<String>> {
     let is_mixed = is_mixed(nodes);
-    let mut groups: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
+    let mut groups: Vec<(Vec<String>, Vec<String>)> = Vec::new();
     for node in nodes {
         let cells = cells(node, (long, is_mixed), now);
         match groups.iter_mut().find(|(alike, _)| !long && *alike == cells) {
-            Some((_, names)) => names.push(&node.name),
-            None => groups.push((cells, vec![&node.name])),
+            Some((_, names)) => names.push(called(node)),
+            None => groups.push((cells, vec![called(node)])),
         }
     }
-    let row = |(cells, names): (Vec<String>, Vec<&str>)| {
+    let row = |(cells, names): (Vec<String>, Vec<String>)| {
         std::iter::once(fold(names)).chain(cells).collect()
     };
     groups.into_iter().map(row).collect()

@@ -3,6 +3,7 @@
 use super::table::{self, Column};
 use super::{SCHEMA, job_path, job_refused, jobs, now, print_json};
 use crate::cluster::{Context, Status};
+use crate::members::{self, JobName, label};
 use anyhow::Result;
 use muster_base::ending::Ending;
 use muster_machine::manager::overview::{JobUsage, Overview};
@@ -25,9 +26,9 @@ const PATIENCE: Option<Duration> = Some(Duration::from_secs(2));
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster ps --all\n  muster ps -r 3")]
 pub struct Args {
-    /// Only these jobs
+    /// Only these jobs: numbers, or CLUSTER.NUMBER
     #[arg(value_name = "JOB")]
-    jobs: Vec<u32>,
+    jobs: Vec<JobName>,
     /// Jobs that have ended, too, as long as their output is kept: the last 256. See also: muster
     /// history
     #[arg(short, long)]
@@ -41,26 +42,76 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let client = context.connect()?;
-    let status = Status::read(&client)?;
-    let values = chosen(args, &client, &status)?;
+    let (transport, values) = match args.jobs.is_empty() {
+        true => listed(args, context)?,
+        false => named(args, context)?,
+    };
     if args.json {
         print_json(&json!({
-            "schema": SCHEMA, "cluster": context.cluster, "transport": status.transport,
+            "schema": SCHEMA, "cluster": context.cluster, "transport": transport,
             "jobs": values,
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let jobs: Vec<Job> =
-        values.into_iter().map(serde_json::from_value).collect::<Result<_, _>>()?;
-    if args.ranks {
-        let rows: Vec<Vec<String>> = jobs.iter().flat_map(rank_rows).collect();
-        table::print_fitted(&RANK_COLUMNS, &rows)?;
-    } else {
-        let rows: Vec<Vec<String>> = jobs.iter().map(|job| jobs::row(job, now())).collect();
-        table::print_fitted(&jobs::COLUMNS, &rows)?;
+    let mut rows = Vec::new();
+    for value in values {
+        let cluster = value["cluster"].as_str().map(str::to_owned);
+        let job: Job = serde_json::from_value(value)?;
+        let mut of_job = match args.ranks {
+            true => rank_rows(&job),
+            false => vec![jobs::row(&job, now())],
+        };
+        // The first column is the number.
+        of_job.iter_mut().for_each(|row| row[0] = label(cluster.as_deref(), &row[0]));
+        rows.extend(of_job);
     }
+    table::print_fitted(if args.ranks { &RANK_COLUMNS } else { &jobs::COLUMNS }, &rows)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// How nodes are reached, and jobs: those of a cluster that the view merges say which it is.
+type Told = (String, Vec<Value>);
+
+/// The jobs of all clusters that are seen.
+fn listed(args: &Args, context: &Context) -> Result<Told> {
+    let client = context.connect()?;
+    let (mut transport, mut jobs) = (String::new(), Vec::new());
+    for member in members::all(context, &client)? {
+        let status = Status::read(&member.client)?;
+        let of_member = chosen(args, &member.client, &status)?;
+        jobs.extend(of_member.into_iter().map(|job| of_cluster(job, member.name.as_deref())));
+        if member.name.is_none() {
+            transport = status.transport;
+        }
+    }
+    Ok((transport, jobs))
+}
+
+/// The jobs that were named.
+fn named(args: &Args, context: &Context) -> Result<Told> {
+    let (mut transport, mut jobs) = (String::new(), Vec::new());
+    for name in &args.jobs {
+        let client = name.context(context).connect()?;
+        jobs.push(of_cluster(whole(&client, name.number)?, name.cluster()));
+        transport = Status::read(&client)?.transport;
+    }
+    Ok((transport, jobs))
+}
+
+fn of_cluster(mut job: Value, cluster: Option<&str>) -> Value {
+    if let Some(cluster) = cluster {
+        job["cluster"] = cluster.into();
+    }
+    job
+}
+
+/// The status of a job, with what it uses now.
+fn whole(client: &Client, job: u32) -> Result<Value> {
+    let text = client.read(&format!("{}/status", job_path(job)));
+    let text = text.map_err(|error| job_refused(job, error))?;
+    let mut job: Value = serde_json::from_slice(&text)?;
+    look(client, &mut job);
+    Ok(job)
 }
 
 const RANK_COLUMNS: [Column; 11] = [
@@ -77,22 +128,12 @@ const RANK_COLUMNS: [Column; 11] = [
     Column { name: "END", worth: 9 },
 ];
 
-/// The status of each job that was asked for, with what it uses now.
+/// The status of each job of a cluster that is shown, with what it uses now.
 fn chosen(args: &Args, client: &Client, status: &Status) -> Result<Vec<Value>> {
-    let whole = |job: u32| {
-        let text = client.read(&format!("{}/status", job_path(job)));
-        let text = text.map_err(|error| job_refused(job, error))?;
-        let mut job: Value = serde_json::from_slice(&text)?;
-        look(client, &mut job);
-        Ok(job)
-    };
-    if !args.jobs.is_empty() {
-        return args.jobs.iter().map(|&job| whole(job)).collect();
-    }
     let shown = status.jobs.iter().filter(|job| args.all || job["state"] != "done");
     if args.ranks {
         let numbers = shown.filter_map(|job| job["id"].as_u64());
-        return numbers.map(|number| whole(number as u32)).collect();
+        return numbers.map(|number| whole(client, number as u32)).collect();
     }
     let mut shown: Vec<Value> = shown.cloned().collect();
     if shown.iter().any(|job| job["state"] != "done") {

@@ -1,11 +1,12 @@
 //! `muster run`: runs a program on the nodes of the cluster.
 
 use crate::cluster::{Context, Status};
+use crate::members::{self, Member};
 use crate::run::failure::exit;
 use crate::run::program::Program;
 use crate::run::show::{Goal, Style};
 use crate::run::template::Template;
-use crate::run::{Failure, Input, Wish, environment, libraries, look, program, say};
+use crate::run::{Cluster, Failure, Input, Wish, environment, libraries, look, program, say};
 use anyhow::Result;
 use clap::ArgAction;
 use muster_base::limits::{NODES_HERE_MAX, REQUEUES_MAX};
@@ -342,6 +343,32 @@ fn is_on_this_machine(client: &Client) -> bool {
     Status::read(client).is_ok_and(|status| status.nodes.iter().all(|node| node.host.is_none()))
 }
 
+/// Puts a job into the job that it is started in; else into the cluster that has room for it, where
+/// a view merges several: that cluster, if it is another one.
+fn placed(
+    wish: &mut Wish,
+    context: &Context,
+    cluster: &Cluster,
+) -> Result<Option<Cluster>, Failure> {
+    let own = context.own_job();
+    if own.is_some() {
+        // One that goes on by itself has nodes of its own.
+        wish.spec.within = own.filter(|_| !wish.detach);
+        return Ok(None);
+    }
+    let members = members::all(context, &cluster.client).map_err(|error| trouble(&error))?;
+    let chosen = members::choose(wish, &members)?;
+    let Some(Member { name: name @ Some(_), context, .. }) = members.into_iter().nth(chosen) else {
+        return Ok(None);
+    };
+    let (other, _) = context.for_job(None).map_err(|error| trouble(&error))?;
+    if !wish.quiet && !wish.detach {
+        let name = &context.cluster;
+        say(&format!("muster: it is a job of cluster {name}: muster ps {name}.NUMBER  [N129]"));
+    }
+    Ok(Some(Cluster { name, ..other }))
+}
+
 /// What kept a job from having a cluster.
 pub fn trouble(error: &anyhow::Error) -> Failure {
     Failure::told("E123", 125, &format!("{error:#}"))
@@ -375,15 +402,18 @@ pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
             Ok(both) => both,
             Err(failure) => return Ok(tell_early(&failure)),
         };
-    // One that goes on by itself has nodes of its own.
-    if !embeds && !wish.detach {
-        wish.spec.within = context.own_job();
-    }
     // Ends with this function: nothing of an embedded cluster is left then.
-    let (cluster, _embedded) = match context.for_job(nodes) {
+    let (mut cluster, embedded) = match context.for_job(nodes) {
         Ok(found) => found,
         Err(error) => return Ok(tell_early(&trouble(&error))),
     };
+    if embedded.is_none() {
+        match placed(&mut wish, context, &cluster) {
+            Ok(Some(other)) => cluster = other,
+            Ok(None) => {}
+            Err(failure) => return Ok(tell_early(&failure)),
+        }
+    }
     // Each rank's output may go to a file of its own. What was usual here the cluster has already.
     let _ = muster_machine::descriptors::take_all();
     let is_here = || embeds || is_on_this_machine(&cluster.client);

@@ -59,6 +59,8 @@ pub struct Cluster {
     pub connect: Connect,
     /// How files are told by their chunks.
     pub recipes: Recipes,
+    /// What its jobs have in front of their numbers, where a view merges several.
+    pub name: Option<String>,
 }
 
 /// What the user wishes.

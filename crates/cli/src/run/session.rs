@@ -14,6 +14,7 @@ use super::show::{Kept, Show, Style, Unwritable};
 use super::signals::{Action, Plan};
 use super::{Cluster, Input, Wish, input, library, notes, print, say, submit, summary, sys};
 use crate::cmd::progress::Progress;
+use crate::members;
 use muster_machine::manager::spec::{Spec, Status};
 use muster_machine::node::LIBRARIES;
 use muster_machine::relay::pack::{Load, PackError};
@@ -246,9 +247,11 @@ impl Session<'_> {
         self.progress.clear();
         let Started { id, owner, ctl, client, nodes } = started;
         if self.wish.detach {
-            let told = match self.wish.json {
-                true => json!({"schema": SCHEMA, "job": id}).to_string(),
-                false => id.to_string(),
+            let cluster = self.cluster.name.as_deref();
+            let told = match (self.wish.json, cluster) {
+                (true, None) => json!({"schema": SCHEMA, "job": id}).to_string(),
+                (true, _) => json!({"schema": SCHEMA, "cluster": cluster, "job": id}).to_string(),
+                (false, _) => members::label(cluster, id),
             };
             return printed(&told, 0).map(Some).map_err(|failure| {
                 let text = format!("job {id} runs, but {}", failure.text);
@@ -465,6 +468,9 @@ impl Session<'_> {
             say(&line);
         }
         let exit = status.exit.unwrap_or(exit::OURS);
+        if let Some(name) = &self.cluster.name {
+            raw["cluster"] = name.as_str().into();
+        }
         match self.wish.json {
             true => printed(&report(raw, &kept, &told, self.wish.style).to_string(), exit),
             false => Ok(exit),

@@ -171,7 +171,7 @@ impl Fake {
             Some(server) => Client::over(server.connect()?, &Options::default()),
             None => Err(Error::new(Errno::CONNREFUSED, "nobody serves there")),
         });
-        Cluster { client: connect().unwrap(), connect, recipes: Recipes::default() }
+        Cluster { client: connect().unwrap(), connect, recipes: Recipes::default(), name: None }
     }
 
     fn kill(&self) {

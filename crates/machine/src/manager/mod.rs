@@ -8,6 +8,7 @@
 //! must survive the manager is in the [`journal`] and in each job's [`log`].
 
 mod again;
+mod clusters;
 pub mod daemon;
 mod epochs;
 pub mod flow;
@@ -42,6 +43,7 @@ use crate::files::stream::Stream;
 use crate::image::store::Images;
 use crate::memory::{Memory, name_of};
 use crate::roster::Roster;
+use clusters::Clusters;
 use history::History;
 use job::{Birth, Job};
 use journal::{Journal, Record};
@@ -76,6 +78,7 @@ pub struct Manager {
     holdings: holdings::Holdings,
     images: Arc<Images>,
     settings: Settings,
+    clusters: Clusters,
     queue: Queue,
     strobe: Strobe,
     jobs: Mutex<Jobs>,
@@ -144,6 +147,7 @@ impl Manager {
             strobe: Strobe::new(directory, memory.term()),
             images: Images::open(&directory.join("images"))?,
             settings: Settings::open(&directory.join("settings"))?,
+            clusters: Clusters::default(),
             queue: Queue::default(),
             jobs: Mutex::default(),
             events: Stream::new(|| ()),
@@ -151,6 +155,7 @@ impl Manager {
             down: Box::new(down),
         });
         manager.restore_settings();
+        manager.reach_clusters()?;
         restore::jobs(&manager, records);
         report::listen(&manager, memory)?;
         epochs::follow(&manager, memory)?;

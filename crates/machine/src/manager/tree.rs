@@ -89,7 +89,36 @@ fn seen(scope: &Scope, lines: &[u8]) -> Vec<u8> {
 }
 
 fn view_dir(scope: &Scope) -> Arc<dyn Dir> {
-    Arc::new(Fixed { inode: Inode::new(0o555), files: shown(scope) })
+    let mut files = shown(scope);
+    if !scope.clusters().is_empty() {
+        let clusters = ClustersDir { scope: scope.clone(), inode: Inode::new(0o555) };
+        files.push(("clusters", Entry::Dir(Arc::new(clusters))));
+    }
+    Arc::new(Fixed { inode: Inode::new(0o555), files })
+}
+
+/// `clusters` of a view: others that it has.
+struct ClustersDir {
+    scope: Scope,
+    inode: Inode,
+}
+
+impl Dir for ClustersDir {
+    fn inode(&self) -> &Inode {
+        &self.inode
+    }
+
+    fn get(&self, name: &str) -> Result<Option<Entry>> {
+        if !self.scope.clusters().contains(name) {
+            return Ok(None);
+        }
+        let files = self.scope.manager()?.clusters.files(name)?;
+        Ok(Some(Entry::Dir(Arc::new(Fixed { inode: Inode::new(0o555), files }))))
+    }
+
+    fn list(&self) -> Vec<String> {
+        self.scope.clusters().into_iter().collect()
+    }
 }
 
 /// `views`: a tree for each, and the file that makes them.

@@ -1,4 +1,5 @@
-//! Views: one cluster split into several logical ones, each some of its nodes.
+//! Views: one cluster split into several logical ones, each some of its nodes; or several merged
+//! into one, as [`clusters`](super::clusters) tells.
 //!
 //! A view is a tree of its own, `views/NAME`, with the files of a cluster: its nodes, the jobs that
 //! were made in it, and what is told of both. A client attaches there, by name or since it gives
@@ -7,7 +8,8 @@
 
 use super::Manager;
 use super::job::Job;
-use super::settings::{check_name, named, number_of};
+use super::settings::{Values, check_name, named, number_of};
+use crate::keeper::Runtime;
 use muster_base::{nodeset, quote};
 use muster_ninep::error::{Errno, Error, Result, fail};
 use serde::{Deserialize, Serialize};
@@ -20,6 +22,9 @@ use std::sync::{Arc, Weak};
 pub(super) struct View {
     nodes: BTreeSet<u32>,
     users: BTreeSet<String>,
+    /// Other clusters, which it has as a whole.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    clusters: BTreeSet<String>,
 }
 
 impl View {
@@ -71,6 +76,15 @@ impl Scope {
         self.view.is_none() || self.view.as_deref() == view
     }
 
+    /// The other clusters to be seen.
+    pub(super) fn clusters(&self) -> BTreeSet<String> {
+        let (Some(view), Some(manager)) = (&self.view, self.manager.upgrade()) else {
+            return BTreeSet::new();
+        };
+        let settings = manager.settings.get();
+        settings.views.get(&**view).map(|view| view.clusters.clone()).unwrap_or_default()
+    }
+
     /// The jobs to be seen.
     pub(super) fn jobs(&self) -> Vec<Arc<Job>> {
         let mut jobs = self.manager.upgrade().map(|manager| manager.all_jobs()).unwrap_or_default();
@@ -80,7 +94,8 @@ impl Scope {
 }
 
 impl Manager {
-    /// Makes, changes or deletes a view: `create NAME nodes=NODES user=NAME...`, `delete NAME`.
+    /// Makes, changes or deletes a view: `create NAME nodes=NODES cluster=NAME... user=NAME...`,
+    /// `delete NAME`.
     pub(super) fn set_view(&self, line: &str) -> Result<()> {
         let words =
             quote::split(line).map_err(|error| Error::new(Errno::INVAL, error.to_string()))?;
@@ -92,14 +107,17 @@ impl Manager {
                 }
                 let view = self.parse_view(words)?;
                 self.is_unused(name)?;
-                self.settings.change(|values| drop(values.views.insert(name.to_owned(), view)))
+                let set = |values: &mut Values| drop(values.views.insert(name.to_owned(), view));
+                self.settings.change(set)?;
+                Ok(self.reach_clusters()?)
             }
             ["delete", name] => {
                 if !self.settings.get().views.contains_key(name) {
                     return fail(Errno::NOENT, format!("there is no view {name}  [E117]"));
                 }
                 self.is_unused(name)?;
-                self.settings.change(|values| drop(values.views.remove(name)))
+                self.settings.change(|values| drop(values.views.remove(name)))?;
+                Ok(self.reach_clusters()?)
             }
             _ => fail(
                 Errno::INVAL,
@@ -108,6 +126,32 @@ impl Manager {
                      NAME  [E118]"
                 ),
             ),
+        }
+    }
+
+    /// Has the other clusters reached that views have.
+    pub(super) fn reach_clusters(&self) -> std::io::Result<()> {
+        let settings = self.settings.get();
+        let wanted = settings.views.values().flat_map(|view| view.clusters.iter().cloned());
+        let wanted = wanted.collect();
+        drop(settings);
+        self.clusters.set(&self.directory, wanted)
+    }
+
+    /// Another cluster's name, if there is such a cluster.
+    fn parse_cluster(&self, name: &str) -> Result<String> {
+        let refuse = |errno, text: String| fail(errno, text + "  [E118]");
+        if self.directory.file_name().is_some_and(|own| own == name) {
+            return refuse(
+                Errno::INVAL,
+                format!("a view of cluster {name} has that by its nodes: name others to merge"),
+            );
+        }
+        let base = self.directory.parent().unwrap_or(&self.directory);
+        match Runtime::at(base).open(name) {
+            Ok(Some(_)) => Ok(name.to_owned()),
+            Ok(None) => refuse(Errno::NOENT, format!("no cluster {name} is up that is yours")),
+            Err(error) => fail(Errno::INVAL, error.to_string()),
         }
     }
 
@@ -122,11 +166,16 @@ impl Manager {
                 Some(("user", user)) if !user.is_empty() && !user.contains(' ') => {
                     view.users.insert(user.to_owned());
                 }
+                Some(("cluster", name)) => drop(view.clusters.insert(self.parse_cluster(name)?)),
                 _ => {
-                    let text = format!("'{word}' says nothing of a view: write nodes= or user=");
-                    return fail(Errno::INVAL, text + "  [E118]");
+                    let text = format!("'{word}' says nothing of a view: write nodes=, user=");
+                    return fail(Errno::INVAL, text + " or cluster=  [E118]");
                 }
             }
+        }
+        if view.nodes.is_empty() && !view.clusters.is_empty() {
+            let (up, down) = self.nodes.names();
+            view.nodes.extend(up.iter().chain(&down).filter_map(|name| number_of(name)));
         }
         if view.nodes.is_empty() {
             return fail(Errno::INVAL, "a view has nodes: write for instance nodes=n[0-3]  [E118]");
@@ -160,8 +209,12 @@ impl Manager {
         let mut text = String::new();
         for (name, view) in &self.settings.get().views {
             let nodes: Vec<String> = view.nodes.iter().map(|node| named(*node)).collect();
-            let users: String = view.users.iter().map(|user| format!(" user={user}")).collect();
-            let _ = writeln!(text, "{name} nodes={}{users}", nodeset::fold(&nodes));
+            let words = |word: &str, all: &BTreeSet<String>| -> String {
+                all.iter().map(|one| format!(" {word}={one}")).collect()
+            };
+            let clusters = words("cluster", &view.clusters);
+            let users = words("user", &view.users);
+            let _ = writeln!(text, "{name} nodes={}{clusters}{users}", nodeset::fold(&nodes));
         }
         text
     }

@@ -1,0 +1,221 @@
+//! Several clusters as one: what a view merges (`muster view create NAME --merge`).
+//!
+//! Commands go to the manager of each of them; its jobs and nodes are called `big.7` and `big.n3`
+//! then, but those of the cluster whose view it is keep their names. A job is in one of the
+//! clusters: [`choose`] says in which.
+
+use crate::cluster::{Context, Status};
+use crate::run::program::Program;
+use crate::run::{Failure, Wish, say};
+use anyhow::Result;
+use muster_base::nodeset;
+use muster_machine::manager::spec::{Phase, Status as Job};
+use muster_ninep::client::Client;
+use muster_ninep::error::Errno;
+use std::collections::HashSet;
+use std::fmt;
+use std::str::FromStr;
+
+/// A job as the user calls it: `7`, or `big.7` in cluster `big`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobName {
+    cluster: Option<String>,
+    /// Its number there.
+    pub number: u32,
+}
+
+impl FromStr for JobName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<JobName, String> {
+        let (cluster, number) = match text.rsplit_once('.') {
+            Some((cluster, number)) => (Some(cluster), number),
+            None => (None, text),
+        };
+        let number = number.parse();
+        let number = number.map_err(|_| "a job is a number, or CLUSTER.NUMBER".to_owned())?;
+        if let Some(name) = cluster {
+            muster_machine::keeper::check_name(name).map_err(|error| error.to_string())?;
+        }
+        Ok(JobName { cluster: cluster.map(str::to_owned), number })
+    }
+}
+
+impl JobName {
+    /// Where it is.
+    pub fn context(&self, context: &Context) -> Context {
+        self.cluster.as_ref().map_or_else(|| context.clone(), |cluster| context.of(cluster))
+    }
+
+    /// The cluster that it names.
+    pub fn cluster(&self) -> Option<&str> {
+        self.cluster.as_deref()
+    }
+
+    /// What it is called.
+    pub fn label(&self) -> String {
+        label(self.cluster.as_deref(), self.number)
+    }
+}
+
+/// What something of a cluster is called.
+pub fn label(cluster: Option<&str>, name: impl fmt::Display) -> String {
+    cluster.map_or_else(|| name.to_string(), |cluster| format!("{cluster}.{name}"))
+}
+
+/// One of the clusters.
+pub struct Member {
+    /// Its name; none of the one whose view it is.
+    pub name: Option<String>,
+    /// Where it is.
+    pub context: Context,
+    /// Connected to its manager.
+    pub client: Client,
+}
+
+/// The clusters that are seen: the one of `context`, which `client` is connected to, and those that
+/// its view merges with it. Of one that does not answer it is said that it is left out.
+///
+/// # Errors
+/// The manager does not answer.
+pub fn all(context: &Context, client: &Client) -> Result<Vec<Member>> {
+    let own = Member { name: None, context: context.clone(), client: client.clone() };
+    let others = match client.readdir("clusters") {
+        Err(error) if error.errno == Errno::NOENT => Vec::new(),
+        read => read.map_err(|error| anyhow::anyhow!("{error}  [E401]"))?,
+    };
+    let mut members = vec![own];
+    for other in others {
+        let name = String::from_utf8_lossy(&other.name).into_owned();
+        let context = context.of(&name);
+        match (context.is_kept(), context.connect()) {
+            (true, Ok(client)) => members.push(Member { name: Some(name), context, client }),
+            (true, Err(error)) => say(&format!("muster: {name} is left out: {error:#}  [N128]")),
+            (false, _) => say(&format!("muster: {name} is left out: it is not up  [N128]")),
+        }
+    }
+    Ok(members)
+}
+
+/// What a cluster has for a job.
+struct Room {
+    /// Nodes that can run it.
+    nodes: usize,
+    /// Those of them on which no job is.
+    idle: usize,
+    jobs: usize,
+}
+
+impl Room {
+    fn of(status: &Status, program: &Program) -> Room {
+        let runs = |arch: Option<&str>| match (program, arch) {
+            (Program::Here(all), Some(arch)) => {
+                all.iter().any(|binary| binary.arch.is_none_or(|own| own == arch))
+            }
+            _ => true,
+        };
+        let can = |node: &&_| {
+            let node: &&crate::cluster::NodeStatus = node;
+            node.is_up() && node.drained.is_none() && runs(node.arch.as_deref())
+        };
+        let jobs = status.jobs.iter().filter_map(|job| serde_json::from_value(job.clone()).ok());
+        let jobs: Vec<Job> = jobs.filter(|job: &Job| job.state != Phase::Done).collect();
+        let busy: HashSet<&String> = jobs.iter().flat_map(|job| &job.nodes).collect();
+        let nodes = || status.nodes.iter().filter(can);
+        let idle = nodes().filter(|node| !busy.contains(&node.name)).count();
+        Room { nodes: nodes().count(), idle, jobs: jobs.len() }
+    }
+}
+
+/// The cluster for a job that names nodes of it, `big.n[0-1]`; the names are those that they have
+/// there then.
+fn by_nodes(wish: &mut Wish, members: &[Member]) -> Option<Result<usize, Failure>> {
+    let list = wish.spec.nodelist.as_ref()?;
+    // What is no set of nodes is refused by the manager.
+    let names = nodeset::expand(list).ok()?;
+    let is_of = |member: &Member| {
+        let own = member.name.as_deref();
+        names.iter().all(|name| match (name.rsplit_once('.'), own) {
+            (Some((cluster, _)), Some(own)) => cluster == own,
+            (None, None) => true,
+            _ => false,
+        })
+    };
+    let Some(at) = members.iter().position(is_of) else {
+        let text = format!(
+            "{list} are not nodes of one of the clusters that this view merges: a job is in one"
+        );
+        return Some(Err(Failure::told("E113", 125, &text)));
+    };
+    let bare = names.iter().map(|name| name.rsplit_once('.').map_or(&**name, |(_, node)| node));
+    wish.spec.nodelist = Some(bare.collect::<Vec<_>>().join(","));
+    Some(Ok(at))
+}
+
+/// The cluster that a job is for: of those that have the nodes for it the one where most of what it
+/// wants is idle, then that with the fewest jobs, then that with most idle nodes at all; of equal
+/// ones the first.
+///
+/// # Errors
+/// None has as many as it needs.
+pub fn choose(wish: &mut Wish, members: &[Member]) -> Result<usize, Failure> {
+    if members.len() == 1 {
+        return Ok(0);
+    }
+    if let Some(by_nodes) = by_nodes(wish, members) {
+        return by_nodes;
+    }
+    let spec = &wish.spec;
+    let wanted = spec.nodes.or(spec.ranks).unwrap_or(1);
+    let least = spec.nodes.unwrap_or(1);
+    let mut rooms = Vec::new();
+    for (at, member) in members.iter().enumerate() {
+        if let Ok(status) = Status::read(&member.client)
+            && spec.partition.as_ref().is_none_or(|name| has_partition(member, name))
+        {
+            rooms.push((at, Room::of(&status, &wish.program)));
+        }
+    }
+    let fit = rooms.iter().filter(|(_, room)| room.nodes >= least);
+    let best = fit.min_by_key(|(_, room)| {
+        (std::cmp::Reverse(room.idle.min(wanted)), room.jobs, std::cmp::Reverse(room.idle))
+    });
+    if let Some((at, _)) = best {
+        return Ok(*at);
+    }
+    let told = rooms.iter().map(|(at, room)| {
+        let member = &members[*at];
+        format!("{} has {}", member.context.cluster, room.nodes)
+    });
+    let told = told.collect::<Vec<_>>().join(", ");
+    let most = rooms.iter().map(|(_, room)| room.nodes).max().unwrap_or(0);
+    let text = match (most, &spec.partition) {
+        (0, Some(name)) => format!("no cluster of this view has a partition {name} with nodes"),
+        (0, None) => format!("no cluster of this view has nodes that can run it ({told})"),
+        _ => format!("{least} nodes asked, and a job is in one cluster: {told}. Use -N {most}"),
+    };
+    Err(Failure::told("E110", 125, &text))
+}
+
+/// Whether a cluster has a partition of this name.
+fn has_partition(member: &Member, name: &str) -> bool {
+    let whole = member.context.of(&member.context.cluster);
+    let text = whole.connect().ok().and_then(|client| client.read_to_string("partitions").ok());
+    text.is_some_and(|text| text.lines().any(|line| line.split(' ').next() == Some(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_a_number_or_has_its_cluster_in_front() {
+        let read = |text: &str| text.parse::<JobName>();
+        assert_eq!(read("7").unwrap().label(), "7");
+        assert_eq!(read("big.7").unwrap().label(), "big.7");
+        assert_eq!(read("my.lab.12").unwrap().label(), "my.lab.12");
+        for text in ["", "big", "big.", ".7", "a/b.7", "-1"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Views that merge several clusters into one.
+
+mod cluster;
+
+use cluster::{Call, Cluster, until};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Clusters `default` of two nodes and `big` of three, and a view `all` of both.
+fn both(test: &str) -> Cluster {
+    let cluster = Cluster::up(test, 2);
+    cluster.muster(&["--cluster", "big", "up", "-N", "3"]).run().ok();
+    cluster.note("big");
+    cluster.muster(&["view", "create", "all", "--merge", "big"]).run().ok();
+    cluster
+}
+
+fn all(cluster: &Cluster, words: &[&str]) -> Call {
+    cluster.muster(&[&["--view", "all"], words].concat())
+}
+
+fn list(cluster: &Cluster, command: &[&str], key: &str) -> Vec<Value> {
+    let said = all(cluster, &[command, &["--json"]].concat()).run().ok().out;
+    serde_json::from_str::<Value>(&said).unwrap()[key].as_array().unwrap().clone()
+}
+
+/// Takes down `big`, and then the one whose views these are.
+fn down(cluster: Cluster) {
+    cluster.muster(&["--cluster", "big", "down"]).run().ok();
+    cluster.down();
+}
+
+#[test]
+fn nodes_and_jobs_of_merged_clusters_are_those_of_the_view_by_names_of_their_own() {
+    let cluster = both("t0162names");
+    let table = all(&cluster, &["nodes"]).run().ok().out;
+    assert!(table.contains("n[0-1],big.n[0-2]"), "{table}");
+    let nodes = list(&cluster, &["nodes"], "nodes");
+    let of_big = nodes.iter().filter(|node| node["cluster"] == "big").count();
+    assert_eq!((nodes.len(), of_big), (5, 3));
+    cluster.muster(&["run", "true"]).run().ok();
+    cluster.muster(&["--cluster", "big", "run", "-J", "other", "echo", "hello"]).run().ok();
+    let seen = |job: &Value| (job["cluster"].clone(), job["name"].clone());
+    let past: Vec<_> = list(&cluster, &["history"], "jobs").iter().map(seen).collect();
+    // That of `default` was made outside of the view.
+    assert_eq!(past, [("big".into(), "other".into())]);
+    assert_eq!(all(&cluster, &["logs", "big.1"]).run().ok().out, "hello\n");
+    assert!(all(&cluster, &["ps", "-a"]).run().ok().out.contains("\nbig.1  done "));
+    let told = all(&cluster, &["kill", "big.1", "none.2"]).run().code(1);
+    assert!(told.out.contains("job big.1 has ended already"), "{}", told.out);
+    told.says("no cluster none is up");
+    down(cluster);
+}
+
+#[test]
+fn a_job_gets_the_cluster_that_has_room_or_the_nodes_that_it_names() {
+    let cluster = both("t0162room");
+    let where_is = |words: &[&str]| {
+        let said = all(&cluster, &[&["run"], words, &["printenv", "MUSTER_CLUSTER"]].concat());
+        let lines = said.run().ok().out;
+        let distinct: BTreeSet<String> = lines.lines().map(str::to_owned).collect();
+        distinct.into_iter().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(where_is(&["-N", "3"]), "big", "the other has two");
+    assert_eq!(where_is(&["-w", "big.n[1-2]"]), "big");
+    assert_eq!(where_is(&["-w", "n1"]), "default");
+    let busy = all(&cluster, &["run", "--detach", "-w", "big.n[0-2]", "sleep", "1000"]).run().ok();
+    assert_eq!(busy.out, "big.3\n");
+    assert_eq!(where_is(&["-N", "2"]), "default", "nobody is there");
+    let refused = all(&cluster, &["run", "-N", "4", "true"]).run().code(125);
+    refused.says("4 nodes asked, and a job is in one cluster: default has 2, big has 3. Use -N 3");
+    let refused = all(&cluster, &["run", "-w", "n0,big.n1", "true"]).run().code(125);
+    refused.says("a job is in one");
+    let json = all(&cluster, &["run", "-q", "--json", "-w", "big.n0", "true"]).run().ok();
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!((&json["cluster"], &json["job"]), (&"big".into(), &4.into()));
+    // What a job starts is of its cluster, though there is more room in the other.
+    let nested = format!("{} --view all run -N 1 printenv MUSTER_CLUSTER", cluster::MUSTER);
+    let said = all(&cluster, &["run", "-w", "n0", "sh", "-c", &nested]).run().ok();
+    assert_eq!(said.out, "default\n");
+    all(&cluster, &["kill", "big.3"]).run().ok();
+    down(cluster);
+}
+
+#[test]
+fn files_of_a_merged_cluster_are_below_the_view_and_come_back_with_it() {
+    let cluster = both("t0162files");
+    let name = || all(&cluster, &["cat", "/clusters/big/nodes/n2/name"]).run();
+    until("it is reached", || name().code == 0);
+    assert_eq!(name().out, "n2\n");
+    let shown = ["arches", "history", "jobs", "nodes", "status", "usage"];
+    assert_eq!(all(&cluster, &["ls", "/clusters/big"]).run().ok().sorted(), shown);
+    all(&cluster, &["cat", "/clusters/other/status"]).run().code(1).says("No such file");
+    // Two that merge each other have an end.
+    let mutual = ["--cluster", "big", "view", "create", "all", "--merge", "default"];
+    cluster.muster(&mutual).run().ok();
+    cluster.muster(&["--cluster", "big", "down"]).run().ok();
+    let left = all(&cluster, &["run", "hostname"]).run().ok();
+    left.says("big is left out: it is not up  [N128]");
+    until("it is missed", || name().err.contains("no cluster big is up"));
+    let old = cluster.kill("manager");
+    until("another manager", || cluster.pid("manager").is_some_and(|pid| pid != old));
+    cluster.muster(&["--cluster", "big", "up", "-N", "3"]).run().ok();
+    cluster.note("big");
+    until("it is reached again, by the next manager", || name().code == 0);
+    down(cluster);
+}
+
+#[test]
+fn what_cannot_be_merged_is_refused_in_a_sentence() {
+    let cluster = Cluster::up("t0162bad", 1);
+    let create = |name: &str| cluster.muster(&["view", "create", "all", "--merge", name]).run();
+    create("none").code(1).says("no cluster none is up that is yours  [E118]");
+    create("default").code(1).says("has that by its nodes: name others to merge  [E118]");
+    create("a/b").code(1).says("[E130]");
+    cluster.muster(&["view", "create", "all"]).run().code(2).says("--nodes");
+    cluster.muster(&["ps", "x.y"]).run().code(2).says("a job is a number, or CLUSTER.NUMBER");
+    cluster.down();
+}
