@@ -36,6 +36,46 @@ pub const VARIABLES: u32 = 64;
 /// One variable more: the stamp of the table of slots that a node has told its strober.
 pub const STROBE: u32 = VARIABLES;
 
+/// How many jobs of a node can vote at a time, each with four variables behind that.
+const VOTES: u32 = 256;
+
+/// The variables of a job whose ranks vote (`node/vote.rs`): two jobs whose numbers differ by a
+/// multiple of [`VOTES`] have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Vote(u32);
+
+impl Vote {
+    /// Those of a job's attempt.
+    pub fn of(attempt: u32) -> Vote {
+        Vote(STROBE + 1 + attempt % VOTES * 4)
+    }
+
+    /// Whether all ranks of a node are quiet.
+    pub fn quiet(self) -> u32 {
+        self.0
+    }
+
+    /// The least that is live on a node.
+    pub fn live(self) -> u32 {
+        self.0 + 1
+    }
+
+    /// The number of the question that has found the node quiet.
+    pub fn mark(self) -> u32 {
+        self.0 + 2
+    }
+
+    /// The number of the question that has found all quiet.
+    pub fn found(self) -> u32 {
+        self.0 + 3
+    }
+
+    /// All four.
+    pub fn all(self) -> [u32; 4] {
+        [self.quiet(), self.live(), self.mark(), self.found()]
+    }
+}
+
 /// The pause before a letter is sent again that was not taken.
 const BUSY: Duration = Duration::from_millis(1);
 
@@ -170,7 +210,7 @@ impl Memory {
         let config = Config {
             lease: LEASE - config.slack,
             arity: ARITY,
-            variables: VARIABLES + 1,
+            variables: STROBE + 1 + VOTES * 4,
             // The kernel closes a dead process's sockets. Whose connection breaks on its way, and
             // who lives after all, joins again.
             end_is_death: true,
@@ -214,6 +254,29 @@ impl Memory {
         self.member.set_variable(variable, value)
     }
 
+    /// This node's instance of a variable.
+    ///
+    /// # Errors
+    /// As [`Member::variable`].
+    pub fn get(&self, variable: u32, deadline: Deadline) -> Result<u64> {
+        self.member.variable(variable, deadline)
+    }
+
+    /// Whether a comparison holds at all nodes of a set; if so, `write` is done there.
+    ///
+    /// # Errors
+    /// As [`Member::compare_and_write`].
+    pub fn compare(
+        &self,
+        set: &Nodes,
+        comparison: (u32, Relation, u64),
+        write: Option<(u32, u64)>,
+        deadline: Deadline,
+    ) -> Result<bool> {
+        self.counts.queries.fetch_add(1, Ordering::Relaxed);
+        self.member.compare_and_write(set, comparison, write, deadline)
+    }
+
     /// Whether a variable is at least so much at all nodes of a set.
     ///
     /// # Errors
@@ -224,9 +287,7 @@ impl Memory {
         (variable, value): (u32, u64),
         deadline: Deadline,
     ) -> Result<bool> {
-        self.counts.queries.fetch_add(1, Ordering::Relaxed);
-        let comparison = (variable, Relation::AtLeast, value);
-        self.member.compare_and_write(set, comparison, None, deadline)
+        self.compare(set, (variable, Relation::AtLeast, value), None, deadline)
     }
 
     /// A letter that was read: its memory is used for another.

@@ -3,6 +3,7 @@
 use super::gateway::Desk;
 use super::orders::Orders;
 use super::processor::Processor;
+use super::vote::Booth;
 use super::{Node, Setup, tree};
 use crate::descriptors;
 use crate::keeper::{Directory, Presence};
@@ -59,6 +60,7 @@ pub fn run(directory: &Path, name: &str, processor: Processor) -> io::Result<()>
     node.prepare()?;
     let desk = Desk::open(&node)?;
     let memory = Arc::new(Memory::join(&roster, name)?);
+    let booth = Booth::open(&node, &memory)?;
     let orders = Orders::serve(&node, &memory)?;
     let server = Arc::new(Server::start(&Arc::new(tree::of(&node)), 1, same_user)?);
     let others = Desk::others(&node);
@@ -86,6 +88,7 @@ pub fn run(directory: &Path, name: &str, processor: Processor) -> io::Result<()>
     drop(door);
     drop(server);
     drop(orders);
+    drop(booth);
     drop(desk);
     node.shut_down();
     presence.leave(&directory).map_err(io::Error::other)?;

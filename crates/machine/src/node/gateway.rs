@@ -29,11 +29,12 @@
 //! Jobs that take turns: a rank that is stopped is one that is slow.
 
 use super::binding::ranks_here;
+use super::vote::{self, Ballot};
 use super::{Node, Setup};
 use crate::keeper::parent;
 use crate::launch::{Part, session_of};
 use crate::line::Others;
-use crate::memory::{id_of, name_of};
+use crate::memory::{Memory, Vote, id_of, name_of};
 use crate::roster::{Roster, check_peer, name_to, transport_of};
 use muster_base::limits::{HELLO_TIME, HELLOS_MAX};
 use muster_fabric::gateway::{self, Asking, Dial, Door, SERVICE, Shutter};
@@ -73,6 +74,8 @@ struct Job {
     own: usize,
     /// If somebody has asked.
     door: Option<Arc<Door>>,
+    /// If ranks here vote.
+    ballot: Option<Arc<Ballot>>,
 }
 
 impl Gateways {
@@ -85,7 +88,7 @@ impl Gateways {
         let (name, instance) = (&node.setup.name, node.instance);
         let is_own = |part: &Part| part.node == *name && part.instance == instance;
         if let Some(own) = nodes.iter().position(is_own) {
-            self.lock().insert(job, Job { known_as, nodes, own, door: None });
+            self.lock().insert(job, Job { known_as, nodes, own, door: None, ballot: None });
         }
     }
 
@@ -101,15 +104,38 @@ impl Gateways {
     }
 
     /// The attempts of a job that a rank here may be one of, with its number on this node.
-    fn find(&self, asking: &Asking) -> Vec<(u32, u32)> {
+    fn find(&self, (job, rank): (u32, u32)) -> Vec<(u32, u32)> {
         let jobs = self.lock();
-        let of_job = jobs.iter().filter(|(_, of)| of.known_as == asking.job);
+        let of_job = jobs.iter().filter(|(_, of)| of.known_as == job);
         let local = |(job, of): (&u32, &Job)| {
             let Part { first, count, .. } = of.nodes[of.own];
-            let local = (asking.rank as usize).checked_sub(first).filter(|rank| *rank < count)?;
+            let local = (rank as usize).checked_sub(first).filter(|rank| *rank < count)?;
             Some((*job, local as u32))
         };
         of_job.filter_map(local).collect()
+    }
+
+    /// Where the ranks of a job here vote; made if there is none.
+    ///
+    /// # Errors
+    /// Another job here has its variables.
+    pub(super) fn ballot(&self, memory: &Arc<Memory>, job: u32) -> Result<Arc<Ballot>, String> {
+        let mut jobs = self.lock();
+        let vote = Vote::of(job);
+        let of = jobs.get(&job).ok_or("the job has just ended")?;
+        if let Some(ballot) = &of.ballot {
+            return Ok(ballot.clone());
+        }
+        let mut ballots = jobs.values().filter_map(|of| of.ballot.as_ref());
+        if ballots.any(|ballot| ballot.vote() == vote) {
+            return Err("another job here has this one's variables: too many vote".to_owned());
+        }
+        let nodes = vote::nodes_of(of.nodes.iter().map(|part| &part.node));
+        let ballot = Arc::new(Ballot::new(memory, vote, nodes, of.nodes[of.own].count));
+        if let Some(of) = jobs.get_mut(&job) {
+            of.ballot = Some(ballot.clone());
+        }
+        Ok(ballot)
     }
 
     /// Which nodes of a job a peer may be, if any.
@@ -246,7 +272,8 @@ fn nodes_of(nodes: &[Part], peer: &Peer) -> Option<Range<u32>> {
 
 /// Lets a rank in, or says why not.
 fn answer(node: &Node, asking: Asking) {
-    let (job, local) = match check(node, &asking) {
+    let found = rank_of(node, (asking.job, asking.rank), (asking.uid, asking.pid));
+    let (job, local) = match found {
         Ok(found) => found,
         Err(why) => return asking.refuse(&why),
     };
@@ -258,23 +285,26 @@ fn answer(node: &Node, asking: Asking) {
 }
 
 /// Sees whether a process is the rank that it says it is: its attempt, and its number here.
-fn check(node: &Node, asking: &Asking) -> Result<(u32, u32), String> {
-    let Asking { job, rank, uid, .. } = *asking;
+pub(super) fn rank_of(
+    node: &Node,
+    (job, rank): (u32, u32),
+    (uid, pid): (u32, Option<u32>),
+) -> Result<(u32, u32), String> {
     let name = &node.setup.name;
     if uid != geteuid().as_raw() {
         return Err(format!("{name} belongs to another user than {uid}"));
     }
-    let found = node.gateways.find(asking);
+    let found = node.gateways.find((job, rank));
     if found.is_empty() {
         return Err(format!("{name} runs no rank {rank} of a job {job}"));
     }
     let is_its = |&(job, local): &(u32, u32)| {
         let session = node.session(session_of(job, local as usize));
         let init = session.and_then(|files| files.session().init());
-        init.zip(asking.pid).is_some_and(|(init, pid)| descends(pid, init))
+        init.zip(pid).is_some_and(|(init, pid)| descends(pid, init))
     };
     found.into_iter().find(is_its).ok_or_else(|| {
-        let who = asking.pid.map_or_else(|| "it".to_owned(), |pid| format!("process {pid}"));
+        let who = pid.map_or_else(|| "it".to_owned(), |pid| format!("process {pid}"));
         format!("{who} does not belong to rank {rank} of job {job}")
     })
 }

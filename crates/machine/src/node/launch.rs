@@ -4,6 +4,7 @@ use super::cgroup;
 use super::gateway;
 use super::session::{Phase, Session};
 use super::shepherd::{NsCommand, Spec, Stdio};
+use super::vote;
 use super::watch::Pipes;
 use super::{LIBRARIES, Node};
 use crate::descriptors;
@@ -198,6 +199,8 @@ fn own_variables(node: &Node, session: &Arc<Session>) -> Vec<(String, String)> {
     if session.light.is_some() {
         let gate = gateway::path(&node.setup).to_string_lossy().into_owned();
         own.push(("MUSTER_GATEWAY".to_owned(), gate));
+        let booth = vote::path(node).to_string_lossy().into_owned();
+        own.push(("MUSTER_VOTE".to_owned(), booth));
     }
     own
 }

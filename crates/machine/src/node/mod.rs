@@ -25,6 +25,7 @@ pub mod shepherd;
 pub mod tally;
 pub mod tree;
 mod unpacking;
+mod vote;
 mod watch;
 
 use crate::files::text::Text;

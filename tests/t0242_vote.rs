@@ -1,0 +1,75 @@
+//! What ranks find out about all of them at once: `muster.h`.
+
+mod cluster;
+mod mpi;
+
+use cluster::{Cluster, until};
+use mpi::Mpi;
+
+#[test]
+fn who_finds_that_nothing_is_left_to_do_finds_it_when_all_of_it_is_done() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("quiescent");
+    let cluster = Cluster::up("t0242work", 3);
+    for (nodes, ranks) in [("1", "1"), ("1", "4"), ("2", "2"), ("3", "3"), ("3", "7")] {
+        let done = cluster.muster(&["run", "-N", nodes, "-n", ranks, &program]).run().ok();
+        assert_eq!(done.out, format!("ok {ranks}\n"));
+    }
+    let alone = std::process::Command::new(&program).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&alone.stdout), "ok 1\n", "{alone:?}");
+    cluster.down();
+}
+
+/// Ranks in Python, without any library: lines over a socket.
+const SCRIPT: &str = r#"
+import os, socket, sys, time
+def vote(s, line):
+    s.sendall((line + "\n").encode())
+    return s.makefile().readline().strip()
+def enter(rank=os.environ["MUSTER_RANK"]):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(os.environ["MUSTER_VOTE"])
+    return s, vote(s, "rank %s %s" % (os.environ["MUSTER_JOB"], rank))
+rank = int(os.environ["MUSTER_RANK"])
+s, told = enter()
+assert told == "1", told
+if rank == 0:
+    for line in "vote", "live", "live -1", "reached x", "x" * 4000:
+        assert vote(s, line).startswith("error "), line
+        if len(line) > 100:
+            s, told = enter()
+    assert "votes already" in enter()[1]
+    assert "does not belong to rank 1" in enter("1")[1], enter("1")
+assert vote(s, "quiescent") == "0", "it is busy"
+vote(s, "live %d" % (5 + rank))
+if rank == 2:
+    open("held", "w").close()
+    while not os.path.exists("end"):
+        time.sleep(0.01)
+    sys.exit(0)
+vote(s, "quiet")
+print("quiet", flush=True)
+while vote(s, "quiescent") != "1":
+    time.sleep(0.001)
+assert vote(s, "reached 5") == "1" and vote(s, "reached 7") == "0"
+print("found", os.path.exists("end"), flush=True)
+"#;
+
+#[test]
+fn a_rank_that_has_ended_is_quiet_and_holds_nothing_and_others_are_told_why_not() {
+    let cluster = Cluster::up("t0242ended", 2);
+    cluster.file("ranks.py", 0o644, SCRIPT);
+    let work = cluster.work();
+    let words = ["run", "-N", "2", "-n", "3", "-D", work.to_str().unwrap(), "python3", "ranks.py"];
+    let job = cluster.muster(&words).start();
+    job.await_out("quiet\nquiet");
+    until("the third one is there", || work.join("held").exists());
+    assert!(!job.out().contains("found"), "one is busy: {}", job.out());
+    std::fs::write(work.join("end"), "").unwrap();
+    let done = job.wait().ok();
+    assert_eq!(done.out.matches("found True").count(), 2, "{}", done.out);
+    // Another job gets the same variables at some time: what one leaves is no vote in it.
+    std::fs::remove_file(work.join("held")).unwrap();
+    cluster.muster(&words).run().ok();
+    cluster.down();
+}
