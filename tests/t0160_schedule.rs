@@ -73,6 +73,36 @@ fn with_fcfs_jobs_start_in_order_and_say_what_they_wait_for() {
 }
 
 #[test]
+fn the_time_a_job_waits_is_none_that_it_is_sent_in_and_outlives_the_manager() {
+    let cluster = up("t0160timing", &["fcfs"]);
+    let first = job(&cluster, "first", &["-N", "4"]);
+    first.await_out("began\nbegan\nbegan\nbegan");
+    cluster.file("data", 0o644, vec![b'x'; 1 << 20]);
+    let second = job(&cluster, "second", &["-N", "2", "--timing", "--bcast", "data"]);
+    let id = await_state(&cluster, "second", "pending")["id"].as_u64().unwrap();
+    end(&cluster, "first");
+    first.wait().ok();
+    second.await_out("began\nbegan");
+    let manager = cluster.kill("manager");
+    until("another manager", || cluster.pid("manager").is_some_and(|pid| pid != manager));
+    cluster.await_nodes(4);
+    end(&cluster, "second");
+    let said = second.wait().ok().err;
+    let phases = ["job 2 on 2 nodes: hand over ", ", wait ", ", send ", " (place ", ", execute "];
+    assert!(phases.iter().all(|phase| said.contains(phase)), "{said}");
+    assert!(said.contains("1 of 1 chunks") && !said.contains("not known"), "{said}");
+    let (before, job) = (cluster.job(1), cluster.job(id));
+    let at =
+        |job: &Value, what: &str| job[what].as_f64().unwrap_or_else(|| panic!("{what}: {job}"));
+    let row = ["submitted", "queued", "allotted", "placed", "sent", "started", "over", "ended"];
+    assert!(row.map(|what| at(&job, what)).is_sorted(), "{job}");
+    let until = at(&before, "over");
+    assert!(at(&job, "queued") <= until && until <= at(&job, "allotted"), "{before} {job}");
+    assert!(before["queued"].is_null(), "it did not wait: {before}");
+    cluster.down();
+}
+
+#[test]
 fn with_easy_a_short_job_passes_and_a_long_one_does_not() {
     let cluster = up("t0160easy", &["easy"]);
     let first = job(&cluster, "first", &["-N", "2", "--time", "10m"]);

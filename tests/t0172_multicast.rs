@@ -93,7 +93,7 @@ fn a_file_leaves_the_head_once_also_after_the_manager_has_died() {
     // It says so, and what all have is not sent again.
     let nodes = NODES.to_string();
     let run = ["run", "--timing", "-N", &nodes, "--input", "none", "--bcast", "big", "true"];
-    hosts.muster(&run).run().ok().says("(0 of 24 chunks)");
+    hosts.muster(&run).run().ok().says(", 0 of 24 chunks)");
     hosts.file("big", 0o644, &"x".repeat(1 << 20));
     hosts.muster(&run).run().ok().says(" MB by multicast)");
     hosts.muster(&["down"]).run().ok();

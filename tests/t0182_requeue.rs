@@ -70,7 +70,7 @@ fn begun(running: &Running, attempt: usize) -> usize {
 #[test]
 fn a_job_whose_node_dies_is_run_anew_on_others_with_its_files() {
     let stage = Stage::up(4);
-    let running = stage.start(&["-N", "3", "--requeue"]);
+    let running = stage.start(&["-N", "3", "--requeue", "--timing"]);
     until("it has begun", || begun(&running, 0) == 3);
     let node = stage.kill_one();
     until("it has begun again", || begun(&running, 1) == 3);
@@ -88,6 +88,10 @@ fn a_job_whose_node_dies_is_run_anew_on_others_with_its_files() {
         "{said:?}"
     );
     assert!(!said.out.contains("ended 0 of 0") && said.out.contains("of 1"), "{said:?}");
+    assert!(
+        said.err.contains("nodes: an attempt before ") && said.err.contains(", wait "),
+        "{said:?}"
+    );
     // What the first has printed is still there.
     let logs = stage.cluster.muster(&["logs", "1"]).run().ok();
     assert!(logs.out.contains("begun 2 of 0") && logs.out.contains("begun 2 of 1"), "{logs:?}");

@@ -169,7 +169,7 @@ fn a_rank_that_reads_gets_its_files_the_same_way() {
     let at = at.to_str().unwrap();
     for chunks in ["3 of 3", "0 of 3"] {
         let call = cluster.muster(&["run", "-n", "2", "-l", "--timing", at]).input("said\n");
-        let said = call.run().ok().says(&format!("({chunks} chunks)"));
+        let said = call.run().ok().says(&format!(", {chunks} chunks)"));
         assert_eq!(said.sorted(), ["0: 0", "0: said", "1: 1"]);
     }
     cluster.down();

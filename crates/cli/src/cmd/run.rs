@@ -158,7 +158,7 @@ pub struct Args {
     #[command(flatten)]
     order: crate::run::order::Wanted,
 
-    /// Print at the end how long it took to send the files and to execute the program
+    /// Print at the end how long it took to send the files and to execute the program, and to wait
     #[arg(long)]
     timing: bool,
 

@@ -463,9 +463,8 @@ impl Session<'_> {
             told.push(line);
             (status.exit, raw["exit"]) = (Some(exit::OURS), exit::OURS.into());
         }
-        let timing = || summary::timing(&status, self.begun.elapsed());
-        if let Some(line) = self.wish.timing.then(timing).flatten() {
-            say(&line);
+        if self.wish.timing {
+            say(&summary::timing(&status, self.begun.elapsed()));
         }
         let exit = status.exit.unwrap_or(exit::OURS);
         if let Some(name) = &self.cluster.name {

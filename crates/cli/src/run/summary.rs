@@ -6,7 +6,7 @@
 use super::failure::{Failure, exit};
 use muster_base::ending::Ending;
 use muster_base::nodeset::{fold, fold_numbers};
-use muster_machine::manager::spec::{End, RankPhase, RankStatus, Sent, Status};
+use muster_machine::manager::spec::{End, RankPhase, RankStatus, Sent, Stamps, Status};
 use std::time::Duration;
 
 /// The kinds of lines, in the order in which they are shown.
@@ -28,25 +28,51 @@ struct Group<'a> {
 
 /// How long it took to send a job's files and to execute it, as far as the manager knows (STORM,
 /// figure 1), and how long the whole command, which also finds the manager and shows the output.
-pub fn timing(status: &Status, whole: Duration) -> Option<String> {
-    let (sent, started, ended) = (status.sent?, status.started?, status.ended?);
-    let ms = |from: f64, to: f64| format!("{:.1} ms", (to - from).max(0.0) * 1e3);
-    let files = status.files.map_or_else(String::new, |Sent { chunks, of, multicast }| {
-        let way = match multicast {
-            0 => String::new(),
-            bytes => format!(", {:.1} MB by multicast", bytes as f64 / 1e6),
-        };
-        format!(" ({chunks} of {of} chunks{way})")
-    });
-    Some(format!(
-        "muster: job {} on {} nodes: send {}{files}, execute {} (order {}), in all {}",
-        status.id,
-        status.nodes.len(),
-        ms(status.submitted, sent),
-        ms(sent, ended),
-        ms(sent, started),
-        ms(0.0, whole.as_secs_f64()),
-    ))
+/// What a job does before it waits for its nodes, and waiting, are neither.
+pub fn timing(status: &Status, whole: Duration) -> String {
+    let Stamps { queued, allotted, placed, sent, files } = status.stamps;
+    let (began, ended) = (Some(status.submitted), status.ended);
+    let mut phases = Vec::new();
+    if queued.is_some() {
+        phases.push(match status.requeued.len() {
+            0 => format!("hand over {}", span(began, queued)),
+            1 => format!("an attempt before {}", span(began, queued)),
+            before => format!("{before} attempts before {}", span(began, queued)),
+        });
+        phases.push(format!("wait {}", span(queued, allotted.or(ended))));
+    }
+    if status.started.is_some() {
+        let mut parts = vec![format!("place {}", span(allotted, placed))];
+        parts.extend(files.map(|files| told(&files)));
+        let from = if queued.is_some() { allotted } else { began };
+        phases.push(format!("send {} ({})", span(from, sent), parts.join(", ")));
+        let order = span(sent, status.started);
+        let (run, rest) = (span(status.started, status.over), span(status.over, ended));
+        let execute = span(sent, ended);
+        phases.push(format!("execute {execute} (order {order}, run {run}, clean up {rest})"));
+    } else {
+        phases.push("it did not run".to_owned());
+    }
+    let (id, nodes) = (status.id, status.nodes.len());
+    let nodes = if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") };
+    let whole = span(Some(0.0), Some(whole.as_secs_f64()));
+    format!("muster: job {id} on {nodes}: {}, in all {whole}", phases.join(", "))
+}
+
+/// The time between two stamps. A manager that was started again does not know all of them.
+fn span(from: Option<f64>, to: Option<f64>) -> String {
+    let known = from.zip(to).map(|(from, to)| format!("{:.1} ms", (to - from).max(0.0) * 1e3));
+    known.unwrap_or_else(|| "not known".to_owned())
+}
+
+/// What was sent of a job's files.
+fn told(Sent { chunks, of, rounds, multicast }: &Sent) -> String {
+    let rounds = if *rounds > 1 { format!(" in {rounds} rounds") } else { String::new() };
+    let way = match multicast {
+        0 => String::new(),
+        bytes => format!(", {:.1} MB by multicast", *bytes as f64 / 1e6),
+    };
+    format!("{chunks} of {of} chunks{rounds}{way}")
 }
 
 /// The lines, none if all went well. Of a job that went on without ranks that were lost, those are
@@ -259,5 +285,61 @@ mod tests {
         let told = lines(&Status { why, ..job(125, End::Failed, vec![]) });
         let said = "muster: job 3 failed: its output cannot be kept: No space  [E310, exit 125]";
         assert_eq!(told, [said], "one id is enough");
+    }
+
+    /// One whose stamps are these, in seconds after it was made.
+    fn timed(stamps: Stamps, times: [Option<f64>; 3]) -> String {
+        let [started, over, ended] = times.map(|at| at.map(|at| 100.0 + at));
+        let at = |at: Option<f64>| at.map(|at| 100.0 + at);
+        let Stamps { queued, allotted, placed, sent, files } = stamps;
+        let (queued, allotted) = (at(queued), at(allotted));
+        let stamps = Stamps { queued, allotted, placed: at(placed), sent: at(sent), files };
+        let requeued = queued.filter(|at| *at > 104.0).map(|_| "n0 died".to_owned());
+        let (nodes, requeued) = (vec!["n0".into(), "n1".into()], requeued.into_iter().collect());
+        let status = Status { id: 3, submitted: 100.0, nodes, requeued, ..Status::default() };
+        let status = Status { stamps, started, over, ended, ..status };
+        let line = timing(&status, Duration::from_secs(9));
+        line.strip_prefix("muster: job 3 on 2 nodes: ").unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_job_that_got_its_nodes_at_once_was_sent_from_when_it_was_made() {
+        let stamps = Stamps { allotted: Some(0.5), placed: Some(0.75), ..Stamps::default() };
+        let sent = Some(Sent { chunks: 3, of: 9, rounds: 2, multicast: 1_500_000 });
+        let stamps = Stamps { sent: Some(1.0), files: sent, ..stamps };
+        assert_eq!(
+            timed(stamps, [Some(1.25), Some(3.0), Some(3.5)]),
+            "send 1000.0 ms (place 250.0 ms, 3 of 9 chunks in 2 rounds, 1.5 MB by multicast), \
+             execute 2500.0 ms (order 250.0 ms, run 1750.0 ms, clean up 500.0 ms), in all 9000.0 ms"
+        );
+    }
+
+    #[test]
+    fn what_a_job_waited_for_its_nodes_is_not_time_that_it_was_sent_in() {
+        let stamps = Stamps { queued: Some(1.0), allotted: Some(3.0), ..Stamps::default() };
+        let stamps = Stamps { placed: Some(3.0), sent: Some(3.5), ..stamps };
+        let line = timed(stamps, [Some(3.5), Some(4.0), Some(4.0)]);
+        let told = "hand over 1000.0 ms, wait 2000.0 ms, send 500.0 ms (place 0.0 ms), execute 500";
+        assert!(line.starts_with(told), "{line}");
+        // Nor are the attempts before the last.
+        let stamps = Stamps { queued: Some(5.0), allotted: Some(5.5), ..Stamps::default() };
+        let stamps = Stamps { placed: Some(5.5), sent: Some(6.0), ..stamps };
+        let line = timed(stamps, [Some(6.0), Some(7.0), Some(7.0)]);
+        let told = "an attempt before 5000.0 ms, wait 500.0 ms, send 500.0 ms (";
+        assert!(line.starts_with(told), "{line}");
+        // One that was ended while it waited.
+        let stamps = Stamps { queued: Some(1.0), ..Stamps::default() };
+        let line = timed(stamps, [None, Some(2.0), Some(2.0)]);
+        assert_eq!(line, "hand over 1000.0 ms, wait 1000.0 ms, it did not run, in all 9000.0 ms");
+    }
+
+    #[test]
+    fn times_that_a_manager_has_lost_are_said_to_be_lost() {
+        let line = timed(Stamps::default(), [Some(1.0), None, Some(2.0)]);
+        assert_eq!(
+            line,
+            "send not known (place not known), execute not known (order not known, run not known, \
+             clean up not known), in all 9000.0 ms"
+        );
     }
 }

@@ -40,12 +40,13 @@ impl Job {
         let why = why.split("  [").next().unwrap_or_default().to_owned();
         let attempt = jobs.last + 1;
         // Where that cannot be written down, the job has failed, with the same words.
-        let record = Record::Again { job: self.id, attempt, why: why.clone() };
+        let at = Some(super::now());
+        let record = Record::Again { job: self.id, attempt, why: why.clone(), at };
         if manager.record(&record).is_err() {
             return false;
         }
         let Some(next) = self.another(attempt, &why) else { return false };
-        next.set_waiting(&manager, spec.clone());
+        next.set_waiting(&manager, spec.clone(), at);
         jobs.last = attempt;
         jobs.table.insert(self.id, next.clone());
         state.next = Some(next.clone());
@@ -117,13 +118,14 @@ impl Job {
         }
     }
 
-    /// Makes a job that has asked for its nodes before one that waits for them.
-    pub(super) fn set_waiting(&self, manager: &Manager, spec: Spec) {
+    /// Makes a job that has asked for its nodes before one that waits for them, since then.
+    pub(super) fn set_waiting(&self, manager: &Manager, spec: Spec, since: Option<f64>) {
         let mut state = self.state();
         state.progress.set_bears(Bears::of(&spec, self.requeued.len()));
         state.spec = Some(spec);
         state.launching = true;
         state.kept = manager.kept_file(self.id, "files").exists().then(Kept::default);
+        state.stamps.queued = since;
         state.progress.queued();
     }
 }

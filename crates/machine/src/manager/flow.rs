@@ -78,6 +78,11 @@ impl Flow {
         self.sent + (chunks as u64) < 1 << COUNTS
     }
 
+    /// How often the nodes were told what is to come.
+    pub fn rounds(&self) -> usize {
+        self.rounds as usize
+    }
+
     /// Whether the nodes were told what is to come.
     pub fn has_told(&self) -> bool {
         self.rounds > 0

@@ -12,7 +12,7 @@ use super::nodes::Link;
 use super::pieces::Pieces;
 use super::progress::{Action, Progress};
 use super::report::Heard;
-use super::spec::{End, Phase, Sent, Spec, Status};
+use super::spec::{End, Phase, Spec, Stamps, Status};
 use super::timer;
 use crate::files::lane::Lane;
 use crate::files::latch::Latch;
@@ -75,11 +75,11 @@ pub(super) struct State {
     pub(super) launching: bool,
     /// The attempt that has taken the place of this one.
     pub(super) next: Option<Arc<Job>>,
-    /// Its files were at all nodes.
-    pub(super) sent: Option<f64>,
-    /// How much of them was sent.
-    pub(super) files: Option<Sent>,
+    /// What came before its programs ran.
+    pub(super) stamps: Stamps,
     pub(super) started: Option<f64>,
+    /// All its ranks were closed.
+    pub(super) over: Option<f64>,
     pub(super) ended: Option<f64>,
 }
 
@@ -200,11 +200,17 @@ impl State {
             next: None,
             skips: Vec::new(),
             limit: None,
-            sent: None,
-            files: None,
+            stamps: Stamps::default(),
             started: None,
+            over: None,
             ended: None,
         }
+    }
+
+    /// The schedule has given it nodes.
+    pub(super) fn gets(&mut self, nodes: Vec<String>) {
+        self.allotted = Some(nodes);
+        self.stamps.allotted = Some(super::now());
     }
 
     /// Has a rank followed, or its end told, by one only; false if it is not open to that.
@@ -289,9 +295,9 @@ impl Job {
             view: self.view.as_deref().map(Into::into),
             nodes: nodes.into_iter().cloned().collect(),
             submitted: self.submitted,
-            sent: state.sent,
-            files: state.files,
+            stamps: state.stamps,
             started: state.started,
+            over: state.over,
             ended: state.ended,
             size: asked.unwrap_or(ranks.len()),
             usage: Usage::of_job(ranks.iter().filter_map(|rank| rank.usage.as_ref())),
@@ -405,7 +411,8 @@ impl Job {
     /// does not answer is not waited for.
     fn finish(self: &Arc<Job>, holds: &[(usize, Hold)]) {
         let (nodes, is_well) = {
-            let state = self.state();
+            let mut state = self.state();
+            state.over = Some(super::now());
             (nodes_of(&state), state.progress.verdict().is_some_and(|(end, ..)| end == End::Done))
         };
         let manager = self.manager.upgrade().filter(|_| !nodes.is_empty());
@@ -515,15 +522,15 @@ impl Job {
 
     /// The programs run.
     pub(super) fn started(self: &Arc<Job>) {
-        let (at, limit) = {
+        let (at, limit, stamps) = {
             let mut state = self.state();
             let limit = state.spec.as_ref().and_then(|spec| spec.time_ms);
-            (*state.started.get_or_insert(super::now()), limit)
+            (*state.started.get_or_insert(super::now()), limit, state.stamps)
         };
         let up = super::uptime();
         // First: what comes of it may end the job at once.
         if let Some(manager) = self.manager.upgrade() {
-            let _ = manager.record(&Record::Started { job: self.attempt, at, up });
+            let _ = manager.record(&Record::Started { job: self.attempt, at, up, stamps });
             manager.event(json!({"event": "job started", "job": self.id}));
         }
         self.limit(limit, up);
@@ -699,11 +706,16 @@ impl Job {
 
     /// The job goes on without its client.
     pub(super) fn detach(&self) {
-        self.ties.is_detached.store(true, Ordering::Release);
-        self.keep_output();
+        self.needs_nobody();
         if let Some(manager) = self.manager.upgrade() {
             let _ = manager.record(&Record::Detached { job: self.id });
         }
+    }
+
+    /// The same, when the journal has it already.
+    pub(super) fn needs_nobody(&self) {
+        self.ties.is_detached.store(true, Ordering::Release);
+        self.keep_output();
     }
 
     /// A job that needs nobody has its output kept for whoever comes.
@@ -721,30 +733,6 @@ impl Job {
         if owners.load(Ordering::Acquire) == 0 && !is_detached.load(Ordering::Acquire) {
             self.end(End::Killed, 143, "its client went away");
         }
-    }
-
-    /// Takes up a job that a manager before this one has left.
-    pub(super) fn restored(&self, progress: Progress, spec: Spec, instances: Vec<u64>) {
-        let mut state = self.state();
-        state.holds = vec![None; instances.len()];
-        state.claimed = vec![false; instances.len()];
-        state.is_restored = true;
-        state.followed = vec![3; instances.len()];
-        state.launching = true;
-        (state.progress, state.spec, state.instances) = (progress, Some(spec), instances);
-    }
-
-    /// Takes up a job that was done before this manager.
-    pub(super) fn set_past(&self, status: Status) {
-        *self.past.lock().expect("no holder panics") = Some(status);
-        self.state().progress = Progress::past();
-    }
-
-    /// What the journal told of a job's times.
-    pub(super) fn restored_times(&self, started: Option<f64>, detached: bool) {
-        self.state().started = started;
-        self.ties.is_detached.store(detached, Ordering::Release);
-        self.keep_output();
     }
 }
 

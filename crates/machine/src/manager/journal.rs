@@ -5,7 +5,7 @@
 //! upon. A line that a crash has cut off is ignored. The journal need not survive a power failure,
 //! since no process does.
 
-use super::spec::{End, Spec, Status};
+use super::spec::{End, Spec, Stamps, Status};
 use crate::usage::Usage;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -49,6 +49,9 @@ pub enum Record {
         job: u32,
         /// What it is.
         spec: Box<Spec>,
+        /// When.
+        #[serde(default)]
+        at: Option<f64>,
     },
     /// What it did is void: it waits for nodes again, to do all of it anew.
     Again {
@@ -58,6 +61,9 @@ pub enum Record {
         attempt: u32,
         /// Why.
         why: String,
+        /// When.
+        #[serde(default)]
+        at: Option<f64>,
     },
     /// Its ranks have sessions.
     Placed {
@@ -76,6 +82,9 @@ pub enum Record {
         at: f64,
         /// The same by a clock that nobody sets: seconds since the machine was booted.
         up: f64,
+        /// What came before.
+        #[serde(flatten)]
+        stamps: Stamps,
     },
     /// It goes on without its client.
     Detached {

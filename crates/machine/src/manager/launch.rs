@@ -94,6 +94,7 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
         drop(state);
         return Err(ended(job));
     }
+    state.stamps.placed = Some(super::now());
     state.instances = instances;
     state.followed = vec![3; places.len()];
     state.holds = vec![None; places.len()];
@@ -451,7 +452,7 @@ fn deliver_and_execute(job: &Arc<Job>) -> std::result::Result<Option<Pieces>, Fa
     let sent = files.as_ref().and_then(Pieces::chunks);
     {
         let mut state = job.state();
-        (state.sent, state.files) = (Some(super::now()), sent);
+        (state.stamps.sent, state.stamps.files) = (Some(super::now()), sent);
     }
     execute(job, files)
 }
@@ -465,7 +466,7 @@ fn hold_on(job: &Arc<Job>, pieces: Pieces) -> Error {
         return start_failed(job, (None, ended(job)));
     }
     state.progress.holds_on();
-    (state.sending, state.launching, state.sent) = (Some(pieces), false, None);
+    (state.sending, state.launching, state.stamps.sent) = (Some(pieces), false, None);
     lacking()
 }
 

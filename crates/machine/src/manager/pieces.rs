@@ -419,10 +419,11 @@ impl Pieces {
     /// How many chunks were sent, of how many.
     pub(super) fn chunks(&self) -> Option<Sent> {
         let (chunks, of) = (self.told.sent, self.told.chunks.len());
+        let rounds = self.flow.rounds();
         let multicast = self.memory.multicast() - self.multicast;
         // Less is what finds out who hears.
         let multicast = if multicast < MULTICAST_MIN as u64 { 0 } else { multicast };
-        (of > 0).then_some(Sent { chunks, of, multicast })
+        (of > 0).then_some(Sent { chunks, of, rounds, multicast })
     }
 
     /// Waits until all nodes have unpacked all of it, or should have it ([`Pieces::run`]). False

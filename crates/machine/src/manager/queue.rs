@@ -166,10 +166,12 @@ impl Job {
     fn queued(&self, manager: &Manager) -> Result<()> {
         let mut state = self.state();
         let Some(spec) = state.spec.clone() else { return Err(launch::ended_by(&state)) };
-        manager.record(&Record::Queued { job: self.id, spec: Box::new(spec) })?;
+        let at = Some(super::now());
+        manager.record(&Record::Queued { job: self.id, spec: Box::new(spec), at })?;
         if !state.progress.queued() {
             return Err(launch::ended_by(&state));
         }
+        state.stamps.queued = at;
         drop(state);
         manager.event(json!({"event": "job waits", "job": self.id}));
         Ok(())
@@ -262,7 +264,7 @@ impl Manager {
         let mut jobs = Vec::new();
         for start in queue.schedule.step(now) {
             let Some(job) = self.job(start.job) else { continue };
-            job.state().allotted = Some(start.nodes.iter().map(|node| named(*node)).collect());
+            job.state().gets(start.nodes.iter().map(|node| named(*node)).collect());
             jobs.push(job);
         }
         let slots = queue.schedule.slots();
@@ -377,8 +379,13 @@ impl Manager {
     }
 
     /// A job waits already, since before this manager.
-    pub(super) fn restore_pending(self: &Arc<Manager>, job: &Arc<Job>, spec: Spec) {
-        job.set_waiting(self, spec.clone());
+    pub(super) fn restore_pending(
+        self: &Arc<Manager>,
+        job: &Arc<Job>,
+        spec: Spec,
+        since: Option<f64>,
+    ) {
+        job.set_waiting(self, spec.clone(), since);
         let Some(ask) = self.ask_again(job, &spec) else { return };
         let mut queue = self.queue.state();
         queue.schedule.submit(ask);

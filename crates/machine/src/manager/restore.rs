@@ -14,7 +14,7 @@ use super::kept::Kept;
 use super::log::JobLog;
 use super::nodes::{Link, REJOIN};
 use super::progress::{Bears, Progress};
-use super::spec::{End, Phase, RankPhase, RankStatus, Spec, Status};
+use super::spec::{End, Phase, RankPhase, RankStatus, Spec, Stamps, Status};
 use super::{again, follow, launch};
 use crate::usage::Usage;
 use muster_ninep::error::{Errno, Result};
@@ -47,6 +47,7 @@ struct Told {
     requeued: Vec<String>,
     /// By the wall clock, and since the machine was booted.
     started: Option<(f64, f64)>,
+    stamps: Stamps,
     detached: bool,
     /// In the order in which it happened: the first failure is the job's.
     ends: Vec<Ended>,
@@ -94,11 +95,15 @@ impl Read {
                 let told = self.job(job);
                 (told.submitted, told.view) = (at, view);
             }
-            Record::Queued { job, spec } => self.job(job).queued = Some((at, *spec)),
-            Record::Again { job, attempt, why } => {
+            Record::Queued { job, spec, at: since } => {
+                let told = self.job(job);
+                told.queued = Some((at, *spec));
+                told.stamps.queued = since;
+            }
+            Record::Again { job, attempt, why, at: since } => {
                 self.attempts.retain(|_, of| *of != job);
                 self.attempts.insert(attempt, job);
-                self.job(job).begin_again(attempt, why);
+                self.job(job).begin_again(attempt, why, since);
             }
             Record::Detached { job } => self.job(job).detached = true,
             Record::Done { status } => {
@@ -111,9 +116,9 @@ impl Read {
                     told.placed = Some((*spec, ranks));
                 }
             }
-            Record::Started { job, at, up } => {
+            Record::Started { job, at, up, stamps } => {
                 if let Some(told) = self.attempt(job) {
-                    told.started = Some((at, up));
+                    (told.started, told.stamps) = (Some((at, up)), stamps);
                 }
             }
             Record::Exited { job, rank, status } => {
@@ -172,7 +177,7 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
 
 impl Told {
     /// What was told of the attempts so far does not count any more.
-    fn begin_again(&mut self, attempt: u32, why: String) {
+    fn begin_again(&mut self, attempt: u32, why: String, since: Option<f64>) {
         // It waits in the place that it had.
         let place = self.queued.take();
         let spec = self.placed.take().map(|(spec, _)| spec);
@@ -181,6 +186,7 @@ impl Told {
         self.attempt = Some(attempt);
         self.requeued.push(why);
         self.started = None;
+        self.stamps = Stamps { queued: since, ..Stamps::default() };
         self.ends.clear();
     }
 }
@@ -215,8 +221,8 @@ fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
     job.state().kept = Some(Kept::default());
     let Some((spec, placed)) = told.placed else {
         if let Some((_, spec)) = told.queued {
-            job.restored_times(None, told.detached);
-            manager.restore_pending(job, spec);
+            job.restored_times(told.stamps, None, told.detached);
+            manager.restore_pending(job, spec, told.stamps.queued);
             return;
         }
         return job.end(End::Killed, 125, "the manager died while the job was being made");
@@ -228,7 +234,7 @@ fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
     let started = told.started.map(|(at, _)| at);
     manager.restore_running(job, &spec, started.unwrap_or(told.submitted));
     job.begun.set("");
-    job.restored_times(started, told.detached);
+    job.restored_times(told.stamps, started, told.detached);
     for end in told.ends {
         match end {
             Ended::Rank(rank, status) => job.has_exited(rank, status),
@@ -264,6 +270,34 @@ fn rank_of((rank, placed): (usize, journal::Placed)) -> RankStatus {
 }
 
 impl Job {
+    /// Takes up a job that a manager before this one has left.
+    fn restored(&self, progress: Progress, spec: Spec, instances: Vec<u64>) {
+        let mut state = self.state();
+        state.holds = vec![None; instances.len()];
+        state.claimed = vec![false; instances.len()];
+        state.is_restored = true;
+        state.followed = vec![3; instances.len()];
+        state.launching = true;
+        (state.progress, state.spec, state.instances) = (progress, Some(spec), instances);
+    }
+
+    /// Takes up a job that was done before this manager.
+    fn set_past(&self, status: Status) {
+        *self.past.lock().expect("no holder panics") = Some(status);
+        self.state().progress = Progress::past();
+    }
+
+    /// What the journal told of a job's times.
+    fn restored_times(&self, stamps: Stamps, started: Option<f64>, detached: bool) {
+        {
+            let mut state = self.state();
+            (state.stamps, state.started) = (stamps, started);
+        }
+        if detached {
+            self.needs_nobody();
+        }
+    }
+
     /// Takes up a job that was done.
     fn restore_done(&self, status: &Status) {
         if let Some(placed) = self.placed.get() {
@@ -424,14 +458,16 @@ mod tests {
             Record::Placed { job, spec, ranks: rank(instance) }
         };
         let why = || "n0 died".to_owned();
+        let stamps = Stamps { allotted: Some(1.5), sent: Some(1.9), ..Stamps::default() };
+        let started = |job| Record::Started { job, at: 2.0, up: 2.0, stamps };
         let read = Read::of(vec![
             Record::New { job: 7, user: 0, at: 1.0, view: None },
             placed(7, 1),
-            Record::Started { job: 7, at: 2.0, up: 2.0 },
+            started(7),
             Record::Ending { job: 7, end: End::Lost, exit: 125, why: why() },
-            Record::Again { job: 7, attempt: 8, why: why() },
+            Record::Again { job: 7, attempt: 8, why: why(), at: Some(3.0) },
             // These were on their way.
-            Record::Started { job: 7, at: 2.0, up: 2.0 },
+            started(7),
             Record::Exited { job: 7, rank: 0, status: 9 },
             placed(8, 2),
             Record::Exited { job: 7, rank: 0, status: 9 },
@@ -440,6 +476,7 @@ mod tests {
         assert_eq!(read.told.len(), 1);
         assert_eq!((told.attempt, &told.requeued[..]), (Some(8), &[why()][..]));
         assert!(told.started.is_none() && told.ends.is_empty());
+        assert_eq!(told.stamps, Stamps { queued: Some(3.0), ..Stamps::default() });
         assert_eq!(told.placed.as_ref().map(|(_, ranks)| ranks[0].instance), Some(2));
     }
 }

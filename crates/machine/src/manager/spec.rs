@@ -241,14 +241,13 @@ pub struct Status {
     pub usage: Option<Usage>,
     /// When it was made, seconds since 1970.
     pub submitted: f64,
-    /// When its files were at all nodes.
-    #[serde(default)]
-    pub sent: Option<f64>,
-    /// How much of them had to be sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub files: Option<Sent>,
+    /// What came before its programs ran.
+    #[serde(flatten)]
+    pub stamps: Stamps,
     /// When its programs ran.
     pub started: Option<f64>,
+    /// When all ranks had ended and all that they said was there.
+    pub over: Option<f64>,
     /// When nothing of it was left.
     pub ended: Option<f64>,
     /// Its exit status.
@@ -271,6 +270,23 @@ fn is_none(bytes: &u64) -> bool {
     *bytes == 0
 }
 
+/// When what came of an attempt before its programs ran, seconds since 1970, and what was sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stamps {
+    /// It began to wait for its nodes; none of one that got them at once.
+    pub queued: Option<f64>,
+    /// It got its nodes.
+    pub allotted: Option<f64>,
+    /// Its ranks had places, and the journal knew.
+    pub placed: Option<f64>,
+    /// Its files were at all nodes.
+    pub sent: Option<f64>,
+    /// How much of them had to be sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<Sent>,
+}
+
 /// How much of a job's files had to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
@@ -278,6 +294,9 @@ pub struct Sent {
     pub chunks: usize,
     /// Chunks that there are.
     pub of: usize,
+    /// How often nodes were told which chunks come.
+    #[serde(default)]
+    pub rounds: usize,
     /// Bytes that the manager has sent by multicast meanwhile, those of other jobs included.
     #[serde(default)]
     pub multicast: u64,
