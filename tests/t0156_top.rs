@@ -221,6 +221,10 @@ fn without_a_terminal_one_picture_is_text() {
         assert!(said.contains("heater") && said.contains("n[0-1]") && said.contains("n1 "));
         assert!(!said.contains('\x1b'), "{said:?}");
     }
+    cluster.muster(&["nodes", "--drain", "n1", "--reason", "new memory"]).run().ok();
+    let said = cluster.muster(&["top"]).run().ok().out;
+    assert!(said.contains("1 nodes up, 1 drained · 1 jobs · 2 ranks run"), "{said}");
+    assert!(said.lines().any(|line| line.ends_with("drained")), "{said}");
     for (words, text) in [
         (["top", "--interval=10ms"], "looks are at least 100ms apart"),
         (["top", "--interval=often"], "is no time"),

@@ -35,6 +35,8 @@ fn nodes_and_jobs_of_merged_clusters_are_those_of_the_view_by_names_of_their_own
     let cluster = both("t0162names");
     let table = all(&cluster, &["nodes"]).run().ok().out;
     assert!(table.contains("n[0-1],big.n[0-2]"), "{table}");
+    let top = all(&cluster, &["top", "--once"]).run().ok().out;
+    assert!(top.contains("cluster default without big · 2 nodes up"), "{top}");
     let nodes = list(&cluster, &["nodes"], "nodes");
     let of_big = nodes.iter().filter(|node| node["cluster"] == "big").count();
     assert_eq!((nodes.len(), of_big), (5, 3));

@@ -1,7 +1,7 @@
 //! How `muster top` looks: nodes in a grid, jobs in a table, slots in a matrix, in whatever room
 //! there is.
 
-use super::model::{JobRow, Model, NodeRow};
+use super::model::{Health, JobRow, Model, NodeRow};
 use crate::cmd::table;
 use muster_base::nodeset::fold;
 use ratatui::buffer::Buffer;
@@ -15,6 +15,9 @@ const BAR: usize = 5;
 
 /// Columns of a node's cell in the grid behind its name: two bars with their numbers, load, ranks.
 const CELL: usize = 34;
+
+/// Columns more where nodes are drained, for the word.
+const DRAINED: usize = 8;
 
 /// The longest name of a node that is shown whole.
 const NAME_MAX: usize = 12;
@@ -74,21 +77,27 @@ pub fn text(model: &Model, width: u16) -> String {
 
 fn header(model: &Model) -> Line<'static> {
     let nodes = model.nodes();
-    let up = nodes.iter().filter(|node| node.is_up).count();
     let jobs = model.now.jobs.len();
     let ranks: usize = nodes.iter().map(|node| node.ranks).sum();
     let load = nodes.iter().find_map(|node| node.load);
-    let mut said = format!("{up} nodes up");
-    if up < nodes.len() {
-        said += &format!(", {} down", nodes.len() - up);
+    let count = |health| nodes.iter().filter(|node| node.health == health).count();
+    let mut said = format!("{} nodes up", count(Health::Up));
+    for health in [Health::Drained, Health::Slow, Health::Down] {
+        if count(health) > 0 {
+            said += &format!(", {} {}", count(health), health.name());
+        }
     }
     said += &format!(" · {jobs} jobs · {ranks} ranks run");
     if let Some(load) = load {
         said += &format!(" · load {load:.1}");
     }
+    let mut cluster = model.cluster.clone();
+    if !model.left_out.is_empty() {
+        cluster += &format!(" without {}", model.left_out.join(", "));
+    }
     Line::from(vec![
         Span::styled("muster top", Style::new().bold().fg(Color::Cyan)),
-        Span::raw(format!(" · cluster {} · {said}", model.cluster)),
+        Span::raw(format!(" · cluster {cluster} · {said}")),
     ])
 }
 
@@ -114,24 +123,31 @@ fn node_lines(model: &Model, width: u16) -> Vec<Line<'static>> {
     let nodes = model.nodes();
     let name = nodes.iter().map(|node| node.name.chars().count() + 1).max().unwrap_or(0);
     let name = name.clamp(5, NAME_MAX + 1);
-    let across = (usize::from(width) / (name + CELL)).max(1);
-    let head = format!("{:<name$}{:<11}{:<6}{:<11}{:<6}", "NODE", "CPU", "LOAD", "MEM", "RANKS");
+    let is_drained = |node: &NodeRow| node.health == Health::Drained;
+    let cell = CELL + if nodes.iter().any(is_drained) { DRAINED } else { 0 };
+    let across = (usize::from(width) / (name + cell)).max(1);
+    let mut head =
+        format!("{:<name$}{:<11}{:<6}{:<11}{:<6}", "NODE", "CPU", "LOAD", "MEM", "RANKS");
+    head.extend(std::iter::repeat_n(' ', cell - CELL));
     let style = Style::new().bold().fg(Color::DarkGray);
     let mut lines = vec![Line::styled(head.repeat(across.min(nodes.len().max(1))), style)];
     lines.extend(nodes.chunks(across).map(|some| {
-        let spans: Vec<Span> = some.iter().flat_map(|node| node_cell(node, name)).collect();
+        let spans: Vec<Span> = some.iter().flat_map(|node| node_cell(node, name, cell)).collect();
         Line::from(spans)
     }));
     lines
 }
 
-fn node_cell(node: &NodeRow, name: usize) -> Vec<Span<'static>> {
+fn node_cell(node: &NodeRow, name: usize, cell: usize) -> Vec<Span<'static>> {
     let named = format!("{:<name$}", table::cut(&node.name, name - 1));
     let named = Span::styled(named, Style::new().bold());
-    if let (false, why) | (true, why @ Some(_)) = (node.is_up, &node.why) {
-        let why = table::cut(why.as_deref().unwrap_or("down"), CELL - 1);
-        return vec![named, Span::styled(format!("{why:<CELL$}"), Style::new().fg(Color::Red))];
+    let is_there = matches!(node.health, Health::Up | Health::Drained);
+    if !is_there || node.why.is_some() {
+        let color = if node.health == Health::Slow { Color::Yellow } else { Color::Red };
+        let why = table::cut(node.why.as_deref().unwrap_or(node.health.name()), cell - 1);
+        return vec![named, Span::styled(format!("{why:<cell$}"), Style::new().fg(color))];
     }
+    let drained = if node.health == Health::Drained { node.health.name() } else { "" };
     let cpus = node.cpus.unwrap_or(1).max(1) as f64;
     let share = node.percent.map_or(0.0, |percent| (percent / 100.0 / cpus).min(1.0));
     let percent = node.percent.map_or("-".to_owned(), |_| format!("{:.0}%", share * 100.0));
@@ -144,6 +160,7 @@ fn node_cell(node: &NodeRow, name: usize) -> Vec<Span<'static>> {
         Span::raw(format!(" {percent:<5}{load:<6}")),
         Span::styled(bar(memory), Style::new().fg(heat(memory))),
         Span::raw(format!(" {:<5}{:<6}", table::bytes(used), node.ranks)),
+        Span::styled(format!("{drained:<0$}", cell - CELL), Style::new().fg(Color::Yellow)),
     ]
 }
 
@@ -295,7 +312,7 @@ mod tests {
         let overview = json!({"at": 100.0, "slots": slots,
             "nodes": (0..nodes).map(node).collect::<Vec<_>>(),
             "jobs": (1..=jobs).map(job).collect::<Vec<_>>()});
-        let mut model = Model::new("default");
+        let mut model = Model::new("default", Vec::new());
         model.sample(serde_json::from_value::<Overview>(overview).expect("an overview"));
         model
     }
@@ -328,6 +345,26 @@ mod tests {
         assert!(screen[slots].ends_with("n0 n1 n2 n3"), "{screen:#?}");
         assert!(screen[slots + 2].ends_with("2  2  ·  ·"), "{screen:#?}");
         assert!(screen[23].contains("q quit"));
+    }
+
+    #[test]
+    fn each_node_is_counted_as_what_it_is_and_a_drained_one_shows_what_still_runs() {
+        let mut model = model(5, 0);
+        model.left_out = vec!["big".to_owned(), "lab".to_owned()];
+        for (at, state) in [(2, "slow"), (3, "slow"), (4, "down")] {
+            let node = &mut model.now.nodes[at];
+            (node.state, node.why) = (state.to_owned(), Some(format!("{state} since then")));
+        }
+        model.now.nodes[1].drained = Some("new memory".to_owned());
+        let screen = screen(&model, 110, 24);
+        let said = "cluster default without big, lab · 1 nodes up, 1 drained, 2 slow, 1 down · 0";
+        assert!(screen[0].contains(said), "{screen:#?}");
+        assert!(screen[2].starts_with("n0   ·····"), "{screen:#?}");
+        assert!(
+            screen[2].ends_with("n1   ····· -    0.5   ███▊· 750B 3     drained"),
+            "{screen:#?}"
+        );
+        assert!(screen[3].starts_with("n2   slow since then") && screen[4].contains("down since"));
     }
 
     #[test]

@@ -62,7 +62,7 @@ enum Request {
 /// When the manager does not answer.
 pub fn once(context: &Context, width: Option<u16>) -> Result<ExitCode> {
     let client = context.connect()?;
-    let mut model = Model::new(&context.cluster);
+    let mut model = Model::new(&context.cluster, merged(&client));
     model.sample(look(&client)?);
     thread::sleep(GLANCE);
     model.sample(look(&client)?);
@@ -88,12 +88,13 @@ pub fn live(context: &Context, interval: Duration) -> Result<ExitCode> {
         {
         }
     });
+    let left_out = merged(&client);
     let looker = Looker { context: context.clone(), client: Some(client), interval };
     let told = events.clone();
     thread::spawn(move || looker.run(&told, &asked));
     let mut screen = Screen::open()?;
     thread::spawn(move || read_keys(&events));
-    let mut model = Model::new(&context.cluster);
+    let mut model = Model::new(&context.cluster, left_out);
     let signal = show(&mut screen, &mut model, &incoming, &requests)?;
     drop(screen);
     Ok(ExitCode::from(signal.map_or(0, |signal| 128 + signal)))
@@ -170,6 +171,12 @@ fn of(key: KeyEvent) -> Key {
         KeyCode::Char('y') => Key::Yes,
         _ => Key::Other,
     }
+}
+
+/// The clusters that the view has besides its own: what they do is not shown here.
+fn merged(client: &Client) -> Vec<String> {
+    let all = client.with_deadlines(ANSWER, ANSWER).readdir("clusters").unwrap_or_default();
+    all.iter().map(|other| String::from_utf8_lossy(&other.name).into_owned()).collect()
 }
 
 /// Asks the manager.

@@ -80,11 +80,45 @@ pub struct JobRow {
     pub time: f64,
 }
 
+/// How a node is. One that is drained as well as down or slow is the latter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Health {
+    Up,
+    /// It gets no jobs.
+    Drained,
+    /// It is there, and does not answer.
+    Slow,
+    #[default]
+    Down,
+}
+
+impl Health {
+    fn of(node: &NodeOverview) -> Health {
+        match (node.state.as_str(), &node.drained) {
+            ("up", None) => Health::Up,
+            ("up", Some(_)) => Health::Drained,
+            ("slow", _) => Health::Slow,
+            _ => Health::Down,
+        }
+    }
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Health::Up => "up",
+            Health::Drained => "drained",
+            Health::Slow => "slow",
+            Health::Down => "down",
+        }
+    }
+}
+
 /// A node as it is shown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NodeRow {
     pub name: String,
-    pub is_up: bool,
+    pub health: Health,
+    /// What is to be told of it in place of what it does.
     pub why: Option<String>,
     /// Percent of one processor that its ranks take.
     pub percent: Option<f64>,
@@ -99,6 +133,8 @@ pub struct NodeRow {
 #[derive(Debug, Default)]
 pub struct Model {
     pub cluster: String,
+    /// Other clusters that the view has, and this picture not.
+    pub left_out: Vec<String>,
     pub now: Overview,
     /// Percent of one processor, by job and by node.
     of_jobs: BTreeMap<u32, f64>,
@@ -118,8 +154,8 @@ pub struct Model {
 
 impl Model {
     /// Nothing is known yet.
-    pub fn new(cluster: &str) -> Model {
-        Model { cluster: cluster.to_owned(), ..Model::default() }
+    pub fn new(cluster: &str, left_out: Vec<String>) -> Model {
+        Model { cluster: cluster.to_owned(), left_out, ..Model::default() }
     }
 
     /// The cluster has been looked at.
@@ -226,10 +262,16 @@ impl Model {
 
     /// The nodes, in the cluster's order.
     pub fn nodes(&self) -> Vec<NodeRow> {
+        let why = |node: &NodeOverview| {
+            let drained = node.drained.as_ref().map(|reason| format!("drained: {reason}"));
+            let drained = drained.filter(|_| node.state != "up");
+            let all: Vec<String> = node.why.iter().cloned().chain(drained).collect();
+            (!all.is_empty()).then(|| all.join("; "))
+        };
         let row = |node: &NodeOverview| NodeRow {
             name: node.name.clone(),
-            is_up: node.state == "up",
-            why: node.why.clone(),
+            health: Health::of(node),
+            why: why(node),
             percent: self.of_nodes.get(&node.name).copied(),
             cpus: node.cpus,
             load: node.load,
@@ -286,7 +328,7 @@ mod tests {
 
     #[test]
     fn rates_are_of_the_time_between_two_looks() {
-        let mut model = Model::new("default");
+        let mut model = Model::new("default", Vec::new());
         model.sample(overview(100.0, &[(1, 500_000, 7), (2, 0, 9)]));
         assert_eq!(model.jobs()[0].percent, None);
         model.sample(overview(102.0, &[(1, 2_500_000, 7), (2, 0, 9), (3, 1_000_000, 1)]));
@@ -294,7 +336,7 @@ mod tests {
         assert_eq!(percent, [Some(100.0), Some(0.0), Some(50.0)]);
         assert_eq!((model.jobs()[0].cpu, model.jobs()[0].time), (2.5, 101.0));
         let nodes = model.nodes();
-        assert_eq!((nodes[0].is_up, nodes[0].why.as_deref()), (false, Some("it died")));
+        assert_eq!((nodes[0].health, nodes[0].why.as_deref()), (Health::Down, Some("it died")));
         assert_eq!((nodes[1].percent, nodes[1].memory), (Some(150.0), Some((6, 10))));
         // A job that has ended takes its time along, and clocks are set back.
         model.sample(overview(103.0, &[(2, 0, 9)]));
@@ -304,8 +346,28 @@ mod tests {
     }
 
     #[test]
+    fn a_node_that_is_slow_is_not_down_and_one_that_is_drained_is_not_up() {
+        let mut model = Model::new("default", Vec::new());
+        let nodes = json!([
+            {"name": "n0", "state": "up"}, {"name": "n1", "state": "up", "drained": "disk"},
+            {"name": "n2", "state": "slow", "why": "silent"},
+            {"name": "n3", "state": "down", "why": "died", "drained": "disk"},
+        ]);
+        model.sample(serde_json::from_value(json!({"at": 1.0, "nodes": nodes})).unwrap());
+        let rows = model.nodes();
+        let told: Vec<_> = rows.iter().map(|row| (row.health.name(), row.why.as_deref())).collect();
+        let expected = [
+            ("up", None),
+            ("drained", None),
+            ("slow", Some("silent")),
+            ("down", Some("died; drained: disk")),
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
     fn jobs_are_sorted_by_what_is_asked() {
-        let mut model = Model::new("default");
+        let mut model = Model::new("default", Vec::new());
         model.sample(overview(100.0, &[(1, 5, 7), (2, 0, 9), (3, 9, 1)]));
         let mut orders = Vec::new();
         for _ in 0..5 {
@@ -321,7 +383,7 @@ mod tests {
 
     #[test]
     fn a_job_is_killed_only_if_it_is_chosen_and_that_is_confirmed() {
-        let mut model = Model::new("default");
+        let mut model = Model::new("default", Vec::new());
         model.sample(overview(100.0, &[(1, 5, 7), (2, 0, 9)]));
         assert_eq!(model.key(Key::Kill), Action::Nothing);
         assert!(model.note.is_some() && model.asked.is_none());
@@ -344,7 +406,7 @@ mod tests {
 
     #[test]
     fn the_matrix_has_a_row_for_each_slot_and_a_cell_for_each_node() {
-        let mut model = Model::new("default");
+        let mut model = Model::new("default", Vec::new());
         let mut now = overview(100.0, &[(1, 5, 7), (2, 0, 9), (3, 0, 0)]);
         now.jobs[0].nodes = vec!["n0".to_owned(), "n1".to_owned()];
         let slots = vec![vec![1], vec![2, 3]];

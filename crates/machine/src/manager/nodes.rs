@@ -265,7 +265,7 @@ impl Nodes {
     }
 
     /// All nodes, by what is known without asking them.
-    pub(super) fn overview(&self) -> Vec<NodeOverview> {
+    pub(super) fn overview(&self, drained: &BTreeMap<String, String>) -> Vec<NodeOverview> {
         let table = self.table();
         let mut all: Vec<NodeOverview> = table
             .iter()
@@ -273,6 +273,7 @@ impl Nodes {
                 name: name.clone(),
                 state: known.state().to_owned(),
                 why: known.slow_for().map(silent_for).or_else(|| known.why.clone()),
+                drained: drained.get(name).cloned(),
                 ..NodeOverview::default()
             })
             .collect();

@@ -45,10 +45,12 @@ pub struct Overview {
 pub struct NodeOverview {
     /// Its name.
     pub name: String,
-    /// `up` or `down`.
+    /// `up`, `slow` or `down`.
     pub state: String,
-    /// Why it is down, or tells nothing.
+    /// Why it is slow or down, or tells nothing.
     pub why: Option<String>,
+    /// Why it gets no jobs, if it gets none.
+    pub drained: Option<String>,
     /// Processors.
     pub cpus: Option<u64>,
     /// Load average of one minute.
@@ -256,7 +258,8 @@ fn usage_of(job: &Job, told: &Told) -> JobUsage {
 }
 
 fn overview(manager: &Manager, scope: &Scope, told: &Told) -> Overview {
-    let nodes = manager.nodes.overview().into_iter().filter(|node| scope.has_node(&node.name));
+    let nodes = manager.nodes.overview(&manager.settings.get().drained);
+    let nodes = nodes.into_iter().filter(|node| scope.has_node(&node.name));
     let mut nodes: Vec<NodeOverview> = nodes.map(|node| seen(node, told)).collect();
     let at = |nodes: &[NodeOverview], name: &str| nodes.iter().position(|node| node.name == name);
     let mut jobs = Vec::new();
