@@ -4,7 +4,7 @@ mod cluster;
 
 use cluster::{Cluster, Running, signal, until};
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -270,6 +270,12 @@ fn an_ordinary_users_jobs_take_turns_by_signals_and_he_is_told() {
     let told = gang.strober().expect("a strober");
     let is_limited = told["by"] == "signals" || told["scheduled"] == "shared";
     assert_eq!(is_limited, said.err.contains("[N125]"), "{told} {}", said.err);
+    let said = gang.cluster.muster(&["scheduler", "gang", "--slice", "300us"]).run().ok();
+    assert_eq!(is_limited, said.err.contains("[N125]"), "{told} {}", said.err);
+    let slots = gang.cluster.json(&["cat", "/slots"]);
+    let by = if is_limited { json!(["n0"]) } else { json!([]) };
+    assert_eq!(slots["least_by"], by, "{slots}");
+    gang.cluster.muster(&["scheduler", "share"]).run().ok();
     gang.run();
     gang.run();
     (1..=2).for_each(|job| gang.await_count(job));

@@ -5,6 +5,7 @@ mod hosts;
 
 use cluster::until;
 use hosts::{Hosts, OWN, SSHD};
+use serde_json::json;
 
 /// Six hosts with a cluster that the README's two commands have brought up.
 fn six(test: &str) -> Hosts {
@@ -128,6 +129,42 @@ fn dead_nodes_come_back_and_dead_hosts_are_named() {
     assert_eq!(nodes["nodes"][4]["state"], "down");
     let said = hosts.muster(&["run", "-N", "5", "hostname"]).run().ok();
     assert!(said.out.contains("h6\n") && !said.out.contains("h5\n"), "{}", said.out);
+    hosts.muster(&["down"]).run().ok();
+    hosts.leftovers();
+}
+
+#[test]
+fn a_host_that_may_not_be_real_time_is_named_and_all_take_longer_turns_while_it_is_there() {
+    // Root has what its limits do not give it, unless that is taken away.
+    let mut hosts = Hosts::with("turns", 2, |host| {
+        let sshd = format!("{OWN}{SSHD}");
+        let limited = "exec setpriv --bounding-set -sys_nice /usr/sbin/sshd";
+        if host == "h2" { sshd.replace("exec /usr/sbin/sshd", limited) } else { sshd }
+    });
+    hosts.file("lab.txt", 0o600, "h[1-2]\n");
+    hosts.muster(&["init"]).run().ok();
+    let up = hosts.muster(&["up", "--hosts", "lab.txt", "--scheduler", "gang", "--slice", "1ms"]);
+    let told = up.run().ok().err;
+    let scheduler = hosts.muster(&["scheduler"]).run().ok();
+    let least = |hosts: &Hosts| {
+        let slots = hosts.json(&["cat", "/slots"]);
+        (slots["least"]["nanos"].as_u64(), slots["least_by"].clone())
+    };
+    let ms = |ms: u64| Some(ms * 1_000_000);
+    if hosts.inside(Some(1), "chrt -f 1 true && echo may || echo may not") == "may\n" {
+        for told in [&told, &scheduler.err] {
+            let named = "since you may not run the strober SCHED_FIFO on h2: see";
+            assert!(told.contains(named), "{told}");
+        }
+        assert_eq!(least(&hosts), (ms(10), json!(["n1"])));
+        hosts.lose(2);
+        hosts.await_nodes(1);
+        assert_eq!(least(&hosts).1, json!([]));
+        assert_eq!(hosts.muster(&["scheduler"]).run().ok().err, "");
+    } else {
+        assert!(told.contains("SCHED_FIFO on h[1-2]: see"), "{told}");
+        assert_eq!(least(&hosts), (ms(10), json!(["n0", "n1"])));
+    }
     hosts.muster(&["down"]).run().ok();
     hosts.leftovers();
 }

@@ -26,6 +26,7 @@ pub mod run;
 mod scheduler;
 pub mod table;
 mod top;
+mod turns;
 pub mod umount;
 mod up;
 mod view;

@@ -1,6 +1,6 @@
 //! `muster scheduler`: which scheduler chooses, and how it is set.
 
-use super::{SCHEMA, Usage, print_json, refused};
+use super::{SCHEMA, Usage, print_json, refused, turns};
 use crate::cluster::Context;
 use anyhow::Result;
 use muster_machine::schedule::Config;
@@ -92,6 +92,9 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         print_json(&value)?;
     } else {
         write!(std::io::stdout(), "{now}")?;
+    }
+    if now.starts_with("gang") {
+        turns::tell_limits(&client);
     }
     Ok(ExitCode::SUCCESS)
 }

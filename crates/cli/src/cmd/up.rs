@@ -2,19 +2,18 @@
 
 use super::progress::Progress;
 use super::scheduler::Settings;
-use super::{SCHEMA, because, print_json, refused};
+use super::{SCHEMA, because, print_json, refused, turns};
 use crate::cluster::{Context, node_names, wait_until_joined};
 use crate::stand_in::{self, StandIn};
 use anyhow::{Result, anyhow, bail};
-use muster_base::limits::{NODES_HERE_MAX, SLICE_MIN_SHARED};
+use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::{expand, fold};
 use muster_machine::config::Config;
 use muster_machine::hosts::Way;
 use muster_machine::hosts::head::Order;
 use muster_machine::hosts::list::{self, Host};
 use muster_machine::keeper::{self, State};
-use muster_ninep::client::Client;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::IpAddr;
@@ -23,9 +22,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
-
-/// How long a node may take to tell how it is.
-const ANSWER: Duration = Duration::from_secs(2);
 
 /// How long a cluster that does not stay may take to be gone, and between two looks whether it is.
 const GONE: (Duration, Duration) = (Duration::from_secs(15), Duration::from_millis(10));
@@ -168,10 +164,7 @@ fn bring_up(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     keeper.keep().map_err(because("the keeper has ended", "E125"))?;
     told(args, context, &names, order.as_ref(), start.elapsed().as_secs_f64())?;
-    if let Some(limits) = limits(&client) {
-        // Nobody may be there to read it.
-        let _ = writeln!(std::io::stderr(), "muster: {limits}");
-    }
+    turns::tell_limits(&client);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -365,30 +358,6 @@ impl Drop for Starting {
         if self.confirm.is_some() {
             self.end();
         }
-    }
-}
-
-/// What jobs that take turns have to do without here, in a sentence.
-fn limits(client: &Client) -> Option<String> {
-    let client = client.with_deadlines(Some(ANSWER), Some(ANSWER));
-    let told: Value = serde_json::from_slice(&client.read("nodes/n0/strobe").ok()?).ok()?;
-    let ms = SLICE_MIN_SHARED.as_millis();
-    match (told["scheduled"] == "fifo", told["by"] == "freezer") {
-        (true, true) => None,
-        (false, true) => Some(format!(
-            "jobs take turns of {ms} ms or longer, since you may not run the strober SCHED_FIFO: \
-             see muster explain N125  [N125]"
-        )),
-        (true, false) => Some(
-            "jobs that take turns are stopped by signals, which SIGCONT undoes, since you may \
-             make no control groups: see muster explain N125  [N125]"
-                .to_owned(),
-        ),
-        (false, false) => Some(format!(
-            "jobs take turns of {ms} ms or longer and are stopped by signals, which SIGCONT \
-             undoes, since you may neither run the strober SCHED_FIFO nor make control groups: \
-             see muster explain N125  [N125]"
-        )),
     }
 }
 

@@ -50,6 +50,8 @@ pub(super) struct Link {
     pub(super) instance: u64,
     /// Its processor.
     pub(super) arch: String,
+    /// The shortest slice that the strober of its machine keeps to.
+    pub(super) least: Duration,
     /// Never blocks; for requests whose answers are followed.
     pub(super) client: Client,
     /// The node's tree, for mounting.
@@ -180,6 +182,15 @@ impl Nodes {
         }
     }
 
+    /// The connections to nodes that are there, as far as they are wanted, in order.
+    pub(super) fn links(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<Arc<Link>> {
+        let there = |known: &Known| known.link.clone();
+        let mut links: Vec<Arc<Link>> = self.table().values().filter_map(there).collect();
+        links.retain(|link| is_wanted(&link.name));
+        links.sort_by_key(|link| order(&link.name));
+        links
+    }
+
     /// The processors of some nodes, as far as they are up.
     pub(super) fn arches<'a>(
         &self,
@@ -283,13 +294,13 @@ impl Nodes {
 }
 
 impl Manager {
-    /// A node daemon says that it is there.
+    /// A node daemon says that it is there: where, which start of it, with which processor, and the
+    /// shortest slice there.
     pub(super) fn join(
         self: &Arc<Manager>,
         name: &str,
         address: &str,
-        instance: u64,
-        arch: &str,
+        (instance, arch, least): (u64, &str, Duration),
     ) -> Result<()> {
         self.clean(name, instance)?;
         let at = line::read_address(address)?;
@@ -302,6 +313,7 @@ impl Manager {
             address: address.to_owned(),
             instance,
             arch: arch.to_owned(),
+            least,
             client: client.never_blocking(),
             remote,
         });
@@ -316,6 +328,7 @@ impl Manager {
             let known = Known { link, since, losses, ..Known::default() };
             table.insert(name.to_owned(), known)
         };
+        self.weigh_slices();
         self.node_changed(name);
         self.nodes.joined.notify_all();
         if let Some(Known { link, gone, evidence, .. }) = before {
@@ -396,6 +409,7 @@ impl Manager {
             return self.ranks_lost(link, WHY);
         };
         self.event(json!({"event": "node down", "node": link.name, "why": why}));
+        self.weigh_slices();
         self.node_changed(&link.name);
         if why != WHY {
             return self.give_up(&link.name);

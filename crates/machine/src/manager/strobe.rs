@@ -6,14 +6,19 @@
 //! as when a strober or a node has just died, is sent again. Nodes that come in may be the first
 //! of their machine, so the table is sent again then, too.
 //!
+//! The slice is as long as the machine needs that needs the longest ([`least_slice`]): its nodes
+//! tell when they join. One that comes or goes may change it.
+//!
 //! With more than one machine the table is repeated every second, for their clocks drift apart
 //! ([`crate::strober`]).
 
+use super::nodes::Link;
 use super::{Manager, Nodes};
 use crate::launch::Order;
 use crate::memory::{Memory, STROBE, id_of};
 use crate::slots::Slots;
 use crate::strober::{Table, least_slice};
+use muster_base::limits::SLICE_MIN;
 use muster_fabric::Deadline;
 use muster_fabric::primitive::Nodes as Set;
 use std::collections::BTreeMap;
@@ -40,7 +45,6 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// The table, and who has it.
 pub(super) struct Strobe {
     shared: Arc<Shared>,
-    least: Duration,
 }
 
 struct Shared {
@@ -53,6 +57,10 @@ struct Shared {
 #[derive(Default)]
 struct State {
     slots: Slots,
+    /// The slice that was asked for.
+    asked: Duration,
+    /// The shortest that all machines keep to.
+    least: Duration,
     number: u32,
     /// The number that all strobers have.
     taken: u32,
@@ -66,9 +74,10 @@ impl Strobe {
     pub(super) fn new(directory: &Path, term: u32) -> Strobe {
         let start = Instant::now();
         // Strobers may have the table of a manager before this one.
-        let state = State { number: u32::from(term > 1), ..State::default() };
+        let (number, least) = (u32::from(term > 1), least_slice(directory));
+        let state = State { number, least, ..State::default() };
         let shared = Shared { state: Mutex::new(state), changed: Condvar::new(), start };
-        Strobe { shared: Arc::new(shared), least: least_slice(directory) }
+        Strobe { shared: Arc::new(shared) }
     }
 
     /// Begins to tell the strobers.
@@ -84,11 +93,6 @@ impl Strobe {
         std::thread::Builder::new().name("strobe".into()).spawn(move || teller.run()).map(drop)
     }
 
-    /// The shortest slice that the strobers keep to.
-    pub(super) fn least(&self) -> Duration {
-        self.least
-    }
-
     /// The table.
     pub(super) fn slots(&self) -> Slots {
         self.shared.lock().slots.clone()
@@ -97,8 +101,9 @@ impl Strobe {
     /// From now on jobs take turns by `slots`. It does not wait: the queue calls it locked, in the
     /// order of its tables.
     pub(super) fn set(&self, slots: &Slots) {
-        let slots = Slots { slice: slots.slice.max(self.least), slots: slots.slots.clone() };
         let mut state = self.shared.lock();
+        state.asked = slots.slice;
+        let slots = Slots { slice: slots.slice.max(state.least), slots: slots.slots.clone() };
         if state.slots != slots {
             state.slots = slots;
             state.number += 1;
@@ -145,6 +150,20 @@ impl Drop for Strobe {
     fn drop(&mut self) {
         self.shared.lock().is_over = true;
         self.shared.changed.notify_all();
+    }
+}
+
+impl State {
+    /// Whether jobs take other turns than before.
+    fn set_least(&mut self, least: Duration) -> bool {
+        self.least = least;
+        let slice = self.asked.max(least);
+        let is_other = slice != self.slots.slice && !self.slots.slots.is_empty();
+        if is_other {
+            self.slots.slice = slice;
+            self.number += 1;
+        }
+        is_other
     }
 }
 
@@ -242,13 +261,39 @@ impl Teller {
 impl Nodes {
     /// One node of each machine, of those that are up: the first.
     fn one_of_each_machine(&self) -> Set {
-        let mut machines = BTreeMap::new();
-        for name in self.names().0 {
-            if let (Ok(link), Some(node)) = (self.link(&name), id_of(&name)) {
-                machines.entry(machine(&link.address).to_owned()).or_insert(node);
-            }
+        let first = first_of_each_machine(self.links(|name| self.is_up(name)));
+        first.iter().filter_map(|link| id_of(&link.name)).collect()
+    }
+}
+
+/// The first node of each machine.
+fn first_of_each_machine(links: Vec<Arc<Link>>) -> Vec<Arc<Link>> {
+    let mut machines = BTreeMap::new();
+    for link in links {
+        machines.entry(machine(&link.address).to_owned()).or_insert(link);
+    }
+    machines.into_values().collect()
+}
+
+impl Manager {
+    /// The shortest slice that all machines keep to that have nodes, and a node of each of those
+    /// that keep to no shorter one though a machine could.
+    pub(super) fn least_slice(&self) -> (Duration, Vec<String>) {
+        let least = self.strobe.shared.lock().least;
+        let machines = first_of_each_machine(self.nodes.links(|_| true));
+        let by = machines.iter().filter(|link| link.least == least && least > SLICE_MIN);
+        (least, by.map(|link| link.name.clone()).collect())
+    }
+
+    /// A node has come or gone: its machine may have been the one that needs the longest slice.
+    pub(super) fn weigh_slices(&self) {
+        let mut state = self.strobe.shared.lock();
+        // Looked at under the lock: two who come and go at once may be heard in any order.
+        let machines = first_of_each_machine(self.nodes.links(|_| true));
+        let least = machines.iter().map(|link| link.least).max();
+        if least.is_some_and(|least| state.set_least(least)) {
+            self.strobe.shared.changed.notify_all();
         }
-        machines.into_values().collect()
     }
 }
 
@@ -277,6 +322,20 @@ mod tests {
         assert!(shared.next().is_some());
         shared.sent(3, Some(2));
         assert!(!is_due() && shared.lock().due.is_some(), "the next one is due in a while");
+    }
+
+    #[test]
+    fn a_machine_that_needs_a_longer_slice_has_all_take_longer_turns_as_long_as_it_is_there() {
+        let ms = Duration::from_millis;
+        let slots = Slots { slice: ms(2), slots: vec![vec![1], vec![2]] };
+        let mut state = State { slots, asked: ms(2), least: ms(1), ..State::default() };
+        assert!(!state.set_least(ms(1)) && state.number == 0, "nothing is to be told");
+        assert!(state.set_least(ms(10)));
+        assert_eq!((state.slots.slice, state.number), (ms(10), 1));
+        assert!(state.set_least(ms(1)));
+        assert_eq!((state.slots.slice, state.number), (ms(2), 2), "what was asked for");
+        state.slots.slots.clear();
+        assert!(!state.set_least(ms(10)), "nobody takes turns");
     }
 
     #[test]

@@ -383,10 +383,14 @@ impl Commands for RootCtl {
             Err(error) => return fail(Errno::INVAL, error.to_string()),
         };
         match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            ["join", name, address, instance, arch] => match instance.parse() {
-                Ok(instance) => manager.join(name, address, instance, arch),
-                Err(_) => fail(Errno::INVAL, format!("'{instance}' is not an instance")),
-            },
+            ["join", name, address, instance, arch, least] => {
+                let (Ok(instance), Ok(least)) = (instance.parse(), least.parse()) else {
+                    let text = format!("'{instance} {arch} {least}': not an instance, or no slice");
+                    return fail(Errno::INVAL, text);
+                };
+                let least = Duration::from_micros(least);
+                manager.join(name, address, (instance, arch, least))
+            }
             ["lost", name, ref why @ ..] => {
                 manager.lost(name, &why.join(" "));
                 Ok(())
@@ -434,8 +438,10 @@ impl Commands for SlotTable {
 
     fn status(&self) -> String {
         let Some(manager) = self.0.upgrade() else { return String::new() };
+        let (least, by) = manager.least_slice();
         let mut told = json!(manager.strobe.slots());
-        told["least"] = json!(manager.strobe.least());
+        told["least"] = json!(least);
+        told["least_by"] = json!(by);
         format!("{told}\n")
     }
 }

@@ -10,6 +10,7 @@ use crate::keeper::{Directory, Presence};
 use crate::line::{self, Door};
 use crate::memory::{Memory, id_of};
 use crate::roster::{MANAGER, Roster, listening};
+use crate::strober::least_slice;
 use crate::strober::place::Place;
 use muster_base::quote;
 use muster_fabric::primitive::Nodes;
@@ -66,11 +67,12 @@ pub fn run(directory: &Path, name: &str, processor: Processor) -> io::Result<()>
     let others = Desk::others(&node);
     let door = Door::open_also(&listening(address.clone()), server.clone(), others)?;
     let line = format!(
-        "join {} {} {} {}\n",
+        "join {} {} {} {} {}\n",
         quote::quote(name),
         quote::quote(&address.to_string()),
         node.instance,
-        node.setup.processor.name
+        node.setup.processor.name,
+        least_slice(directory.path()).as_micros()
     );
     let from = name.to_owned();
     let (own, joining) = (memory.clone(), node.clone());
