@@ -5,6 +5,8 @@ mod cluster;
 mod spawn;
 
 use cluster::{Cluster, Output, signal, stop, until};
+use muster_base::limits::CHUNK;
+use muster_machine::chunk::Hash;
 use muster_ninep::address::Address;
 use muster_ninep::client::{Client, Fid, Options};
 use muster_ninep::tree::OpenFlags;
@@ -137,6 +139,65 @@ fn what_is_written_to_the_files_may_be_anything() {
     until("nothing is left of them", || cluster.sessions(0) == 0);
     assert!(all["jobs"].as_array().unwrap().len() <= 1, "{all}");
     cluster.muster(&["run", "-N", "2", "true"]).run().ok();
+    cluster.down();
+}
+
+/// Tells of a file by its chunks and gives these, the first one spoilt; what is said to who starts
+/// the job then.
+fn start_with_spoilt_chunk(client: &Client, path: &str, right: &[u8]) -> String {
+    let files = client.open(&format!("{path}/files"), OpenFlags(OpenFlags::WRONLY)).unwrap();
+    let mut told = format!("known 644 {} data\n", right.len()).into_bytes();
+    right.chunks(CHUNK).for_each(|chunk| told.extend(Hash::of(chunk).0));
+    told.extend(b"end\n");
+    files.fid().write_at(0, &told).unwrap();
+    drop(files);
+    assert_eq!(client.read_to_string(&format!("{path}/chunks")).unwrap().trim(), "0-1");
+    let mut given = right.to_vec();
+    given[7] ^= 1;
+    let chunks = client.open(&format!("{path}/chunks"), OpenFlags(OpenFlags::WRONLY)).unwrap();
+    let most = chunks.fid().max_data() as usize;
+    for (at, part) in given.chunks(most.min(CHUNK / 4)).enumerate() {
+        // The job may have ended meanwhile.
+        let _ = chunks.fid().write_at((at * most.min(CHUNK / 4)) as u64, part);
+    }
+    client.write(&format!("{path}/ctl"), "start\n").map(|_| ()).unwrap_err().to_string()
+}
+
+#[test]
+fn a_client_that_gives_other_bytes_than_it_has_told_of_is_told_so_and_no_node_keeps_them() {
+    let cluster = Cluster::up("t0140chunk", 2);
+    let client = manager(&cluster);
+    let right: Vec<u8> = (0..CHUNK + 5000).map(|at| (at % 251) as u8).collect();
+    // Sent on as they come, and kept by the manager before.
+    for kept in ["", ",\"requeue\":1"] {
+        let (owner, path) = job(&client);
+        let spec = format!("{{\"argv\":[\"true\"],\"nodes\":2,\"stdin\":\"none\"{kept}}}");
+        client.write(&format!("{path}/spec"), spec).unwrap();
+        let said = start_with_spoilt_chunk(&client, &path, &right);
+        assert!(said.contains("a chunk of it is corrupt"), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        let status = client.read_to_string(&format!("{path}/status")).unwrap();
+        let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+        assert_eq!((&status["exit"], &status["requeued"]), (&125.into(), &Default::default()));
+        assert!(said.contains(status["why"].as_str().unwrap()), "{said}: {status}");
+        drop(owner);
+    }
+    cluster.no_job_processes();
+    (0..2).for_each(|node| until("no session is left", || cluster.sessions(node) == 0));
+    let left = fs::read_dir(cluster.directory().join("jobs")).unwrap().flatten();
+    let left: Vec<_> = left.map(|file| file.file_name()).collect();
+    let is_kept = |name: &&std::ffi::OsString| {
+        let name = name.to_string_lossy();
+        name.ends_with(".files") || name.ends_with(".chunks")
+    };
+    assert_eq!(left.iter().find(is_kept), None, "{left:?}");
+    // The nodes have what is right if they are given that.
+    cluster.file("data", 0o644, &right);
+    let run = ["run", "-N", "2", "--bcast", "data", "sha256sum", "data"];
+    let mut sum = std::process::Command::new("sha256sum");
+    let sum = sum.arg("data").current_dir(cluster.work()).output().unwrap();
+    let sum = String::from_utf8(sum.stdout).unwrap();
+    assert_eq!(cluster.muster(&run).run().ok().out, sum.repeat(2));
     cluster.down();
 }
 
