@@ -299,6 +299,31 @@ fn a_killed_keeper_takes_stopped_jobs_along() {
 }
 
 #[test]
+fn ranks_that_take_turns_may_not_be_real_time_and_others_if_their_user_may() {
+    let cluster = Cluster::none("t0165limit");
+    let raise = "prlimit --rtprio=5:5 --pid $$";
+    if cluster.muster(&["--version"]).after(&format!("{raise} || exit 77")).run().code == 77 {
+        eprintln!("the limit of real-time priorities cannot be raised here: nothing tested");
+        return;
+    }
+    cluster.muster(&["up", "-N", "1"]).after(raise).run().ok();
+    cluster.note("default");
+    let run = |script: &str| cluster.muster(&["run", "sh", "-c", script]).run().out;
+    let limit = || run("awk '/^Max realtime priority/ {print $4, $5}' /proc/self/limits");
+    // Root may anyway: one who is not is held to the limit.
+    let tried = || run("setpriv --reuid 65534 --clear-groups chrt -f 1 echo may 2>&1");
+    let may = tried();
+    assert_eq!(limit(), "5 5\n");
+    cluster.muster(&["scheduler", "gang"]).run().ok();
+    assert_eq!(limit(), "0 0\n");
+    let refused = tried();
+    assert!(!refused.contains("may\n") && refused.contains("not permitted"), "{may}{refused}");
+    cluster.muster(&["scheduler", "fcfs"]).run().ok();
+    assert_eq!((limit().as_str(), tried()), ("5 5\n", may));
+    cluster.down();
+}
+
+#[test]
 fn where_jobs_take_turns_ranks_that_fill_the_machine_are_bound_and_all_are_nicer() {
     let cluster = Cluster::up("t0165bind", 2);
     let list = |path: &str| {

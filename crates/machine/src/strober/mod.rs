@@ -38,7 +38,9 @@
 //! SCHED_FIFO where that is permitted ([`sys`]), and nothing else is. It has one thread that hears
 //! of tables ([`daemon`]), and one on each of some processors that begins turns ([`turns`]). They
 //! sleep in between; the kernel kills it if one runs for [`sys::SPIN`] without sleeping. Another
-//! real-time task of the same processor that does not sleep keeps its turns from beginning there.
+//! real-time task of the same processor that does not sleep keeps its turns from beginning there;
+//! ranks that the scheduler `gang` starts may not be real-time (RLIMIT_RTPRIO), unless they are
+//! root's.
 //! Where it is not permitted one thread begins all turns, and the shortest slice is
 //! [`SLICE_MIN_SHARED`] ([`least_slice`]).
 //!

@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::fs::Mode;
-use rustix::process::{setpgid, setsid, umask};
+use rustix::process::{Resource, Rlimit, setpgid, setrlimit, setsid, umask};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
@@ -111,7 +111,9 @@ fn group(in_turns: bool) -> io::Result<()> {
     setsid()?;
     // It runs all the same.
     let _ = prompt::stand_back();
-    Ok(())
+    // Or one that is real-time could keep the strober from stopping it. Who has CAP_SYS_NICE, as
+    // root, is held to no limit.
+    Ok(setrlimit(Resource::Rtprio, Rlimit { current: Some(0), maximum: Some(0) })?)
 }
 
 /// Places the streams as 0, 1 and 2, and lets all others end at the exec. The link is 0 until
