@@ -103,6 +103,33 @@ fn the_time_a_job_waits_is_none_that_it_is_sent_in_and_outlives_the_manager() {
 }
 
 #[test]
+fn jobs_of_a_higher_priority_get_their_nodes_before_those_that_came_first() {
+    let cluster = up("t0160priority", &["fcfs"]);
+    let first = job(&cluster, "first", &["-N", "4"]);
+    first.await_out("began\nbegan\nbegan\nbegan");
+    let mut jobs = Vec::new();
+    for (name, priority) in [("idle", "-1"), ("usual", "0"), ("urgent", "5")] {
+        let flags = ["-N", "4", &format!("--priority={priority}")];
+        jobs.push((name, job(&cluster, name, &flags)));
+        await_state(&cluster, name, "pending");
+    }
+    let mut before = "first";
+    let mut runs = first;
+    while let Some((name, next)) = jobs.pop() {
+        end(&cluster, before);
+        runs.wait().ok();
+        next.await_out("began\nbegan\nbegan\nbegan");
+        for (other, _) in &jobs {
+            assert_eq!(await_state(&cluster, other, "pending")["state"], "pending");
+        }
+        (before, runs) = (name, next);
+    }
+    end(&cluster, before);
+    runs.wait().ok();
+    cluster.down();
+}
+
+#[test]
 fn with_easy_a_short_job_passes_and_a_long_one_does_not() {
     let cluster = up("t0160easy", &["easy"]);
     let first = job(&cluster, "first", &["-N", "2", "--time", "10m"]);
@@ -396,6 +423,10 @@ fn a_view_has_its_nodes_and_jobs_and_shows_no_others() {
     outside.await_out("began\nbegan\nbegan\nbegan");
     let on = lab(&["run", "-N", "2", "printenv", "MUSTER_NODE"]).run().ok();
     assert_eq!(on.sorted(), ["n2", "n3"]);
+    // What is for the view of a job is called by that name in the job.
+    let named = ["run", "-N", "2", "printenv", "MUSTER_VIEW"];
+    assert_eq!(lab(&named).run().ok().out, "lab\nlab\n");
+    assert_eq!(cluster.muster(&named).run().code(1).out, "", "it was made in no view");
     lab(&["run", "-N", "3", "true"]).run().code(125).says("view lab: 3 nodes asked, 2 exist");
     lab(&["run", "-w", "n0", "true"]).run().code(125).says("there is no node n0; there are n[2-3]");
     let json = |words: &[&str]| -> Value {
@@ -405,7 +436,7 @@ fn a_view_has_its_nodes_and_jobs_and_shows_no_others() {
     assert_eq!((nodes, json(&["ps"])["jobs"].as_array().unwrap().len()), (2, 0));
     let past = json(&["ps", "--all"])["jobs"].as_array().unwrap().clone();
     // The two that were refused are there as well.
-    assert!(past.len() == 3 && past.iter().all(|job| job["view"] == "lab"), "{past:?}");
+    assert!(past.len() == 4 && past.iter().all(|job| job["view"] == "lab"), "{past:?}");
     cluster.muster(&["partition", "create", "rest", "--nodes", "n[0-1]"]).run().ok();
     let common = lab(&["run", "--partition", "rest", "true"]).run().code(125);
     common.says("view lab and partition rest have no node in common");

@@ -117,6 +117,49 @@ fn a_program_is_found_by_path_by_name_and_where_it_was_uploaded() {
     cluster.down();
 }
 
+/// A program as a user of either way would notice it: what it is called with, where it works and
+/// with which files, what it reads and says, and how it ends.
+const SEEN: &str = "#!/bin/sh
+echo \"$# of ${0##*/}: $1|$2\"; echo \"$GREETING\"; ls; cat data; umask; ulimit -n
+wc -c; head -c 200000 /dev/zero | tr '\\0' x; echo to stderr >&2
+(exit 0 < /dev/tty) 2> /dev/null && echo it has a terminal
+[ \"$2\" = 3 ] && exit 3
+kill -\"$2\" $$
+";
+
+#[test]
+fn a_program_does_the_same_by_the_files_of_a_session_and_by_muster_run() {
+    let cluster = Cluster::up("x-same", 1);
+    let n0 = node(&cluster, "n0");
+    cluster.file("prog", 0o755, SEEN);
+    cluster.file("data", 0o644, "some data\n");
+    let input = "line\n".repeat(30_000);
+    for (last, raw) in [("3", 0x300), ("TERM", 15), ("KILL", 9)] {
+        let session = Session::of(&n0, &format!("prog 'two words' {last}\n"));
+        for (name, mode, text) in [("prog", 0o755, SEEN), ("data", 0o644, "some data\n")] {
+            let mut file = n0.create(&session.at(&format!("fs/{name}")), mode).unwrap();
+            std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+            file.into_fid().clunk().unwrap();
+        }
+        session.put("env", "PATH=/usr/bin:/bin\n'GREETING=well met'\n");
+        session.tell("exec prog");
+        session.put("stdin", &input);
+        session.tell("close stdin");
+        let own = (session.get("stdout"), session.get("stderr"), session.get("wait"));
+        let flags = ["--bcast", "data", "--env", "PATH=/usr/bin:/bin", "--env"];
+        let flags = [&["run", "--json"], &flags[..], &["GREETING=well met", "./prog"]].concat();
+        let run = cluster.muster(&[&flags[..], &["two words", last]].concat());
+        let said = run.after("umask 022").input(input.clone()).run();
+        let told: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+        let rank = &told["ranks"][0];
+        let text = |what: &str| rank[what].as_str().unwrap().to_owned();
+        assert!(own.0.contains("2 of prog: two words|") && own.0.contains("150000\n"), "{own:?}");
+        assert_eq!((text("stdout"), text("stderr"), rank["status"].to_string()), own);
+        assert_eq!(own.2, raw.to_string());
+    }
+    cluster.down();
+}
+
 #[test]
 fn an_environment_is_quoted_and_xcpu_adds_to_it() {
     let cluster = Cluster::up("x-env", 2);
