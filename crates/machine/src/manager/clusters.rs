@@ -17,7 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// The files of a cluster that are shown.
-const SHOWN: [&str; 6] = ["status", "arches", "usage", "history", "nodes", "jobs"];
+pub(super) const SHOWN: [&str; 6] = ["status", "arches", "usage", "history", "nodes", "jobs"];
 
 /// How long another manager may take to answer.
 const ANSWER: Duration = Duration::from_secs(2);

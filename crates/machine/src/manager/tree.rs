@@ -1,6 +1,7 @@
 //! The files of the cluster (`docs/files.md`, section 2).
 
 use super::Manager;
+use super::clusters::SHOWN;
 use super::input::{self, Input};
 use super::job::{Job, Owner};
 use super::launch::{self, Incoming};
@@ -112,12 +113,36 @@ impl Dir for ClustersDir {
         if !self.scope.clusters().contains(name) {
             return Ok(None);
         }
-        let files = self.scope.manager()?.clusters.files(name)?;
-        Ok(Some(Entry::Dir(Arc::new(Fixed { inode: Inode::new(0o555), files }))))
+        let (scope, cluster) = (self.scope.clone(), name.to_owned());
+        let inode = Inode::new(0o555);
+        Ok(Some(Entry::Dir(Arc::new(ClusterDir { scope, cluster, inode }))))
     }
 
     fn list(&self) -> Vec<String> {
         self.scope.clusters().into_iter().collect()
+    }
+}
+
+/// One of them. It is there also while that cluster is not reached, for a listing leaves out what
+/// fails, and nobody would miss it; its files fail then, and say why.
+struct ClusterDir {
+    scope: Scope,
+    cluster: String,
+    inode: Inode,
+}
+
+impl Dir for ClusterDir {
+    fn inode(&self) -> &Inode {
+        &self.inode
+    }
+
+    fn get(&self, name: &str) -> Result<Option<Entry>> {
+        let files = self.scope.manager()?.clusters.files(&self.cluster)?;
+        Ok(files.into_iter().find(|(file, _)| *file == name).map(|(_, entry)| entry))
+    }
+
+    fn list(&self) -> Vec<String> {
+        SHOWN.map(str::to_owned).into()
     }
 }
 
