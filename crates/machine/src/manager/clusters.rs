@@ -116,6 +116,8 @@ impl Shared {
         self.state.lock().expect("no holder panics")
     }
 
+    /// Connects to what is not reached, one after the other: each that hangs takes [`ANSWER`] of a
+    /// round, and what has ended is found again by so much later.
     fn serve(&self, runtime: &Runtime) {
         let mut state = self.lock();
         while !state.is_over {
@@ -134,9 +136,14 @@ impl Shared {
             let State { wanted, tried: all, .. } = &mut *state;
             all.extend(tried.into_iter().filter(|(name, _)| wanted.contains(name)));
             let untried = state.wanted.iter().any(|name| !state.tried.contains_key(name));
-            if !untried && !state.is_over {
-                state = self.changed.wait_timeout(state, LOOK).expect("no holder panics").0;
+            if untried || state.is_over {
+                continue;
             }
+            state = match state.wanted.is_empty() {
+                // Nothing ends that could be missed.
+                true => self.changed.wait(state).expect("no holder panics"),
+                false => self.changed.wait_timeout(state, LOOK).expect("no holder panics").0,
+            };
         }
     }
 }
