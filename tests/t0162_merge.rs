@@ -93,8 +93,7 @@ fn a_job_gets_the_cluster_that_has_room_or_the_nodes_that_it_names() {
 fn files_of_a_merged_cluster_are_below_the_view_and_come_back_with_it() {
     let cluster = both("t0162files");
     let name = || all(&cluster, &["cat", "/clusters/big/nodes/n2/name"]).run();
-    until("it is reached", || name().code == 0);
-    assert_eq!(name().out, "n2\n");
+    assert_eq!(name().ok().out, "n2\n", "it is reached when the view is there");
     let shown = ["arches", "history", "jobs", "nodes", "status", "usage"];
     assert_eq!(all(&cluster, &["ls", "/clusters/big"]).run().ok().sorted(), shown);
     all(&cluster, &["cat", "/clusters/other/status"]).run().code(1).says("No such file");

@@ -91,6 +91,16 @@ impl Clusters {
         Ok(())
     }
 
+    /// Waits until all were tried, but no longer than one of them may take to answer.
+    pub(super) fn await_tried(&self) {
+        let is_untried = |state: &mut State| {
+            let State { wanted, tried, is_over, .. } = state;
+            !*is_over && wanted.iter().any(|name| !tried.contains_key(name))
+        };
+        let state = self.shared.lock();
+        drop(self.shared.changed.wait_timeout_while(state, ANSWER, is_untried));
+    }
+
     /// The files of one of them.
     pub(super) fn files(&self, name: &str) -> Result<Files> {
         match self.shared.lock().tried.get(name) {
@@ -135,6 +145,7 @@ impl Shared {
             state = self.lock();
             let State { wanted, tried: all, .. } = &mut *state;
             all.extend(tried.into_iter().filter(|(name, _)| wanted.contains(name)));
+            self.changed.notify_all();
             let untried = state.wanted.iter().any(|name| !state.tried.contains_key(name));
             if untried || state.is_over {
                 continue;

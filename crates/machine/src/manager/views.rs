@@ -109,7 +109,10 @@ impl Manager {
                 self.is_unused(name)?;
                 let set = |values: &mut Values| drop(values.views.insert(name.to_owned(), view));
                 self.settings.change(set)?;
-                Ok(self.reach_clusters()?)
+                self.reach_clusters()?;
+                // Who has made it may want their files next. Commands wait on threads of their own.
+                self.clusters.await_tried();
+                Ok(())
             }
             ["delete", name] => {
                 if !self.settings.get().views.contains_key(name) {
