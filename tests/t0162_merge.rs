@@ -6,6 +6,7 @@ use cluster::{Call, Cluster, until};
 use muster_base::nodeset;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::os::unix::fs::DirBuilderExt;
 
 /// Clusters `default` of two nodes and `big` of three, and a view `all` of both.
 fn both(test: &str) -> Cluster {
@@ -119,6 +120,15 @@ fn what_cannot_be_merged_is_refused_in_a_sentence() {
     let cluster = Cluster::up("t0162bad", 1);
     let create = |name: &str| cluster.muster(&["view", "create", "all", "--merge", name]).run();
     create("none").code(1).says("no cluster none is up that is yours  [E118]");
+    // What is no cluster, and what is one for a job alone.
+    let directory = cluster.runtime().join("left");
+    std::fs::DirBuilder::new().mode(0o700).create(&directory).unwrap();
+    create("left").code(1).says("no cluster left is up that is yours  [E118]");
+    std::fs::remove_dir(directory).unwrap();
+    cluster.muster(&["--cluster", "run-1", "up", "-N", "1"]).run().ok();
+    cluster.note("run-1");
+    create("run-1").code(1).says("no cluster run-1 is up that is yours  [E118]");
+    cluster.muster(&["--cluster", "run-1", "down"]).run().ok();
     create("default").code(1).says("has that by its nodes: name others to merge  [E118]");
     create("a/b").code(1).says("[E130]");
     cluster.muster(&["view", "create", "all"]).run().code(2).says("--nodes");

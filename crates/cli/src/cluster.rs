@@ -5,8 +5,7 @@ use crate::run::Cluster;
 use anyhow::{Context as _, Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::fold;
-use muster_machine::hosts;
-use muster_machine::keeper::{Keeper, Plan, Runtime, State, by_file, clear_dead};
+use muster_machine::keeper::{EMBEDDED, Keeper, Plan, Runtime, State, by_file, clear_dead};
 use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::{Client, Options};
 use muster_ninep::error::{Errno, Error};
@@ -32,9 +31,6 @@ const AGAIN: Duration = Duration::from_millis(10);
 const JOIN: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(30));
 /// Between two looks at who has joined.
 const LOOK: Duration = Duration::from_millis(10);
-
-/// What the names of clusters for one job begin with.
-const EMBEDDED: &str = "run-";
 
 /// What all commands share.
 #[derive(Debug, Clone)]
@@ -188,11 +184,8 @@ impl Context {
 
     /// Names of the clusters that are up.
     pub fn all_up(&self) -> Vec<String> {
-        let kept = |name: &String| matches!(self.runtime.state(name), Ok(Some(State::Kept(_))));
         let all = self.runtime.clusters().unwrap_or_default();
-        // Embedded clusters belong to a `muster run`, hosts' parts to a cluster elsewhere.
-        let is_own = |name: &str| !name.starts_with(EMBEDDED) && !name.starts_with(hosts::PREFIX);
-        all.into_iter().filter(|name| is_own(name) && kept(name)).collect()
+        all.into_iter().filter(|name| self.runtime.is_up(name).unwrap_or(false)).collect()
     }
 
     fn none_up(&self) -> anyhow::Error {

@@ -33,7 +33,7 @@ mod sys;
 
 pub use directory::{Directory, Runtime, check_name};
 pub use down::{Downed, clear_dead, down};
-pub use present::{Presence, State};
+pub use present::{EMBEDDED, Presence, State};
 pub(crate) use present::{parent, start_time};
 pub(crate) use sys::keep_descriptors;
 

@@ -9,6 +9,7 @@
 //!   a stranger is never taken for the daemon.
 
 use super::directory::{Directory, Error, Runtime, system};
+use crate::hosts;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -157,6 +158,9 @@ impl Drop for KeeperLock {
     }
 }
 
+/// What the names of clusters for one job begin with.
+pub const EMBEDDED: &str = "run-";
+
 /// How a cluster is.
 #[derive(Debug)]
 pub enum State {
@@ -175,6 +179,16 @@ impl Runtime {
     /// As [`Runtime::open`].
     pub fn state(&self, name: &str) -> Result<Option<State>, Error> {
         self.open(name)?.map(|directory| state(&directory)).transpose()
+    }
+
+    /// Whether it is up, and one that others may use: those for one job belong to a `muster run`,
+    /// hosts' parts to a cluster elsewhere.
+    ///
+    /// # Errors
+    /// As [`Runtime::open`].
+    pub fn is_up(&self, name: &str) -> Result<bool, Error> {
+        let is_part = [EMBEDDED, hosts::PREFIX].iter().any(|prefix| name.starts_with(prefix));
+        Ok(!is_part && matches!(self.state(name)?, Some(State::Kept(_))))
     }
 }
 

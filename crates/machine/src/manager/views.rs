@@ -151,9 +151,9 @@ impl Manager {
             );
         }
         let base = self.directory.parent().unwrap_or(&self.directory);
-        match Runtime::at(base).open(name) {
-            Ok(Some(_)) => Ok(name.to_owned()),
-            Ok(None) => refuse(Errno::NOENT, format!("no cluster {name} is up that is yours")),
+        match Runtime::at(base).is_up(name) {
+            Ok(true) => Ok(name.to_owned()),
+            Ok(false) => refuse(Errno::NOENT, format!("no cluster {name} is up that is yours")),
             Err(error) => fail(Errno::INVAL, error.to_string()),
         }
     }
