@@ -304,6 +304,24 @@ fn what_a_job_runs_has_the_nodes_of_that_job_though_no_others_are_free() {
 }
 
 #[test]
+fn what_a_driver_on_one_node_runs_has_nodes_of_the_job_around_it() {
+    let cluster = up("t0160driver", &["fcfs"]);
+    let script = |name: &str, words: &str| {
+        let line = format!("[ $MUSTER_RANK != 0 ] || exec {MUSTER} {words}");
+        cluster.file(name, 0o755, format!("#!/bin/sh -e\n{line}\n"));
+    };
+    script("outer", "run -N 1 -D $PWD ./driver");
+    script("driver", "run -N 2 printenv MUSTER_NODE");
+    let work = cluster.work();
+    let run = |name: &str| {
+        let all = ["run", "-N", "4", "-D", work.to_str().unwrap(), name];
+        cluster.muster(&all).run().ok().sorted().join(" ")
+    };
+    assert_eq!(run("./outer"), "n1 n2");
+    cluster.down();
+}
+
+#[test]
 fn another_manager_finds_what_a_job_runs_on_that_jobs_nodes() {
     let cluster = up("t0160found", &["gang", "--slots", "2"]);
     let until_end = "until [ -e end ]; do sleep 0.05; done";

@@ -23,10 +23,23 @@ impl Steps {
         cluster.running.get(&host).or_else(|| self.running.get(&host))
     }
 
-    /// The nodes for a job among those of the job in which it was started, if it fits there: the
-    /// ones with the fewest steps, unless it names them.
-    fn place(&self, ask: &Ask, cluster: &Cluster) -> Option<Vec<u32>> {
-        let own = &self.host(ask, cluster)?.nodes;
+    /// The jobs around one, from the one in which it was started outwards, as long as these run.
+    fn hosts<'a>(&'a self, ask: &Ask, cluster: &'a Cluster) -> impl Iterator<Item = &'a Running> {
+        let first = self.host(ask, cluster);
+        std::iter::successors(first, |host| self.host(&host.ask, cluster))
+    }
+
+    /// The nodes for a job among those of the job in which it was started or, if it does not fit
+    /// there, of one around that: all of them wait for it. And the job whose nodes they are.
+    fn place(&self, ask: &Ask, cluster: &Cluster) -> Option<(u32, Vec<u32>)> {
+        let fit = |host: &Running| Some((host.ask.job, self.fit(ask, host, cluster)?));
+        self.hosts(ask, cluster).find_map(fit)
+    }
+
+    /// The nodes for a job among those of another, if it fits there: the ones with the fewest
+    /// steps, unless it names them.
+    fn fit(&self, ask: &Ask, host: &Running, cluster: &Cluster) -> Option<Vec<u32>> {
+        let own = &host.nodes;
         let mut nodes = match &ask.among {
             Some(named) if ask.is_named => named.clone(),
             _ => own.clone(),
@@ -40,8 +53,8 @@ impl Steps {
         }
         if !ask.is_named {
             let mut load: HashMap<u32, usize> = HashMap::new();
-            let siblings = self.running.values().filter(|step| step.ask.within == ask.within);
-            for node in siblings.flat_map(|step| &step.nodes) {
+            let is_there = |step: &&Running| step.ask.within == Some(host.ask.job);
+            for node in self.running.values().filter(is_there).flat_map(|step| &step.nodes) {
                 *load.entry(*node).or_default() += 1;
             }
             nodes.sort_by_key(|node| load.get(node).copied().unwrap_or(0));
@@ -56,9 +69,10 @@ impl Steps {
     /// Starts what waits and fits into the job in which it was started.
     pub(super) fn start(&mut self, cluster: &mut Cluster) -> Vec<Start> {
         let mut starts = Vec::new();
-        for ask in std::mem::take(&mut cluster.pending) {
+        for mut ask in std::mem::take(&mut cluster.pending) {
             match self.place(&ask, cluster) {
-                Some(nodes) => {
+                Some((host, nodes)) => {
+                    ask.within = Some(host);
                     starts.push(Start { job: ask.job, nodes: nodes.clone() });
                     self.running.insert(ask.job, Running { ask, nodes, since: cluster.now });
                 }
@@ -84,14 +98,17 @@ impl Steps {
 
     /// Jobs run since before this schedule was: the steps among them are found.
     pub(super) fn find(&mut self, cluster: &mut Cluster) {
-        let is_step = |job: &Running| {
-            let host = self.host(&job.ask, cluster);
-            host.is_some_and(|host| job.nodes.iter().all(|node| host.nodes.contains(node)))
+        let around = |job: &Running| {
+            let has_all = |host: &&Running| job.nodes.iter().all(|node| host.nodes.contains(node));
+            Some(self.hosts(&job.ask, cluster).find(has_all)?.ask.job)
         };
-        let found = cluster.running.iter().filter(|(_, job)| is_step(job));
-        let found: Vec<u32> = found.map(|(number, _)| *number).collect();
-        for number in found {
-            self.running.extend(cluster.running.remove_entry(&number));
+        let found = cluster.running.iter().filter_map(|(job, one)| Some((*job, around(one)?)));
+        let found: Vec<(u32, u32)> = found.collect();
+        for (job, host) in found {
+            if let Some(mut step) = cluster.running.remove(&job) {
+                step.ask.within = Some(host);
+                self.running.insert(job, step);
+            }
         }
     }
 
@@ -188,6 +205,29 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_fit_into_its_job_gets_nodes_of_one_around_that() {
+        for config in ["fcfs", "easy", "gang slots=2"] {
+            let mut schedule = cluster(config);
+            assert_eq!(place(&mut schedule, ask(1, 4)).len(), 4);
+            assert_eq!(place(&mut schedule, step(2, 1, 1)), [0]);
+            assert_eq!(place(&mut schedule, step(3, 1, 2)), [0]);
+            assert_eq!(place(&mut schedule, step(4, 2, 3)), [1, 2], "where one step less is");
+            let named = Ask { among: Some(vec![3]), is_named: true, ..step(5, 1, 3) };
+            assert_eq!(place(&mut schedule, named), [3]);
+            assert_eq!(place(&mut schedule, step(6, 5, 3)), NOWHERE);
+            schedule.ended(6);
+            // They are steps of the first: what ends between does not matter to them.
+            [2, 3].iter().for_each(|job| schedule.ended(*job));
+            if config == "gang slots=2" {
+                assert_eq!(schedule.slots().slots, [vec![1, 4, 5]]);
+            }
+            schedule.ended(1);
+            let named = Ask { among: Some(vec![0, 1, 2, 3]), is_named: true, ..ask(7, 1) };
+            assert_eq!(place(&mut schedule, named), [0], "the others have theirs still");
+        }
+    }
+
+    #[test]
     fn where_nodes_are_shared_what_a_job_starts_spreads_over_all() {
         let mut schedule = cluster("share");
         assert_eq!(place(&mut schedule, ask(1, 1)), [0]);
@@ -226,8 +266,12 @@ mod tests {
 
     #[test]
     fn another_manager_finds_steps_again_in_whichever_order_it_reads_of_them() {
-        let jobs = [(ask(1, 2), vec![0, 1]), (step(2, 2, 1), vec![0, 1]), (step(3, 1, 2), vec![1])];
-        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        // The third has not fitted into the second.
+        let inner = [vec![1], vec![0, 1]];
+        let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+        for (nodes, order) in inner.iter().flat_map(|nodes| orders.map(|order| (nodes, order))) {
+            let first = (ask(1, 2), vec![0, 1]);
+            let jobs = [first, (step(2, 1, 1), vec![1]), (step(3, 1, 2), nodes.clone())];
             let mut schedule = cluster("gang slots=2");
             for at in order {
                 let (ask, nodes) = jobs[at].clone();
