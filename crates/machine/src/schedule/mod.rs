@@ -215,6 +215,7 @@ impl Schedule {
     pub fn set_config(&mut self, config: Config) {
         self.scheduler = config.scheduler();
         self.config = config;
+        self.sort_out();
     }
 
     /// A job waits from now on. Behind all that have its priority.
@@ -234,7 +235,15 @@ impl Schedule {
     /// A job runs already, since before this schedule was.
     pub fn runs(&mut self, ask: Ask, nodes: Vec<u32>, since: Moment) {
         self.cluster.running.insert(ask.job, Running { ask, nodes, since });
-        self.steps.find(&mut self.cluster);
+        self.sort_out();
+    }
+
+    /// There are steps where nodes are a job's own. Where they are shared the scheduler counts all.
+    fn sort_out(&mut self) {
+        match self.scheduler.shares() {
+            true => self.steps.release(&mut self.cluster),
+            false => self.steps.find(&mut self.cluster),
+        }
     }
 
     /// The clock was set: what was at `from` by it is at `to` now. Jobs run no longer for that.

@@ -112,6 +112,11 @@ impl Steps {
         }
     }
 
+    /// They are jobs like any other from now on.
+    pub(super) fn release(&mut self, cluster: &mut Cluster) {
+        cluster.running.append(&mut self.running);
+    }
+
     /// Each of them.
     pub(super) fn running_mut(&mut self) -> impl Iterator<Item = &mut Running> {
         self.running.values_mut()
@@ -232,6 +237,21 @@ mod tests {
         let mut schedule = cluster("share");
         assert_eq!(place(&mut schedule, ask(1, 1)), [0]);
         assert_eq!(place(&mut schedule, step(2, 1, 1)), [1]);
+    }
+
+    #[test]
+    fn a_scheduler_that_shares_nodes_counts_steps_also_those_that_were_there_before_it() {
+        let mut schedule = cluster("fcfs");
+        assert_eq!(place(&mut schedule, ask(1, 2)), [0, 1]);
+        assert_eq!(place(&mut schedule, step(2, 1, 1)), [0]);
+        schedule.set_config(Config::parse("share").unwrap());
+        schedule.runs(step(3, 1, 1), vec![2], Moment::ZERO);
+        schedule.runs(step(4, 1, 1), vec![1], Moment::ZERO);
+        assert_eq!(place(&mut schedule, ask(5, 3)), [0, 2, 3], "of equal ones the first");
+        // Where nodes are a job's own again those on its nodes are steps of it again.
+        schedule.set_config(Config::parse("gang slots=2 placement=first").unwrap());
+        assert!(next(&mut schedule).is_empty());
+        assert_eq!(schedule.slots().slots, [vec![1, 2, 3, 4], vec![5]]);
     }
 
     #[test]
