@@ -285,17 +285,27 @@ fn what_a_job_runs_has_the_nodes_of_that_job_though_no_others_are_free() {
     script("inner", "echo within $MUSTER_NODE; until [ -e end ]; do sleep 0.05; done");
     let work = cluster.work();
     let outer = ["run", "-w", "n[2-3]", "-D", work.to_str().unwrap(), "./outer"];
-    for scheduler in [&["fcfs"][..], &["easy"], &["gang", "--slots", "1"]] {
+    for scheduler in [&["fcfs"][..], &["easy"], &["gang", "--slots", "2"]] {
         cluster.muster(&[&["scheduler"], scheduler].concat()).run().ok();
-        let job = cluster.muster(&outer).start();
-        job.await_out("within n2");
+        let first = cluster.muster(&outer).start();
+        first.await_out("within n2");
+        // With gang there are other turns, which another job has.
+        let takes_turns = scheduler[0] == "gang";
+        let other = takes_turns.then(|| job(&cluster, "other", &["-w", "n[2-3]"]));
+        other.iter().for_each(|job| job.await_out("began\nbegan"));
         let waits = cluster.muster(&["run", "-w", "n2", "-J", "waits", "true"]).start();
         await_state(&cluster, "waits", "pending");
         let slots = cluster.json(&["cat", "/slots"])["slots"].clone();
-        let of_slot = slots.get(0).and_then(|slot| Some(slot.as_array()?.len()));
-        assert_eq!(of_slot.unwrap_or(3), 3, "all take the same turns: {slots}");
+        let of_slot = |slot: &Value| slot.as_array().unwrap().len();
+        let jobs: Vec<usize> = slots.as_array().unwrap().iter().map(of_slot).collect();
+        let all_in_one: &[usize] = if takes_turns { &[3, 1] } else { &[] };
+        assert_eq!(jobs, all_in_one, "all take the same turns: {slots}");
         end(&cluster, "end");
-        let said = job.wait().ok();
+        if let Some(other) = other {
+            end(&cluster, "other");
+            other.wait().ok();
+        }
+        let said = first.wait().ok();
         assert_eq!(said.sorted(), ["n2", "n2", "n3", "n3", "within n2"], "{scheduler:?}");
         waits.wait().ok();
         std::fs::remove_file(work.join("end")).unwrap();
@@ -318,6 +328,9 @@ fn what_a_driver_on_one_node_runs_has_nodes_of_the_job_around_it() {
         cluster.muster(&all).run().ok().sorted().join(" ")
     };
     assert_eq!(run("./outer"), "n1 n2");
+    cluster.muster(&["view", "create", "lab", "--nodes", "n[2-3]"]).run().ok();
+    script("viewer", "--view lab run -N 1 printenv MUSTER_NODE");
+    assert_eq!(run("./viewer"), "n2", "also in a view of it");
     cluster.down();
 }
 
@@ -326,9 +339,13 @@ fn another_manager_finds_what_a_job_runs_on_that_jobs_nodes() {
     let cluster = up("t0160found", &["gang", "--slots", "2"]);
     let until_end = "until [ -e end ]; do sleep 0.05; done";
     cluster.file("inner", 0o755, format!("#!/bin/sh\necho began; {until_end}\n"));
-    cluster.file("outer", 0o755, format!("#!/bin/sh\nexec {MUSTER} run -D $PWD ./inner\n"));
+    cluster.file("where", 0o755, "#!/bin/sh\necho $MUSTER_RANK $MUSTER_NODE\n");
+    let run = |words: &str| format!("{MUSTER} run -D $PWD {words}\n");
+    let both = run("-N 1 ./inner") + &run("-N 2 ./where");
+    cluster.file("outer", 0o755, format!("#!/bin/sh\n[ $MUSTER_RANK = 0 ] || exit 0\n{both}"));
     let work = cluster.work();
-    let outer = cluster.muster(&["run", "-D", work.to_str().unwrap(), "./outer"]).start();
+    let outer = ["run", "-w", "n2,n0", "-D", work.to_str().unwrap(), "./outer"];
+    let outer = cluster.muster(&outer).start();
     outer.await_out("began");
     let manager = cluster.kill("manager");
     until("another manager", || cluster.pid("manager").is_some_and(|pid| pid != manager));
@@ -338,7 +355,8 @@ fn another_manager_finds_what_a_job_runs_on_that_jobs_nodes() {
     let slots = cluster.json(&["cat", "/slots"])["slots"].clone();
     assert_eq!(slots, serde_json::json!([[1, 2], [3]]));
     ["end", "other"].iter().for_each(|name| end(&cluster, name));
-    [outer, other].into_iter().for_each(|job| drop(job.wait().ok()));
+    other.wait().ok();
+    assert_eq!(outer.wait().ok().sorted(), ["0 n2", "1 n0", "began"], "in the order of that job");
     cluster.down();
 }
 

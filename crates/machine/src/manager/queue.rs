@@ -28,7 +28,6 @@ use crate::slots::Slots;
 use muster_base::span;
 use muster_ninep::error::{Errno, Error, Result};
 use serde_json::json;
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -97,7 +96,8 @@ fn ask_of(job: u32, spec: &Spec, nodes: usize) -> Ask {
         time: spec.time_ms.map(Duration::from_millis),
         priority: spec.priority,
         partition: spec.partition.clone(),
-        within: spec.within,
+        // What started it is older than it is.
+        within: spec.within.filter(|within| *within < job),
         ..Ask::default()
     }
 }
@@ -242,11 +242,7 @@ impl Manager {
         let nodes_of =
             |view: &str| self.settings.get().views.get(view).map(View::nodes).unwrap_or_default();
         let among = named.or_else(|| job.view.as_deref().map(nodes_of));
-        let ask = ask_of(job.id, spec, wanted.nodes);
-        // A job of another view is none that it could have been started in.
-        let is_seen = |within: &u32| self.job(*within).is_some_and(|other| other.view == job.view);
-        let within = ask.within.filter(is_seen);
-        Ask { least: wanted.least, among, within, ..ask }
+        Ask { least: wanted.least, among, ..ask_of(job.id, spec, wanted.nodes) }
     }
 
     /// Lets the schedule choose. The jobs chosen have their nodes then; the caller launches them
@@ -348,11 +344,16 @@ impl Manager {
         }
     }
 
-    /// A job runs already, since before this manager.
+    /// A job runs already, since before this manager. Its nodes are in the order of its ranks,
+    /// which those of its steps follow.
     pub(super) fn restore_running(&self, job: &Job, spec: &Spec, since: f64) {
-        let names: BTreeSet<String> =
-            job.state().progress.ranks().iter().map(|rank| rank.node.clone()).collect();
-        let nodes: Vec<u32> = names.iter().filter_map(|name| number_of(name)).collect();
+        let mut nodes: Vec<u32> = Vec::new();
+        for node in job.state().progress.ranks().iter().filter_map(|rank| number_of(&rank.node)) {
+            // Ranks of a node mostly follow each other.
+            if nodes.last() != Some(&node) && !nodes.contains(&node) {
+                nodes.push(node);
+            }
+        }
         let ask = ask_of(job.id, spec, nodes.len());
         let since = Duration::try_from_secs_f64(since).unwrap_or_default();
         self.queue.state().schedule.runs(ask, nodes, since);
@@ -403,6 +404,12 @@ impl Manager {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_job_was_started_in_one_that_is_older() {
+        let within = |job| ask_of(7, &Spec { within: Some(job), ..Spec::default() }, 1).within;
+        assert_eq!([6, 7, 8].map(within), [Some(6), None, None]);
+    }
 
     #[test]
     fn a_reserved_time_is_waited_for_by_looking_at_the_clock_again_and_again() {
