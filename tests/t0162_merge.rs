@@ -82,11 +82,33 @@ fn a_job_gets_the_cluster_that_has_room_or_the_nodes_that_it_names() {
     let json = all(&cluster, &["run", "-q", "--json", "-w", "big.n0", "true"]).run().ok();
     let json: Value = serde_json::from_str(&json.out).unwrap();
     assert_eq!((&json["cluster"], &json["job"]), (&"big".into(), &4.into()));
-    // What a job starts is of its cluster, though there is more room in the other.
-    let nested = format!("{} --view all run -N 1 printenv MUSTER_CLUSTER", cluster::MUSTER);
-    let said = all(&cluster, &["run", "-w", "n0", "sh", "-c", &nested]).run().ok();
-    assert_eq!(said.out, "default\n");
+    assert_eq!(where_is(&["-w", "default.n1"]), "default", "by its own name, too");
     all(&cluster, &["kill", "big.3"]).run().ok();
+    until("nothing runs", || list(&cluster, &["ps"], "jobs").is_empty());
+    // What a job starts is of its cluster, though nothing runs in the other.
+    let nested = |flags: &str| {
+        let line = format!("{} --view all run {flags} printenv MUSTER_CLUSTER", cluster::MUSTER);
+        all(&cluster, &["run", "-w", "n0", "sh", "-c", &line]).run()
+    };
+    assert_eq!(nested("-N 1").ok().out, "default\n");
+    assert_eq!(nested("-w default.n1").ok().out, "default\n");
+    nested("-w big.n0").code(125).says("what a job starts is of its own cluster");
+    assert!(nested("--detach -w big.n0").ok().out.starts_with("big."));
+    down(cluster);
+}
+
+#[test]
+fn jobs_that_a_view_does_not_show_are_on_its_nodes_all_the_same() {
+    let cluster = both("t0162busy");
+    let big = ["--cluster", "big", "run", "--detach", "-N", "1", "sleep", "1000"];
+    cluster.muster(&big).run().ok();
+    // Made outside of the view.
+    let own = cluster.muster(&["run", "--detach", "-N", "2", "sleep", "1000"]).run().ok().out;
+    let run = || all(&cluster, &["run", "-N", "2", "printenv", "MUSTER_CLUSTER"]).run().ok().out;
+    assert_eq!(run(), "big\nbig\n");
+    cluster.muster(&["kill", own.trim()]).run().ok();
+    until("it is gone", || !cluster.muster(&["ps"]).run().ok().out.contains("sleep"));
+    assert_eq!(run(), "default\ndefault\n", "big has a job");
     down(cluster);
 }
 

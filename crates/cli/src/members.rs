@@ -15,6 +15,7 @@ use muster_ninep::error::Errno;
 use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// A job as the user calls it: `7`, or `big.7` in cluster `big`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,28 +74,78 @@ pub struct Member {
     pub client: Client,
 }
 
+/// How long another cluster's manager may take to tell something: the others wait for it.
+const PATIENCE: Option<Duration> = Some(Duration::from_secs(2));
+
 /// The clusters that are seen: the one of `context`, which `client` is connected to, and those that
 /// its view merges with it. Of one that does not answer it is said that it is left out.
 ///
 /// # Errors
 /// The manager does not answer.
 pub fn all(context: &Context, client: &Client) -> Result<Vec<Member>> {
+    let (members, missed) = reached(context, client)?;
+    missed.iter().for_each(|(name, why)| left_out(name, why));
+    Ok(members)
+}
+
+/// Those that are not reached, and why.
+type Missed = Vec<(String, String)>;
+
+/// The same without a word: also which are not reached, and why.
+///
+/// # Errors
+/// The manager does not answer.
+pub fn reached(context: &Context, client: &Client) -> Result<(Vec<Member>, Missed)> {
     let own = Member { name: None, context: context.clone(), client: client.clone() };
     let others = match client.readdir("clusters") {
         Err(error) if error.errno == Errno::NOENT => Vec::new(),
         read => read.map_err(|error| anyhow::anyhow!("{error}  [E401]"))?,
     };
-    let mut members = vec![own];
+    let (mut members, mut missed) = (vec![own], Vec::new());
     for other in others {
         let name = String::from_utf8_lossy(&other.name).into_owned();
         let context = context.of(&name);
         match (context.is_kept(), context.connect()) {
-            (true, Ok(client)) => members.push(Member { name: Some(name), context, client }),
-            (true, Err(error)) => say(&format!("muster: {name} is left out: {error:#}  [N128]")),
-            (false, _) => say(&format!("muster: {name} is left out: it is not up  [N128]")),
+            (true, Ok(client)) => {
+                let client = client.with_deadlines(PATIENCE, PATIENCE);
+                members.push(Member { name: Some(name), context, client });
+            }
+            (true, Err(error)) => missed.push((name, format!("{error:#}"))),
+            (false, _) => missed.push((name, "it is not up".to_owned())),
         }
     }
-    Ok(members)
+    Ok((members, missed))
+}
+
+fn left_out(name: &str, why: &str) {
+    say(&format!("muster: {name} is left out: {why}  [N128]"));
+}
+
+impl Member {
+    /// What it tells. If it does not though the view merges it, that is said, and the others go on.
+    ///
+    /// # Errors
+    /// It is the one whose view it is.
+    pub fn tell<T>(&self, ask: impl FnOnce(&Client) -> Result<T>) -> Result<Option<T>> {
+        match (ask(&self.client), &self.name) {
+            (Ok(told), _) => Ok(Some(told)),
+            (Err(error), None) => Err(error),
+            (Err(error), Some(name)) => {
+                left_out(name, &format!("{error:#}"));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Its nodes that are seen, and all its jobs: a view does not show who else is on its nodes.
+    fn status(&self) -> Result<Status> {
+        let mut status = Status::read(&self.client)?;
+        if self.name.is_none() {
+            let whole = self.context.of(&self.context.cluster).connect();
+            status.jobs = Status::read(&whole?)?.jobs;
+        }
+        Ok(status)
+    }
 }
 
 /// What a cluster has for a job.
@@ -119,7 +170,13 @@ impl Room {
             node.is_up() && node.drained.is_none() && runs(node.arch.as_deref())
         };
         let jobs = status.jobs.iter().filter_map(|job| serde_json::from_value(job.clone()).ok());
-        let jobs: Vec<Job> = jobs.filter(|job: &Job| job.state != Phase::Done).collect();
+        // One that waits may get any nodes, one that has others is not in the way.
+        let seen: HashSet<&String> = status.nodes.iter().map(|node| &node.name).collect();
+        let is_there = |job: &Job| {
+            let is_seen = |name: &String| seen.contains(name);
+            job.state != Phase::Done && (job.nodes.is_empty() || job.nodes.iter().any(is_seen))
+        };
+        let jobs: Vec<Job> = jobs.filter(is_there).collect();
         let busy: HashSet<&String> = jobs.iter().flat_map(|job| &job.nodes).collect();
         let nodes = || status.nodes.iter().filter(can);
         let idle = nodes().filter(|node| !busy.contains(&node.name)).count();
@@ -134,21 +191,25 @@ fn by_nodes(wish: &mut Wish, members: &[Member]) -> Option<Result<usize, Failure
     // What is no set of nodes is refused by the manager.
     let names = nodeset::expand(list).ok()?;
     let is_of = |member: &Member| {
-        let own = member.name.as_deref();
-        names.iter().all(|name| match (name.rsplit_once('.'), own) {
-            (Some((cluster, _)), Some(own)) => cluster == own,
-            (None, None) => true,
-            _ => false,
+        names.iter().all(|name| match name.rsplit_once('.') {
+            Some((cluster, _)) => cluster == member.context.cluster,
+            None => member.name.is_none(),
         })
     };
     let Some(at) = members.iter().position(is_of) else {
+        if members.len() == 1 {
+            // The manager says what it lacks.
+            return None;
+        }
         let text = format!(
             "{list} are not nodes of one of the clusters that this view merges: a job is in one"
         );
         return Some(Err(Failure::told("E113", 125, &text)));
     };
-    let bare = names.iter().map(|name| name.rsplit_once('.').map_or(&**name, |(_, node)| node));
-    wish.spec.nodelist = Some(bare.collect::<Vec<_>>().join(","));
+    if names.iter().any(|name| name.contains('.')) {
+        let bare = names.iter().map(|name| name.rsplit_once('.').map_or(&**name, |(_, node)| node));
+        wish.spec.nodelist = Some(bare.collect::<Vec<_>>().join(","));
+    }
     Some(Ok(at))
 }
 
@@ -159,18 +220,18 @@ fn by_nodes(wish: &mut Wish, members: &[Member]) -> Option<Result<usize, Failure
 /// # Errors
 /// None has as many as it needs.
 pub fn choose(wish: &mut Wish, members: &[Member]) -> Result<usize, Failure> {
-    if members.len() == 1 {
-        return Ok(0);
-    }
     if let Some(by_nodes) = by_nodes(wish, members) {
         return by_nodes;
+    }
+    if members.len() == 1 {
+        return Ok(0);
     }
     let spec = &wish.spec;
     let wanted = spec.nodes.or(spec.ranks).unwrap_or(1);
     let least = spec.nodes.unwrap_or(1);
     let mut rooms = Vec::new();
     for (at, member) in members.iter().enumerate() {
-        if let Ok(status) = Status::read(&member.client)
+        if let Ok(status) = member.status()
             && spec.partition.as_ref().is_none_or(|name| has_partition(member, name))
         {
             rooms.push((at, Room::of(&status, &wish.program)));
@@ -195,6 +256,27 @@ pub fn choose(wish: &mut Wish, members: &[Member]) -> Result<usize, Failure> {
         _ => format!("{least} nodes asked, and a job is in one cluster: {told}. Use -N {most}"),
     };
     Err(Failure::told("E110", 125, &text))
+}
+
+/// Has what a job starts in it be of its own cluster.
+///
+/// # Errors
+/// It names nodes of another.
+pub fn keep(wish: &mut Wish, context: &Context, client: &Client) -> Result<(), Failure> {
+    let own = Member { name: None, context: context.clone(), client: client.clone() };
+    let list = wish.spec.nodelist.clone().unwrap_or_default();
+    let others = |name: &String| name.contains('.');
+    if by_nodes(wish, &[own]).is_none()
+        && nodeset::expand(&list).is_ok_and(|all| all.iter().any(others))
+    {
+        let cluster = &context.cluster;
+        let text = format!(
+            "{list} are not nodes of cluster {cluster}: what a job starts is of its own cluster, \
+             unless it is detached"
+        );
+        return Err(Failure::told("E113", 125, &text));
+    }
+    Ok(())
 }
 
 /// Whether a cluster has a partition of this name.

@@ -6,6 +6,7 @@ use crate::members::{self, label};
 use anyhow::{Result, anyhow};
 use muster_base::span;
 use muster_machine::manager::spec::{End, Status as Job};
+use muster_ninep::client::Client;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -45,7 +46,9 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let client = context.connect()?;
     let mut all = Vec::new();
     for member in members::all(context, &client)? {
-        let text = member.client.read("history").map_err(|error| anyhow!("{error}  [E401]"))?;
+        let read =
+            |client: &Client| client.read("history").map_err(|error| anyhow!("{error}  [E401]"));
+        let Some(text) = member.tell(read)? else { continue };
         let of_member = chosen(args, &text, now()).into_iter().map(|(mut value, job)| {
             if let Some(name) = &member.name {
                 value["cluster"] = name.as_str().into();

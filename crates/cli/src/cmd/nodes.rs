@@ -86,7 +86,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     let (mut transport, mut nodes) = (String::new(), Vec::new());
     for member in members::all(context, &client)? {
-        let status = Status::read(&member.client)?;
+        let Some(status) = member.tell(Status::read)? else { continue };
         let of_member = look(&member.client, &status).into_iter();
         nodes.extend(of_member.map(|node| Node { cluster: member.name.clone(), ..node }));
         if member.name.is_none() {

@@ -77,8 +77,11 @@ fn listed(args: &Args, context: &Context) -> Result<Told> {
     let client = context.connect()?;
     let (mut transport, mut jobs) = (String::new(), Vec::new());
     for member in members::all(context, &client)? {
-        let status = Status::read(&member.client)?;
-        let of_member = chosen(args, &member.client, &status)?;
+        let told = member.tell(|client| {
+            let status = Status::read(client)?;
+            Ok((chosen(args, client, &status)?, status))
+        });
+        let Some((of_member, status)) = told? else { continue };
         jobs.extend(of_member.into_iter().map(|job| of_cluster(job, member.name.as_deref())));
         if member.name.is_none() {
             transport = status.transport;

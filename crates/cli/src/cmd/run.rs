@@ -350,10 +350,10 @@ fn placed(
     context: &Context,
     cluster: &Cluster,
 ) -> Result<Option<Cluster>, Failure> {
-    let own = context.own_job();
-    if own.is_some() {
-        // One that goes on by itself has nodes of its own.
-        wish.spec.within = own.filter(|_| !wish.detach);
+    // One that goes on by itself has nodes of its own, of any cluster.
+    wish.spec.within = context.own_job().filter(|_| !wish.detach);
+    if wish.spec.within.is_some() {
+        members::keep(wish, context, &cluster.client)?;
         return Ok(None);
     }
     let members = members::all(context, &cluster.client).map_err(|error| trouble(&error))?;
