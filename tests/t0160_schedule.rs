@@ -331,6 +331,10 @@ fn what_a_driver_on_one_node_runs_has_nodes_of_the_job_around_it() {
     cluster.muster(&["view", "create", "lab", "--nodes", "n[2-3]"]).run().ok();
     script("viewer", "--view lab run -N 1 printenv MUSTER_NODE");
     assert_eq!(run("./viewer"), "n2", "also in a view of it");
+    script("two", "mpiexec -ppn 2 printenv MUSTER_NODE");
+    let two = ["run", "-w", "n3,n1", "-D", work.to_str().unwrap(), "./two"];
+    let said = cluster.muster(&two).run().ok();
+    assert_eq!(said.sorted(), ["n1", "n1", "n3", "n3"], "mpiexec counts those of the job");
     cluster.down();
 }
 

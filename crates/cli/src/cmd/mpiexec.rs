@@ -1,12 +1,14 @@
 //! `muster mpiexec`: what `mpiexec` and `mpirun` beside it run.
 
-use super::{because, run};
-use crate::cluster::{Context, Status};
+use super::{because, job_path, run};
+use crate::cluster::{Context, NodeStatus, Status};
+use crate::members;
 use crate::mpiexec::{Line, Tells, flags, place, programs};
 use crate::run::{Failure, print_failure, say};
 use anyhow::Result;
 use clap::Parser;
 use muster_base::elf;
+use muster_machine::manager::spec::Status as Job;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -74,18 +76,7 @@ pub fn main(args: &Args, context: &Context) -> Result<ExitCode> {
 fn translated(line: &Line, context: &Context) -> Result<Result<Vec<String>, Failure>> {
     let (nodes, is_here) = match context.embeds()? {
         true => (place::Nodes::default(), true),
-        false => {
-            let client = context.connect()?;
-            let status = Status::read(&client)?;
-            let up = || status.nodes.iter().filter(|node| node.is_up());
-            let first = up().next().and_then(|node| {
-                let told = client.read(&format!("nodes/{}/cpus", node.name)).ok()?;
-                String::from_utf8_lossy(&told).trim().parse().ok()
-            });
-            let is_here =
-                up().all(|node| node.host.is_none() && node.arch.as_deref() == Some(elf::HERE));
-            (place::Nodes::of(&status, first.unwrap_or(1)), is_here)
-        }
+        false => look(line, context)?,
     };
     let here = std::env::current_dir();
     let here = here.map_err(because("the directory that you are in", "E161"))?;
@@ -96,6 +87,52 @@ fn translated(line: &Line, context: &Context) -> Result<Result<Vec<String>, Fail
         Ok(words)
     };
     Ok(all())
+}
+
+/// The nodes that it may have, and whether all are this machine's and of its kind.
+fn look(line: &Line, context: &Context) -> Result<(place::Nodes, bool)> {
+    let client = context.connect()?;
+    let mut status = Status::read(&client)?;
+    // One that goes on by itself has nodes of its own.
+    let own_job = context.own_job().filter(|_| !line.run.iter().any(|word| word == "--detach"));
+    if let Some(nodes) = own_job.and_then(|job| of_job(context, job)) {
+        let at = |node: &NodeStatus| nodes.iter().position(|name| *name == node.name);
+        status.nodes.retain(|node| at(node).is_some());
+        status.nodes.sort_by_key(at);
+    }
+    let up = || status.nodes.iter().filter(|node| node.is_up());
+    let first = up().next().and_then(|node| {
+        let told = client.read(&format!("nodes/{}/cpus", node.name)).ok()?;
+        String::from_utf8_lossy(&told).trim().parse().ok()
+    });
+    let is_here = |status: &Status| {
+        let mut up = status.nodes.iter().filter(|node| node.is_up());
+        up.all(|node| node.host.is_none() && node.arch.as_deref() == Some(elf::HERE))
+    };
+    let mut all_here = is_here(&status);
+    if own_job.is_none() {
+        // Which of several clusters gets it is decided later, and it is to be right for each.
+        let (members, _) = members::reached(context, &client)?;
+        let told = members.iter().skip(1).filter_map(|other| Status::read(&other.client).ok());
+        all_here &= told.into_iter().all(|status| is_here(&status));
+    }
+    Ok((place::Nodes::of(&status, first.unwrap_or(1)), all_here))
+}
+
+/// The nodes of the job in which this is started, in its order, if what it starts runs on these.
+fn of_job(context: &Context, job: u32) -> Option<Vec<String>> {
+    // A view may be another than that of the job.
+    let client = context.of(&context.cluster).connect().ok()?;
+    let scheduler = client.read_to_string("scheduler").ok()?;
+    let told = client.read(&format!("{}/status", job_path(job))).ok()?;
+    let told: Job = serde_json::from_slice(&told).ok()?;
+    let mut nodes = Vec::new();
+    for rank in told.ranks.iter().filter(|_| scheduler.trim() != "share") {
+        if !nodes.contains(&rank.node) {
+            nodes.push(rank.node.clone());
+        }
+    }
+    (!nodes.is_empty()).then_some(nodes)
 }
 
 fn print(text: &str) -> Result<ExitCode> {
