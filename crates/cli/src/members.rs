@@ -12,7 +12,7 @@ use muster_base::nodeset;
 use muster_machine::manager::spec::{Phase, Status as Job};
 use muster_ninep::client::Client;
 use muster_ninep::error::Errno;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -43,6 +43,11 @@ impl FromStr for JobName {
 }
 
 impl JobName {
+    /// One of the cluster that is worked with.
+    pub fn here(number: u32) -> JobName {
+        JobName { cluster: None, number }
+    }
+
     /// Where it is.
     pub fn context(&self, context: &Context) -> Context {
         self.cluster.as_ref().map_or_else(|| context.clone(), |cluster| context.of(cluster))
@@ -56,6 +61,34 @@ impl JobName {
     /// What it is called.
     pub fn label(&self) -> String {
         label(self.cluster.as_deref(), self.number)
+    }
+
+    /// The command that lists all jobs of where it is.
+    pub fn listing(&self) -> String {
+        let cluster = self.cluster.as_ref().map(|cluster| format!("--cluster {cluster} "));
+        format!("muster {}ps --all", cluster.unwrap_or_default())
+    }
+}
+
+/// Connections to the clusters of jobs that are named: one to each.
+#[derive(Default)]
+pub struct Connections {
+    /// None if it was in vain.
+    made: BTreeMap<Option<String>, Option<Client>>,
+}
+
+impl Connections {
+    /// That to the cluster of a job; none if the last try has failed.
+    ///
+    /// # Errors
+    /// As [`Context::connect`], once for each cluster.
+    pub fn to(&mut self, job: &JobName, context: &Context) -> Result<Option<Client>> {
+        if let Some(made) = self.made.get(&job.cluster) {
+            return Ok(made.clone());
+        }
+        let connected = job.context(context).connect();
+        self.made.insert(job.cluster.clone(), connected.as_ref().ok().cloned());
+        connected.map(Some)
     }
 }
 

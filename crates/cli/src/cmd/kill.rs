@@ -5,7 +5,7 @@
 
 use super::{Usage, job_path, job_refused};
 use crate::cluster::Context;
-use crate::members::JobName;
+use crate::members::{Connections, JobName};
 use anyhow::{Error, Result};
 use muster_machine::manager::spec::{Phase, Status as Job};
 use muster_ninep::client::Client;
@@ -40,8 +40,10 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         None => "end\n".to_owned(),
     };
     let mut failed: Option<Error> = None;
+    let mut connections = Connections::default();
     for job in &args.jobs {
-        let told = job.context(context).connect().and_then(|client| tell(&client, job, &order));
+        let client = connections.to(job, context);
+        let told = client.and_then(|it| it.map_or(Ok(()), |client| tell(&client, job, &order)));
         // The others are told all the same.
         if let Some(before) = told.err().and_then(|it| failed.replace(it)) {
             writeln!(io::stderr(), "muster: {before}")?;
@@ -63,7 +65,7 @@ fn tell(client: &Client, name: &JobName, order: &str) -> Result<()> {
         return Ok(writeln!(io::stdout(), "{line}")?);
     }
     let told = client.write(&format!("{}/ctl", job_path(job)), order);
-    told.map_err(|error| job_refused(job, error))
+    told.map_err(|error| job_refused(name, error))
 }
 
 /// The number of a signal, however it was given.

@@ -40,18 +40,19 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let client = context.connect()?;
     let file = if args.stderr { "stderr" } else { "stdout" };
     let directory = job_path(job);
-    let Some(mut ranks) = ranks(&client, job, args.follow)? else {
+    let Some(mut ranks) = ranks(&client, &args.job, args.follow)? else {
         return Ok(ExitCode::SUCCESS);
     };
     if let Some(rank) = args.rank {
         if !ranks.contains(&rank) {
             let all: Vec<usize> = ranks.iter().map(|&rank| rank as usize).collect();
             let all = fold_numbers(&all, 1);
+            let job = args.job.label();
             bail!("job {job} has no rank {rank}, but {all}; see: muster ps -r {job}  [E160]");
         }
         ranks = vec![rank];
     }
-    tell_what_follows(&client, job);
+    tell_what_follows(&client, &args.job);
     let source = Source { context, client, job, follow: args.follow };
     if args.label {
         labelled(&source, &directory, file, &ranks)?;
@@ -118,8 +119,9 @@ fn status(client: &Client, job: u32) -> Option<Status> {
 
 /// Says of a job that has begun again that this is the output of all its attempts, and of one whose
 /// output somebody takes that this is only the end of it.
-fn tell_what_follows(client: &Client, job: u32) {
-    let status = status(client, job).unwrap_or_default();
+fn tell_what_follows(client: &Client, name: &JobName) {
+    let status = status(client, name.number).unwrap_or_default();
+    let job = name.label();
     if !status.requeued.is_empty() {
         let attempts = status.requeued.len() + 1;
         // Nobody has to read it.
@@ -141,26 +143,29 @@ fn tell_what_follows(client: &Client, job: u32) {
 
 /// The ranks of a job, in order. One that waits for its nodes has none: who follows it waits until
 /// it has, others are told.
-fn ranks(client: &Client, job: u32, follow: bool) -> Result<Option<Vec<u32>>> {
+fn ranks(client: &Client, name: &JobName, follow: bool) -> Result<Option<Vec<u32>>> {
+    let (job, label) = (name.number, name.label());
     loop {
-        let ranks = placed(client, job)?;
+        let ranks = placed(client, name)?;
         if !ranks.is_empty() {
             return Ok(Some(ranks));
         }
         let status = client.read(&format!("{}/status", job_path(job)));
-        let status = status.map_err(|error| job_refused(job, error))?;
+        let status = status.map_err(|error| job_refused(name, error))?;
         let Status { state, why, .. } = serde_json::from_slice(&status)?;
         if !matches!(state, Phase::New | Phase::Pending) {
             // It may have got them meanwhile.
-            let ranks = placed(client, job)?;
+            let ranks = placed(client, name)?;
             if ranks.is_empty() {
-                bail!("job {job} was not started and printed nothing; see: muster ps --all  [E160]")
+                let see = name.listing();
+                bail!("job {label} was not started and printed nothing; see: {see}  [E160]")
             }
             return Ok(Some(ranks));
         }
         if !follow {
             let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-            writeln!(io::stderr(), "muster: job {job} waits and has printed nothing{why}  [N110]")?;
+            let text = format!("job {label} waits and has printed nothing{why}");
+            writeln!(io::stderr(), "muster: {text}  [N110]")?;
             return Ok(None);
         }
         // It is answered when the job runs, or has ended.
@@ -169,13 +174,13 @@ fn ranks(client: &Client, job: u32, follow: bool) -> Result<Option<Vec<u32>>> {
 }
 
 /// The ranks that have places, in order.
-fn placed(client: &Client, job: u32) -> Result<Vec<u32>> {
-    let directory = job_path(job);
+fn placed(client: &Client, name: &JobName) -> Result<Vec<u32>> {
+    let directory = job_path(name.number);
     let entries = match client.readdir(&format!("{directory}/ranks")) {
         Err(error) if error.errno == Errno::NOENT && client.getattr(&directory).is_ok() => {
             return Ok(Vec::new());
         }
-        other => other.map_err(|error| job_refused(job, error))?,
+        other => other.map_err(|error| job_refused(name, error))?,
     };
     let number = |name: &[u8]| std::str::from_utf8(name).ok()?.parse::<u32>().ok();
     let mut ranks: Vec<u32> = entries.iter().filter_map(|entry| number(&entry.name)).collect();

@@ -33,6 +33,7 @@ mod view;
 mod write;
 
 use crate::cluster::Context;
+use crate::members::JobName;
 use anyhow::Result;
 use std::fmt;
 use std::io::{self, Write};
@@ -182,9 +183,10 @@ fn job_path(job: u32) -> String {
 }
 
 /// A refusal by a file of a job: that there is no such job is told as such.
-fn job_refused(job: u32, error: muster_ninep::error::Error) -> anyhow::Error {
+fn job_refused(job: &JobName, error: muster_ninep::error::Error) -> anyhow::Error {
     if error.errno == muster_ninep::error::Errno::NOENT {
-        return anyhow::anyhow!("there is no job {job}; see: muster ps --all  [E162]");
+        let (label, listing) = (job.label(), job.listing());
+        return anyhow::anyhow!("there is no job {label}; see: {listing}  [E162]");
     }
     refused(error)
 }

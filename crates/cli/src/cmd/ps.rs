@@ -3,7 +3,7 @@
 use super::table::{self, Column};
 use super::{SCHEMA, job_path, job_refused, jobs, now, print_json};
 use crate::cluster::{Context, Status};
-use crate::members::{self, JobName, label};
+use crate::members::{self, Connections, JobName, label};
 use anyhow::Result;
 use muster_base::ending::Ending;
 use muster_machine::manager::overview::{JobUsage, Overview};
@@ -93,10 +93,13 @@ fn listed(args: &Args, context: &Context) -> Result<Told> {
 /// The jobs that were named.
 fn named(args: &Args, context: &Context) -> Result<Told> {
     let (mut transport, mut jobs) = (String::new(), Vec::new());
+    let mut connections = Connections::default();
     for name in &args.jobs {
-        let client = name.context(context).connect()?;
-        jobs.push(of_cluster(whole(&client, name.number)?, name.cluster()));
-        transport = Status::read(&client)?.transport;
+        // The first that fails ends it, so nobody comes back to one that has.
+        let Some(client) = connections.to(name, context)? else { continue };
+        let job = whole(&client, name)?;
+        transport = job["transport"].as_str().unwrap_or_default().to_owned();
+        jobs.push(of_cluster(job, name.cluster()));
     }
     Ok((transport, jobs))
 }
@@ -109,9 +112,9 @@ fn of_cluster(mut job: Value, cluster: Option<&str>) -> Value {
 }
 
 /// The status of a job, with what it uses now.
-fn whole(client: &Client, job: u32) -> Result<Value> {
-    let text = client.read(&format!("{}/status", job_path(job)));
-    let text = text.map_err(|error| job_refused(job, error))?;
+fn whole(client: &Client, name: &JobName) -> Result<Value> {
+    let text = client.read(&format!("{}/status", job_path(name.number)));
+    let text = text.map_err(|error| job_refused(name, error))?;
     let mut job: Value = serde_json::from_slice(&text)?;
     look(client, &mut job);
     Ok(job)
@@ -136,7 +139,8 @@ fn chosen(args: &Args, client: &Client, status: &Status) -> Result<Vec<Value>> {
     let shown = status.jobs.iter().filter(|job| args.all || job["state"] != "done");
     if args.ranks {
         let numbers = shown.filter_map(|job| job["id"].as_u64());
-        return numbers.map(|number| whole(client, number as u32)).collect();
+        let named = |number| JobName::here(number as u32);
+        return numbers.map(|number| whole(client, &named(number))).collect();
     }
     let mut shown: Vec<Value> = shown.cloned().collect();
     if shown.iter().any(|job| job["state"] != "done") {
