@@ -289,6 +289,10 @@ fn what_a_job_runs_has_the_nodes_of_that_job_though_no_others_are_free() {
         cluster.muster(&[&["scheduler"], scheduler].concat()).run().ok();
         let first = cluster.muster(&outer).start();
         first.await_out("within n2");
+        let host = listed(&cluster, "outer").unwrap()["id"].clone();
+        assert_eq!(listed(&cluster, "middle").unwrap()["within"], host);
+        let table = cluster.muster(&["ps"]).run().ok().out;
+        assert!(table.contains(&format!("in job {host}")), "{table}");
         // With gang there are other turns, which another job has.
         let takes_turns = scheduler[0] == "gang";
         let other = takes_turns.then(|| job(&cluster, "other", &["-w", "n[2-3]"]));

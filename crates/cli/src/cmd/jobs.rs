@@ -47,11 +47,13 @@ pub fn row(job: &Job, now: f64) -> Vec<String> {
     ]
 }
 
-/// Why it ended so or waits and, if it has begun again, why it did the last time.
+/// Why it ended so or waits, in which job it runs and, if it has begun again, why it did the last
+/// time.
 pub fn why(job: &Job) -> String {
     let attempt = job.requeued.len() + 1;
     let again = job.requeued.last().map(|why| format!("attempt {attempt}, since {why}"));
-    job.why.iter().cloned().chain(again).collect::<Vec<_>>().join("; ")
+    let within = job.within.map(|host| format!("in job {host}"));
+    job.why.iter().cloned().chain(within).chain(again).collect::<Vec<_>>().join("; ")
 }
 
 /// Where it is in its life or, if that is over, how it ended.
@@ -105,6 +107,8 @@ mod tests {
         assert_eq!(row.len(), COLUMNS.len());
         let again = Job { requeued: vec!["x".into(), "n1 died".into()], ..job };
         assert_eq!(super::row(&again, 99.0)[12], "attempt 3, since n1 died");
+        let step = Job { within: Some(2), ..Job::default() };
+        assert_eq!(super::row(&step, 99.0)[12], "in job 2");
         let new = Job { id: 4, submitted: 90.0, ..Job::default() };
         assert_eq!(super::row(&new, 99.0)[6..11], ["9.0s", "", "", "", ""]);
     }

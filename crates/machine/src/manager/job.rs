@@ -264,7 +264,7 @@ impl Job {
         }
     }
 
-    fn is_pending(&self) -> bool {
+    pub(super) fn is_pending(&self) -> bool {
         self.state().progress.phase() == Phase::Pending
     }
 
@@ -276,8 +276,8 @@ impl Job {
         }
         let manager = self.manager.upgrade();
         // The queue is asked first: it looks at jobs while it is locked.
-        let waits = manager.as_ref().filter(|_| self.is_pending());
-        let waits = waits.and_then(|manager| manager.queue.reason(self.id));
+        let told = manager.as_ref().map(|manager| manager.queue.told(self));
+        let (waits, within) = told.unwrap_or_default();
         let state = self.state();
         let ranks = state.progress.ranks().to_vec();
         let nodes: BTreeSet<&String> = ranks.iter().map(|rank| &rank.node).collect();
@@ -294,6 +294,7 @@ impl Job {
             user: rustix::process::geteuid().as_raw(),
             view: self.view.as_deref().map(Into::into),
             nodes: nodes.into_iter().cloned().collect(),
+            within,
             submitted: self.submitted,
             stamps: state.stamps,
             started: state.started,

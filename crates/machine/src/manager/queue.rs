@@ -60,11 +60,16 @@ impl Queue {
         self.state.lock().expect("no holder panics")
     }
 
-    /// Why a job waits.
-    pub(super) fn reason(&self, job: u32) -> Option<String> {
+    /// Why a job waits, if it does, and the one on whose nodes it runs, if it does that.
+    pub(super) fn told(&self, job: &Job) -> (Option<String>, Option<u32>) {
+        if job.is_done() {
+            return (None, None);
+        }
+        let (job, waits) = (job.id, job.is_pending());
         let state = self.state();
         let held = state.is_held.then(|| "the nodes are joining again".to_owned());
-        held.or_else(|| state.schedule.reason(job))
+        let why = || held.or_else(|| state.schedule.reason(job));
+        (waits.then(why).flatten(), state.schedule.host(job))
     }
 
     /// What is set.

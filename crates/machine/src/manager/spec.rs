@@ -232,6 +232,9 @@ pub struct Status {
     pub view: Option<String>,
     /// Its nodes.
     pub nodes: Vec<String>,
+    /// The job whose nodes these are, while it is a step of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<u32>,
     /// How many ranks it has.
     pub size: usize,
     /// Its ranks; not told in lists of many jobs.

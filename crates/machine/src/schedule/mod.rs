@@ -315,6 +315,11 @@ impl Schedule {
         parts.filter_map(|part| part.edge(self.cluster.now)).min()
     }
 
+    /// The job on whose nodes one runs, if it is a step.
+    pub fn host(&self, job: u32) -> Option<u32> {
+        self.steps.host_of(job)
+    }
+
     /// Whether a job waits.
     pub fn is_pending(&self, job: u32) -> bool {
         self.cluster.pending.iter().any(|ask| ask.job == job)

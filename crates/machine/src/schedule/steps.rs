@@ -23,6 +23,11 @@ impl Steps {
         cluster.running.get(&host).or_else(|| self.running.get(&host))
     }
 
+    /// The job on whose nodes a step runs.
+    pub(super) fn host_of(&self, step: u32) -> Option<u32> {
+        self.running.get(&step)?.ask.within
+    }
+
     /// The jobs around one, from the one in which it was started outwards, as long as these run.
     fn hosts<'a>(&'a self, ask: &Ask, cluster: &'a Cluster) -> impl Iterator<Item = &'a Running> {
         let first = self.host(ask, cluster);
@@ -219,6 +224,10 @@ mod tests {
             assert_eq!(place(&mut schedule, step(4, 2, 3)), [1, 2], "where one step less is");
             let named = Ask { among: Some(vec![3]), is_named: true, ..step(5, 1, 3) };
             assert_eq!(place(&mut schedule, named), [3]);
+            assert_eq!(
+                [1, 2, 3, 4].map(|job| schedule.host(job)),
+                [None, Some(1), Some(2), Some(1)]
+            );
             assert_eq!(place(&mut schedule, step(6, 5, 3)), NOWHERE);
             schedule.ended(6);
             // They are steps of the first: what ends between does not matter to them.
