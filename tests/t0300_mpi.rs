@@ -34,6 +34,11 @@ fn point_to_point_messages_are_right_on_one_node_and_on_several() {
 }
 
 #[test]
+fn messages_are_right_in_every_way_to_send_them() {
+    is_right_everywhere("sends");
+}
+
+#[test]
 fn who_has_received_a_synchronous_message_says_so_at_once() {
     let mpi = Mpi::installed();
     let cluster = Cluster::up("t0300answer", 1);
@@ -48,6 +53,11 @@ fn collectives_are_right_blocking_or_not_on_all_ranks_and_on_some() {
 #[test]
 fn every_form_of_every_collective_is_right() {
     is_right_everywhere("forms");
+}
+
+#[test]
+fn collectives_that_are_kept_are_right_each_time_they_are_started() {
+    is_right_everywhere("kept");
 }
 
 #[test]
@@ -81,6 +91,11 @@ fn collectives_of_neighbours_are_right_in_grids_that_close_and_in_graphs() {
 }
 
 #[test]
+fn collectives_of_neighbours_that_are_begun_or_kept_are_right_over_every_edge() {
+    is_right_everywhere("edges");
+}
+
+#[test]
 fn partitioned_messages_come_part_by_part_however_both_sides_cut_them() {
     is_right_everywhere("partitioned");
 }
@@ -93,6 +108,21 @@ fn a_buffered_send_needs_room_in_what_its_communicator_its_session_or_the_proces
 #[test]
 fn tools_and_other_languages_are_told_what_the_library_has() {
     is_right_everywhere("inquiry");
+}
+
+#[test]
+fn every_function_for_tools_says_that_there_is_nothing_to_see() {
+    is_right_everywhere("tools");
+}
+
+#[test]
+fn a_program_is_told_what_it_asks_of_the_library_of_itself_and_of_its_objects() {
+    is_right_everywhere("itself");
+}
+
+#[test]
+fn handlers_of_errors_are_found_again_and_called_and_handles_come_back_from_integers() {
+    is_right_everywhere("handlers");
 }
 
 #[test]
@@ -292,6 +322,11 @@ fn windows_are_right() {
 }
 
 #[test]
+fn what_accesses_find_that_read_and_change_was_there_when_no_other_changed_it() {
+    is_right_everywhere("fetched");
+}
+
+#[test]
 fn who_puts_much_and_then_computes_holds_up_no_other_rank_that_uses_the_window() {
     let mpi = Mpi::installed();
     let cluster = Cluster::up("t0300aside", 3);
@@ -313,6 +348,11 @@ fn ranks_of_a_node_share_the_memory_of_a_window_and_those_of_several_are_told_th
 #[test]
 fn files_are_right_on_one_node_and_on_several() {
     is_right_everywhere("files");
+}
+
+#[test]
+fn accesses_to_files_that_are_begun_are_right_by_each_kind_of_pointer() {
+    is_right_everywhere("begun_files");
 }
 
 /// What Sweep3D must print for a deck: the line's first word, the second, how many of its digits,

@@ -3,6 +3,7 @@
 mod prefix;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 
 use muster_mpi_standard::{Type, constants, functions, types};
@@ -78,4 +79,39 @@ fn every_function_of_the_standard_is_exported_by_both_of_its_names_and_nothing_e
 fn programs_ask_for_the_library_by_the_standards_name() {
     let section = inspected("readelf", "-d");
     assert!(section.contains("[libmpi_abi.so.1]"), "{section}");
+}
+
+/// What the build has found that no source exports: the library says so when it is called.
+const UNSUPPORTED: &str = include_str!(concat!(env!("OUT_DIR"), "/unsupported.rs"));
+
+/// The words of the programs in C that the system tests run, and of what these include.
+fn words_of_programs() -> BTreeSet<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/mpi");
+    let entries = std::fs::read_dir(folder).expect("the programs can be listed");
+    let paths = entries.map(|entry| entry.expect("the programs can be listed").path());
+    let is_c =
+        |path: &std::path::PathBuf| path.extension().is_some_and(|it| it == "c" || it == "h");
+    let texts = paths.filter(is_c).map(|path| std::fs::read_to_string(path).expect("a program"));
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    texts
+        .flat_map(|text| text.split(|it| !is_part(it)).map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
+
+#[test]
+fn a_program_of_the_system_tests_calls_each_function_that_the_library_implements() {
+    let all: Vec<String> =
+        functions().into_iter().flat_map(|it| it.items).map(|it| it.name).collect();
+    let unsupported: BTreeSet<&str> = UNSUPPORTED.split_whitespace().collect();
+    assert!(all.iter().any(|name| unsupported.contains(name.as_str())), "it was understood");
+    let words = words_of_programs();
+    // A form with large counts has the same source as the other.
+    let is_large =
+        |name: &str| name.strip_suffix("_c").is_some_and(|it| all.iter().any(|n| n == it));
+    let is_called = |name: &str| words.contains(name) || is_large(name);
+    let never: Vec<_> = all
+        .iter()
+        .filter(|name| !unsupported.contains(name.as_str()) && !is_called(name))
+        .collect();
+    assert!(never.is_empty(), "no program of tests/mpi calls {never:?}");
 }
