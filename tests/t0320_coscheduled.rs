@@ -47,6 +47,29 @@ fn receives_from_any_source_and_tests_are_told_the_same_in_every_coscheduled_run
 }
 
 #[test]
+fn a_program_has_one_digest_however_long_the_slices_are_and_whoever_waits_for_their_ends() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("chosen");
+    let cluster = Cluster::up("t0320strobes", 3);
+    let flags = ["--mpi=bcs", "--digest", &program];
+    let first = ran(&cluster, "2", "5", &flags);
+    let ways: [&[&str]; 5] = [
+        &["--strobe", "20us"],
+        &["--strobe", "1ms"],
+        &["--strobe", "20us", "--fixed-strobes"],
+        &["--strobe", "1ms", "--fixed-strobes"],
+        &["--strobe", "150us", "--fixed-strobes"],
+    ];
+    for way in ways {
+        for nodes in ["1", "3"] {
+            let again = ran(&cluster, nodes, "5", &[way, &flags].concat());
+            assert_eq!(again.out, first.out, "{way:?} on {nodes} nodes");
+            assert_eq!(digest(&again), digest(&first), "{way:?} on {nodes} nodes");
+        }
+    }
+}
+
+#[test]
 fn a_recorded_run_is_run_once_more_on_other_nodes() {
     let mpi = Mpi::installed();
     let program = mpi.program("chosen");
