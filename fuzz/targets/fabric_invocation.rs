@@ -21,6 +21,10 @@ impl Wait for Input<'_> {
         &PEER
     }
 
+    fn me(&self) -> &str {
+        "me"
+    }
+
     fn wait(&mut self, _: Ready, _: Deadline) -> Result<()> {
         Ok(())
     }

@@ -31,13 +31,14 @@ const SLEEP: Duration = Duration::from_millis(10);
 pub struct Shared<T> {
     value: Arc<Mutex<T>>,
     peer: Arc<Peer>,
+    me: Arc<str>,
     descriptor: Option<Arc<OwnedFd>>,
 }
 
 impl<T> Clone for Shared<T> {
     fn clone(&self) -> Shared<T> {
-        let (value, peer) = (self.value.clone(), self.peer.clone());
-        Shared { value, peer, descriptor: self.descriptor.clone() }
+        let (value, peer, me) = (self.value.clone(), self.peer.clone(), self.me.clone());
+        Shared { value, peer, me, descriptor: self.descriptor.clone() }
     }
 }
 
@@ -45,16 +46,18 @@ impl<T: Wait> Shared<T> {
     /// Shares a strategy.
     pub fn new(value: T) -> Shared<T> {
         let descriptor = value.descriptor().and_then(|end| end.try_clone_to_owned().ok());
-        let peer = Arc::new(value.peer().clone());
-        Shared { value: Arc::new(Mutex::new(value)), peer, descriptor: descriptor.map(Arc::new) }
+        let (peer, me) = (Arc::new(value.peer().clone()), value.me().into());
+        let value = Arc::new(Mutex::new(value));
+        Shared { value, peer, me, descriptor: descriptor.map(Arc::new) }
     }
 }
 
 impl<T: Object> Shared<T> {
     /// Shares an object.
     pub fn object(name: impl Into<String>, value: T) -> Shared<T> {
-        let peer = Peer::new(name.into(), Protection::Local);
-        Shared { value: Arc::new(Mutex::new(value)), peer: Arc::new(peer), descriptor: None }
+        let peer = Arc::new(Peer::new(name.into(), Protection::Local));
+        let (value, me) = (Arc::new(Mutex::new(value)), peer.name.as_str().into());
+        Shared { value, peer, me, descriptor: None }
     }
 }
 
@@ -67,6 +70,10 @@ impl<T> Shared<T> {
 impl<T: Wait> Wait for Shared<T> {
     fn peer(&self) -> &Peer {
         &self.peer
+    }
+
+    fn me(&self) -> &str {
+        &self.me
     }
 
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {

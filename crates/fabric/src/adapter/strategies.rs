@@ -26,6 +26,11 @@ impl<T: Wait, A: Aspect> Wait for Adapted<T, A> {
     }
 
     #[inline]
+    fn me(&self) -> &str {
+        self.inner.me()
+    }
+
+    #[inline]
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         self.inner.wait(ready, deadline)
     }

@@ -192,6 +192,10 @@ impl Wait for OneStep {
         self.0.peer()
     }
 
+    fn me(&self) -> &str {
+        "one step"
+    }
+
     fn wait(&mut self, _: Ready, _: Deadline) -> Result<()> {
         Ok(())
     }

@@ -141,6 +141,10 @@ impl Wait for End {
         &self.peer
     }
 
+    fn me(&self) -> &str {
+        "an end"
+    }
+
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         let way = if ready == Ready::Send { &self.out } else { &self.back };
         let mut state = way.lock();

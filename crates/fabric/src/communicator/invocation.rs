@@ -14,7 +14,7 @@
 
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::strategy::{ActiveMessage, Handler, Handlers, Ready};
+use crate::strategy::{ActiveMessage, Handler, Handlers, Ready, late};
 use crate::transport::Peer;
 use muster_base::limits::{
     INVOCATION_ANSWERS_MAX, INVOCATION_CALLS_MAX, INVOCATION_OBJECTS_MAX, INVOCATION_REASON_MAX,
@@ -199,8 +199,7 @@ impl<A: ActiveMessage> Invocation<A> {
     }
 
     fn late(&self, what: &str, deadline: Deadline) -> Error {
-        let (who, whom) = ("an invocation".to_owned(), self.ends.peer.clone());
-        Error::Deadline { who, whom, what: what.to_owned(), waited: deadline.waited() }
+        late(&self.messages, what, deadline)
     }
 
     /// Waits for what a call returns. After an error, a deadline's too, nobody can wait for it any

@@ -3,7 +3,7 @@
 
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::strategy::{Datagram, Ready};
+use crate::strategy::{Datagram, Ready, late};
 use crate::transport::Peer;
 use std::io::IoSlice;
 
@@ -86,12 +86,7 @@ impl<D: Datagram> Port<D> {
     pub fn flush(&mut self, deadline: Deadline) -> Result<()> {
         while !self.datagram.try_flush()? {
             if deadline.left().is_none() {
-                return Err(Error::Deadline {
-                    who: "a port".to_owned(),
-                    whom: self.peer().to_string(),
-                    what: "what was sent has not left".to_owned(),
-                    waited: deadline.waited(),
-                });
+                return Err(late(&self.datagram, "what was sent to leave", deadline));
             }
             self.datagram.wait(Ready::Send, deadline)?;
         }

@@ -362,11 +362,11 @@ impl<R: RemoteCopy> Segment<R> {
         let Segment { many, parts, owners, .. } = self;
         let late = |waited| {
             let slow = parts.iter().find(|part| part.owner.is_some() && part.operation == place);
-            let whom = match slow.and_then(|part| part.owner).map(|index| &owners[index].piece) {
-                Some(Piece::There(copy, _)) => copy.peer().to_string(),
-                _ => "the owners of its pieces".to_owned(),
+            let (who, whom) = match slow.and_then(|part| part.owner).map(|at| &owners[at].piece) {
+                Some(Piece::There(copy, _)) => (copy.me().to_owned(), copy.peer().to_string()),
+                _ => ("a segment".to_owned(), "the owners of its pieces".to_owned()),
             };
-            let (who, what) = ("a segment".to_owned(), "an operation has not ended".to_owned());
+            let what = "an operation has not ended".to_owned();
             Error::Deadline { who, whom, what, waited }
         };
         many.wait(deadline, late, |_| {})

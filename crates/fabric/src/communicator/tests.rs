@@ -420,6 +420,10 @@ impl Wait for Flood {
         self.0.peer()
     }
 
+    fn me(&self) -> &str {
+        "flooded"
+    }
+
     fn wait(&mut self, _: Ready, _: Deadline) -> Result<()> {
         Ok(())
     }

@@ -587,7 +587,7 @@ impl Rank {
             return Ok(());
         }
         let (whom, what) = match what {
-            What::Piece | What::Any(_) => ("the other ranks".to_owned(), "a message"),
+            What::Piece | What::Any(_) => (self.others(), "a message"),
             What::Room(to) => (to.to_string(), "taking what was sent to it"),
             What::Delivery => {
                 let first = self.outbox.first().map(|place| place.to_string());
@@ -596,6 +596,13 @@ impl Rank {
         };
         let (who, what, waited) = (self.place().to_string(), what.to_owned(), deadline.waited());
         Err(Error::Deadline { who, whom, what, waited })
+    }
+
+    /// All that may send it something, for people.
+    fn others(&self) -> String {
+        let ranks = &self.gate.core.layout.ranks;
+        let others = ranks.iter().map(|count| usize::from(*count)).sum::<usize>() - 1;
+        format!("any of its job's {others} other ranks on {} nodes", ranks.len())
     }
 
     /// Whether what is waited for is there; lets the gateway get on if not.

@@ -34,6 +34,7 @@ impl Membership {
 /// The board.
 pub struct Board {
     node: NodeId,
+    master: NodeId,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -62,11 +63,16 @@ fn ended() -> Error {
 
 impl Board {
     /// No event was signalled, and there is no epoch.
-    pub fn new(node: NodeId, events: u32) -> Board {
+    pub fn new(node: NodeId, master: NodeId, events: u32) -> Board {
         let membership = Membership { epoch: 0, members: Nodes::none(), since: Arc::default() };
         let counts = vec![0; events as usize];
         let state = State { counts, until: None, membership, is_ended: false };
-        Board { node, state: Mutex::new(state), changed: Condvar::new() }
+        Board { node, master, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Whose it is.
+    pub fn node(&self) -> NodeId {
+        self.node
     }
 
     /// Whether this node may speak now.
@@ -105,7 +111,12 @@ impl Board {
                 Some(error) if !is_member && !state.is_ended => return Err(error),
                 silence => silence,
             };
-            let late = || self.late(format!("to signal event {event}"), deadline);
+            // Any of them may: who it should have been is the user's to know.
+            let all = match state.membership.members.without(self.node) {
+                others if others.is_empty() => "itself".to_owned(),
+                others => format!("itself or {others}"),
+            };
+            let late = || self.late(all, format!("to signal event {event} (TEST-EVENT)"), deadline);
             let error = || error.unwrap_or_else(late);
             state = self.sleep(state, deadline, error)?;
         }
@@ -120,7 +131,8 @@ impl Board {
     pub fn wait_epoch(&self, after: u64, deadline: Deadline) -> Result<Membership> {
         let mut state = self.lock();
         while state.membership.epoch <= after {
-            let error = || self.late(format!("to begin an epoch after {after}"), deadline);
+            let what = || format!("to begin an epoch after {after}");
+            let error = || self.late(self.master.to_string(), what(), deadline);
             state = self.sleep(state, deadline, error)?;
         }
         Ok(state.membership.clone())
@@ -140,13 +152,8 @@ impl Board {
         Ok(self.changed.wait_timeout(state, left).expect("nobody panics with it").0)
     }
 
-    fn late(&self, what: String, deadline: Deadline) -> Error {
-        Error::Deadline {
-            who: format!("a thread of {}", self.node),
-            whom: "the cluster".to_owned(),
-            what,
-            waited: deadline.waited(),
-        }
+    fn late(&self, whom: String, what: String, deadline: Deadline) -> Error {
+        Error::Deadline { who: self.node.to_string(), whom, what, waited: deadline.waited() }
     }
 
     /// Signals an event; the core has checked that it exists.

@@ -19,6 +19,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// How long it may take to find out who is missing when a deadline has passed.
+const GLANCE: Duration = Duration::from_millis(20);
 
 /// How an operation ended.
 type Ending = std::result::Result<Outcome, Refusal>;
@@ -108,9 +112,16 @@ struct Open {
 
 /// A transfer under way. It goes on whether this is kept or not.
 #[derive(Debug)]
-pub struct Transfer {
+pub struct Transfer(Asked);
+
+/// An operation that was asked for, and what has to be said of it where nobody answers.
+#[derive(Debug)]
+struct Asked {
     told: Receiver<Ending>,
     hand: Hand<Core>,
+    node: NodeId,
+    set: Nodes,
+    what: &'static str,
 }
 
 /// Takes the core's notices. When it is dropped, the shell has ended.
@@ -189,7 +200,7 @@ impl Member {
     ) -> Result<Member> {
         begin.check(&setup, &config).map_err(board::refused)?;
         config.regions = regions.iter().map(|region| region.size() as u64).collect();
-        let board = Board::new(config.node, config.events);
+        let board = Board::new(config.node, config.master, config.events);
         let shared = Arc::new(Shared { board, regions, open: Mutex::default() });
         let (is_master, variables) = (config.node == config.master, config.variables);
         let desk = Desk { shared: shared.clone(), until: None };
@@ -216,17 +227,18 @@ impl Member {
         remote: Option<u32>,
         local: Option<u32>,
     ) -> Result<Transfer> {
-        let (set, body) = (set.clone(), data.into());
-        let told = self.submit(local, |ticket| Request::Transfer {
+        let body = data.into();
+        let what = "to take a transfer (XFER-AND-SIGNAL)";
+        let asked = self.submit(set, local, what, |ticket| Request::Transfer {
             ticket,
-            set,
+            set: set.clone(),
             region,
             offset,
             body,
             remote,
             local,
         })?;
-        Ok(Transfer { told, hand: self.shell.hand() })
+        Ok(Transfer(asked))
     }
 
     /// TEST-EVENT, not waiting: how often an event was signalled here.
@@ -263,16 +275,19 @@ impl Member {
         write: Option<(u32, u64)>,
         deadline: Deadline,
     ) -> Result<bool> {
-        let set = set.clone();
-        let told = self.submit(None, |ticket| Request::Compare {
+        let what = match write {
+            Some(_) => "to compare and write (COMPARE-AND-WRITE)",
+            None => "to answer a query (COMPARE-AND-WRITE)",
+        };
+        let asked = self.submit(set, None, what, |ticket| Request::Compare {
             ticket,
-            set,
+            set: set.clone(),
             variable,
             relation,
             value,
             write,
         })?;
-        ending(&self.shell.hand(), &told, deadline)
+        asked.ending(deadline)
     }
 
     /// Sets this node's own instance of a variable.
@@ -357,9 +372,11 @@ impl Member {
 
     fn submit(
         &self,
+        set: &Nodes,
         local: Option<u32>,
+        what: &'static str,
         request: impl FnOnce(u64) -> Request,
-    ) -> Result<Receiver<Ending>> {
+    ) -> Result<Asked> {
         let ticket = self.tickets.fetch_add(1, Ordering::Relaxed);
         let (tell, told) = sync_channel(1);
         self.shared.lock().insert(ticket, Open { tell, local });
@@ -367,7 +384,8 @@ impl Member {
             self.shared.lock().remove(&ticket);
             return Err(error);
         }
-        Ok(told)
+        let (hand, node, set) = (self.shell.hand(), self.shared.board.node(), set.clone());
+        Ok(Asked { told, hand, node, set, what })
     }
 }
 
@@ -377,37 +395,61 @@ impl Transfer {
     /// # Errors
     /// As [`Member::compare_and_write`].
     pub fn wait(&self, deadline: Deadline) -> Result<()> {
-        ending(&self.hand, &self.told, deadline).map(drop)
+        self.0.ending(deadline).map(drop)
     }
 }
 
-/// Waits for an operation's end: whether it was carried out.
-fn ending(hand: &Hand<Core>, told: &Receiver<Ending>, deadline: Deadline) -> Result<bool> {
-    match hand.wait(told, deadline) {
-        Ok(Ok(Outcome::Committed)) => Ok(true),
-        Ok(Ok(Outcome::NotHeld)) => Ok(false),
-        Ok(Ok(Outcome::NotMember(node))) => {
+impl Asked {
+    /// Waits for the end: whether it was carried out.
+    fn ending(&self, deadline: Deadline) -> Result<bool> {
+        let ending = self.hand.wait(&self.told, deadline);
+        let late = |timeout| if timeout { self.late(deadline) } else { Err(gone()) };
+        ending.map_or_else(|error| late(error == RecvTimeoutError::Timeout), end)
+    }
+
+    /// The deadline has passed: says who is missing, as far as this node can tell. It takes no
+    /// longer to look than it has been waited for.
+    fn late(&self, deadline: Deadline) -> Result<bool> {
+        let most = deadline.waited().min(GLANCE);
+        let awaited = self.hand.glance(most, |now, core| core.awaited(now)).flatten();
+        // Who looks is told first what there was to tell.
+        if let Ok(ending) = self.told.try_recv() {
+            return end(ending);
+        }
+        let missing = awaited.filter(|nodes| !nodes.is_empty());
+        Err(Error::Deadline {
+            who: self.node.to_string(),
+            whom: missing.as_ref().unwrap_or(&self.set).to_string(),
+            what: self.what.to_owned(),
+            waited: deadline.waited(),
+        })
+    }
+}
+
+fn gone() -> Error {
+    Error::Closed { peer: "the member".to_owned() }
+}
+
+/// What the user is told of an operation's end.
+fn end(ending: Ending) -> Result<bool> {
+    match ending {
+        Ok(Outcome::Committed) => Ok(true),
+        Ok(Outcome::NotHeld) => Ok(false),
+        Ok(Outcome::NotMember(node)) => {
             Err(Error::Dead { peer: node.to_string(), evidence: "it is no member".to_owned() })
         }
-        Ok(Ok(Outcome::MasterLost | Outcome::Again)) => {
+        Ok(Outcome::MasterLost | Outcome::Again) => {
             Err(board::refused("the master was restarted; nothing was done"))
         }
-        Ok(Ok(Outcome::Unknown)) => {
+        Ok(Outcome::Unknown) => {
             Err(board::refused("this node was removed before it learned the outcome"))
         }
-        Ok(Err(Refusal::Full)) => Err(Error::WouldBlock),
-        Ok(Err(Refusal::NotMember)) => {
+        Err(Refusal::Full) => Err(Error::WouldBlock),
+        Err(Refusal::NotMember) => {
             let why = "nothing was asked of the others".to_owned();
             Err(Error::NotMember { node: "this node".to_owned(), why })
         }
-        Ok(Err(why)) => Err(board::refused(why.to_string())),
-        Err(RecvTimeoutError::Timeout) => Err(Error::Deadline {
-            who: "a thread".to_owned(),
-            whom: "the cluster".to_owned(),
-            what: "to carry out an operation".to_owned(),
-            waited: deadline.waited(),
-        }),
-        Err(RecvTimeoutError::Disconnected) => Err(Error::Closed { peer: "the member".to_owned() }),
+        Err(why) => Err(board::refused(why.to_string())),
     }
 }
 

@@ -105,7 +105,7 @@ fn who_asks_for_what_cannot_be_done_is_told() {
     let dead = members[1].compare_and_write(&outside, (0, Relation::Equal, 0), None, soon());
     assert!(matches!(dead, Err(Error::Dead { .. })), "{dead:?}");
     let late = members[1].wait_event(0, 0, Deadline::now());
-    assert!(matches!(late, Err(Error::Deadline { .. })), "{late:?}");
+    assert_eq!(waited(late), "node 1 for itself or nodes 0,2: to signal event 0 (TEST-EVENT)");
 
     // Its connections end, and the next operation over it fails as a whole.
     drop(members.remove(2));
@@ -118,6 +118,73 @@ fn who_asks_for_what_cannot_be_done_is_told() {
     assert!(matches!(dead, Error::Dead { .. }), "{dead}");
     let both = Nodes::range(0..=1);
     assert!(members[1].compare_and_write(&both, (0, Relation::Equal, 0), None, soon()).unwrap());
+}
+
+/// Who has waited for whom, and for what.
+fn waited<T: std::fmt::Debug>(result: Result<T>) -> String {
+    match result {
+        Err(Error::Deadline { who, whom, what, .. }) => format!("{who} for {whom}: {what}"),
+        other => panic!("it is not late: {other:?}"),
+    }
+}
+
+/// Tries until an operation that is late says this.
+fn says(mut late: impl FnMut() -> String, text: &str) {
+    let deadline = soon();
+    let mut said = late();
+    while said != text {
+        assert!(deadline.left().is_some(), "{said}");
+        std::thread::sleep(Duration::from_millis(1));
+        said = late();
+    }
+}
+
+#[test]
+fn an_operation_that_is_late_says_which_nodes_it_waits_for_as_far_as_this_one_knows() {
+    let mut place = Place::unix();
+    let all = Nodes::range(0..=2);
+    let mut listeners = place.listen(3);
+    let _silent = listeners.pop();
+    // The last one does not answer, and nobody calls it dead.
+    let begin = |(node, listener): (u32, _)| {
+        let me = NodeId(node);
+        let config = Config { lease: Duration::from_secs(1000), ..config(me) };
+        let setup = place.setup(me, "primitives");
+        Member::start(setup, listener, config, Begin::With(all.clone())).expect("it starts")
+    };
+    let members: Vec<Member> = (0..).zip(listeners).map(begin).collect();
+    let zero = (0, Relation::Equal, 0);
+    let both = Nodes::range(0..=1);
+    assert!(members[1].compare_and_write(&both, zero, None, soon()).unwrap());
+
+    let transfer = members[0].xfer_and_signal(&all, (0, 0), vec![1], None, None).expect("asked");
+    let missing = "node 0 for node 2: to take a transfer (XFER-AND-SIGNAL)";
+    says(|| waited(transfer.wait(Deadline::after(Duration::from_millis(1)))), missing);
+    let ask = |member: &Member, write| {
+        let soon = Deadline::after(Duration::from_millis(100));
+        waited(member.compare_and_write(&all, zero, write, soon))
+    };
+    let missing = "node 0 for node 2: to answer a query (COMPARE-AND-WRITE)";
+    says(|| ask(&members[0], None), missing);
+    // The master has it, and another node does not know who has answered to that one.
+    let missing = "node 1 for nodes 0-2: to compare and write (COMPARE-AND-WRITE)";
+    says(|| ask(&members[1], Some((1, 1))), missing);
+}
+
+#[test]
+fn an_operation_that_the_master_does_not_hear_of_waits_for_the_master() {
+    let mut place = Place::unix();
+    let mut members = start_with(&mut place, 3, |config| {
+        (config.lease, config.end_is_death) = (Duration::from_secs(1000), false);
+    });
+    let (all, zero) = (Nodes::range(0..=2), (0, Relation::Equal, 0));
+    assert!(members[1].compare_and_write(&all, zero, None, soon()).unwrap());
+    drop(members.remove(0));
+    let ask = || {
+        let soon = Deadline::after(Duration::from_millis(50));
+        waited(members[0].compare_and_write(&all, zero, None, soon))
+    };
+    says(ask, "node 1 for node 0: to answer a query (COMPARE-AND-WRITE)");
 }
 
 /// Tries until an error comes.
@@ -199,8 +266,8 @@ fn who_has_not_been_taken_in_says_so_at_once() {
     for error in errors {
         assert!(matches!(error, Error::NotMember { .. }), "{error}");
     }
-    let late = member.wait_epoch(0, Deadline::now()).expect_err("there is none");
-    assert!(matches!(late, Error::Deadline { .. }), "{late}");
+    let late = member.wait_epoch(0, Deadline::now());
+    assert_eq!(waited(late), "node 1 for node 0: to begin an epoch after 0");
 }
 
 #[test]

@@ -71,6 +71,11 @@ impl Link {
         (self.next - self.kept.len() as u64, kept)
     }
 
+    /// What the other side has not said that it has.
+    pub fn kept(&self) -> impl Iterator<Item = &Carried> {
+        self.kept.iter()
+    }
+
     /// Whether the other side waits to be told what is expected.
     pub fn owes(&self) -> bool {
         self.owes

@@ -93,6 +93,11 @@ impl Nodes {
         None
     }
 
+    /// Those of them of whom this is so.
+    pub fn filter(&self, mut is_so: impl FnMut(NodeId) -> bool) -> Nodes {
+        self.iter().filter(|node| is_so(*node)).collect()
+    }
+
     /// In order.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.ranges().iter().flat_map(|&(first, last)| (first..=last).map(NodeId))
@@ -170,13 +175,30 @@ impl FromIterator<NodeId> for Nodes {
     }
 }
 
-impl fmt::Debug for Nodes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Nodes {
+    fn folded(&self) -> String {
         let name = |&(first, last): &(u32, u32)| match first == last {
             true => first.to_string(),
             false => format!("{first}-{last}"),
         };
-        write!(f, "{{{}}}", self.ranges().iter().map(name).collect::<Vec<_>>().join(","))
+        self.ranges().iter().map(name).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl fmt::Debug for Nodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{{}}}", self.folded())
+    }
+}
+
+/// As a node's: `node 3`, `nodes 0-2,5`.
+impl fmt::Display for Nodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ranges() {
+            [] => f.write_str("no node"),
+            [(first, last)] if first == last => NodeId(*first).fmt(f),
+            _ => write!(f, "nodes {}", self.folded()),
+        }
     }
 }
 

@@ -26,6 +26,13 @@ pub struct Collection {
     accounts: BTreeMap<NodeId, Account>,
 }
 
+impl Collection {
+    /// Who has not answered.
+    pub fn missing(&self) -> Nodes {
+        self.nodes.filter(|node| !self.accounts.contains_key(&node))
+    }
+}
+
 impl Core {
     /// A master that has been restarted, with all nodes that may have been members, and a term
     /// higher than of any master before.

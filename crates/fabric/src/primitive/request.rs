@@ -3,6 +3,7 @@
 
 use super::member::{Core, Notice, Refusal, Request, Standing};
 use super::message::{Carried, Message, Op, Outcome, What, Work};
+use super::nodes::Nodes;
 use crate::protocol::{Payload, Time};
 use muster_base::limits::{PENDING_BYTES_MAX, PENDING_MAX, SET_RANGES_MAX, TRANSFER_MAX};
 use std::sync::Arc;
@@ -101,6 +102,24 @@ impl Core {
             open.map(|pending| Carried::Ask(pending.work.clone(), pending.body.clone())).collect();
         for ask in asks {
             self.ask(ask);
+        }
+    }
+
+    /// Whom an operation of this node waits for, as far as this node knows. The master knows who
+    /// has not answered; another node, whether the master has heard of it at all: if it has, all of
+    /// the set are named. None when nothing of this node's is under way.
+    pub fn awaited(&self, now: Time) -> Option<Nodes> {
+        // They end in the order of asking: all wait for what the first one waits for.
+        let first = self.pending.iter().find(|pending| pending.ended.is_none())?;
+        let master = Nodes::one(self.config.master);
+        let number = first.work.op.number;
+        let is_untold =
+            |kept: &Carried| matches!(kept, Carried::Ask(work, _) if work.op.number == number);
+        match &self.sequencer {
+            Some(_) => Some(self.missing(now)),
+            None if self.standing != Standing::Member => Some(master),
+            None if self.asking.kept().any(is_untold) => Some(master),
+            None => Some(first.work.set.clone()),
         }
     }
 

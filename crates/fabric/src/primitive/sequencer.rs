@@ -1,7 +1,7 @@
 //! What only the master does: it takes what members ask, in the order of asking, gives each
 //! operation a sequence number, stages it, and decides in that order.
 
-use super::flight::Phase;
+use super::flight::{Flight, Phase};
 use super::link::Link;
 use super::member::{Core, first_epoch};
 use super::message::{Message, Op, Outcome, What, Work};
@@ -204,6 +204,29 @@ impl Core {
         }
         self.decide(seq, outcome, work);
         true
+    }
+
+    /// Whom all that is under way waits for: the nodes below those children that have not answered
+    /// to the first of it. Where some of them have not been heard of lately, those keep the others.
+    pub(super) fn missing(&self, now: Time) -> Nodes {
+        let Some(sequencer) = &self.sequencer else { return Nodes::none() };
+        if let Some(collection) = &sequencer.collecting {
+            return collection.missing();
+        }
+        let is_open = |flight: &&Flight| flight.waiting != 0;
+        let first = self.flights.first_undecided().or_else(|| self.flights.iter().find(is_open));
+        let Some(first) = first else { return Nodes::none() };
+        let branches = self.place.children.iter().enumerate();
+        let slow: Vec<_> = branches.filter(|(at, _)| first.waiting & (1 << at) != 0).collect();
+        let is_below = |node| slow.iter().any(|(_, branch)| branch.holds(node));
+        let mut missing = first.work.set.filter(is_below);
+        if missing.is_empty() {
+            // Who relays to its origin, or that one.
+            missing = slow.iter().map(|(_, branch)| branch.node).collect();
+        }
+        let heard = |node| sequencer.heard.get(&node).copied().unwrap_or_default();
+        let silent = missing.filter(|node| now - heard(node) > 2 * self.config.beat);
+        if silent.is_empty() { missing } else { silent }
     }
 
     /// Another epoch: what is decided is told again, and what is not is staged again or, if one of

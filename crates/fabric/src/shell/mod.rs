@@ -151,10 +151,33 @@ where
             None => told.recv_timeout(deadline.left().unwrap_or_default()),
         }
     }
+
+    /// As [`Shell::look`], for a thread that has lost patience and wants to say why.
+    pub(crate) fn glance<R: Send + 'static>(
+        &self,
+        most: Duration,
+        look: impl FnOnce(Time, &mut P) -> R + Send + 'static,
+    ) -> Option<R> {
+        self.told(look).ok()?.recv_timeout(most).ok()
+    }
+
+    /// Has something done with the protocol; what comes of it will be told.
+    fn told<R: Send + 'static>(
+        &self,
+        look: impl FnOnce(Time, &mut P) -> R + Send + 'static,
+    ) -> Result<Receiver<R>> {
+        let (tell, told) = mpsc::sync_channel(1);
+        self.0.ask(Command::Look(Box::new(move |now, protocol| {
+            let _ = tell.send(look(now, protocol));
+        })))?;
+        Ok(told)
+    }
 }
 
 /// A protocol that runs.
 pub struct Shell<P: Protocol> {
+    me: NodeId,
+    service: String,
     engine: Arc<engine::Engine<P>>,
     clock: Clock,
     traffic: Arc<Traffic>,
@@ -188,6 +211,7 @@ where
             Err(error) => traffic.no_group.set(error).map(|()| None).expect("it is set once"),
         };
         let doors = door::Doors::open(&setup, listener, inbox.clone())?;
+        let (me, service) = (setup.me, setup.service.clone());
         let (patience, ways, handler) = (setup.patience, (doors, multicast), Box::new(handler));
         let runner = run::Runner::new(setup, clock, ways, traffic.clone(), protocol, handler);
         let engine = Arc::new(engine::Engine::new(runner, inbox, watch, clock, patience));
@@ -197,7 +221,7 @@ where
             move || engine.run()
         });
         let thread = Some(thread.map_err(|error| Error::io("starting a thread", error))?);
-        Ok(Shell { engine, clock, traffic, thread })
+        Ok(Shell { me, service, engine, clock, traffic, thread })
     }
 
     /// Asks something of the protocol.
@@ -218,14 +242,11 @@ where
         deadline: Deadline,
         look: impl FnOnce(Time, &mut P) -> R + Send + 'static,
     ) -> Result<R> {
-        let (tell, told) = mpsc::sync_channel(1);
-        self.engine.ask(Command::Look(Box::new(move |now, protocol| {
-            let _ = tell.send(look(now, protocol));
-        })))?;
+        let told = self.hand().told(look)?;
         self.hand().wait(&told, deadline).map_err(|error| match error {
             RecvTimeoutError::Timeout => Error::Deadline {
-                who: "a thread".to_owned(),
-                whom: "the shell".to_owned(),
+                who: self.me.to_string(),
+                whom: format!("its own shell of the {}", self.service),
                 what: "to look at the protocol".to_owned(),
                 waited: deadline.waited(),
             },

@@ -17,6 +17,10 @@ impl<T: Wait + ?Sized> Wait for Box<T> {
         (**self).peer()
     }
 
+    fn me(&self) -> &str {
+        (**self).me()
+    }
+
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         (**self).wait(ready, deadline)
     }

@@ -32,10 +32,14 @@ pub trait Wait: Send {
     /// Who is at the other end.
     fn peer(&self) -> &Peer;
 
+    /// What this end is called, as it has said hello: who it was that waited too long.
+    fn me(&self) -> &str;
+
     /// Waits: at first without sleeping, then asleep. It may return early.
     ///
     /// # Errors
-    /// [`Error::Deadline`], which names `peer()`, when it has passed; what ended the connection.
+    /// [`Error::Deadline`], which names `me()` and `peer()`, when it has passed; what ended the
+    /// connection.
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()>;
 
     /// A descriptor that poll(2) reports readable when [`Ready::Receive`] would end, for those who
@@ -61,9 +65,9 @@ pub enum Taken<'a> {
     Kept(Payload),
 }
 
-/// A deadline has passed while a peer sent what does not make up what is waited for.
-pub(crate) fn late(peer: &Peer, what: &str, deadline: Deadline) -> Error {
-    let (who, whom) = ("a receiver".to_owned(), peer.name.clone());
+/// A deadline has passed while the peer did something, and not what is waited for.
+pub(crate) fn late(end: &(impl Wait + ?Sized), what: &str, deadline: Deadline) -> Error {
+    let (who, whom) = (end.me().to_owned(), end.peer().name.clone());
     Error::Deadline { who, whom, what: what.to_owned(), waited: deadline.waited() }
 }
 
@@ -161,7 +165,7 @@ pub trait Datagram: Wait {
         loop {
             match self.try_take(take) {
                 Err(Error::WouldBlock) if deadline.has_passed(&mut rounds) => {
-                    return Err(late(self.peer(), "a message", deadline));
+                    return Err(late(self, "a message", deadline));
                 }
                 Err(Error::WouldBlock) => self.wait(Ready::Receive, deadline)?,
                 done => return done,
@@ -213,9 +217,7 @@ pub trait Stream: Wait {
             self.wait(Ready::Send, deadline)?;
             // Where there is room for more, that has not waited.
             if deadline.left().is_none() && !self.try_flush()? {
-                let (who, whom) = ("a writer".to_owned(), self.peer().name.clone());
-                let what = "all that was written to leave".to_owned();
-                return Err(Error::Deadline { who, whom, what, waited: deadline.waited() });
+                return Err(late(self, "all that was written to leave", deadline));
             }
         }
         Ok(())
@@ -236,7 +238,7 @@ pub trait Stream: Wait {
         loop {
             match self.try_read(buffer) {
                 Err(Error::WouldBlock) if deadline.has_passed(&mut rounds) => {
-                    return Err(late(self.peer(), "bytes", deadline));
+                    return Err(late(self, "bytes", deadline));
                 }
                 Err(Error::WouldBlock) => self.wait(Ready::Receive, deadline)?,
                 done => return done,

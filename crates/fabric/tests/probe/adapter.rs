@@ -24,6 +24,10 @@ impl Wait for Loop {
         &self.peer
     }
 
+    fn me(&self) -> &str {
+        "a loop"
+    }
+
     fn wait(&mut self, _: Ready, _: Deadline) -> Result<()> {
         Ok(())
     }

@@ -26,6 +26,10 @@ impl Wait for End {
         &self.peer
     }
 
+    fn me(&self) -> &str {
+        &self.me
+    }
+
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         if self.net.wait(self.number, ready, deadline) {
             return Ok(());

@@ -84,6 +84,10 @@ impl<D: Datagram> Wait for Active<D> {
         self.inner.peer()
     }
 
+    fn me(&self) -> &str {
+        self.inner.me()
+    }
+
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         if ready == Ready::Receive && !self.answer()? {
             return wait_for_room(&mut self.inner, deadline);

@@ -270,6 +270,10 @@ impl<S: Stream> Wait for Framed<S> {
         self.inner.peer()
     }
 
+    fn me(&self) -> &str {
+        self.inner.me()
+    }
+
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         if ready == Ready::Send {
             let waited = self.inner.wait(Ready::Send, deadline);
@@ -411,7 +415,7 @@ impl<S: Stream> Datagram for Framed<S> {
             }
             // A part of it comes each time, and all of it perhaps never.
             if deadline.has_passed(&mut rounds) {
-                return Err(late(self.peer(), "a message", deadline));
+                return Err(late(self, "a message", deadline));
             }
             self.wait(Ready::Receive, deadline)?;
         }

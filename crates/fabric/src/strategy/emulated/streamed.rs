@@ -39,6 +39,10 @@ impl<D: Datagram> Wait for Streamed<D> {
         self.inner.peer()
     }
 
+    fn me(&self) -> &str {
+        self.inner.me()
+    }
+
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         if ready == Ready::Receive && (self.ended || self.taken < self.rest.len()) {
             return Ok(());

@@ -187,6 +187,11 @@ impl Channel {
         &self.peer
     }
 
+    /// What this end is called.
+    pub fn me(&self) -> &str {
+        &self.who
+    }
+
     /// What was said at the beginning.
     pub fn hello(&self) -> &Hello {
         &self.hello

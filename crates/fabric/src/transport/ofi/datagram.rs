@@ -97,6 +97,10 @@ impl Wait for Messages {
         self.channel.peer()
     }
 
+    fn me(&self) -> &str {
+        self.channel.me()
+    }
+
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         let what = match ready {
             Ready::Receive => "a message",

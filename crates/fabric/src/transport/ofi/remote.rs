@@ -350,6 +350,10 @@ impl Wait for Copies {
         self.channel.peer()
     }
 
+    fn me(&self) -> &str {
+        self.channel.me()
+    }
+
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         let what = match ready {
             Ready::Receive => "the end of a put or get",

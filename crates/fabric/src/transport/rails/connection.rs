@@ -306,6 +306,10 @@ impl Wait for Joined {
         &self.peer
     }
 
+    fn me(&self) -> &str {
+        &self.me
+    }
+
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         loop {
             self.take_in();

@@ -23,6 +23,10 @@ impl Wait for Script {
         &self.peer
     }
 
+    fn me(&self) -> &str {
+        "a rail"
+    }
+
     fn wait(&mut self, _: Ready, _: Deadline) -> Result<()> {
         Ok(())
     }

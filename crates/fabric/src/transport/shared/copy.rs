@@ -138,6 +138,10 @@ impl Wait for Copies {
         self.inner.peer()
     }
 
+    fn me(&self) -> &str {
+        self.inner.me()
+    }
+
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         // Who has filled the queue makes room by taking what is there.
         let is_there = match ready {

@@ -196,6 +196,11 @@ impl Link {
         &self.peer
     }
 
+    /// What this end is called.
+    pub fn me(&self) -> &str {
+        &self.who
+    }
+
     /// What the connection is for.
     pub fn hello(&self) -> &Hello {
         &self.hello

@@ -17,6 +17,10 @@ impl Wait for Link {
         self.peer()
     }
 
+    fn me(&self) -> &str {
+        self.me()
+    }
+
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         self.wait(ready, deadline)
     }

@@ -121,6 +121,10 @@ impl Wait for Socket {
         &self.peer
     }
 
+    fn me(&self) -> &str {
+        &self.me
+    }
+
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         let (flags, what) = match ready {
             Ready::Receive => (PollFlags::IN, "something to receive"),

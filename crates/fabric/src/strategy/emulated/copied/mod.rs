@@ -300,6 +300,10 @@ impl<A: ActiveMessage> Wait for Copied<A> {
         self.inner.peer()
     }
 
+    fn me(&self) -> &str {
+        self.inner.me()
+    }
+
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         let operations = &self.asked.operations;
         let (Some(first), Some(last)) = (operations.front(), operations.back()) else {

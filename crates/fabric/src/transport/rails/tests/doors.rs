@@ -25,6 +25,10 @@ impl Wait for Caller {
         &self.peer
     }
 
+    fn me(&self) -> &str {
+        "a caller"
+    }
+
     fn wait(&mut self, _: Ready, _: Deadline) -> Result<()> {
         panic!("nobody is waited for")
     }
