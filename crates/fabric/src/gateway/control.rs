@@ -123,15 +123,15 @@ pub(super) fn receive(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> Result<Option
     control.map(Some).ok_or_else(|| Error::Malformed { peer: peer(), what: "no order".to_owned() })
 }
 
-fn read(bytes: &[u8], file: OwnedFd) -> Option<Control> {
+pub(super) fn read(bytes: &[u8], file: OwnedFd) -> Option<Control> {
     let short = |bytes: &[u8]| Some(usize::from(u16::from_le_bytes(bytes.try_into().ok()?)));
     let long = |bytes: &[u8]| Some(u32::from_le_bytes(bytes.try_into().ok()?));
     match (*bytes.first()?, &bytes[1..]) {
         (1, rest) => {
             let rank = short(rest.get(..2)?)?;
             let node = long(rest.get(2..6)?)? as usize;
-            let ranks: Vec<u16> =
-                rest[6..].chunks(2).map_while(|two| Some(short(two)? as u16)).collect();
+            let (counts, []) = rest[6..].as_chunks() else { return None };
+            let ranks: Vec<u16> = counts.iter().map(|two| u16::from_le_bytes(*two)).collect();
             let fits = ranks.iter().all(|ranks| usize::from(*ranks) <= GATEWAY_RANKS_MAX);
             if !fits || rank >= usize::from(*ranks.get(node)?) {
                 return None;
@@ -154,6 +154,18 @@ fn read(bytes: &[u8], file: OwnedFd) -> Option<Control> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_welcome_that_ends_within_a_number_is_none() {
+        let file = || OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
+        let layout = Layout::new(1, &[2, 3]);
+        let mut bytes = welcome(2, &layout);
+        let read_again = read(&bytes, file());
+        assert!(matches!(read_again, Some(Control::Welcome { rank: 2, layout: again, .. })
+            if again.ranks == layout.ranks && again.node == 1));
+        bytes.push(4);
+        assert!(read(&bytes, file()).is_none());
+    }
 
     #[test]
     fn what_a_rank_asks_is_read_as_the_wire_page_has_it() {

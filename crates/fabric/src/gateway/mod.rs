@@ -60,6 +60,8 @@ mod bytes;
 mod control;
 mod crowd;
 mod endpoint;
+#[cfg(feature = "conformance")]
+mod fed;
 mod frame;
 mod gate;
 mod layout;
@@ -77,6 +79,8 @@ mod tests;
 
 pub use board::Spot;
 pub use bytes::Bytes;
+#[cfg(feature = "conformance")]
+pub use fed::read_as_all;
 pub use meeting::{Asking, Desk, Shutter};
 pub use node::{Dial, Door, Node, SERVICE};
 pub use rank::{Alarm, Rank};

@@ -311,6 +311,17 @@ impl Near {
         }
     }
 
+    /// As if all the others had found that copies by the caches are slow.
+    #[cfg(test)]
+    pub(super) fn be_slow<M: Memory>(&mut self, core: &Core<M>) {
+        for (rank, to) in self.to.iter_mut().enumerate() {
+            to.is_told = true;
+            if core.me < core.layout.here() {
+                core.memory.store(core.layout.about(core.me, rank, About::Slow), 1);
+            }
+        }
+    }
+
     /// Whether a piece can be sent to a rank, or it has ended.
     pub(super) fn has_room<M: Memory>(&mut self, core: &Core<M>, to: usize) -> bool {
         let lines = NEAR_PIECE.div_ceil(64);

@@ -32,6 +32,9 @@ enum Then {
     Kill,
 }
 
+/// There is no room for a message.
+struct Full;
+
 /// What a killed process panics with.
 struct Killed;
 
@@ -449,6 +452,8 @@ struct Process {
     inbox: Inbox,
     near: Near,
     line: Braked,
+    /// What it says to ranks of its node.
+    near_sizes: Sizes,
     /// Whether the connection has something that this rank is to take from there.
     has_own: bool,
     /// How many messages were sent to, and received from, whom.
@@ -459,10 +464,15 @@ struct Process {
     parts: BTreeMap<Place, Vec<u8>>,
 }
 
-/// The message that one rank sends another as this number; on a bare line some are long, and the
-/// first is.
-fn message(from: Place, to: Place, number: u64, is_bare: bool) -> Vec<u8> {
-    let sizes = if is_bare { [30_000, 0, 40, 9000] } else { [8, 0, 40, 100] };
+/// Bytes of the messages that one rank sends another, again and again.
+type Sizes = [usize; 4];
+
+/// Short ones, and those on a bare line: some are long, and the first is.
+const SHORT: Sizes = [8, 0, 40, 100];
+const BARE: Sizes = [30_000, 0, 40, 9000];
+
+/// The message that one rank sends another as this number.
+fn message(from: Place, to: Place, number: u64, sizes: Sizes) -> Vec<u8> {
     let size = sizes[number as usize % 4];
     let seed = u64::from(from.node * 50 + from.rank * 10 + to.rank) * 1000 + number;
     // The same again every 256 bytes.
@@ -489,6 +499,7 @@ impl Process {
             near: Near::new(&core),
             core,
             line: Braked { line: line.clone(), brake },
+            near_sizes: SHORT,
             has_own: false,
             sent: BTreeMap::new(),
             got: BTreeMap::new(),
@@ -536,11 +547,26 @@ impl Process {
     /// Sends the next message to a rank of the same node; whether there was room.
     fn send(&mut self, rank: usize) -> bool {
         let to = Place { rank: rank as u32, ..self.place() };
-        let sent = self.next(to, |process, bytes| {
-            let sent = process.near.send(&process.core, rank, parts(bytes), 0);
-            sent.map(|sent| assert_eq!(sent, bytes.len())).ok_or(())
+        let sent = self.next(to, |process, bytes| -> Result<(), Full> {
+            let mut at = 0;
+            loop {
+                let sent = process.near.send(&process.core, rank, parts(bytes), at);
+                at += sent.ok_or(Full)?;
+                if at == bytes.len() {
+                    return Ok(());
+                }
+            }
         });
         sent.is_ok()
+    }
+
+    /// What it and another rank say to each other.
+    fn sizes(&self, other: Place) -> Sizes {
+        match other.node == self.place().node {
+            true => self.near_sizes,
+            false if self.line.line.is_bare() => BARE,
+            false => SHORT,
+        }
     }
 
     /// Sends the next message, somehow.
@@ -550,8 +576,7 @@ impl Process {
         send: impl FnOnce(&mut Process, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let number = self.sent.get(&to).copied().unwrap_or(0);
-        let is_bare = self.line.line.is_bare() && to.node != self.place().node;
-        let bytes = message(self.place(), to, number, is_bare);
+        let bytes = message(self.place(), to, number, self.sizes(to));
         // Counted first: a killed process may have posted its last one or not.
         self.sent.insert(to, number + 1);
         let sent = send(self, &bytes);
@@ -574,11 +599,13 @@ impl Process {
 
     /// Takes a piece, which has to be the next of its sender.
     fn take(&mut self) -> bool {
-        let (me, is_bare) = (self.place(), self.line.line.is_bare());
+        let me = self.place();
+        let [near, far] = [me.node, 1 - me.node].map(|node| self.sizes(Place { node, rank: 0 }));
         let (got, parts) = (&mut self.got, &mut self.parts);
         let mut take = |Piece { from, total, offset, mut bytes }: Piece<'_>| {
             let number = got.entry(from).or_insert(0);
-            let expected = message(from, me, *number, is_bare && from.node != me.node);
+            let expected =
+                message(from, me, *number, if from.node == me.node { near } else { far });
             let arrived = parts.entry(from).or_default();
             assert_eq!((total, offset), (expected.len() as u64, arrived.len() as u64));
             let begun = arrived.len();

@@ -31,6 +31,8 @@
 
 mod connect;
 mod connection;
+#[cfg(feature = "conformance")]
+mod fed;
 mod identity;
 mod joint;
 mod listener;
@@ -49,6 +51,8 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 
 pub use connection::Socket;
+#[cfg(feature = "conformance")]
+pub use fed::read_as_all;
 pub use identity::{Identity, Member, Members, PublicKey};
 pub use option::SILENCE;
 pub use records::{EXTRA, HEAD, Keys, Records, Unfit};

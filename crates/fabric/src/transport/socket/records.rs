@@ -201,7 +201,8 @@ impl Records {
     ) -> Result<(), Unfit> {
         let Cipher { key, first } = &self.ways[0];
         let content = batch.len() - start - HEAD;
-        let number = first + number;
+        // Who has the keys of another knows only from that one how far they are used.
+        let number = first.checked_add(number).ok_or(Unfit)?;
         if number >= self.most || content > CONTENT_MAX {
             return Err(Unfit);
         }
@@ -245,7 +246,8 @@ impl Records {
         }
         let Some(sealed) = rest.get_mut(..size) else { return Ok(None) };
         let Cipher { key, first } = &self.ways[1];
-        let inside = key.decrypt_in_place(first + number, head, sealed).map_err(|_| Unfit)?;
+        let number = first.checked_add(number).ok_or(Unfit)?;
+        let inside = key.decrypt_in_place(number, head, sealed).map_err(|_| Unfit)?;
         // Behind the kind there may be padding.
         let last = inside.iter().rposition(|byte| *byte != 0).ok_or(Unfit)?;
         if last > CONTENT_MAX {
@@ -324,6 +326,13 @@ mod tests {
             let mut batch = vec![0; HEAD];
             assert_eq!(records.seal(0, &mut batch, 0), Ok(()));
             assert_eq!(records.seal(1, &mut vec![0; HEAD], 0), Err(Unfit));
+            // Whoever says that, no number comes again.
+            keys.ways.iter_mut().for_each(|way| way.next = u64::MAX);
+            let (records, mut other) = (Records::new(&keys), Vec::new());
+            assert_eq!(records.seal(1, &mut vec![0; HEAD], 0), Err(Unfit));
+            other.extend([DATA, 3, 3, 0, TAIL as u8]);
+            other.resize(HEAD + TAIL, 0);
+            assert_eq!(records.open(1, &mut other), Err(Unfit));
         }
     }
 }
